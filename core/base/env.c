@@ -1,0 +1,107 @@
+#include "core/base/env.h"
+
+#include "core/base/lock.h"
+#include "core/base/memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+const lw_env_row lw_env_rows[LW_N_ENV] = {
+#define ENV(field, variable, kind, fallback, doc)                                              \
+    [LW_ENV_##field] = {#field, variable, fallback, doc, LW_ENV_##kind},
+#include "core/tables/env.def"
+};
+
+static lw_lock lock = LW_LOCK_INIT;
+static struct {
+    char *value, *previous; /* previous: a reader may still hold it */
+    int64_t number;
+    bool known;
+} settings[LW_N_ENV];
+static atomic_uint_fast64_t version;
+
+static bool
+parse_int(const char *value, int64_t *out)
+{
+    char *end = NULL;
+
+    *out = strtoll(value, &end, 10);
+    return end != value && *end == 0;
+}
+
+/* needs: the lock */
+static bool
+store(lw_env_id id, const char *value)
+{
+    int64_t number = 0;
+    char *copy;
+
+    if (lw_env_rows[id].kind == LW_ENV_INT && !parse_int(value, &number))
+        return false;
+    copy = strdup(value); /* settings live as long as the process: not counted */
+    if (copy == NULL)
+        return false;
+    free(settings[id].previous);
+    settings[id].previous = settings[id].value;
+    settings[id].value = copy;
+    settings[id].number = number;
+    settings[id].known = true;
+    return true;
+}
+
+/* needs: the lock */
+static void
+know(lw_env_id id)
+{
+    const char *value = getenv(lw_env_rows[id].variable);
+
+    if (settings[id].known)
+        return;
+    if (value == NULL || !store(id, value))
+        (void)store(id, lw_env_rows[id].fallback);
+    settings[id].known = true;
+}
+
+const char *
+lw_env_text(lw_env_id id)
+{
+    const char *value;
+
+    lw_lock_take(&lock);
+    know(id);
+    value = settings[id].value;
+    lw_lock_give(&lock);
+    return value ? value : lw_env_rows[id].fallback;
+}
+
+int64_t
+lw_env_int(lw_env_id id)
+{
+    int64_t number;
+
+    lw_lock_take(&lock);
+    know(id);
+    number = settings[id].number;
+    lw_lock_give(&lock);
+    return number;
+}
+
+bool
+lw_env_set(lw_env_id id, const char *value)
+{
+    bool good;
+
+    lw_lock_take(&lock);
+    good = store(id, value ? value : lw_env_rows[id].fallback);
+    lw_lock_give(&lock);
+    if (good)
+        atomic_fetch_add(&version, 1);
+    return good;
+}
+
+uint64_t
+lw_env_version(void)
+{
+    return atomic_load(&version);
+}

@@ -1,0 +1,24 @@
+/* A growable text whose failure sticks: print without checking, look at `failed` once. */
+#ifndef LW_BASE_TEXT_H
+#define LW_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct lw_text {
+    char *data; /* NUL-terminated once anything was added; NULL before */
+    size_t n, capacity;
+    bool failed;
+} lw_text;
+
+void lw_text_init(lw_text *text);
+void lw_text_reset(lw_text *text); /* frees */
+void lw_text_add(lw_text *text, const char *more);
+void lw_text_add_n(lw_text *text, const char *more, size_t n_bytes);
+void lw_text_addf(lw_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lw_text_addv(lw_text *text, const char *format, va_list args);
+/* The characters, "" when empty; valid until the next change. */
+const char *lw_text_get(const lw_text *text);
+
+#endif
