@@ -1,0 +1,27 @@
+/* IR -> LLVM assembly text. One printer, two dialects:
+ * GPU: the subset of NVVM IR that the LLVM-7 reader of libNVVM takes (typed pointers), or opaque
+ * pointers by a switch; CPU: LLVM text of today. See toolchain.md for what each reader refuses. */
+#ifndef LW_EMIT_EMIT_H
+#define LW_EMIT_EMIT_H
+
+#include "core/ir/ir.h"
+
+typedef enum lw_target { LW_TARGET_CPU, LW_TARGET_CUDA } lw_target;
+
+typedef struct lw_emit_options {
+    lw_target target;
+    bool opaque_pointers; /* CUDA only; CPU text always is */
+    bool lineinfo;        /* CUDA: line tables of the user's Python */
+    bool precise;         /* CPU: scalar libm instead of libmvec */
+    int vector_bits;      /* CPU: preferred vector width, 128, 256 or 512 */
+    /* CPU: whether the C library has this vector function; NULL = none has */
+    bool (*has_vector_function)(const char *symbol);
+    const char *host_features; /* CPU: for function attributes; "" = LLVM's target machine decides */
+} lw_emit_options;
+
+lw_status lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out,
+                  lw_error *err);
+
+/* How many ULP the intrinsic may be off, on this target; documentation and tests read it. */
+
+#endif

@@ -1,0 +1,38 @@
+/* Typed tree -> IR. The user's function becomes the internal function `lw_body` with one scalar
+ * parameter per part (complex: two) and one result per part of each output. */
+#ifndef LW_FRONT_LOWER_H
+#define LW_FRONT_LOWER_H
+
+#include "core/front/typed.h"
+#include "core/ir/ir.h"
+
+/* A message that a kernel can raise: what a nonzero status means. */
+typedef struct lw_raise_row {
+    const char *exception; /* Python class name */
+    const char *message;
+    const char *function, *file;
+    uint32_t line;
+} lw_raise_row;
+
+typedef struct lw_scalar {
+    lw_module *module;
+    uint32_t body;             /* function number of the scalar function */
+    uint32_t n_in, n_out;
+    const lw_dtype *in, *out;  /* public dtypes (complex stays c64 / c128); in module's arena */
+    bool can_raise;            /* then result 0 of the function is an i32 status: 0 or raises index + 1 */
+    uint32_t n_raises;
+    const lw_raise_row *raises;
+    bool pure_integer;         /* no float operation anywhere: no FP flags can be raised */
+} lw_scalar;
+
+/* out_types: what the signature wants the results to be, or NULL: as inferred (weak int -> i64,
+ * weak float -> f64). Contraction is already done. */
+lw_status lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
+                   lw_scalar **out, lw_error *err);
+void lw_scalar_free(lw_scalar *scalar);
+
+/* The conversion of one value, as in the tables of frontend.md §2; shared with the doors. Complex
+ * values are two refs. */
+void lw_lower_cast(struct lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to, lw_ref *out_parts);
+
+#endif

@@ -1,0 +1,158 @@
+/* The tree of a user's function: what the reader makes of Python's AST, and all that passes
+ * after it know. Free of Python: names, numbers and texts are copied. Lies in one arena.
+ *
+ * A tree holds every function that can be reached from the first one (callees, nested functions),
+ * each read once per function object. Indices are 32-bit; 0 means none everywhere ([0] unused). */
+#ifndef LW_FRONT_TREE_H
+#define LW_FRONT_TREE_H
+
+#include "core/base/arena.h"
+#include "core/base/array.h"
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/base/text.h"
+#include "core/tables/dtypes.h"
+
+typedef enum lw_node_kind {
+    LW_NODE_NONE = 0,
+#define NODE(name, text, args, doc) LW_NODE_##name,
+#include "core/tables/nodes.def"
+    LW_N_NODE_KINDS
+} lw_node_kind;
+
+/* Python's operators, in the order of this list everywhere. */
+typedef enum lw_pyop {
+    LW_PY_NONE = 0,
+    LW_PY_ADD, LW_PY_SUB, LW_PY_MUL, LW_PY_DIV, LW_PY_FLOORDIV, LW_PY_MOD, LW_PY_POW,
+    LW_PY_MATMUL, LW_PY_LSHIFT, LW_PY_RSHIFT, LW_PY_BITAND, LW_PY_BITOR, LW_PY_BITXOR,
+    LW_PY_NEG, LW_PY_POS, LW_PY_INVERT, LW_PY_NOT,
+    LW_PY_AND, LW_PY_OR,
+    LW_PY_EQ, LW_PY_NE, LW_PY_LT, LW_PY_LE, LW_PY_GT, LW_PY_GE,
+    LW_PY_IS, LW_PY_IS_NOT, LW_PY_IN, LW_PY_NOT_IN,
+    LW_N_PYOPS
+} lw_pyop;
+
+extern const char *const lw_pyop_text[LW_N_PYOPS]; /* "+", "not in", … (core/front/tree.c) */
+extern const char *const lw_node_text[LW_N_NODE_KINDS];
+
+enum { LW_NODE_STORE = 1 }; /* lw_node.flags: an assignment target */
+
+typedef struct lw_node {
+    uint16_t kind;
+    uint8_t op, flags;
+    uint32_t loc; /* index into tree->locs */
+    uint32_t a, b, c;
+} lw_node;
+
+typedef struct lw_loc {
+    uint32_t file;           /* index into tree->files */
+    uint32_t line, end_line; /* from 1 */
+    uint32_t col, end_col;   /* UTF-8 bytes from 0, end exclusive */
+} lw_loc;
+
+typedef enum lw_konst_kind {
+    LW_K_UNDEFINED,  /* text: the name; an error (E150) when evaluated. help: "did you mean" or NULL */
+    LW_K_NONE,
+    LW_K_BOOL,       /* i */
+    LW_K_INT,        /* Python int within int64: i */
+    LW_K_UINT,       /* Python int in 2^63 … 2^64-1: u */
+    LW_K_BIGINT,     /* outside of both: text = decimal digits with sign; d = nearest double */
+    LW_K_FLOAT,      /* Python float: d */
+    LW_K_COMPLEX,    /* Python complex: d, im */
+    LW_K_STR,        /* text */
+    LW_K_TUPLE,      /* items (konst indices), n; names or NULL (namedtuple); text: class name or NULL */
+    LW_K_SCALAR,     /* NumPy scalar, strong: dtype, and i / u / d / (d, im) by its kind */
+    LW_K_DTYPE,      /* a type used as a value: calling it casts. dtype; text = its name */
+    LW_K_PYTYPE,     /* the Python types int float bool complex as values: u = 0, 1, 2, 3 */
+    LW_K_NAMED,      /* a function of names.def: u = row (lw_name_id) */
+    LW_K_FUNCTION,   /* a Python function: u = index into tree->fns (read lazily: see fns[u].problem) */
+    LW_K_MODULE,     /* text = name; attributes are resolved by the reader */
+    LW_K_ARRAY,      /* a small constant table: dtype, n = ndim, items = shape, bytes, C order */
+    LW_K_ELLIPSIS,
+    LW_K_EXCEPTION,  /* text = class name ("ValueError"), help = constant message or NULL */
+    LW_K_OBJECT,     /* anything else: text = how to name it in E152, help = hint or NULL */
+} lw_konst_kind;
+
+typedef struct lw_konst {
+    lw_konst_kind kind;
+    lw_dtype dtype;
+    union {
+        int64_t i;
+        uint64_t u;
+        double d;
+    };
+    double im;
+    uint32_t n;
+    const uint32_t *items;
+    const char *const *names;
+    const char *text, *help;
+    const void *bytes;
+} lw_konst;
+
+typedef enum lw_param_kind { LW_PARAM_POSITIONAL, LW_PARAM_KEYWORD_ONLY, LW_PARAM_VARARG } lw_param_kind;
+
+typedef struct lw_fn_param {
+    const char *name;
+    uint32_t var;          /* its variable */
+    uint32_t default_konst; /* 0: none */
+    uint32_t annotation;   /* konst of the annotation (DTYPE, …); 0: none */
+    lw_param_kind kind;
+} lw_fn_param;
+
+typedef struct lw_fn_capture {
+    uint32_t var;        /* in this nested function */
+    uint32_t parent_var; /* in the function it is defined in */
+} lw_fn_capture;
+
+typedef struct lw_var {
+    const char *name;
+    bool captured; /* some nested function reads it */
+} lw_var;
+
+typedef struct lw_fn {
+    const char *name; /* "<lambda>" for lambdas */
+    uint32_t file, line;
+    uint32_t parent;  /* nested functions: the function they are defined in; 0: none */
+    bool is_lambda;   /* its body is one RETURN */
+    LW_ARRAY(lw_fn_param) params;
+    LW_ARRAY(lw_var) vars; /* [0] unused; parameters first */
+    LW_ARRAY(lw_fn_capture) captures;
+    uint32_t body;              /* BODY node */
+    uint32_t loc;               /* of the def */
+    uint32_t return_annotation; /* konst; 0: none */
+    uint32_t problem;           /* diag to raise when it is called (no source, wrong syntax); 0: none */
+} lw_fn;
+
+/* An error found while reading, raised only where the code is reached. */
+typedef struct lw_diag {
+    lw_status status;
+    char code[8];
+    uint32_t loc;
+    const char *message; /* the sentence */
+    const char *label;   /* beside the caret */
+    const char *help;    /* or NULL */
+} lw_diag;
+
+typedef struct lw_file {
+    const char *path;
+    uint32_t first_line, n_lines; /* the lines kept: those of the functions read */
+    const char *const *lines;     /* without newline; lines[i] is line first_line + i */
+} lw_file;
+
+typedef struct lw_tree {
+    lw_arena arena;
+    LW_ARRAY(lw_node) nodes;
+    LW_ARRAY(uint32_t) lists;
+    LW_ARRAY(lw_konst) konsts;
+    LW_ARRAY(lw_loc) locs;
+    LW_ARRAY(lw_fn) fns; /* [1] is the user's function */
+    LW_ARRAY(lw_diag) diags;
+    LW_ARRAY(lw_file) files;
+} lw_tree;
+
+lw_status lw_tree_new(lw_tree **out, lw_error *err);
+void lw_tree_free(lw_tree *tree);
+/* One line a node; for LANEWISE_DUMP and golden tests. */
+void lw_tree_print(const lw_tree *tree, lw_text *out);
+
+#endif

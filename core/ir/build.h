@@ -1,0 +1,108 @@
+/* Building IR. Emitters never return errors: a failed allocation sticks in module->failed (and
+ * lw_ir_finish reports it), values returned then are 0 and accepted everywhere.
+ *
+ *     lw_builder b;
+ *     lw_builder_start(&b, module, "axpy");
+ *     lw_ref a = lw_ir_param_add(&b, LW_DT_f32, 0, "a"), x = …;
+ *     lw_ir_result_add(&b, LW_DT_f32);
+ *     lw_ir_return1(&b, lw_ir_add(&b, lw_ir_mul(&b, a, x), y));
+ *     lw_ir_finish(&b, &err);
+ */
+#ifndef LW_IR_BUILD_H
+#define LW_IR_BUILD_H
+
+#include "core/ir/ir.h"
+
+typedef struct lw_builder {
+    lw_module *module;
+    lw_func *func;
+    uint32_t func_number; /* for lw_ir_call */
+    uint32_t loc;         /* given to what is emitted next */
+    uint32_t fast;        /* LW_FAST_* | LW_MAY_FUSE, given to float arithmetic emitted next */
+    uint32_t depth;       /* open regions */
+} lw_builder;
+
+void lw_builder_start(lw_builder *b, lw_module *module, const char *name);
+lw_ref lw_ir_param_add(lw_builder *b, lw_dtype type, uint32_t flags, const char *name);
+void lw_ir_result_add(lw_builder *b, lw_dtype type);
+lw_status lw_ir_finish(lw_builder *b, lw_error *err);
+uint32_t lw_ir_loc_add(lw_module *module, uint32_t file, uint32_t line, uint32_t col);
+uint32_t lw_ir_file_add(lw_module *module, const char *path); /* the same path gives the same number */
+uint32_t lw_ir_find(const lw_module *module, const char *name); /* function number, UINT32_MAX: none */
+
+/* The general emit; the named ones below call it. */
+lw_ref lw_ir_emit(lw_builder *b, lw_op op, lw_dtype type, uint32_t a, uint32_t a2, uint32_t a3);
+uint32_t lw_ir_list(lw_builder *b, const lw_ref *values, uint32_t n); /* start of a list */
+lw_dtype lw_ir_type(const lw_builder *b, lw_ref value);
+unsigned lw_ir_lanes(const lw_builder *b, lw_ref value);
+
+/* constants */
+lw_ref lw_ir_int(lw_builder *b, lw_dtype type, int64_t value);   /* any integer type or bool */
+lw_ref lw_ir_float(lw_builder *b, lw_dtype type, double value);  /* rounds to f16, bf16, f32 */
+lw_ref lw_ir_bits(lw_builder *b, lw_dtype type, uint64_t bits);  /* exact format bits */
+lw_ref lw_ir_zero(lw_builder *b, lw_dtype type);
+/* Whether value is a CONST, and its bits. */
+bool lw_ir_is_const(const lw_builder *b, lw_ref value, uint64_t *bits);
+
+/* arithmetic: operands of one type */
+lw_ref lw_ir_add(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_sub(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_mul(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_div(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_rem(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_mulhi(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_neg(lw_builder *b, lw_ref x);
+lw_ref lw_ir_fma(lw_builder *b, lw_ref x, lw_ref y, lw_ref z);
+lw_ref lw_ir_and(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_or(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_xor(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_not(lw_builder *b, lw_ref x);
+lw_ref lw_ir_shl(lw_builder *b, lw_ref x, lw_ref count);
+lw_ref lw_ir_shr(lw_builder *b, lw_ref x, lw_ref count);
+lw_ref lw_ir_compare(lw_builder *b, lw_op op, lw_ref x, lw_ref y); /* LW_OP_EQ … LW_OP_GE */
+lw_ref lw_ir_select(lw_builder *b, lw_ref condition, lw_ref yes, lw_ref no);
+lw_ref lw_ir_cast(lw_builder *b, lw_dtype type, lw_ref x); /* x itself when the type is the same */
+lw_ref lw_ir_bitcast(lw_builder *b, lw_dtype type, lw_ref x);
+lw_ref lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const lw_ref *args, uint32_t n);
+lw_ref lw_ir_sreg(lw_builder *b, lw_sreg which);
+
+/* variables: slots are always placed in the function's entry, whatever the open region */
+lw_ref lw_ir_slot(lw_builder *b, lw_dtype type);
+lw_ref lw_ir_get(lw_builder *b, lw_ref slot);
+void lw_ir_set(lw_builder *b, lw_ref slot, lw_ref value);
+
+/* memory: align_bytes 0 = natural; lanes 1 = scalar */
+lw_ref lw_ir_offset(lw_builder *b, lw_ref pointer, lw_ref bytes);
+lw_ref lw_ir_load(lw_builder *b, lw_dtype type, unsigned lanes, lw_ref pointer, unsigned align_bytes, uint32_t flags);
+void lw_ir_store(lw_builder *b, lw_ref pointer, lw_ref value, unsigned align_bytes, uint32_t flags);
+lw_ref lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes);
+lw_ref lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane);
+
+/* calls */
+lw_ref lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n);
+lw_ref lw_ir_result(lw_builder *b, lw_ref call, uint32_t which); /* the call itself when it has one */
+lw_ref lw_ir_host_call(lw_builder *b, uint32_t extern_number, const lw_ref *args, uint32_t n);
+uint32_t lw_ir_extern_add(lw_module *module, const char *name, lw_dtype result, const lw_dtype *params, unsigned n);
+
+/* control flow */
+void lw_ir_if(lw_builder *b, lw_ref condition);
+void lw_ir_else(lw_builder *b);
+void lw_ir_block(lw_builder *b);
+void lw_ir_loop(lw_builder *b, uint32_t flags, uint32_t vector_width);
+void lw_ir_latch(lw_builder *b);
+void lw_ir_end(lw_builder *b);
+void lw_ir_break(lw_builder *b, unsigned depth);
+void lw_ir_continue(lw_builder *b, unsigned depth);
+void lw_ir_return(lw_builder *b, const lw_ref *values, uint32_t n);
+/* True when the last instruction left the region: nothing more may be emitted in it. */
+bool lw_ir_ended(const lw_builder *b);
+
+/* for (i = begin; i < end; i += step): the loop is open and *i readable until lw_ir_for_end.
+ * Types are those of begin; step a positive constant or value. In canonical form for LLVM. */
+typedef struct lw_for {
+    lw_ref slot, i, end, step;
+} lw_for;
+lw_for lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags, uint32_t vector_width);
+void lw_ir_for_end(lw_builder *b, const lw_for *loop);
+
+#endif

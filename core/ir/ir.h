@@ -1,0 +1,170 @@
+/* The intermediate representation: small, structured, printable and readable back, free of
+ * Python. A module holds functions; a function is one array of fixed-size instructions.
+ *
+ * - A value is the index of the instruction that made it (1, 2, …; 0 means none). It may be used
+ *   later in the same region or in regions nested in it, never after its region's END.
+ * - What must outlive a region lives in a SLOT (GET, SET); SSA is LLVM's business.
+ * - Control flow is structured: IF … ELSE … END, BLOCK … END, LOOP … LATCH … END. Instructions
+ *   after BREAK, CONTINUE or RETURN in the same region are dead and not allowed.
+ * - Complex numbers and tuples do not exist here: the front end splits them into their parts.
+ * - bool is i1 in a value and one byte in memory. Integers wrap. Pointers are opaque.
+ * - After anything that may emit, fetch instruction pointers again: the array may have moved.
+ *
+ * All of a module lies in its arena; freeing the module frees everything. */
+#ifndef LW_IR_IR_H
+#define LW_IR_IR_H
+
+#include "core/base/arena.h"
+#include "core/base/array.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/tables/dtypes.h"
+
+typedef uint32_t lw_ref;
+
+typedef enum lw_op {
+    LW_OP_NONE = 0,
+#define OP(name, text, args, result, class) LW_OP_##name,
+#include "core/tables/ops.def"
+    LW_N_OPS
+} lw_op;
+
+typedef enum lw_op_result { LW_RESULT_INST, LW_RESULT_SAME, LW_RESULT_BOOL, LW_RESULT_NONE } lw_op_result;
+typedef enum lw_op_class {
+    LW_CLASS_PURE,
+    LW_CLASS_READ,
+    LW_CLASS_WRITE,
+    LW_CLASS_FLOW,
+    LW_CLASS_DECL
+} lw_op_class;
+
+typedef struct lw_op_row {
+    const char *text, *args;
+    lw_op_result result;
+    lw_op_class class;
+} lw_op_row;
+
+extern const lw_op_row lw_ops[LW_N_OPS];
+
+/* Special registers, operand a of SREG. */
+typedef enum lw_sreg {
+    LW_SREG_TID_X, LW_SREG_TID_Y, LW_SREG_TID_Z,
+    LW_SREG_CTAID_X, LW_SREG_CTAID_Y, LW_SREG_CTAID_Z,
+    LW_SREG_NTID_X, LW_SREG_NTID_Y, LW_SREG_NTID_Z,
+    LW_SREG_NCTAID_X, LW_SREG_NCTAID_Y, LW_SREG_NCTAID_Z,
+    LW_SREG_LANEID,
+    LW_N_SREGS
+} lw_sreg;
+
+extern const char *const lw_sreg_names[LW_N_SREGS]; /* "tid.x", … */
+
+/* Instruction flags. The low byte means something else for each class of op. */
+enum {
+    /* LOAD, STORE: bits 0-3 = log2 of the alignment in bytes, + 1; 0 = natural */
+    LW_MEM_ALIGN_MASK = 0x0f,
+    LW_MEM_INVARIANT = 0x10,   /* LOAD: nobody writes it while the kernel runs (read-only path) */
+    LW_MEM_STREAMING = 0x20,   /* will not be used again soon */
+    /* LOOP */
+    LW_LOOP_VECTORIZE = 0x01,  /* iterations are independent: no memory dependence between them */
+    LW_LOOP_NO_VECTORIZE = 0x02,
+    LW_LOOP_NO_UNROLL = 0x04,
+    LW_LOOP_UNROLL_FULL = 0x08,
+    /* float arithmetic, compares, selects, intrinsics: fast-math flags, LLVM's names */
+    LW_FAST_NNAN = 0x100,
+    LW_FAST_NINF = 0x200,
+    LW_FAST_NSZ = 0x400,
+    LW_FAST_ARCP = 0x800,
+    LW_FAST_CONTRACT = 0x1000,
+    LW_FAST_AFN = 0x2000,
+    LW_FAST_REASSOC = 0x4000,
+    LW_FAST_ALL = 0x7f00,
+    /* MUL, ADD, SUB: written by the user as one expression, so a*b+c may become one FMA */
+    LW_MAY_FUSE = 0x8000,
+};
+
+typedef struct lw_inst {
+    uint16_t op;
+    uint8_t type;  /* lw_dtype of the result; void when there is none */
+    uint8_t lanes; /* 0 or 1: scalar; 2, 4, 8, 16: vector of `type` */
+    uint32_t flags;
+    uint32_t a, b, c; /* as the op's row says */
+    uint32_t loc;     /* index into module->locs; 0 = none */
+} lw_inst;
+
+/* Where an instruction comes from in the user's Python. */
+typedef struct lw_ir_loc {
+    uint32_t file; /* index into module->files */
+    uint32_t line, col;
+} lw_ir_loc;
+
+/* Constants are bits: integers sign- or zero-extended, floats as their own format's bits. */
+typedef struct lw_konst_bits {
+    uint64_t bits;
+} lw_konst_bits;
+
+enum {
+    LW_PARAM_NOALIAS = 1,  /* no other parameter reaches the same memory */
+    LW_PARAM_READONLY = 2, /* never written through */
+};
+
+typedef struct lw_ir_param {
+    lw_dtype type;
+    uint32_t flags;
+    uint8_t align_log2; /* of what a ptr points to; 0 = unknown */
+    const char *name;   /* for reading only */
+} lw_ir_param;
+
+typedef enum lw_linkage {
+    LW_INTERNAL,  /* inlined into its callers */
+    LW_KERNEL,    /* GPU entry point; no results */
+    LW_EXPORTED,  /* CPU entry point with the C calling convention; at most one result */
+    LW_OUTLINED,  /* internal, but kept as a real call (large helpers) */
+} lw_linkage;
+
+typedef struct lw_func {
+    const char *name; /* [a-zA-Z_$][a-zA-Z0-9_$]* , unique in the module */
+    const char *python_name; /* as the user wrote it; for debug information and messages; or NULL */
+    lw_linkage linkage;
+    LW_ARRAY(lw_ir_param) params;
+    LW_ARRAY(lw_dtype) results;
+    LW_ARRAY(lw_inst) insts; /* insts.data[0] is unused */
+    LW_ARRAY(uint32_t) lists;
+    LW_ARRAY(lw_konst_bits) konsts;
+    uint32_t max_threads;     /* KERNEL: launch bound, threads a block; 0 = none */
+    uint32_t min_blocks;      /* KERNEL: blocks an SM; 0 = none */
+    uint32_t max_registers;   /* KERNEL: 0 = none */
+    uint32_t line;            /* of the def, with file, for debug information */
+    uint32_t file;
+} lw_func;
+
+typedef struct lw_extern {
+    const char *name; /* C symbol called by HOST_CALL */
+    lw_dtype result;
+    uint8_t n_params;
+    lw_dtype params[15];
+} lw_extern;
+
+typedef struct lw_module {
+    lw_arena arena;
+    LW_ARRAY(lw_func *) funcs;
+    LW_ARRAY(lw_ir_loc) locs;         /* [0] unused */
+    LW_ARRAY(const char *) files;     /* [0] unused */
+    LW_ARRAY(lw_extern) externs;
+    bool failed;                      /* sticks: some emit found no memory */
+} lw_module;
+
+lw_status lw_module_new(lw_module **out, lw_error *err);
+void lw_module_free(lw_module *module); /* NULL is allowed */
+/* A deep copy: a door adds its kernel to a copy of the cached scalar function's module. */
+lw_status lw_module_copy(const lw_module *module, lw_module **out, lw_error *err);
+
+/* ---- print, parse, verify ---- */
+
+/* Stable: no addresses, values numbered by position. What print writes, parse reads. With locs
+ * the text names lines too (for keys when line tables are wanted); parse reads both. */
+void lw_ir_print(const lw_module *module, bool with_locs, lw_text *out);
+lw_status lw_ir_parse(const char *text, lw_module **out, lw_error *err);
+/* LW_ERR_INTERNAL naming function, instruction and rule. Reads the op rows. */
+lw_status lw_ir_verify(const lw_module *module, lw_error *err);
+
+#endif
