@@ -1,0 +1,36 @@
+/* Our own loader for relocatable x86-64 ELF objects: a cached kernel runs without LLVM.
+ *
+ * Everything read from the object is bounds-checked: damaged input is LW_ERR_LINK, never a
+ * crash of the loader. Memory is written first and made executable after, never both at a time.
+ * The GIL is not needed. On other platforms load is a documented LW_ERR_LINK. */
+#ifndef LW_LINK_ELF_LOADER_H
+#define LW_LINK_ELF_LOADER_H
+
+#include "core/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct lw_code lw_code; /* counted references */
+
+typedef struct lw_code_extern {
+    const char *name;
+    void *address;
+} lw_code_extern;
+
+/* Symbols that the object lacks come from `externs`, then from the process, libm and libmvec.
+ * The object's bytes are not needed afterwards. */
+lw_status lw_code_load(const void *object, size_t n, const lw_code_extern *externs,
+                       size_t n_externs, lw_code **out, lw_error *err);
+/* A global function or datum of the object; NULL when it defines none of this name. */
+void *lw_code_symbol(const lw_code *code, const char *name);
+size_t lw_code_size(const lw_code *code); /* bytes of memory mapped */
+lw_code *lw_code_ref(lw_code *code);
+void lw_code_unref(lw_code *code); /* NULL is allowed; the last one unmaps the code */
+
+/* The functions the loader would find outside the object: NULL when nowhere. */
+void *lw_extern_symbol(const char *name);
+/* Does this machine's libmvec have, say, "_ZGVdN4v_exp"? */
+bool lw_mvec_has(const char *symbol);
+
+#endif

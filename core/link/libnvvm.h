@@ -1,0 +1,43 @@
+/* libNVVM: NVVM IR text -> PTX or LTO-IR. Loaded at the first compile; calls run in parallel,
+ * no lock is held and the caller does not hold the GIL.
+ *
+ * libNVVM does not verify what it compiles and some unverified text ends the process, so every
+ * text is verified first; libdevice is added lazily, and only when the text names `__nv_`. */
+#ifndef LW_LINK_LIBNVVM_H
+#define LW_LINK_LIBNVVM_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+#include <stdbool.h>
+
+/* One set for both stages: float modes act at LTO-IR generation (libdevice is folded there) and
+ * at the link (code is generated there), so both must hear the same. */
+typedef struct lw_cuda_options {
+    int opt;           /* 0 or 3 */
+    bool fma;          /* fuse a*b+c */
+    bool ftz;          /* float32 denormals become zero */
+    bool fast_div;     /* float32 division within 2 ULP */
+    bool fast_sqrt;    /* float32 square root within 1 ULP */
+    bool line_info;    /* source lines in the code; needs debug metadata in the text */
+    int max_registers; /* a thread; 0: no limit */
+    char suffix;       /* 'a' or 'f' for architecture-specific code, else 0 */
+} lw_cuda_options;
+
+/* What NumPy-equal results need: full optimisation, no fused multiply-add, IEEE everything. */
+#define LW_CUDA_OPTIONS_EXACT ((lw_cuda_options){.opt = 3})
+/* The same with a*b+c fused, as CUDA C++ does by default. */
+#define LW_CUDA_OPTIONS_FUSED ((lw_cuda_options){.opt = 3, .fma = true})
+
+typedef enum lw_nvvm_output { LW_NVVM_PTX, LW_NVVM_LTOIR } lw_nvvm_output;
+
+/* cc: compute capability times ten, 75 ... 121. name: shown in messages.
+ * LW_ERR_COMPILE with libNVVM's log when the text is refused. */
+lw_status lw_nvvm_compile(const char *nvvm_text, const char *name, int cc,
+                          const lw_cuda_options *options, lw_nvvm_output output, lw_bytes *out,
+                          lw_error *err);
+/* The IR version libNVVM reads, as "2.0 / 3.2"; loads the library. */
+lw_status lw_nvvm_version(lw_text *out, lw_error *err);
+
+#endif
