@@ -1,0 +1,44 @@
+/* From a finished IR module to code that can run: key, cache, emit, compile. One key a kernel:
+ * the printed IR, the flags, the target and the toolchain; so nothing it depends on can be stale.
+ * LANEWISE_DUMP prints the stages from here. The caller does not hold the GIL. */
+#ifndef LW_LINK_BUILD_H
+#define LW_LINK_BUILD_H
+
+#include "core/emit/emit.h"
+#include "core/ir/ir.h"
+#include "core/link/elf_loader.h"
+#include "core/link/kernel_cache.h"
+#include "core/link/libnvvm.h"
+
+typedef struct lw_build_options {
+    bool use_disk;         /* cache= of the decorator */
+    bool precise;          /* CPU: scalar libm, no vector functions */
+    bool opt;              /* false: -O0 */
+    bool lineinfo;         /* CUDA */
+    bool fma;              /* what nvJitLink hears: always false, our own pass has fused */
+    bool ftz;              /* fastmath */
+    bool fast_div;         /* fastmath */
+    int max_registers;     /* CUDA; 0: no limit */
+    const char *name;      /* the Python function's, for dumps and log lines */
+} lw_build_options;
+
+/* What a compile gave: where it came from and how long it took, for stats and the demo. */
+typedef struct lw_build_report {
+    lw_cache_origin origin;
+    double seconds;
+} lw_build_report;
+
+/* Machine code of the host; lw_code_symbol(code, "<exported function>") finds the entry. */
+lw_status lw_build_host(const lw_module *module, const lw_build_options *options, lw_code **out,
+                        lw_build_report *report, lw_error *err);
+/* A cubin for compute capability cc (90 for sm_90); the module's one KERNEL is its entry. */
+lw_status lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options,
+                        lw_blob **out, lw_build_report *report, lw_error *err);
+/* Text and binary forms for inspection and ahead-of-time compilation. `output` is one of llvm
+ * nvvm ptx ltoir cubin sass object asm ir; target_cc 0 = the host. Not cached. */
+lw_status lw_build_output(const lw_module *module, int target_cc, const char *output,
+                          const lw_build_options *options, lw_bytes *out, lw_error *err);
+/* The width of this CPU's vectors that code is made for: 128, 256 or 512. */
+int lw_host_vector_bits(void);
+
+#endif

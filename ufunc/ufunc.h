@@ -1,0 +1,38 @@
+/* The vectorize door: what its files share. See ufunc/README.md for the contract.
+ *
+ *   ufunc_object.c   the Python type: build, attributes, pickling, inspection
+ *   ufunc_call_py.c  the call: NEP 13, then host or device
+ *   ufunc_host_py.c  the numpy.ufunc inside: promoter, loops
+ *   ufunc_device_py.c  the call on device arrays: plan table, launch
+ *   host_kernel.c    scalar IR -> CPU loop;  device_kernel.c  scalar IR + plan -> GPU kernel
+ *   device_plan.c    shapes, strides, dtypes -> plan */
+#ifndef LW_UFUNC_UFUNC_H
+#define LW_UFUNC_UFUNC_H
+
+#include "core/front/lower.h"
+#include "core/link/build.h"
+
+#define LW_MAX_ARGS 64 /* NumPy's limit on nin + nout */
+
+typedef enum lw_target_choice { LW_CHOOSE_AUTO, LW_CHOOSE_CPU, LW_CHOOSE_CUDA } lw_target_choice;
+
+/* The keywords of the decorator; the same for every generator. */
+typedef struct lw_door_options {
+    lw_target_choice target;
+    lw_front_options front;
+    bool cache, debug, lineinfo, opt, warn, order_given;
+    int max_registers, max_blocksize;
+    enum { LW_RAISE, LW_DEFER, LW_IGNORE } errors;
+} lw_door_options;
+
+/* One loop of a Ufunc: exact dtypes in and out, with the code of each target. Append-only and
+ * immortal while its Ufunc lives; code pointers are set once. */
+typedef struct lw_loop {
+    int nin, nout;
+    lw_dtype types[LW_MAX_ARGS]; /* inputs, then outputs */
+    lw_scalar *scalar;           /* the scalar function's IR */
+    bool declared;               /* from a signature of the decorator */
+    _Atomic(struct lw_host_kernel *) host; /* NULL until first used */
+} lw_loop;
+
+#endif
