@@ -1,0 +1,41 @@
+/* From a live Python function to a tree: finds the source that belongs to its code object,
+ * reads Python's AST, freezes what it reads from globals, closures and modules, and links every
+ * function that can be reached. All calls here need an attached thread state (the GIL).
+ *
+ * Accepted as a function: a Python function or lambda, a bound or static method of one, and any
+ * object whose `py_func` or `__wrapped__` is a Python function (lanewise objects, numba
+ * dispatchers, functools.lru_cache). */
+#ifndef LW_FRONT_READ_PYTHON_H
+#define LW_FRONT_READ_PYTHON_H
+
+#include <Python.h>
+
+#include "core/front/tree.h"
+
+/* What the tree froze: each (namespace, name) and the object found there, each closure cell. */
+typedef struct lw_captures lw_captures;
+
+/* Read `function` and all it can reach. source: the function's text (str) where Python keeps
+ * none, or NULL. captures may be NULL. On LW_ERR_PYTHON the exception is set; other failures
+ * are user diagnostics (E170 no source, E171 file changed). Callees that cannot be read are no
+ * failure: their lw_fn.problem says why, and is raised only when the call is compiled. */
+lw_status lw_read_function(PyObject *function, PyObject *source, lw_tree **out,
+                           lw_captures **captures, lw_error *err);
+
+/* The Python function behind an accepted object (new reference), or NULL with TypeError set. */
+PyObject *lw_python_function(PyObject *object);
+
+/* The text of the function (new str): a whole `def` without its decorators and without common
+ * indentation, or the lambda expression alone; what `source=` takes back. NULL with OSError
+ * set. */
+PyObject *lw_read_source_text(PyObject *function);
+
+/* Has a captured name been rebound to something else since? A few ns a name: compares identity
+ * first; equal numbers and strings under another identity count as the same. */
+bool lw_captures_changed(lw_captures *captures);
+uint32_t lw_captures_count(const lw_captures *captures);
+void lw_captures_free(lw_captures *captures); /* NULL is allowed */
+/* For tp_traverse of the owner. */
+int lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg);
+
+#endif

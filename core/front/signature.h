@@ -1,0 +1,66 @@
+/* Signatures: "float32(float32, int32)", "(f4, i4)", "ff->f". Pure C: a recursive-descent
+ * parser with exact columns, nothing is evaluated. Grammar: frontend.md §3.
+ *
+ * Types here are what a signature can name: scalars, arrays of scalars, tuples. */
+#ifndef LW_FRONT_SIGNATURE_H
+#define LW_FRONT_SIGNATURE_H
+
+#include "core/base/arena.h"
+#include "core/base/array.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/tables/dtypes.h"
+
+typedef enum lw_sig_kind {
+    LW_SIG_NONE,   /* no type given: a return type to infer */
+    LW_SIG_VOID,   /* void, none */
+    LW_SIG_SCALAR, /* dtype */
+    LW_SIG_ARRAY,  /* dtype, ndim, layout */
+    LW_SIG_TUPLE,  /* items, n */
+} lw_sig_kind;
+
+typedef struct lw_sig_type {
+    lw_sig_kind kind;
+    lw_dtype dtype;
+    uint32_t ndim;
+    char layout; /* 'C' [:, ::1], 'F' [::1, :], 'A' [:, :] */
+    uint32_t n;
+    const struct lw_sig_type *items;
+    uint32_t col; /* where it stands in the text, in bytes */
+} lw_sig_type;
+
+typedef struct lw_signature {
+    lw_sig_type result; /* NONE: inferred; TUPLE: several outputs */
+    uint32_t n_args;
+    const lw_sig_type *args;
+    const char *text; /* as the user wrote it */
+    uint32_t given;   /* position in the user's list */
+} lw_signature;
+
+typedef LW_ARRAY(lw_signature) lw_signature_list;
+
+/* Parse one signature of any of the three forms. Failures: LW_ERR_SIGNATURE with E180 or E183,
+ * the text, a caret below the place, and a hint; err->col is the column in `text` (UTF-8
+ * bytes). */
+lw_status lw_signature_parse(const char *text, lw_arena *arena, lw_signature *out,
+                             lw_error *err);
+/* Parse one type, "float32[:, ::1]". */
+lw_status lw_signature_parse_type(const char *text, lw_arena *arena, lw_sig_type *out,
+                                  lw_error *err);
+/* Refuse what @vectorize cannot take: array and tuple arguments, void, results that are no
+ * scalars or flat tuples of scalars (E183). */
+lw_status lw_signature_check_scalar(const lw_signature *signature, lw_error *err);
+/* Sort narrow to wide: by the tuple of argument ranks, lexicographically, stable. Then refuse
+ * duplicates and different numbers of arguments (E182, naming both). */
+lw_status lw_signatures_sort(lw_signature *signatures, uint32_t n, bool keep_order,
+                             lw_error *err);
+/* The number of outputs: 0 for void or not yet known, the length of a tuple, else 1. */
+uint32_t lw_signature_n_out(const lw_signature *signature);
+/* A scalar type by any spelling a signature may use ("intp", "single", "uchar", "f4"); void:
+ * none. */
+lw_dtype lw_scalar_from_name(const char *name, size_t n_bytes);
+void lw_sig_type_print(const lw_sig_type *type, lw_text *out);
+/* "float32(float32, int32)": canonical spelling. */
+void lw_signature_print(const lw_signature *signature, lw_text *out);
+
+#endif
