@@ -1,0 +1,71 @@
+/* Devices and their primary contexts. A lw_device exists once per ordinal, until
+ * lw_driver_close(); its primary context is retained at the first lw_device_enter. Everything
+ * made in a context (streams, events, modules, blocks) holds that context, so that closing a
+ * device never pulls it away from under an array: it is released with its last user. */
+#ifndef LW_DEVICE_CONTEXT_H
+#define LW_DEVICE_CONTEXT_H
+
+#include "core/device/driver.h"
+
+typedef struct lw_context lw_context; /* opaque: the retained primary context and its pool */
+
+typedef struct lw_device {
+    int ordinal;
+    CUdevice handle;
+    char name[128];
+    uint8_t uuid[16];
+    int cc_major, cc_minor;
+    int n_sms, warp_size;
+    int max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
+    int max_block[3], max_grid[3];
+    int registers_per_block, registers_per_sm;
+    int shared_per_block, shared_per_block_optin, shared_per_sm; /* bytes */
+    int constant_bytes, l2_bytes;
+    int clock_khz, memory_clock_khz, memory_bus_bits;
+    int pci_domain, pci_bus, pci_device;
+    int integrated, can_map_host, managed, concurrent_managed, has_pools;
+    size_t total_bytes;
+    _Atomic(lw_context *) context; /* internal; NULL until entered, and again after close */
+} lw_device;
+
+lw_status lw_device_count(int *out, lw_error *err);
+/* LW_ERR_DRIVER that says how many there are when the ordinal is not one of them. */
+lw_status lw_device_get(int ordinal, lw_device **out, lw_error *err); /* borrowed, lives on */
+
+/* Make sure that the calling thread works on this device: its primary context becomes current,
+ * unless a context of the same device is already (then that one is kept). Some 10 ns when
+ * nothing changes. Everything below that takes a device enters it by itself, except lw_launch.
+ */
+lw_status lw_device_enter(lw_device *device, lw_error *err);
+/* The calling thread's device: that of its current context, else the one it selected, else 0.
+ */
+lw_status lw_device_current(lw_device **out, lw_error *err);
+/* The calling thread works on this device from now on. */
+lw_status lw_device_select(int ordinal, lw_device **out, lw_error *err);
+
+/* Wait for everything on the device. */
+lw_status lw_device_synchronize(lw_device *device, lw_error *err);
+lw_status lw_device_memory(lw_device *device, size_t *n_free, size_t *n_total, lw_error *err);
+/* Which device an address belongs to; LW_ERR_VALUE when to none. */
+lw_status lw_device_of_address(CUdeviceptr address, lw_device **out, lw_error *err);
+/* Let kernels of `device` read and write `peer`'s memory, our pool's included. */
+lw_status lw_device_can_access(lw_device *device, lw_device *peer, bool *out, lw_error *err);
+lw_status lw_device_enable_access(lw_device *device, lw_device *peer, lw_error *err);
+
+/* Let go of the primary context: cached memory is given back now, the context itself with the
+ * last array, stream or module. The next use retains it again. */
+lw_status lw_device_close(lw_device *device, lw_error *err);
+/* Close, and reset the device for the whole process: memory, streams and modules of everybody
+ * become invalid (ours know it, and let go silently). */
+lw_status lw_device_reset(lw_device *device, lw_error *err);
+
+/* For owners of things in the primary context. hold: enters the device first. */
+lw_status lw_context_hold(lw_device *device, lw_context **out, lw_error *err);
+void lw_context_drop(lw_context *context); /* NULL is allowed */
+CUcontext lw_context_handle(const lw_context *context);
+lw_device *lw_context_device(const lw_context *context);
+/* False when the context is gone (reset, fork, process end): what it held is gone with it.
+ * True: it is now current, so that handles of it can be destroyed. */
+bool lw_context_enter(lw_context *context);
+
+#endif

@@ -1,0 +1,62 @@
+/* Streams and events. Everywhere else a stream is the bare handle (CUstream), so that streams
+ * of other libraries cost nothing: 0 and LW_STREAM_LEGACY are the default stream,
+ * LW_STREAM_PER_THREAD the calling thread's own. A lw_stream owns one that we made, or wraps
+ * one. */
+#ifndef LW_DEVICE_STREAM_H
+#define LW_DEVICE_STREAM_H
+
+#include "core/device/context.h"
+
+#define LW_STREAM_LEGACY     ((CUstream)(uintptr_t)1)
+#define LW_STREAM_PER_THREAD ((CUstream)(uintptr_t)2)
+
+typedef struct lw_stream {
+    CUstream handle;
+    lw_device *device;   /* borrowed */
+    lw_context *context; /* held when owned */
+    bool owned;
+} lw_stream;
+
+typedef struct lw_event {
+    CUevent handle;
+    lw_device *device;   /* borrowed */
+    lw_context *context; /* held */
+    bool timing;
+} lw_event;
+
+/* blocking: ordered with the legacy default stream. priority: 0 is the lowest, more negative is
+ * more urgent; clamped to the device's range. */
+lw_status lw_stream_new(lw_device *device, bool blocking, int priority, lw_stream **out,
+                        lw_error *err);
+/* Somebody else's stream: never destroyed by us. */
+lw_status lw_stream_wrap(lw_device *device, CUstream handle, lw_stream **out, lw_error *err);
+/* Never waits: work under way goes on. NULL is allowed. */
+void lw_stream_free(lw_stream *stream);
+
+lw_status lw_stream_synchronize(lw_device *device, CUstream stream, lw_error *err);
+/* Has all work so far finished? */
+lw_status lw_stream_query(lw_device *device, CUstream stream, bool *done, lw_error *err);
+lw_status lw_stream_capturing(lw_device *device, CUstream stream, bool *capturing,
+                              lw_error *err);
+/* What is given to `later` from now on runs after what was given to `earlier` so far. The host
+ * does not wait. Both are of the same device. */
+lw_status lw_stream_after(lw_device *device, CUstream later, CUstream earlier, lw_error *err);
+/* The same between devices. */
+lw_status lw_stream_after_on(lw_device *later_device, CUstream later, lw_device *earlier_device,
+                             CUstream earlier, lw_error *err);
+/* function(context) runs on a driver thread once the work so far is done; it must not call CUDA
+ * nor wait for a lock that a CUDA caller holds. */
+lw_status lw_stream_call(lw_device *device, CUstream stream, void (*function)(void *context),
+                         void *context, lw_error *err);
+
+lw_status lw_event_new(lw_device *device, bool timing, lw_event **out, lw_error *err);
+void lw_event_free(lw_event *event); /* NULL is allowed */
+lw_status lw_event_record(lw_event *event, CUstream stream, lw_error *err);
+lw_status lw_event_synchronize(lw_event *event, lw_error *err);
+lw_status lw_event_query(lw_event *event, bool *done, lw_error *err);
+/* The stream may be of another device. */
+lw_status lw_event_wait(lw_event *event, lw_device *device, CUstream stream, lw_error *err);
+/* LW_ERR_VALUE when one was made without timing. */
+lw_status lw_event_elapsed(lw_event *from, lw_event *to, float *out_ms, lw_error *err);
+
+#endif
