@@ -1,0 +1,347 @@
+#include "core/front/tree.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const lw_pyop_text[LW_N_PYOPS] = {
+    [LW_PY_NONE] = "",         [LW_PY_ADD] = "+",     [LW_PY_SUB] = "-",
+    [LW_PY_MUL] = "*",         [LW_PY_DIV] = "/",     [LW_PY_FLOORDIV] = "//",
+    [LW_PY_MOD] = "%",         [LW_PY_POW] = "**",    [LW_PY_MATMUL] = "@",
+    [LW_PY_LSHIFT] = "<<",     [LW_PY_RSHIFT] = ">>", [LW_PY_BITAND] = "&",
+    [LW_PY_BITOR] = "|",       [LW_PY_BITXOR] = "^",  [LW_PY_NEG] = "-",
+    [LW_PY_POS] = "+",         [LW_PY_INVERT] = "~",  [LW_PY_NOT] = "not",
+    [LW_PY_AND] = "and",       [LW_PY_OR] = "or",     [LW_PY_EQ] = "==",
+    [LW_PY_NE] = "!=",         [LW_PY_LT] = "<",      [LW_PY_LE] = "<=",
+    [LW_PY_GT] = ">",          [LW_PY_GE] = ">=",     [LW_PY_IS] = "is",
+    [LW_PY_IS_NOT] = "is not", [LW_PY_IN] = "in",     [LW_PY_NOT_IN] = "not in",
+};
+
+const char *const lw_node_text[LW_N_NODE_KINDS] = {
+    [LW_NODE_NONE] = "none",
+#define NODE(name, text, args, doc) [LW_NODE_##name] = text,
+#include "core/tables/nodes.def"
+};
+
+/* What a, b and c are, by the letters of nodes.def. */
+static const char *const node_args[LW_N_NODE_KINDS] = {
+    [LW_NODE_NONE] = "---",
+#define NODE(name, text, args, doc) [LW_NODE_##name] = args,
+#include "core/tables/nodes.def"
+};
+
+/* Entry 0 of each table means "none". */
+#define RESERVE_NONE(table)                                                                    \
+    do {                                                                                       \
+        void *none = lw_array_push(&tree->table, &tree->arena);                                \
+        if (none == NULL)                                                                      \
+            goto fail;                                                                         \
+    } while (0)
+
+lw_status
+lw_tree_new(lw_tree **out, lw_error *err)
+{
+    lw_tree *tree = lw_alloc_zero(1, sizeof *tree);
+
+    if (tree == NULL)
+        return lw_fail_memory(err);
+    lw_arena_init(&tree->arena);
+    RESERVE_NONE(nodes);
+    RESERVE_NONE(lists);
+    RESERVE_NONE(konsts);
+    RESERVE_NONE(locs);
+    RESERVE_NONE(fns);
+    RESERVE_NONE(diags);
+    RESERVE_NONE(files);
+    tree->konsts.data[0].kind = LW_K_NONE;
+    *out = tree;
+    return LW_OK;
+fail:
+    lw_tree_free(tree);
+    return lw_fail_memory(err);
+}
+
+void
+lw_tree_free(lw_tree *tree)
+{
+    if (tree == NULL)
+        return;
+    lw_arena_reset(&tree->arena);
+    lw_free(tree);
+}
+
+/* The shortest digits that read back as the same double. */
+static void
+print_double(double d, lw_text *out)
+{
+    char digits[40];
+
+    if (isnan(d) || isinf(d)) {
+        lw_text_add(out, isnan(d) ? "nan" : d < 0 ? "-inf" : "inf");
+        return;
+    }
+    for (int precision = 15; precision <= 17; precision++) {
+        double back = 0;
+        snprintf(digits, sizeof digits, "%.*g", precision, d);
+        if (sscanf(digits, "%lf", &back) == 1 && back == d)
+            break;
+    }
+    lw_text_add(out, digits);
+    if (strpbrk(digits, ".e") == NULL)
+        lw_text_add(out, ".0");
+}
+
+static void
+print_complex(double re, double im, lw_text *out)
+{
+    lw_text_add(out, "(");
+    print_double(re, out);
+    lw_text_add(out, ", ");
+    print_double(im, out);
+    lw_text_add(out, ")");
+}
+
+static void
+print_quoted(const char *text, lw_text *out)
+{
+    lw_text_add(out, "'");
+    for (const char *p = text ? text : ""; *p; p++) {
+        if (*p == '\n')
+            lw_text_add(out, "\\n");
+        else if ((unsigned char)*p < ' ')
+            lw_text_addf(out, "\\x%02x", (unsigned char)*p);
+        else
+            lw_text_add_n(out, p, 1);
+    }
+    lw_text_add(out, "'");
+}
+
+static void
+print_scalar(const lw_konst *konst, lw_text *out)
+{
+    lw_text_addf(out, "%s(", lw_dtypes[konst->dtype].public_name);
+    switch (lw_dtypes[konst->dtype].kind) {
+    case LW_KIND_BOOL: lw_text_add(out, konst->i ? "True" : "False"); break;
+    case LW_KIND_INT: lw_text_addf(out, "%" PRId64, konst->i); break;
+    case LW_KIND_UINT: lw_text_addf(out, "%" PRIu64, konst->u); break;
+    case LW_KIND_FLOAT: print_double(konst->d, out); break;
+    default: print_complex(konst->d, konst->im, out); break;
+    }
+    lw_text_add(out, ")");
+}
+
+static void print_konst(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out);
+
+static void
+print_tuple(const lw_tree *tree, const lw_konst *konst, uint32_t depth, lw_text *out)
+{
+    lw_text_addf(out, "%s(", konst->text ? konst->text : "");
+    for (uint32_t i = 0; i < konst->n; i++) {
+        lw_text_add(out, i ? ", " : "");
+        if (konst->names)
+            lw_text_addf(out, "%s=", konst->names[i]);
+        print_konst(tree, konst->items[i], depth + 1, out);
+    }
+    lw_text_add(out, konst->n == 1 && konst->names == NULL ? ",)" : ")");
+}
+
+static void
+print_array(const lw_konst *konst, lw_text *out)
+{
+    lw_text_addf(out, "array %s[", lw_dtypes[konst->dtype].public_name);
+    for (uint32_t i = 0; i < konst->n; i++)
+        lw_text_addf(out, "%s%" PRIu32, i ? ", " : "", konst->items[i]);
+    lw_text_add(out, "]");
+}
+
+static void
+print_konst(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out)
+{
+    const lw_konst *konst = &tree->konsts.data[index];
+    static const char *const pytypes[] = {"int", "float", "bool", "complex"};
+
+    if (depth > 8) { /* tables of tables: enough to recognise them */
+        lw_text_add(out, "…");
+        return;
+    }
+    switch (konst->kind) {
+    case LW_K_UNDEFINED: lw_text_addf(out, "undefined %s", konst->text); break;
+    case LW_K_NONE: lw_text_add(out, "None"); break;
+    case LW_K_BOOL: lw_text_add(out, konst->i ? "True" : "False"); break;
+    case LW_K_INT: lw_text_addf(out, "%" PRId64, konst->i); break;
+    case LW_K_UINT: lw_text_addf(out, "%" PRIu64, konst->u); break;
+    case LW_K_BIGINT: lw_text_add(out, konst->text); break;
+    case LW_K_FLOAT: print_double(konst->d, out); break;
+    case LW_K_COMPLEX:
+        lw_text_add(out, "complex");
+        print_complex(konst->d, konst->im, out);
+        break;
+    case LW_K_STR: print_quoted(konst->text, out); break;
+    case LW_K_TUPLE: print_tuple(tree, konst, depth, out); break;
+    case LW_K_SCALAR: print_scalar(konst, out); break;
+    case LW_K_DTYPE: lw_text_addf(out, "type %s", konst->text); break;
+    case LW_K_PYTYPE: lw_text_addf(out, "type %s", pytypes[konst->u & 3]); break;
+    case LW_K_NAMED: lw_text_addf(out, "named %s", konst->text); break;
+    case LW_K_FUNCTION:
+        lw_text_addf(out, "function %s #%" PRIu64, tree->fns.data[konst->u].name, konst->u);
+        break;
+    case LW_K_MODULE: lw_text_addf(out, "module %s", konst->text); break;
+    case LW_K_ARRAY: print_array(konst, out); break;
+    case LW_K_ELLIPSIS: lw_text_add(out, "..."); break;
+    case LW_K_EXCEPTION:
+        lw_text_addf(out, "exception %s", konst->text);
+        if (konst->help) {
+            lw_text_add(out, " ");
+            print_quoted(konst->help, out);
+        }
+        break;
+    case LW_K_OBJECT: lw_text_addf(out, "object %s", konst->text); break;
+    }
+}
+
+static void
+indent(uint32_t depth, lw_text *out)
+{
+    for (uint32_t i = 0; i < depth; i++)
+        lw_text_add(out, "  ");
+}
+
+static void
+print_diag(const lw_tree *tree, uint32_t index, lw_text *out)
+{
+    const lw_diag *diag = &tree->diags.data[index];
+    const lw_loc *loc = &tree->locs.data[diag->loc];
+
+    lw_text_addf(out, " %s %" PRIu32 ":%" PRIu32 "-%" PRIu32 " %s", diag->code, loc->line,
+                 loc->col, loc->end_col, diag->message);
+    if (diag->label)
+        lw_text_addf(out, " | %s", diag->label);
+    if (diag->help)
+        lw_text_addf(out, " = help: %s", diag->help);
+}
+
+static void print_node(const lw_tree *tree, const lw_fn *fn, uint32_t index, uint32_t depth,
+                       lw_text *out);
+
+/* What of an operand fits on the node's own line. */
+static void
+print_operand(const lw_tree *tree, const lw_fn *fn, char letter, uint32_t value, lw_text *out)
+{
+    switch (letter) {
+    case 'v': lw_text_addf(out, " %s", fn->vars.data[value].name); break;
+    case 'k':
+        if (value) {
+            lw_text_add(out, " ");
+            print_konst(tree, value, 0, out);
+        }
+        break;
+    case 'f': lw_text_addf(out, " %s #%" PRIu32, tree->fns.data[value].name, value); break;
+    default: break;
+    }
+}
+
+static void
+print_children(const lw_tree *tree, const lw_fn *fn, const lw_node *node, uint32_t depth,
+               lw_text *out)
+{
+    const char *args = node_args[node->kind];
+    uint32_t operands[3] = {node->a, node->b, node->c};
+
+    for (int i = 0; i < 3; i++) {
+        if (args[i] == 'L') {
+            for (uint32_t k = 0; k < node->c; k++)
+                print_node(tree, fn, tree->lists.data[node->b + k], depth, out);
+            return;
+        }
+        if (args[i] != 'n' && args[i] != 'u')
+            continue;
+        if (operands[i]) {
+            print_node(tree, fn, operands[i], depth, out);
+        } else if (i < 2 && operands[i + 1] && args[i + 1] != '-') {
+            indent(depth, out); /* keeps the places of what follows clear */
+            lw_text_add(out, "-\n");
+        }
+    }
+}
+
+static void
+print_node(const lw_tree *tree, const lw_fn *fn, uint32_t index, uint32_t depth, lw_text *out)
+{
+    const lw_node *node = &tree->nodes.data[index];
+    const char *args = node_args[node->kind];
+
+    indent(depth, out);
+    lw_text_add(out, lw_node_text[node->kind]);
+    if (node->op != LW_PY_NONE)
+        lw_text_addf(out, " %s", lw_pyop_text[node->op]);
+    print_operand(tree, fn, args[0], node->a, out);
+    print_operand(tree, fn, args[1], node->b, out);
+    print_operand(tree, fn, args[2], node->c, out);
+    if (node->kind == LW_NODE_ERROR)
+        print_diag(tree, node->a, out);
+    lw_text_add(out, node->flags & LW_NODE_STORE ? " store\n" : "\n");
+    if (node->kind != LW_NODE_ERROR)
+        print_children(tree, fn, node, depth + 1, out);
+}
+
+static void
+print_params(const lw_tree *tree, const lw_fn *fn, lw_text *out)
+{
+    bool keyword_only = false;
+
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        const lw_fn_param *param = &fn->params.data[i];
+        lw_text_add(out, i ? ", " : "");
+        if (param->kind == LW_PARAM_KEYWORD_ONLY && !keyword_only) {
+            lw_text_add(out, "*, ");
+            keyword_only = true;
+        }
+        lw_text_addf(out, "%s%s", param->kind == LW_PARAM_VARARG ? "*" : "", param->name);
+        if (param->kind == LW_PARAM_VARARG)
+            keyword_only = true; /* what follows is marked by the star already */
+        if (param->annotation) {
+            lw_text_add(out, ": ");
+            print_konst(tree, param->annotation, 0, out);
+        }
+        if (param->default_konst) {
+            lw_text_add(out, "=");
+            print_konst(tree, param->default_konst, 0, out);
+        }
+    }
+}
+
+static void
+print_fn(const lw_tree *tree, uint32_t index, lw_text *out)
+{
+    const lw_fn *fn = &tree->fns.data[index];
+
+    lw_text_addf(out, "fn #%" PRIu32 " %s(", index, fn->name);
+    print_params(tree, fn, out);
+    lw_text_add(out, ")");
+    if (fn->return_annotation) {
+        lw_text_add(out, " -> ");
+        print_konst(tree, fn->return_annotation, 0, out);
+    }
+    lw_text_addf(out, " line %" PRIu32, fn->line);
+    if (fn->parent)
+        lw_text_addf(out, " in #%" PRIu32, fn->parent);
+    for (uint32_t i = 0; i < fn->captures.n; i++)
+        lw_text_addf(out, "%s%s", i ? ", " : " captures ",
+                     fn->vars.data[fn->captures.data[i].var].name);
+    lw_text_add(out, "\n");
+    if (fn->problem) {
+        lw_text_add(out, "  problem");
+        print_diag(tree, fn->problem, out);
+        lw_text_add(out, "\n");
+    } else if (fn->body) {
+        print_node(tree, fn, fn->body, 1, out);
+    }
+}
+
+void
+lw_tree_print(const lw_tree *tree, lw_text *out)
+{
+    for (uint32_t i = 1; i < tree->fns.n; i++)
+        print_fn(tree, i, out);
+}
