@@ -1,0 +1,635 @@
+#include "core/ir/build.h"
+
+#include "core/tables/intrinsics.h"
+
+#include <math.h>
+#include <string.h>
+
+static const lw_inst nothing; /* what value 0 stands for: no type, no operands */
+
+static const lw_inst *
+inst_of(const lw_builder *b, lw_ref value)
+{
+    if (b->func == NULL || value == 0 || value >= b->func->insts.n)
+        return &nothing;
+    return &b->func->insts.data[value];
+}
+
+/* ---- functions, parameters, places in the source ---- */
+
+void
+lw_builder_start(lw_builder *b, lw_module *module, const char *name)
+{
+    lw_func *func = lw_arena_take(&module->arena, sizeof *func);
+    lw_func **slot = func ? lw_array_push(&module->funcs, &module->arena) : NULL;
+
+    memset(b, 0, sizeof *b);
+    b->module = module;
+    if (slot != NULL) {
+        *slot = func;
+        b->func_number = module->funcs.n - 1;
+        func->name = lw_arena_strdup(&module->arena, name);
+        if (func->name != NULL && lw_array_push(&func->insts, &module->arena) != NULL)
+            b->func = func;
+        else
+            module->funcs.n--;
+    }
+    if (b->func == NULL)
+        module->failed = true;
+}
+
+lw_ref
+lw_ir_param_add(lw_builder *b, lw_dtype type, uint32_t flags, const char *name)
+{
+    lw_arena *arena = &b->module->arena;
+    lw_ir_param *param = b->func ? lw_array_push(&b->func->params, arena) : NULL;
+
+    if (param == NULL) {
+        b->module->failed = true;
+        return 0;
+    }
+    param->type = type;
+    param->flags = flags;
+    param->name = name ? lw_arena_strdup(arena, name) : NULL;
+    return lw_ir_emit(b, LW_OP_PARAM, type, b->func->params.n - 1, 0, 0);
+}
+
+void
+lw_ir_result_add(lw_builder *b, lw_dtype type)
+{
+    lw_dtype *result = b->func ? lw_array_push(&b->func->results, &b->module->arena) : NULL;
+
+    if (result == NULL)
+        b->module->failed = true;
+    else
+        *result = type;
+}
+
+lw_status
+lw_ir_finish(lw_builder *b, lw_error *err)
+{
+    if (b->func != NULL && b->depth == 0 && b->func->results.n == 0 && !lw_ir_ended(b))
+        lw_ir_return(b, NULL, 0);
+    if (b->module->failed || b->module->arena.failed || b->func == NULL)
+        return lw_fail_memory(err);
+    if (b->depth != 0)
+        return lw_fail(err, LW_ERR_INTERNAL, "function %s ends with %u open regions",
+                       b->func->name, b->depth);
+    return LW_OK;
+}
+
+uint32_t
+lw_ir_loc_add(lw_module *module, uint32_t file, uint32_t line, uint32_t col)
+{
+    lw_ir_loc *loc, *last = &module->locs.data[module->locs.n - 1];
+
+    if (module->locs.n > 1 && last->file == file && last->line == line && last->col == col)
+        return module->locs.n - 1;
+    loc = lw_array_push(&module->locs, &module->arena);
+    if (loc == NULL) {
+        module->failed = true;
+        return 0;
+    }
+    *loc = (lw_ir_loc){.file = file, .line = line, .col = col};
+    return module->locs.n - 1;
+}
+
+uint32_t
+lw_ir_file_add(lw_module *module, const char *path)
+{
+    const char **slot, *copy;
+
+    for (uint32_t i = 1; i < module->files.n; i++)
+        if (strcmp(module->files.data[i], path) == 0)
+            return i;
+    copy = lw_arena_strdup(&module->arena, path);
+    slot = copy ? lw_array_push(&module->files, &module->arena) : NULL;
+    if (slot == NULL) {
+        module->failed = true;
+        return 0;
+    }
+    *slot = copy;
+    return module->files.n - 1;
+}
+
+uint32_t
+lw_ir_find(const lw_module *module, const char *name)
+{
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        if (strcmp(module->funcs.data[i]->name, name) == 0)
+            return i;
+    return UINT32_MAX;
+}
+
+/* ---- the general emit ---- */
+
+/* The fast-math flags of what is emitted now: only what is float arithmetic carries them. */
+static uint32_t
+float_flags(const lw_builder *b, lw_op op, lw_dtype type, lw_dtype operand)
+{
+    uint32_t flags = b->fast;
+
+    switch (op) {
+    case LW_OP_ADD:
+    case LW_OP_SUB:
+    case LW_OP_MUL: return lw_is_float(type) ? flags : 0;
+    case LW_OP_DIV:
+    case LW_OP_NEG:
+    case LW_OP_FMA:
+    case LW_OP_SELECT:
+    case LW_OP_INTRINSIC: return lw_is_float(type) ? flags & LW_FAST_ALL : 0;
+    case LW_OP_EQ:
+    case LW_OP_NE:
+    case LW_OP_LT:
+    case LW_OP_LE:
+    case LW_OP_GT:
+    case LW_OP_GE: return lw_is_float(operand) ? flags & LW_FAST_ALL : 0;
+    default: return 0;
+    }
+}
+
+lw_ref
+lw_ir_emit(lw_builder *b, lw_op op, lw_dtype type, uint32_t a, uint32_t a2, uint32_t a3)
+{
+    lw_inst *inst = b->func ? lw_array_push(&b->func->insts, &b->module->arena) : NULL;
+    const lw_inst *first;
+
+    if (inst == NULL) {
+        b->module->failed = true;
+        return 0;
+    }
+    first = lw_ops[op].args[0] == 'v' ? inst_of(b, a) : &nothing;
+    if (lw_ops[op].result == LW_RESULT_SAME)
+        type = (lw_dtype)first->type;
+    else if (lw_ops[op].result == LW_RESULT_BOOL)
+        type = LW_DT_b1;
+    else if (lw_ops[op].result == LW_RESULT_NONE)
+        type = LW_DT_void;
+    *inst = (lw_inst){.op = (uint16_t)op,
+                      .type = (uint8_t)type,
+                      .flags = float_flags(b, op, type, (lw_dtype)first->type),
+                      .a = a,
+                      .b = a2,
+                      .c = a3,
+                      .loc = b->loc};
+    return b->func->insts.n - 1;
+}
+
+uint32_t
+lw_ir_list(lw_builder *b, const lw_ref *values, uint32_t n)
+{
+    uint32_t start;
+
+    if (b->func == NULL || !lw_array_reserve(&b->func->lists, n, &b->module->arena)) {
+        b->module->failed = true;
+        return 0;
+    }
+    start = b->func->lists.n;
+    if (n != 0)
+        memcpy(b->func->lists.data + start, values, n * sizeof *values);
+    b->func->lists.n += n;
+    return start;
+}
+
+lw_dtype
+lw_ir_type(const lw_builder *b, lw_ref value)
+{
+    return (lw_dtype)inst_of(b, value)->type;
+}
+
+unsigned
+lw_ir_lanes(const lw_builder *b, lw_ref value)
+{
+    unsigned lanes = inst_of(b, value)->lanes;
+
+    return lanes ? lanes : 1;
+}
+
+/* ---- constants ---- */
+
+lw_ref
+lw_ir_bits(lw_builder *b, lw_dtype type, uint64_t bits)
+{
+    lw_konst_bits *konst = b->func ? lw_array_push(&b->func->konsts, &b->module->arena) : NULL;
+
+    if (konst == NULL) {
+        b->module->failed = true;
+        return 0;
+    }
+    konst->bits = bits;
+    return lw_ir_emit(b, LW_OP_CONST, type, b->func->konsts.n - 1, 0, 0);
+}
+
+/* The value wrapped to the type's width, then sign- or zero-extended: one form for each value.
+ */
+static uint64_t
+wrap(lw_dtype type, int64_t value)
+{
+    const lw_dtype_row *row = &lw_dtypes[type];
+    unsigned spare = row->bits ? 64u - row->bits : 0;
+    uint64_t up = (uint64_t)value << spare;
+
+    if (row->kind == LW_KIND_BOOL)
+        return value != 0;
+    return row->kind == LW_KIND_INT ? (uint64_t)((int64_t)up >> spare) : up >> spare;
+}
+
+lw_ref
+lw_ir_int(lw_builder *b, lw_dtype type, int64_t value)
+{
+    if (lw_is_float(type))
+        return lw_ir_float(b, type, (double)value);
+    return lw_ir_bits(b, type, wrap(type, value));
+}
+
+/* A double's bits to a format of 1 + exponent_bits + fraction_bits, to nearest, ties to even.
+ */
+static uint64_t
+round_bits(double value, int exponent_bits, int fraction_bits)
+{
+    int bias = (1 << (exponent_bits - 1)) - 1, exponent;
+    uint64_t sign = (uint64_t)(signbit(value) != 0) << (exponent_bits + fraction_bits);
+    uint64_t infinity = ((UINT64_C(1) << exponent_bits) - 1) << fraction_bits, scaled;
+
+    if (isnan(value))
+        return sign | infinity | UINT64_C(1) << (fraction_bits - 1);
+    if (isinf(value))
+        return sign | infinity;
+    if (value == 0)
+        return sign;
+    exponent = ilogb(value) < 1 - bias ? 1 - bias : ilogb(value);
+    /* now value = scaled * 2^(exponent - fraction_bits); rint rounds ties to even */
+    scaled = (uint64_t)rint(ldexp(fabs(value), fraction_bits - exponent));
+    scaled += (uint64_t)(exponent + bias - 1) << fraction_bits;
+    return sign | (scaled < infinity ? scaled : infinity);
+}
+
+lw_ref
+lw_ir_float(lw_builder *b, lw_dtype type, double value)
+{
+    uint64_t bits = 0;
+    uint32_t single;
+    float narrow;
+
+    if (type == LW_DT_f64) {
+        memcpy(&bits, &value, sizeof bits);
+    } else if (type == LW_DT_f32) {
+        narrow = (float)value;
+        memcpy(&single, &narrow, sizeof single);
+        bits = single;
+    } else if (type == LW_DT_f16) {
+        bits = round_bits(value, 5, 10);
+    } else {
+        bits = round_bits(value, 8, 7);
+    }
+    return lw_ir_bits(b, type, bits);
+}
+
+lw_ref
+lw_ir_zero(lw_builder *b, lw_dtype type)
+{
+    return lw_ir_bits(b, type, 0);
+}
+
+bool
+lw_ir_is_const(const lw_builder *b, lw_ref value, uint64_t *bits)
+{
+    const lw_inst *inst = inst_of(b, value);
+
+    if (inst->op != LW_OP_CONST)
+        return false;
+    if (bits != NULL)
+        *bits = b->func->konsts.data[inst->a].bits;
+    return true;
+}
+
+/* ---- arithmetic ---- */
+
+#define BINARY(name, op)                                                                       \
+    lw_ref lw_ir_##name(lw_builder *b, lw_ref x, lw_ref y)                                     \
+    {                                                                                          \
+        return lw_ir_emit(b, op, LW_DT_void, x, y, 0);                                         \
+    }
+BINARY(add, LW_OP_ADD)
+BINARY(sub, LW_OP_SUB)
+BINARY(mul, LW_OP_MUL)
+BINARY(div, LW_OP_DIV)
+BINARY(rem, LW_OP_REM)
+BINARY(mulhi, LW_OP_MULHI)
+BINARY(and, LW_OP_AND)
+BINARY(or, LW_OP_OR)
+BINARY(xor, LW_OP_XOR)
+BINARY(shl, LW_OP_SHL)
+BINARY(shr, LW_OP_SHR)
+BINARY(offset, LW_OP_OFFSET)
+#undef BINARY
+
+lw_ref
+lw_ir_neg(lw_builder *b, lw_ref x)
+{
+    return lw_ir_emit(b, LW_OP_NEG, LW_DT_void, x, 0, 0);
+}
+
+lw_ref
+lw_ir_not(lw_builder *b, lw_ref x)
+{
+    return lw_ir_emit(b, LW_OP_NOT, LW_DT_void, x, 0, 0);
+}
+
+lw_ref
+lw_ir_fma(lw_builder *b, lw_ref x, lw_ref y, lw_ref z)
+{
+    return lw_ir_emit(b, LW_OP_FMA, LW_DT_void, x, y, z);
+}
+
+lw_ref
+lw_ir_compare(lw_builder *b, lw_op op, lw_ref x, lw_ref y)
+{
+    return lw_ir_emit(b, op, LW_DT_b1, x, y, 0);
+}
+
+lw_ref
+lw_ir_select(lw_builder *b, lw_ref condition, lw_ref yes, lw_ref no)
+{
+    return lw_ir_emit(b, LW_OP_SELECT, lw_ir_type(b, yes), condition, yes, no);
+}
+
+lw_ref
+lw_ir_cast(lw_builder *b, lw_dtype type, lw_ref x)
+{
+    return lw_ir_type(b, x) == type ? x : lw_ir_emit(b, LW_OP_CAST, type, x, 0, 0);
+}
+
+lw_ref
+lw_ir_bitcast(lw_builder *b, lw_dtype type, lw_ref x)
+{
+    return lw_ir_type(b, x) == type ? x : lw_ir_emit(b, LW_OP_BITCAST, type, x, 0, 0);
+}
+
+lw_ref
+lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const lw_ref *args,
+                uint32_t n)
+{
+    uint32_t list = lw_ir_list(b, args, n);
+
+    return lw_ir_emit(b, LW_OP_INTRINSIC, lw_intrinsic_result((lw_intrinsic)intrinsic, type),
+                      intrinsic, list, n);
+}
+
+lw_ref
+lw_ir_sreg(lw_builder *b, lw_sreg which)
+{
+    return lw_ir_emit(b, LW_OP_SREG, LW_DT_i32, which, 0, 0);
+}
+
+/* ---- variables and memory ---- */
+
+lw_ref
+lw_ir_slot(lw_builder *b, lw_dtype type)
+{
+    return lw_ir_emit(b, LW_OP_SLOT, type, 0, 0, 0);
+}
+
+lw_ref
+lw_ir_get(lw_builder *b, lw_ref slot)
+{
+    return lw_ir_emit(b, LW_OP_GET, lw_ir_type(b, slot), slot, 0, 0);
+}
+
+void
+lw_ir_set(lw_builder *b, lw_ref slot, lw_ref value)
+{
+    lw_ir_emit(b, LW_OP_SET, LW_DT_void, slot, value, 0);
+}
+
+static void
+set_lanes(lw_builder *b, lw_ref value, unsigned lanes, uint32_t flags)
+{
+    if (value == 0)
+        return;
+    b->func->insts.data[value].lanes = (uint8_t)(lanes > 1 ? lanes : 0);
+    b->func->insts.data[value].flags |= flags;
+}
+
+static uint32_t
+align_flag(unsigned align_bytes)
+{
+    uint32_t code = 0;
+
+    while (align_bytes >> code)
+        code++;
+    return code > LW_MEM_ALIGN_MASK ? LW_MEM_ALIGN_MASK : code;
+}
+
+lw_ref
+lw_ir_load(lw_builder *b, lw_dtype type, unsigned lanes, lw_ref pointer, unsigned align_bytes,
+           uint32_t flags)
+{
+    lw_ref value = lw_ir_emit(b, LW_OP_LOAD, type, pointer, 0, 0);
+
+    set_lanes(b, value, lanes, flags | align_flag(align_bytes));
+    return value;
+}
+
+void
+lw_ir_store(lw_builder *b, lw_ref pointer, lw_ref value, unsigned align_bytes, uint32_t flags)
+{
+    lw_ref store = lw_ir_emit(b, LW_OP_STORE, LW_DT_void, pointer, value, 0);
+
+    set_lanes(b, store, 0, flags | align_flag(align_bytes));
+}
+
+lw_ref
+lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes)
+{
+    uint32_t list = lw_ir_list(b, values, lanes);
+    lw_ref value = lw_ir_emit(b, LW_OP_PACK, type, 0, list, lanes);
+
+    set_lanes(b, value, lanes, 0);
+    return value;
+}
+
+lw_ref
+lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane)
+{
+    return lw_ir_emit(b, LW_OP_LANE, lw_ir_type(b, vector), vector, lane, 0);
+}
+
+/* ---- calls ---- */
+
+lw_ref
+lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n)
+{
+    uint32_t list = lw_ir_list(b, args, n);
+    lw_dtype type = LW_DT_void;
+
+    if (func_number < b->module->funcs.n && b->module->funcs.data[func_number]->results.n == 1)
+        type = b->module->funcs.data[func_number]->results.data[0];
+    return lw_ir_emit(b, LW_OP_CALL, type, func_number, list, n);
+}
+
+lw_ref
+lw_ir_result(lw_builder *b, lw_ref call, uint32_t which)
+{
+    const lw_inst *inst = inst_of(b, call);
+    const lw_func *callee;
+
+    if (inst->op != LW_OP_CALL || inst->a >= b->module->funcs.n)
+        return 0;
+    callee = b->module->funcs.data[inst->a];
+    if (callee->results.n == 1)
+        return call;
+    return which < callee->results.n
+               ? lw_ir_emit(b, LW_OP_RESULT, callee->results.data[which], call, which, 0)
+               : 0;
+}
+
+lw_ref
+lw_ir_host_call(lw_builder *b, uint32_t extern_number, const lw_ref *args, uint32_t n)
+{
+    uint32_t list = lw_ir_list(b, args, n);
+    lw_dtype type = extern_number < b->module->externs.n
+                        ? b->module->externs.data[extern_number].result
+                        : LW_DT_void;
+
+    return lw_ir_emit(b, LW_OP_HOST_CALL, type, extern_number, list, n);
+}
+
+uint32_t
+lw_ir_extern_add(lw_module *module, const char *name, lw_dtype result, const lw_dtype *params,
+                 unsigned n)
+{
+    lw_extern *slot;
+
+    for (uint32_t i = 0; i < module->externs.n; i++)
+        if (strcmp(module->externs.data[i].name, name) == 0)
+            return i;
+    slot = n <= sizeof slot->params / sizeof *slot->params
+               ? lw_array_push(&module->externs, &module->arena)
+               : NULL;
+    if (slot == NULL || (slot->name = lw_arena_strdup(&module->arena, name)) == NULL) {
+        module->failed = true;
+        return 0;
+    }
+    slot->result = result;
+    slot->n_params = (uint8_t)n;
+    for (unsigned i = 0; i < n; i++)
+        slot->params[i] = params[i];
+    return module->externs.n - 1;
+}
+
+/* ---- control flow ---- */
+
+void
+lw_ir_if(lw_builder *b, lw_ref condition)
+{
+    lw_ir_emit(b, LW_OP_IF, LW_DT_void, condition, 0, 0);
+    b->depth++;
+}
+
+void
+lw_ir_else(lw_builder *b)
+{
+    lw_ir_emit(b, LW_OP_ELSE, LW_DT_void, 0, 0, 0);
+}
+
+void
+lw_ir_block(lw_builder *b)
+{
+    lw_ir_emit(b, LW_OP_BLOCK, LW_DT_void, 0, 0, 0);
+    b->depth++;
+}
+
+void
+lw_ir_loop(lw_builder *b, uint32_t flags, uint32_t vector_width)
+{
+    lw_ref loop = lw_ir_emit(b, LW_OP_LOOP, LW_DT_void, 0, 0, vector_width);
+
+    set_lanes(b, loop, 0, flags);
+    b->depth++;
+}
+
+void
+lw_ir_latch(lw_builder *b)
+{
+    lw_ir_emit(b, LW_OP_LATCH, LW_DT_void, 0, 0, 0);
+}
+
+void
+lw_ir_end(lw_builder *b)
+{
+    lw_ir_emit(b, LW_OP_END, LW_DT_void, 0, 0, 0);
+    b->depth--;
+}
+
+void
+lw_ir_break(lw_builder *b, unsigned depth)
+{
+    lw_ir_emit(b, LW_OP_BREAK, LW_DT_void, depth, 0, 0);
+}
+
+void
+lw_ir_continue(lw_builder *b, unsigned depth)
+{
+    lw_ir_emit(b, LW_OP_CONTINUE, LW_DT_void, depth, 0, 0);
+}
+
+void
+lw_ir_return(lw_builder *b, const lw_ref *values, uint32_t n)
+{
+    uint32_t list = lw_ir_list(b, values, n);
+
+    lw_ir_emit(b, LW_OP_RETURN, LW_DT_void, 0, list, n);
+}
+
+bool
+lw_ir_ended(const lw_builder *b)
+{
+    const lw_inst *last = b->func ? inst_of(b, b->func->insts.n - 1) : &nothing;
+
+    return last->op == LW_OP_BREAK || last->op == LW_OP_CONTINUE || last->op == LW_OP_RETURN;
+}
+
+static void
+break_unless(lw_builder *b, lw_ref condition)
+{
+    lw_ir_if(b, lw_ir_not(b, condition));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+}
+
+/* begin < end is asked before every round. That also is the form whose trip count LLVM knows,
+ * as long as the step is 1; see lw_ir_for_end for the others. */
+lw_for
+lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags,
+          uint32_t vector_width)
+{
+    lw_for loop = {.slot = lw_ir_slot(b, lw_ir_type(b, begin)), .end = end, .step = step};
+
+    lw_ir_set(b, loop.slot, begin);
+    lw_ir_loop(b, flags, vector_width);
+    loop.i = lw_ir_get(b, loop.slot);
+    break_unless(b, lw_ir_compare(b, LW_OP_LT, loop.i, end));
+    return loop;
+}
+
+/* With steps other than 1, i + step may wrap past the end of the type, so the distance left,
+ * taken as unsigned, is asked first. */
+void
+lw_ir_for_end(lw_builder *b, const lw_for *loop)
+{
+    lw_dtype type = lw_ir_type(b, loop->i), wide = type;
+    lw_ref i, left;
+    uint64_t step = 0;
+
+    lw_ir_latch(b);
+    i = lw_ir_get(b, loop->slot);
+    if (!lw_ir_is_const(b, loop->step, &step) || step != 1) {
+        if (lw_dtypes[type].kind == LW_KIND_INT)
+            wide = (lw_dtype)(type + 1); /* the unsigned type follows its signed one */
+        left = lw_ir_cast(b, wide, lw_ir_sub(b, loop->end, i));
+        break_unless(b, lw_ir_compare(b, LW_OP_GT, left, lw_ir_cast(b, wide, loop->step)));
+    }
+    lw_ir_set(b, loop->slot, lw_ir_add(b, i, loop->step));
+    lw_ir_end(b);
+}

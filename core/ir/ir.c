@@ -1,0 +1,134 @@
+#include "core/ir/ir.h"
+
+#include <string.h>
+
+const lw_op_row lw_ops[LW_N_OPS] = {
+    [LW_OP_NONE] = {.text = "none",
+                    .args = "---",
+                    .result = LW_RESULT_NONE,
+                    .class = LW_CLASS_DECL},
+#define OP(name, text_, args_, result_, class_)                                                \
+    [LW_OP_##name] = {.text = text_,                                                           \
+                      .args = args_,                                                           \
+                      .result = LW_RESULT_##result_,                                           \
+                      .class = LW_CLASS_##class_},
+#include "core/tables/ops.def"
+};
+
+const char *const lw_sreg_names[LW_N_SREGS] = {
+    [LW_SREG_TID_X] = "tid.x",       [LW_SREG_TID_Y] = "tid.y",
+    [LW_SREG_TID_Z] = "tid.z",       [LW_SREG_CTAID_X] = "ctaid.x",
+    [LW_SREG_CTAID_Y] = "ctaid.y",   [LW_SREG_CTAID_Z] = "ctaid.z",
+    [LW_SREG_NTID_X] = "ntid.x",     [LW_SREG_NTID_Y] = "ntid.y",
+    [LW_SREG_NTID_Z] = "ntid.z",     [LW_SREG_NCTAID_X] = "nctaid.x",
+    [LW_SREG_NCTAID_Y] = "nctaid.y", [LW_SREG_NCTAID_Z] = "nctaid.z",
+    [LW_SREG_LANEID] = "laneid",
+};
+
+lw_status
+lw_module_new(lw_module **out, lw_error *err)
+{
+    lw_module *module = lw_alloc_zero(1, sizeof *module);
+
+    if (module == NULL)
+        return lw_fail_memory(err);
+    lw_arena_init(&module->arena);
+    /* number 0 means "none" in both lists */
+    if (lw_array_push(&module->locs, &module->arena) == NULL ||
+        lw_array_push(&module->files, &module->arena) == NULL) {
+        lw_module_free(module);
+        return lw_fail_memory(err);
+    }
+    *out = module;
+    return LW_OK;
+}
+
+void
+lw_module_free(lw_module *module)
+{
+    if (module == NULL)
+        return;
+    lw_arena_reset(&module->arena);
+    lw_free(module);
+}
+
+/* The array's n elements, copied into the other module's arena; grows later as any array. */
+#define COPY_ARRAY(to, from, arena)                                                            \
+    ((from)->n == 0 ||                                                                         \
+     (lw_array_reserve((to), (from)->n, (arena)) &&                                            \
+      memcpy((to)->data, (from)->data, (from)->n * sizeof *(from)->data) != NULL &&            \
+      ((to)->n = (from)->n) != 0))
+
+static const char *
+copy_name(lw_arena *arena, const char *name)
+{
+    return name ? lw_arena_strdup(arena, name) : NULL;
+}
+
+static lw_func *
+copy_func(const lw_func *from, lw_arena *arena)
+{
+    lw_func *to = lw_arena_take(arena, sizeof *to);
+
+    if (to == NULL)
+        return NULL;
+    *to = *from;
+    to->name = copy_name(arena, from->name);
+    to->python_name = copy_name(arena, from->python_name);
+    memset(&to->params, 0, sizeof to->params);
+    memset(&to->results, 0, sizeof to->results);
+    memset(&to->insts, 0, sizeof to->insts);
+    memset(&to->lists, 0, sizeof to->lists);
+    memset(&to->konsts, 0, sizeof to->konsts);
+    if (!COPY_ARRAY(&to->params, &from->params, arena) ||
+        !COPY_ARRAY(&to->results, &from->results, arena) ||
+        !COPY_ARRAY(&to->insts, &from->insts, arena) ||
+        !COPY_ARRAY(&to->lists, &from->lists, arena) ||
+        !COPY_ARRAY(&to->konsts, &from->konsts, arena))
+        return NULL;
+    for (uint32_t i = 0; i < to->params.n; i++)
+        to->params.data[i].name = copy_name(arena, from->params.data[i].name);
+    return to;
+}
+
+/* Functions, files and externs; false when memory is out. */
+static bool
+copy_contents(const lw_module *from, lw_module *to)
+{
+    for (uint32_t i = 0; i < from->funcs.n; i++) {
+        lw_func *func = copy_func(from->funcs.data[i], &to->arena);
+        lw_func **slot = func ? lw_array_push(&to->funcs, &to->arena) : NULL;
+        if (slot == NULL)
+            return false;
+        *slot = func;
+    }
+    to->locs.n = to->files.n = 0;
+    if (!COPY_ARRAY(&to->locs, &from->locs, &to->arena) ||
+        !COPY_ARRAY(&to->files, &from->files, &to->arena) ||
+        !COPY_ARRAY(&to->externs, &from->externs, &to->arena))
+        return false;
+    for (uint32_t i = 1; i < to->files.n; i++)
+        to->files.data[i] = copy_name(&to->arena, from->files.data[i]);
+    for (uint32_t i = 0; i < to->externs.n; i++)
+        to->externs.data[i].name = copy_name(&to->arena, from->externs.data[i].name);
+    return !to->arena.failed;
+}
+
+lw_status
+lw_module_copy(const lw_module *module, lw_module **out, lw_error *err)
+{
+    lw_status status;
+    lw_module *copy = NULL;
+
+    LW_TRY(lw_module_new(&copy, err));
+    copy->failed = module->failed;
+    if (!copy_contents(module, copy)) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    *out = copy;
+    return LW_OK;
+fail:
+    lw_module_free(copy);
+    return status;
+}
