@@ -4,7 +4,7 @@
 #define LW_FRONT_LOWER_H
 
 #include "core/front/typed.h"
-#include "core/ir/ir.h"
+#include "core/ir/build.h"
 
 /* A message that a kernel can raise: what a nonzero status means. */
 typedef struct lw_raise_row {
@@ -33,6 +33,6 @@ void lw_scalar_free(lw_scalar *scalar);
 
 /* The conversion of one value, as in the tables of frontend.md §2; shared with the doors. Complex
  * values are two refs. */
-void lw_lower_cast(struct lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to, lw_ref *out_parts);
+void lw_lower_cast(lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to, lw_ref *out_parts);
 
 #endif

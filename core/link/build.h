@@ -1,6 +1,6 @@
 /* From a finished IR module to code that can run: key, cache, emit, compile. One key a kernel:
- * the printed IR, the flags, the target and the toolchain; so nothing it depends on can be stale.
- * LANEWISE_DUMP prints the stages from here. The caller does not hold the GIL. */
+ * the printed IR, the flags, the target and the toolchain; so nothing it depends on can be
+ * stale. LANEWISE_DUMP prints the stages from here. The caller does not hold the GIL. */
 #ifndef LW_LINK_BUILD_H
 #define LW_LINK_BUILD_H
 
@@ -11,15 +11,15 @@
 #include "core/link/libnvvm.h"
 
 typedef struct lw_build_options {
-    bool use_disk;         /* cache= of the decorator */
-    bool precise;          /* CPU: scalar libm, no vector functions */
-    bool opt;              /* false: -O0 */
-    bool lineinfo;         /* CUDA */
-    bool fma;              /* what nvJitLink hears: always false, our own pass has fused */
-    bool ftz;              /* fastmath */
-    bool fast_div;         /* fastmath */
-    int max_registers;     /* CUDA; 0: no limit */
-    const char *name;      /* the Python function's, for dumps and log lines */
+    bool use_disk;     /* cache= of the decorator */
+    bool precise;      /* CPU: scalar libm, no vector functions */
+    bool opt;          /* false: -O0 */
+    bool lineinfo;     /* CUDA */
+    bool fma;          /* what nvJitLink hears: always false, our own pass has fused */
+    bool ftz;          /* fastmath */
+    bool fast_div;     /* fastmath */
+    int max_registers; /* CUDA; 0: no limit */
+    const char *name;  /* the Python function's, for dumps and log lines */
 } lw_build_options;
 
 /* What a compile gave: where it came from and how long it took, for stats and the demo. */
@@ -38,6 +38,9 @@ lw_status lw_build_cuda(const lw_module *module, int cc, const lw_build_options 
  * nvvm ptx ltoir cubin sass object asm ir; target_cc 0 = the host. Not cached. */
 lw_status lw_build_output(const lw_module *module, int target_cc, const char *output,
                           const lw_build_options *options, lw_bytes *out, lw_error *err);
+/* Whether LANEWISE_DUMP names this stage (and LANEWISE_DUMP_ONLY this function), and the printing. */
+bool lw_dump_wanted(const char *stage, const char *name);
+void lw_dump(const char *stage, const char *name, const char *text);
 /* The width of this CPU's vectors that code is made for: 128, 256 or 512. */
 int lw_host_vector_bits(void);
 

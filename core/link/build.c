@@ -1,0 +1,336 @@
+#include "core/link/build.h"
+
+#include "core/base/env.h"
+#include "core/ir/ir.h"
+#include "core/link/compile_cuda.h"
+#include "core/link/host_llvm.h"
+#include "core/link/toolchain.h"
+#include "core/tables/version.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static double
+now_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int
+lw_host_vector_bits(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return 512;
+    if (__builtin_cpu_supports("avx2"))
+        return 256;
+#endif
+    return 128;
+}
+
+/* ---- what is being built, and for what ---- */
+
+typedef struct job {
+    const lw_module *module;
+    const lw_build_options *options;
+    int cc; /* 0: the host */
+} job;
+
+static lw_emit_options
+emit_options(const job *j)
+{
+    lw_emit_options options = {0};
+
+    options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
+    options.lineinfo = j->options->lineinfo && j->cc;
+    options.precise = j->options->precise;
+    options.vector_bits = lw_host_vector_bits();
+    options.has_vector_function = lw_mvec_has;
+    return options;
+}
+
+static lw_cuda_options
+cuda_options(const job *j)
+{
+    return (lw_cuda_options){.opt = j->options->opt ? 3 : 0,
+                             .fma = j->options->fma,
+                             .ftz = j->options->ftz,
+                             .fast_div = j->options->fast_div,
+                             .fast_sqrt = j->options->fast_div,
+                             .line_info = j->options->lineinfo,
+                             .max_registers = j->options->max_registers};
+}
+
+static const char *
+kernel_name(const lw_module *module)
+{
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        if (module->funcs.data[i]->linkage == LW_KERNEL)
+            return module->funcs.data[i]->name;
+    return NULL;
+}
+
+static lw_status
+emit(const job *j, lw_text *text, lw_error *err)
+{
+    lw_emit_options options = emit_options(j);
+
+    return lw_emit(j->module, &options, text, err);
+}
+
+/* ---- LANEWISE_DUMP ---- */
+
+static bool
+names_word(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word))
+        if ((at == list || at[-1] == ',' || at[-1] == ' ') &&
+            (at[n] == 0 || at[n] == ',' || at[n] == ' '))
+            return true;
+    return false;
+}
+
+bool
+lw_dump_wanted(const char *stage, const char *name)
+{
+    const char *only = lw_env_text(LW_ENV_dump_only);
+
+    if (!names_word(lw_env_text(LW_ENV_dump), stage))
+        return false;
+    return *only == 0 || (name != NULL && strcmp(only, name) == 0);
+}
+
+void
+lw_dump(const char *stage, const char *name, const char *text)
+{
+    fprintf(stderr, "---- %s of %s ----\n%s%s", stage, name ? name : "?", text,
+            *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
+}
+
+/* The forms that cost a compile of their own are made only when asked for. */
+static lw_status
+dump_stages(const job *j, lw_error *err)
+{
+    static const char *const stages[] = {"ir", "llvm", "nvvm", "ptx", "sass", "asm"};
+    lw_status status = LW_OK;
+    lw_bytes out = {0};
+
+    if (*lw_env_text(LW_ENV_dump) == 0)
+        return LW_OK;
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        bool gpu_only = i >= 2 && i <= 4, host_only = i == 5;
+        if (!lw_dump_wanted(stages[i], j->options->name) || (gpu_only && !j->cc) ||
+            (host_only && j->cc))
+            continue;
+        LW_TRY(lw_build_output(j->module, j->cc, stages[i], j->options, &out, err));
+        lw_dump(stages[i], j->options->name, (const char *)out.data);
+        lw_bytes_reset(&out);
+    }
+fail:
+    lw_bytes_reset(&out);
+    return status;
+}
+
+/* ---- key ---- */
+
+static void
+add_flags(lw_sha256 *sha, const job *j)
+{
+    char flags[160];
+
+    snprintf(flags, sizeof flags, "%s cc=%d precise=%d opt=%d line=%d fma=%d ftz=%d div=%d regs=%d bits=%d",
+             LW_VERSION, j->cc, j->options->precise, j->options->opt, j->options->lineinfo,
+             j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
+             j->cc ? 0 : lw_host_vector_bits());
+    lw_sha256_add_text(sha, flags);
+}
+
+static lw_status
+key_of(const job *j, lw_digest *key, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_sha256 sha;
+    lw_text text;
+    lw_digest compiler;
+    const lw_toolchain *toolchain = NULL;
+
+    lw_text_init(&text);
+    lw_ir_print(j->module, j->options->lineinfo && j->cc, &text);
+    if (text.failed) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    lw_sha256_init(&sha);
+    add_flags(&sha, j);
+    lw_sha256_add_text(&sha, lw_text_get(&text));
+    if (j->cc) {
+        LW_TRY(lw_toolchain_get(&toolchain, err));
+        lw_sha256_add(&sha, &toolchain->id, sizeof toolchain->id);
+    } else {
+        LW_TRY(lw_host_compiler_id(&compiler, err));
+        lw_sha256_add(&sha, lw_host_cpu_id(), sizeof(lw_digest));
+        lw_sha256_add(&sha, &compiler, sizeof compiler);
+    }
+    *key = lw_sha256_finish(&sha);
+fail:
+    lw_text_reset(&text);
+    return status;
+}
+
+/* ---- making ---- */
+
+static lw_status
+make(void *context, lw_bytes *out, lw_error *err)
+{
+    lw_status status = LW_OK;
+    const job *j = context;
+    lw_text text;
+
+    lw_text_init(&text);
+    LW_TRY(emit(j, &text, err));
+    if (j->cc) {
+        lw_cuda_options options = cuda_options(j);
+        LW_TRY(lw_compile_cuda(lw_text_get(&text), kernel_name(j->module), j->cc, &options, NULL,
+                               0, out, err));
+    } else {
+        lw_host_options options = {.opt = j->options->opt ? 3 : 0};
+        LW_TRY(lw_compile_host(lw_text_get(&text), &options, LW_HOST_OBJECT, out, err));
+    }
+fail:
+    lw_text_reset(&text);
+    return status;
+}
+
+static const char *const origins[] = {"memory", "disk", "compiled"};
+
+static lw_status
+get_blob(const job *j, lw_cache_kind kind, lw_blob **out, lw_build_report *report, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_digest key;
+    lw_cache_origin origin;
+    double start = now_seconds();
+
+    LW_TRY(dump_stages(j, err));
+    if (lw_env_int(LW_ENV_verify))
+        LW_TRY(lw_ir_verify(j->module, err));
+    LW_TRY(key_of(j, &key, err));
+    LW_TRY(lw_cache_get_or_make(&key, kind, j->options->use_disk, make, (void *)j, out, &origin,
+                                err));
+    if (report != NULL)
+        *report = (lw_build_report){origin, now_seconds() - start};
+    if (lw_env_int(LW_ENV_log))
+        fprintf(stderr, "lanewise: %s for %s: %s in %.2f ms\n",
+                j->options->name ? j->options->name : "?", j->cc ? "cuda" : "cpu",
+                origins[origin], 1e3 * (now_seconds() - start));
+fail:
+    return status;
+}
+
+lw_status
+lw_build_host(const lw_module *module, const lw_build_options *options, lw_code **out,
+              lw_build_report *report, lw_error *err)
+{
+    lw_status status = LW_OK;
+    job j = {module, options, 0};
+    lw_blob *blob = NULL;
+
+    LW_TRY(get_blob(&j, LW_CACHE_OBJECT, &blob, report, err));
+    status = lw_code_load(lw_blob_data(blob), lw_blob_size(blob), NULL, 0, out, err);
+fail:
+    lw_blob_unref(blob);
+    return status;
+}
+
+lw_status
+lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, lw_blob **out,
+              lw_build_report *report, lw_error *err)
+{
+    job j = {module, options, cc};
+
+    return get_blob(&j, LW_CACHE_CUBIN, out, report, err);
+}
+
+/* ---- every form, for inspection and ahead of time ---- */
+
+static lw_status
+text_output(const lw_text *text, lw_bytes *out, lw_error *err)
+{
+    if (text->failed || !lw_bytes_copy(out, lw_text_get(text), text->n))
+        return lw_fail_memory(err);
+    return LW_OK;
+}
+
+static lw_status
+cuda_output(const job *j, const char *output, const char *text, lw_bytes *out, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_cuda_options options = cuda_options(j);
+    const char *kernel = kernel_name(j->module);
+    lw_bytes cubin = {0};
+
+    if (strcmp(output, "ptx") == 0)
+        return lw_compile_cuda_ptx(text, kernel, j->cc, &options, NULL, 0, out, err);
+    if (strcmp(output, "ltoir") == 0)
+        return lw_compile_cuda_ltoir(text, kernel, j->cc, &options, out, err);
+    if (strcmp(output, "cubin") == 0)
+        return lw_compile_cuda(text, kernel, j->cc, &options, NULL, 0, out, err);
+    if (strcmp(output, "sass") == 0) {
+        LW_TRY(lw_compile_cuda(text, kernel, j->cc, &options, NULL, 0, &cubin, err));
+        LW_TRY(lw_cuda_sass(cubin.data, cubin.n, out, err));
+        goto fail;
+    }
+    status = lw_fail(err, LW_ERR_VALUE,
+                     "output must be one of ir, llvm, nvvm, ptx, ltoir, cubin or sass for a GPU "
+                     "target, not '%s'",
+                     output);
+fail:
+    lw_bytes_reset(&cubin);
+    return status;
+}
+
+static lw_status
+host_output(const job *j, const char *output, const char *text, lw_bytes *out, lw_error *err)
+{
+    lw_host_options options = {.opt = j->options->opt ? 3 : 0};
+
+    if (strcmp(output, "object") == 0)
+        return lw_compile_host(text, &options, LW_HOST_OBJECT, out, err);
+    if (strcmp(output, "asm") == 0)
+        return lw_compile_host(text, &options, LW_HOST_ASM, out, err);
+    return lw_fail(err, LW_ERR_VALUE,
+                   "output must be one of ir, llvm, object or asm for the host, not '%s'", output);
+}
+
+lw_status
+lw_build_output(const lw_module *module, int target_cc, const char *output,
+                const lw_build_options *options, lw_bytes *out, lw_error *err)
+{
+    lw_status status = LW_OK;
+    job j = {module, options, target_cc};
+    lw_text text;
+
+    lw_text_init(&text);
+    if (strcmp(output, "ir") == 0) {
+        lw_ir_print(module, false, &text);
+        status = text_output(&text, out, err);
+        goto fail;
+    }
+    LW_TRY(emit(&j, &text, err));
+    if (strcmp(output, "llvm") == 0 || (target_cc && strcmp(output, "nvvm") == 0))
+        status = text_output(&text, out, err);
+    else if (target_cc)
+        status = cuda_output(&j, output, lw_text_get(&text), out, err);
+    else
+        status = host_output(&j, output, lw_text_get(&text), out, err);
+fail:
+    lw_text_reset(&text);
+    return status;
+}

@@ -1,0 +1,509 @@
+#include "ufunc/device_kernel.h"
+
+#include "core/ir/build.h"
+
+#include <string.h>
+
+enum { MOST_ELEMENTS = 32, MOST_PARTS = 2 }; /* elements a thread holds; parts of a complex */
+
+typedef struct kernel {
+    lw_builder b;
+    const lw_scalar *scalar;
+    const lw_dtype *loop_types;
+    const lw_kernel_key *key;
+    lw_ref items;
+    lw_ref pointer[LW_PLAN_OPERANDS];             /* not VALUE */
+    lw_ref constant[LW_PLAN_OPERANDS][MOST_PARTS]; /* VALUE, CONSTANT: in the loop's dtype */
+    lw_ref size[LW_PLAN_DIMS], multiplier[LW_PLAN_DIMS], shift[LW_PLAN_DIMS];
+    lw_ref stride[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
+    lw_ref error_word;
+} kernel;
+
+/* Addresses of one access: a pointer per operand. */
+typedef struct site {
+    lw_ref at[LW_PLAN_OPERANDS];
+    lw_ref element; /* i64, number of the access's first element; only where the body can raise */
+} site;
+
+static unsigned
+n_parts(lw_dtype dtype)
+{
+    return lw_is_complex(dtype) ? 2 : 1;
+}
+
+/* What a register holds of one part in memory: bool is a byte there. */
+static lw_dtype
+memory_part(lw_dtype dtype)
+{
+    return dtype == LW_DT_b1 ? LW_DT_u8 : lw_dtypes[dtype].parts;
+}
+
+static lw_dtype
+dtype_of(const kernel *k, int operand)
+{
+    return (lw_dtype)k->key->operands[operand].dtype;
+}
+
+static bool
+is_constant(const kernel *k, int operand)
+{
+    return k->key->operands[operand].access <= LW_ACCESS_CONSTANT;
+}
+
+bool
+lw_kernel_has_stride(const lw_kernel_key *key, int operand, int d)
+{
+    lw_access access = (lw_access)key->operands[operand].access;
+
+    if (access == LW_ACCESS_VALUE || access == LW_ACCESS_CONSTANT)
+        return false;
+    return d > 0 || access == LW_ACCESS_GENERAL;
+}
+
+/* ---- parameters ---- */
+
+static void
+add_operand_params(kernel *k)
+{
+    const lw_kernel_key *key = k->key;
+    int n_inputs = key->n_in;
+
+    for (int i = 0; i < key->n_operands; i++) {
+        uint32_t flags = key->noalias ? LW_PARAM_NOALIAS : 0;
+        bool input = i < n_inputs || i >= n_inputs + key->n_out;
+        if (key->operands[i].access == LW_ACCESS_VALUE) {
+            for (unsigned p = 0; p < n_parts(dtype_of(k, i)); p++)
+                k->constant[i][p] = lw_ir_param_add(
+                    &k->b, lw_dtypes[dtype_of(k, i)].parts, 0, "value");
+            continue;
+        }
+        k->pointer[i] = lw_ir_param_add(&k->b, LW_DT_ptr, flags | (input ? LW_PARAM_READONLY : 0),
+                                        input ? "in" : "out");
+    }
+}
+
+static void
+add_params(kernel *k)
+{
+    const lw_kernel_key *key = k->key;
+
+    k->items = lw_ir_param_add(&k->b, key->ndim ? LW_DT_u32 : LW_DT_i64, 0, "items");
+    add_operand_params(k);
+    for (int d = 0; d + 1 < key->ndim; d++) {
+        k->size[d] = lw_ir_param_add(&k->b, LW_DT_u32, 0, "size");
+        k->multiplier[d] = lw_ir_param_add(&k->b, LW_DT_u32, 0, "multiplier");
+        k->shift[d] = lw_ir_param_add(&k->b, LW_DT_u32, 0, "shift");
+    }
+    for (int i = 0; i < key->n_operands; i++)
+        for (int d = 0; d < key->ndim; d++)
+            if (lw_kernel_has_stride(key, i, d))
+                k->stride[i][d] =
+                    lw_ir_param_add(&k->b, key->wide ? LW_DT_i64 : LW_DT_i32, 0, "stride");
+    if (k->scalar->can_raise)
+        k->error_word = lw_ir_param_add(&k->b, LW_DT_ptr, 0, "error");
+}
+
+/* ---- where an access lies ---- */
+
+/* coordinate[d] of item number `item` (u32), innermost first. */
+static void
+decompose(kernel *k, lw_ref item, lw_ref *coordinate)
+{
+    lw_builder *b = &k->b;
+    int last = k->key->ndim - 1;
+
+    for (int d = 0; d < last; d++) {
+        lw_ref high = lw_ir_mulhi(b, item, k->multiplier[d]);
+        lw_ref quotient = lw_ir_shr(b, lw_ir_add(b, high, item), k->shift[d]);
+        coordinate[d] = lw_ir_sub(b, item, lw_ir_mul(b, quotient, k->size[d]));
+        item = quotient;
+    }
+    coordinate[last] = item;
+}
+
+static lw_ref
+strided_offset(kernel *k, int operand, const lw_ref *coordinate)
+{
+    lw_builder *b = &k->b;
+    lw_dtype width = k->key->wide ? LW_DT_i64 : LW_DT_i32;
+    int64_t step = (int64_t)k->key->width * lw_dtypes[dtype_of(k, operand)].size_bytes;
+    lw_ref sum = 0;
+
+    for (int d = 0; d < k->key->ndim; d++) {
+        lw_ref term, at = lw_ir_cast(b, width, coordinate[d]);
+        if (lw_kernel_has_stride(k->key, operand, d))
+            term = lw_ir_mul(b, at, k->stride[operand][d]);
+        else if (k->key->operands[operand].access == LW_ACCESS_CONTIGUOUS)
+            term = lw_ir_mul(b, at, lw_ir_int(b, width, step));
+        else
+            continue;
+        sum = sum ? lw_ir_add(b, sum, term) : term;
+    }
+    return sum ? lw_ir_cast(b, LW_DT_i64, sum) : lw_ir_int(b, LW_DT_i64, 0);
+}
+
+/* The access number `item` (FLAT: i64; STRIDED: u32) of `width` elements. */
+static void
+locate(kernel *k, lw_ref item, unsigned width, site *s)
+{
+    lw_builder *b = &k->b;
+    lw_ref coordinate[LW_PLAN_DIMS];
+
+    if (k->key->ndim)
+        decompose(k, item, coordinate);
+    for (int i = 0; i < k->key->n_operands; i++) {
+        int64_t step = (int64_t)width * lw_dtypes[dtype_of(k, i)].size_bytes;
+        lw_ref bytes;
+        if (is_constant(k, i))
+            continue;
+        bytes = k->key->ndim ? strided_offset(k, i, coordinate)
+                             : lw_ir_mul(b, item, lw_ir_int(b, LW_DT_i64, step));
+        s->at[i] = lw_ir_offset(b, k->pointer[i], bytes);
+    }
+    if (k->scalar->can_raise)
+        s->element = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, item), lw_ir_int(b, LW_DT_i64, width));
+}
+
+/* ---- loads, body, stores ---- */
+
+/* parts[element * 2 + part], in the loop's dtype. */
+static void
+load_operand(kernel *k, int operand, lw_ref at, unsigned width, lw_ref *parts)
+{
+    lw_builder *b = &k->b;
+    lw_dtype dtype = dtype_of(k, operand), memory = memory_part(dtype);
+    unsigned n = n_parts(dtype), lanes = width * n;
+    bool repeated = k->key->operands[operand].access != LW_ACCESS_CONTIGUOUS;
+    uint32_t flags = k->key->noalias ? LW_MEM_INVARIANT : 0;
+    unsigned align = lw_dtypes[memory].size_bytes * (repeated ? 1 : width * n);
+    lw_ref vector;
+
+    if (repeated && width > 1)
+        lanes = n; /* one element serves the whole access */
+    if (repeated || align > 16)
+        align = lw_dtypes[memory].size_bytes;
+    if (width == 1 && n == 2) { /* complex: its parts may be aligned to one part only */
+        for (unsigned p = 0; p < 2; p++)
+            parts[p] = lw_ir_load(
+                b, memory, 1,
+                p ? lw_ir_offset(b, at, lw_ir_int(b, LW_DT_i64, lw_dtypes[memory].size_bytes)) : at,
+                0, flags);
+    } else {
+        vector = lw_ir_load(b, memory, lanes, at, align, flags);
+        for (unsigned i = 0; i < lanes; i++)
+            parts[i / n * 2 + i % n] = lanes > 1 ? lw_ir_lane(b, vector, i) : vector;
+    }
+    if (dtype == LW_DT_b1)
+        for (unsigned i = 0; i < lanes; i++)
+            parts[2 * i] = lw_ir_cast(b, LW_DT_b1, parts[2 * i]);
+    for (unsigned e = 0; e < lanes / n || e == 0; e++)
+        lw_lower_cast(b, dtype, parts + 2 * e, k->loop_types[operand], parts + 2 * e);
+    if (repeated)
+        for (unsigned e = 1; e < width; e++)
+            memcpy(parts + 2 * e, parts, 2 * sizeof *parts);
+}
+
+static void
+load_constants(kernel *k)
+{
+    for (int i = 0; i < k->key->n_in; i++) {
+        if (k->key->operands[i].access == LW_ACCESS_VALUE)
+            lw_lower_cast(&k->b, dtype_of(k, i), k->constant[i], k->loop_types[i],
+                          k->constant[i]);
+        else if (k->key->operands[i].access == LW_ACCESS_CONSTANT)
+            load_operand(k, i, k->pointer[i], 1, k->constant[i]);
+    }
+}
+
+static void
+load_site(kernel *k, const site *s, unsigned width, lw_ref (*in)[MOST_ELEMENTS])
+{
+    for (int i = 0; i < k->key->n_in; i++) {
+        if (!is_constant(k, i)) {
+            load_operand(k, i, s->at[i], width, in[i]);
+            continue;
+        }
+        for (unsigned e = 0; e < width; e++)
+            memcpy(in[i] + 2 * e, k->constant[i], 2 * sizeof(lw_ref));
+    }
+}
+
+/* A nonzero status leaves its mark: one aligned 8-byte store cannot tear, so some element that
+ * raised is reported, whole. */
+static void
+report(kernel *k, lw_ref status, lw_ref element)
+{
+    lw_builder *b = &k->b;
+    lw_ref high;
+
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_int(b, LW_DT_i32, 0)));
+    high = lw_ir_shl(b, lw_ir_cast(b, LW_DT_i64, status), lw_ir_int(b, LW_DT_i64, 48));
+    lw_ir_store(b, k->error_word, lw_ir_or(b, high, element), 8, 0);
+    lw_ir_end(b);
+}
+
+static void
+run_body(kernel *k, lw_ref (*in)[MOST_ELEMENTS], unsigned e, lw_ref element,
+         lw_ref (*out)[MOST_ELEMENTS])
+{
+    lw_builder *b = &k->b;
+    lw_ref args[2 * LW_MAX_ARGS], call;
+    uint32_t n = 0, at = 0;
+
+    for (int i = 0; i < k->key->n_in; i++)
+        for (unsigned p = 0; p < n_parts(k->loop_types[i]); p++)
+            args[n++] = in[i][2 * e + p];
+    call = lw_ir_call(b, k->scalar->body, args, n);
+    if (k->scalar->can_raise)
+        report(k, lw_ir_result(b, call, at++),
+               lw_ir_add(b, element, lw_ir_int(b, LW_DT_i64, e)));
+    for (int o = 0; o < k->key->n_out; o++)
+        for (unsigned p = 0; p < n_parts(k->loop_types[k->key->n_in + o]); p++)
+            out[o][2 * e + p] = lw_ir_result(b, call, at++);
+}
+
+static void
+store_operand(kernel *k, int operand, lw_ref at, unsigned width, const lw_ref *parts)
+{
+    lw_builder *b = &k->b;
+    lw_dtype dtype = dtype_of(k, operand), memory = memory_part(dtype);
+    unsigned n = n_parts(dtype), align = lw_dtypes[memory].size_bytes * width * n;
+    lw_ref lanes[MOST_ELEMENTS], one[MOST_PARTS] = {0};
+
+    for (unsigned e = 0; e < width; e++) {
+        lw_lower_cast(b, k->loop_types[operand], parts + 2 * e, dtype, one);
+        for (unsigned p = 0; p < n; p++)
+            lanes[e * n + p] = dtype == LW_DT_b1 ? lw_ir_cast(b, LW_DT_u8, one[p]) : one[p];
+    }
+    if (width == 1) {
+        for (unsigned p = 0; p < n; p++)
+            lw_ir_store(
+                b,
+                p ? lw_ir_offset(b, at, lw_ir_int(b, LW_DT_i64, lw_dtypes[memory].size_bytes)) : at,
+                lanes[p], 0, 0);
+        return;
+    }
+    lw_ir_store(b, at, lw_ir_pack(b, memory, lanes, width * n), align > 16 ? 16 : align, 0);
+}
+
+static void
+store_site(kernel *k, const site *s, unsigned width, lw_ref (*out)[MOST_ELEMENTS])
+{
+    for (int o = 0; o < k->key->n_out; o++)
+        store_operand(k, k->key->n_in + o, s->at[k->key->n_in + o], width, out[o]);
+}
+
+/* ---- the two ways through a block ---- */
+
+typedef struct workspace {
+    lw_ref in[LW_MAX_ARGS][MOST_ELEMENTS], out[LW_MAX_ARGS][MOST_ELEMENTS];
+    site site;
+} workspace;
+
+/* One element, or with a mask perhaps none. */
+static void
+walk_one(kernel *k, workspace *w, lw_ref item)
+{
+    lw_builder *b = &k->b;
+    int mask = k->key->n_operands - 1;
+
+    locate(k, item, 1, &w->site);
+    if (k->key->masked) {
+        lw_ref at = is_constant(k, mask) ? k->pointer[mask] : w->site.at[mask];
+        lw_ref byte = lw_ir_load(b, LW_DT_u8, 1, at, 0, 0);
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, byte, lw_ir_int(b, LW_DT_u8, 0)));
+    }
+    load_site(k, &w->site, 1, w->in);
+    run_body(k, w->in, 0, w->site.element, w->out);
+    store_site(k, &w->site, 1, w->out);
+    if (k->key->masked)
+        lw_ir_end(b);
+}
+
+/* A block that lies wholly inside: no tests, loads of all groups before the first body. */
+static lw_status
+walk_full(kernel *k, lw_ref first, lw_dtype index, lw_error *err)
+{
+    unsigned groups = k->key->groups, width = k->key->width;
+    workspace *w = lw_arena_take(&k->b.module->arena, groups * sizeof *w);
+
+    if (w == NULL)
+        return lw_fail_memory(err);
+    for (unsigned g = 0; g < groups; g++) {
+        lw_ref item =
+            g ? lw_ir_add(&k->b, first, lw_ir_int(&k->b, index, (int64_t)g * LW_PLAN_BLOCK)) : first;
+        locate(k, item, width, &w[g].site);
+        load_site(k, &w[g].site, width, w[g].in);
+    }
+    for (unsigned g = 0; g < groups; g++)
+        for (unsigned e = 0; e < width; e++)
+            run_body(k, w[g].in, e, w[g].site.element, w[g].out);
+    for (unsigned g = 0; g < groups; g++)
+        store_site(k, &w[g].site, width, w[g].out);
+    return LW_OK;
+}
+
+/* The last block, and every block where a thread takes one element: a test per element. */
+static lw_status
+walk_checked(kernel *k, lw_ref begin, lw_ref end, lw_dtype index, lw_error *err)
+{
+    lw_builder *b = &k->b;
+    workspace *w = lw_arena_take(&b->module->arena, sizeof *w);
+    lw_for loop;
+
+    if (w == NULL)
+        return lw_fail_memory(err);
+    loop = lw_ir_for(b, begin, end, lw_ir_int(b, index, LW_PLAN_BLOCK),
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    walk_one(k, w, loop.i);
+    lw_ir_for_end(b, &loop);
+    return LW_OK;
+}
+
+static lw_status
+walk_single(kernel *k, lw_ref item, lw_error *err)
+{
+    lw_builder *b = &k->b;
+    workspace *w = lw_arena_take(&b->module->arena, sizeof *w);
+
+    if (w == NULL)
+        return lw_fail_memory(err);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, item, k->items));
+    walk_one(k, w, item);
+    lw_ir_end(b);
+    return LW_OK;
+}
+
+/* FLAT: a thread's accesses may straddle the end, so the checked walk goes by single elements. */
+static lw_status
+flat_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_builder *b = &k->b;
+    int64_t per_group = (int64_t)LW_PLAN_BLOCK * k->key->width, per_block = per_group * k->key->groups;
+    lw_ref begin = lw_ir_mul(b, block, lw_ir_int(b, LW_DT_i64, per_block));
+    lw_ref end = lw_ir_add(b, begin, lw_ir_int(b, LW_DT_i64, per_block));
+    lw_ref first = lw_ir_add(
+        b, lw_ir_mul(b, block, lw_ir_int(b, LW_DT_i64, (int64_t)LW_PLAN_BLOCK * k->key->groups)),
+        tid);
+
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, end, k->items));
+    LW_TRY(walk_full(k, first, LW_DT_i64, err));
+    lw_ir_else(b);
+    LW_TRY(walk_checked(k, lw_ir_add(b, begin, tid), k->items, LW_DT_i64, err));
+    lw_ir_end(b);
+fail:
+    return status;
+}
+
+/* STRIDED: items are whole accesses, so both walks go by them. */
+static lw_status
+strided_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_builder *b = &k->b;
+    int64_t per_block = (int64_t)LW_PLAN_BLOCK * k->key->groups;
+    lw_ref begin = lw_ir_mul(b, block, lw_ir_int(b, LW_DT_u32, per_block));
+    lw_ref end = lw_ir_add(b, begin, lw_ir_int(b, LW_DT_u32, per_block));
+    lw_ref first = lw_ir_add(b, begin, tid);
+
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, end, k->items));
+    LW_TRY(walk_full(k, first, LW_DT_u32, err));
+    lw_ir_else(b);
+    for (unsigned g = 0; g < k->key->groups; g++) {
+        lw_ref item = lw_ir_add(b, first, lw_ir_int(b, LW_DT_u32, (int64_t)g * LW_PLAN_BLOCK));
+        site s = {{0}, 0};
+        workspace *w = lw_arena_take(&b->module->arena, sizeof *w);
+        if (w == NULL)
+            return lw_fail_memory(err);
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, item, k->items));
+        locate(k, item, k->key->width, &s);
+        load_site(k, &s, k->key->width, w->in);
+        for (unsigned e = 0; e < k->key->width; e++)
+            run_body(k, w->in, e, s.element, w->out);
+        store_site(k, &s, k->key->width, w->out);
+        lw_ir_end(b);
+    }
+    lw_ir_end(b);
+fail:
+    return status;
+}
+
+static lw_status
+emit_kernel(kernel *k, lw_error *err)
+{
+    lw_builder *b = &k->b;
+    lw_dtype index = k->key->ndim ? LW_DT_u32 : LW_DT_i64;
+    lw_ref tid = lw_ir_cast(b, index, lw_ir_sreg(b, LW_SREG_TID_X));
+    lw_ref block = lw_ir_cast(b, index, lw_ir_sreg(b, LW_SREG_CTAID_X));
+
+    load_constants(k);
+    if (k->key->width * k->key->groups == 1 || k->key->masked) {
+        lw_ref first = lw_ir_mul(b, block, lw_ir_int(b, index, LW_PLAN_BLOCK));
+        return walk_single(k, lw_ir_add(b, first, tid), err);
+    }
+    return k->key->ndim ? strided_blocks(k, tid, block, err) : flat_blocks(k, tid, block, err);
+}
+
+lw_status
+lw_device_kernel(const lw_scalar *scalar, const lw_dtype *loop_types, const lw_kernel_key *key,
+                 const char *symbol, int max_registers, lw_module **out, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_module *module = NULL;
+    kernel *k = NULL;
+
+    LW_TRY(lw_module_copy(scalar->module, &module, err));
+    k = lw_arena_take(&module->arena, sizeof *k);
+    if (k == NULL) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    k->scalar = scalar;
+    k->loop_types = loop_types;
+    k->key = key;
+    lw_builder_start(&k->b, module, symbol);
+    if (k->b.func != NULL) {
+        k->b.func->linkage = LW_KERNEL;
+        k->b.func->max_threads = LW_PLAN_BLOCK;
+        k->b.func->max_registers = (uint32_t)max_registers;
+    }
+    add_params(k);
+    LW_TRY(emit_kernel(k, err));
+    lw_ir_return(&k->b, NULL, 0);
+    LW_TRY(lw_ir_finish(&k->b, err));
+    *out = module;
+    return LW_OK;
+fail:
+    lw_module_free(module);
+    return status;
+}
+
+/* ---- cost ---- */
+
+static uint32_t
+function_cost(const lw_module *module, uint32_t number, bool *has_loop, int depth)
+{
+    const lw_func *func = module->funcs.data[number];
+    uint32_t cost = 0;
+
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        const lw_inst *inst = &func->insts.data[i];
+        if (inst->op == LW_OP_LOOP)
+            *has_loop = true;
+        else if (inst->op == LW_OP_CALL && depth < 32)
+            cost += function_cost(module, inst->a, has_loop, depth + 1);
+        else if (inst->op == LW_OP_INTRINSIC)
+            cost += 20; /* a libdevice function is some 10 to 60 instructions */
+        else if (inst->op != LW_OP_CONST && inst->op != LW_OP_PARAM)
+            cost++;
+    }
+    return cost;
+}
+
+uint32_t
+lw_scalar_cost(const lw_scalar *scalar, bool *has_loop)
+{
+    *has_loop = false;
+    return function_cost(scalar->module, scalar->body, has_loop, 0);
+}
