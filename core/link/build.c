@@ -145,7 +145,8 @@ add_flags(lw_sha256 *sha, const job *j)
 {
     char flags[160];
 
-    snprintf(flags, sizeof flags, "%s cc=%d precise=%d opt=%d line=%d fma=%d ftz=%d div=%d regs=%d bits=%d",
+    snprintf(flags, sizeof flags,
+             "%s cc=%d precise=%d opt=%d line=%d fma=%d ftz=%d div=%d regs=%d bits=%d",
              LW_VERSION, j->cc, j->options->precise, j->options->opt, j->options->lineinfo,
              j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
              j->cc ? 0 : lw_host_vector_bits());
@@ -197,8 +198,8 @@ make(void *context, lw_bytes *out, lw_error *err)
     LW_TRY(emit(j, &text, err));
     if (j->cc) {
         lw_cuda_options options = cuda_options(j);
-        LW_TRY(lw_compile_cuda(lw_text_get(&text), kernel_name(j->module), j->cc, &options, NULL,
-                               0, out, err));
+        LW_TRY(lw_compile_cuda(lw_text_get(&text), kernel_name(j->module), j->cc, &options,
+                               NULL, 0, out, err));
     } else {
         lw_host_options options = {.opt = j->options->opt ? 3 : 0};
         LW_TRY(lw_compile_host(lw_text_get(&text), &options, LW_HOST_OBJECT, out, err));
@@ -211,7 +212,8 @@ fail:
 static const char *const origins[] = {"memory", "disk", "compiled"};
 
 static lw_status
-get_blob(const job *j, lw_cache_kind kind, lw_blob **out, lw_build_report *report, lw_error *err)
+get_blob(const job *j, lw_cache_kind kind, lw_blob **out, lw_build_report *report,
+         lw_error *err)
 {
     lw_status status = LW_OK;
     lw_digest key;
@@ -287,10 +289,11 @@ cuda_output(const job *j, const char *output, const char *text, lw_bytes *out, l
         LW_TRY(lw_cuda_sass(cubin.data, cubin.n, out, err));
         goto fail;
     }
-    status = lw_fail(err, LW_ERR_VALUE,
-                     "output must be one of ir, llvm, nvvm, ptx, ltoir, cubin or sass for a GPU "
-                     "target, not '%s'",
-                     output);
+    status =
+        lw_fail(err, LW_ERR_VALUE,
+                "output must be one of ir, llvm, nvvm, ptx, ltoir, cubin or sass for a GPU "
+                "target, not '%s'",
+                output);
 fail:
     lw_bytes_reset(&cubin);
     return status;
@@ -306,7 +309,8 @@ host_output(const job *j, const char *output, const char *text, lw_bytes *out, l
     if (strcmp(output, "asm") == 0)
         return lw_compile_host(text, &options, LW_HOST_ASM, out, err);
     return lw_fail(err, LW_ERR_VALUE,
-                   "output must be one of ir, llvm, object or asm for the host, not '%s'", output);
+                   "output must be one of ir, llvm, object or asm for the host, not '%s'",
+                   output);
 }
 
 lw_status

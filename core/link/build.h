@@ -38,7 +38,8 @@ lw_status lw_build_cuda(const lw_module *module, int cc, const lw_build_options 
  * nvvm ptx ltoir cubin sass object asm ir; target_cc 0 = the host. Not cached. */
 lw_status lw_build_output(const lw_module *module, int target_cc, const char *output,
                           const lw_build_options *options, lw_bytes *out, lw_error *err);
-/* Whether LANEWISE_DUMP names this stage (and LANEWISE_DUMP_ONLY this function), and the printing. */
+/* Whether LANEWISE_DUMP names this stage (and LANEWISE_DUMP_ONLY this function), and the
+ * printing. */
 bool lw_dump_wanted(const char *stage, const char *name);
 void lw_dump(const char *stage, const char *name, const char *text);
 /* The width of this CPU's vectors that code is made for: 128, 256 or 512. */

@@ -1,0 +1,233 @@
+#include "core/link/compile_cuda.h"
+
+#include "core/base/array.h"
+#include "core/base/memory.h"
+#include "core/link/toolchain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+bool
+lw_cuda_cc_known(int cc)
+{
+    static const int known[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i] == cc)
+            return true;
+    return false;
+}
+
+/* The extra inputs stand after ours: the first input names a failure best. */
+static lw_status
+link_all(const lw_bytes *ltoir, const char *kernel_symbol, int cc,
+         const lw_cuda_options *options, const lw_link_input *extra, size_t n_extra,
+         lw_link_output output, lw_bytes *out, lw_error *err)
+{
+    lw_link_input *inputs = lw_alloc((n_extra + 1) * sizeof *inputs);
+    lw_status status;
+
+    if (inputs == NULL)
+        return lw_fail_memory(err);
+    inputs[0] = (lw_link_input){LW_LINK_LTOIR, ltoir->data, ltoir->n,
+                                kernel_symbol ? kernel_symbol : "kernel"};
+    if (n_extra > 0)
+        memcpy(inputs + 1, extra, n_extra * sizeof *inputs);
+    status =
+        lw_nvjitlink_link(inputs, n_extra + 1, cc, options, output, kernel_symbol, out, err);
+    lw_free(inputs);
+    return status;
+}
+
+static lw_status
+compile_and_link(const char *nvvm_text, const char *kernel_symbol, int cc,
+                 const lw_cuda_options *options, const lw_link_input *extra, size_t n_extra,
+                 lw_link_output output, lw_bytes *out, lw_error *err)
+{
+    lw_status status;
+    lw_bytes ltoir = {0};
+
+    LW_TRY(lw_nvvm_compile(nvvm_text, kernel_symbol, cc, options, LW_NVVM_LTOIR, &ltoir, err));
+    LW_TRY(link_all(&ltoir, kernel_symbol, cc, options, extra, n_extra, output, out, err));
+fail:
+    lw_bytes_reset(&ltoir);
+    return status;
+}
+
+lw_status
+lw_compile_cuda(const char *nvvm_text, const char *kernel_symbol, int cc,
+                const lw_cuda_options *options, const lw_link_input *extra, size_t n_extra,
+                lw_bytes *cubin, lw_error *err)
+{
+    return compile_and_link(nvvm_text, kernel_symbol, cc, options, extra, n_extra,
+                            LW_LINK_TO_CUBIN, cubin, err);
+}
+
+lw_status
+lw_compile_cuda_ptx(const char *nvvm_text, const char *kernel_symbol, int cc,
+                    const lw_cuda_options *options, const lw_link_input *extra, size_t n_extra,
+                    lw_bytes *ptx, lw_error *err)
+{
+    if (n_extra == 0)
+        return lw_nvvm_compile(nvvm_text, kernel_symbol, cc, options, LW_NVVM_PTX, ptx, err);
+    return compile_and_link(nvvm_text, kernel_symbol, cc, options, extra, n_extra,
+                            LW_LINK_TO_PTX, ptx, err);
+}
+
+lw_status
+lw_compile_cuda_ltoir(const char *nvvm_text, const char *kernel_symbol, int cc,
+                      const lw_cuda_options *options, lw_bytes *ltoir, lw_error *err)
+{
+    return lw_nvvm_compile(nvvm_text, kernel_symbol, cc, options, LW_NVVM_LTOIR, ltoir, err);
+}
+
+/* ---- SASS, by a child process ---- */
+
+static bool
+write_all(int file, const void *data, size_t n)
+{
+    const char *next = data;
+
+    while (n > 0) {
+        ssize_t wrote = write(file, next, n);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        next += wrote;
+        n -= (size_t)wrote;
+    }
+    return true;
+}
+
+static void
+read_all(int file, lw_text *out)
+{
+    char buffer[4096];
+    ssize_t n;
+
+    while ((n = read(file, buffer, sizeof buffer)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return;
+        lw_text_add_n(out, buffer, (size_t)n);
+    }
+}
+
+/* Runs a program with its output and errors in `output`; its exit status, or -1. */
+static int
+run_program(const char *path, const char *const *arguments, lw_text *output)
+{
+    posix_spawn_file_actions_t actions;
+    int ends[2], exit_status = -1, started;
+    pid_t child;
+
+    if (pipe(ends) != 0)
+        return -1;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return -1;
+    }
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    started = posix_spawn(&child, path, &actions, NULL, (char *const *)arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (started == 0)
+        read_all(ends[0], output);
+    close(ends[0]);
+    while (started == 0 && waitpid(child, &exit_status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return started == 0 ? exit_status : -1;
+}
+
+static lw_status
+disassemble(const char *program, const char *flag, const char *file, lw_bytes *text,
+            lw_error *err)
+{
+    const char *arguments[] = {program, flag, file, NULL};
+    const char *bare[] = {program, file, NULL};
+    lw_text output;
+    lw_status status = LW_OK;
+    int result;
+
+    lw_text_init(&output);
+    result = run_program(program, flag ? arguments : bare, &output);
+    if (output.failed)
+        status = lw_fail_memory(err);
+    else if (result != 0)
+        status = lw_fail(err, LW_ERR_LINK, "%s failed with status %d: %s", program, result,
+                         lw_text_get(&output));
+    else if (!lw_bytes_copy(text, lw_text_get(&output), output.n))
+        status = lw_fail_memory(err);
+    lw_text_reset(&output);
+    return status;
+}
+
+/* Both programs read only from a file. */
+static lw_status
+with_file(const char *program, const char *flag, const void *cubin, size_t n, lw_bytes *text,
+          lw_error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    lw_text path;
+    lw_status status = LW_OK;
+    int file;
+
+    lw_text_init(&path);
+    lw_text_addf(&path, "%s/lanewise-XXXXXX", folder && folder[0] ? folder : "/tmp");
+    if (path.failed)
+        return lw_fail_memory(err);
+    file = mkstemp(path.data);
+    if (file < 0 || !write_all(file, cubin, n))
+        status = lw_fail(err, LW_ERR_OS, "cannot write the temporary file %s: %s", path.data,
+                         strerror(errno));
+    if (file >= 0)
+        close(file);
+    if (status == LW_OK)
+        status = disassemble(program, flag, path.data, text, err);
+    if (file >= 0)
+        unlink(path.data);
+    lw_text_reset(&path);
+    return status;
+}
+
+lw_status
+lw_cuda_sass(const void *cubin, size_t n, lw_bytes *text, lw_error *err)
+{
+    lw_text program, tried;
+    const char *flag = NULL;
+    lw_status status;
+
+    lw_text_init(&program);
+    lw_text_init(&tried);
+    if (!lw_toolchain_program("nvdisasm", &program, &tried)) {
+        flag = "--dump-sass";
+        if (!lw_toolchain_program("cuobjdump", &program, &tried)) {
+            status = lw_fail(err, LW_ERR_COMPILER_NOT_FOUND,
+                             "SASS is shown by nvdisasm or cuobjdump, and neither was found. "
+                             "Places tried:\n%sInstall one with `pip install "
+                             "nvidia-cuda-nvdisasm`.",
+                             lw_text_get(&tried));
+            goto fail;
+        }
+    }
+    LW_TRY(with_file(lw_text_get(&program), flag, cubin, n, text, err));
+fail:
+    lw_text_reset(&program);
+    lw_text_reset(&tried);
+    return status;
+}

@@ -1,0 +1,603 @@
+/* Source of the relocation rules: System V ABI, AMD64 supplement 1.0 (2023), section 4.4.
+ *
+ * One mapping holds three page-aligned groups, so that everything of an object is within reach
+ * of a 32-bit displacement: code with its trampolines (read+execute), constants with the global
+ * offset table (read), data (read+write). Calls out of the object go through a trampoline when
+ * the target is out of reach; .eh_frame is left out, for kernels throw nothing. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include "core/link/elf_loader.h"
+
+#include "core/base/lock.h"
+#include "core/base/memory.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- functions outside ---- */
+
+static pthread_once_t libraries_once = PTHREAD_ONCE_INIT;
+static void *libraries[3]; /* libm, libmvec, libgcc_s; NULL where a system has none */
+
+static void
+open_libraries(void)
+{
+    libraries[0] = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+    libraries[1] = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
+    libraries[2] = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL); /* __divti3, half floats */
+}
+
+/* libm first: a library loaded globally must not change what exp means. */
+void *
+lw_extern_symbol(const char *name)
+{
+    void *address = NULL;
+
+    pthread_once(&libraries_once, open_libraries);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries && address == NULL; i++)
+        if (libraries[i] != NULL)
+            address = dlsym(libraries[i], name);
+    return address ? address : dlsym(RTLD_DEFAULT, name);
+}
+
+bool
+lw_mvec_has(const char *symbol)
+{
+    pthread_once(&libraries_once, open_libraries);
+    return libraries[1] != NULL && dlsym(libraries[1], symbol) != NULL;
+}
+
+#if defined(__x86_64__) && defined(__linux__)
+
+#include "core/link/elf_view.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { GROUP_CODE, GROUP_CONST, GROUP_DATA, N_GROUPS, NO_GROUP = N_GROUPS };
+enum { TRAMPOLINE_BYTES = 16, MAX_CODE_BYTES = 256 << 20, MAX_SYMBOLS = 1 << 20 };
+
+typedef struct defined {
+    char *name;
+    void *address;
+} defined;
+
+struct lw_code {
+    atomic_int references;
+    uint8_t *memory;
+    size_t size;
+    defined *symbols;
+    size_t n_symbols;
+};
+
+typedef struct load {
+    lw_elf elf;
+    lw_code *code;
+    const lw_code_extern *externs;
+    size_t n_externs;
+    uint8_t **sections; /* where each section lies in memory; NULL: not loaded */
+    uint64_t *sizes;    /* of each loaded section */
+    uint32_t symtab;    /* section number; 0: none */
+    Elf64_Shdr symbols;
+    uint64_t n_symbols;
+    void **addresses; /* of each symbol, resolved at its first use */
+    uint8_t *state;   /* bit 0: resolved, 1: has a trampoline, 2: in the offset table */
+    uint8_t *trampolines, *offset_table;
+    size_t group_start[N_GROUPS], group_size[N_GROUPS];
+    lw_error *err;
+} load;
+
+static lw_status
+damaged(const load *l, const char *what)
+{
+    return lw_fail(l->err, LW_ERR_LINK, "the object file is damaged: %s", what);
+}
+
+static size_t
+round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static int
+group_of(const load *l, const Elf64_Shdr *section)
+{
+    const char *name = lw_elf_name(&l->elf, l->elf.header.e_shstrndx, section->sh_name);
+
+    if (!(section->sh_flags & SHF_ALLOC) || section->sh_size == 0)
+        return NO_GROUP;
+    if (section->sh_type != SHT_PROGBITS && section->sh_type != SHT_NOBITS &&
+        section->sh_type != SHT_INIT_ARRAY)
+        return NO_GROUP;
+    if (name != NULL && strcmp(name, ".eh_frame") == 0)
+        return NO_GROUP;
+    if (section->sh_flags & SHF_EXECINSTR)
+        return GROUP_CODE;
+    return section->sh_flags & SHF_WRITE ? GROUP_DATA : GROUP_CONST;
+}
+
+/* Gives a section its place in its group: the offset goes to l->sizes' partner for now. */
+static lw_status
+place_section(load *l, uint32_t index, const Elf64_Shdr *section, size_t *offset)
+{
+    int group = group_of(l, section);
+    size_t align = section->sh_addralign ? section->sh_addralign : 1;
+
+    if (group == NO_GROUP)
+        return LW_OK;
+    if (section->sh_flags & SHF_TLS)
+        return lw_fail(l->err, LW_ERR_LINK, "the object uses thread-local data");
+    if (section->sh_type == SHT_INIT_ARRAY)
+        return lw_fail(l->err, LW_ERR_LINK, "the object has initialisation functions");
+    if ((align & (align - 1)) != 0 || align > 4096)
+        return damaged(l, "alignment of a section");
+    if (section->sh_size > MAX_CODE_BYTES || l->group_size[group] > MAX_CODE_BYTES)
+        return damaged(l, "size of a section");
+    l->group_size[group] = round_up(l->group_size[group], align);
+    *offset = l->group_size[group];
+    l->group_size[group] += section->sh_size;
+    l->sizes[index] = section->sh_size;
+    return LW_OK;
+}
+
+static lw_status
+find_symbols(load *l)
+{
+    Elf64_Shdr section;
+
+    for (uint32_t i = 1; i < l->elf.n_sections; i++) {
+        if (!lw_elf_section(&l->elf, i, &section))
+            return damaged(l, "a section lies outside the file");
+        if (section.sh_type != SHT_SYMTAB)
+            continue;
+        l->symtab = i;
+        l->symbols = section;
+        l->n_symbols = lw_elf_n_entries(&section, sizeof(Elf64_Sym));
+        if (l->n_symbols > MAX_SYMBOLS)
+            return damaged(l, "number of symbols");
+        return LW_OK;
+    }
+    return damaged(l, "no symbol table");
+}
+
+static lw_status
+map_groups(load *l)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), total = 0;
+    size_t trampolines_at = round_up(l->group_size[GROUP_CODE], 16);
+    size_t table_at = round_up(l->group_size[GROUP_CONST], 8);
+
+    l->group_size[GROUP_CODE] = trampolines_at + l->n_symbols * TRAMPOLINE_BYTES;
+    l->group_size[GROUP_CONST] = table_at + l->n_symbols * sizeof(void *);
+    for (int g = 0; g < N_GROUPS; g++) {
+        l->group_start[g] = total;
+        total += round_up(l->group_size[g], page);
+    }
+    if (total > MAX_CODE_BYTES)
+        return damaged(l, "size of the sections together");
+    l->code->memory =
+        mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (l->code->memory == MAP_FAILED) {
+        l->code->memory = NULL;
+        return lw_fail_memory(l->err);
+    }
+    l->code->size = total;
+    l->trampolines = l->code->memory + l->group_start[GROUP_CODE] + trampolines_at;
+    l->offset_table = l->code->memory + l->group_start[GROUP_CONST] + table_at;
+    return LW_OK;
+}
+
+static lw_status
+copy_sections(load *l, const size_t *offsets)
+{
+    Elf64_Shdr section;
+
+    for (uint32_t i = 1; i < l->elf.n_sections; i++) {
+        if (l->sizes[i] == 0 || !lw_elf_section(&l->elf, i, &section))
+            continue;
+        l->sections[i] = l->code->memory + l->group_start[group_of(l, &section)] + offsets[i];
+        if (section.sh_type != SHT_NOBITS)
+            memcpy(l->sections[i], l->elf.data + section.sh_offset, section.sh_size);
+    }
+    return LW_OK;
+}
+
+static lw_status
+lay_out(load *l)
+{
+    lw_status status = LW_OK;
+    Elf64_Shdr section;
+    size_t *offsets = lw_alloc_zero(l->elf.n_sections, sizeof *offsets);
+
+    if (offsets == NULL)
+        return lw_fail_memory(l->err);
+    for (uint32_t i = 1; i < l->elf.n_sections; i++) {
+        if (!lw_elf_section(&l->elf, i, &section)) {
+            status = damaged(l, "a section lies outside the file");
+            goto fail;
+        }
+        LW_TRY(place_section(l, i, &section, &offsets[i]));
+    }
+    LW_TRY(map_groups(l));
+    LW_TRY(copy_sections(l, offsets));
+fail:
+    lw_free(offsets);
+    return status;
+}
+
+static lw_status
+find_outside(load *l, const Elf64_Sym *symbol, void **out)
+{
+    const char *name = lw_elf_name(&l->elf, l->symbols.sh_link, symbol->st_name);
+
+    if (name == NULL || name[0] == 0)
+        return damaged(l, "name of a symbol");
+    for (size_t i = 0; i < l->n_externs; i++)
+        if (strcmp(l->externs[i].name, name) == 0) {
+            *out = l->externs[i].address;
+            return LW_OK;
+        }
+    *out = lw_extern_symbol(name);
+    if (*out == NULL && ELF64_ST_BIND(symbol->st_info) != STB_WEAK)
+        return lw_fail(l->err, LW_ERR_LINK, "the function %s is not known on this machine",
+                       name);
+    return LW_OK;
+}
+
+static lw_status
+find_inside(load *l, const Elf64_Sym *symbol, void **out)
+{
+    uint32_t section = symbol->st_shndx;
+
+    if (section == SHN_ABS) {
+        *out = (void *)(uintptr_t)symbol->st_value;
+        return LW_OK;
+    }
+    if (section >= l->elf.n_sections || l->sections[section] == NULL)
+        return damaged(l, "a symbol in a section that is not loaded");
+    if (symbol->st_value > l->sizes[section])
+        return damaged(l, "a symbol outside its section");
+    *out = l->sections[section] + symbol->st_value;
+    return LW_OK;
+}
+
+static lw_status
+symbol_address(load *l, uint64_t index, void **out)
+{
+    Elf64_Sym symbol;
+    lw_status status;
+
+    if (!lw_elf_entry(&l->elf, &l->symbols, index, &symbol, sizeof symbol))
+        return damaged(l, "number of a symbol");
+    if (!(l->state[index] & 1)) {
+        status = symbol.st_shndx == SHN_UNDEF ? find_outside(l, &symbol, &l->addresses[index])
+                                              : find_inside(l, &symbol, &l->addresses[index]);
+        if (status != LW_OK)
+            return status;
+        l->state[index] |= 1;
+    }
+    *out = l->addresses[index];
+    return LW_OK;
+}
+
+/* jmp *[rip+0], then the address. */
+static void *
+trampoline(load *l, uint64_t index)
+{
+    static const uint8_t jump[6] = {0xff, 0x25};
+    uint8_t *at = l->trampolines + index * TRAMPOLINE_BYTES;
+
+    if (!(l->state[index] & 2)) {
+        memcpy(at, jump, sizeof jump);
+        memcpy(at + sizeof jump, &l->addresses[index], sizeof(void *));
+        l->state[index] |= 2;
+    }
+    return at;
+}
+
+static void *
+table_slot(load *l, uint64_t index)
+{
+    uint8_t *at = l->offset_table + index * sizeof(void *);
+
+    if (!(l->state[index] & 4)) {
+        memcpy(at, &l->addresses[index], sizeof(void *));
+        l->state[index] |= 4;
+    }
+    return at;
+}
+
+static bool
+fits_int32(int64_t value)
+{
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static lw_status
+store_32(const load *l, uint8_t *at, int64_t value, bool is_unsigned)
+{
+    if (is_unsigned ? value < 0 || value > UINT32_MAX : !fits_int32(value))
+        return lw_fail(l->err, LW_ERR_LINK, "an address is out of reach of its instruction");
+    memcpy(at, &value, 4);
+    return LW_OK;
+}
+
+static size_t
+width_of(uint32_t type)
+{
+    switch (type) {
+    case R_X86_64_NONE: return 0;
+    case R_X86_64_64:
+    case R_X86_64_PC64: return 8;
+    default: return 4;
+    }
+}
+
+/* Sums run in uint64_t: hostile addends may wrap around, and the range check is what counts. */
+static lw_status
+apply(load *l, uint8_t *at, const Elf64_Rela *rela)
+{
+    uint32_t type = (uint32_t)ELF64_R_TYPE(rela->r_info);
+    uint64_t index = ELF64_R_SYM(rela->r_info), here = (uint64_t)(uintptr_t)at;
+    uint64_t addend = (uint64_t)rela->r_addend, value;
+    void *address = NULL;
+    lw_status status;
+
+    if (type == R_X86_64_NONE)
+        return LW_OK;
+    LW_TRY(symbol_address(l, index, &address));
+    value = (uint64_t)(uintptr_t)address + addend;
+    switch (type) {
+    case R_X86_64_64: memcpy(at, &value, 8); return LW_OK;
+    case R_X86_64_PC64:
+        value -= here;
+        memcpy(at, &value, 8);
+        return LW_OK;
+    case R_X86_64_32: return store_32(l, at, (int64_t)value, true);
+    case R_X86_64_32S: return store_32(l, at, (int64_t)value, false);
+    case R_X86_64_PC32: return store_32(l, at, (int64_t)(value - here), false);
+    case R_X86_64_PLT32:
+        if (!fits_int32((int64_t)(value - here)))
+            value = (uint64_t)(uintptr_t)trampoline(l, index) + addend;
+        return store_32(l, at, (int64_t)(value - here), false);
+    case R_X86_64_GOTPCREL:
+    case R_X86_64_GOTPCRELX:
+    case R_X86_64_REX_GOTPCRELX:
+        value = (uint64_t)(uintptr_t)table_slot(l, index) + addend;
+        return store_32(l, at, (int64_t)(value - here), false);
+    default: return lw_fail(l->err, LW_ERR_LINK, "relocation type %u is not supported", type);
+    }
+fail:
+    return status;
+}
+
+static lw_status
+relocate_section(load *l, const Elf64_Shdr *table)
+{
+    uint32_t target = table->sh_info;
+    Elf64_Rela rela;
+
+    if (target >= l->elf.n_sections)
+        return damaged(l, "target of a relocation table");
+    if (l->sections[target] == NULL)
+        return LW_OK; /* of debug information or .eh_frame */
+    if (table->sh_link != l->symtab || table->sh_size % sizeof rela != 0 ||
+        table->sh_entsize != sizeof rela)
+        return damaged(l, "a relocation table");
+    for (uint64_t i = 0; lw_elf_entry(&l->elf, table, i, &rela, sizeof rela); i++) {
+        size_t width = width_of((uint32_t)ELF64_R_TYPE(rela.r_info));
+        lw_status status;
+
+        if (rela.r_offset > l->sizes[target] || width > l->sizes[target] - rela.r_offset)
+            return damaged(l, "a relocation outside its section");
+        status = apply(l, l->sections[target] + rela.r_offset, &rela);
+        if (status != LW_OK)
+            return status;
+    }
+    return LW_OK;
+}
+
+static lw_status
+relocate(load *l)
+{
+    Elf64_Shdr section;
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 1; status == LW_OK && i < l->elf.n_sections; i++) {
+        if (!lw_elf_section(&l->elf, i, &section))
+            return damaged(l, "a section lies outside the file");
+        if (section.sh_type == SHT_REL && section.sh_info < l->elf.n_sections &&
+            l->sections[section.sh_info] != NULL)
+            return damaged(l, "relocations without addends");
+        if (section.sh_type == SHT_RELA)
+            status = relocate_section(l, &section);
+    }
+    return status;
+}
+
+static bool
+is_exported(const load *l, const Elf64_Sym *symbol)
+{
+    uint32_t section = symbol->st_shndx;
+
+    return ELF64_ST_BIND(symbol->st_info) != STB_LOCAL && section != SHN_UNDEF &&
+           section < l->elf.n_sections && l->sections[section] != NULL &&
+           symbol->st_value < l->sizes[section];
+}
+
+static lw_status
+keep_symbols(load *l)
+{
+    lw_code *code = l->code;
+    Elf64_Sym symbol;
+
+    code->symbols = lw_alloc_zero(l->n_symbols, sizeof *code->symbols);
+    if (code->symbols == NULL)
+        return lw_fail_memory(l->err);
+    for (uint64_t i = 0; lw_elf_entry(&l->elf, &l->symbols, i, &symbol, sizeof symbol); i++) {
+        const char *name = lw_elf_name(&l->elf, l->symbols.sh_link, symbol.st_name);
+        defined *slot = &code->symbols[code->n_symbols];
+
+        if (!is_exported(l, &symbol))
+            continue;
+        if (name == NULL)
+            return damaged(l, "name of a symbol");
+        slot->name = lw_strdup(name);
+        slot->address = l->sections[symbol.st_shndx] + symbol.st_value;
+        if (slot->name == NULL)
+            return lw_fail_memory(l->err);
+        code->n_symbols++;
+    }
+    return LW_OK;
+}
+
+static lw_status
+protect(load *l)
+{
+    static const int rights[N_GROUPS] = {PROT_READ | PROT_EXEC, PROT_READ,
+                                         PROT_READ | PROT_WRITE};
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    for (int g = 0; g < N_GROUPS; g++) {
+        size_t size = round_up(l->group_size[g], page);
+        if (size > 0 && mprotect(l->code->memory + l->group_start[g], size, rights[g]) != 0)
+            return lw_fail(l->err, LW_ERR_LINK,
+                           "this system does not allow memory to be made executable");
+    }
+    return LW_OK;
+}
+
+static lw_status
+open_object(load *l, const void *object, size_t n)
+{
+    const Elf64_Ehdr *h = &l->elf.header;
+
+    if (!lw_elf_open(&l->elf, object, n) || l->elf.n_sections == 0)
+        return damaged(l, "it is not a 64-bit ELF file");
+    if (h->e_machine != EM_X86_64 || h->e_type != ET_REL)
+        return lw_fail(l->err, LW_ERR_LINK,
+                       "the object file is for another machine or not relocatable");
+    return LW_OK;
+}
+
+static lw_status
+load_new(load *l)
+{
+    l->code = lw_alloc_zero(1, sizeof *l->code);
+    l->sections = lw_alloc_zero(l->elf.n_sections, sizeof *l->sections);
+    l->sizes = lw_alloc_zero(l->elf.n_sections, sizeof *l->sizes);
+    l->addresses = lw_alloc_zero(l->n_symbols, sizeof *l->addresses);
+    l->state = lw_alloc_zero(l->n_symbols, 1);
+    if (l->code == NULL || l->sections == NULL || l->sizes == NULL || l->addresses == NULL ||
+        l->state == NULL)
+        return lw_fail_memory(l->err);
+    atomic_init(&l->code->references, 1);
+    return LW_OK;
+}
+
+lw_status
+lw_code_load(const void *object, size_t n, const lw_code_extern *externs, size_t n_externs,
+             lw_code **out, lw_error *err)
+{
+    lw_status status;
+    load here = {.externs = externs, .n_externs = n_externs, .err = err}, *l = &here;
+
+    LW_TRY(open_object(l, object, n));
+    LW_TRY(find_symbols(l));
+    LW_TRY(load_new(l));
+    LW_TRY(lay_out(l));
+    LW_TRY(relocate(l));
+    LW_TRY(keep_symbols(l));
+    LW_TRY(protect(l));
+    *out = l->code;
+    l->code = NULL;
+fail:
+    lw_code_unref(l->code);
+    lw_free(l->sections);
+    lw_free(l->sizes);
+    lw_free(l->addresses);
+    lw_free(l->state);
+    return status;
+}
+
+void *
+lw_code_symbol(const lw_code *code, const char *name)
+{
+    for (size_t i = 0; i < code->n_symbols; i++)
+        if (strcmp(code->symbols[i].name, name) == 0)
+            return code->symbols[i].address;
+    return NULL;
+}
+
+size_t
+lw_code_size(const lw_code *code)
+{
+    return code->size;
+}
+
+lw_code *
+lw_code_ref(lw_code *code)
+{
+    atomic_fetch_add(&code->references, 1);
+    return code;
+}
+
+void
+lw_code_unref(lw_code *code)
+{
+    if (code == NULL || atomic_fetch_sub(&code->references, 1) > 1)
+        return;
+    if (code->memory != NULL)
+        munmap(code->memory, code->size);
+    for (size_t i = 0; i < code->n_symbols; i++)
+        lw_free(code->symbols[i].name);
+    lw_free(code->symbols);
+    lw_free(code);
+}
+
+#else /* another platform: its object files have another format */
+
+struct lw_code {
+    int nothing;
+};
+
+lw_status
+lw_code_load(const void *object, size_t n, const lw_code_extern *externs, size_t n_externs,
+             lw_code **out, lw_error *err)
+{
+    (void)object, (void)n, (void)externs, (void)n_externs;
+    *out = NULL;
+    return lw_fail(
+        err, LW_ERR_LINK,
+        "compiled CPU code can be loaded on x86-64 Linux only, not on this platform");
+}
+
+void *
+lw_code_symbol(const lw_code *code, const char *name)
+{
+    (void)code, (void)name;
+    return NULL;
+}
+
+size_t
+lw_code_size(const lw_code *code)
+{
+    (void)code;
+    return 0;
+}
+
+lw_code *
+lw_code_ref(lw_code *code)
+{
+    return code;
+}
+
+void
+lw_code_unref(lw_code *code)
+{
+    (void)code;
+}
+
+#endif

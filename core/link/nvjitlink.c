@@ -1,0 +1,262 @@
+/* Source of the facts about nvJitLink: NVIDIA, nvJitLink documentation, CUDA 13.0. */
+#include "core/link/nvjitlink.h"
+
+#include "core/link/elf_view.h"
+#include "core/link/toolchain.h"
+#include "core/link/vendor_library.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct jit_table {
+#define NVJITLINK(field, symbol, arguments) int(*field) arguments;
+#include "core/tables/nvjitlink.def"
+} jit_table;
+
+static const lw_vendor_row rows[] = {
+#define NVJITLINK(field, symbol, arguments) {symbol, offsetof(jit_table, field), 1},
+#include "core/tables/nvjitlink.def"
+};
+
+static lw_vendor vendor = {"nvJitLink", rows, sizeof rows / sizeof *rows, sizeof(jit_table),
+                           NULL};
+
+static const char *const result_names[] = {"SUCCESS",
+                                           "UNRECOGNIZED_OPTION",
+                                           "MISSING_ARCH",
+                                           "INVALID_INPUT",
+                                           "PTX_COMPILE",
+                                           "NVVM_COMPILE",
+                                           "INTERNAL",
+                                           "THREADPOOL",
+                                           "UNRECOGNIZED_INPUT",
+                                           "FINALIZE",
+                                           "NULL_INPUT",
+                                           "INCOMPATIBLE_OPTIONS",
+                                           "INCORRECT_INPUT_TYPE",
+                                           "ARCH_MISMATCH",
+                                           "OUTDATED_LIBRARY",
+                                           "MISSING_FATBIN",
+                                           "UNRECOGNIZED_ARCH",
+                                           "UNSUPPORTED_ARCH",
+                                           "LTO_NOT_ENABLED"};
+
+enum { N_RESULTS = sizeof result_names / sizeof *result_names };
+enum { MAX_OPTIONS = 12, OPTION_LENGTH = 40 };
+
+typedef struct option_list {
+    char text[MAX_OPTIONS][OPTION_LENGTH];
+    const char *items[MAX_OPTIONS];
+    uint32_t n;
+} option_list;
+
+static void
+add_option(option_list *list, const char *format, int value)
+{
+    snprintf(list->text[list->n], OPTION_LENGTH, format, value);
+    list->items[list->n] = list->text[list->n];
+    list->n++;
+}
+
+static bool
+wants_lto(const lw_link_input *inputs, size_t n_inputs, lw_link_output output)
+{
+    bool lto = output == LW_LINK_TO_PTX;
+
+    for (size_t i = 0; i < n_inputs; i++) /* archives and fat binaries may hold LTO-IR too */
+        lto = lto || inputs[i].kind == LW_LINK_LTOIR || inputs[i].kind >= LW_LINK_FATBIN;
+    return lto;
+}
+
+static void
+list_options(option_list *list, int cc, const lw_cuda_options *options, bool lto,
+             lw_link_output output)
+{
+    list->n = 1;
+    snprintf(list->text[0], OPTION_LENGTH, "-arch=sm_%d%.1s", cc,
+             (char[2]){options->suffix, 0});
+    list->items[0] = list->text[0];
+    if (lto) {
+        add_option(list, "-lto", 0);
+        add_option(list, "-fma=%d", options->fma);
+        add_option(list, "-ftz=%d", options->ftz);
+        add_option(list, "-prec-div=%d", !options->fast_div);
+        add_option(list, "-prec-sqrt=%d", !options->fast_sqrt);
+    }
+    add_option(list, "-O%d", options->opt > 0 ? 3 : 0);
+    if (output == LW_LINK_TO_PTX)
+        add_option(list, "-ptx", 0);
+    if (options->line_info)
+        add_option(list, "-lineinfo", 0);
+    if (options->max_registers > 0)
+        add_option(list, "-maxrregcount=%d", options->max_registers);
+}
+
+static lw_status
+get_table(const jit_table **jit, lw_error *err)
+{
+    const lw_toolchain *toolchain = NULL;
+    const void *table = NULL;
+    lw_status status;
+
+    LW_TRY(lw_toolchain_need(&toolchain, err));
+    LW_TRY(lw_vendor_get(&vendor, toolchain->found[LW_COMPONENT_NVJITLINK].path, &table, err));
+    *jit = table;
+fail:
+    return status;
+}
+
+static lw_status
+fail_call(const jit_table *jit, void *handle, const char *call, const char *input, int result,
+          lw_error *err)
+{
+    const char *name = result > 0 && result < N_RESULTS ? result_names[result] : "unknown";
+    size_t n = 0;
+    lw_bytes log = {0};
+    const char *text = "";
+
+    if (handle != NULL && jit->GetErrorLogSize(handle, &n) == 0 && n > 1 &&
+        lw_bytes_new(&log, n) && jit->GetErrorLog(handle, (char *)log.data) == 0)
+        text = (const char *)log.data;
+    if (err != NULL && err->status == LW_OK) {
+        err->vendor_code = result;
+        snprintf(err->vendor_name, sizeof err->vendor_name, "NVJITLINK_ERROR_%s", name);
+    }
+    lw_fail(err, LW_ERR_LINK, "%s failed%s%s: NVJITLINK_ERROR_%s (%d)%s%s", call,
+            input ? " on " : "", input ? input : "", name, result, text[0] ? "\n" : "", text);
+    lw_bytes_reset(&log);
+    return LW_ERR_LINK;
+}
+
+#define CALL(function, input, result)                                                          \
+    do {                                                                                       \
+        int result_ = (result);                                                                \
+        if (result_ != 0) {                                                                    \
+            status = fail_call(jit, handle, function, input, result_, err);                    \
+            goto fail;                                                                         \
+        }                                                                                      \
+    } while (0)
+
+static lw_status
+take_result(const jit_table *jit, void *handle, lw_link_output output, lw_bytes *out,
+            lw_error *err)
+{
+    lw_status status = LW_OK;
+    bool ptx = output == LW_LINK_TO_PTX;
+    size_t n = 0;
+
+    CALL("nvJitLinkGetLinkedSize", NULL,
+         ptx ? jit->GetPtxSize(handle, &n) : jit->GetCubinSize(handle, &n));
+    if (!lw_bytes_new(out, n))
+        return lw_fail_memory(err);
+    CALL("nvJitLinkGetLinked", NULL,
+         ptx ? jit->GetPtx(handle, (char *)out->data) : jit->GetCubin(handle, out->data));
+    if (ptx && out->n > 0 && out->data[out->n - 1] == 0)
+        out->n--;
+    return LW_OK;
+fail:
+    lw_bytes_reset(out);
+    return status;
+}
+
+static lw_status
+check_kernel(const lw_bytes *out, lw_link_output output, const char *symbol, lw_error *err)
+{
+    char entry[256];
+    bool there;
+
+    if (symbol == NULL)
+        return LW_OK;
+    snprintf(entry, sizeof entry, ".entry %s", symbol);
+    there = output == LW_LINK_TO_CUBIN ? lw_cubin_has_function(out->data, out->n, symbol)
+                                       : strstr((const char *)out->data, entry) != NULL;
+    if (there)
+        return LW_OK;
+    return lw_fail(err, LW_ERR_LINK,
+                   "the linked program has no kernel %s (link-time optimisation keeps only "
+                   "kernels that @llvm.used lists)",
+                   symbol);
+}
+
+static lw_status
+run(const jit_table *jit, void *handle, const lw_link_input *inputs, size_t n_inputs,
+    lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    for (size_t i = 0; i < n_inputs; i++) {
+        const lw_link_input *in = &inputs[i];
+        const char *name = in->name ? in->name : "input";
+        const char *text = in->data;
+        size_t n = in->n;
+
+        if (in->kind == LW_LINK_PTX && n > 0 && text[n - 1] == 0)
+            n--;
+        CALL("nvJitLinkAddData", name, jit->AddData(handle, (int)in->kind, in->data, n, name));
+    }
+    CALL("nvJitLinkComplete", n_inputs == 1 ? inputs[0].name : NULL, jit->Complete(handle));
+fail:
+    return status;
+}
+
+lw_status
+lw_nvjitlink_link(const lw_link_input *inputs, size_t n_inputs, int cc,
+                  const lw_cuda_options *options, lw_link_output output,
+                  const char *kernel_symbol, lw_bytes *out, lw_error *err)
+{
+    lw_status status;
+    const jit_table *jit = NULL;
+    void *handle = NULL;
+    option_list list;
+
+    LW_TRY(get_table(&jit, err));
+    list_options(&list, cc, options, wants_lto(inputs, n_inputs, output), output);
+    CALL("nvJitLinkCreate", NULL, jit->Create(&handle, list.n, list.items));
+    LW_TRY(run(jit, handle, inputs, n_inputs, err));
+    LW_TRY(take_result(jit, handle, output, out, err));
+    status = check_kernel(out, output, kernel_symbol, err);
+    if (status != LW_OK)
+        lw_bytes_reset(out);
+fail:
+    if (handle != NULL)
+        jit->Destroy(&handle);
+    return status;
+}
+
+lw_status
+lw_nvjitlink_version(int *major, int *minor, lw_error *err)
+{
+    lw_status status;
+    const jit_table *jit = NULL;
+    void *handle = NULL;
+    unsigned int numbers[2] = {0};
+
+    LW_TRY(get_table(&jit, err));
+    CALL("nvJitLinkVersion", NULL, jit->Version(&numbers[0], &numbers[1]));
+    *major = (int)numbers[0];
+    *minor = (int)numbers[1];
+fail:
+    return status;
+}
+
+bool
+lw_cubin_has_function(const void *cubin, size_t n, const char *symbol)
+{
+    lw_elf elf;
+    Elf64_Shdr table;
+    Elf64_Sym sym;
+
+    if (!lw_elf_open(&elf, cubin, n))
+        return false;
+    for (uint32_t s = 0; s < elf.n_sections; s++) {
+        if (!lw_elf_section(&elf, s, &table) || table.sh_type != SHT_SYMTAB)
+            continue;
+        for (uint64_t i = 0; lw_elf_entry(&elf, &table, i, &sym, sizeof sym); i++) {
+            const char *name = lw_elf_name(&elf, table.sh_link, sym.st_name);
+            if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_shndx != SHN_UNDEF &&
+                name != NULL && strcmp(name, symbol) == 0)
+                return true;
+        }
+    }
+    return false;
+}

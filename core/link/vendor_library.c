@@ -1,0 +1,96 @@
+#include "core/link/vendor_library.h"
+
+#include "core/base/dynload.h"
+#include "core/base/lock.h"
+#include "core/base/memory.h"
+
+#include <string.h>
+
+typedef struct lw_vendor_open {
+    struct lw_vendor_open *next;
+    lw_library *library;
+    char *path;
+    void *table;
+} vendor_open;
+
+static lw_lock lock = LW_LOCK_INIT;
+
+static void
+open_free(vendor_open *open)
+{
+    if (open == NULL)
+        return;
+    lw_library_close(open->library);
+    lw_free(open->path);
+    lw_free(open->table);
+    lw_free(open);
+}
+
+static lw_status
+fill(const lw_vendor *vendor, vendor_open *open, lw_error *err)
+{
+    for (size_t i = 0; i < vendor->n_rows; i++) {
+        const lw_vendor_row *row = &vendor->rows[i];
+        void *function = lw_library_symbol(open->library, row->symbol);
+
+        if (function == NULL && row->must)
+            return lw_fail(err, LW_ERR_COMPILER_NOT_FOUND,
+                           "%s at %s lacks the function %s; it is too old or another library",
+                           vendor->name, open->path, row->symbol);
+        memcpy((char *)open->table + row->offset, &function, sizeof function);
+    }
+    return LW_OK;
+}
+
+static lw_status
+open_new(const lw_vendor *vendor, const char *path, vendor_open **out, lw_error *err)
+{
+    lw_status status = LW_OK;
+    vendor_open *new = lw_alloc_zero(1, sizeof *new);
+    lw_error cause = {0};
+
+    if (new == NULL)
+        return lw_fail_memory(err);
+    new->path = lw_strdup(path);
+    new->table = lw_alloc_zero(1, vendor->table_size);
+    if (new->path == NULL || new->table == NULL) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    status = lw_library_open(path, &new->library, &cause);
+    if (status != LW_OK) {
+        lw_fail(err, status, "%s was found at %s, but cannot be loaded: %s", vendor->name, path,
+                lw_error_text(&cause));
+        goto fail;
+    }
+    LW_TRY(fill(vendor, new, err));
+    *out = new;
+    return LW_OK;
+fail:
+    lw_error_reset(&cause);
+    open_free(new);
+    return status;
+}
+
+lw_status
+lw_vendor_get(lw_vendor *vendor, const char *path, const void **table, lw_error *err)
+{
+    lw_status status = LW_OK;
+    vendor_open *open;
+
+    lw_lock_take(&lock);
+    for (open = vendor->opened; open != NULL; open = open->next)
+        if (strcmp(open->path, path) == 0)
+            break;
+    if (open == NULL) {
+        status = open_new(vendor, path, &open, err);
+        if (status == LW_OK) {
+            open->next = vendor->opened;
+            vendor->opened = open;
+        }
+    }
+    lw_lock_give(&lock);
+    if (status == LW_OK)
+        *table = open->table;
+    return status;
+}

@@ -1,0 +1,26 @@
+/* Within core/link: a vendor's library opened once for each path it is found at, with the table
+ * of its functions. Never closed: vendors' libraries do not like it. */
+#ifndef LW_LINK_VENDOR_LIBRARY_H
+#define LW_LINK_VENDOR_LIBRARY_H
+
+#include "core/base/error.h"
+
+#include <stddef.h>
+
+typedef struct lw_vendor_row {
+    const char *symbol;
+    size_t offset; /* of the function pointer in the table */
+    int must;
+} lw_vendor_row;
+
+typedef struct lw_vendor { /* one static object for each library */
+    const char *name;
+    const lw_vendor_row *rows;
+    size_t n_rows, table_size;
+    struct lw_vendor_open *opened; /* guarded by one lock in vendor_library.c */
+} lw_vendor;
+
+/* The function table of the library at this path; lives as long as the process. */
+lw_status lw_vendor_get(lw_vendor *vendor, const char *path, const void **table, lw_error *err);
+
+#endif
