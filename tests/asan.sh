@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The Python suite on a build with AddressSanitizer and UBSan, the sanitizer preloaded into the
+# stock interpreter. Leaks are looked for by tests/leak, not here: the interpreter keeps memory.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+site="$root/build/asan/site"
+python="$VENV/bin/python"
+rm -rf "$site"
+mkdir -p "$site/lanewise"
+cp lanewise/*.py lanewise/*.pyi lanewise/py.typed "$site/lanewise/"
+cp build/asan/_core*.so "$site/lanewise/"
+real=$("$python" -c 'import os, sys; print(os.path.realpath(sys.executable))')
+packages=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+mkdir -p build/run
+cd build/run
+PYTHONPATH="$site:$packages" PYTHONMALLOC=malloc PYTHONNOUSERSITE=1 \
+LD_PRELOAD="$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)" \
+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+LW_ASAN=1 LW_C_BUILD="$root/build/asan" LANEWISE_CACHE_DIR="$root/build/test-cache-asan" \
+    "$real" -m pytest -c "$root/pyproject.toml" --rootdir "$root" -x "$root/tests"

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The whole test suite, on a machine without a GPU: style, static analysis, C tests, the Python
+# suite on the installed wheel, and both again under AddressSanitizer and UBSan. Called by
+# `make test`, which has installed lanewise into $VENV.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+export PATH="$VENV/bin:$PATH"
+python="$VENV/bin/python"
+export LANEWISE_CACHE_DIR="$root/build/test-cache"
+rm -rf "$LANEWISE_CACHE_DIR"
+
+say() { printf '\n== %s\n' "$*"; }
+
+say "formatting"
+git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
+
+say "C tests"
+cmake --preset dev -DPython_EXECUTABLE="$python" >/dev/null
+cmake --build build/dev
+ctest --test-dir build/dev --output-on-failure
+
+say "static analysis"
+bash tests/tidy.sh
+
+say "C tests, ASan + UBSan"
+cmake --preset asan -DPython_EXECUTABLE="$python" >/dev/null
+cmake --build build/asan
+ctest --test-dir build/asan --output-on-failure
+
+say "Python suite, ASan + UBSan"
+bash tests/asan.sh
+
+say "Python suite, installed wheel"
+# From a folder without the sources, so that what is tested is what was installed.
+mkdir -p build/run
+cd build/run
+LW_C_BUILD="$root/build/dev" "$python" -m pytest -c "$root/pyproject.toml" --rootdir "$root" "$root/tests"
