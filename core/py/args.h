@@ -1,0 +1,102 @@
+/* Reading operands: what any Python object means as an argument of a kernel. Own arrays cost a
+ * pointer comparison; PyTorch goes through DLPack's C exchange table, CuPy through its
+ * attributes, everything else through __dlpack__ or __cuda_array_interface__. All that a
+ * foreign object claims is checked (shape, strides, type, version, reach); that its address is
+ * device memory cannot be checked cheaply and is believed. Nothing is copied and the host never
+ * waits.
+ *
+ *     lw_operand operand;
+ *     if (lw_operand_read(&operand, object) < 0) -> exception set, nothing to release
+ *     …
+ *     lw_operand_release(&operand);
+ *
+ * The GIL is held throughout. An operand must not move in memory after it was read. */
+#ifndef LW_PY_ARGS_H
+#define LW_PY_ARGS_H
+
+#include "core/py/device_array.h"
+
+typedef enum lw_operand_kind {
+    LW_OPERAND_DEVICE,  /* an array in device memory */
+    LW_OPERAND_HOST,    /* an ndarray (exactly, or a subclass) */
+    LW_OPERAND_INT,     /* exactly int: weak */
+    LW_OPERAND_FLOAT,   /* exactly float: weak */
+    LW_OPERAND_COMPLEX, /* exactly complex: weak */
+    LW_OPERAND_SCALAR,  /* bool or a NumPy scalar: strong; `value` holds it */
+    LW_OPERAND_OTHER    /* anything else: numpy.asarray decides */
+} lw_operand_kind;
+
+typedef enum lw_library {
+    LW_LIB_NONE, /* not a device operand */
+    LW_LIB_OWN,
+    LW_LIB_TORCH,
+    LW_LIB_CUPY,
+    LW_LIB_NUMBA,
+    LW_LIB_JAX,
+    LW_LIB_OTHER /* some exporter of __cuda_array_interface__ or __dlpack__ */
+} lw_library;
+
+typedef union lw_value { /* one item, as in memory */
+    uint8_t bytes[16];
+    int64_t i64;
+    uint64_t u64;
+    double f64;
+    double c128[2];
+} lw_value;
+
+typedef struct lw_operand {
+    uint8_t kind;    /* lw_operand_kind */
+    uint8_t library; /* lw_library */
+    uint8_t
+        dtype; /* lw_dtype; for weak scalars i64, u64, f64, c128; LW_DT_void: none of ours */
+    bool readonly, c_contiguous;
+    bool ordered; /* work on `stream` is not yet known to be over: order behind it */
+    bool big;     /* LW_OPERAND_INT beyond int64 and uint64: no value */
+    int ndim;     /* arrays only, as all that follows */
+    int64_t size;
+    int64_t itemsize;
+    CUdeviceptr data; /* device */
+    CUstream stream;  /* the producer's */
+    lw_device *device;
+    const int64_t
+        *shape; /* ndim elements; may point into the own array's object or into dims */
+    const int64_t *strides; /* bytes */
+    PyObject *object;       /* borrowed: the argument */
+    PyArray_Descr *descr;   /* borrowed from object for HOST and own arrays; NULL for others */
+    lw_value value;         /* scalars */
+    /* internal */
+    void (*release)(struct lw_operand *self); /* NULL: nothing to give back */
+    void *keep;
+    int64_t *heap;
+    int64_t dims[2 * LW_INLINE_DIMS];
+} lw_operand;
+
+/* -1 with TypeError, ValueError or BufferError set. */
+int lw_operand_read(lw_operand *out, PyObject *object);
+/* Give back what a foreign exporter lent; may be called once after each good read. */
+void lw_operand_release(lw_operand *operand);
+/* Cheap test without reading: could this be a device array? Never raises. */
+bool lw_is_device_operand(PyObject *object);
+
+/* Order work on `stream` behind the producer's. Own arrays: lw_device_array_use. */
+lw_status lw_operand_use(lw_operand *operand, CUstream stream, lw_error *err);
+/* After work that used a foreign operand was given to another stream than its own: let the
+ * producer's stream wait for it. Nothing to do for own arrays. */
+lw_status lw_operand_done(lw_operand *operand, CUstream stream, lw_error *err);
+
+/* The value of a scalar operand as an item of `dtype`, by NumPy 2's rules: a weak int that does
+ * not fit an integer type is an OverflowError. -1 with an exception. */
+int lw_operand_item(const lw_operand *operand, lw_dtype dtype, lw_value *out);
+
+/* Turn a result into an array of the library of `first` (the first device operand), sharing the
+ * memory. Steals result, also when it fails. */
+PyObject *lw_result_wrap(const lw_operand *first, lw_device_array *result);
+
+/* A view of any device operand as our own array (new reference); keeps the exporter alive. */
+lw_device_array *lw_operand_as_array(PyObject *object);
+
+/* The `stream=` argument: None or 0 (the default stream), an int handle, our Stream, or any
+ * object with __cuda_stream__. -1 with an exception. The legacy stream's handle 1 becomes 0. */
+int lw_stream_read(PyObject *object, CUstream *out);
+
+#endif

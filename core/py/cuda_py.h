@@ -1,0 +1,17 @@
+/* lanewise.cuda: devices, streams, events and memory, as functions and types of the extension
+ * module. lanewise/cuda.py gives them their public names. */
+#ifndef LW_PY_CUDA_PY_H
+#define LW_PY_CUDA_PY_H
+
+#include "core/py/args.h"
+
+/* The Stream object behind an owned handle (borrowed), or NULL: whoever keeps the handle for
+ * longer than a call keeps the object. */
+PyObject *lw_stream_owner(CUstream handle);
+/* The calling thread's device, entered. NULL with an exception. */
+lw_device *lw_current_device(void);
+
+/* Stream, Event and the functions of the default face. -1 with an exception. */
+int lw_cuda_register(PyObject *module);
+
+#endif
