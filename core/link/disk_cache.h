@@ -1,0 +1,19 @@
+/* Within core/link: the disk half of kernel_cache. Nothing here can fail a compile: what cannot
+ * be read is a miss, what cannot be written is a warning. Thread-safe; no lock is held during
+ * I/O. */
+#ifndef LW_LINK_DISK_CACHE_H
+#define LW_LINK_DISK_CACHE_H
+
+#include "core/link/kernel_cache.h"
+
+/* False: a miss (also when the entry was damaged). On a hit *out is the caller's. */
+bool lw_disk_load(const lw_digest *key, lw_cache_kind kind, lw_bytes *out);
+void lw_disk_store(const lw_digest *key, lw_cache_kind kind, const void *data, size_t n);
+/* Adds the disk's fields to info. */
+lw_status lw_disk_info(lw_cache_info *info, lw_error *err);
+lw_status lw_disk_clear(lw_error *err);
+/* Around a fork: prepare takes the lock, release gives it back in parent and child. */
+void lw_disk_fork_prepare(void);
+void lw_disk_fork_release(void);
+
+#endif

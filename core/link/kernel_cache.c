@@ -1,0 +1,423 @@
+/* Waiters on one key share one result: an entry is MAKING while its owner compiles without the
+ * lock, and everybody else who wants it sleeps on `changed`. */
+#include "core/link/kernel_cache.h"
+
+#include "core/base/lock.h"
+#include "core/base/memory.h"
+#include "core/link/disk_cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_BUCKETS = 1024 };
+/* When the table grows past either, the older half goes: a bound on long sessions that compile
+ * forever, far above what a program keeps in use (kernels are some ten KB). */
+enum { MAX_ENTRIES = 4096, MAX_MEMORY_BYTES = 32 << 20 };
+
+struct lw_blob {
+    atomic_int references;
+    lw_bytes bytes;
+};
+
+typedef enum entry_state { MAKING, READY, FAILED } entry_state;
+
+typedef struct entry {
+    struct entry *next;
+    lw_digest key;
+    lw_cache_kind kind;
+    entry_state state;
+    bool gone; /* not in the table any more; freed by the last waiter */
+    int waiters;
+    pthread_t owner;  /* while MAKING */
+    lw_blob *blob;    /* READY */
+    lw_error failure; /* FAILED */
+    uint64_t tick;    /* of the last use */
+} entry;
+
+static lw_lock lock = LW_LOCK_INIT;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static entry *buckets[N_BUCKETS];
+static uint64_t n_entries, memory_bytes, clock_tick;
+static uint64_t memory_hits, disk_hits, n_made, n_failed;
+
+/* ---- blobs ---- */
+
+const uint8_t *
+lw_blob_data(const lw_blob *blob)
+{
+    return blob->bytes.data;
+}
+
+size_t
+lw_blob_size(const lw_blob *blob)
+{
+    return blob->bytes.n;
+}
+
+lw_blob *
+lw_blob_ref(lw_blob *blob)
+{
+    atomic_fetch_add(&blob->references, 1);
+    return blob;
+}
+
+void
+lw_blob_unref(lw_blob *blob)
+{
+    if (blob == NULL || atomic_fetch_sub(&blob->references, 1) > 1)
+        return;
+    lw_bytes_reset(&blob->bytes);
+    lw_free(blob);
+}
+
+/* Steals the bytes, also when it fails. */
+static lw_blob *
+blob_new(lw_bytes *bytes)
+{
+    lw_blob *blob = lw_alloc_zero(1, sizeof *blob);
+
+    if (blob == NULL) {
+        lw_bytes_reset(bytes);
+        return NULL;
+    }
+    atomic_init(&blob->references, 1);
+    blob->bytes = *bytes;
+    memset(bytes, 0, sizeof *bytes);
+    return blob;
+}
+
+/* ---- the table; all these need the lock ---- */
+
+static entry **
+bucket_of(const lw_digest *key)
+{
+    return &buckets[(key->bytes[0] | (unsigned)key->bytes[1] << 8) % N_BUCKETS];
+}
+
+static entry *
+find(const lw_digest *key, lw_cache_kind kind)
+{
+    for (entry *e = *bucket_of(key); e != NULL; e = e->next)
+        if (e->kind == kind && memcmp(e->key.bytes, key->bytes, sizeof key->bytes) == 0)
+            return e;
+    return NULL;
+}
+
+static void
+entry_free(entry *e)
+{
+    lw_blob_unref(e->blob);
+    lw_error_reset(&e->failure);
+    lw_free(e);
+}
+
+/* Takes it out of the table; it is freed now, or by its last waiter. */
+static void
+drop(entry *e)
+{
+    entry **at = bucket_of(&e->key);
+
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
+    e->gone = true;
+    n_entries--;
+    if (e->blob != NULL)
+        memory_bytes -= e->blob->bytes.n;
+    if (e->waiters == 0)
+        entry_free(e);
+}
+
+static entry *
+insert(const lw_digest *key, lw_cache_kind kind)
+{
+    entry *e = lw_alloc_zero(1, sizeof *e), **at = bucket_of(key);
+
+    if (e == NULL)
+        return NULL;
+    e->key = *key;
+    e->kind = kind;
+    e->state = MAKING;
+    e->owner = pthread_self();
+    e->tick = ++clock_tick;
+    e->next = *at;
+    *at = e;
+    n_entries++;
+    return e;
+}
+
+static void
+drop_older_than(uint64_t tick)
+{
+    for (int b = 0; b < N_BUCKETS; b++)
+        for (entry *e = buckets[b], *next; e != NULL; e = next) {
+            next = e->next;
+            if (e->state != MAKING && e->tick < tick)
+                drop(e);
+        }
+}
+
+static int
+by_tick(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void
+trim_memory(void)
+{
+    uint64_t *ticks, n = 0, middle = clock_tick;
+
+    if (n_entries <= MAX_ENTRIES && memory_bytes <= MAX_MEMORY_BYTES)
+        return;
+    ticks = lw_alloc(n_entries * sizeof *ticks);
+    if (ticks != NULL) { /* without memory for the list all but the newest goes */
+        for (int b = 0; b < N_BUCKETS; b++)
+            for (entry *e = buckets[b]; e != NULL; e = e->next)
+                ticks[n++] = e->tick;
+        qsort(ticks, n, sizeof *ticks, by_tick);
+        middle = ticks[n / 2];
+        lw_free(ticks);
+    }
+    drop_older_than(middle);
+}
+
+/* ---- failures ---- */
+
+static lw_status
+copy_error(const lw_error *from, lw_error *to)
+{
+    if (to == NULL || to->status != LW_OK)
+        return from->status;
+    *to = *from;
+    to->text = from->text ? lw_strdup(from->text) : NULL;
+    to->file = from->file ? lw_strdup(from->file) : NULL;
+    to->help = from->help ? lw_strdup(from->help) : NULL;
+    return from->status;
+}
+
+/* Would a second try, with the same key, fail the same way? */
+static bool
+is_lasting(lw_status status)
+{
+    switch (status) {
+    case LW_ERR_COMPILE:
+    case LW_ERR_TYPING:
+    case LW_ERR_UNSUPPORTED:
+    case LW_ERR_SIGNATURE:
+    case LW_ERR_LINK:
+    case LW_ERR_INTERNAL: return true;
+    default: return false;
+    }
+}
+
+/* ---- forks: the child has no other thread, so what others were making is not being made ----
+ */
+
+static void
+fork_prepare(void)
+{
+    lw_lock_take(&lock);
+    lw_disk_fork_prepare();
+}
+
+static void
+fork_parent(void)
+{
+    lw_disk_fork_release();
+    lw_lock_give(&lock);
+}
+
+static void
+fork_child(void)
+{
+    for (int b = 0; b < N_BUCKETS; b++)
+        for (entry *e = buckets[b], *next; e != NULL; e = next) {
+            next = e->next;
+            e->waiters = 0;
+            if (e->state == MAKING && !pthread_equal(e->owner, pthread_self()))
+                drop(e);
+        }
+    (void)pthread_cond_init(&changed, NULL);
+    fork_parent();
+}
+
+static void
+watch_forks(void)
+{
+    (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+/* ---- get or make ---- */
+
+/* needs: the lock. Sleeps until e is made, then answers from it. False: look in the table
+ * again. */
+static bool
+wait_for(entry *e, lw_blob **out, lw_status *status, lw_error *err)
+{
+    bool answered = true;
+
+    e->waiters++;
+    while (e->state == MAKING)
+        pthread_cond_wait(&changed, &lock);
+    e->waiters--;
+    if (e->state == READY) {
+        *out = lw_blob_ref(e->blob);
+        *status = LW_OK;
+        memory_hits++;
+    } else if (e->failure.status == LW_ERR_PYTHON) {
+        answered = false; /* the exception is another thread's own; make it ourselves */
+    } else {
+        *status = copy_error(&e->failure, err);
+    }
+    if (e->gone && e->waiters == 0)
+        entry_free(e);
+    return answered;
+}
+
+/* Publishes what the owner made (blob: a reference to keep; NULL: failure, copied). */
+static void
+publish(entry *e, lw_blob *blob, const lw_error *failure)
+{
+    lw_lock_take(&lock);
+    if (blob != NULL) {
+        e->state = READY;
+        e->blob = lw_blob_ref(blob);
+        memory_bytes += blob->bytes.n;
+        trim_memory();
+    } else {
+        e->state = FAILED;
+        n_failed++;
+        copy_error(failure, &e->failure);
+        if (!is_lasting(e->failure.status))
+            drop(e);
+    }
+    pthread_cond_broadcast(&changed);
+    lw_lock_give(&lock);
+}
+
+static lw_status
+load_or_make(const lw_digest *key, lw_cache_kind kind, bool use_disk, lw_cache_make make,
+             void *context, lw_blob **out, lw_cache_origin *origin, lw_error *err)
+{
+    lw_bytes bytes = {0};
+    lw_status status = LW_OK;
+
+    *origin = LW_CACHE_DISK;
+    if (!use_disk || !lw_disk_load(key, kind, &bytes)) {
+        *origin = LW_CACHE_MADE;
+        LW_TRY(make(context, &bytes, err));
+    }
+    *out = blob_new(&bytes);
+    if (*out == NULL)
+        status = lw_fail_memory(err);
+    return status;
+fail:
+    lw_bytes_reset(&bytes);
+    return status;
+}
+
+/* The owner of a MAKING entry does this, without the lock. */
+static lw_status
+fill_entry(entry *e, const lw_digest *key, lw_cache_kind kind, bool use_disk,
+           lw_cache_make make, void *context, lw_blob **out, lw_cache_origin *origin,
+           lw_error *err)
+{
+    lw_error cause = {0};
+    lw_blob *blob = NULL;
+    lw_status status = load_or_make(key, kind, use_disk, make, context, &blob, origin, &cause);
+
+    if (status != LW_OK) {
+        cause.status = status;
+        publish(e, NULL, &cause);
+        copy_error(&cause, err);
+        lw_error_reset(&cause);
+        return status;
+    }
+    publish(e, blob, NULL);
+    lw_lock_take(&lock);
+    *(*origin == LW_CACHE_DISK ? &disk_hits : &n_made) += 1;
+    lw_lock_give(&lock);
+    if (use_disk && *origin == LW_CACHE_MADE) /* after others were let go: a disk may be slow */
+        lw_disk_store(key, kind, blob->bytes.data, blob->bytes.n);
+    *out = blob;
+    return LW_OK;
+}
+
+lw_status
+lw_cache_get_or_make(const lw_digest *key, lw_cache_kind kind, bool use_disk,
+                     lw_cache_make make, void *context, lw_blob **out, lw_cache_origin *origin,
+                     lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_cache_origin ignored, *from = origin ? origin : &ignored;
+    entry *e;
+
+    pthread_once(&fork_once, watch_forks);
+    *from = LW_CACHE_MEMORY;
+    lw_lock_take(&lock);
+    for (;;) {
+        e = find(key, kind);
+        if (e == NULL)
+            break;
+        e->tick = ++clock_tick;
+        if (e->state == MAKING && pthread_equal(e->owner, pthread_self())) {
+            lw_lock_give(&lock);
+            return lw_fail(err, LW_ERR_INTERNAL, "a kernel needs itself to be compiled");
+        }
+        if (wait_for(e, out, &status, err)) {
+            lw_lock_give(&lock);
+            return status;
+        }
+    }
+    e = insert(key, kind);
+    lw_lock_give(&lock);
+    if (e == NULL)
+        return lw_fail_memory(err);
+    return fill_entry(e, key, kind, use_disk, make, context, out, from, err);
+}
+
+/* ---- info and clear ---- */
+
+lw_status
+lw_cache_info_get(lw_cache_info *info, lw_error *err)
+{
+    memset(info, 0, sizeof *info);
+    lw_lock_take(&lock);
+    info->memory_entries = n_entries;
+    info->memory_bytes = memory_bytes;
+    info->memory_hits = memory_hits;
+    info->disk_hits = disk_hits;
+    info->made = n_made;
+    info->failed = n_failed;
+    lw_lock_give(&lock);
+    return lw_disk_info(info, err);
+}
+
+void
+lw_cache_info_reset(lw_cache_info *info)
+{
+    lw_free(info->folder);
+    lw_free(info->problem);
+    memset(info, 0, sizeof *info);
+}
+
+void
+lw_cache_forget_memory(void)
+{
+    lw_lock_take(&lock);
+    drop_older_than(UINT64_MAX);
+    lw_lock_give(&lock);
+}
+
+lw_status
+lw_cache_clear(lw_error *err)
+{
+    lw_cache_forget_memory();
+    return lw_disk_clear(err);
+}
