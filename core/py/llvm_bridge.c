@@ -1,0 +1,158 @@
+#include "core/py/llvm_bridge.h"
+
+#include "core/link/host_llvm.h"
+#include "core/link/kernel_cache.h"
+#include "core/link/toolchain.h"
+
+#include <string.h>
+
+/* The exception set now, as text into err; clears it. The first of ImportError and MemoryError
+ * keeps its meaning, everything else is LLVM's refusal. */
+static lw_status
+fail_from_exception(const char *what, lw_error *err)
+{
+    PyObject *type = NULL, *value = NULL, *traceback = NULL, *text = NULL;
+    lw_status status = LW_ERR_COMPILE;
+    const char *words = NULL;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (PyErr_GivenExceptionMatches(type, PyExc_ImportError))
+        status = LW_ERR_COMPILER_NOT_FOUND;
+    else if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError))
+        status = LW_ERR_OUT_OF_MEMORY;
+    text = value ? PyObject_Str(value) : NULL;
+    words = text ? PyUnicode_AsUTF8(text) : NULL;
+    lw_fail(
+        err, status, "%s: %s%s", what, words ? words : "an exception without text",
+        status == LW_ERR_COMPILER_NOT_FOUND
+            ? "\nCode for the CPU is made by llvmlite: install it with `pip install llvmlite`."
+            : "");
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    PyErr_Clear();
+    return status;
+}
+
+/* KeyboardInterrupt and its like stay set for a thread of Python's own; a thread that got its
+ * state only for this call has nobody to give it to. */
+static lw_status
+fail_call(const char *what, bool own_state, lw_error *err)
+{
+    if (!PyErr_ExceptionMatches(PyExc_Exception) && own_state)
+        return lw_fail(err, LW_ERR_PYTHON, "%s was interrupted", what);
+    return fail_from_exception(what, err);
+}
+
+/* Calls lanewise._toolchain.<name>(*arguments); steals arguments. New reference or NULL. */
+static PyObject *
+call(const char *name, PyObject *arguments)
+{
+    PyObject *module = NULL, *function = NULL, *result = NULL;
+
+    if (arguments != NULL)
+        module = PyImport_ImportModule("lanewise._toolchain");
+    if (module != NULL)
+        function = PyObject_GetAttrString(module, name);
+    if (function != NULL)
+        result = PyObject_CallObject(function, arguments);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    Py_XDECREF(arguments);
+    return result;
+}
+
+static lw_status
+call_for_text(const char *name, PyObject *arguments, lw_text *out, bool own_state,
+              lw_error *err)
+{
+    PyObject *result = call(name, arguments);
+    Py_ssize_t n = 0;
+    const char *text = result ? PyUnicode_AsUTF8AndSize(result, &n) : NULL;
+    lw_status status = LW_OK;
+
+    if (text != NULL)
+        lw_text_add_n(out, text, (size_t)n);
+    else
+        status = fail_call("asking Python where the CUDA libraries are", own_state, err);
+    if (status == LW_OK && out->failed)
+        status = lw_fail_memory(err);
+    Py_XDECREF(result);
+    return status;
+}
+
+static lw_status
+find_folders(lw_text *out, lw_error *err)
+{
+    bool own_state = PyGILState_GetThisThreadState() != NULL;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    lw_status status = call_for_text("folders", PyTuple_New(0), out, own_state, err);
+
+    PyGILState_Release(gil);
+    return status;
+}
+
+static lw_status
+find_by_pathfinder(const char *name, lw_text *out, lw_error *err)
+{
+    bool own_state = PyGILState_GetThisThreadState() != NULL;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    lw_status status =
+        call_for_text("pathfinder", Py_BuildValue("(s)", name), out, own_state, err);
+
+    PyGILState_Release(gil);
+    return status;
+}
+
+static lw_status
+copy_result(PyObject *result, lw_bytes *out, lw_error *err)
+{
+    char *data = NULL;
+    Py_ssize_t n = 0;
+
+    if (PyBytes_AsStringAndSize(result, &data, &n) < 0)
+        return fail_from_exception("LLVM", err);
+    return lw_bytes_copy(out, data, (size_t)n) ? LW_OK : lw_fail_memory(err);
+}
+
+static lw_status
+compile_host(const char *llvm_text, const lw_host_options *options, lw_host_output output,
+             lw_bytes *out, lw_error *err)
+{
+    static const char *const outputs[] = {"object", "asm", "llvm"};
+    bool own_state = PyGILState_GetThisThreadState() != NULL;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *result = call("compile_host",
+                            Py_BuildValue("(siNs)", llvm_text, options->opt,
+                                          PyBool_FromLong(options->baseline), outputs[output]));
+    lw_status status = result ? copy_result(result, out, err)
+                              : fail_call("LLVM refused the code for the CPU", own_state, err);
+
+    Py_XDECREF(result);
+    PyGILState_Release(gil);
+    return status;
+}
+
+void
+lw_py_bridge_install(void)
+{
+    static const lw_python_finder finder = {find_folders, find_by_pathfinder};
+
+    lw_toolchain_set_finder(&finder);
+    lw_host_llvm_set(compile_host);
+}
+
+int
+lw_py_cache_warn(void)
+{
+    lw_text text;
+    int result = 0;
+
+    lw_text_init(&text);
+    if (lw_cache_take_warning(&text))
+        result = PyErr_WarnEx(PyExc_RuntimeWarning, lw_text_get(&text), 2);
+    lw_text_reset(&text);
+    return result;
+}

@@ -1,0 +1,97 @@
+"""What core/link asks of Python: its folders, cuda-pathfinder, and llvmlite.
+
+Called by core/py/llvm_bridge.c only. Nothing here is imported before it is needed: llvmlite costs
+some 50 ms, and a cached kernel never asks for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_machines: dict[tuple[int, bool], Any] = {}
+
+
+def folders() -> str:
+    """The folders packages may lie in, and the prefix (a conda environment), one a line."""
+    seen = dict.fromkeys(p for p in sys.path if isinstance(p, str) and p and "\n" not in p)
+    seen.setdefault(sys.prefix)
+    return "\n".join(seen)
+
+
+def pathfinder(name: str) -> str:
+    """The file that cuda-pathfinder finds for "nvvm", "nvJitLink" or "libdevice", or ""."""
+    try:
+        import cuda.pathfinder as finder
+    except ImportError:
+        return ""
+    try:
+        if name == "libdevice":
+            return finder.find_bitcode_lib("device") or ""
+        return finder.load_nvidia_dynamic_lib(name).abs_path or ""
+    except Exception:  # its own words for "not found" differ from version to version
+        return ""
+
+
+def llvm_version() -> str:
+    """As "llvmlite 0.50.0, LLVM 22.1.0"; imports llvmlite."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    return f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
+
+
+def _machine(opt: int, baseline: bool) -> Any:
+    """The target machine; made once for each kind, 2 ms."""
+    import llvmlite.binding as llvm
+
+    key = (opt, baseline)
+    machine = _machines.get(key)
+    if machine is None:
+        if not _machines:
+            llvm.initialize_native_target()
+            llvm.initialize_native_asmprinter()
+        triple = llvm.get_process_triple()
+        cpu, features = "", ""
+        if not baseline:
+            cpu = llvm.get_host_cpu_name()
+            features = llvm.get_host_cpu_features().flatten()
+        elif triple.startswith("x86_64"):
+            cpu = "x86-64"
+        machine = llvm.Target.from_triple(triple).create_target_machine(
+            cpu=cpu, features=features, opt=opt, reloc="pic", codemodel="small"
+        )
+        _machines[key] = machine
+    return machine
+
+
+def compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
+    """LLVM text -> "object", "asm" or "llvm" (the optimised text).
+
+    RuntimeError with LLVM's words when the text is refused, ImportError without llvmlite.
+    """
+    import llvmlite.binding as llvm
+
+    machine = _machine(opt, baseline)
+    context = llvm.create_context()  # types and names go with it, the global one would grow
+    module = llvm.parse_assembly(text, context)
+    try:
+        module.verify()
+        if not module.triple:
+            module.triple = machine.triple
+        if not module.data_layout:
+            module.data_layout = str(machine.target_data)
+        options = llvm.create_pipeline_tuning_options(speed_level=opt)
+        options.loop_vectorization = opt >= 2
+        options.slp_vectorization = opt >= 2
+        options.loop_interleaving = opt >= 2
+        options.loop_unrolling = opt >= 2
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        if output == "object":
+            return machine.emit_object(module)
+        if output == "asm":
+            return machine.emit_assembly(module).encode()
+        return str(module).encode()
+    finally:
+        module.close()
