@@ -1,0 +1,630 @@
+/* Checks what every later stage takes for granted. Operands are checked by the letters of the
+ * op rows, types by the rules of check_types, regions and reachability by one walk. */
+#include "core/ir/ir.h"
+
+#include "core/tables/intrinsics.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One open IF, BLOCK or LOOP; number 0 is the function's body. */
+typedef struct region {
+    uint32_t first; /* instruction that opened the part we are in: IF, ELSE, LOOP, LATCH, … */
+    lw_op op;       /* IF, ELSE, BLOCK, LOOP, LATCH */
+    bool broken;    /* BLOCK, LOOP: some BREAK leaves it */
+    bool continued; /* LOOP: its end or some CONTINUE reaches the latch */
+    bool then_ends; /* ELSE: the IF part falls out of its end */
+} region;
+
+typedef struct checker {
+    const lw_module *module;
+    const lw_func *func;
+    uint32_t at; /* the instruction looked at */
+    const lw_inst *inst;
+    bool *dead; /* by value: its region is closed */
+    LW_ARRAY(region) regions;
+    bool reachable;
+    lw_error *err;
+} checker;
+
+static lw_status __attribute__((format(printf, 2, 3))) broken(checker *c, const char *rule, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, rule);
+    vsnprintf(text, sizeof text, rule, args);
+    va_end(args);
+    return lw_fail(c->err, LW_ERR_INTERNAL, "IR of %s, instruction %u (%s): %s",
+                   c->func->name ? c->func->name : "?", c->at,
+                   c->inst ? lw_ops[c->inst->op].text : "none", text);
+}
+
+#define RULE(condition, ...)                                                                   \
+    do {                                                                                       \
+        if (!(condition))                                                                      \
+            return broken(c, __VA_ARGS__);                                                     \
+    } while (0)
+
+static lw_dtype
+type_of(const checker *c, lw_ref value)
+{
+    return (lw_dtype)c->func->insts.data[value].type;
+}
+
+static unsigned
+lanes_of(const checker *c, lw_ref value)
+{
+    unsigned lanes = c->func->insts.data[value].lanes;
+
+    return lanes > 1 ? lanes : 1;
+}
+
+static const char *
+name_of(lw_dtype type)
+{
+    return type < LW_N_DTYPES ? lw_dtypes[type].name : "?";
+}
+
+static bool
+is_scalar_type(lw_dtype type)
+{
+    return type > LW_DT_void && type < LW_N_DTYPES && !lw_is_complex(type);
+}
+
+/* ---- operands, by the letters of the row ---- */
+
+static lw_status
+check_value(checker *c, lw_ref value)
+{
+    const lw_inst *made;
+
+    RULE(value > 0 && value < c->at, "operand %%%u is not made before", value);
+    made = &c->func->insts.data[value];
+    RULE(lw_ops[made->op].result != LW_RESULT_NONE && made->op != LW_OP_SLOT,
+         "operand %%%u (%s) is no value", value, lw_ops[made->op].text);
+    RULE(!c->dead[value], "operand %%%u was made in a region that is closed", value);
+    return LW_OK;
+}
+
+static lw_status
+check_list(checker *c)
+{
+    const lw_func *func = c->func;
+    lw_status status = LW_OK;
+
+    RULE(c->inst->b <= func->lists.n && c->inst->c <= func->lists.n - c->inst->b,
+         "its list lies outside the function's lists");
+    for (uint32_t i = 0; i < c->inst->c && status == LW_OK; i++) {
+        lw_ref value = func->lists.data[c->inst->b + i];
+        status = check_value(c, value);
+        if (status == LW_OK && lanes_of(c, value) > 1)
+            status = broken(c, "%%%u is a vector; only scalars stand in lists", value);
+    }
+    return status;
+}
+
+static unsigned
+count_targets(const checker *c)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 1; i < c->regions.n; i++)
+        n += c->regions.data[i].op != LW_OP_IF && c->regions.data[i].op != LW_OP_ELSE;
+    return n;
+}
+
+static lw_status
+check_operand(checker *c, char letter, uint32_t value)
+{
+    const lw_func *func = c->func;
+
+    switch (letter) {
+    case 'v': return check_value(c, value);
+    case 's':
+        RULE(value > 0 && value < c->at && func->insts.data[value].op == LW_OP_SLOT,
+             "operand %%%u is no slot made before", value);
+        return LW_OK;
+    case 'k': RULE(value < func->konsts.n, "no constant number %u", value); return LW_OK;
+    case 'p': RULE(value < func->params.n, "no parameter number %u", value); return LW_OK;
+    case 'f': RULE(value < c->module->funcs.n, "no function number %u", value); return LW_OK;
+    case 'i': RULE(value < LW_N_INTRINSICS, "no intrinsic number %u", value); return LW_OK;
+    case 'd':
+        RULE(value < count_targets(c), "no block or loop encloses it %u times", value + 1);
+        return LW_OK;
+    default: return LW_OK;
+    }
+}
+
+static lw_status
+check_operands(checker *c)
+{
+    const char *letters = lw_ops[c->inst->op].args;
+    const uint32_t operands[3] = {c->inst->a, c->inst->b, c->inst->c};
+    lw_status status = LW_OK;
+
+    for (int i = 0; i < 3 && status == LW_OK; i++) {
+        if (letters[i] == 'L')
+            return check_list(c);
+        status = check_operand(c, letters[i], operands[i]);
+        if (status == LW_OK && letters[i] == 'v' && lanes_of(c, operands[i]) > 1 &&
+            c->inst->op != LW_OP_LANE && !(c->inst->op == LW_OP_STORE && i == 1))
+            status = broken(c, "operand %%%u is a vector", operands[i]);
+    }
+    return status;
+}
+
+/* ---- types ---- */
+
+static lw_status
+check_same(checker *c, lw_ref x, lw_ref y)
+{
+    RULE(type_of(c, x) == type_of(c, y), "operands %%%u and %%%u are %s and %s", x, y,
+         name_of(type_of(c, x)), name_of(type_of(c, y)));
+    return LW_OK;
+}
+
+/* Which types operand a may have. */
+static bool
+takes(lw_op op, lw_dtype type)
+{
+    bool is_bool = type == LW_DT_b1, is_integer = lw_is_integer(type);
+
+    switch (op) {
+    case LW_OP_ADD:
+    case LW_OP_SUB:
+    case LW_OP_MUL:
+    case LW_OP_DIV:
+    case LW_OP_NEG: return is_integer || lw_is_float(type);
+    case LW_OP_REM:
+    case LW_OP_MULHI:
+    case LW_OP_SHL:
+    case LW_OP_SHR: return is_integer;
+    case LW_OP_FMA: return lw_is_float(type);
+    case LW_OP_AND:
+    case LW_OP_OR:
+    case LW_OP_XOR:
+    case LW_OP_NOT: return is_bool || is_integer;
+    case LW_OP_CAST: return is_bool || is_integer || lw_is_float(type);
+    case LW_OP_SELECT:
+    case LW_OP_IF: return is_bool;
+    case LW_OP_LOAD:
+    case LW_OP_STORE:
+    case LW_OP_OFFSET: return type == LW_DT_ptr;
+    default: return is_scalar_type(type);
+    }
+}
+
+static lw_status
+check_list_types(checker *c, const lw_dtype *types, uint32_t n, const char *what)
+{
+    RULE(c->inst->c == n, "%u values for %u %s", c->inst->c, n, what);
+    for (uint32_t i = 0; i < n; i++) {
+        lw_dtype type = type_of(c, c->func->lists.data[c->inst->b + i]);
+        RULE(type == types[i], "value %u is %s; the %s say %s", i, name_of(type), what,
+             name_of(types[i]));
+    }
+    return LW_OK;
+}
+
+static lw_status
+check_call(checker *c)
+{
+    const lw_func *callee = c->module->funcs.data[c->inst->a];
+    lw_dtype single = callee->results.n == 1 ? callee->results.data[0] : LW_DT_void;
+
+    RULE(callee->linkage == LW_INTERNAL || callee->linkage == LW_OUTLINED,
+         "%s is an entry point; only internal functions are called", callee->name);
+    RULE(c->inst->type == single, "its type is not that of the result of %s", callee->name);
+    RULE(c->inst->c == callee->params.n, "%u values for %u parameters of %s", c->inst->c,
+         callee->params.n, callee->name);
+    for (uint32_t i = 0; i < callee->params.n; i++) {
+        lw_dtype type = type_of(c, c->func->lists.data[c->inst->b + i]);
+        RULE(type == callee->params.data[i].type, "value %u is %s; %s takes %s", i,
+             name_of(type), callee->name, name_of(callee->params.data[i].type));
+    }
+    return LW_OK;
+}
+
+static lw_status
+check_intrinsic(checker *c)
+{
+    lw_intrinsic which = (lw_intrinsic)c->inst->a;
+    const lw_intrinsic_row *row = &lw_intrinsics[which];
+    const uint32_t *list = c->func->lists.data + c->inst->b;
+    lw_dtype v;
+
+    RULE(c->inst->c == row->n_args, "%s takes %u arguments, not %u", row->name, row->n_args,
+         c->inst->c);
+    v = type_of(c, list[0]);
+    RULE(lw_intrinsic_takes(which, v), "%s does not take %s", row->name, name_of(v));
+    for (uint32_t i = 0; i < row->n_args; i++) {
+        lw_dtype wanted = row->args[i] == 'i' ? LW_DT_i32 : v;
+        RULE(type_of(c, list[i]) == wanted, "argument %u of %s is %s, not %s", i, row->name,
+             name_of(type_of(c, list[i])), name_of(wanted));
+    }
+    RULE(c->inst->type == lw_intrinsic_result(which, v), "%s of %s gives %s", row->name,
+         name_of(v), name_of(lw_intrinsic_result(which, v)));
+    return LW_OK;
+}
+
+static lw_status
+check_vector_shape(checker *c)
+{
+    unsigned lanes = c->inst->lanes;
+
+    RULE(lanes <= 1 || c->inst->op == LW_OP_LOAD || c->inst->op == LW_OP_PACK,
+         "it cannot make a vector");
+    RULE(lanes <= 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16,
+         "%u lanes; 2, 4, 8 and 16 exist", lanes);
+    RULE(lanes <= 1 || c->inst->type != LW_DT_ptr, "a vector of pointers");
+    return LW_OK;
+}
+
+static lw_status
+check_pack(checker *c)
+{
+    RULE(c->inst->c == c->inst->lanes, "%u values for %u lanes", c->inst->c, c->inst->lanes);
+    for (uint32_t i = 0; i < c->inst->c; i++)
+        RULE(type_of(c, c->func->lists.data[c->inst->b + i]) == c->inst->type,
+             "value %u is not %s", i, name_of((lw_dtype)c->inst->type));
+    return LW_OK;
+}
+
+static lw_status
+check_result(checker *c)
+{
+    const lw_inst *call = &c->func->insts.data[c->inst->a];
+    const lw_func *callee;
+
+    RULE(call->op == LW_OP_CALL, "%%%u is no call", c->inst->a);
+    callee = c->module->funcs.data[call->a];
+    RULE(callee->results.n > 1 && c->inst->b < callee->results.n, "%s has no result %u to read",
+         callee->name, c->inst->b);
+    RULE(callee->results.data[c->inst->b] == c->inst->type, "result %u of %s is %s", c->inst->b,
+         callee->name, name_of(callee->results.data[c->inst->b]));
+    return LW_OK;
+}
+
+static lw_status
+check_bitcast(checker *c)
+{
+    lw_dtype from = type_of(c, c->inst->a), to = (lw_dtype)c->inst->type;
+
+    RULE(is_scalar_type(to) && (from == LW_DT_b1) == (to == LW_DT_b1) &&
+             lw_dtypes[from].bits == lw_dtypes[to].bits,
+         "%s and %s are not of one width", name_of(from), name_of(to));
+    return LW_OK;
+}
+
+/* What the result class of the row says about the type. */
+static lw_status
+check_result_type(checker *c)
+{
+    const lw_inst *inst = c->inst;
+
+    switch (lw_ops[inst->op].result) {
+    case LW_RESULT_SAME:
+        RULE(inst->type == type_of(c, inst->a), "its type %s is not that of its operand",
+             name_of((lw_dtype)inst->type));
+        return LW_OK;
+    case LW_RESULT_BOOL: RULE(inst->type == LW_DT_b1, "its type is not b1"); return LW_OK;
+    case LW_RESULT_NONE: RULE(inst->type == LW_DT_void, "it has no result"); return LW_OK;
+    case LW_RESULT_INST:
+        RULE(is_scalar_type((lw_dtype)inst->type) ||
+                 (inst->type == LW_DT_void &&
+                  (inst->op == LW_OP_CALL || inst->op == LW_OP_HOST_CALL)),
+             "%s is no type of a value", name_of((lw_dtype)inst->type));
+        return LW_OK;
+    }
+    return LW_OK;
+}
+
+static lw_status
+check_types(checker *c)
+{
+    const lw_inst *inst = c->inst;
+    const lw_extern *symbol;
+
+    switch (inst->op) {
+    case LW_OP_PARAM:
+        RULE(c->func->params.data[inst->a].type == inst->type, "parameter %u is %s", inst->a,
+             name_of(c->func->params.data[inst->a].type));
+        return LW_OK;
+    case LW_OP_FMA:
+        RULE(type_of(c, inst->a) == type_of(c, inst->c), "its addend is of another type");
+        return check_same(c, inst->a, inst->b);
+    case LW_OP_SELECT:
+        RULE(type_of(c, inst->b) == inst->type, "its type is not that of its values");
+        return check_same(c, inst->b, inst->c);
+    case LW_OP_CAST:
+        RULE(takes(LW_OP_CAST, (lw_dtype)inst->type), "no cast to %s",
+             name_of((lw_dtype)inst->type));
+        return LW_OK;
+    case LW_OP_BITCAST: return check_bitcast(c);
+    case LW_OP_INTRINSIC: return check_intrinsic(c);
+    case LW_OP_SREG:
+        RULE(inst->a < LW_N_SREGS && inst->type == LW_DT_i32, "special registers are i32");
+        return LW_OK;
+    case LW_OP_GET: RULE(type_of(c, inst->a) == inst->type, "its slot has another type"); break;
+    case LW_OP_SET: return check_same(c, inst->a, inst->b);
+    case LW_OP_OFFSET:
+        RULE(type_of(c, inst->b) == LW_DT_i64 || type_of(c, inst->b) == LW_DT_i32,
+             "an offset is i64 or i32, not %s", name_of(type_of(c, inst->b)));
+        return LW_OK;
+    case LW_OP_STORE:
+        RULE(is_scalar_type(type_of(c, inst->b)), "%%%u cannot be stored", inst->b);
+        return LW_OK;
+    case LW_OP_PACK: return check_pack(c);
+    case LW_OP_LANE:
+        RULE(inst->b < lanes_of(c, inst->a) && inst->type == type_of(c, inst->a),
+             "no lane %u of this type in %%%u", inst->b, inst->a);
+        return LW_OK;
+    case LW_OP_CALL: return check_call(c);
+    case LW_OP_RESULT: return check_result(c);
+    case LW_OP_HOST_CALL:
+        RULE(inst->a < c->module->externs.n, "no extern number %u", inst->a);
+        symbol = &c->module->externs.data[inst->a];
+        RULE(symbol->result == inst->type, "%s gives %s", symbol->name,
+             name_of(symbol->result));
+        return check_list_types(c, symbol->params, symbol->n_params, "parameters");
+    case LW_OP_RETURN:
+        return check_list_types(c, c->func->results.data, c->func->results.n, "results");
+    default:
+        if (lw_ops[inst->op].args[0] == 'v' && lw_ops[inst->op].args[1] == 'v')
+            return check_same(c, inst->a, inst->b);
+    }
+    return LW_OK;
+}
+
+/* ---- regions ---- */
+
+static region *
+innermost(checker *c)
+{
+    return &c->regions.data[c->regions.n - 1];
+}
+
+/* Constants, parameters, slots and special registers are the same everywhere. */
+static void
+bury(checker *c, uint32_t first)
+{
+    for (uint32_t i = first; i < c->at; i++) {
+        lw_op op = (lw_op)c->func->insts.data[i].op;
+        c->dead[i] =
+            op != LW_OP_CONST && op != LW_OP_PARAM && op != LW_OP_SLOT && op != LW_OP_SREG;
+    }
+}
+
+static lw_status
+open_region(checker *c, lw_op op)
+{
+    region *r = lw_array_push(&c->regions, NULL);
+
+    if (r == NULL)
+        return lw_fail_memory(c->err);
+    *r = (region){.first = c->at, .op = op};
+    return LW_OK;
+}
+
+static lw_status
+switch_region(checker *c, lw_op from, lw_op to)
+{
+    region *r = innermost(c);
+
+    RULE(r->op == from, "it stands in no %s", lw_ops[from].text);
+    bury(c, r->first);
+    if (to == LW_OP_ELSE) {
+        r->then_ends = c->reachable;
+        c->reachable = true;
+    } else {
+        c->reachable = c->reachable || r->continued;
+    }
+    r->first = c->at;
+    r->op = to;
+    return LW_OK;
+}
+
+static lw_status
+end_region(checker *c)
+{
+    region r = *innermost(c);
+
+    RULE(r.op != LW_OP_NONE, "nothing is open");
+    RULE(r.op != LW_OP_LOOP, "the loop has no latch");
+    bury(c, r.first);
+    c->regions.n--;
+    if (r.op == LW_OP_IF)
+        c->reachable = true;
+    else if (r.op == LW_OP_ELSE)
+        c->reachable = c->reachable || r.then_ends;
+    else if (r.op == LW_OP_BLOCK)
+        c->reachable = c->reachable || r.broken;
+    else
+        c->reachable = r.broken;
+    return LW_OK;
+}
+
+static region *
+target(checker *c, uint32_t depth)
+{
+    for (uint32_t i = c->regions.n - 1; i > 0; i--) {
+        region *r = &c->regions.data[i];
+        if (r->op != LW_OP_IF && r->op != LW_OP_ELSE && depth-- == 0)
+            return r;
+    }
+    return NULL;
+}
+
+static lw_status
+leave(checker *c)
+{
+    region *r = c->inst->op == LW_OP_RETURN ? NULL : target(c, c->inst->a);
+
+    if (c->inst->op == LW_OP_BREAK) {
+        r->broken = true;
+    } else if (c->inst->op == LW_OP_CONTINUE) {
+        RULE(r->op == LW_OP_LOOP, "its target is no loop's body");
+        r->continued = true;
+    }
+    c->reachable = false;
+    return LW_OK;
+}
+
+static lw_status
+check_flow(checker *c)
+{
+    switch (c->inst->op) {
+    case LW_OP_IF:
+    case LW_OP_BLOCK:
+    case LW_OP_LOOP: return open_region(c, (lw_op)c->inst->op);
+    case LW_OP_ELSE: return switch_region(c, LW_OP_IF, LW_OP_ELSE);
+    case LW_OP_LATCH: return switch_region(c, LW_OP_LOOP, LW_OP_LATCH);
+    case LW_OP_END: return end_region(c);
+    default: return leave(c);
+    }
+}
+
+/* Nothing follows what leaves a region, until the region's end. */
+static lw_status
+check_not_left(checker *c)
+{
+    lw_op before = (lw_op)c->func->insts.data[c->at - 1].op, op = (lw_op)c->inst->op;
+    bool left = before == LW_OP_BREAK || before == LW_OP_CONTINUE || before == LW_OP_RETURN;
+
+    RULE(!left || op == LW_OP_END || op == LW_OP_ELSE || op == LW_OP_LATCH,
+         "it follows a %s and can never run", lw_ops[before].text);
+    return LW_OK;
+}
+
+static lw_status
+check_inst(checker *c)
+{
+    lw_status status;
+
+    RULE(c->inst->op > LW_OP_NONE && c->inst->op < LW_N_OPS, "no such instruction");
+    RULE(c->inst->loc == 0 || c->inst->loc < c->module->locs.n, "no place number %u",
+         c->inst->loc);
+    LW_TRY(check_not_left(c));
+    LW_TRY(check_operands(c));
+    LW_TRY(check_result_type(c));
+    LW_TRY(check_vector_shape(c));
+    if (lw_ops[c->inst->op].args[0] == 'v')
+        RULE(takes((lw_op)c->inst->op, type_of(c, c->inst->a)) || c->inst->op == LW_OP_RESULT,
+             "it does not take %s", name_of(type_of(c, c->inst->a)));
+    LW_TRY(check_types(c));
+    if (lw_ops[c->inst->op].class == LW_CLASS_FLOW)
+        LW_TRY(check_flow(c));
+    return LW_OK;
+fail:
+    return status;
+}
+
+/* ---- functions ---- */
+
+static bool
+is_symbol(const char *name)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
+    static const char digits[] = "0123456789";
+
+    if (name == NULL || *name == 0 || strchr(first, *name) == NULL)
+        return false;
+    while (*name && (strchr(first, *name) || strchr(digits, *name)))
+        name++;
+    return *name == 0;
+}
+
+static lw_status
+check_head(checker *c, uint32_t number)
+{
+    const lw_func *func = c->func;
+
+    RULE(is_symbol(func->name), "its name cannot be a symbol");
+    RULE(func->insts.n > 0, "it has no body");
+    for (uint32_t i = 0; i < number; i++)
+        RULE(strcmp(c->module->funcs.data[i]->name, func->name) != 0,
+             "another function has this name");
+    for (uint32_t i = 0; i < func->params.n; i++)
+        RULE(is_scalar_type(func->params.data[i].type), "parameter %u has no type", i);
+    for (uint32_t i = 0; i < func->results.n; i++)
+        RULE(is_scalar_type(func->results.data[i]), "result %u has no type", i);
+    RULE(func->linkage != LW_KERNEL || func->results.n == 0, "a kernel has no results");
+    RULE(func->linkage != LW_EXPORTED || func->results.n <= 1,
+         "an exported function has one result at most");
+    return LW_OK;
+}
+
+static lw_status
+check_body(checker *c)
+{
+    lw_status status;
+
+    c->reachable = true;
+    LW_TRY(open_region(c, LW_OP_NONE));
+    for (c->at = 1; c->at < c->func->insts.n; c->at++) {
+        c->inst = &c->func->insts.data[c->at];
+        LW_TRY(check_inst(c));
+    }
+    RULE(c->regions.n == 1, "%u regions are left open", c->regions.n - 1);
+    RULE(!c->reachable, "the function's end can be reached without a return");
+    return LW_OK;
+fail:
+    return status;
+}
+
+static lw_status
+check_func(const lw_module *module, uint32_t number, lw_error *err)
+{
+    checker c = {.module = module, .func = module->funcs.data[number], .err = err};
+    lw_status status;
+
+    c.dead = lw_alloc_zero(c.func->insts.n + 1, sizeof *c.dead);
+    if (c.dead == NULL)
+        return lw_fail_memory(err);
+    status = check_head(&c, number);
+    if (status == LW_OK)
+        status = check_body(&c);
+    lw_array_free(&c.regions);
+    lw_free(c.dead);
+    return status;
+}
+
+/* Depth-first over the calls; `state` by function: 0 new, 1 on the way, 2 done. */
+static bool
+calls_itself(const lw_module *module, uint32_t number, uint8_t *state)
+{
+    const lw_func *func = module->funcs.data[number];
+
+    if (state[number])
+        return state[number] == 1;
+    state[number] = 1;
+    for (uint32_t i = 1; i < func->insts.n; i++)
+        if (func->insts.data[i].op == LW_OP_CALL &&
+            calls_itself(module, func->insts.data[i].a, state))
+            return true;
+    state[number] = 2;
+    return false;
+}
+
+lw_status
+lw_ir_verify(const lw_module *module, lw_error *err)
+{
+    lw_status status = LW_OK;
+    uint8_t *state;
+
+    for (uint32_t i = 0; i < module->funcs.n && status == LW_OK; i++)
+        status = check_func(module, i, err);
+    if (status != LW_OK)
+        return status;
+    state = lw_alloc_zero(module->funcs.n + 1, 1);
+    if (state == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < module->funcs.n && status == LW_OK; i++)
+        if (calls_itself(module, i, state))
+            status = lw_fail(err, LW_ERR_INTERNAL, "IR of %s: it calls itself",
+                             module->funcs.data[i]->name);
+    lw_free(state);
+    return status;
+}
