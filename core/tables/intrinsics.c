@@ -3,14 +3,15 @@
 #include <string.h>
 
 const lw_intrinsic_row lw_intrinsics[LW_N_INTRINSICS] = {
-#define INTRINSIC(row, args_, result_, kind_, gpu_how_, gpu_stem_, host_how_, host_stem_,      \
-                  vector_, gpu_f32, gpu_f64, host_f32, host_f64)                               \
+#define INTRINSIC(row, args_, result_, kind_, gpu_how_, gpu_stem_, gpu_fast_, host_how_,       \
+                  host_stem_, vector_, gpu_f32, gpu_f64, host_f32, host_f64)                   \
     [LW_IN_##row] = {.name = #row,                                                             \
                      .args = args_,                                                            \
                      .kind = LW_INTRINSIC_##kind_,                                             \
                      .gpu_how = LW_HOW_##gpu_how_,                                             \
                      .host_how = LW_HOW_##host_how_,                                           \
                      .gpu_stem = gpu_stem_,                                                    \
+                     .gpu_fast_stem = gpu_fast_,                                               \
                      .host_stem = host_stem_,                                                  \
                      .vector_stem = vector_,                                                   \
                      .n_args = sizeof(args_) - 1,                                              \

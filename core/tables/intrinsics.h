@@ -6,8 +6,8 @@
 #include "core/tables/dtypes.h"
 
 typedef enum lw_intrinsic {
-#define INTRINSIC(name, args, result, kind, gpu_how, gpu_stem, host_how, host_stem, vector,    \
-                  gpu_f32, gpu_f64, host_f32, host_f64)                                        \
+#define INTRINSIC(name, args, result, kind, gpu_how, gpu_stem, gpu_fast, host_how, host_stem,  \
+                  vector, gpu_f32, gpu_f64, host_f32, host_f64)                                \
     LW_IN_##name,
 #include "core/tables/intrinsics.def"
     LW_N_INTRINSICS
@@ -21,7 +21,7 @@ typedef struct lw_intrinsic_row {
     const char *args; /* one letter each: v the operation's type, i an i32 */
     lw_intrinsic_kind kind;
     lw_how gpu_how, host_how;
-    const char *gpu_stem, *host_stem, *vector_stem;
+    const char *gpu_stem, *gpu_fast_stem, *host_stem, *vector_stem; /* "": none */
     uint8_t n_args;
     char result; /* v or i */
     uint8_t ulp_gpu_f32, ulp_gpu_f64, ulp_host_f32, ulp_host_f64;
