@@ -25,8 +25,9 @@ enum {
     HEADER_BYTES = 8 + 4 + 4 + 8 + 32,
     SUM_BYTES = 32,
     PATH_BYTES = 4096,
-    STALE_SECONDS = 3600,  /* a temporary file of a dead writer */
-    STORES_TO_RESCAN = 64, /* other processes write too */
+    FULL_BYTES = PATH_BYTES + 128, /* a folder's path and a name in it */
+    STALE_SECONDS = 3600,          /* a temporary file of a dead writer */
+    STORES_TO_RESCAN = 64,         /* other processes write too */
     N_WARNED = 16
 };
 /* Far above any kernel (some hundred KB); a bound on what one damaged length can make us read.
@@ -82,7 +83,7 @@ warn(const char *text)
 static void
 warn_format(const char *format, const char *path, const char *reason)
 {
-    char text[PATH_BYTES + 256];
+    char text[FULL_BYTES + 256];
 
     snprintf(text, sizeof text, format, path, reason);
     lw_lock_take(&lock);
@@ -140,7 +141,7 @@ choose_path(char out[PATH_BYTES])
         n = snprintf(out, PATH_BYTES, "%s/lanewise", xdg);
     else if (home != NULL)
         n = snprintf(out, PATH_BYTES, "%s/.cache/lanewise", home);
-    return n > 0 && n < PATH_BYTES - 160; /* room for the name of an entry */
+    return n > 0 && n < PATH_BYTES;
 }
 
 /* Makes the folder and what is missing above it, all 0700; an errno or 0. */
@@ -328,15 +329,15 @@ read_parts(int file, const lw_digest *key, lw_cache_kind kind, lw_bytes *payload
 bool
 lw_disk_load(const lw_digest *key, lw_cache_kind kind, lw_bytes *out)
 {
-    char path[PATH_BYTES], name[80];
+    char in[PATH_BYTES], path[FULL_BYTES], name[80];
     const char *fault;
     uint64_t n = 0;
     int file;
 
-    if (!get_folder(path))
+    if (!get_folder(in))
         return false;
     entry_name(key, kind, name);
-    strcat(strcat(path, "/"), name);
+    snprintf(path, sizeof path, "%s/%s", in, name);
     file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
         if (errno == ELOOP)
@@ -505,12 +506,12 @@ write_parts(int file, struct iovec *parts, int n)
 }
 
 static int
-open_temp(const char *path, char out[PATH_BYTES])
+open_temp(const char *path, char out[FULL_BYTES])
 {
     struct timespec now = {0};
 
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(out, PATH_BYTES, "%s/.lwtmp-%ld-%u-%lx", path, (long)getpid(),
+    snprintf(out, FULL_BYTES, "%s/.lwtmp-%ld-%u-%lx", path, (long)getpid(),
              atomic_fetch_add(&temp_counter, 1), (unsigned long)now.tv_nsec);
     return open(out, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
@@ -519,13 +520,12 @@ open_temp(const char *path, char out[PATH_BYTES])
 static int
 write_entry(const char *path, const char *name, struct iovec *parts)
 {
-    char temp[PATH_BYTES], final[PATH_BYTES];
+    char temp[FULL_BYTES], final[FULL_BYTES];
     int failed, file = open_temp(path, temp);
 
     if (file < 0)
         return errno;
-    memcpy(final, path, strlen(path) + 1);
-    strcat(strcat(final, "/"), name);
+    snprintf(final, sizeof final, "%s/%s", path, name);
     failed = write_parts(file, parts, 3);
     if (failed == 0 && fsync(file) != 0)
         failed = errno;
