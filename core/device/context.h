@@ -34,9 +34,13 @@ lw_status lw_device_get(int ordinal, lw_device **out, lw_error *err); /* borrowe
 
 /* Make sure that the calling thread works on this device: its primary context becomes current,
  * unless a context of the same device is already (then that one is kept). Some 10 ns when
- * nothing changes. Everything below that takes a device enters it by itself, except lw_launch.
- */
+ * nothing changes. */
 lw_status lw_device_enter(lw_device *device, lw_error *err);
+/* The same for the time until lw_device_leave, which makes the thread's former context current
+ * again if there was another. Every function that takes a device does this by itself, except
+ * lw_launch. *before is what leave wants (NULL: nothing to undo), set on failure too. */
+lw_status lw_device_visit(lw_device *device, CUcontext *before, lw_error *err);
+void lw_device_leave(CUcontext before);
 /* The calling thread's device: that of its current context, else the one it selected, else 0.
  */
 lw_status lw_device_current(lw_device **out, lw_error *err);
@@ -65,7 +69,8 @@ void lw_context_drop(lw_context *context); /* NULL is allowed */
 CUcontext lw_context_handle(const lw_context *context);
 lw_device *lw_context_device(const lw_context *context);
 /* False when the context is gone (reset, fork, process end): what it held is gone with it.
- * True: it is now current, so that handles of it can be destroyed. */
-bool lw_context_enter(lw_context *context);
+ * True: it is now current, so that handles of it can be destroyed; lw_device_leave(*before)
+ * ends that. */
+bool lw_context_visit(lw_context *context, CUcontext *before);
 
 #endif

@@ -11,7 +11,8 @@ typedef struct lw_launch_config {
 } lw_launch_config;
 
 /* The hot path: one driver call, nothing else. The device must have been entered by this thread
- * (lw_device_enter). params: one pointer per parameter, to its value, copied by the call. */
+ * (lw_device_enter or _visit). params: one pointer per parameter, to its value, copied by the
+ * call. */
 lw_status lw_launch(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
                     uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
                     CUstream stream, void **params, lw_error *err);

@@ -1,13 +1,13 @@
-/* Loaded machine code. One lw_module per (image, context) whatever the number of users: a
- * second load of the same bytes returns the first, and the last lw_module_drop unloads it.
- * Kernels live as long as their module. Loading is eager, so that the first launch pays
- * nothing. */
+/* Loaded machine code (called image: the IR has modules too). One lw_image per (image,
+ * context) whatever the number of users: a second load of the same bytes returns the first, and
+ * the last lw_image_drop unloads it. Kernels live as long as their module. Loading is eager, so
+ * that the first launch pays nothing. */
 #ifndef LW_DEVICE_MODULE_H
 #define LW_DEVICE_MODULE_H
 
 #include "core/device/context.h"
 
-typedef struct lw_module lw_module; /* counted */
+typedef struct lw_image lw_image; /* counted */
 
 typedef struct lw_kernel_info {
     int registers, max_threads;                 /* a thread; a block */
@@ -19,34 +19,34 @@ typedef struct lw_kernel {
     CUfunction function; /* of the context it was loaded in */
     CUkernel handle;     /* valid in every context, or NULL on the cuModule path */
     lw_device *device;   /* borrowed */
-    lw_module *module;   /* borrowed: the kernel lives in it */
+    lw_image *module;    /* borrowed: the kernel lives in it */
     lw_kernel_info info;
     char *name;
-    struct lw_occupancy *occupancy; /* internal: answers kept by lw_launch_config_get */
+    struct lw_occupancy *occupancy; /* internal: what lw_launch_config_* was told */
     struct lw_kernel *next;
 } lw_kernel;
 
 /* cubin: the image, copied by the driver. LW_ERR_DRIVER with the device's compute capability in
  * the text when it is not for this device. */
-lw_status lw_module_load(lw_device *device, const void *image, size_t n_bytes, lw_module **out,
-                         lw_error *err);
-lw_module *lw_module_hold(lw_module *module); /* returns its argument */
-void lw_module_drop(lw_module *module);       /* NULL is allowed */
+lw_status lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw_image **out,
+                        lw_error *err);
+lw_image *lw_image_hold(lw_image *module); /* returns its argument */
+void lw_image_drop(lw_image *module);      /* NULL is allowed */
 
 /* The same object for the same name. Loaded into the device, attributes read. LW_ERR_LINK when
  * the image has no such kernel. */
-lw_status lw_module_kernel(lw_module *module, const char *name, lw_kernel **out, lw_error *err);
+lw_status lw_image_kernel(lw_image *module, const char *name, lw_kernel **out, lw_error *err);
 /* A __device__ or __constant__ variable. */
-lw_status lw_module_global(lw_module *module, const char *name, CUdeviceptr *address,
-                           size_t *n_bytes, lw_error *err);
+lw_status lw_image_global(lw_image *module, const char *name, CUdeviceptr *address,
+                          size_t *n_bytes, lw_error *err);
 /* Allow more dynamic shared memory a block than the default 48 KB. */
 lw_status lw_kernel_allow_shared(lw_kernel *kernel, uint32_t dynamic_bytes, lw_error *err);
 
-lw_device *lw_module_device(const lw_module *module);
+lw_device *lw_image_device(const lw_image *module);
 /* The driver's module handle, for set-up callbacks. */
-lw_status lw_module_handle(lw_module *module, CUmodule *out, lw_error *err);
+lw_status lw_image_handle(lw_image *module, CUmodule *out, lw_error *err);
 /* Called once, just before the module is unloaded, in the context it was loaded in. */
-lw_status lw_module_at_unload(lw_module *module, void (*function)(void *context), void *context,
-                              lw_error *err);
+lw_status lw_image_at_unload(lw_image *module, void (*function)(void *context), void *context,
+                             lw_error *err);
 
 #endif

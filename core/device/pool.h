@@ -23,7 +23,6 @@
 #define LW_DEVICE_POOL_H
 
 #include "core/device/context.h"
-#include "core/device/stream.h"
 
 typedef struct lw_block {
     CUdeviceptr address; /* aligned to 256 bytes at least; 0 when size_bytes is 0 */
@@ -71,7 +70,8 @@ typedef struct lw_pool_source {
     void *context;
 } lw_pool_source;
 
-void
-lw_pool_set_source(const lw_pool_source *source); /* copied; for blocks taken from now on */
+/* source: copied. For blocks taken from now on; earlier ones go back to where they came from.
+ */
+lw_status lw_pool_set_source(const lw_pool_source *source, lw_error *err);
 
 #endif

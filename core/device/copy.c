@@ -1,0 +1,196 @@
+#include "core/device/copy.h"
+
+#include "core/base/memory.h"
+#include "core/device/device_internal.h"
+
+/* The end of every copy: wait if asked to, and leave the device. */
+static lw_status
+finish(lw_status status, lw_device *device, CUstream stream, bool wait, CUcontext before,
+       lw_error *err)
+{
+    if (status == LW_OK && wait)
+        status = LW_CUDA(StreamSynchronize, (stream), device->ordinal, err);
+    lw_device_leave(before);
+    return status;
+}
+
+lw_status
+lw_copy_to_device(lw_device *device, CUdeviceptr to, const void *from, size_t n_bytes,
+                  CUstream stream, bool wait, lw_error *err)
+{
+    CUcontext before;
+    lw_status status = lw_device_visit(device, &before, err);
+
+    if (status == LW_OK && n_bytes > 0)
+        status = LW_CUDA(MemcpyHtoDAsync, (to, from, n_bytes, stream), device->ordinal, err);
+    return finish(status, device, stream, wait, before, err);
+}
+
+lw_status
+lw_copy_to_host(lw_device *device, void *to, CUdeviceptr from, size_t n_bytes, CUstream stream,
+                bool wait, lw_error *err)
+{
+    CUcontext before;
+    lw_status status = lw_device_visit(device, &before, err);
+
+    if (status == LW_OK && n_bytes > 0)
+        status = LW_CUDA(MemcpyDtoHAsync, (to, from, n_bytes, stream), device->ordinal, err);
+    return finish(status, device, stream, wait, before, err);
+}
+
+lw_status
+lw_copy_on_device(lw_device *device, CUdeviceptr to, CUdeviceptr from, size_t n_bytes,
+                  CUstream stream, bool wait, lw_error *err)
+{
+    CUcontext before;
+    lw_status status = lw_device_visit(device, &before, err);
+
+    if (status == LW_OK && n_bytes > 0)
+        status = LW_CUDA(MemcpyDtoDAsync, (to, from, n_bytes, stream), device->ordinal, err);
+    return finish(status, device, stream, wait, before, err);
+}
+
+lw_status
+lw_copy_between(lw_device *to_device, CUdeviceptr to, lw_device *from_device, CUdeviceptr from,
+                size_t n_bytes, CUstream stream, bool wait, lw_error *err)
+{
+    lw_context *to_context = NULL, *from_context = NULL;
+    CUcontext before = NULL;
+    lw_status status;
+
+    if (to_device == from_device)
+        return lw_copy_on_device(to_device, to, from, n_bytes, stream, wait, err);
+    LW_TRY(lw_context_hold(to_device, &to_context, err));
+    LW_TRY(lw_context_hold(from_device, &from_context, err));
+    LW_TRY(lw_device_visit(from_device, &before, err));
+    if (n_bytes > 0)
+        status = LW_CUDA(MemcpyPeerAsync,
+                         (to, to_context->handle, from, from_context->handle, n_bytes, stream),
+                         from_device->ordinal, err);
+    if (status == LW_OK && wait)
+        status = LW_CUDA(StreamSynchronize, (stream), from_device->ordinal, err);
+fail:
+    lw_device_leave(before);
+    lw_context_drop(from_context);
+    lw_context_drop(to_context);
+    return status;
+}
+
+static lw_status
+fill(CUdeviceptr to, uint32_t value, size_t item_bytes, size_t n, CUstream stream, int ordinal,
+     lw_error *err)
+{
+    switch (item_bytes) {
+    case 1: return LW_CUDA(MemsetD8Async, (to, (unsigned char)value, n, stream), ordinal, err);
+    case 2:
+        return LW_CUDA(MemsetD16Async, (to, (unsigned short)value, n, stream), ordinal, err);
+    case 4: return LW_CUDA(MemsetD32Async, (to, value, n, stream), ordinal, err);
+    default:
+        return lw_fail(err, LW_ERR_VALUE,
+                       "filling device memory: items are of 1, 2 or 4 bytes, got %zu",
+                       item_bytes);
+    }
+}
+
+lw_status
+lw_fill(lw_device *device, CUdeviceptr to, uint32_t value, size_t item_bytes, size_t n,
+        CUstream stream, bool wait, lw_error *err)
+{
+    CUcontext before;
+    lw_status status = lw_device_visit(device, &before, err);
+
+    if (status == LW_OK && n > 0)
+        status = fill(to, value, item_bytes, n, stream, device->ordinal, err);
+    return finish(status, device, stream, wait, before, err);
+}
+
+/* PORTABLE: page-locked for every context of the process. */
+enum { PORTABLE = 1, DEVICE_MAP = 2, WRITE_COMBINED = 4, ATTACH_GLOBAL = 1 };
+
+static lw_status
+host_memory(lw_host_block *block, lw_error *err)
+{
+    static const unsigned flags[] = {
+        [LW_HOST_PINNED] = PORTABLE,
+        [LW_HOST_MAPPED] = PORTABLE | DEVICE_MAP,
+        [LW_HOST_WRITE_COMBINED] = PORTABLE | DEVICE_MAP | WRITE_COMBINED,
+        [LW_HOST_REGISTERED] = PORTABLE | DEVICE_MAP,
+    };
+    int ordinal = block->device->ordinal;
+    lw_status status;
+
+    if (block->kind == LW_HOST_MANAGED) {
+        status = LW_CUDA(MemAllocManaged, (&block->address, block->size_bytes, ATTACH_GLOBAL),
+                         ordinal, err);
+        block->host = (void *)(uintptr_t)block->address; /* one address for both */
+        return status;
+    }
+    if (block->kind == LW_HOST_REGISTERED)
+        return LW_CUDA(MemHostRegister,
+                       (block->host, block->size_bytes, flags[LW_HOST_REGISTERED]), ordinal,
+                       err);
+    return LW_CUDA(MemHostAlloc, (&block->host, block->size_bytes, flags[block->kind]), ordinal,
+                   err);
+}
+
+static void
+unmake(lw_host_block *block)
+{
+    int ordinal = block->device->ordinal;
+
+    if (block->kind == LW_HOST_MANAGED)
+        (void)LW_CUDA(MemFree, (block->address), ordinal, NULL);
+    else if (block->kind == LW_HOST_REGISTERED)
+        (void)LW_CUDA(MemHostUnregister, (block->host), ordinal, NULL);
+    else
+        (void)LW_CUDA(MemFreeHost, (block->host), ordinal, NULL);
+}
+
+lw_status
+lw_host_block_new(lw_device *device, lw_host_kind kind, void *memory, size_t size_bytes,
+                  lw_host_block **out, lw_error *err)
+{
+    lw_status status;
+    CUcontext before = NULL;
+    lw_host_block *block = lw_alloc_zero(1, sizeof *block);
+
+    if (block == NULL)
+        return lw_fail_memory(err);
+    block->device = device;
+    block->kind = kind;
+    block->size_bytes = size_bytes;
+    block->host = kind == LW_HOST_REGISTERED ? memory : NULL;
+    LW_TRY(lw_context_hold(device, &block->context, err));
+    LW_TRY(lw_device_visit(device, &before, err));
+    LW_TRY(host_memory(block, err));
+    if (kind != LW_HOST_PINNED && kind != LW_HOST_MANAGED) {
+        status = LW_CUDA(MemHostGetDevicePointer, (&block->address, block->host, 0),
+                         device->ordinal, err);
+        if (status != LW_OK)
+            unmake(block);
+    }
+    if (status == LW_OK) {
+        lw_device_leave(before);
+        *out = block;
+        return LW_OK;
+    }
+fail:
+    lw_device_leave(before);
+    lw_context_drop(block->context);
+    lw_free(block);
+    return status;
+}
+
+void
+lw_host_block_free(lw_host_block *block)
+{
+    CUcontext before = NULL;
+
+    if (block == NULL)
+        return;
+    if (lw_context_visit(block->context, &before))
+        unmake(block);
+    lw_device_leave(before);
+    lw_context_drop(block->context);
+    lw_free(block);
+}

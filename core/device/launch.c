@@ -1,0 +1,189 @@
+#include "core/device/launch.h"
+
+#include "core/base/lock.h"
+#include "core/base/memory.h"
+#include "core/device/device_internal.h"
+#include "core/device/module_internal.h"
+
+enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6 }; /* CUlaunchAttributeID */
+
+/* A function belongs to the context it was loaded in. When another context of the device is
+ * current, the kernel's context-free handle works (the driver takes it as a function). */
+static bool
+wrong_context(CUresult code)
+{
+    return code == LW_CUDA_INVALID_HANDLE || code == LW_CUDA_INVALID_CONTEXT;
+}
+
+static lw_status
+explain(CUresult code, lw_driver_call call, const lw_kernel *kernel, const uint32_t shape[6],
+        uint32_t shared_bytes, lw_error *err)
+{
+    lw_driver_check(code, call, kernel->device->ordinal, err);
+    lw_driver_note(
+        err,
+        " (kernel \"%s\", grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic "
+        "shared memory)",
+        kernel->name, shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shared_bytes);
+    return LW_ERR_DRIVER;
+}
+
+lw_status
+lw_launch(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+          uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
+          CUstream stream, void **params, lw_error *err)
+{
+    CUresult code = lw_cuda.LaunchKernel(kernel->function, grid_x, grid_y, grid_z, block_x,
+                                         block_y, block_z, shared_bytes, stream, params, NULL);
+
+    if (code == LW_CUDA_SUCCESS)
+        return LW_OK;
+    if (wrong_context(code) && kernel->handle != NULL)
+        code =
+            lw_cuda.LaunchKernel((CUfunction)(void *)kernel->handle, grid_x, grid_y, grid_z,
+                                 block_x, block_y, block_z, shared_bytes, stream, params, NULL);
+    if (code == LW_CUDA_SUCCESS)
+        return LW_OK;
+    return explain(code, LW_CALL_LaunchKernel, kernel,
+                   (uint32_t[6]){grid_x, grid_y, grid_z, block_x, block_y, block_z},
+                   shared_bytes, err);
+}
+
+lw_status
+lw_launch_early(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+                uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
+                CUstream stream, void **params, lw_error *err)
+{
+    CUlaunchAttribute attribute = {.id = PROGRAMMATIC_STREAM_SERIALIZATION, .value.flag = 1};
+    CUlaunchConfig config = {grid_x,  grid_y,       grid_z, block_x,    block_y,
+                             block_z, shared_bytes, stream, &attribute, 1};
+    CUresult code;
+
+    if (kernel->device->cc_major < 9 || lw_cuda.LaunchKernelEx == NULL)
+        return lw_launch(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                         shared_bytes, stream, params, err);
+    code = lw_cuda.LaunchKernelEx(&config, kernel->function, params, NULL);
+    if (wrong_context(code) && kernel->handle != NULL)
+        code =
+            lw_cuda.LaunchKernelEx(&config, (CUfunction)(void *)kernel->handle, params, NULL);
+    if (code == LW_CUDA_SUCCESS)
+        return LW_OK;
+    return explain(code, LW_CALL_LaunchKernelEx, kernel,
+                   (uint32_t[6]){grid_x, grid_y, grid_z, block_x, block_y, block_z},
+                   shared_bytes, err);
+}
+
+/* ---- occupancy ------------------------------------------------------------------------------
+ */
+
+static lw_lock occupancy_lock = LW_LOCK_INIT;
+
+static bool
+find(const lw_kernel *kernel, const lw_occupancy *asked, lw_launch_config *out)
+{
+    const lw_occupancy *kept;
+
+    lw_lock_take(&occupancy_lock);
+    for (kept = kernel->occupancy; kept != NULL; kept = kept->next)
+        if (kept->best == asked->best && kept->block == asked->block &&
+            kept->shared_bytes == asked->shared_bytes)
+            break;
+    if (kept != NULL)
+        *out = kept->config;
+    lw_lock_give(&occupancy_lock);
+    return kept != NULL;
+}
+
+/* Two threads may both have asked: two equal entries do no harm. */
+static void
+keep(lw_kernel *kernel, const lw_occupancy *answer)
+{
+    lw_occupancy *kept = lw_alloc(sizeof *kept);
+
+    if (kept == NULL)
+        return; /* asked again next time */
+    *kept = *answer;
+    lw_lock_take(&occupancy_lock);
+    kept->next = kernel->occupancy;
+    kernel->occupancy = kept;
+    lw_lock_give(&occupancy_lock);
+}
+
+static lw_status
+ask_blocks(lw_kernel *kernel, uint32_t block, lw_occupancy *answer, lw_error *err)
+{
+    int n_blocks = 0;
+    lw_status status = LW_CUDA(OccupancyMaxActiveBlocks,
+                               (&n_blocks, kernel->function, (int)block, answer->shared_bytes),
+                               kernel->device->ordinal, err);
+
+    if (status != LW_OK)
+        return status;
+    if (n_blocks == 0)
+        return lw_fail(
+            err, LW_ERR_VALUE,
+            "kernel \"%s\" cannot run with %u threads a block: it uses %d registers a "
+            "thread and %u bytes of shared memory; at most %d threads are possible",
+            kernel->name, block, kernel->info.registers,
+            answer->shared_bytes + (uint32_t)kernel->info.shared_bytes,
+            kernel->info.max_threads);
+    answer->config.block = block;
+    answer->config.blocks_per_sm = (uint32_t)n_blocks;
+    answer->config.full_grid = (uint32_t)(n_blocks * kernel->device->n_sms);
+    return LW_OK;
+}
+
+static lw_status
+ask(lw_kernel *kernel, lw_occupancy *answer, lw_error *err)
+{
+    int min_grid = 0, block = (int)answer->block;
+    CUcontext before;
+    lw_status status = lw_device_visit(kernel->device, &before, err);
+
+    if (status == LW_OK && answer->best)
+        status = LW_CUDA(OccupancyMaxPotentialBlockSize,
+                         (&min_grid, &block, kernel->function, NULL, answer->shared_bytes,
+                          (int)answer->block),
+                         kernel->device->ordinal, err);
+    if (status == LW_OK)
+        status = ask_blocks(kernel, (uint32_t)block, answer, err);
+    lw_device_leave(before);
+    return status;
+}
+
+static lw_status
+config_get(lw_kernel *kernel, lw_occupancy *answer, lw_launch_config *out, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    if (find(kernel, answer, out))
+        return LW_OK;
+    status = ask(kernel, answer, err);
+    if (status != LW_OK)
+        return status;
+    keep(kernel, answer);
+    *out = answer->config;
+    return LW_OK;
+}
+
+lw_status
+lw_launch_config_best(lw_kernel *kernel, uint32_t shared_bytes, uint32_t block_limit,
+                      lw_launch_config *out, lw_error *err)
+{
+    lw_occupancy answer = {shared_bytes, block_limit, true, {0}, NULL};
+
+    return config_get(kernel, &answer, out, err);
+}
+
+lw_status
+lw_launch_config_of(lw_kernel *kernel, uint32_t block, uint32_t shared_bytes,
+                    lw_launch_config *out, lw_error *err)
+{
+    lw_occupancy answer = {shared_bytes, block, false, {0}, NULL};
+
+    if (block == 0 || block > (uint32_t)kernel->info.max_threads)
+        return lw_fail(err, LW_ERR_VALUE,
+                       "kernel \"%s\" runs with 1 to %d threads a block, got %u", kernel->name,
+                       kernel->info.max_threads, block);
+    return config_get(kernel, &answer, out, err);
+}

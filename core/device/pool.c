@@ -1,0 +1,903 @@
+#include "core/device/pool.h"
+
+#include "core/base/memory.h"
+#include "core/device/device_internal.h"
+#include "core/device/stream.h"
+
+#include <string.h>
+
+/* Of the device's memory, at most 1/CACHE_SHARE lies in our lists; beyond it they are emptied
+ * into the driver's pool (which waits for nothing), where any size can be made from it. */
+#define CACHE_SHARE 2
+
+/* Classes: eight to a power of two between these steps, so at most 1/8 is lost, and at most one
+ * large step for big blocks (2 MB: the driver's page). Growing the small step wastes memory on
+ * scalars; shrinking it makes more lists. */
+#define SMALL_STEP ((size_t)512)
+#define LARGE_STEP ((size_t)2 << 20)
+
+/* The free list of one (stream, class). Blocks point to it, so it lives as long as they do. */
+struct lw_bin {
+    lw_pool *pool;
+    CUstream stream;
+    uint64_t thread; /* whose per-thread stream; 0 for all other streams */
+    size_t class_bytes;
+    lw_block *free; /* newest first */
+    uint32_t n_free, n_used;
+    lw_bin *next;
+    bool gone; /* the stream was destroyed: out of the table, freed with its last block */
+};
+
+typedef struct lw_side_use {
+    struct lw_side_use *next;
+    CUstream stream;
+} lw_side_use;
+
+/* What lw_pool_set_source set; counted, for its blocks outlive the setting. */
+typedef struct source_box {
+    lw_pool_source calls;
+    atomic_long n_users;
+} source_box;
+
+/* A block of a source, or of no bytes: what put needs more than lw_block has. */
+typedef struct foreign_block {
+    lw_block block;
+    source_box *source; /* NULL: size 0 */
+} foreign_block;
+
+static lw_lock source_lock = LW_LOCK_INIT;
+static _Atomic(source_box *) source;
+
+static size_t
+round_size(size_t size_bytes)
+{
+    size_t step = SMALL_STEP;
+
+    if (size_bytes > SIZE_MAX / 2)
+        return size_bytes; /* the driver will refuse it */
+    if (size_bytes > 8 * SMALL_STEP)
+        step = ((size_t)1 << (63 - __builtin_clzll(size_bytes))) / 8;
+    if (step > LARGE_STEP)
+        step = LARGE_STEP;
+    return (size_bytes + step - 1) / step * step;
+}
+
+/* Handles of the per-thread stream look alike in every thread; this tells threads apart. */
+static uint64_t
+thread_number(void)
+{
+    static atomic_uint_fast64_t last;
+    static _Thread_local uint64_t mine;
+
+    if (mine == 0)
+        mine = atomic_fetch_add(&last, 1) + 1;
+    return mine;
+}
+
+static CUstream
+plain_handle(CUstream stream)
+{
+    return stream == LW_STREAM_LEGACY ? NULL : stream;
+}
+
+static uint64_t
+owner_of(CUstream stream)
+{
+    return stream == LW_STREAM_PER_THREAD ? thread_number() : 0;
+}
+
+/* ---- the table of bins; all need the pool's lock ---------------------------------------- */
+
+static uint32_t
+place_of(const lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
+{
+    uint64_t key = (uint64_t)(uintptr_t)stream * 0x9e3779b97f4a7c15u;
+
+    key = (key ^ thread ^ class_bytes) * 0xd6e8feb86659fd93u;
+    return (uint32_t)(key >> 32) & (pool->capacity - 1);
+}
+
+static lw_bin *
+find_bin(const lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
+{
+    lw_bin *bin = NULL;
+
+    if (pool->capacity != 0)
+        bin = pool->table[place_of(pool, stream, thread, class_bytes)];
+    while (bin != NULL &&
+           (bin->class_bytes != class_bytes || bin->stream != stream || bin->thread != thread))
+        bin = bin->next;
+    return bin;
+}
+
+static void
+insert_bin(lw_pool *pool, lw_bin *bin)
+{
+    lw_bin **head = &pool->table[place_of(pool, bin->stream, bin->thread, bin->class_bytes)];
+
+    bin->next = *head;
+    *head = bin;
+    pool->n_bins++;
+}
+
+/* Twice the table; bins that hold nothing go. Without memory for it the old table serves. */
+static void
+grow(lw_pool *pool)
+{
+    uint32_t i, n = pool->capacity, wanted = n ? 2 * n : 64;
+    lw_bin **old = pool->table;
+    lw_bin **fresh = lw_alloc_zero(wanted, sizeof *fresh);
+
+    if (fresh == NULL)
+        return;
+    pool->table = fresh;
+    pool->capacity = wanted;
+    pool->n_bins = 0;
+    for (i = 0; i < n; i++) {
+        lw_bin *next, *bin;
+        for (bin = old[i]; bin != NULL; bin = next) {
+            next = bin->next;
+            if (bin->n_free == 0 && bin->n_used == 0)
+                lw_free(bin);
+            else
+                insert_bin(pool, bin);
+        }
+    }
+    lw_free(old);
+}
+
+static lw_bin *
+need_bin(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
+{
+    lw_bin *bin = find_bin(pool, stream, thread, class_bytes);
+
+    if (bin != NULL)
+        return bin;
+    if (pool->n_bins >= pool->capacity)
+        grow(pool);
+    bin = pool->capacity ? lw_alloc_zero(1, sizeof *bin) : NULL;
+    if (bin == NULL)
+        return NULL;
+    bin->pool = pool;
+    bin->stream = stream;
+    bin->thread = thread;
+    bin->class_bytes = class_bytes;
+    insert_bin(pool, bin);
+    return bin;
+}
+
+/* A block of the bin is no longer in use, and not cached. */
+static void
+lose_block(lw_bin *bin)
+{
+    bin->n_used--;
+    if (bin->gone && bin->n_used == 0)
+        lw_free(bin);
+}
+
+/* ---- the driver's part --------------------------------------------------------------------
+ */
+
+lw_status
+lw_pool_open_(lw_pool *pool, lw_context *context, lw_error *err)
+{
+    static const lw_lock fresh = LW_LOCK_INIT;
+    CUmemPoolProps props = {.alloc_type = 1 /* PINNED */,
+                            .location = {1 /* DEVICE */, context->device->handle}};
+    uint64_t keep_all = UINT64_MAX;
+    lw_error why = {0};
+    lw_status status = LW_OK;
+
+    pool->lock = fresh;
+    pool->context = context;
+    pool->device = context->device;
+    pool->cache_limit_bytes = SIZE_MAX; /* cuMemFree would wait */
+    pool->open = true;
+    if (!context->device->has_pools || lw_cuda.MemPoolCreate == NULL ||
+        lw_cuda.MemAllocFromPoolAsync == NULL || lw_cuda.MemFreeAsync == NULL)
+        return LW_OK;
+    status = LW_CUDA(MemPoolCreate, (&pool->handle, &props), context->device->ordinal, &why);
+    if (status == LW_OK)
+        (void)LW_CUDA(MemPoolSetAttribute, (pool->handle, 4 /* RELEASE_THRESHOLD */, &keep_all),
+                      context->device->ordinal, NULL); /* only slower without */
+    if (status != LW_OK && why.vendor_code == LW_CUDA_NOT_SUPPORTED) {
+        lw_error_reset(&why); /* some virtual GPUs: cuMemAlloc it is */
+        return LW_OK;
+    }
+    if (status == LW_OK)
+        pool->cache_limit_bytes = context->device->total_bytes / CACHE_SHARE;
+    else
+        lw_driver_pass(err, &why);
+    return status;
+}
+
+lw_status
+lw_pool_enable_peer_(lw_pool *pool, lw_device *peer, lw_error *err)
+{
+    CUmemAccessDesc access = {{1 /* DEVICE */, peer->handle}, 3 /* READWRITE */};
+
+    if (pool->handle == NULL)
+        return LW_OK; /* cuCtxEnablePeerAccess covers cuMemAlloc */
+    return LW_CUDA(MemPoolSetAccess, (pool->handle, &access, 1), pool->device->ordinal, err);
+}
+
+/* A stream of the pool's own, that nobody captures; needs: the context is current. */
+static lw_status
+need_side(lw_pool *pool, CUstream *out, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    lw_lock_take(&pool->lock);
+    if (pool->side == NULL)
+        status = LW_CUDA(StreamCreateWithPriority, (&pool->side, 1 /* NON_BLOCKING */, 0),
+                         pool->device->ordinal, err);
+    *out = pool->side;
+    lw_lock_give(&pool->lock);
+    return status;
+}
+
+/* Capturing, or unknowable because another capture forbids the question. */
+static bool
+is_capturing(CUstream stream)
+{
+    int capture_status = 0;
+
+    return lw_cuda.StreamIsCapturing != NULL &&
+           (lw_cuda.StreamIsCapturing(stream, &capture_status) != 0 || capture_status != 0);
+}
+
+static lw_status
+driver_take(lw_pool *pool, size_t size_bytes, CUstream stream, CUdeviceptr *out, lw_error *err)
+{
+    if (pool->handle == NULL)
+        return LW_CUDA(MemAlloc, (out, size_bytes), pool->device->ordinal, err);
+    return LW_CUDA(MemAllocFromPoolAsync, (out, size_bytes, pool->handle, stream),
+                   pool->device->ordinal, err);
+}
+
+/* Not a node of the graph being captured, for the block outlives it: from the side stream,
+ * ready when this returns. */
+static lw_status
+take_outside_capture(lw_pool *pool, size_t size_bytes, CUdeviceptr *out, lw_error *err)
+{
+    int mode = 2; /* RELAXED: this thread may allocate while a capture is under way */
+    int ordinal = pool->device->ordinal;
+    CUstream side = NULL;
+    lw_status status;
+
+    LW_TRY(LW_CUDA(ThreadExchangeStreamCaptureMode, (&mode), ordinal, err));
+    status = need_side(pool, &side, err);
+    if (status == LW_OK)
+        status = driver_take(pool, size_bytes, side, out, err);
+    if (status == LW_OK) {
+        status = LW_CUDA(StreamSynchronize, (side), ordinal, err);
+        if (status != LW_OK)
+            (void)LW_CUDA(MemFree, (*out), ordinal, NULL);
+    }
+    (void)LW_CUDA(ThreadExchangeStreamCaptureMode, (&mode), ordinal, NULL);
+fail:
+    return status;
+}
+
+/* The stream that a block of the bin is freed on. */
+static CUstream
+freeing_stream(const lw_pool *pool, const lw_bin *bin)
+{
+    if (bin->gone)
+        return pool->side;
+    if (bin->thread != 0 && bin->thread != thread_number())
+        return NULL; /* the legacy stream comes after every thread's own */
+    return bin->stream;
+}
+
+/* One block's memory, ordered behind what its stream holds now; needs: the context is current.
+ */
+static void
+driver_put(lw_pool *pool, const lw_block *block)
+{
+    CUstream stream = freeing_stream(pool, block->bin);
+    int ordinal = pool->device->ordinal;
+
+    if (pool->handle == NULL) {
+        (void)LW_CUDA(MemFree, (block->address), ordinal, NULL);
+        return;
+    }
+    if (LW_CUDA(MemFreeAsync, (block->address, stream), ordinal, NULL) == LW_OK)
+        return;
+    /* a stream that was destroyed without telling us */
+    (void)LW_CUDA(CtxSynchronize, (), ordinal, NULL);
+    (void)LW_CUDA(MemFree, (block->address), ordinal, NULL);
+}
+
+/* ---- giving back; none may hold the lock ---------------------------------------------------
+ */
+
+/* A chain of blocks that are in no list and still counted in their bin's n_used. */
+static void
+give_back(lw_pool *pool, lw_block *chain)
+{
+    CUcontext before = NULL;
+    bool usable = chain != NULL && lw_context_visit(pool->context, &before);
+
+    while (chain != NULL) {
+        lw_block *block = chain;
+        chain = block->next;
+        if (usable)
+            driver_put(pool, block);
+        lw_lock_take(&pool->lock);
+        lose_block(block->bin);
+        lw_lock_give(&pool->lock);
+        lw_free(block);
+        lw_context_drop(pool->context);
+    }
+    lw_device_leave(before);
+}
+
+/* Empty one list into the chain; needs: the lock. */
+static lw_block *
+detach(lw_pool *pool, lw_bin *bin, lw_block *chain)
+{
+    while (bin->free != NULL) {
+        lw_block *block = bin->free;
+        bin->free = block->next;
+        bin->n_free--;
+        bin->n_used++;
+        pool->stats.n_cached--;
+        pool->stats.cached_bytes -= bin->class_bytes;
+        block->next = chain;
+        chain = block;
+    }
+    return chain;
+}
+
+/* The bins that a capturing stream owns keep their blocks: nothing may be freed through it. */
+static lw_block *
+detach_all(lw_pool *pool)
+{
+    lw_block *chain = NULL;
+    uint32_t i;
+
+    lw_lock_take(&pool->lock);
+    for (i = 0; i < pool->capacity; i++) {
+        lw_bin *bin;
+        for (bin = pool->table[i]; bin != NULL; bin = bin->next)
+            if (bin->free != NULL && !is_capturing(bin->stream))
+                chain = detach(pool, bin, chain);
+    }
+    lw_lock_give(&pool->lock);
+    return chain;
+}
+
+/* Called in the pool's context. wait: not during a capture. */
+static void
+empty(lw_pool *pool, bool wait)
+{
+    int ordinal = pool->device->ordinal;
+
+    give_back(pool, detach_all(pool));
+    lw_lock_take(&pool->lock);
+    pool->stats.n_trims++;
+    lw_lock_give(&pool->lock);
+    if (!wait)
+        return;
+    (void)LW_CUDA(CtxSynchronize, (), ordinal, NULL);
+    if (pool->handle != NULL)
+        (void)LW_CUDA(MemPoolTrimTo, (pool->handle, 0), ordinal, NULL);
+}
+
+void
+lw_pool_shut_(lw_pool *pool)
+{
+    lw_lock_take(&pool->lock);
+    pool->closed = true;
+    lw_lock_give(&pool->lock);
+    give_back(pool, detach_all(pool));
+}
+
+void
+lw_pool_destroy_(lw_pool *pool)
+{
+    CUcontext before;
+
+    if (!pool->open || !lw_context_visit(pool->context, &before))
+        return;
+    pool->open = false;
+    if (pool->side != NULL)
+        (void)LW_CUDA(StreamDestroy, (pool->side), pool->device->ordinal, NULL);
+    if (pool->handle != NULL)
+        (void)LW_CUDA(MemPoolDestroy, (pool->handle), pool->device->ordinal, NULL);
+    pool->side = NULL;
+    lw_device_leave(before);
+}
+
+/* Blocks that were never put stay valid structs for their owners; their bins go with the pool.
+ */
+void
+lw_pool_free_(lw_pool *pool)
+{
+    uint32_t i;
+
+    for (i = 0; i < pool->capacity; i++) {
+        lw_bin *next, *bin;
+        for (bin = pool->table[i]; bin != NULL; bin = next) {
+            next = bin->next;
+            while (bin->free != NULL) {
+                lw_block *block = bin->free;
+                bin->free = block->next;
+                lw_free(block);
+            }
+            lw_free(bin);
+        }
+    }
+    lw_free(pool->table);
+    pool->table = NULL;
+    pool->capacity = pool->n_bins = 0;
+}
+
+/* ---- streams that end
+ * ------------------------------------------------------------------------ */
+
+/* What the stream's bins cache; tells whether blocks of it are in use. */
+static lw_block *
+empty_bins(lw_pool *pool, CUstream stream, bool *in_use)
+{
+    lw_block *chain = NULL;
+    uint32_t i;
+
+    lw_lock_take(&pool->lock);
+    for (i = 0; i < pool->capacity; i++) {
+        lw_bin *bin;
+        for (bin = pool->table[i]; bin != NULL; bin = bin->next) {
+            if (bin->stream != stream)
+                continue;
+            *in_use |= bin->n_used > 0;
+            chain = detach(pool, bin, chain);
+        }
+    }
+    lw_lock_give(&pool->lock);
+    return chain;
+}
+
+/* Take the stream's bins out of the table; those in use live on with their blocks. */
+static lw_block *
+bury_bins(lw_pool *pool, CUstream stream)
+{
+    lw_block *chain = NULL;
+    uint32_t i;
+
+    lw_lock_take(&pool->lock);
+    for (i = 0; i < pool->capacity; i++) {
+        lw_bin **link = &pool->table[i];
+        while (*link != NULL) {
+            lw_bin *bin = *link;
+            if (bin->stream != stream) {
+                link = &bin->next;
+                continue;
+            }
+            *link = bin->next;
+            pool->n_bins--;
+            chain = detach(pool, bin, chain); /* put by another thread meanwhile */
+            bin->gone = true;
+            if (bin->n_used == 0)
+                lw_free(bin);
+        }
+    }
+    lw_lock_give(&pool->lock);
+    return chain;
+}
+
+/* Blocks in use go to the side stream, which waits for what the dying one holds. */
+void
+lw_pool_forget_(lw_pool *pool, CUstream stream)
+{
+    CUcontext before = NULL;
+    CUstream side = NULL;
+    bool in_use = false;
+
+    give_back(pool, empty_bins(pool, stream, &in_use));
+    if (in_use && lw_context_visit(pool->context, &before) &&
+        (need_side(pool, &side, NULL) != LW_OK ||
+         lw_stream_order_(side, stream, pool->device->ordinal, NULL) != LW_OK))
+        (void)LW_CUDA(StreamSynchronize, (stream), pool->device->ordinal, NULL);
+    lw_device_leave(before);
+    give_back(pool, bury_bins(pool, stream));
+}
+
+void
+lw_pool_forget_stream(lw_device *device, CUstream stream)
+{
+    lw_context *context = lw_driver_forked() ? NULL : atomic_load(&device->context);
+
+    stream = plain_handle(stream);
+    if (context != NULL && stream != NULL && stream != LW_STREAM_PER_THREAD)
+        lw_pool_forget_(&context->pool, stream);
+}
+
+/* ---- take
+ * -------------------------------------------------------------------------------------- */
+
+static void
+count_taken(lw_pool *pool, size_t class_bytes) /* needs: the lock */
+{
+    pool->stats.n_used++;
+    pool->stats.used_bytes += class_bytes;
+    if (pool->stats.used_bytes > pool->stats.peak_used_bytes)
+        pool->stats.peak_used_bytes = pool->stats.used_bytes;
+}
+
+static lw_block *
+take_hit(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
+{
+    lw_block *block = NULL;
+    lw_bin *bin;
+
+    lw_lock_take(&pool->lock);
+    bin = find_bin(pool, stream, thread, class_bytes);
+    if (bin != NULL && bin->free != NULL && !pool->closed) {
+        block = bin->free;
+        bin->free = block->next;
+        bin->n_free--;
+        bin->n_used++;
+        pool->stats.n_cached--;
+        pool->stats.cached_bytes -= class_bytes;
+        pool->stats.n_hits++;
+        count_taken(pool, class_bytes);
+    }
+    lw_lock_give(&pool->lock);
+    return block;
+}
+
+static void
+explain_memory(lw_pool *pool, size_t size_bytes, lw_error *err)
+{
+    size_t n_free = 0, n_total = 0;
+
+    if (err == NULL || err->vendor_code != LW_CUDA_OUT_OF_MEMORY)
+        return;
+    if (LW_CUDA(MemGetInfo, (&n_free, &n_total), pool->device->ordinal, NULL) != LW_OK)
+        n_total = pool->device->total_bytes;
+    lw_driver_note(err,
+                   "; %zu bytes were asked for, %zu of %zu are free, %zu are held by arrays of "
+                   "lanewise",
+                   size_bytes, n_free, n_total, pool->stats.used_bytes);
+}
+
+/* Memory from the driver, once more after emptying the cache when there is none; needs: the
+ * context is current. */
+static lw_status
+driver_take_hard(lw_pool *pool, size_t size_bytes, CUstream stream, CUdeviceptr *out,
+                 lw_error *err)
+{
+    bool capturing = is_capturing(stream);
+    lw_error why = {0};
+    lw_status status;
+
+    status = capturing ? take_outside_capture(pool, size_bytes, out, &why)
+                       : driver_take(pool, size_bytes, stream, out, &why);
+    if (status == LW_OK)
+        return LW_OK;
+    if (why.vendor_code != LW_CUDA_OUT_OF_MEMORY) {
+        lw_driver_pass(err, &why);
+        return status;
+    }
+    lw_error_reset(&why);
+    empty(pool, !capturing);
+    status = capturing ? take_outside_capture(pool, size_bytes, out, err)
+                       : driver_take(pool, size_bytes, stream, out, err);
+    if (status != LW_OK)
+        explain_memory(pool, size_bytes, err);
+    return status;
+}
+
+/* The bin counts the block as used from before its memory is there, so that it cannot vanish.
+ */
+static lw_bin *
+reserve_bin(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
+{
+    lw_bin *bin;
+
+    lw_lock_take(&pool->lock);
+    bin = need_bin(pool, stream, thread, class_bytes);
+    if (bin != NULL) {
+        bin->n_used++;
+        pool->stats.n_misses++;
+    }
+    lw_lock_give(&pool->lock);
+    return bin;
+}
+
+static lw_status
+take_miss(lw_device *device, CUstream stream, uint64_t thread, size_t class_bytes,
+          lw_block **out, lw_error *err)
+{
+    lw_context *context = NULL;
+    CUcontext before = NULL;
+    lw_block *block = lw_alloc_zero(1, sizeof *block);
+    lw_bin *bin = NULL;
+    lw_status status;
+
+    if (block == NULL)
+        return lw_fail_memory(err);
+    LW_TRY(lw_context_hold(device, &context, err));
+    bin = reserve_bin(&context->pool, stream, thread, class_bytes);
+    if (bin == NULL) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    LW_TRY(lw_device_visit(device, &before, err));
+    LW_TRY(driver_take_hard(&context->pool, class_bytes, stream, &block->address, err));
+    lw_device_leave(before);
+    block->bin = bin;
+    block->device = device;
+    block->stream = stream;
+    lw_lock_take(&context->pool.lock);
+    count_taken(&context->pool, class_bytes);
+    lw_lock_give(&context->pool.lock);
+    *out = block; /* it holds the context until its memory is given back */
+    return LW_OK;
+fail:
+    lw_device_leave(before);
+    if (bin != NULL) {
+        lw_lock_take(&context->pool.lock);
+        lose_block(bin);
+        lw_lock_give(&context->pool.lock);
+    }
+    lw_context_drop(context);
+    lw_free(block);
+    return status;
+}
+
+static source_box *
+hold_source(void)
+{
+    source_box *box;
+
+    if (atomic_load_explicit(&source, memory_order_acquire) == NULL)
+        return NULL;
+    lw_lock_take(&source_lock);
+    box = atomic_load(&source);
+    if (box != NULL)
+        atomic_fetch_add(&box->n_users, 1);
+    lw_lock_give(&source_lock);
+    return box;
+}
+
+static void
+drop_source(source_box *box)
+{
+    if (box != NULL && atomic_fetch_sub(&box->n_users, 1) == 1)
+        lw_free(box);
+}
+
+static lw_status
+take_foreign(lw_device *device, size_t size_bytes, CUstream stream, source_box *box,
+             lw_block **out, lw_error *err)
+{
+    foreign_block *made = lw_alloc_zero(1, sizeof *made);
+    lw_status status = LW_OK;
+
+    if (made == NULL)
+        status = lw_fail_memory(err);
+    else if (box != NULL)
+        status = box->calls.take(box->calls.context, device, size_bytes, stream,
+                                 &made->block.address, err);
+    if (status != LW_OK) {
+        drop_source(box);
+        lw_free(made);
+        return status;
+    }
+    made->source = box;
+    made->block.size_bytes = size_bytes;
+    made->block.device = device;
+    made->block.stream = stream;
+    *out = &made->block;
+    return LW_OK;
+}
+
+lw_status
+lw_pool_take(lw_device *device, size_t size_bytes, CUstream stream, lw_block **out,
+             lw_error *err)
+{
+    lw_context *context;
+    size_t class_bytes;
+    uint64_t thread;
+    source_box *box;
+    lw_status status = LW_OK;
+
+    *out = NULL;
+    if (lw_driver_forked())
+        return lw_driver_need(err);
+    stream = plain_handle(stream);
+    if (size_bytes == 0)
+        return take_foreign(device, 0, stream, NULL, out, err);
+    box = hold_source();
+    if (box != NULL)
+        return take_foreign(device, size_bytes, stream, box, out, err);
+    class_bytes = round_size(size_bytes);
+    thread = owner_of(stream);
+    context = atomic_load_explicit(&device->context, memory_order_acquire);
+    if (context != NULL)
+        *out = take_hit(&context->pool, stream, thread, class_bytes);
+    if (*out == NULL)
+        status = take_miss(device, stream, thread, class_bytes, out, err);
+    if (status == LW_OK)
+        (*out)->size_bytes = size_bytes;
+    return status;
+}
+
+/* ---- put
+ * --------------------------------------------------------------------------------------- */
+
+static void
+drop_side_uses(lw_block *block)
+{
+    while (block->also_on != NULL) {
+        lw_side_use *use = block->also_on;
+        block->also_on = use->next;
+        lw_free(use);
+    }
+}
+
+/* The block's own stream waits for the others that used it. */
+static void
+settle(lw_block *block, lw_context *context, CUstream stream)
+{
+    int ordinal = block->device->ordinal;
+    CUcontext before = NULL;
+    lw_side_use *use;
+
+    if (lw_context_visit(context, &before)) {
+        for (use = block->also_on; use != NULL; use = use->next)
+            if (lw_stream_order_(stream, use->stream, ordinal, NULL) != LW_OK)
+                (void)LW_CUDA(CtxSynchronize, (), ordinal, NULL); /* a destroyed stream */
+    }
+    lw_device_leave(before);
+    drop_side_uses(block);
+}
+
+static void
+put_foreign(foreign_block *made)
+{
+    source_box *box = made->source;
+    lw_context *context = NULL;
+
+    if (box != NULL && made->block.also_on != NULL &&
+        lw_context_hold(made->block.device, &context, NULL) == LW_OK) {
+        settle(&made->block, context, made->block.stream);
+        lw_context_drop(context);
+    }
+    drop_side_uses(&made->block);
+    if (box != NULL)
+        box->calls.put(box->calls.context, made->block.device, made->block.address,
+                       made->block.size_bytes, made->block.stream);
+    drop_source(box);
+    lw_free(made);
+}
+
+/* Into its list, unless the list may not be used any more. */
+static bool
+put_cached(lw_pool *pool, lw_bin *bin, lw_block *block)
+{
+    bool cached, full;
+
+    lw_lock_take(&pool->lock);
+    pool->stats.n_used--;
+    pool->stats.used_bytes -= bin->class_bytes;
+    cached =
+        !pool->closed && !bin->gone && (bin->thread == 0 || bin->thread == thread_number());
+    if (cached) {
+        block->next = bin->free;
+        bin->free = block;
+        bin->n_free++;
+        bin->n_used--;
+        pool->stats.n_cached++;
+        pool->stats.cached_bytes += bin->class_bytes;
+    }
+    full = pool->stats.cached_bytes > pool->cache_limit_bytes;
+    lw_lock_give(&pool->lock);
+    if (full)
+        give_back(pool, detach_all(pool));
+    return cached;
+}
+
+void
+lw_pool_put(lw_block *block)
+{
+    lw_bin *bin;
+    lw_pool *pool;
+
+    if (block == NULL)
+        return;
+    bin = block->bin;
+    if (lw_driver_forked()) { /* the parent's memory, not ours to give */
+        drop_side_uses(block);
+        lw_free(block);
+        return;
+    }
+    if (bin == NULL) {
+        put_foreign((foreign_block *)block);
+        return;
+    }
+    pool = bin->pool;
+    if (block->also_on != NULL)
+        settle(block, pool->context, freeing_stream(pool, bin));
+    if (!put_cached(pool, bin, block)) {
+        block->next = NULL;
+        give_back(pool, block);
+    }
+}
+
+lw_status
+lw_pool_also_on(lw_block *block, CUstream stream, lw_error *err)
+{
+    lw_side_use *use;
+
+    stream = plain_handle(stream);
+    if (stream == block->stream || block->address == 0)
+        return LW_OK;
+    for (use = block->also_on; use != NULL; use = use->next)
+        if (use->stream == stream)
+            return LW_OK;
+    use = lw_alloc(sizeof *use);
+    if (use == NULL)
+        return lw_fail_memory(err);
+    use->stream = stream;
+    use->next = block->also_on;
+    block->also_on = use;
+    return LW_OK;
+}
+
+/* ---- the rest
+ * ------------------------------------------------------------------------------------ */
+
+lw_status
+lw_pool_trim(lw_device *device, lw_error *err)
+{
+    lw_context *context = NULL;
+    CUcontext before = NULL;
+    lw_status status;
+
+    LW_TRY(lw_driver_need(err));
+    if (atomic_load(&device->context) == NULL)
+        return LW_OK;
+    LW_TRY(lw_context_hold(device, &context, err));
+    status = lw_device_visit(device, &before, err);
+    if (status == LW_OK)
+        empty(&context->pool, true);
+    lw_device_leave(before);
+    lw_context_drop(context);
+fail:
+    return status;
+}
+
+void
+lw_pool_statistics(lw_device *device, lw_pool_stats *out)
+{
+    lw_context *context = lw_driver_forked() ? NULL : atomic_load(&device->context);
+
+    memset(out, 0, sizeof *out);
+    if (context == NULL)
+        return;
+    lw_lock_take(&context->pool.lock);
+    *out = context->pool.stats;
+    lw_lock_give(&context->pool.lock);
+}
+
+lw_status
+lw_pool_set_source(const lw_pool_source *wanted, lw_error *err)
+{
+    source_box *box = NULL, *old;
+
+    if (wanted != NULL) {
+        box = lw_alloc_zero(1, sizeof *box);
+        if (box == NULL)
+            return lw_fail_memory(err);
+        box->calls = *wanted;
+        atomic_store(&box->n_users, 1);
+    }
+    lw_lock_take(&source_lock);
+    old = atomic_exchange(&source, box);
+    lw_lock_give(&source_lock);
+    drop_source(old);
+    return LW_OK;
+}
