@@ -1,0 +1,154 @@
+#include "core/py/settings_py.h"
+
+#include "core/base/env.h"
+#include "core/link/build.h"
+#include "core/link/kernel_cache.h"
+#include "core/link/toolchain.h"
+#include "core/py/raise.h"
+#include "core/tables/version.h"
+
+#include <string.h>
+
+static int
+find(const char *field)
+{
+    for (int i = 0; i < LW_N_ENV; i++)
+        if (strcmp(lw_env_rows[i].field, field) == 0)
+            return i;
+    PyErr_Format(PyExc_AttributeError, "lanewise.config has no setting '%s'", field);
+    return -1;
+}
+
+static PyObject *
+setting_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    PyObject *rows = PyList_New(0);
+
+    for (int i = 0; rows != NULL && i < LW_N_ENV; i++) {
+        const lw_env_row *row = &lw_env_rows[i];
+        PyObject *item = Py_BuildValue("(sssss)", row->field, row->variable,
+                                       row->kind == LW_ENV_INT ? "int" : "str", row->fallback,
+                                       row->doc);
+        if (item == NULL || PyList_Append(rows, item) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(item);
+    }
+    return rows;
+}
+
+static PyObject *
+setting_get(PyObject *Py_UNUSED(module), PyObject *field)
+{
+    const char *name = PyUnicode_AsUTF8(field);
+    int i = name ? find(name) : -1;
+
+    if (i < 0)
+        return NULL;
+    if (lw_env_rows[i].kind == LW_ENV_INT)
+        return PyLong_FromLongLong(lw_env_int((lw_env_id)i));
+    return PyUnicode_FromString(lw_env_text((lw_env_id)i));
+}
+
+static PyObject *
+setting_set(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *name, *value;
+    int i;
+
+    if (!PyArg_ParseTuple(args, "sz:_setting_set", &name, &value))
+        return NULL;
+    i = find(name);
+    if (i < 0)
+        return NULL;
+    if (!lw_env_set((lw_env_id)i, value))
+        return PyErr_Format(PyExc_ValueError, "lanewise.config.%s must be an integer, not '%s'",
+                            name, value);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+cache_info(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    lw_error err = {0};
+    lw_cache_info info = {0};
+    lw_status status;
+    PyObject *result;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_cache_info_get(&info, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    result = Py_BuildValue(
+        "{s:s,s:z,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "folder", info.folder, "problem",
+        info.problem, "disk_entries", (unsigned long long)info.disk_entries, "disk_bytes",
+        (unsigned long long)info.disk_bytes, "cap_bytes", (unsigned long long)info.cap_bytes,
+        "memory_entries", (unsigned long long)info.memory_entries, "memory_bytes",
+        (unsigned long long)info.memory_bytes, "memory_hits",
+        (unsigned long long)info.memory_hits, "disk_hits", (unsigned long long)info.disk_hits,
+        "compiled", (unsigned long long)info.made, "failed", (unsigned long long)info.failed);
+    lw_cache_info_reset(&info);
+    return result;
+}
+
+static PyObject *
+cache_clear(PyObject *Py_UNUSED(module), PyObject *memory_only)
+{
+    lw_error err = {0};
+    lw_status status = LW_OK;
+
+    if (memory_only == Py_True) {
+        lw_cache_forget_memory();
+        Py_RETURN_NONE;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_cache_clear(&err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
+/* {"libNVVM": (path or None, place or None), …, "tried": text} */
+static PyObject *
+toolchain_info(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    lw_error err = {0};
+    lw_status status;
+    const lw_toolchain *toolchain = NULL;
+    PyObject *result;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_toolchain_get(&toolchain, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    result = Py_BuildValue("{s:s}", "tried", toolchain->tried);
+    for (int i = 0; result != NULL && i < LW_N_COMPONENTS; i++) {
+        const lw_found *found = &toolchain->found[i];
+        PyObject *pair = Py_BuildValue("(zz)", found->path, found->place);
+        if (pair == NULL || PyDict_SetItemString(result, lw_component_names[i], pair) < 0)
+            Py_CLEAR(result);
+        Py_XDECREF(pair);
+    }
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"_settings", setting_rows, METH_NOARGS, NULL},
+    {"_setting_get", setting_get, METH_O, NULL},
+    {"_setting_set", setting_set, METH_VARARGS, NULL},
+    {"_cache_info", cache_info, METH_NOARGS, NULL},
+    {"_cache_clear", cache_clear, METH_O, NULL},
+    {"_toolchain_info", toolchain_info, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+lw_settings_register(PyObject *module)
+{
+    if (PyModule_AddStringConstant(module, "__version__", LW_VERSION) < 0 ||
+        PyModule_AddIntConstant(module, "_vector_bits", lw_host_vector_bits()) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, methods);
+}

@@ -1,0 +1,70 @@
+"""Scalar Python functions as machine-code kernels, on NVIDIA GPUs and on every core of a CPU.
+
+    >>> import numpy as np, lanewise as lw
+    >>> @lw.vectorize
+    ... def axpy(a, x, y):
+    ...     return a * x + y
+    >>> axpy(np.float32(2), np.arange(3, dtype=np.float32), np.float32(1))
+    array([1., 3., 5.], dtype=float32)
+
+Importing touches no GPU and loads no compiler.
+"""
+
+from lanewise import errors
+from lanewise._core import (
+    Ufunc,
+    __version__,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    compile,
+    explain,
+    float16,
+    float32,
+    float64,
+    from_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    intp,
+    typeof,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    uintp,
+    vectorize,
+    void,
+)
+from lanewise.config import config
+from lanewise.errors import LanewiseError, PerformanceWarning
+
+__all__ = [
+    "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
+    "float64", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "typeof", "types",
+    "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
+]
+
+_MODULES = ("cache", "cuda", "types", "ufuncs")
+
+
+def info():
+    """What was found on this machine, as a dict: see ``python -m lanewise info``."""
+    from lanewise._info import info as _info
+
+    return _info()
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module("lanewise." + name)
+    if not name.startswith("_"):
+        ufuncs = importlib.import_module("lanewise.ufuncs")
+        if name in ufuncs.__all__:
+            return getattr(ufuncs, name)
+    raise AttributeError(f"module 'lanewise' has no attribute {name!r}")

@@ -1,0 +1,73 @@
+"""What was found on this machine: ``lanewise.info()`` and ``python -m lanewise info``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+from typing import Any
+
+from lanewise import _core
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _cpu_name() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def _gpu() -> dict[str, Any]:
+    from lanewise import cuda
+
+    try:
+        return {"devices": [str(line) for line in cuda.detect_lines()]}
+    except Exception as problem:  # whatever is wrong with a driver belongs in the report
+        return {"problem": str(problem)}
+
+
+def info() -> dict[str, Any]:
+    """Versions, where each library was looked for and found, devices, cache; never fails for
+    something that is not there."""
+    found = _core._toolchain_info()
+    tried = found.pop("tried")
+    return {
+        "lanewise": _core.__version__,
+        "python": sys.version.split()[0] + " " + sys.executable,
+        "platform": platform.platform(),
+        "numpy": _version("numpy"),
+        "llvmlite": _version("llvmlite"),
+        "cuda-pathfinder": _version("cuda-pathfinder"),
+        "cpu": f"{_cpu_name()}, {len(os.sched_getaffinity(0))} cores, vectors of {_core._vector_bits} bits",
+        "cuda libraries": found,
+        "looked in": tried,
+        "cuda driver": _gpu(),
+        "cache": _core._cache_info(),
+        "settings": {field: _core._setting_get(field) for field, *_ in _core._settings()},
+    }
+
+
+def report() -> str:
+    """The same as text, for bug reports."""
+    lines = []
+    for key, value in info().items():
+        if isinstance(value, dict):
+            lines.append(f"{key}:")
+            lines += [f"    {name:<16} {' at '.join(str(v) for v in item if v) or 'not found' if isinstance(item, tuple) else item}"
+                      for name, item in value.items()]
+        else:
+            text = str(value).rstrip().replace("\n", "\n    ")
+            lines.append(f"{key:<16} {text}" if "\n" not in text else f"{key}:\n    {text}")
+    return "\n".join(lines)

@@ -1,0 +1,205 @@
+/* Copies with a cast and fills of any strides on the device: the kernel of `lambda x: x`, made by
+ * the same templates. Gives DeviceArray its hooks. */
+#include "core/py/numpy_api.h"
+
+#include "ufunc/device_copy_py.h"
+
+#include "core/ir/build.h"
+#include "core/py/raise.h"
+#include "ufunc/device_call_py.h"
+
+#include <string.h>
+
+/* One resolution for each device and pair of dtypes; immortal, there are few. */
+typedef struct copier {
+    struct copier *next;
+    lw_device *device;
+    lw_dtype from, to;
+    bool by_value;
+    lw_loop loop;
+    lw_scalar scalar;
+    lw_resolution *resolution;
+} copier;
+
+static _Atomic(copier *) copiers;
+
+/* lw_body(x) = x, in the IR */
+static lw_status
+identity(lw_dtype dtype, lw_scalar *scalar, lw_error *err)
+{
+    lw_status status = LW_OK;
+    unsigned parts = lw_is_complex(dtype) ? 2 : 1;
+    lw_ref values[2];
+    lw_builder b;
+    lw_dtype *dtypes;
+
+    LW_TRY(lw_module_new(&scalar->module, err));
+    dtypes = lw_arena_take(&scalar->module->arena, 2 * sizeof *dtypes);
+    if (dtypes == NULL) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    dtypes[0] = dtypes[1] = dtype;
+    lw_builder_start(&b, scalar->module, "lw_body");
+    for (unsigned p = 0; p < parts; p++) {
+        values[p] = lw_ir_param_add(&b, lw_dtypes[dtype].parts, 0, "x");
+        lw_ir_result_add(&b, lw_dtypes[dtype].parts);
+    }
+    lw_ir_return(&b, values, parts);
+    scalar->body = b.func_number;
+    scalar->n_in = scalar->n_out = 1;
+    scalar->in = dtypes;
+    scalar->out = dtypes + 1;
+    LW_TRY(lw_ir_finish(&b, err));
+    return LW_OK;
+fail:
+    lw_module_free(scalar->module);
+    scalar->module = NULL;
+    return status;
+}
+
+static copier *
+new_copier(lw_device *device, lw_dtype from, lw_dtype to)
+{
+    lw_build_options options = {.use_disk = true, .opt = true, .name = "copy"};
+    lw_error err = {0};
+    copier *made = lw_alloc_zero(1, sizeof *made);
+
+    if (made == NULL)
+        return (copier *)PyErr_NoMemory();
+    made->device = device;
+    made->from = from;
+    made->to = to;
+    made->loop.nin = made->loop.nout = 1;
+    made->loop.types[0] = made->loop.types[1] = to;
+    made->loop.scalar = &made->scalar;
+    if (identity(to, &made->scalar, &err) != LW_OK) {
+        lw_py_raise(&err);
+        lw_free(made);
+        return NULL;
+    }
+    made->resolution = lw_resolution_new(device, &made->loop, "copy", &options);
+    if (made->resolution == NULL) {
+        lw_module_free(made->scalar.module);
+        lw_free(made);
+        return NULL;
+    }
+    return made;
+}
+
+static copier *
+copier_for(lw_device *device, lw_dtype from, lw_dtype to)
+{
+    copier *at = atomic_load(&copiers);
+
+    for (; at != NULL; at = at->next)
+        if (at->device == device && at->from == from && at->to == to)
+            return at;
+    at = new_copier(device, from, to);
+    if (at == NULL)
+        return NULL;
+    at->next = atomic_load(&copiers);
+    while (!atomic_compare_exchange_weak(&copiers, &at->next, at))
+        ;
+    return at;
+}
+
+/* The unsigned type that moves one item of a dtype no kernel knows; u8 with one more dimension
+ * when there is none. */
+static lw_dtype
+mover(int64_t itemsize)
+{
+    switch (itemsize) {
+    case 2: return LW_DT_u16;
+    case 4: return LW_DT_u32;
+    case 8: return LW_DT_u64;
+    default: return LW_DT_u8;
+    }
+}
+
+static int
+launch_copy(lw_call *call, lw_device_array *to, int ndim, const int64_t *shape,
+            const int64_t *to_strides, const int64_t *from_strides)
+{
+    const int64_t *strides[2] = {from_strides, to_strides};
+
+    call->plan.n_in = call->plan.n_out = 1;
+    call->plan.n_operands = 2;
+    call->plan.masked = false;
+    call->plan.operands[1].by_value = false;
+    call->plan.operands[1].is_output = true;
+    call->plan.operands[0].is_output = false;
+    if (!lw_plan_normalise(&call->plan, ndim, shape, strides)) {
+        PyErr_Format(PyExc_ValueError, "a copy of %d dimensions cannot be merged", ndim);
+        return -1;
+    }
+    call->device = to->device;
+    return lw_call_run(call);
+}
+
+static int
+copy_strided(lw_device_array *to, lw_device_array *from, CUstream stream)
+{
+    int64_t shape[LW_MAX_DIMS + 1], to_strides[LW_MAX_DIMS + 1], from_strides[LW_MAX_DIMS + 1];
+    bool raw = to->dtype == LW_DT_void || from->dtype == LW_DT_void;
+    lw_dtype to_dtype = raw ? mover(to->itemsize) : (lw_dtype)to->dtype;
+    lw_dtype from_dtype = raw ? to_dtype : (lw_dtype)from->dtype;
+    int ndim = to->ndim;
+    copier *copy;
+    lw_call call;
+
+    memcpy(shape, to->shape, (size_t)ndim * sizeof *shape);
+    memcpy(to_strides, to->strides, (size_t)ndim * sizeof *shape);
+    memcpy(from_strides, from->strides, (size_t)ndim * sizeof *shape);
+    if (raw && lw_dtypes[to_dtype].size_bytes != to->itemsize) {
+        shape[ndim] = to->itemsize;
+        to_strides[ndim] = from_strides[ndim] = 1;
+        ndim++;
+    }
+    copy = copier_for(to->device, from_dtype, to_dtype);
+    if (copy == NULL)
+        return -1;
+    memset(&call, 0, offsetof(lw_call, operands));
+    call.stream = stream;
+    call.resolution = copy->resolution;
+    call.plan.operands[0].by_value = false;
+    call.plan.operands[0].dtype = from_dtype;
+    call.plan.operands[0].data = (char *)(uintptr_t)from->data;
+    call.plan.operands[1].dtype = to_dtype;
+    call.plan.operands[1].data = (char *)(uintptr_t)to->data;
+    return launch_copy(&call, to, ndim, shape, to_strides, from_strides);
+}
+
+static int
+fill_strided(lw_device_array *to, const void *item, CUstream stream)
+{
+    int64_t zeros[LW_MAX_DIMS] = {0};
+    copier *copy;
+    lw_call call;
+
+    if (to->dtype == LW_DT_void) {
+        PyErr_Format(PyExc_TypeError, "cannot fill an array of dtype %R on the device",
+                     (PyObject *)to->descr);
+        return -1;
+    }
+    copy = copier_for(to->device, (lw_dtype)to->dtype, (lw_dtype)to->dtype);
+    if (copy == NULL)
+        return -1;
+    memset(&call, 0, offsetof(lw_call, operands));
+    memcpy(&call.values[0], item, (size_t)to->itemsize);
+    call.stream = stream;
+    call.resolution = copy->resolution;
+    call.plan.operands[0].by_value = true;
+    call.plan.operands[0].dtype = (lw_dtype)to->dtype;
+    call.plan.operands[0].data = NULL;
+    call.plan.operands[1].dtype = (lw_dtype)to->dtype;
+    call.plan.operands[1].data = (char *)(uintptr_t)to->data;
+    return launch_copy(&call, to, to->ndim, to->shape, to->strides, zeros);
+}
+
+void
+lw_device_copy_register(void)
+{
+    lw_device_array_hooks.copy_strided = copy_strided;
+    lw_device_array_hooks.fill_strided = fill_strided;
+}

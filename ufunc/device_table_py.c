@@ -1,0 +1,323 @@
+#include "ufunc/device_table_py.h"
+
+#include "core/base/env.h"
+#include "core/py/raise.h"
+#include "ufunc/device_kernel.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- names and options ---- */
+
+static const char *
+python_name(const lw_ufunc *self)
+{
+    return self->tree->fns.n > 1 ? self->tree->fns.data[1].name : "kernel";
+}
+
+void
+lw_kernel_symbol(const char *name, const lw_loop *loop, const lw_kernel_key *key, char out[96])
+{
+    uint64_t hash = lw_hash64(key, lw_kernel_key_size(key), 0);
+    char clean[64];
+    size_t n = 0;
+
+    for (; name[n] && n + 1 < sizeof clean; n++)
+        clean[n] = isalnum((unsigned char)name[n]) ? name[n] : '_';
+    clean[n] = 0;
+    hash = lw_hash64(loop->types, (size_t)(loop->nin + loop->nout) * sizeof *loop->types, hash);
+    snprintf(out, 96, "%s%s_%08x", n == 0 || isdigit((unsigned char)clean[0]) ? "k_" : "", clean,
+             (unsigned)(hash >> 32));
+}
+
+lw_build_options
+lw_build_options_of(const lw_ufunc *self)
+{
+    const lw_door_options *options = &self->options;
+
+    return (lw_build_options){.use_disk = options->cache,
+                              .precise = options->front.precise,
+                              .opt = options->opt,
+                              .lineinfo = options->lineinfo,
+                              .ftz = options->front.fast == LW_FAST_ALL,
+                              .fast_div = (options->front.fast & LW_FAST_ARCP) != 0,
+                              .max_registers = options->max_registers,
+                              .name = python_name(self)};
+}
+
+/* ---- resolutions ---- */
+
+static lw_plan_table *
+table_of(lw_ufunc *self)
+{
+    lw_plan_table *table;
+
+    lw_lock_take(&self->lock);
+    if (self->plans == NULL)
+        self->plans = lw_alloc_zero(1, sizeof *self->plans);
+    table = self->plans;
+    lw_lock_give(&self->lock);
+    if (table == NULL)
+        PyErr_NoMemory();
+    return table;
+}
+
+static bool
+matches(const lw_resolution *resolution, lw_device *device, const uint8_t *codes, int n)
+{
+    return resolution->device == device && resolution->n == n &&
+           memcmp(resolution->codes, codes, (size_t)n) == 0;
+}
+
+static lw_resolution *
+find(lw_plan_table *table, lw_device *device, const uint8_t *codes, int n)
+{
+    lw_resolution *at = atomic_load_explicit(&table->last, memory_order_acquire);
+
+    if (at != NULL && matches(at, device, codes, n))
+        return at;
+    at = atomic_load_explicit(&table->resolutions, memory_order_acquire);
+    for (; at != NULL; at = at->next)
+        if (matches(at, device, codes, n)) {
+            atomic_store_explicit(&table->last, at, memory_order_release);
+            return at;
+        }
+    return NULL;
+}
+
+/* Every resolution whose body can raise, for lw_check_pending_errors; guarded by its lock. */
+static lw_lock raising_lock = LW_LOCK_INIT;
+static LW_ARRAY(lw_resolution *) raising;
+
+static int
+watch_errors(lw_resolution *resolution)
+{
+    lw_error err = {0};
+    lw_resolution **slot;
+
+    if (lw_host_block_new(resolution->device, LW_HOST_MAPPED, NULL, 8, &resolution->error_word,
+                          &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    *(volatile uint64_t *)resolution->error_word->host = 0;
+    lw_lock_take(&raising_lock);
+    slot = lw_array_push(&raising, NULL);
+    if (slot != NULL)
+        *slot = resolution;
+    lw_lock_give(&raising_lock);
+    if (slot == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
+static void
+forget_errors(lw_resolution *resolution)
+{
+    lw_lock_take(&raising_lock);
+    for (uint32_t i = 0; i < raising.n; i++)
+        if (raising.data[i] == resolution) {
+            raising.data[i] = raising.data[--raising.n];
+            break;
+        }
+    if (raising.n == 0)
+        lw_array_free(&raising);
+    lw_lock_give(&raising_lock);
+}
+
+lw_resolution *
+lw_resolution_new(lw_device *device, const lw_loop *loop, const char *name,
+                  const lw_build_options *options)
+{
+    lw_resolution *resolution = lw_alloc_zero(1, sizeof *resolution);
+
+    if (resolution == NULL)
+        return (lw_resolution *)PyErr_NoMemory();
+    resolution->device = device;
+    resolution->loop = loop;
+    resolution->name = name;
+    resolution->options = *options;
+    resolution->cost = lw_scalar_cost(loop->scalar, &resolution->has_loop);
+    if (loop->scalar->can_raise && watch_errors(resolution) < 0) {
+        lw_resolution_free(resolution);
+        return NULL;
+    }
+    return resolution;
+}
+
+static lw_resolution *
+resolve(lw_ufunc *self, lw_device *device, const uint8_t *codes, int n, PyObject *signature,
+        PyObject *dtype, PyObject *casting)
+{
+    static const char kinds[] = {0, 'i', 'f', 'c'};
+    lw_build_options options = lw_build_options_of(self);
+    lw_dtype dtypes[LW_MAX_ARGS];
+    char weak[LW_MAX_ARGS];
+    lw_resolution *resolution;
+    lw_loop *loop;
+
+    for (int i = 0; i < n; i++) {
+        dtypes[i] = (lw_dtype)(codes[i] & 31);
+        weak[i] = kinds[codes[i] >> 5];
+    }
+    loop = lw_ufunc_resolve(self, dtypes, weak, signature, dtype, casting);
+    if (loop == NULL)
+        return NULL;
+    resolution = lw_resolution_new(device, loop, python_name(self), &options);
+    if (resolution == NULL)
+        return NULL;
+    resolution->n = (uint8_t)n;
+    memcpy(resolution->codes, codes, (size_t)n);
+    return resolution;
+}
+
+lw_resolution *
+lw_resolution_get(lw_ufunc *self, lw_device *device, const uint8_t *codes, int n,
+                  PyObject *signature, PyObject *dtype, PyObject *casting, bool *owned)
+{
+    lw_plan_table *table = self->plans ? self->plans : table_of(self);
+    lw_resolution *resolution;
+
+    *owned = signature != NULL || dtype != NULL || casting != NULL;
+    if (table == NULL)
+        return NULL;
+    if (*owned)
+        return resolve(self, device, codes, n, signature, dtype, casting);
+    resolution = find(table, device, codes, n);
+    if (resolution != NULL)
+        return resolution;
+    resolution = resolve(self, device, codes, n, NULL, NULL, NULL);
+    if (resolution == NULL)
+        return NULL;
+    resolution->next = atomic_load(&table->resolutions);
+    while (!atomic_compare_exchange_weak(&table->resolutions, &resolution->next, resolution))
+        ;
+    return resolution;
+}
+
+void
+lw_resolution_free(lw_resolution *resolution)
+{
+    lw_entry *entry, *next;
+
+    if (resolution == NULL)
+        return;
+    for (entry = atomic_load(&resolution->entries); entry != NULL; entry = next) {
+        next = entry->next;
+        lw_image_drop(entry->image);
+        lw_free(entry);
+    }
+    if (resolution->error_word != NULL)
+        forget_errors(resolution);
+    lw_host_block_free(resolution->error_word);
+    lw_free(resolution);
+}
+
+void
+lw_plan_table_free(struct lw_plan_table *plans)
+{
+    lw_resolution *at, *next;
+
+    if (plans == NULL)
+        return;
+    for (at = atomic_load(&plans->resolutions); at != NULL; at = next) {
+        next = at->next;
+        lw_resolution_free(at);
+    }
+    lw_free(plans);
+}
+
+/* ---- entries ---- */
+
+static lw_status
+load(lw_resolution *resolution, const lw_kernel_key *key, lw_entry *entry, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_device *device = resolution->device;
+    lw_module *module = NULL;
+    lw_blob *cubin = NULL;
+    char symbol[96];
+
+    lw_kernel_symbol(resolution->name, resolution->loop, key, symbol);
+    LW_TRY(lw_device_kernel(resolution->loop->scalar, resolution->loop->types, key, symbol,
+                            resolution->options.max_registers, &module, err));
+    LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, &resolution->options, &cubin, NULL,
+                         err));
+    LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
+    LW_TRY(lw_image_kernel(entry->image, symbol, &entry->kernel, err));
+fail:
+    lw_module_free(module);
+    lw_blob_unref(cubin);
+    return status;
+}
+
+lw_entry *
+lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key)
+{
+    size_t size = lw_kernel_key_size(key);
+    lw_entry *entry = atomic_load_explicit(&resolution->last, memory_order_acquire);
+    lw_error err = {0};
+    lw_status status;
+
+    if (entry != NULL && memcmp(&entry->key, key, size) == 0)
+        return entry;
+    entry = atomic_load_explicit(&resolution->entries, memory_order_acquire);
+    for (; entry != NULL; entry = entry->next)
+        if (memcmp(&entry->key, key, size) == 0) {
+            atomic_store_explicit(&resolution->last, entry, memory_order_release);
+            return entry;
+        }
+    entry = lw_alloc_zero(1, sizeof *entry);
+    if (entry == NULL)
+        return (lw_entry *)PyErr_NoMemory();
+    memcpy(&entry->key, key, sizeof *key);
+    Py_BEGIN_ALLOW_THREADS
+    status = load(resolution, key, entry, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
+        lw_image_drop(entry->image);
+        lw_free(entry);
+        return (lw_entry *)lw_py_raise(&err);
+    }
+    entry->next = atomic_load(&resolution->entries);
+    while (!atomic_compare_exchange_weak(&resolution->entries, &entry->next, entry))
+        ;
+    atomic_store_explicit(&resolution->last, entry, memory_order_release);
+    return entry;
+}
+
+/* ---- what kernels report ---- */
+
+int
+lw_resolution_check(lw_resolution *resolution)
+{
+    volatile uint64_t *word;
+    const lw_raise_row *row;
+    uint64_t report;
+
+    if (resolution->error_word == NULL)
+        return 0;
+    word = resolution->error_word->host;
+    report = *word;
+    if (report == 0)
+        return 0;
+    *word = 0; /* later launches are clean */
+    row = &resolution->loop->scalar->raises[(report >> 48) - 1];
+    return lw_raise_from_row(row, (int64_t)(report & 0xffffffffffffu));
+}
+
+int
+lw_check_pending_errors(void)
+{
+    lw_resolution *found = NULL;
+
+    lw_lock_take(&raising_lock);
+    for (uint32_t i = 0; i < raising.n && found == NULL; i++)
+        if (*(volatile uint64_t *)raising.data[i]->error_word->host != 0)
+            found = raising.data[i];
+    lw_lock_give(&raising_lock);
+    return found ? lw_resolution_check(found) : 0;
+}

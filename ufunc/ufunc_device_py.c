@@ -1,0 +1,896 @@
+/* The call on device arrays. Warm path: read operands, find the resolution and the kernel by
+ * comparing a few bytes with the last ones, fill the parameter block, launch. No dictionary, no
+ * tuple, no heap call but the result's free list, no driver query. */
+#include "core/py/numpy_api.h"
+
+#include "ufunc/device_call_py.h"
+
+#include "core/py/raise.h"
+
+#include <string.h>
+
+enum { MOST_PARAMS = 3 + 3 * LW_PLAN_DIMS + LW_PLAN_OPERANDS * (LW_PLAN_DIMS + 2) };
+
+/* ---- keywords ---- */
+
+typedef struct keyword {
+    const char *name;
+    size_t at; /* offset of its field in lw_call */
+} keyword;
+
+static const keyword keywords[] = {
+    {"out", offsetof(lw_call, out)},         {"stream", offsetof(lw_call, stream_object)},
+    {"where", offsetof(lw_call, where)},     {"casting", offsetof(lw_call, casting)},
+    {"dtype", offsetof(lw_call, dtype)},     {"order", offsetof(lw_call, order)},
+    {"subok", offsetof(lw_call, subok)},     {"signature", offsetof(lw_call, signature)},
+    {"sig", offsetof(lw_call, signature)},
+};
+
+static int
+read_keywords(lw_call *call, PyObject *const *values, PyObject *kwnames)
+{
+    Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i), **field;
+        size_t k = 0;
+        while (k < sizeof keywords / sizeof *keywords &&
+               PyUnicode_CompareWithASCIIString(name, keywords[k].name) != 0)
+            k++;
+        if (k == sizeof keywords / sizeof *keywords) {
+            PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument '%U'",
+                         lw_ufunc_name(call->self), name);
+            return -1;
+        }
+        field = (PyObject **)((char *)call + keywords[k].at);
+        if (*field != NULL) {
+            PyErr_Format(PyExc_TypeError, "%U() got both 'sig' and 'signature'",
+                         lw_ufunc_name(call->self));
+            return -1;
+        }
+        if (values[i] != Py_None || k == 0)
+            *field = values[i];
+    }
+    return 0;
+}
+
+/* ---- outputs ---- */
+
+static int
+set_output(lw_call *call, int which, PyObject *value)
+{
+    if (value == Py_None)
+        return 0;
+    call->out_objects[which] = value;
+    call->n_given++;
+    return 0;
+}
+
+static int
+read_outputs(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
+{
+    int nin = call->self->nin, nout = call->self->nout;
+
+    for (Py_ssize_t i = nin; i < n_args; i++)
+        set_output(call, (int)(i - nin), args[i]);
+    if (call->out == NULL || call->out == Py_None)
+        return 0;
+    if (n_args > nin) {
+        PyErr_SetString(PyExc_TypeError,
+                        "cannot specify 'out' as both a positional and keyword argument");
+        return -1;
+    }
+    if (!PyTuple_Check(call->out)) {
+        if (nout != 1) {
+            PyErr_Format(PyExc_TypeError,
+                         "'out' must be a tuple of %d arrays or None for a function with %d "
+                         "outputs, not %.200s",
+                         nout, nout, Py_TYPE(call->out)->tp_name);
+            return -1;
+        }
+        return set_output(call, 0, call->out);
+    }
+    if (PyTuple_GET_SIZE(call->out) != nout) {
+        PyErr_Format(PyExc_ValueError,
+                     "The 'out' tuple must have exactly one entry per ufunc output: expected %d, "
+                     "got %zd",
+                     nout, PyTuple_GET_SIZE(call->out));
+        return -1;
+    }
+    for (int i = 0; i < nout; i++)
+        set_output(call, i, PyTuple_GET_ITEM(call->out, i));
+    return 0;
+}
+
+static int
+check_output(lw_call *call, int which)
+{
+    const lw_operand *operand = &call->operands[call->self->nin + which];
+
+    if (operand->kind != LW_OPERAND_DEVICE) {
+        PyErr_Format(PyExc_TypeError,
+                     "out must be a device array when an input is one, not %.200s: make it with "
+                     "lanewise.cuda.device_array",
+                     Py_TYPE(call->out_objects[which])->tp_name);
+        return -1;
+    }
+    if (operand->readonly) {
+        PyErr_SetString(PyExc_ValueError, "output array is read-only");
+        return -1;
+    }
+    if (operand->dtype == LW_DT_void) {
+        PyErr_Format(PyExc_TypeError, "out has a dtype that kernels cannot write: %R",
+                     operand->descr ? (PyObject *)operand->descr : Py_None);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- reading operands ---- */
+
+/* A host array beside device arrays is copied to their device (as numba does); one item is passed
+ * by value instead, with the array's own dtype. */
+static int
+bring_over(lw_call *call, lw_operand *operand)
+{
+    PyObject *array = PyArray_FROM_O(operand->object), *copy;
+
+    lw_operand_release(operand);
+    operand->kind = LW_OPERAND_OTHER;
+    if (array == NULL)
+        return -1;
+    copy = (PyObject *)lw_device_array_from_host((PyArrayObject *)array, call->device,
+                                                 call->stream);
+    Py_DECREF(array);
+    if (copy == NULL)
+        return -1;
+    call->owned[call->n_owned++] = copy;
+    return lw_operand_read(operand, copy);
+}
+
+static int
+check_device(lw_call *call, const lw_operand *operand)
+{
+    if (call->device == NULL) {
+        call->device = operand->device;
+        call->first = operand;
+    } else if (call->device != operand->device) {
+        PyErr_Format(PyExc_ValueError,
+                     "operands are on devices %d and %d: all must be on one device",
+                     call->device->ordinal, operand->device->ordinal);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+read_one(lw_call *call, PyObject *object)
+{
+    lw_operand *operand = &call->operands[call->n_read];
+
+    if (lw_operand_read(operand, object) < 0)
+        return -1;
+    call->n_read++;
+    if (operand->kind == LW_OPERAND_DEVICE)
+        return check_device(call, operand);
+    call->n_host += operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER;
+    return 0;
+}
+
+static int
+read_where(lw_call *call)
+{
+    if (call->where == NULL || call->where == Py_True) {
+        call->where = NULL;
+        return 0;
+    }
+    call->masked = true;
+    return read_one(call, call->where);
+}
+
+/* Outputs that are not given take a place in operands[], filled in by make_outputs. */
+static int
+read_operands(lw_call *call, PyObject *const *args)
+{
+    int nin = call->self->nin, nout = call->self->nout;
+
+    for (int i = 0; i < nin; i++)
+        if (read_one(call, args[i]) < 0)
+            return -1;
+    for (int i = 0; i < nout; i++) {
+        if (call->out_objects[i] == NULL) {
+            call->operands[call->n_read].release = NULL;
+            call->operands[call->n_read++].kind = LW_OPERAND_OTHER;
+        } else if (read_one(call, call->out_objects[i]) < 0 || check_output(call, i) < 0) {
+            return -1;
+        }
+    }
+    return read_where(call);
+}
+
+static int
+bring_over_all(lw_call *call)
+{
+    int nin = call->self->nin, nout = call->self->nout;
+
+    for (int i = 0; i < call->n_read; i++) {
+        lw_operand *operand = &call->operands[i];
+        bool given = i < nin || i >= nin + nout;
+        if (given && (operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER ||
+                      (i >= nin + nout && operand->kind != LW_OPERAND_DEVICE)) &&
+            bring_over(call, operand) < 0)
+            return -1;
+    }
+    if (call->masked && call->operands[nin + nout].dtype != LW_DT_b1) {
+        PyErr_SetString(PyExc_TypeError, "where must be a bool array: cannot cast it to bool "
+                                         "according to the rule 'safe'");
+        return -1;
+    }
+    return 0;
+}
+
+static int
+read_stream(lw_call *call)
+{
+    call->stream = call->first && call->first->library != LW_LIB_OWN ? call->first->stream : 0;
+    return call->stream_object ? lw_stream_read(call->stream_object, &call->stream) : 0;
+}
+
+/* ---- resolution ---- */
+
+static uint8_t
+code_of(const lw_operand *operand)
+{
+    switch (operand->kind) {
+    case LW_OPERAND_INT: return (uint8_t)(operand->dtype | LW_WEAK_INT);
+    case LW_OPERAND_FLOAT: return (uint8_t)(operand->dtype | LW_WEAK_FLOAT);
+    case LW_OPERAND_COMPLEX: return (uint8_t)(operand->dtype | LW_WEAK_COMPLEX);
+    default: return operand->dtype;
+    }
+}
+
+static int
+find_resolution(lw_call *call)
+{
+    int nin = call->self->nin, n = nin + call->self->nout;
+    uint8_t codes[LW_MAX_ARGS];
+
+    for (int i = 0; i < n; i++) {
+        const lw_operand *operand = &call->operands[i];
+        bool absent = i >= nin && operand->kind != LW_OPERAND_DEVICE;
+        codes[i] = absent ? LW_DT_void : code_of(operand);
+        if (!absent && operand->dtype == LW_DT_void) {
+            PyErr_Format(PyExc_TypeError, "argument %d has a dtype that kernels cannot read: %R",
+                         i + 1, operand->descr ? (PyObject *)operand->descr : Py_None);
+            return -1;
+        }
+        if (i < nin && operand->kind == LW_OPERAND_INT && operand->big)
+            codes[i] = LW_DT_u64 | LW_WEAK_INT;
+    }
+    call->resolution =
+        lw_resolution_get(call->self, call->device, codes, n, call->signature, call->dtype,
+                          call->casting, &call->owns_resolution);
+    return call->resolution ? lw_resolution_check(call->resolution) : -1;
+}
+
+/* ---- shapes ---- */
+
+static void
+refuse_shapes(const lw_call *call)
+{
+    PyObject *text = PyUnicode_FromString("operands could not be broadcast together with shapes");
+
+    for (int i = 0; text != NULL && i < call->n_read; i++) {
+        const lw_operand *operand = &call->operands[i];
+        PyObject *shape;
+        if (operand->kind != LW_OPERAND_DEVICE)
+            continue;
+        shape = PyTuple_New(operand->ndim);
+        for (int d = 0; shape != NULL && d < operand->ndim; d++)
+            PyTuple_SET_ITEM(shape, d, PyLong_FromLongLong(operand->shape[d]));
+        Py_SETREF(text, shape ? PyUnicode_FromFormat("%U %R", text, shape) : NULL);
+        Py_XDECREF(shape);
+    }
+    if (text != NULL)
+        PyErr_SetObject(PyExc_ValueError, text);
+    Py_XDECREF(text);
+}
+
+static int
+broadcast(lw_call *call)
+{
+    call->ndim = 0;
+    for (int i = 0; i < call->n_read; i++)
+        if (call->operands[i].kind == LW_OPERAND_DEVICE && call->operands[i].ndim > call->ndim)
+            call->ndim = call->operands[i].ndim;
+    for (int d = 0; d < call->ndim; d++)
+        call->shape[d] = 1;
+    for (int i = 0; i < call->n_read; i++) {
+        const lw_operand *operand = &call->operands[i];
+        int shift = call->ndim - operand->ndim;
+        if (operand->kind != LW_OPERAND_DEVICE)
+            continue;
+        for (int d = 0; d < operand->ndim; d++) {
+            int64_t *size = &call->shape[d + shift];
+            if (operand->shape[d] == *size || operand->shape[d] == 1)
+                continue;
+            if (*size != 1) {
+                refuse_shapes(call);
+                return -1;
+            }
+            *size = operand->shape[d];
+        }
+    }
+    return 0;
+}
+
+static bool
+has_call_shape(const lw_call *call, const lw_operand *operand)
+{
+    return operand->ndim == call->ndim &&
+           memcmp(operand->shape, call->shape, (size_t)call->ndim * sizeof *call->shape) == 0;
+}
+
+static int
+check_output_shapes(const lw_call *call)
+{
+    for (int i = 0; i < call->self->nout; i++) {
+        const lw_operand *operand = &call->operands[call->self->nin + i];
+        if (operand->kind == LW_OPERAND_DEVICE && !has_call_shape(call, operand)) {
+            PyErr_SetString(PyExc_ValueError,
+                            "non-broadcastable output operand: out must have the shape that the "
+                            "inputs broadcast to");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- new outputs ---- */
+
+/* Strides of a dense array whose axes are ordered as the inputs': NumPy's order='K'. */
+static void
+keep_order(const lw_call *call, int64_t itemsize, int64_t *strides)
+{
+    int axes[LW_MAX_DIMS];
+    int64_t step = itemsize;
+
+    for (int d = 0; d < call->ndim; d++)
+        axes[d] = d;
+    for (int i = 1; i < call->ndim; i++) /* stable: outermost first by falling stride */
+        for (int j = i; j > 0; j--) {
+            int64_t before = 0, here = 0;
+            for (int k = 0; k < call->self->nin && before == here; k++) {
+                const lw_operand *operand = &call->operands[k];
+                int shift = call->ndim - operand->ndim;
+                if (operand->kind != LW_OPERAND_DEVICE || axes[j - 1] < shift || axes[j] < shift)
+                    continue;
+                before = operand->strides[axes[j - 1] - shift];
+                here = operand->strides[axes[j] - shift];
+                before = before < 0 ? -before : before;
+                here = here < 0 ? -here : here;
+                if (before == 0 || here == 0)
+                    before = here = 0;
+            }
+            if (before >= here)
+                break;
+            int kept = axes[j];
+            axes[j] = axes[j - 1];
+            axes[j - 1] = kept;
+        }
+    for (int i = call->ndim - 1; i >= 0; i--) {
+        strides[axes[i]] = step;
+        step *= call->shape[axes[i]] ? call->shape[axes[i]] : 1;
+    }
+}
+
+static bool
+all_f_contiguous(const lw_call *call)
+{
+    bool any = false;
+
+    for (int i = 0; i < call->self->nin; i++) {
+        const lw_operand *operand = &call->operands[i];
+        int64_t step = operand->itemsize;
+        if (operand->kind != LW_OPERAND_DEVICE)
+            continue;
+        any = true;
+        for (int d = 0; d < operand->ndim; d++) {
+            if (operand->shape[d] != 1 && operand->strides[d] != step)
+                return false;
+            step *= operand->shape[d];
+        }
+    }
+    return any;
+}
+
+static lw_device_array *
+new_output(const lw_call *call, lw_dtype dtype)
+{
+    int64_t strides[LW_MAX_DIMS];
+    char order = call->order_letter;
+
+    if (order == 'A')
+        order = all_f_contiguous(call) ? 'F' : 'C';
+    if (order == 'K' && call->all_c)
+        order = 'C';
+    if (order != 'K')
+        return lw_device_array_new(call->device, call->stream, dtype, call->ndim, call->shape,
+                                   order);
+    keep_order(call, lw_dtypes[dtype].size_bytes, strides);
+    return lw_device_array_new_strided(call->device, call->stream, dtype, call->ndim, call->shape,
+                                       strides);
+}
+
+static int
+make_outputs(lw_call *call)
+{
+    int nin = call->self->nin;
+
+    for (int i = 0; i < call->self->nout; i++) {
+        lw_operand *operand = &call->operands[nin + i];
+        if (operand->kind == LW_OPERAND_DEVICE)
+            continue;
+        call->made[i] = new_output(call, call->resolution->loop->types[nin + i]);
+        if (call->made[i] == NULL || lw_operand_read(operand, (PyObject *)call->made[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- overlap: results as if the inputs had been copied first ---- */
+
+static void
+reach(const lw_operand *operand, CUdeviceptr *low, CUdeviceptr *high)
+{
+    *low = operand->data;
+    *high = operand->data + (CUdeviceptr)operand->itemsize;
+    for (int d = 0; d < operand->ndim; d++) {
+        int64_t bytes = operand->strides[d] * (operand->shape[d] - 1);
+        if (bytes < 0)
+            *low -= (CUdeviceptr)-bytes;
+        else
+            *high += (CUdeviceptr)bytes;
+    }
+}
+
+static bool
+conflicts(const lw_operand *input, const lw_operand *output)
+{
+    CUdeviceptr in_low, in_high, out_low, out_high;
+    bool same = input->data == output->data && input->itemsize == output->itemsize &&
+                input->ndim == output->ndim;
+
+    reach(input, &in_low, &in_high);
+    reach(output, &out_low, &out_high);
+    if (in_high <= out_low || out_high <= in_low)
+        return false;
+    for (int d = 0; same && d < input->ndim; d++)
+        same = input->shape[d] == output->shape[d] &&
+               (input->shape[d] == 1 || input->strides[d] == output->strides[d]);
+    return !same; /* the same element of both: every thread reads it before it writes it */
+}
+
+static int
+copy_input(lw_call *call, lw_operand *operand)
+{
+    lw_error err = {0};
+    lw_device_array *from = lw_operand_as_array(operand->object), *copy = NULL;
+
+    if (from == NULL)
+        return -1;
+    copy = lw_device_array_new(call->device, call->stream, (lw_dtype)operand->dtype,
+                               operand->ndim, operand->shape, 'C');
+    if (copy == NULL)
+        goto fail;
+    if (lw_device_array_use(from, call->stream, &err) != LW_OK) {
+        lw_py_raise(&err);
+        goto fail;
+    }
+    if (lw_device_array_hooks.copy_strided(copy, from, call->stream) < 0)
+        goto fail;
+    Py_DECREF(from);
+    call->owned[call->n_owned++] = (PyObject *)copy;
+    lw_operand_release(operand);
+    return lw_operand_read(operand, (PyObject *)copy);
+fail:
+    Py_DECREF(from);
+    Py_XDECREF(copy);
+    return -1;
+}
+
+static int
+part_overlaps(lw_call *call)
+{
+    int nin = call->self->nin, nout = call->self->nout;
+
+    for (int o = nin; o < nin + nout; o++)
+        for (int i = 0; i < call->n_read; i++) {
+            lw_operand *input = &call->operands[i];
+            if ((i >= nin && i < nin + nout) || input->kind != LW_OPERAND_DEVICE ||
+                !conflicts(input, &call->operands[o]))
+                continue;
+            if (copy_input(call, input) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+/* ---- plan ---- */
+
+static int
+fill_plan(lw_call *call)
+{
+    lw_plan *plan = &call->plan;
+    const lw_loop *loop = call->resolution->loop;
+    int nin = call->self->nin, nout = call->self->nout;
+
+    plan->n_in = nin;
+    plan->n_out = nout;
+    plan->masked = call->masked;
+    plan->n_operands = call->n_read;
+    for (int i = 0; i < call->n_read; i++) {
+        const lw_operand *operand = &call->operands[i];
+        lw_plan_operand *p = &plan->operands[i];
+        p->is_output = i >= nin && i < nin + nout;
+        p->by_value = operand->kind != LW_OPERAND_DEVICE;
+        p->dtype = p->by_value ? loop->types[i] : (lw_dtype)operand->dtype;
+        p->data = (char *)(uintptr_t)operand->data;
+        if (p->by_value && lw_operand_item(operand, p->dtype, &call->values[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Everything has the same shape and is C-contiguous: one dimension, nothing to normalise. */
+static bool
+plan_flat(lw_call *call)
+{
+    lw_plan *plan = &call->plan;
+
+    for (int i = 0; i < call->n_read; i++) {
+        const lw_operand *operand = &call->operands[i];
+        if (operand->kind == LW_OPERAND_DEVICE &&
+            (!operand->c_contiguous || !has_call_shape(call, operand)))
+            return false;
+    }
+    plan->n = 1;
+    for (int d = 0; d < call->ndim; d++)
+        plan->n *= call->shape[d];
+    plan->ndim = 1;
+    plan->shape[0] = plan->n;
+    for (int i = 0; i < call->n_read; i++)
+        plan->operands[i].strides[0] = lw_dtypes[plan->operands[i].dtype].size_bytes;
+    return true;
+}
+
+static int
+plan_general(lw_call *call)
+{
+    int64_t strides[LW_PLAN_OPERANDS][LW_MAX_DIMS];
+    const int64_t *rows[LW_PLAN_OPERANDS];
+
+    for (int i = 0; i < call->n_read; i++) {
+        const lw_operand *operand = &call->operands[i];
+        int shift = call->ndim - operand->ndim;
+        rows[i] = strides[i];
+        if (operand->kind != LW_OPERAND_DEVICE)
+            continue;
+        for (int d = 0; d < call->ndim; d++)
+            strides[i][d] = d < shift || operand->shape[d - shift] == 1
+                                ? 0
+                                : operand->strides[d - shift];
+    }
+    if (lw_plan_normalise(&call->plan, call->ndim, call->shape, rows))
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "operands of %d dimensions that cannot be merged below %d are not supported",
+                 call->ndim, LW_PLAN_DIMS + 1);
+    return -1;
+}
+
+/* ---- launch ---- */
+
+typedef struct launch_values {
+    int64_t items;
+    uint32_t items32;
+    CUdeviceptr pointer[LW_PLAN_OPERANDS];
+    uint32_t divider[3 * LW_PLAN_DIMS];
+    int64_t stride[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
+    int32_t stride32[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
+    CUdeviceptr error_word;
+} launch_values;
+
+static uint32_t
+add_walk(const lw_plan *plan, const lw_kernel_key *key, launch_values *v, void **params, uint32_t n)
+{
+    for (int d = 0; d + 1 < key->ndim; d++) {
+        uint32_t size = (uint32_t)(d == 0 ? plan->shape[0] / key->width : plan->shape[d]);
+        lw_divider divider = lw_divider_of(size);
+        v->divider[3 * d] = size;
+        v->divider[3 * d + 1] = divider.multiplier;
+        v->divider[3 * d + 2] = divider.shift;
+        for (int i = 0; i < 3; i++)
+            params[n++] = &v->divider[3 * d + i];
+    }
+    for (int i = 0; i < key->n_operands; i++)
+        for (int d = 0; d < key->ndim; d++) {
+            if (!lw_kernel_has_stride(key, i, d))
+                continue;
+            v->stride[i][d] = plan->operands[i].strides[d];
+            v->stride32[i][d] = (int32_t)plan->operands[i].strides[d];
+            params[n++] = key->wide ? (void *)&v->stride[i][d] : (void *)&v->stride32[i][d];
+        }
+    return n;
+}
+
+static lw_status
+launch(lw_call *call, const lw_plan *plan, const lw_kernel_key *key, lw_kernel *kernel,
+       lw_error *err)
+{
+    launch_values v;
+    void *params[MOST_PARAMS];
+    uint32_t n = 0;
+    uint64_t per_block = (uint64_t)LW_PLAN_BLOCK * key->groups * (key->ndim ? 1 : key->width);
+
+    v.items = key->ndim ? plan->n / key->width : plan->n;
+    v.items32 = (uint32_t)v.items;
+    params[n++] = key->ndim ? (void *)&v.items32 : (void *)&v.items;
+    for (int i = 0; i < key->n_operands; i++) {
+        if (plan->operands[i].by_value) {
+            lw_dtype dtype = plan->operands[i].dtype;
+            params[n++] = &call->values[i];
+            if (lw_is_complex(dtype))
+                params[n++] = call->values[i].bytes + lw_dtypes[dtype].size_bytes / 2;
+            continue;
+        }
+        v.pointer[i] = (CUdeviceptr)(uintptr_t)plan->operands[i].data;
+        params[n++] = &v.pointer[i];
+    }
+    n = add_walk(plan, key, &v, params, n);
+    if (call->resolution->error_word != NULL) {
+        v.error_word = call->resolution->error_word->address;
+        params[n++] = &v.error_word;
+    }
+    return lw_launch(kernel, (uint32_t)(((uint64_t)v.items + per_block - 1) / per_block), 1, 1,
+                     LW_PLAN_BLOCK, 1, 1, 0, call->stream, params, err);
+}
+
+/* More than 2^31 accesses: cut along the outermost dimensions, so that indices stay 32-bit. */
+static lw_status
+launch_cut(lw_call *call, lw_plan *plan, const lw_kernel_key *key, lw_kernel *kernel,
+           lw_error *err)
+{
+    const int64_t limit = INT64_C(1) << 30;
+    lw_status status = LW_OK;
+    int d = plan->ndim - 1;
+    int64_t whole = plan->shape[d], inner = plan->n / whole, step;
+    char *data[LW_PLAN_OPERANDS];
+
+    while (inner > limit && plan->shape[d] == 1)
+        inner /= plan->shape[--d], whole = plan->shape[d];
+    if (plan->n / key->width <= limit)
+        return launch(call, plan, key, kernel, err);
+    step = inner >= limit ? 1 : limit / inner;
+    for (int i = 0; i < plan->n_operands; i++)
+        data[i] = plan->operands[i].data;
+    if (d == 0)
+        step -= step % key->width;
+    for (int64_t at = 0; at < whole && status == LW_OK; at += step) {
+        plan->shape[d] = whole - at < step ? whole - at : step;
+        plan->n = inner * plan->shape[d];
+        for (int i = 0; i < plan->n_operands; i++)
+            plan->operands[i].data = data[i] + (plan->operands[i].by_value
+                                                     ? 0
+                                                     : at * plan->operands[i].strides[d]);
+        status = launch_cut(call, plan, key, kernel, err);
+    }
+    plan->shape[d] = whole;
+    plan->n = inner * whole;
+    for (int i = 0; i < plan->n_operands; i++)
+        plan->operands[i].data = data[i];
+    return status;
+}
+
+/* Order the call's stream behind whoever produced the operands. */
+static lw_status
+order_behind(lw_call *call, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    for (int i = 0; i < call->n_read; i++) {
+        lw_operand *operand = &call->operands[i];
+        if (operand->kind != LW_OPERAND_DEVICE)
+            continue;
+        if (operand->library == LW_LIB_OWN)
+            LW_TRY(lw_device_array_use((lw_device_array *)operand->object, call->stream, err));
+        else
+            LW_TRY(lw_operand_use(operand, call->stream, err));
+    }
+fail:
+    return status;
+}
+
+/* Let foreign producers wait for us. */
+static lw_status
+order_after(lw_call *call, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    for (int i = 0; i < call->n_read; i++)
+        if (call->operands[i].kind == LW_OPERAND_DEVICE &&
+            call->operands[i].library != LW_LIB_OWN)
+            LW_TRY(lw_operand_done(&call->operands[i], call->stream, err));
+fail:
+    return status;
+}
+
+int
+lw_call_run(lw_call *call)
+{
+    lw_error err = {0};
+    lw_status status = LW_OK;
+    lw_kernel_key key;
+    lw_entry *entry;
+
+    if (call->plan.n == 0)
+        return 0;
+    lw_plan_key(&call->plan, call->resolution->cost, call->resolution->has_loop, &key);
+    entry = lw_entry_get(call->resolution, &key);
+    if (entry == NULL)
+        return -1;
+    LW_TRY(lw_device_enter(call->device, &err));
+    LW_TRY(order_behind(call, &err));
+    if (key.ndim)
+        LW_TRY(launch_cut(call, &call->plan, &key, entry->kernel, &err));
+    else
+        LW_TRY(launch(call, &call->plan, &key, entry->kernel, &err));
+    LW_TRY(order_after(call, &err));
+fail:
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK ? 0 : -1;
+}
+
+/* ---- results ---- */
+
+static PyObject *
+take_result(lw_call *call, int which)
+{
+    lw_device_array *made = call->made[which];
+
+    if (made == NULL)
+        return Py_NewRef(call->out_objects[which]);
+    call->made[which] = NULL;
+    if (call->first == NULL || call->first->library == LW_LIB_OWN)
+        return (PyObject *)made;
+    return lw_result_wrap(call->first, made);
+}
+
+static PyObject *
+results(lw_call *call)
+{
+    PyObject *tuple;
+
+    if (call->self->nout == 1)
+        return take_result(call, 0);
+    tuple = PyTuple_New(call->self->nout);
+    for (int i = 0; tuple != NULL && i < call->self->nout; i++) {
+        PyObject *one = take_result(call, i);
+        if (one == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, one);
+    }
+    return tuple;
+}
+
+/* ---- the call ---- */
+
+static int
+read_order(lw_call *call)
+{
+    const char *text;
+
+    call->order_letter = 'K';
+    if (call->order == NULL)
+        return 0;
+    text = PyUnicode_Check(call->order) ? PyUnicode_AsUTF8(call->order) : NULL;
+    if (text == NULL || text[0] == 0 || text[1] != 0 || strchr("CFAKcfak", text[0]) == NULL) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyUnicode_Check(call->order) ? PyExc_ValueError : PyExc_TypeError,
+                         "order must be one of 'C', 'F', 'A', or 'K' (got %R)", call->order);
+        return -1;
+    }
+    call->order_letter = (char)(text[0] & ~0x20);
+    return 0;
+}
+
+static int
+check_call(lw_call *call, Py_ssize_t n_args)
+{
+    int nin = call->self->nin, nargs = nin + call->self->nout;
+
+    if (n_args < nin || n_args > nargs) {
+        PyErr_Format(PyExc_TypeError, "%U() takes from %d to %d positional arguments but %zd %s given",
+                     lw_ufunc_name(call->self), nin, nargs, n_args, n_args == 1 ? "was" : "were");
+        return -1;
+    }
+    if (call->subok != NULL && !PyBool_Check(call->subok)) {
+        PyErr_Format(PyExc_TypeError, "'subok' must be a boolean, not %.200s",
+                     Py_TYPE(call->subok)->tp_name);
+        return -1;
+    }
+    return read_order(call);
+}
+
+static int
+prepare(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
+{
+    if (read_outputs(call, args, n_args) < 0 || read_operands(call, args) < 0)
+        return -1;
+    if (call->device == NULL) { /* target="cuda" and nothing on a device yet */
+        call->device = lw_current_device();
+        if (call->device == NULL)
+            return -1;
+    }
+    if (read_stream(call) < 0 || ((call->n_host || call->masked) && bring_over_all(call) < 0) ||
+        find_resolution(call) < 0 || broadcast(call) < 0)
+        return -1;
+    if (call->n_given && check_output_shapes(call) < 0)
+        return -1;
+    call->all_c = true;
+    for (int i = 0; i < call->self->nin; i++)
+        call->all_c &= call->operands[i].kind != LW_OPERAND_DEVICE ||
+                       call->operands[i].c_contiguous;
+    return 0;
+}
+
+void
+lw_call_release(lw_call *call)
+{
+    for (int i = 0; i < call->n_read; i++)
+        if (call->operands[i].release != NULL)
+            lw_operand_release(&call->operands[i]);
+    for (int i = 0; i < call->self->nout; i++)
+        Py_CLEAR(call->made[i]);
+    while (call->n_owned > 0)
+        Py_DECREF(call->owned[--call->n_owned]);
+    if (call->owns_resolution)
+        lw_resolution_free(call->resolution);
+}
+
+void
+lw_call_init(lw_call *call, lw_ufunc *self)
+{
+    memset(call, 0, offsetof(lw_call, operands)); /* the large arrays are filled as they are used */
+    memset(call->out_objects, 0, (size_t)self->nout * sizeof *call->out_objects);
+    memset(call->made, 0, (size_t)self->nout * sizeof *call->made);
+    call->self = self;
+}
+
+PyObject *
+lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    PyObject *result = NULL;
+    lw_call call;
+
+    lw_call_init(&call, self);
+    if (read_keywords(&call, args + n_args, kwnames) < 0 || check_call(&call, n_args) < 0)
+        goto done;
+    if (lw_call_is_hosted(&call, args, n_args)) {
+        result = lw_call_hosted(&call, args, n_args, kwnames);
+        goto done;
+    }
+    if (prepare(&call, args, n_args) < 0 || make_outputs(&call) < 0 ||
+        (call.n_given && part_overlaps(&call) < 0) || fill_plan(&call) < 0)
+        goto done;
+    if (!plan_flat(&call) && plan_general(&call) < 0)
+        goto done;
+    if (lw_call_run(&call) == 0)
+        result = results(&call);
+done:
+    lw_call_release(&call);
+    return result;
+}
