@@ -27,19 +27,41 @@ typedef enum lw_call_kind {
     LW_CALL_INSTANCE, /* target: index into typed->instances; args in parameter order in `args` */
     LW_CALL_NAMED,    /* target: names.def row; arguments converted to `operand` unless the row says otherwise */
     LW_CALL_CAST,     /* target: lw_dtype; one argument (or none: zero) */
+    LW_CALL_METHOD,   /* target: names.def row of the same meaning (x.conjugate()); args[0] is the object */
 } lw_call_kind;
+
+/* Entries of a call's `args`. A plain number is the node of the argument's value, 0 the
+ * parameter's default (or, for named functions, an argument not given). A value reached through
+ * `*t` or packed into `*args` is tagged; k is then an index into typed->lists. */
+enum {
+    LW_ARG_TAG = 7u << 29,
+    LW_ARG_ELEMENT = 1u << 29, /* lists[k] = node of a tuple or function value, lists[k + 1] = element of it (function: capture); evaluate the node once, at its first element */
+    LW_ARG_PACK = 2u << 29,    /* lists[k] = count, then that many entries: a tuple made of them */
+    LW_ARG_WEB = 3u << 29,     /* captures: k is a web of the calling instance, read at the call */
+};
+
+/* What `operand` means where it is not simply the common type:
+ *   BOTTOM at LINK, PATTERN_VALUE, or as an element of a tuple operand: compare the two stored
+ *     integers (or bools) by value, whatever their signs and widths
+ *   tuple at LINK, PATTERN_VALUE: compare element by element with these; IN, NOT_IN: the left
+ *     value with each element of the right one with these
+ *   BOTTOM at BOOLOP: only the truth is wanted, type is bool (it is a condition)
+ *   LSHIFT, RSHIFT: the left operand's; the right operand keeps its own stored type
+ *   tuple at BINARY: concatenation (ADD)
+ *   POW: base; the exponent too unless it is an integer under a float base, or konst
+ *   AUGASSIGN: type is what the operation gives (then converted to the target), operand as BINARY */
 
 typedef struct lw_typed_node {
     lw_type type;    /* of the value; statements: BOTTOM */
     lw_type operand; /* what operands are converted to first: BINARY, UNARY, LINK, BOOLOP, IFEXP (the join), CALL_NAMED */
     uint32_t konst;  /* nonzero: folded to this constant (index into tree->konsts or typed->konsts, see lw_typed_konst); lowering does not visit below */
     uint32_t target;
-    uint32_t args;   /* CALL_INSTANCE: start in typed->lists of `n_args` entries: argument node per parameter (0: the default konst in `defaults`) */
+    uint32_t args;   /* calls: start in typed->lists of `n_args` entries (LW_ARG_*); INSTANCE: one per parameter of the instance, captures last */
     uint32_t n_args;
-    uint32_t web;    /* NAME: its web in the instance */
+    uint32_t web;    /* NAME: its web in the instance; 0: the value is never needed (function, module, konst) */
     uint8_t call;    /* lw_call_kind */
-    bool dead;       /* statements: pruned or unreachable; lowering skips them */
-    int8_t truth;    /* conditions: 1 always true, 0 always false, -1 decided at run time */
+    bool dead;       /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable; lowering skips them */
+    int8_t truth;    /* conditions (also BOOLOP operands, patterns, CASEs): 1 always true, 0 always false, -1 decided at run time */
 } lw_typed_node;
 
 /* A variable after renaming: the definitions that reach common uses. */
@@ -71,6 +93,7 @@ typedef struct lw_typed {
     LW_ARRAY(lw_instance) instances; /* [1] is the user's function */
     LW_ARRAY(uint32_t) lists;
     LW_ARRAY(lw_konst) konsts; /* made by folding; index i here is konst number tree->konsts.n + i */
+    LW_ARRAY(lw_diag) warnings; /* W201; locs of the tree */
 } lw_typed;
 
 const lw_konst *lw_typed_konst(const lw_typed *typed, uint32_t konst);
@@ -79,8 +102,15 @@ const lw_konst *lw_typed_konst(const lw_typed *typed, uint32_t konst);
  * for each argument a konst of the tree or 0 (static arguments). Errors are user diagnostics. */
 lw_status lw_infer(const lw_tree *tree, const lw_front_options *options, const lw_type *arg_types,
                    uint32_t n_args, lw_typed **out, lw_error *err);
-void lw_typed_free(lw_typed *typed);
+/* May the results be stored as these dtypes? same_kind casts are silent; float -> int and
+ * complex -> float are E142 unless options.casting_unsafe; a wrong count is E153. */
+lw_status lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
+                                 lw_error *err);
+void lw_typed_free(lw_typed *typed); /* NULL is allowed */
 /* Each expression with its type, beside the source: inspect_types, explain, LANEWISE_DUMP=typed. */
 void lw_typed_print(const lw_typed *typed, lw_text *out);
+/* Both typings, line by line, and where they differ. */
+lw_status lw_explain(const lw_tree *tree, const lw_type *arg_types, uint32_t n_args, lw_text *out,
+                     lw_error *err);
 
 #endif

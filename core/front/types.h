@@ -30,13 +30,15 @@ typedef enum lw_type_kind {
     LW_TK_NONE,
     LW_TK_STATIC,
     LW_TK_TUPLE,  /* elements */
-    LW_TK_FUNCTION, /* a nested function as a value: fn index, with the environment it closes over */
-    LW_TK_RANGE,  /* range(...): element INDEX */
+    LW_TK_FUNCTION, /* a nested function as a value: fn index; elements: types of what it captures. In the
+                       function that defines it nothing is stored (captures are read at the call); passed
+                       to another one it is the tuple of its captured values */
+    LW_TK_RANGE,  /* range(...), or enumerate / zip over ranges; elements[0]: type of one item */
 } lw_type_kind;
 
 typedef struct lw_type_row {
     lw_type_kind kind;
-    uint32_t n;               /* TUPLE: elements */
+    uint32_t n;               /* TUPLE, FUNCTION: elements; RANGE: 1 */
     const lw_type *elements;
     const char *const *names; /* namedtuple or NULL */
     __int128 lo, hi;          /* LITERAL */
@@ -54,7 +56,8 @@ typedef enum lw_typing { LW_TYPING_WEAK, LW_TYPING_NUMBA } lw_typing;
 void lw_types_init(lw_types *types, lw_arena *arena);
 lw_type lw_type_literal(lw_types *types, __int128 lo, __int128 hi);
 lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n, const char *const *names);
-lw_type lw_type_function(lw_types *types, uint32_t fn);
+lw_type lw_type_function(lw_types *types, uint32_t fn, const lw_type *captured, uint32_t n);
+lw_type lw_type_range(lw_types *types, lw_type item);
 lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
 const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* compound types only */
 /* The scalar a value of this type is kept in: weak int i64, weak float f64, weak complex c128,
