@@ -1,0 +1,373 @@
+/* The GPU's road with the real libraries, no GPU needed: every architecture, every output,
+ * options that must act, texts that must be refused. Skipped, with the reason, where they are
+ * not found. */
+#include "core/link/compile_cuda.h"
+
+#include "core/base/env.h"
+#include "core/base/memory.h"
+#include "core/link/toolchain.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int n_failed;
+
+#define CHECK(condition)                                                                       \
+    do {                                                                                       \
+        if (!(condition)) {                                                                    \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
+            n_failed++;                                                                        \
+        }                                                                                      \
+    } while (0)
+
+/* the full data layout: nvJitLink 13.5 refuses the short one for compute_100 and newer */
+#define HEAD                                                                                   \
+    "target datalayout = \"e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-"          \
+    "i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"    \
+    "\"\n"                                                                                     \
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+#define TAIL                                                                                   \
+    "!nvvm.annotations = !{!0}\n"                                                              \
+    "!0 = !{void (float*, float*, i32)* @lw_k, !\"kernel\", i32 1}\n"                          \
+    "!nvvmir.version = !{!1}\n!1 = !{i32 2, i32 0, i32 3, i32 2}\n"
+#define USED                                                                                   \
+    "@llvm.used = appending global [1 x i8*] [i8* bitcast (void (float*, float*, i32)* "       \
+    "@lw_k to i8*)], section \"llvm.metadata\"\n"
+#define BODY(value)                                                                            \
+    "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"                                           \
+    "declare float @__nv_expf(float)\n"                                                        \
+    "declare float @lw_given(float)\n"                                                         \
+    "define void @lw_k(float* %x, float* %y, i32 %n) {\n"                                      \
+    "start:\n"                                                                                 \
+    "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"                                       \
+    "  %in = icmp ult i32 %t, %n\n"                                                            \
+    "  br i1 %in, label %work, label %end\n"                                                   \
+    "work:\n"                                                                                  \
+    "  %i = zext i32 %t to i64\n"                                                              \
+    "  %px = getelementptr inbounds float, float* %x, i64 %i\n"                                \
+    "  %py = getelementptr inbounds float, float* %y, i64 %i\n"                                \
+    "  %v = load float, float* %px, align 4\n" value "  store float %r, float* %py, align 4\n" \
+    "  br label %end\n"                                                                        \
+    "end:\n"                                                                                   \
+    "  ret void\n"                                                                             \
+    "}\n"
+
+static const char *const plain =
+    HEAD USED BODY("  %m = fmul float %v, %v\n  %r = fadd float %m, %v\n") TAIL;
+static const char *const with_exp =
+    HEAD USED BODY("  %r = call float @__nv_expf(float %v)\n") TAIL;
+static const char *const with_given =
+    HEAD USED BODY("  %r = call float @lw_given(float %v)\n") TAIL;
+static const char *const not_used =
+    HEAD BODY("  %m = fmul float %v, %v\n  %r = fadd float %m, %v\n") TAIL;
+static const char *const division = HEAD USED BODY("  %r = fdiv float 1.0, %v\n") TAIL;
+static const char *const given = HEAD
+    "define float @lw_given(float %x) {\nstart:\n  %r = fmul float %x, 3.0\n  ret float %r\n}\n"
+    "@llvm.used = appending global [1 x i8*] [i8* bitcast (float (float)* @lw_given to i8*)], "
+    "section \"llvm.metadata\"\n"
+    "!nvvmir.version = !{!1}\n!1 = !{i32 2, i32 0, i32 3, i32 2}\n";
+
+/* The folders of the Python on PATH: the wheels of a test environment lie there. */
+static lw_status
+python_folders(lw_text *out, lw_error *err)
+{
+    FILE *pipe =
+        popen("python -c 'import sys; print(chr(10).join(sys.path))' 2>/dev/null", "r");
+    char line[1024];
+
+    while (pipe != NULL && fgets(line, sizeof line, pipe) != NULL)
+        lw_text_add(out, line);
+    if (pipe != NULL)
+        pclose(pipe);
+    return out->failed ? lw_fail_memory(err) : LW_OK;
+}
+
+static double
+now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static bool
+good(lw_status status, lw_error *err)
+{
+    if (status != LW_OK)
+        fprintf(stderr, "%s\n", lw_error_text(err));
+    lw_error_reset(err);
+    return status == LW_OK;
+}
+
+static void
+test_architectures(void)
+{
+    static const int all[] = {75, 80, 86, 89, 90, 100, 120};
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        lw_bytes cubin = {0};
+        lw_error err = {0};
+        double start = now_ms();
+
+        CHECK(lw_cuda_cc_known(all[i]));
+        CHECK(good(lw_compile_cuda(with_exp, "lw_k", all[i], &options, NULL, 0, &cubin, &err),
+                   &err));
+        printf("sm_%d: %zu bytes of cubin in %.1f ms\n", all[i], cubin.n, now_ms() - start);
+        CHECK(lw_cubin_has_function(cubin.data, cubin.n, "lw_k"));
+        CHECK(!lw_cubin_has_function(cubin.data, cubin.n, "lw_other"));
+        lw_bytes_reset(&cubin);
+    }
+}
+
+static bool
+ptx_has(const char *text, const lw_cuda_options *options, const char *words)
+{
+    lw_bytes ptx = {0};
+    lw_error err = {0};
+    bool found = false;
+
+    CHECK(good(lw_compile_cuda_ptx(text, "lw_k", 90, options, NULL, 0, &ptx, &err), &err));
+    if (ptx.data != NULL) {
+        CHECK(strlen((char *)ptx.data) == ptx.n);
+        found = strstr((char *)ptx.data, words) != NULL;
+    }
+    lw_bytes_reset(&ptx);
+    return found;
+}
+
+static bool
+sass_has(const char *text, const lw_cuda_options *options, const char *words)
+{
+    lw_bytes cubin = {0}, sass = {0};
+    lw_error err = {0};
+    bool found = false;
+
+    CHECK(good(lw_compile_cuda(text, "lw_k", 90, options, NULL, 0, &cubin, &err), &err));
+    CHECK(good(lw_cuda_sass(cubin.data, cubin.n, &sass, &err), &err));
+    found = sass.data != NULL && strstr((char *)sass.data, words) != NULL;
+    lw_bytes_reset(&cubin);
+    lw_bytes_reset(&sass);
+    return found;
+}
+
+static void
+test_options(void)
+{
+    lw_cuda_options exact = LW_CUDA_OPTIONS_EXACT, fused = LW_CUDA_OPTIONS_FUSED;
+    lw_cuda_options fast = {.opt = 3, .fma = true, .ftz = true, .fast_div = true};
+    lw_cuda_options none = {.opt = 0, .line_info = true, .max_registers = 32};
+    lw_text program, tried;
+
+    CHECK(ptx_has(plain, &exact, ".entry lw_k"));
+    CHECK(!ptx_has(plain, &exact, "fma.rn"));
+    CHECK(ptx_has(plain, &fused, "fma.rn"));
+    CHECK(ptx_has(division, &exact, "div.rn.f32") || ptx_has(division, &exact, "rcp.rn.f32"));
+    CHECK(!ptx_has(division, &fast, "div.rn.f32") && !ptx_has(division, &fast, "rcp.rn.f32"));
+    CHECK(ptx_has(plain, &none, ".entry lw_k"));
+    CHECK(!ptx_has(with_exp, &exact, "call")); /* libdevice is inlined */
+    lw_text_init(&program);
+    lw_text_init(&tried);
+    if (lw_toolchain_program("nvdisasm", &program, &tried) ||
+        lw_toolchain_program("cuobjdump", &program, &tried)) {
+        CHECK(!sass_has(plain, &exact, "FFMA"));
+        CHECK(sass_has(plain, &fused, "FFMA"));
+    } else {
+        puts("SKIP sass: no nvdisasm and no cuobjdump");
+    }
+    lw_text_reset(&program);
+    lw_text_reset(&tried);
+}
+
+static void
+test_link_inputs(void)
+{
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_bytes other = {0}, out = {0};
+    lw_error err = {0};
+    lw_link_input extra = {LW_LINK_LTOIR, NULL, 0, "given.ltoir"};
+
+    CHECK(lw_compile_cuda(with_given, "lw_k", 90, &options, NULL, 0, &out, &err) ==
+          LW_ERR_LINK);
+    CHECK(strstr(lw_error_text(&err), "lw_given") != NULL && err.vendor_name[0] != 0);
+    lw_error_reset(&err);
+    CHECK(good(lw_compile_cuda_ltoir(given, "lw_given", 90, &options, &other, &err), &err));
+    extra.data = other.data;
+    extra.n = other.n;
+    CHECK(good(lw_compile_cuda(with_given, "lw_k", 90, &options, &extra, 1, &out, &err), &err));
+    lw_bytes_reset(&out);
+    CHECK(good(lw_compile_cuda_ptx(with_given, "lw_k", 90, &options, &extra, 1, &out, &err),
+               &err));
+    CHECK(out.data && strstr((char *)out.data, "call") == NULL); /* inlined across modules */
+    lw_bytes_reset(&out);
+    lw_bytes_reset(&other);
+    CHECK(good(lw_nvvm_compile(given, "lw_given", 90, &options, LW_NVVM_PTX, &other, &err),
+               &err));
+    extra = (lw_link_input){LW_LINK_PTX, other.data, other.n, "given.ptx"};
+    CHECK(good(lw_compile_cuda(with_given, "lw_k", 90, &options, &extra, 1, &out, &err), &err));
+    lw_bytes_reset(&out);
+    extra = (lw_link_input){LW_LINK_LTOIR, "not LTO-IR", 10, "rubbish"};
+    CHECK(lw_compile_cuda(plain, "lw_k", 90, &options, &extra, 1, &out, &err) == LW_ERR_LINK);
+    CHECK(strstr(lw_error_text(&err), "rubbish") != NULL);
+    lw_error_reset(&err);
+    lw_bytes_reset(&other);
+}
+
+static void
+expect_refusal(const char *text, int cc, lw_status expected, const char *words)
+{
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_bytes out = {0};
+    lw_error err = {0};
+
+    CHECK(lw_compile_cuda(text, "lw_k", cc, &options, NULL, 0, &out, &err) == expected);
+    CHECK(err.status == expected && out.data == NULL);
+    CHECK(strstr(lw_error_text(&err), words) != NULL);
+    if (strstr(lw_error_text(&err), words) == NULL)
+        fprintf(stderr, "got: %s\n", lw_error_text(&err));
+    lw_error_reset(&err);
+}
+
+static void
+test_refusals(void)
+{
+    int64_t live = lw_memory_live();
+
+    expect_refusal(HEAD "rubbish", 90, LW_ERR_COMPILE, "lw_k");
+    expect_refusal(HEAD "rubbish", 120, LW_ERR_COMPILE, "lw_k");
+    expect_refusal("define void @lw_k() { ret void }", 90, LW_ERR_INTERNAL, "datalayout");
+    expect_refusal(plain, 30, LW_ERR_VALUE, "got 30");
+    expect_refusal(plain, 777, LW_ERR_COMPILE, "777");
+    /* compiled without the verifier this would end the process */
+    expect_refusal(HEAD USED "declare double @llvm.exp.f64(double)\n" BODY(
+                       "  %d = fpext float %v to double\n"
+                       "  %e = call double @llvm.exp.f64(double %d)\n"
+                       "  %r = fptrunc double %e to float\n") TAIL,
+                   90, LW_ERR_COMPILE, "nvvmVerifyProgram");
+    expect_refusal(not_used, 90, LW_ERR_LINK, "no kernel lw_k");
+    CHECK(lw_memory_live() == live);
+}
+
+static void
+test_not_found(void)
+{
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_bytes out = {0};
+    lw_error err = {0};
+
+    CHECK(lw_env_set(LW_ENV_libnvvm, "/nowhere/libnvvm.so.4"));
+    CHECK(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &out, &err) ==
+          LW_ERR_COMPILER_NOT_FOUND);
+    CHECK(strstr(lw_error_text(&err), "/nowhere/libnvvm.so.4: no such file") != NULL);
+    CHECK(strstr(lw_error_text(&err), "pip install lanewise[cu13]") != NULL);
+    lw_error_reset(&err);
+    CHECK(lw_env_set(LW_ENV_libnvvm, "/bin/sh")); /* there, but no library */
+    CHECK(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &out, &err) ==
+          LW_ERR_COMPILER_NOT_FOUND);
+    CHECK(strstr(lw_error_text(&err), "cannot be loaded") != NULL);
+    lw_error_reset(&err);
+    CHECK(lw_env_set(LW_ENV_libnvvm, "libm.so.6")); /* a library, but another */
+    CHECK(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &out, &err) ==
+          LW_ERR_COMPILER_NOT_FOUND);
+    CHECK(strstr(lw_error_text(&err), "nvvmVersion") != NULL);
+    lw_error_reset(&err);
+    CHECK(lw_env_set(LW_ENV_libnvvm, NULL));
+    CHECK(good(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &out, &err), &err));
+    lw_bytes_reset(&out);
+}
+
+static void *
+compile_some(void *context)
+{
+    lw_bytes *out = context;
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+
+    for (int i = 0; i < 4; i++) {
+        lw_error err = {0};
+
+        lw_bytes_reset(out);
+        CHECK(good(
+            lw_compile_cuda(with_exp, "lw_k", i % 2 ? 100 : 90, &options, NULL, 0, out, &err),
+            &err));
+    }
+    return NULL;
+}
+
+static void
+test_threads(void)
+{
+    pthread_t threads[4];
+    lw_bytes out[4] = {0};
+
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, compile_some, &out[i]) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    for (int i = 0; i < 4; i++) /* the same bytes whatever the threads */
+        CHECK(out[i].n == out[0].n && memcmp(out[i].data, out[0].data, out[0].n) == 0);
+    for (int i = 0; i < 4; i++)
+        lw_bytes_reset(&out[i]);
+}
+
+static void
+test_damaged_cubin(void)
+{
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_bytes cubin = {0};
+    lw_error err = {0};
+    uint32_t state = 12345;
+
+    CHECK(good(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &cubin, &err), &err));
+    for (size_t n = 0; n < cubin.n; n += 13) /* reads nothing beyond what is there */
+        (void)lw_cubin_has_function(cubin.data, n, "lw_k");
+    for (int i = 0; i < 2000 && cubin.n > 0; i++) {
+        size_t at = (state = state * 1664525 + 1013904223) % cubin.n;
+        uint8_t before = cubin.data[at];
+        cubin.data[at] = (uint8_t)(state >> 24);
+        (void)lw_cubin_has_function(cubin.data, cubin.n, "lw_k");
+        cubin.data[at] = before;
+    }
+    CHECK(lw_cubin_has_function(cubin.data, cubin.n, "lw_k"));
+    lw_bytes_reset(&cubin);
+}
+
+int
+main(void)
+{
+    static const lw_python_finder finder = {python_folders, NULL};
+    const lw_toolchain *toolchain = NULL, *again = NULL;
+    lw_error err = {0};
+    lw_text version;
+    int major = 0, minor = 0;
+
+    lw_toolchain_set_finder(&finder);
+    if (lw_toolchain_need(&toolchain, &err) != LW_OK) {
+        CHECK(strstr(lw_error_text(&err), "Places tried") != NULL);
+        printf("SKIP: %s\n", lw_error_text(&err));
+        lw_error_reset(&err);
+        return n_failed != 0;
+    }
+    CHECK(lw_env_set(LW_ENV_threads, "0")); /* an unrelated setting changes nothing */
+    CHECK(lw_toolchain_get(&again, &err) == LW_OK && again == toolchain);
+    lw_text_init(&version);
+    CHECK(good(lw_nvvm_version(&version, &err), &err));
+    CHECK(good(lw_nvjitlink_version(&major, &minor, &err), &err));
+    for (int c = 0; c < LW_N_COMPONENTS; c++)
+        printf("%s: %s (%s)\n", lw_component_names[c], toolchain->found[c].path,
+               toolchain->found[c].place);
+    printf("%s; nvJitLink %d.%d\n", lw_text_get(&version), major, minor);
+    CHECK(major >= 12 && !lw_cuda_cc_known(77));
+    lw_text_reset(&version);
+    test_architectures();
+    test_options();
+    test_link_inputs();
+    test_refusals();
+    test_not_found();
+    test_threads();
+    test_damaged_cubin();
+    return n_failed != 0;
+}
