@@ -4,6 +4,7 @@
 #define LW_FRONT_NAMED_H
 
 #include "core/front/typed.h"
+#include "core/tables/names.h"
 
 /* How a row is typed. Plain rules are Python's: float arguments keep their width, integers
  * count as Python numbers. NP_ rules are NumPy's: 8- and 16-bit integers become float32, wider
@@ -204,13 +205,6 @@ typedef enum lw_impl {
     LW_N_IMPLS
 } lw_impl;
 
-typedef enum lw_name_id {
-    LW_NAME_NONE = 0,
-#define NAMED(id, path, min, max, rule, impl) LW_NAME_##id,
-#include "core/tables/names.def"
-    LW_N_NAMES
-} lw_name_id;
-
 typedef struct lw_name_row {
     const char *path; /* "math.sin" */
     uint8_t min, max; /* arguments; max 255: any number */
@@ -220,7 +214,7 @@ typedef struct lw_name_row {
 
 extern const lw_name_row lw_names[LW_N_NAMES];
 
-/* The row of "math.sin", or LW_NAME_NONE. */
+/* The row of "math.sin", or LW_NAME_none. */
 lw_name_id lw_name_find(const char *path);
 /* Position of the keyword argument `word` of a row, or -1. */
 int lw_name_keyword(lw_name_id name, const char *word);

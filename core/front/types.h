@@ -43,12 +43,14 @@ typedef struct lw_type_row {
     const char *const *names; /* namedtuple or NULL */
     __int128 lo, hi;          /* LITERAL */
     uint32_t fn;              /* FUNCTION */
+    uint32_t next;            /* of the same hash: row number + 1 */
 } lw_type_row;
 
 typedef struct lw_types {
     lw_arena *arena;
     LW_ARRAY(lw_type_row) rows; /* of compound types, from LW_T_FIRST_COMPOUND */
-    bool failed;
+    uint32_t *buckets;          /* row number + 1 of the first of each hash chain */
+    bool failed;                /* memory was out; what was returned then is BOTTOM */
 } lw_types;
 
 typedef enum lw_typing { LW_TYPING_WEAK, LW_TYPING_NUMBA } lw_typing;
@@ -65,6 +67,8 @@ const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* compound
 lw_dtype lw_type_stored(const lw_types *types, lw_type type);
 /* "float32", "int (weak)", "tuple(float32, int64)": as messages and explain() show it. */
 void lw_type_print(const lw_types *types, lw_type type, lw_text *out);
+
+void lw_text_add_int128(lw_text *out, __int128 value);
 
 /* What arithmetic computes in; LW_T_BOTTOM: these two cannot be combined. `literal` of a LITERAL
  * operand matters for E130 (does not fit); the caller checks with lw_literal_fits. */

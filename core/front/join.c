@@ -1,0 +1,191 @@
+/* The type of a variable, ternary or result that receives values of several types. It is a
+ * function of the whole set: pairwise joining would make the answer depend on the order of
+ * statements (int16, uint16, float32 is float64 in one order and float32 in another). */
+#include "core/front/types.h"
+
+#include <string.h>
+
+typedef struct numbers {
+    lw_dtype integer, real; /* joins of the strong integers, of the strong floats; void: none */
+    bool has_bool, has_signed, has_unsigned64, has_literal, has_index, has_pyfloat,
+        has_pycomplex;
+    __int128 lo, hi; /* of the literals */
+} numbers;
+
+static lw_dtype
+merge(lw_dtype x, lw_dtype y)
+{
+    return x == LW_DT_void ? y : lw_promote_dtypes(x, y);
+}
+
+static void
+add_strong(numbers *set, lw_dtype dtype)
+{
+    switch (lw_dtypes[dtype].kind) {
+    case LW_KIND_BOOL: set->has_bool = true; break;
+    case LW_KIND_INT:
+    case LW_KIND_UINT:
+        set->has_signed |= lw_dtypes[dtype].kind == LW_KIND_INT;
+        set->has_unsigned64 |= dtype == LW_DT_u64;
+        set->integer = merge(set->integer, dtype);
+        break;
+    default: set->real = merge(set->real, dtype);
+    }
+}
+
+static void
+add_number(const lw_types *types, numbers *set, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    if (row) {
+        set->lo = !set->has_literal || row->lo < set->lo ? row->lo : set->lo;
+        set->hi = !set->has_literal || row->hi > set->hi ? row->hi : set->hi;
+        set->has_literal = true;
+    } else if (type == LW_T_INDEX) {
+        set->has_index = true;
+    } else if (type == LW_T_PYFLOAT) {
+        set->has_pyfloat = true;
+    } else if (type == LW_T_PYCOMPLEX) {
+        set->has_pycomplex = true;
+    } else {
+        add_strong(set, (lw_dtype)type);
+    }
+}
+
+/* Weak and strong integers, no floats. */
+static lw_type
+join_integers(lw_types *types, lw_typing typing, numbers *set, const char **problem)
+{
+    lw_type literal = LW_T_BOTTOM;
+
+    if (set->has_literal) {
+        if (set->has_bool) {
+            set->lo = set->lo > 0 ? 0 : set->lo;
+            set->hi = set->hi < 1 ? 1 : set->hi;
+        }
+        literal = lw_type_literal(types, set->lo, set->hi);
+    }
+    if (set->integer == LW_DT_void)
+        return set->has_index ? LW_T_INDEX : set->has_literal ? literal : LW_DT_b1;
+    if (set->has_literal && !lw_literal_fits(types, literal, set->integer))
+        set->has_index = true;
+    if (typing == LW_TYPING_WEAK && set->has_unsigned64 &&
+        (set->has_signed || set->has_index)) {
+        *problem = "E143";
+        return LW_T_BOTTOM;
+    }
+    return set->has_index ? lw_promote_dtypes(set->integer, LW_DT_i64) : set->integer;
+}
+
+static lw_type
+join_numbers(lw_types *types, lw_typing typing, numbers *set, const char **problem)
+{
+    bool weak = set->has_pyfloat || set->has_pycomplex;
+
+    if (set->real == LW_DT_void && !weak)
+        return join_integers(types, typing, set, problem);
+    if (set->real == LW_DT_void && set->integer == LW_DT_void)
+        return set->has_pycomplex ? LW_T_PYCOMPLEX : LW_T_PYFLOAT;
+    if (set->integer != LW_DT_void)
+        set->real = merge(set->real, set->integer);
+    if (weak && lw_is_integer(set->real))
+        set->real = LW_DT_f64; /* an integer with a Python float */
+    if (set->has_pycomplex && !lw_is_complex(set->real))
+        return lw_dtypes[set->real].bits > 32 ? LW_DT_c128 : LW_DT_c64;
+    return set->real;
+}
+
+/* Element by element; the sets come from scratch in the arena. */
+static lw_type
+join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+              const char **problem)
+{
+    const lw_type_row first = *lw_type_get(types, set[0]);
+    const char *const *names = first.names;
+    lw_type *elements = lw_arena_take(types->arena, (first.n + 1) * sizeof *elements);
+    lw_type *column = lw_arena_take(types->arena, n * sizeof *column);
+
+    if (elements == NULL || column == NULL)
+        return LW_T_BOTTOM;
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_type_row *row = lw_type_get(types, set[i]);
+        if (row->n != first.n || row->fn != first.fn) {
+            *problem = "E140";
+            return LW_T_BOTTOM;
+        }
+        if (row->names != first.names)
+            names = NULL;
+    }
+    for (uint32_t j = 0; j < first.n; j++) {
+        for (uint32_t i = 0; i < n; i++)
+            column[i] = lw_type_get(types, set[i])->elements[j];
+        elements[j] = lw_join(types, typing, column, n, problem);
+        if (*problem)
+            return LW_T_BOTTOM;
+    }
+    return first.kind == LW_TK_FUNCTION ? lw_type_function(types, first.fn, elements, first.n)
+                                        : lw_type_tuple(types, elements, first.n, names);
+}
+
+static lw_type_kind
+class_of(const lw_types *types, lw_type type)
+{
+    lw_type_kind kind = lw_type_kind_of(types, type);
+    return kind == LW_TK_WEAK || kind == LW_TK_LITERAL ? LW_TK_SCALAR : kind;
+}
+
+static lw_type
+join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_type *set,
+                uint32_t n, const char **problem)
+{
+    numbers all = {.integer = LW_DT_void, .real = LW_DT_void};
+
+    switch (class) {
+    case LW_TK_SCALAR:
+        for (uint32_t i = 0; i < n; i++)
+            if (set[i] != LW_T_BOTTOM)
+                add_number(types, &all, set[i]);
+        return join_numbers(types, typing, &all, problem);
+    case LW_TK_TUPLE:
+    case LW_TK_FUNCTION: return join_elements(types, typing, set, n, problem);
+    default: *problem = "E140"; return LW_T_BOTTOM;
+    }
+}
+
+lw_type
+lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const char **problem)
+{
+    lw_type_kind class = LW_TK_BOTTOM;
+    lw_type first = LW_T_BOTTOM;
+    lw_type *known;
+    uint32_t n_known = 0;
+    bool same = true;
+
+    *problem = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        lw_type_kind kind = class_of(types, set[i]);
+
+        if (set[i] == LW_T_BOTTOM)
+            continue;
+        if (first == LW_T_BOTTOM) {
+            first = set[i];
+            class = kind;
+        } else if (kind != class) {
+            *problem = kind == LW_TK_NONE || class == LW_TK_NONE ? "E112" : "E140";
+            return LW_T_BOTTOM;
+        }
+        same &= set[i] == first;
+        n_known++;
+    }
+    if (same)
+        return first;
+    known = lw_arena_take(types->arena, n_known * sizeof *known);
+    if (known == NULL)
+        return LW_T_BOTTOM;
+    n_known = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (set[i] != LW_T_BOTTOM)
+            known[n_known++] = set[i];
+    return join_same_class(types, typing, class, known, n_known, problem);
+}

@@ -1,0 +1,179 @@
+/* NumPy's promotion of strong scalars, NumPy 2's of weak Python numbers (NEP 50), and numba's.
+ * The one deliberate difference from NEP 50: a run-time Python int that meets a narrower
+ * integer widens it to int64 instead of wrapping silently (frontend.md §2). */
+#include "core/front/types.h"
+
+static lw_dtype
+signed_of(uint32_t bits)
+{
+    return bits <= 8 ? LW_DT_i8 : bits <= 16 ? LW_DT_i16 : bits <= 32 ? LW_DT_i32 : LW_DT_i64;
+}
+
+static lw_dtype
+promote_integers(lw_dtype x, lw_dtype y)
+{
+    const lw_dtype_row *a = &lw_dtypes[x], *b = &lw_dtypes[y];
+    const lw_dtype_row *s = a->kind == LW_KIND_INT ? a : b, *u = s == a ? b : a;
+
+    if (a->kind == b->kind)
+        return a->bits >= b->bits ? x : y;
+    if (s->bits > u->bits)
+        return s == a ? x : y;
+    return u->bits == 64 ? LW_DT_f64 : signed_of(2u * u->bits);
+}
+
+/* The float that holds all integers of this type, as NumPy sees it. */
+static lw_dtype
+float_for(lw_dtype integer, lw_dtype beside)
+{
+    switch (lw_dtypes[integer].bits) {
+    case 8: return beside == LW_DT_bf16 ? LW_DT_bf16 : LW_DT_f16;
+    case 16: return LW_DT_f32;
+    default: return LW_DT_f64;
+    }
+}
+
+static lw_dtype
+promote_floats(lw_dtype x, lw_dtype y)
+{
+    if (x == y)
+        return x;
+    if (lw_dtypes[x].bits == lw_dtypes[y].bits)
+        return LW_DT_f32; /* float16 with bfloat16: neither holds the other */
+    return lw_dtypes[x].bits > lw_dtypes[y].bits ? x : y;
+}
+
+static lw_dtype
+complex_of(lw_dtype real)
+{
+    return lw_dtypes[real].bits > 32 ? LW_DT_c128 : LW_DT_c64;
+}
+
+lw_dtype
+lw_promote_dtypes(lw_dtype x, lw_dtype y)
+{
+    lw_kind kx = lw_dtypes[x].kind, ky = lw_dtypes[y].kind;
+
+    if (x == y || ky == LW_KIND_BOOL)
+        return x;
+    if (kx == LW_KIND_BOOL)
+        return y;
+    if (kx == LW_KIND_COMPLEX || ky == LW_KIND_COMPLEX) {
+        lw_dtype px = lw_dtypes[x].parts, py = lw_dtypes[y].parts;
+        return complex_of(lw_promote_dtypes(px, py));
+    }
+    if (kx == LW_KIND_FLOAT || ky == LW_KIND_FLOAT)
+        return promote_floats(kx == LW_KIND_FLOAT ? x : float_for(x, y),
+                              ky == LW_KIND_FLOAT ? y : float_for(y, x));
+    return promote_integers(x, y);
+}
+
+bool
+lw_can_cast_safe(lw_dtype from, lw_dtype to)
+{
+    return lw_promote_dtypes(from, to) == to;
+}
+
+/* Kinds in the order in which NumPy lets values pass silently. */
+static int
+kind_rank(lw_dtype dtype)
+{
+    static const int ranks[] = {
+        [LW_KIND_VOID] = -1, [LW_KIND_BOOL] = 0,    [LW_KIND_UINT] = 1, [LW_KIND_INT] = 2,
+        [LW_KIND_FLOAT] = 3, [LW_KIND_COMPLEX] = 4, [LW_KIND_PTR] = -1,
+    };
+    return ranks[lw_dtypes[dtype].kind];
+}
+
+bool
+lw_can_cast_same_kind(lw_dtype from, lw_dtype to)
+{
+    return kind_rank(from) >= 0 && kind_rank(from) <= kind_rank(to);
+}
+
+bool
+lw_literal_fits(const lw_types *types, lw_type literal, lw_dtype dtype)
+{
+    const lw_type_row *row = lw_type_get(types, literal);
+    uint32_t bits = lw_dtypes[dtype].bits;
+    __int128 one = 1;
+
+    if (row == NULL || row->kind != LW_TK_LITERAL)
+        return false;
+    switch (lw_dtypes[dtype].kind) {
+    case LW_KIND_INT: return row->lo >= -(one << (bits - 1)) && row->hi < (one << (bits - 1));
+    case LW_KIND_UINT: return row->lo >= 0 && row->hi < (one << bits);
+    case LW_KIND_BOOL: return row->lo >= 0 && row->hi <= 1;
+    case LW_KIND_FLOAT:
+    case LW_KIND_COMPLEX: return true;
+    default: return false;
+    }
+}
+
+/* A weak number beside a strong one. */
+static lw_type
+promote_weak(lw_type_kind kind, lw_type weak, lw_dtype strong)
+{
+    lw_kind k = lw_dtypes[strong].kind;
+
+    if (k == LW_KIND_BOOL)
+        return kind == LW_TK_LITERAL ? LW_T_INDEX : weak;
+    if (k == LW_KIND_COMPLEX)
+        return strong;
+    if (weak == LW_T_PYCOMPLEX)
+        return k == LW_KIND_FLOAT ? complex_of(strong) : LW_DT_c128;
+    if (k == LW_KIND_FLOAT)
+        return strong;
+    if (weak == LW_T_PYFLOAT)
+        return LW_DT_f64;
+    if (kind == LW_TK_LITERAL || strong == LW_DT_u64)
+        return strong;
+    return lw_promote_dtypes(strong, LW_DT_i64);
+}
+
+static int
+weak_rank(lw_type type)
+{
+    return type == LW_T_PYCOMPLEX ? 2 : type == LW_T_PYFLOAT ? 1 : 0;
+}
+
+static lw_type
+promote_numpy(const lw_types *types, lw_type x, lw_type y)
+{
+    static const lw_type weak[] = {LW_T_INDEX, LW_T_PYFLOAT, LW_T_PYCOMPLEX};
+    lw_type_kind kx = lw_type_kind_of(types, x), ky = lw_type_kind_of(types, y);
+    bool sx = kx == LW_TK_SCALAR, sy = ky == LW_TK_SCALAR;
+
+    if (sx && sy)
+        return x == LW_DT_b1 && y == LW_DT_b1 ? LW_T_INDEX
+                                              : lw_promote_dtypes((lw_dtype)x, (lw_dtype)y);
+    if (sx)
+        return promote_weak(ky, y, (lw_dtype)x);
+    if (sy)
+        return promote_weak(kx, x, (lw_dtype)y);
+    return weak[weak_rank(x) > weak_rank(y) ? weak_rank(x) : weak_rank(y)];
+}
+
+/* numba 0.68: integers of any width compute in 64 bits, signed unless both are unsigned;
+ * uint16 with float32 gives float64 although float32 would hold it. */
+static lw_type
+promote_numba(lw_dtype x, lw_dtype y)
+{
+    lw_kind kx = lw_dtypes[x].kind, ky = lw_dtypes[y].kind;
+
+    if (kx <= LW_KIND_UINT && ky <= LW_KIND_UINT)
+        return kx == LW_KIND_UINT && ky == LW_KIND_UINT ? LW_DT_u64 : LW_DT_i64;
+    if ((x == LW_DT_u16 && y == LW_DT_f32) || (x == LW_DT_f32 && y == LW_DT_u16))
+        return LW_DT_f64;
+    return lw_promote_dtypes(x, y);
+}
+
+lw_type
+lw_promote(lw_types *types, lw_typing typing, lw_type x, lw_type y)
+{
+    lw_dtype sx = lw_type_stored(types, x), sy = lw_type_stored(types, y);
+
+    if (sx == LW_DT_void || sy == LW_DT_void)
+        return LW_T_BOTTOM;
+    return typing == LW_TYPING_NUMBA ? promote_numba(sx, sy) : promote_numpy(types, x, y);
+}

@@ -1,0 +1,235 @@
+#include "core/front/types.h"
+
+#include "core/base/hash.h"
+
+#include <string.h>
+
+/* Power of two; a function of 40 lines makes some 30 compound types, most of them literals. */
+enum { N_BUCKETS = 64 };
+
+void
+lw_types_init(lw_types *types, lw_arena *arena)
+{
+    memset(types, 0, sizeof *types);
+    types->arena = arena;
+    types->buckets = lw_arena_take(arena, N_BUCKETS * sizeof *types->buckets);
+    types->failed = types->buckets == NULL;
+}
+
+static bool
+same_names(const char *const *x, const char *const *y, uint32_t n)
+{
+    if (x == NULL || y == NULL)
+        return x == y;
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(x[i], y[i]) != 0)
+            return false;
+    return true;
+}
+
+static bool
+same_row(const lw_type_row *x, const lw_type_row *y)
+{
+    return x->kind == y->kind && x->n == y->n && x->lo == y->lo && x->hi == y->hi &&
+           x->fn == y->fn &&
+           (x->n == 0 || memcmp(x->elements, y->elements, x->n * sizeof *x->elements) == 0) &&
+           same_names(x->names, y->names, x->n);
+}
+
+static uint64_t
+hash_row(const lw_type_row *row)
+{
+    uint64_t hash = lw_hash64(&row->lo, sizeof row->lo, row->kind);
+
+    hash = lw_hash64(&row->hi, sizeof row->hi, hash);
+    hash = lw_hash64(&row->fn, sizeof row->fn, hash);
+    return row->n ? lw_hash64(row->elements, row->n * sizeof *row->elements, hash) : hash;
+}
+
+/* Elements and names are copied: callers pass their own scratch. */
+static bool
+own(lw_types *types, lw_type_row *row)
+{
+    if (row->n) {
+        lw_type *elements = lw_arena_take(types->arena, row->n * sizeof *elements);
+
+        if (elements == NULL)
+            return false;
+        memcpy(elements, row->elements, row->n * sizeof *elements);
+        row->elements = elements;
+    }
+    if (row->names) {
+        const char **names = lw_arena_take(types->arena, (row->n + 1) * sizeof *names);
+
+        if (names == NULL)
+            return false;
+        memcpy(names, row->names, row->n * sizeof *names);
+        row->names = names;
+    }
+    return true;
+}
+
+static lw_type
+intern(lw_types *types, const lw_type_row *row)
+{
+    uint32_t *bucket, index;
+    lw_type_row *slot;
+
+    if (types->failed)
+        return LW_T_BOTTOM;
+    bucket = &types->buckets[hash_row(row) & (N_BUCKETS - 1)];
+    for (index = *bucket; index; index = types->rows.data[index - 1].next)
+        if (same_row(&types->rows.data[index - 1], row))
+            return LW_T_FIRST_COMPOUND + index - 1;
+    slot = lw_array_push(&types->rows, types->arena);
+    if (slot == NULL) {
+        types->failed = true;
+        return LW_T_BOTTOM;
+    }
+    *slot = *row;
+    if (!own(types, slot)) {
+        types->failed = true;
+        types->rows.n--;
+        return LW_T_BOTTOM;
+    }
+    slot->next = *bucket;
+    *bucket = types->rows.n;
+    return LW_T_FIRST_COMPOUND + types->rows.n - 1;
+}
+
+lw_type
+lw_type_literal(lw_types *types, __int128 lo, __int128 hi)
+{
+    lw_type_row row = {.kind = LW_TK_LITERAL, .lo = lo, .hi = hi};
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n, const char *const *names)
+{
+    lw_type_row row = {.kind = LW_TK_TUPLE, .n = n, .elements = elements, .names = names};
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_function(lw_types *types, uint32_t fn, const lw_type *captured, uint32_t n)
+{
+    lw_type_row row = {.kind = LW_TK_FUNCTION, .n = n, .elements = captured, .fn = fn};
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_range(lw_types *types, lw_type item)
+{
+    lw_type_row row = {.kind = LW_TK_RANGE, .n = 1, .elements = &item};
+    return intern(types, &row);
+}
+
+lw_type_kind
+lw_type_kind_of(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row;
+
+    if (type > LW_T_BOTTOM && type < LW_DT_ptr)
+        return LW_TK_SCALAR;
+    switch (type) {
+    case LW_T_INDEX:
+    case LW_T_PYFLOAT:
+    case LW_T_PYCOMPLEX: return LW_TK_WEAK;
+    case LW_T_NONE: return LW_TK_NONE;
+    case LW_T_STATIC: return LW_TK_STATIC;
+    default: row = lw_type_get(types, type); return row ? row->kind : LW_TK_BOTTOM;
+    }
+}
+
+const lw_type_row *
+lw_type_get(const lw_types *types, lw_type type)
+{
+    if (type < LW_T_FIRST_COMPOUND || type - LW_T_FIRST_COMPOUND >= types->rows.n)
+        return NULL;
+    return &types->rows.data[type - LW_T_FIRST_COMPOUND];
+}
+
+lw_dtype
+lw_type_stored(const lw_types *types, lw_type type)
+{
+    switch (lw_type_kind_of(types, type)) {
+    case LW_TK_SCALAR: return (lw_dtype)type;
+    case LW_TK_LITERAL: return LW_DT_i64;
+    case LW_TK_WEAK:
+        return type == LW_T_INDEX ? LW_DT_i64 : type == LW_T_PYFLOAT ? LW_DT_f64 : LW_DT_c128;
+    default: return LW_DT_void;
+    }
+}
+
+/* Digits of a 128-bit number, for which printf has no format. */
+void
+lw_text_add_int128(lw_text *out, __int128 value)
+{
+    char digits[48], *p = digits + sizeof digits;
+    unsigned __int128 rest = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
+
+    *--p = '\0';
+    do {
+        *--p = (char)('0' + (int)(rest % 10));
+        rest /= 10;
+    } while (rest);
+    if (value < 0)
+        *--p = '-';
+    lw_text_add(out, p);
+}
+
+static void
+print_elements(const lw_types *types, const lw_type_row *row, lw_text *out)
+{
+    for (uint32_t i = 0; i < row->n; i++) {
+        if (i)
+            lw_text_add(out, ", ");
+        if (row->names)
+            lw_text_addf(out, "%s: ", row->names[i]);
+        lw_type_print(types, row->elements[i], out);
+    }
+}
+
+static void
+print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
+{
+    switch (row->kind) {
+    case LW_TK_LITERAL:
+        lw_text_add(out, "int ");
+        lw_text_add_int128(out, row->lo);
+        if (row->hi != row->lo) {
+            lw_text_add(out, " to ");
+            lw_text_add_int128(out, row->hi);
+        }
+        break;
+    case LW_TK_TUPLE:
+        lw_text_add(out, "tuple(");
+        print_elements(types, row, out);
+        lw_text_add(out, ")");
+        break;
+    case LW_TK_FUNCTION: lw_text_add(out, "function"); break;
+    case LW_TK_RANGE: lw_text_add(out, "range"); break;
+    default: lw_text_add(out, "?");
+    }
+}
+
+void
+lw_type_print(const lw_types *types, lw_type type, lw_text *out)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    if (row) {
+        print_compound(types, row, out);
+        return;
+    }
+    switch (type) {
+    case LW_T_BOTTOM: lw_text_add(out, "unknown"); break;
+    case LW_T_INDEX: lw_text_add(out, "int (weak)"); break;
+    case LW_T_PYFLOAT: lw_text_add(out, "float (weak)"); break;
+    case LW_T_PYCOMPLEX: lw_text_add(out, "complex (weak)"); break;
+    case LW_T_NONE: lw_text_add(out, "None"); break;
+    case LW_T_STATIC: lw_text_add(out, "constant"); break;
+    default: lw_text_add(out, type < LW_N_DTYPES ? lw_dtypes[type].public_name : "?");
+    }
+}
