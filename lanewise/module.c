@@ -1,0 +1,64 @@
+/* The roof: registers the types and doors, and holds nothing else. */
+#define LW_NUMPY_OWNER
+#include "core/py/numpy_api.h"
+
+#include "core/py/cuda_py.h"
+#include "core/py/debug_py.h"
+#include "core/py/debug_typing_py.h"
+#include "core/py/device_array.h"
+#include "core/py/llvm_bridge.h"
+#include "core/py/settings_py.h"
+#include "core/py/state.h"
+#include "core/py/type_object.h"
+#include "ufunc/device_copy_py.h"
+#include "ufunc/device_inspect_py.h"
+#include "ufunc/explain_py.h"
+#include "ufunc/numpy_names_py.h"
+#include "ufunc/ufunc_aot_py.h"
+#include "ufunc/ufunc_py.h"
+
+static int
+module_exec(PyObject *module)
+{
+    static int (*const registers[])(PyObject *) = {
+        lw_types_register,    lw_settings_register, lw_llvm_bridge_register,
+        lw_device_array_register, lw_cuda_register, lw_ufunc_register,
+        lw_aot_register,      lw_explain_register,  lw_debug_register,
+        lw_debug_typing_register,
+    };
+
+    if (lw_numpy_import() < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        if (registers[i](module) < 0)
+            return -1;
+    lw_device_copy_register();
+    lw_device_inspect_register();
+    lw_numpy_names_register();
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)module_exec},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "lanewise._core",
+    .m_doc = "The compiled core of lanewise; use it through the package.",
+    .m_size = sizeof(lw_state),
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

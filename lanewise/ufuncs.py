@@ -1,0 +1,77 @@
+"""NumPy's numeric ufuncs, made by lanewise's own generator, for host and device arrays.
+
+    >>> import numpy as np, lanewise as lw
+    >>> lw.add(np.arange(3.0), 1)
+    array([1., 2., 3.])
+
+Each is made the first time it is asked for; `lanewise.add` is `lanewise.ufuncs.add`. Results,
+dtypes and errors are NumPy's, but for what docs/differences.md lists.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lanewise import _core
+
+#: Spellings that share one function, as NumPy's own aliases do.
+_ALIASES = {
+    "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin",
+    "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh",
+    "bitwise_invert": "invert", "bitwise_left_shift": "left_shift", "bitwise_not": "invert",
+    "bitwise_right_shift": "right_shift", "conj": "conjugate", "mod": "remainder",
+    "pow": "power", "true_divide": "divide",
+}
+
+_NAMES = (
+    "absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_count "
+    "bitwise_or bitwise_xor cbrt ceil conjugate copysign cos cosh deg2rad degrees divide divmod "
+    "equal exp exp2 expm1 fabs float_power floor floor_divide fmax fmin fmod frexp gcd greater "
+    "greater_equal heaviside hypot invert isfinite isinf isnan lcm ldexp left_shift less "
+    "less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or "
+    "logical_xor maximum minimum modf multiply negative nextafter not_equal positive power "
+    "rad2deg radians reciprocal remainder right_shift rint sign signbit sin sinh spacing sqrt "
+    "square subtract tan tanh trunc"
+).split()
+
+__all__ = sorted([*_NAMES, *_ALIASES])
+
+_by_numpy: dict[np.ufunc, "_core.Ufunc"] = {}
+
+
+def _make(name: str) -> "_core.Ufunc":
+    reference = getattr(np, name)
+    parameters = ", ".join("xyz"[: reference.nin])
+    source = f"def {name}({parameters}):\n    return np.{name}({parameters})\n"
+    scope = {"np": np, "__name__": __name__}
+    exec(compile(source, f"<lanewise.ufuncs.{name}>", "exec"), scope)
+    function = scope[name]
+    function.__doc__ = f"{name}({parameters}): as numpy.{name}, on host and device arrays."
+    identity = reference.identity
+    if identity is None and name in ("maximum", "minimum", "fmax", "fmin"):
+        identity = "reorderable"
+    return _core.vectorize(source=source, identity=identity)(function)
+
+
+def __getattr__(name: str) -> "_core.Ufunc":
+    real = _ALIASES.get(name, name)
+    if real not in _NAMES:
+        raise AttributeError(f"module 'lanewise.ufuncs' has no attribute {name!r}")
+    made = globals().get(real)
+    if made is None:
+        made = globals().setdefault(real, _make(real))
+        _by_numpy.setdefault(getattr(np, real), made)
+    globals().setdefault(name, made)
+    return made
+
+
+def _for_numpy(ufunc: np.ufunc) -> "_core.Ufunc | None":
+    """The lanewise function that stands for a numpy.ufunc, or None."""
+    found = _by_numpy.get(ufunc)
+    if found is None and ufunc.__name__ in _NAMES and getattr(np, ufunc.__name__, None) is ufunc:
+        found = __getattr__(ufunc.__name__)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,137 @@
+/* A cubin is an ELF file: the code of a kernel k is the section .text.k, whose sh_info holds the
+ * register count in its top byte; .nv.shared.k and .nv.constant0.k are its memories; .nv.info
+ * lists attributes, of which number 0x11 is the frame size of a function, by symbol. */
+#include "ufunc/cubin_info.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct view {
+    const uint8_t *data;
+    size_t n;
+    Elf64_Ehdr head;
+    Elf64_Shdr names;
+} view;
+
+static bool
+inside(const view *v, uint64_t at, uint64_t n)
+{
+    return at <= v->n && n <= v->n - at;
+}
+
+static bool
+section(const view *v, unsigned i, Elf64_Shdr *out)
+{
+    uint64_t at = v->head.e_shoff + (uint64_t)i * sizeof *out;
+
+    if (i >= v->head.e_shnum || !inside(v, at, sizeof *out))
+        return false;
+    memcpy(out, v->data + at, sizeof *out);
+    return out->sh_type == SHT_NOBITS || inside(v, out->sh_offset, out->sh_size);
+}
+
+/* The text at `offset` of a string section, if it ends inside it. */
+static const char *
+text_at(const view *v, const Elf64_Shdr *strings, uint64_t offset)
+{
+    const char *text = (const char *)v->data + strings->sh_offset;
+
+    if (offset >= strings->sh_size || memchr(text + offset, 0, strings->sh_size - offset) == NULL)
+        return "";
+    return text + offset;
+}
+
+static bool
+open_view(view *v, const void *cubin, size_t n_bytes)
+{
+    v->data = cubin;
+    v->n = n_bytes;
+    if (n_bytes < sizeof v->head || memcmp(cubin, ELFMAG, SELFMAG) != 0)
+        return false;
+    memcpy(&v->head, cubin, sizeof v->head);
+    return v->head.e_shentsize == sizeof(Elf64_Shdr) && section(v, v->head.e_shstrndx, &v->names);
+}
+
+/* The number of the kernel's symbol; 0: none. */
+static uint32_t
+symbol_number(const view *v, const char *kernel)
+{
+    Elf64_Shdr table, strings;
+
+    for (unsigned i = 0; i < v->head.e_shnum; i++) {
+        if (!section(v, i, &table) || table.sh_type != SHT_SYMTAB ||
+            !section(v, table.sh_link, &strings))
+            continue;
+        for (uint64_t k = 0; (k + 1) * sizeof(Elf64_Sym) <= table.sh_size; k++) {
+            Elf64_Sym symbol;
+            memcpy(&symbol, v->data + table.sh_offset + k * sizeof symbol, sizeof symbol);
+            if (strcmp(text_at(v, &strings, symbol.st_name), kernel) == 0)
+                return (uint32_t)k;
+        }
+    }
+    return 0;
+}
+
+static void
+read_attributes(const view *v, const Elf64_Shdr *info, uint32_t symbol, lw_cubin_info *out)
+{
+    enum { WITH_SIZE = 4, FRAME_SIZE = 0x11 };
+    const uint8_t *at = v->data + info->sh_offset, *end = at + info->sh_size;
+
+    while (end - at >= 4) {
+        uint16_t size;
+        uint32_t pair[2];
+        memcpy(&size, at + 2, 2);
+        if (at[0] != WITH_SIZE) { /* the value lies in the size field */
+            at += 4;
+            continue;
+        }
+        if (end - at - 4 < size)
+            return;
+        if (at[1] == FRAME_SIZE && size >= 8) {
+            memcpy(pair, at + 4, 8);
+            if (pair[0] == symbol)
+                out->local_bytes = (int)pair[1];
+        }
+        at += 4 + size;
+    }
+}
+
+lw_status
+lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cubin_info *out,
+                   lw_error *err)
+{
+    char code[128], shared[128], constant[128];
+    bool found = false;
+    Elf64_Shdr s;
+    view v;
+
+    memset(out, 0, sizeof *out);
+    if (!open_view(&v, cubin, n_bytes))
+        return lw_fail(err, LW_ERR_LINK, "not a cubin");
+    snprintf(code, sizeof code, ".text.%s", kernel);
+    snprintf(shared, sizeof shared, ".nv.shared.%s", kernel);
+    snprintf(constant, sizeof constant, ".nv.constant0.%s", kernel);
+    for (unsigned i = 0; i < v.head.e_shnum; i++) {
+        const char *name;
+        if (!section(&v, i, &s))
+            continue;
+        name = text_at(&v, &v.names, s.sh_name);
+        if (strcmp(name, code) == 0) {
+            out->registers = (int)(s.sh_info >> 24);
+            found = true;
+        } else if (strcmp(name, shared) == 0) {
+            out->shared_bytes = (int)s.sh_size;
+        } else if (strcmp(name, constant) == 0) {
+            out->constant_bytes = (int)s.sh_size;
+        } else if (strcmp(name, ".nv.info") == 0) {
+            read_attributes(&v, &s, symbol_number(&v, kernel), out);
+        }
+    }
+    if (!found)
+        return lw_fail(err, LW_ERR_LINK, "the cubin has no kernel '%s'", kernel);
+    return LW_OK;
+}

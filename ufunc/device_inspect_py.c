@@ -1,0 +1,155 @@
+/* What the device side tells about a loop: its kernel for contiguous operands, the resources
+ * that kernel takes, and compiling it ahead of the first call. */
+#include "core/py/numpy_api.h"
+
+#include "ufunc/device_inspect_py.h"
+
+#include "core/py/cuda_py.h"
+#include "core/py/raise.h"
+#include "ufunc/cubin_info.h"
+#include "ufunc/device_kernel.h"
+#include "ufunc/device_table_py.h"
+#include "ufunc/ufunc_parts.h"
+
+/* A call on large, aligned, contiguous arrays of exactly the loop's dtypes. */
+static void
+contiguous_plan(const lw_loop *loop, lw_plan *plan)
+{
+    plan->n_in = loop->nin;
+    plan->n_out = loop->nout;
+    plan->n_operands = loop->nin + loop->nout;
+    plan->masked = false;
+    plan->ndim = 1;
+    plan->n = plan->shape[0] = 1 << 24;
+    for (int i = 0; i < plan->n_operands; i++) {
+        lw_plan_operand *operand = &plan->operands[i];
+        operand->dtype = loop->types[i];
+        operand->by_value = false;
+        operand->is_output = i >= loop->nin;
+        operand->data = (char *)((uintptr_t)(i + 1) << 36); /* apart: no address is followed */
+        operand->strides[0] = lw_dtypes[loop->types[i]].size_bytes;
+    }
+}
+
+static void
+contiguous_key(const lw_loop *loop, lw_kernel_key *key)
+{
+    bool has_loop;
+    uint32_t cost = lw_scalar_cost(loop->scalar, &has_loop);
+    lw_plan plan;
+
+    contiguous_plan(loop, &plan);
+    lw_plan_key(&plan, cost, has_loop, key);
+}
+
+static lw_status
+make_module(lw_ufunc *self, lw_loop *loop, lw_module **out, lw_error *err)
+{
+    lw_kernel_key key;
+    char symbol[96];
+
+    contiguous_key(loop, &key);
+    lw_kernel_symbol(lw_build_options_of(self).name, loop, &key, symbol);
+    return lw_device_kernel(loop->scalar, loop->types, &key, symbol,
+                            self->options.max_registers, out, err);
+}
+
+/* ---- resources ---- */
+
+static PyObject *
+resources_dict(const lw_cubin_info *info, const char *symbol, int cc, const lw_kernel_key *key,
+               PyObject *occupancy)
+{
+    PyObject *dict = Py_BuildValue(
+        "{s:s,s:s#,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:N}", "kernel", symbol, "target", "sm_", 3,
+        "registers", info->registers, "shared_bytes", info->shared_bytes, "local_bytes",
+        info->local_bytes, "constant_bytes", info->constant_bytes, "spill_bytes",
+        info->local_bytes, "threads_per_block", LW_PLAN_BLOCK, "elements_per_thread",
+        key->width * key->groups, "occupancy", occupancy);
+    PyObject *target = PyUnicode_FromFormat("sm_%d", cc);
+
+    if (dict == NULL || target == NULL || PyDict_SetItemString(dict, "target", target) < 0)
+        Py_CLEAR(dict);
+    Py_XDECREF(target);
+    return dict;
+}
+
+/* Resident threads over what an SM can hold, from the register count: the limits of compute
+ * capability 7.5 to 12.x (CUDA C++ Programming Guide, table of technical specifications). */
+static double
+occupancy_of(const lw_cubin_info *info, int cc)
+{
+    int threads = cc == 75 ? 1024 : cc == 86 || cc == 87 || cc == 89 || cc >= 120 ? 1536 : 2048;
+    int registers = (info->registers + 7) / 8 * 8 * 32; /* a warp; granted in units of 256 */
+    int warps = registers ? 65536 / registers : threads / 32;
+    int blocks = warps / (LW_PLAN_BLOCK / 32), most = threads / LW_PLAN_BLOCK;
+
+    return (double)(blocks < most ? blocks : most) * LW_PLAN_BLOCK / threads;
+}
+
+static int
+current_cc(void)
+{
+    lw_device *device = lw_current_device();
+
+    return device ? device->cc_major * 10 + device->cc_minor : -1;
+}
+
+static PyObject *
+resources(lw_ufunc *self, lw_loop *loop, int cc)
+{
+    lw_build_options options = lw_build_options_of(self);
+    lw_error err = {0};
+    lw_status status;
+    lw_module *module = NULL;
+    lw_blob *cubin = NULL;
+    lw_cubin_info info = {0};
+    lw_kernel_key key;
+    char symbol[96];
+
+    if (cc == 0 && (cc = current_cc()) < 0)
+        return NULL;
+    contiguous_key(loop, &key);
+    lw_kernel_symbol(options.name, loop, &key, symbol);
+    Py_BEGIN_ALLOW_THREADS
+    status = make_module(self, loop, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
+    if (status == LW_OK)
+        status = lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin), symbol, &info, &err);
+    lw_module_free(module);
+    lw_blob_unref(cubin);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    return resources_dict(&info, symbol, cc, &key, PyFloat_FromDouble(occupancy_of(&info, cc)));
+}
+
+static int
+compile_for_device(lw_ufunc *self, lw_loop *loop)
+{
+    lw_device *device = lw_current_device();
+    uint8_t codes[LW_MAX_ARGS] = {0};
+    lw_resolution *resolution;
+    lw_kernel_key key;
+    bool owned;
+
+    if (device == NULL)
+        return -1;
+    for (int i = 0; i < loop->nin; i++)
+        codes[i] = (uint8_t)loop->types[i];
+    resolution = lw_resolution_get(self, device, codes, loop->nin + loop->nout, NULL, NULL, NULL,
+                                   &owned);
+    if (resolution == NULL)
+        return -1;
+    contiguous_key(loop, &key);
+    return lw_entry_get(resolution, &key) ? 0 : -1;
+}
+
+void
+lw_device_inspect_register(void)
+{
+    lw_ufunc_device.module = make_module;
+    lw_ufunc_device.resources = resources;
+    lw_ufunc_device.compile = compile_for_device;
+}

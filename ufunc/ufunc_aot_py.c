@@ -1,0 +1,131 @@
+#include "core/py/numpy_api.h"
+
+#include "ufunc/ufunc_aot_py.h"
+
+#include "core/link/compile_cuda.h"
+#include "core/py/raise.h"
+#include "ufunc/device_table_py.h"
+#include "ufunc/ufunc_parts.h"
+
+#include <string.h>
+
+PyDoc_STRVAR(compile_doc,
+             "compile(f, sig, target='sm_90', output='cubin')\n--\n\n"
+             "Compile a scalar function ahead of time; needs no GPU.\n\n"
+             "f: a Python function or a lanewise.Ufunc. sig: one signature, as vectorize takes it.\n"
+             "target: 'sm_75' … 'sm_121', or 'host'. output: for a GPU one of ir, llvm, nvvm, ptx,\n"
+             "ltoir, cubin, sass; for the host one of ir, llvm, object, asm.\n\n"
+             "The result is bytes for cubin, ltoir and object, else str. The GPU kernel takes the\n"
+             "number of elements (int64), then one pointer per input and output: contiguous arrays,\n"
+             "aligned to 16 bytes. The host object exports lw_loop_contiguous(char **args, int64 n).\n\n"
+             "Raises CompileError for a function that cannot be compiled, ValueError for an unknown\n"
+             "target or output, CompilerNotFound without the compiler that is needed.\n\n"
+             ">>> import lanewise as lw\n"
+             ">>> 'define' in lw.compile(lambda x: x + 1, 'f4(f4)', target='host', output='llvm')\n"
+             "True\n");
+
+/* 0 for the host, the compute capability for "sm_90"; -1 with an exception. */
+static int
+read_target(const char *target)
+{
+    int cc = 0;
+
+    if (strcmp(target, "host") == 0 || strcmp(target, "cpu") == 0)
+        return 0;
+    if (strncmp(target, "sm_", 3) == 0)
+        for (const char *digit = target + 3; *digit >= '0' && *digit <= '9' && cc < 1000; digit++)
+            cc = 10 * cc + (*digit - '0');
+    if (lw_cuda_cc_known(cc))
+        return cc;
+    PyErr_Format(PyExc_ValueError,
+                 "target must be 'host' or a GPU from 'sm_75' to 'sm_121', not '%s'", target);
+    return -1;
+}
+
+/* f itself when it is a Ufunc, else one made of it with this signature. */
+static lw_ufunc *
+ufunc_of(PyObject *module, PyObject *f, PyObject *sig)
+{
+    PyObject *type = PyObject_GetAttrString(module, "Ufunc"), *vectorize, *decorator, *made = NULL;
+    int is_ufunc = type ? PyObject_IsInstance(f, type) : -1;
+
+    Py_XDECREF(type);
+    if (is_ufunc < 0)
+        return NULL;
+    if (is_ufunc)
+        return (lw_ufunc *)Py_NewRef(f);
+    vectorize = PyObject_GetAttrString(module, "vectorize");
+    decorator = vectorize ? PyObject_CallOneArg(vectorize, sig) : NULL;
+    if (decorator != NULL)
+        made = PyObject_CallOneArg(decorator, f);
+    Py_XDECREF(vectorize);
+    Py_XDECREF(decorator);
+    return (lw_ufunc *)made;
+}
+
+static lw_status
+build(lw_ufunc *self, lw_loop *loop, int cc, const char *output, lw_bytes *out, lw_error *err)
+{
+    lw_build_options options = lw_build_options_of(self);
+    lw_status status;
+    lw_module *module = NULL;
+
+    status = cc ? lw_ufunc_device.module(self, loop, &module, err)
+                : lw_host_module(loop, options.precise, &module, err);
+    if (status == LW_OK)
+        status = lw_build_output(module, cc, output, &options, out, err);
+    lw_module_free(module);
+    return status;
+}
+
+static PyObject *
+aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"f", "sig", "target", "output", NULL};
+    const char *target = "sm_90", *output = NULL;
+    PyObject *f, *sig, *result = NULL;
+    lw_dtype in[LW_MAX_ARGS];
+    lw_ufunc *self;
+    lw_loop *loop = NULL;
+    lw_bytes out = {0};
+    lw_error err = {0};
+    lw_status status;
+    int cc;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|sz:compile", names, &f, &sig, &target,
+                                     &output) ||
+        (cc = read_target(target)) < 0 || (self = ufunc_of(module, f, sig)) == NULL)
+        return NULL;
+    if (output == NULL)
+        output = cc ? "cubin" : "object";
+    if (lw_signature_inputs(lw_ufunc_whole(self), sig, in) == 0)
+        loop = lw_ufunc_loop(self, in);
+    if (loop == NULL)
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    status = build(self, loop, cc, output, &out, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    else if (strcmp(output, "cubin") == 0 || strcmp(output, "ltoir") == 0 ||
+             strcmp(output, "object") == 0)
+        result = PyBytes_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
+    else
+        result = PyUnicode_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
+done:
+    lw_bytes_reset(&out);
+    Py_DECREF(self);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"compile", (PyCFunction)(void (*)(void))aot_compile, METH_VARARGS | METH_KEYWORDS,
+     compile_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+lw_aot_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, methods);
+}
