@@ -1,6 +1,7 @@
 /* IR -> LLVM assembly text. One printer, two dialects:
- * GPU: the subset of NVVM IR that the LLVM-7 reader of libNVVM takes (typed pointers), or opaque
- * pointers by a switch; CPU: LLVM text of today. See toolchain.md for what each reader refuses. */
+ * GPU: the subset of NVVM IR that the LLVM-7 reader of libNVVM takes (typed pointers), or
+ * opaque pointers by a switch; CPU: LLVM text of today. See toolchain.md for what each reader
+ * refuses. */
 #ifndef LW_EMIT_EMIT_H
 #define LW_EMIT_EMIT_H
 
@@ -16,12 +17,11 @@ typedef struct lw_emit_options {
     int vector_bits;      /* CPU: preferred vector width, 128, 256 or 512 */
     /* CPU: whether the C library has this vector function; NULL = none has */
     bool (*has_vector_function)(const char *symbol);
-    const char *host_features; /* CPU: for function attributes; "" = LLVM's target machine decides */
+    const char
+        *host_features; /* CPU: for function attributes; "" = LLVM's target machine decides */
 } lw_emit_options;
 
 lw_status lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out,
                   lw_error *err);
-
-/* How many ULP the intrinsic may be off, on this target; documentation and tests read it. */
 
 #endif

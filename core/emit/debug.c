@@ -1,0 +1,115 @@
+/* Line tables: a scope for every function, a place for every line of its text, in the form that
+ * LLVM 7 and today's LLVM both read. Inlined helpers keep their own scope, so tools show the
+ * line of the user's Python. A function without a place of its own stands at line 0. */
+#include "core/emit/emit_internal.h"
+
+#include <string.h>
+
+static void
+add_quoted(lw_text *out, const char *text, size_t n_bytes)
+{
+    lw_text_add(out, "\"");
+    for (size_t i = 0; i < n_bytes; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\' || c < 0x20 || c > 0x7e)
+            lw_text_addf(out, "\\%02X", c);
+        else
+            lw_text_add_n(out, text + i, 1);
+    }
+    lw_text_add(out, "\"");
+}
+
+static uint32_t
+add_file(lw_emitter *e, uint32_t file)
+{
+    const char *path = file < e->module->files.n ? e->module->files.data[file] : NULL;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *name = slash ? slash + 1 : path ? path : "unknown";
+    uint32_t number;
+    lw_text text;
+
+    lw_text_init(&text);
+    lw_text_add(&text, "!DIFile(filename: ");
+    add_quoted(&text, name, strlen(name));
+    lw_text_add(&text, ", directory: ");
+    add_quoted(&text, path, slash ? (size_t)(slash - path) : 0);
+    lw_text_add(&text, ")");
+    number = lw_metadata(e, "$s", lw_text_get(&text));
+    e->out->failed |= text.failed;
+    lw_text_reset(&text);
+    return number;
+}
+
+lw_status
+lw_debug_start(lw_emitter *e)
+{
+    if (!e->gpu || !e->options->lineinfo || e->module->files.n < 2)
+        return LW_OK;
+    e->places = lw_alloc_zero(e->module->locs.n, sizeof *e->places);
+    if (e->places == NULL)
+        return lw_fail_memory(e->err);
+    e->debug_unit = lw_metadata(e,
+                                "distinct !DICompileUnit(language: DW_LANG_C99, file: !$u, "
+                                "producer: \"lanewise\", isOptimized: true, runtimeVersion: 0, "
+                                "emissionKind: LineTablesOnly)",
+                                add_file(e, 1));
+    return LW_OK;
+}
+
+/* The number after the file's node: lw_metadata gives its arguments' nodes first. */
+void
+lw_debug_function(lw_emitter *e)
+{
+    const lw_func *func = e->func;
+    const char *name = func->python_name ? func->python_name : func->name;
+    uint32_t file, types;
+    lw_text quoted;
+
+    if (e->debug_unit == 0)
+        return;
+    memset(e->places, 0, e->module->locs.n * sizeof *e->places);
+    file = add_file(e, func->file ? func->file : 1);
+    types = lw_metadata(e, "!DISubroutineType(types: !{null})");
+    lw_text_init(&quoted);
+    add_quoted(&quoted, name, strlen(name));
+    e->scope =
+        lw_metadata(e,
+                    "distinct !DISubprogram(name: $s, linkageName: \"$s\", scope: !$u, "
+                    "file: !$u, line: $u, type: !$u, isLocal: false, isDefinition: true, "
+                    "scopeLine: $u, isOptimized: true, unit: !$u)",
+                    lw_text_get(&quoted), func->name, file, file, func->line, types, func->line,
+                    e->debug_unit);
+    e->place =
+        lw_metadata(e, "!DILocation(line: $u, column: 0, scope: !$u)", func->line, e->scope);
+    e->places[0] = e->place;
+    e->out->failed |= quoted.failed;
+    lw_text_reset(&quoted);
+}
+
+void
+lw_debug_inst(lw_emitter *e)
+{
+    const lw_ir_loc *loc = &e->module->locs.data[e->inst->loc];
+    uint32_t scope = e->scope;
+
+    if (scope == 0)
+        return;
+    if (e->places[e->inst->loc] == 0) {
+        if (loc->file && loc->file != e->func->file)
+            scope =
+                lw_metadata(e, "!DILexicalBlockFile(scope: !$u, file: !$u, discriminator: 0)",
+                            e->scope, add_file(e, loc->file));
+        e->places[e->inst->loc] = lw_metadata(
+            e, "!DILocation(line: $u, column: $u, scope: !$u)", loc->line, loc->col + 1, scope);
+    }
+    e->place = e->places[e->inst->loc];
+}
+
+void
+lw_debug_end(lw_emitter *e)
+{
+    if (e->debug_unit == 0)
+        return;
+    lw_text_addf(e->out, "!llvm.dbg.cu = !{!%u}\n!llvm.module.flags = !{!%u}\n", e->debug_unit,
+                 lw_metadata(e, "!{i32 2, !\"Debug Info Version\", i32 3}"));
+}

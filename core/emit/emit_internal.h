@@ -1,0 +1,97 @@
+/* What the files of the emitter share: the emitter's state and its small way of printing.
+ *
+ * A format holds LLVM text, in which % is a name's first letter; so `$` marks what is filled
+ * in: $v  lw_ref: a value as operand        $t  lw_dtype: its type in a register $s  const char
+ * *                      $u  uint32_t lw_def gives the line a fresh name and returns it,
+ * lw_result names it as the value of the instruction at hand, lw_line names nothing. */
+#ifndef LW_EMIT_EMIT_INTERNAL_H
+#define LW_EMIT_EMIT_INTERNAL_H
+
+#include "core/emit/emit.h"
+
+/* Functions written in LLVM text and added where they are called. */
+typedef enum lw_helper {
+    LW_HELPER_BF16_FROM_F32,
+    LW_HELPER_F32_FROM_BF16,
+    LW_HELPER_F32_ODD,
+    LW_HELPER_ADD_ODD,
+    LW_N_HELPERS
+} lw_helper;
+
+typedef struct lw_name {
+    char text[64];
+} lw_name;
+
+typedef struct lw_emit_region {
+    lw_op op;
+    uint32_t number;       /* of the instruction that opened it; names its labels */
+    uint32_t flags, width; /* LOOP */
+    uint32_t group;        /* metadata number of its accesses' group; 0 = none */
+    bool has_else;
+} lw_emit_region;
+
+typedef struct lw_emitter {
+    const lw_module *module;
+    const lw_emit_options *options;
+    lw_text *out;
+    bool gpu, typed; /* typed: pointers carry their type */
+    lw_status status;
+    lw_error *err;
+
+    /* the function and the instruction at hand */
+    const lw_func *func;
+    const lw_inst *inst;
+    uint32_t at, next_temp;
+    bool ended; /* the block has its last instruction */
+    LW_ARRAY(lw_emit_region) regions;
+    uint32_t access; /* metadata number that loads, stores and calls carry; 0 = none */
+    uint32_t scope;  /* metadata number of the function's debug scope; 0 = none */
+    uint32_t place;  /* metadata number of the place of what is printed now; 0 = none */
+
+    /* what stands at the module's end */
+    lw_text declares, metadata, kernels, used, vectors;
+    uint32_t next_metadata, n_kernels, n_used, n_vectors;
+    uint32_t invariant, sreg_range; /* metadata numbers, 0 = not printed yet */
+    bool helpers[LW_N_HELPERS];
+    uint32_t debug_unit;
+    uint32_t *places; /* by loc: metadata number in this function, 0 = none yet */
+} lw_emitter;
+
+/* ---- llvm_text.c ---- */
+const char *lw_type(const lw_emitter *e, lw_dtype type);
+lw_name lw_operand(lw_emitter *e, lw_ref value);
+lw_dtype lw_operand_type(const lw_emitter *e, lw_ref value);
+void lw_line(lw_emitter *e, const char *format, ...);
+void lw_result(lw_emitter *e, const char *format, ...);
+lw_name lw_def(lw_emitter *e, const char *format, ...);
+/* " nnan nsz", as the instruction's flags say; "" for none. */
+lw_name lw_fast(const lw_emitter *e);
+void lw_declare(lw_emitter *e, const char *format, ...);
+uint32_t lw_metadata(lw_emitter *e, const char *format,
+                     ...); /* a new node; returns its number */
+lw_status lw_emit_body(lw_emitter *e);
+
+/* ---- convert.c ---- */
+bool lw_is_small(lw_dtype type); /* f16, bf16: arithmetic in f32 */
+const char *lw_helper_name(lw_emitter *e, lw_helper helper);
+void lw_helpers_print(lw_emitter *e);
+lw_name lw_widen(lw_emitter *e, lw_dtype type, lw_name value);
+lw_name lw_narrow(lw_emitter *e, lw_dtype type, lw_name value); /* from float */
+/* The result of the instruction, of this float type, computed by a line on floats or doubles.
+ */
+void lw_float_result(lw_emitter *e, lw_dtype type, const char *format, ...);
+void lw_small_fma(lw_emitter *e, lw_dtype type);
+void lw_emit_cast(lw_emitter *e);
+
+/* ---- math.c ---- */
+void lw_emit_intrinsic(lw_emitter *e);
+
+/* ---- debug.c ---- */
+lw_status lw_debug_start(lw_emitter *e);
+void lw_debug_function(lw_emitter *e); /* sets scope and place */
+void lw_debug_inst(lw_emitter *e);     /* sets place */
+void lw_debug_end(lw_emitter *e);
+
+lw_status lw_emit_fail(lw_emitter *e, const char *why);
+
+#endif

@@ -1,0 +1,945 @@
+/* One instruction of the IR after the other as LLVM text. Both dialects come from here: they
+ * part in the spelling of pointers, in fneg, undef and flags on select, and in vectors of
+ * narrow elements, which the GPU loads as 32-bit words. Slots are allocas in the entry block;
+ * LLVM's mem2reg makes SSA of them. */
+#include "core/emit/emit_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- operands and types ---- */
+
+const char *
+lw_type(const lw_emitter *e, lw_dtype type)
+{
+    return type == LW_DT_ptr && e->typed ? "i8*" : lw_dtypes[type].llvm;
+}
+
+lw_dtype
+lw_operand_type(const lw_emitter *e, lw_ref value)
+{
+    return (lw_dtype)e->func->insts.data[value].type;
+}
+
+/* LLVM writes a float constant as the double of the same value. */
+static uint64_t
+widened_bits(uint32_t bits)
+{
+    float narrow;
+    double wide;
+    uint64_t out;
+
+    if ((bits & 0x7fffffff) > 0x7f800000) /* NaN: keep sign and payload, make it quiet */
+        return (uint64_t)(bits >> 31) << 63 | UINT64_C(0x7ff8) << 48 |
+               (uint64_t)(bits & 0x7fffff) << 29;
+    memcpy(&narrow, &bits, sizeof narrow);
+    wide = narrow;
+    memcpy(&out, &wide, sizeof out);
+    return out;
+}
+
+static lw_name
+constant(const lw_emitter *e, lw_dtype type, uint64_t bits)
+{
+    const lw_dtype_row *row = &lw_dtypes[type];
+    unsigned spare = 64u - row->bits;
+    lw_name name;
+
+    if (row->kind == LW_KIND_BOOL)
+        snprintf(name.text, sizeof name.text, bits ? "true" : "false");
+    else if (type == LW_DT_f64)
+        snprintf(name.text, sizeof name.text, "0x%016" PRIX64, bits);
+    else if (type == LW_DT_f32)
+        snprintf(name.text, sizeof name.text, "0x%016" PRIX64, widened_bits((uint32_t)bits));
+    else if (type == LW_DT_f16)
+        snprintf(name.text, sizeof name.text, "0xH%04" PRIX64, bits & 0xffff);
+    else if (type == LW_DT_ptr && bits == 0)
+        snprintf(name.text, sizeof name.text, "null");
+    else if (type == LW_DT_ptr)
+        snprintf(name.text, sizeof name.text, "inttoptr (i64 %" PRId64 " to %s)", (int64_t)bits,
+                 lw_type(e, type));
+    else
+        snprintf(name.text, sizeof name.text, "%" PRId64, (int64_t)(bits << spare) >> spare);
+    return name;
+}
+
+lw_name
+lw_operand(lw_emitter *e, lw_ref value)
+{
+    const lw_inst *inst = &e->func->insts.data[value];
+    bool is_entry = e->func->linkage == LW_KERNEL || e->func->linkage == LW_EXPORTED;
+    lw_name name;
+
+    if (inst->op == LW_OP_CONST)
+        return constant(e, (lw_dtype)inst->type, e->func->konsts.data[inst->a].bits);
+    if (inst->op == LW_OP_PARAM)
+        snprintf(name.text, sizeof name.text, "%%p%u%s", inst->a,
+                 is_entry && inst->type == LW_DT_b1 ? "b" : "");
+    else
+        snprintf(name.text, sizeof name.text, "%%v%u", value);
+    return name;
+}
+
+/* ---- printing ---- */
+
+static void
+say(lw_emitter *e, lw_text *out, const char *format, va_list args)
+{
+    const char *mark;
+
+    for (; (mark = strchr(format, '$')) != NULL; format = mark + 2) {
+        lw_text_add_n(out, format, (size_t)(mark - format));
+        switch (mark[1]) {
+        case 'v': lw_text_add(out, lw_operand(e, va_arg(args, lw_ref)).text); break;
+        case 't': lw_text_add(out, lw_type(e, (lw_dtype)va_arg(args, int))); break;
+        case 's': lw_text_add(out, va_arg(args, const char *)); break;
+        case 'u': lw_text_addf(out, "%u", va_arg(args, uint32_t)); break;
+        default: break;
+        }
+    }
+    lw_text_add(out, format);
+}
+
+static void
+end_line(lw_emitter *e)
+{
+    if (e->place)
+        lw_text_addf(e->out, ", !dbg !%u", e->place);
+    lw_text_add(e->out, "\n");
+}
+
+void
+lw_line(lw_emitter *e, const char *format, ...)
+{
+    va_list args;
+
+    lw_text_add(e->out, "  ");
+    va_start(args, format);
+    say(e, e->out, format, args);
+    va_end(args);
+    end_line(e);
+}
+
+void
+lw_result(lw_emitter *e, const char *format, ...)
+{
+    va_list args;
+
+    lw_text_addf(e->out, "  %%v%u = ", e->at);
+    va_start(args, format);
+    say(e, e->out, format, args);
+    va_end(args);
+    end_line(e);
+}
+
+static lw_name
+vdef(lw_emitter *e, const char *format, va_list args)
+{
+    lw_name name;
+
+    snprintf(name.text, sizeof name.text, "%%t%u", e->next_temp++);
+    lw_text_addf(e->out, "  %s = ", name.text);
+    say(e, e->out, format, args);
+    end_line(e);
+    return name;
+}
+
+lw_name
+lw_def(lw_emitter *e, const char *format, ...)
+{
+    va_list args;
+    lw_name name;
+
+    va_start(args, format);
+    name = vdef(e, format, args);
+    va_end(args);
+    return name;
+}
+
+void
+lw_float_result(lw_emitter *e, lw_dtype type, const char *format, ...)
+{
+    va_list args;
+    lw_name wide;
+
+    va_start(args, format);
+    if (lw_is_small(type)) {
+        wide = vdef(e, format, args);
+        wide = lw_narrow(e, type, wide);
+        lw_result(e, "bitcast $t $s to $t", type, wide.text, type);
+    } else {
+        lw_text_addf(e->out, "  %%v%u = ", e->at);
+        say(e, e->out, format, args);
+        end_line(e);
+    }
+    va_end(args);
+}
+
+void
+lw_declare(lw_emitter *e, const char *format, ...)
+{
+    va_list args;
+    lw_text line;
+
+    lw_text_init(&line);
+    lw_text_add(&line, "declare ");
+    va_start(args, format);
+    say(e, &line, format, args);
+    va_end(args);
+    lw_text_add(&line, e->gpu ? " nounwind\n" : " nounwind willreturn memory(none)\n");
+    if (line.failed)
+        e->declares.failed = true;
+    else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
+        lw_text_add(&e->declares, lw_text_get(&line));
+    lw_text_reset(&line);
+}
+
+uint32_t
+lw_metadata(lw_emitter *e, const char *format, ...)
+{
+    va_list args;
+
+    lw_text_addf(&e->metadata, "!%u = ", e->next_metadata);
+    va_start(args, format);
+    say(e, &e->metadata, format, args);
+    va_end(args);
+    lw_text_add(&e->metadata, "\n");
+    return e->next_metadata++;
+}
+
+lw_name
+lw_fast(const lw_emitter *e)
+{
+    static const struct {
+        uint32_t bit;
+        const char *text;
+    } flags[] = {{LW_FAST_NNAN, " nnan"},         {LW_FAST_NINF, " ninf"},
+                 {LW_FAST_NSZ, " nsz"},           {LW_FAST_ARCP, " arcp"},
+                 {LW_FAST_CONTRACT, " contract"}, {LW_FAST_AFN, " afn"},
+                 {LW_FAST_REASSOC, " reassoc"}};
+    lw_name name = {""};
+
+    for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (e->inst->flags & flags[i].bit)
+            strcat(name.text, flags[i].text);
+    return name;
+}
+
+/* ---- arithmetic ---- */
+
+static bool
+is_signed(lw_dtype type)
+{
+    return lw_dtypes[type].kind == LW_KIND_INT;
+}
+
+/* Small floats are widened but for what the GPU's half unit does with the same rounding. */
+static bool
+widens(const lw_emitter *e, lw_dtype type)
+{
+    if (type == LW_DT_f16 && e->gpu)
+        return e->inst->op == LW_OP_DIV;
+    return lw_is_small(type);
+}
+
+static void
+emit_float_binary(lw_emitter *e, const char *name)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    lw_name x = lw_operand(e, e->inst->a), y = lw_operand(e, e->inst->b);
+
+    if (!widens(e, type)) {
+        lw_result(e, "$s$s $t $s, $s", name, lw_fast(e).text, type, x.text, y.text);
+        return;
+    }
+    x = lw_widen(e, type, x);
+    y = lw_widen(e, type, y);
+    lw_float_result(e, type, "$s$s float $s, $s", name, lw_fast(e).text, x.text, y.text);
+}
+
+static void
+emit_binary(lw_emitter *e, const char *for_floats, const char *for_signed,
+            const char *for_unsigned)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+
+    if (lw_is_float(type))
+        emit_float_binary(e, for_floats);
+    else
+        lw_result(e, "$s $t $v, $v", is_signed(type) ? for_signed : for_unsigned, type,
+                  e->inst->a, e->inst->b);
+}
+
+static void
+emit_mulhi(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    uint32_t bits = lw_dtypes[type].bits, wide = 2 * bits;
+    const char *extend = is_signed(type) ? "sext" : "zext";
+    lw_name x = lw_def(e, "$s $t $v to i$u", extend, type, e->inst->a, wide);
+    lw_name y = lw_def(e, "$s $t $v to i$u", extend, type, e->inst->b, wide);
+    lw_name product = lw_def(e, "mul i$u $s, $s", wide, x.text, y.text);
+
+    product = lw_def(e, "lshr i$u $s, $u", wide, product.text, bits);
+    lw_result(e, "trunc i$u $s to $t", wide, product.text, type);
+}
+
+static void
+emit_neg(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    lw_name bits;
+
+    if (!lw_is_float(type)) {
+        lw_result(e, "sub $t 0, $v", type, e->inst->a);
+    } else if (lw_is_small(type)) {
+        bits = lw_def(e, "bitcast $t $v to i16", type, e->inst->a);
+        bits = lw_def(e, "xor i16 $s, -32768", bits.text);
+        lw_result(e, "bitcast i16 $s to $t", bits.text, type);
+    } else if (e->gpu) {
+        lw_result(e, "fsub$s $t -0.0, $v", lw_fast(e).text, type, e->inst->a);
+    } else {
+        lw_result(e, "fneg$s $t $v", lw_fast(e).text, type, e->inst->a);
+    }
+}
+
+static void
+emit_fma(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    uint32_t bits = lw_dtypes[type].bits;
+
+    if (widens(e, type)) {
+        lw_small_fma(e, type);
+        return;
+    }
+    lw_declare(e, "$t @llvm.fma.f$u($t, $t, $t)", type, bits, type, type, type);
+    lw_result(e, "call$s $t @llvm.fma.f$u($t $v, $t $v, $t $v)", lw_fast(e).text, type, bits,
+              type, e->inst->a, type, e->inst->b, type, e->inst->c);
+}
+
+static void
+emit_compare(lw_emitter *e)
+{
+    static const struct {
+        const char *floats, *sign, *unsign;
+    } names[] = {{"oeq", "eq", "eq"},   {"une", "ne", "ne"},   {"olt", "slt", "ult"},
+                 {"ole", "sle", "ule"}, {"ogt", "sgt", "ugt"}, {"oge", "sge", "uge"}};
+    unsigned which = e->inst->op - LW_OP_EQ;
+    lw_dtype type = lw_operand_type(e, e->inst->a);
+    lw_name x = lw_operand(e, e->inst->a), y = lw_operand(e, e->inst->b);
+
+    if (!lw_is_float(type)) {
+        lw_result(e, "icmp $s $t $s, $s",
+                  is_signed(type) ? names[which].sign : names[which].unsign, type, x.text,
+                  y.text);
+        return;
+    }
+    if (widens(e, type)) {
+        x = lw_widen(e, type, x);
+        y = lw_widen(e, type, y);
+        type = LW_DT_f32;
+    }
+    lw_result(e, "fcmp$s $s $t $s, $s", lw_fast(e).text, names[which].floats, type, x.text,
+              y.text);
+}
+
+static void
+emit_select(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    bool has_flags = !e->gpu && lw_is_float(type) && type != LW_DT_bf16;
+
+    lw_result(e, "select$s i1 $v, $t $v, $t $v", has_flags ? lw_fast(e).text : "", e->inst->a,
+              type, e->inst->b, type, e->inst->c);
+}
+
+static void
+emit_bitcast(lw_emitter *e)
+{
+    lw_dtype from = lw_operand_type(e, e->inst->a), to = (lw_dtype)e->inst->type;
+    const char *how = "bitcast";
+
+    if (to == LW_DT_ptr && from != LW_DT_ptr && from != LW_DT_f64)
+        how = "inttoptr";
+    else if (from == LW_DT_ptr && to != LW_DT_ptr && to != LW_DT_f64)
+        how = "ptrtoint";
+    else if (to == LW_DT_ptr || from == LW_DT_ptr) {
+        lw_emit_fail(e, "no bits go between pointers and floats");
+        return;
+    }
+    lw_result(e, "$s $t $v to $t", how, from, e->inst->a, to);
+}
+
+static void
+emit_sreg(lw_emitter *e)
+{
+    const char *name = lw_sreg_names[e->inst->a];
+
+    if (!e->gpu) {
+        lw_emit_fail(e, "special registers exist on the GPU alone");
+        return;
+    }
+    lw_declare(e, "i32 @llvm.nvvm.read.ptx.sreg.$s()", name);
+    if (e->inst->a <= LW_SREG_TID_Z) { /* a block has 1024 threads at most */
+        if (e->sreg_range == 0)
+            e->sreg_range = lw_metadata(e, "!{i32 0, i32 1024}");
+        lw_result(e, "call i32 @llvm.nvvm.read.ptx.sreg.$s(), !range !$u", name, e->sreg_range);
+    } else {
+        lw_result(e, "call i32 @llvm.nvvm.read.ptx.sreg.$s()", name);
+    }
+}
+
+/* ---- memory ---- */
+
+/* The type through which memory is read and written; `lanes` elements of it hold the value. */
+typedef struct shape {
+    char text[32];   /* of the access */
+    char vector[32]; /* of the value in memory, "<4 x i8>"; "" when the access has this type */
+    uint32_t align;
+} shape;
+
+static shape
+shape_of(const lw_emitter *e, lw_dtype type, unsigned lanes)
+{
+    const char *memory = type == LW_DT_ptr ? lw_type(e, type) : lw_dtypes[type].memory;
+    unsigned size = lw_dtypes[type].size_bytes, total = size * lanes;
+    uint32_t code = e->inst->flags & LW_MEM_ALIGN_MASK;
+    shape s = {.align = code ? 1u << (code - 1) : size};
+
+    if (lanes <= 1) {
+        snprintf(s.text, sizeof s.text, "%s", memory);
+        return s;
+    }
+    snprintf(s.text, sizeof s.text, "<%u x %s>", lanes, memory);
+    if (e->gpu && size < 4) { /* narrow elements go as words: one wide access, not many */
+        memcpy(s.vector, s.text, sizeof s.text);
+        if (total > 4)
+            snprintf(s.text, sizeof s.text, "<%u x i32>", total / 4);
+        else
+            snprintf(s.text, sizeof s.text, "i%u", 8 * total);
+    }
+    return s;
+}
+
+/* The pointer operand as LLVM wants it written, "float* %t3" or "ptr %v2". */
+static lw_name
+pointer_to(lw_emitter *e, const char *type, lw_ref pointer)
+{
+    lw_name name = lw_operand(e, pointer), out;
+
+    if (e->typed) {
+        if (strcmp(type, "i8") != 0)
+            name = lw_def(e, "bitcast i8* $s to $s*", name.text, type);
+        snprintf(out.text, sizeof out.text, "%s* %.30s", type, name.text);
+    } else {
+        snprintf(out.text, sizeof out.text, "ptr %.58s", name.text);
+    }
+    return out;
+}
+
+static lw_name
+access_suffix(lw_emitter *e)
+{
+    bool invariant = e->inst->op == LW_OP_LOAD && (e->inst->flags & LW_MEM_INVARIANT);
+    lw_name name = {""};
+
+    if (invariant && e->invariant == 0)
+        e->invariant = lw_metadata(e, "!{}");
+    if (invariant)
+        snprintf(name.text, sizeof name.text, ", !invariant.load !%u", e->invariant);
+    if (e->access)
+        snprintf(name.text + strlen(name.text), sizeof name.text - strlen(name.text),
+                 ", !llvm.access.group !%u", e->access);
+    return name;
+}
+
+static void
+emit_load(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    unsigned lanes = e->inst->lanes > 1 ? e->inst->lanes : 1;
+    shape s = shape_of(e, type, lanes);
+    lw_name pointer = pointer_to(e, s.text, e->inst->a), suffix = access_suffix(e), value;
+
+    if (s.vector[0] == 0 && type != LW_DT_b1) {
+        lw_result(e, "load $s, $s, align $u$s", s.text, pointer.text, s.align, suffix.text);
+        return;
+    }
+    value = lw_def(e, "load $s, $s, align $u$s", s.text, pointer.text, s.align, suffix.text);
+    if (s.vector[0] && type != LW_DT_b1)
+        lw_result(e, "bitcast $s $s to $s", s.text, value.text, s.vector);
+    else if (s.vector[0])
+        value = lw_def(e, "bitcast $s $s to $s", s.text, value.text, s.vector);
+    if (type == LW_DT_b1)
+        lw_result(e, "icmp ne $s $s, $s", s.vector[0] ? s.vector : s.text, value.text,
+                  lanes > 1 ? "zeroinitializer" : "0");
+}
+
+static void
+emit_store(lw_emitter *e)
+{
+    const lw_inst *made = &e->func->insts.data[e->inst->b];
+    lw_dtype type = (lw_dtype)made->type;
+    unsigned lanes = made->lanes > 1 ? made->lanes : 1;
+    shape s = shape_of(e, type, lanes);
+    const char *whole = s.vector[0] ? s.vector : s.text;
+    lw_name value = lw_operand(e, e->inst->b), pointer, suffix = access_suffix(e);
+
+    if (type == LW_DT_b1 && lanes > 1)
+        value = lw_def(e, "zext <$u x i1> $s to $s", lanes, value.text, whole);
+    else if (type == LW_DT_b1)
+        value = lw_def(e, "zext i1 $s to i8", value.text);
+    if (s.vector[0])
+        value = lw_def(e, "bitcast $s $s to $s", s.vector, value.text, s.text);
+    pointer = pointer_to(e, s.text, e->inst->a);
+    lw_line(e, "store $s $s, $s, align $u$s", s.text, value.text, pointer.text, s.align,
+            suffix.text);
+}
+
+static void
+emit_pack(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    uint32_t lanes = e->inst->lanes;
+    lw_name vector = {"undef"};
+
+    if (!e->gpu)
+        snprintf(vector.text, sizeof vector.text, "poison");
+    for (uint32_t i = 0; i < lanes; i++) {
+        lw_ref value = e->func->lists.data[e->inst->b + i];
+        if (i + 1 < lanes)
+            vector = lw_def(e, "insertelement <$u x $t> $s, $t $v, i32 $u", lanes, type,
+                            vector.text, type, value, i);
+        else
+            lw_result(e, "insertelement <$u x $t> $s, $t $v, i32 $u", lanes, type, vector.text,
+                      type, value, i);
+    }
+}
+
+static void
+emit_lane(lw_emitter *e)
+{
+    const lw_inst *vector = &e->func->insts.data[e->inst->a];
+    lw_dtype type = (lw_dtype)vector->type;
+
+    if (vector->lanes > 1)
+        lw_result(e, "extractelement <$u x $t> $v, i32 $u", (uint32_t)vector->lanes, type,
+                  e->inst->a, e->inst->b);
+    else
+        lw_result(e, "select i1 true, $t $v, $t $v", type, e->inst->a, type, e->inst->a);
+}
+
+static void
+emit_slot(lw_emitter *e, lw_ref slot, bool is_set)
+{
+    lw_dtype type = lw_operand_type(e, slot);
+    const char *star = e->typed ? "*" : "", *pointer = e->typed ? lw_type(e, type) : "ptr";
+
+    if (is_set)
+        lw_line(e, "store $t $v, $s$s %s$u", type, e->inst->b, pointer, star, slot);
+    else
+        lw_result(e, "load $t, $s$s %s$u", type, pointer, star, slot);
+}
+
+/* ---- calls ---- */
+
+static void
+result_type(const lw_emitter *e, const lw_func *func, lw_text *out)
+{
+    if (func->results.n == 0)
+        lw_text_add(out, "void");
+    else if (func->results.n == 1)
+        lw_text_add(out, lw_type(e, func->results.data[0]));
+    else
+        for (uint32_t i = 0; i < func->results.n; i++)
+            lw_text_addf(out, "%s %s%s", i ? "," : "{", lw_type(e, func->results.data[i]),
+                         i + 1 == func->results.n ? " }" : "");
+}
+
+static void
+emit_call(lw_emitter *e)
+{
+    const lw_func *callee = e->module->funcs.data[e->inst->a];
+
+    lw_text_add(e->out, "  ");
+    if (callee->results.n)
+        lw_text_addf(e->out, "%%v%u = ", e->at);
+    lw_text_add(e->out, "call ");
+    result_type(e, callee, e->out);
+    lw_text_addf(e->out, " @%s(", callee->name);
+    for (uint32_t i = 0; i < e->inst->c; i++) {
+        lw_ref value = e->func->lists.data[e->inst->b + i];
+        lw_text_addf(e->out, "%s%s %s", i ? ", " : "", lw_type(e, callee->params.data[i].type),
+                     lw_operand(e, value).text);
+    }
+    lw_text_add(e->out, ")");
+    if (e->access)
+        lw_text_addf(e->out, ", !llvm.access.group !%u", e->access);
+    end_line(e);
+}
+
+static void
+emit_call_result(lw_emitter *e)
+{
+    const lw_func *callee = e->module->funcs.data[e->func->insts.data[e->inst->a].a];
+    lw_text type;
+
+    lw_text_init(&type);
+    result_type(e, callee, &type);
+    if (type.failed)
+        e->out->failed = true;
+    lw_result(e, "extractvalue $s $v, $u", lw_text_get(&type), e->inst->a, e->inst->b);
+    lw_text_reset(&type);
+}
+
+/* C's types in a C call: bool is a byte, narrow integers are extended by the caller. */
+static const char *
+c_type(const lw_emitter *e, lw_dtype type)
+{
+    return type == LW_DT_b1 ? "i8" : lw_type(e, type);
+}
+
+static const char *
+c_extension(lw_dtype type)
+{
+    if (lw_dtypes[type].size_bytes > 2 || lw_is_float(type) || type == LW_DT_void)
+        return "";
+    return is_signed(type) ? " signext" : " zeroext";
+}
+
+static void
+declare_extern(lw_emitter *e, const lw_extern *symbol)
+{
+    lw_text line;
+
+    lw_text_init(&line);
+    lw_text_addf(&line, "declare %s @%s(", c_type(e, symbol->result), symbol->name);
+    for (unsigned i = 0; i < symbol->n_params; i++)
+        lw_text_addf(&line, "%s%s%s", i ? ", " : "", c_type(e, symbol->params[i]),
+                     c_extension(symbol->params[i]));
+    lw_text_add(&line, ")\n");
+    if (line.failed)
+        e->declares.failed = true;
+    else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
+        lw_text_add(&e->declares, lw_text_get(&line));
+    lw_text_reset(&line);
+}
+
+static void
+emit_host_call(lw_emitter *e)
+{
+    const lw_extern *symbol = &e->module->externs.data[e->inst->a];
+    bool is_bool = symbol->result == LW_DT_b1;
+    lw_name args[15], byte = {""};
+
+    declare_extern(e, symbol);
+    for (uint32_t i = 0; i < e->inst->c; i++) {
+        args[i] = lw_operand(e, e->func->lists.data[e->inst->b + i]);
+        if (symbol->params[i] == LW_DT_b1)
+            args[i] = lw_def(e, "zext i1 $s to i8", args[i].text);
+    }
+    if (is_bool)
+        snprintf(byte.text, sizeof byte.text, "%%t%u = ", e->next_temp++);
+    else if (symbol->result != LW_DT_void)
+        snprintf(byte.text, sizeof byte.text, "%%v%u = ", e->at);
+    lw_text_addf(e->out, "  %scall %s @%s(", byte.text, c_type(e, symbol->result),
+                 symbol->name);
+    for (uint32_t i = 0; i < e->inst->c; i++)
+        lw_text_addf(e->out, "%s%s%s %s", i ? ", " : "", c_type(e, symbol->params[i]),
+                     c_extension(symbol->params[i]), args[i].text);
+    lw_text_add(e->out, ")");
+    end_line(e);
+    if (is_bool)
+        lw_result(e, "icmp ne i8 %t$u, 0", e->next_temp - 1);
+}
+
+/* ---- control flow ---- */
+
+static void
+label(lw_emitter *e, const char *name, uint32_t number)
+{
+    lw_text_addf(e->out, "%s_%u:\n", name, number);
+    e->ended = false;
+}
+
+static void
+jump(lw_emitter *e, const char *name, uint32_t number)
+{
+    if (!e->ended)
+        lw_line(e, "br label %$s_$u", name, number);
+    e->ended = true;
+}
+
+/* Loads and stores of a loop whose iterations are independent carry the groups of all such
+ * loops around them. */
+static void
+set_access(lw_emitter *e)
+{
+    lw_text list;
+    uint32_t n = 0, only = 0;
+
+    lw_text_init(&list);
+    for (uint32_t i = 0; i < e->regions.n; i++)
+        if (e->regions.data[i].group) {
+            only = e->regions.data[i].group;
+            lw_text_addf(&list, "%s!%u", n++ ? ", " : "", only);
+        }
+    e->access = n > 1 ? lw_metadata(e, "!{$s}", lw_text_get(&list)) : only;
+    if (list.failed)
+        e->out->failed = true;
+    lw_text_reset(&list);
+}
+
+static void
+open_region(lw_emitter *e)
+{
+    lw_emit_region *r = lw_array_push(&e->regions, NULL);
+
+    if (r == NULL) {
+        e->status = lw_fail_memory(e->err);
+        return;
+    }
+    r->op = (lw_op)e->inst->op;
+    r->number = e->at;
+    if (r->op != LW_OP_LOOP)
+        return;
+    r->flags = e->inst->flags;
+    r->width = e->inst->c;
+    if (!e->gpu && (r->flags & LW_LOOP_VECTORIZE)) {
+        r->group = lw_metadata(e, "distinct !{}");
+        set_access(e);
+    }
+}
+
+static lw_name
+loop_suffix(lw_emitter *e, const lw_emit_region *r)
+{
+    lw_text list;
+    lw_name name = {""};
+
+    lw_text_init(&list);
+    if (r->flags & LW_LOOP_NO_UNROLL)
+        lw_text_add(&list, ", !{!\"llvm.loop.unroll.disable\"}");
+    if (r->flags & LW_LOOP_UNROLL_FULL)
+        lw_text_add(&list, ", !{!\"llvm.loop.unroll.full\"}");
+    if (!e->gpu && (r->flags & LW_LOOP_NO_VECTORIZE))
+        lw_text_add(&list, ", !{!\"llvm.loop.vectorize.enable\", i1 false}");
+    if (r->group) {
+        lw_text_addf(&list,
+                     ", !{!\"llvm.loop.vectorize.enable\", i1 true}"
+                     ", !{!\"llvm.loop.parallel_accesses\", !%u}",
+                     r->group);
+        if (r->width)
+            lw_text_addf(&list, ", !{!\"llvm.loop.vectorize.width\", i32 %u}", r->width);
+    }
+    if (list.n != 0) {
+        uint32_t self = e->next_metadata;
+        lw_metadata(e, "distinct !{!$u$s}", self, lw_text_get(&list));
+        snprintf(name.text, sizeof name.text, ", !llvm.loop !%u", self);
+    }
+    if (list.failed)
+        e->out->failed = true;
+    lw_text_reset(&list);
+    return name;
+}
+
+static void
+end_region(lw_emitter *e)
+{
+    lw_emit_region r = e->regions.data[--e->regions.n];
+
+    if (r.op == LW_OP_IF) {
+        jump(e, "end", r.number);
+        if (!r.has_else) {
+            label(e, "else", r.number);
+            jump(e, "end", r.number);
+        }
+    } else if (r.op == LW_OP_LOOP) {
+        if (!e->ended)
+            lw_line(e, "br label %loop_$u$s", r.number, loop_suffix(e, &r).text);
+    } else {
+        jump(e, "end", r.number);
+    }
+    label(e, "end", r.number);
+    if (r.group)
+        set_access(e);
+}
+
+static uint32_t
+target(const lw_emitter *e, uint32_t depth)
+{
+    for (uint32_t i = e->regions.n; i-- > 0;)
+        if (e->regions.data[i].op != LW_OP_IF && depth-- == 0)
+            return e->regions.data[i].number;
+    return 0;
+}
+
+static void
+emit_return(lw_emitter *e)
+{
+    const lw_dtype *types = e->func->results.data;
+    uint32_t n = e->func->results.n;
+    const uint32_t *values = e->func->lists.data + e->inst->b;
+    lw_name value;
+    lw_text type;
+
+    e->ended = true;
+    if (n == 0) {
+        lw_line(e, "ret void");
+    } else if (n == 1 && types[0] == LW_DT_b1 && e->func->linkage == LW_EXPORTED) {
+        value = lw_def(e, "zext i1 $v to i8", values[0]);
+        lw_line(e, "ret i8 $s", value.text);
+    } else if (n == 1) {
+        lw_line(e, "ret $t $v", types[0], values[0]);
+    } else {
+        lw_text_init(&type);
+        result_type(e, e->func, &type);
+        snprintf(value.text, sizeof value.text, "%s", e->gpu ? "undef" : "poison");
+        for (uint32_t i = 0; i < n; i++)
+            value = lw_def(e, "insertvalue $s $s, $t $v, $u", lw_text_get(&type), value.text,
+                           types[i], values[i], i);
+        lw_line(e, "ret $s $s", lw_text_get(&type), value.text);
+        if (type.failed)
+            e->out->failed = true;
+        lw_text_reset(&type);
+    }
+}
+
+static void
+emit_flow(lw_emitter *e)
+{
+    lw_emit_region *r;
+
+    switch (e->inst->op) {
+    case LW_OP_IF:
+        open_region(e);
+        lw_line(e, "br i1 $v, label %then_$u, label %else_$u", e->inst->a, e->at, e->at);
+        label(e, "then", e->at);
+        break;
+    case LW_OP_ELSE:
+        r = &e->regions.data[e->regions.n - 1];
+        r->has_else = true;
+        jump(e, "end", r->number);
+        label(e, "else", r->number);
+        break;
+    case LW_OP_BLOCK: open_region(e); break;
+    case LW_OP_LOOP:
+        jump(e, "loop", e->at);
+        label(e, "loop", e->at);
+        open_region(e);
+        break;
+    case LW_OP_LATCH:
+        r = &e->regions.data[e->regions.n - 1];
+        jump(e, "latch", r->number);
+        label(e, "latch", r->number);
+        break;
+    case LW_OP_END: end_region(e); break;
+    case LW_OP_BREAK: jump(e, "end", target(e, e->inst->a)); break;
+    case LW_OP_CONTINUE: jump(e, "latch", target(e, e->inst->a)); break;
+    default: emit_return(e); break;
+    }
+}
+
+static void
+emit_barrier(lw_emitter *e)
+{
+    if (!e->gpu) {
+        lw_emit_fail(e, "barriers exist on the GPU alone");
+        return;
+    }
+    if (strstr(lw_text_get(&e->declares), "@llvm.nvvm.barrier0()") == NULL)
+        lw_text_add(&e->declares, "declare void @llvm.nvvm.barrier0() convergent nounwind\n");
+    lw_line(e, "call void @llvm.nvvm.barrier0()");
+}
+
+/* ---- one instruction, and all of a function ---- */
+
+static void
+emit_inst(lw_emitter *e)
+{
+    switch ((lw_op)e->inst->op) {
+    case LW_OP_ADD: emit_binary(e, "fadd", "add", "add"); break;
+    case LW_OP_SUB: emit_binary(e, "fsub", "sub", "sub"); break;
+    case LW_OP_MUL: emit_binary(e, "fmul", "mul", "mul"); break;
+    case LW_OP_DIV: emit_binary(e, "fdiv", "sdiv", "udiv"); break;
+    case LW_OP_REM: emit_binary(e, "", "srem", "urem"); break;
+    case LW_OP_MULHI: emit_mulhi(e); break;
+    case LW_OP_NEG: emit_neg(e); break;
+    case LW_OP_FMA: emit_fma(e); break;
+    case LW_OP_AND: emit_binary(e, "", "and", "and"); break;
+    case LW_OP_OR: emit_binary(e, "", "or", "or"); break;
+    case LW_OP_XOR: emit_binary(e, "", "xor", "xor"); break;
+    case LW_OP_NOT:
+        lw_result(e, "xor $t $v, $s", (lw_dtype)e->inst->type, e->inst->a,
+                  e->inst->type == LW_DT_b1 ? "true" : "-1");
+        break;
+    case LW_OP_SHL: emit_binary(e, "", "shl", "shl"); break;
+    case LW_OP_SHR: emit_binary(e, "", "ashr", "lshr"); break;
+    case LW_OP_EQ:
+    case LW_OP_NE:
+    case LW_OP_LT:
+    case LW_OP_LE:
+    case LW_OP_GT:
+    case LW_OP_GE: emit_compare(e); break;
+    case LW_OP_SELECT: emit_select(e); break;
+    case LW_OP_CAST: lw_emit_cast(e); break;
+    case LW_OP_BITCAST: emit_bitcast(e); break;
+    case LW_OP_INTRINSIC: lw_emit_intrinsic(e); break;
+    case LW_OP_SREG: emit_sreg(e); break;
+    case LW_OP_GET: emit_slot(e, e->inst->a, false); break;
+    case LW_OP_SET: emit_slot(e, e->inst->a, true); break;
+    case LW_OP_OFFSET:
+        lw_result(e, "getelementptr i8, $t $v, $t $v", LW_DT_ptr, e->inst->a,
+                  lw_operand_type(e, e->inst->b), e->inst->b);
+        break;
+    case LW_OP_LOAD: emit_load(e); break;
+    case LW_OP_STORE: emit_store(e); break;
+    case LW_OP_PACK: emit_pack(e); break;
+    case LW_OP_LANE: emit_lane(e); break;
+    case LW_OP_CALL: emit_call(e); break;
+    case LW_OP_RESULT: emit_call_result(e); break;
+    case LW_OP_HOST_CALL: emit_host_call(e); break;
+    case LW_OP_BARRIER: emit_barrier(e); break;
+    case LW_OP_CONST:
+    case LW_OP_PARAM:
+    case LW_OP_SLOT:
+    case LW_OP_NONE:
+    case LW_N_OPS: break;
+    default: emit_flow(e); break;
+    }
+}
+
+static void
+emit_entry(lw_emitter *e)
+{
+    bool is_entry = e->func->linkage == LW_KERNEL || e->func->linkage == LW_EXPORTED;
+
+    lw_text_add(e->out, "entry:\n");
+    for (uint32_t i = 1; i < e->func->insts.n; i++)
+        if (e->func->insts.data[i].op == LW_OP_SLOT)
+            lw_line(e, "%s$u = alloca $t", i, (lw_dtype)e->func->insts.data[i].type);
+    for (uint32_t i = 0; is_entry && i < e->func->params.n; i++)
+        if (e->func->params.data[i].type == LW_DT_b1)
+            lw_line(e, "%p$ub = icmp ne i8 %p$u, 0", i, i);
+}
+
+lw_status
+lw_emit_body(lw_emitter *e)
+{
+    e->regions.n = 0;
+    e->next_temp = 0;
+    e->ended = false;
+    e->access = 0;
+    emit_entry(e);
+    for (e->at = 1; e->at < e->func->insts.n && e->status == LW_OK; e->at++) {
+        e->inst = &e->func->insts.data[e->at];
+        lw_debug_inst(e);
+        emit_inst(e);
+    }
+    e->inst = NULL;
+    if (!e->ended)
+        lw_line(e, "unreachable");
+    return e->status;
+}

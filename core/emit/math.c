@@ -1,0 +1,432 @@
+/* The rows of intrinsics.def as LLVM text: calls of libdevice, libm and LLVM's own intrinsics,
+ * and, for the rows marked OPEN, what is written out.
+ *
+ * On the host a call of libm names the vector functions of glibc's libmvec that do the same, as
+ * far as the caller says they exist; LLVM's vectoriser takes them from there. */
+#include "core/emit/emit_internal.h"
+
+#include "core/tables/intrinsics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The intrinsic at hand: small floats are done in f32. */
+typedef struct op {
+    const lw_intrinsic_row *row;
+    lw_dtype type; /* of v, as the IR says */
+    lw_dtype wide; /* of v, as it is computed */
+    lw_name args[3];
+} op;
+
+static const char *
+float_letter(lw_dtype wide)
+{
+    return wide == LW_DT_f32 ? "f" : "";
+}
+
+/* "(float %t1, i32 %v2)" */
+static lw_name *
+arguments(lw_emitter *e, const op *o, lw_name out[3])
+{
+    for (unsigned i = 0; i < o->row->n_args; i++)
+        snprintf(out[i].text, sizeof out[i].text, "%s%s %.50s", i ? ", " : "",
+                 o->row->args[i] == 'i' ? "i32" : lw_type(e, o->wide), o->args[i].text);
+    for (unsigned i = o->row->n_args; i < 3; i++)
+        out[i].text[0] = 0;
+    return out;
+}
+
+/* ---- vector functions of the host ---- */
+
+/* x86-64's vector ABI: a letter for the instruction set and its width in bits. */
+static const struct {
+    char letter;
+    int bits;
+} vector_sets[] = {{'b', 128}, {'d', 256}, {'e', 512}};
+
+static void
+add_vector_symbol(lw_emitter *e, const op *o, const char *symbol, uint32_t lanes)
+{
+    lw_name type, list = {""};
+
+    snprintf(type.text, sizeof type.text, "<%u x %s>", lanes, lw_type(e, o->wide));
+    for (unsigned i = 0; i < o->row->n_args; i++)
+        snprintf(list.text + strlen(list.text), sizeof list.text - strlen(list.text), "%s%.25s",
+                 i ? ", " : "", type.text);
+    lw_declare(e, "$s @$s($s)", type.text, symbol, list.text);
+    type.text[0] = 0;
+    snprintf(type.text, sizeof type.text, "ptr @%.50s\n", symbol);
+    if (strstr(lw_text_get(&e->vectors), type.text) == NULL) {
+        lw_text_addf(&e->vectors, "%s%s", e->n_vectors ? "  , " : "  ", type.text);
+        e->n_vectors++;
+    }
+}
+
+/* The call-site attribute that lists the variants; empty when there are none. */
+static void
+vector_variants(lw_emitter *e, const op *o, lw_text *out)
+{
+    const lw_emit_options *options = e->options;
+    const char *stem = o->row->vector_stem;
+
+    if (options->precise || options->has_vector_function == NULL || stem[0] == 0)
+        return;
+    for (unsigned i = 0; i < 3 && vector_sets[i].bits <= options->vector_bits; i++) {
+        uint32_t lanes = (uint32_t)vector_sets[i].bits / lw_dtypes[o->wide].bits;
+        lw_name symbol;
+        snprintf(symbol.text, sizeof symbol.text, "_ZGV%cN%u%s_%s%s", vector_sets[i].letter,
+                 lanes, o->row->n_args == 2 ? "vv" : "v", stem, float_letter(o->wide));
+        if (!options->has_vector_function(symbol.text))
+            continue;
+        add_vector_symbol(e, o, symbol.text, lanes);
+        lw_text_addf(out, "%s%s(%s)", out->n ? "," : " \"vector-function-abi-variant\"=\"",
+                     symbol.text, symbol.text);
+    }
+    if (out->n)
+        lw_text_add(out, "\"");
+}
+
+/* ---- calls ---- */
+
+/* name(args) as the instruction's result; `suffix` is what LLVM puts behind a call. */
+static void
+call(lw_emitter *e, const op *o, const char *name, const char *suffix)
+{
+    lw_name args[3], types = {""};
+    bool to_int = o->row->result == 'i';
+    lw_name fast = lw_fast(e);
+
+    if (to_int)
+        fast.text[0] = 0;
+    for (unsigned i = 0; i < o->row->n_args; i++)
+        snprintf(types.text + strlen(types.text), sizeof types.text - strlen(types.text),
+                 "%s%s", i ? ", " : "", o->row->args[i] == 'i' ? "i32" : lw_type(e, o->wide));
+    lw_declare(e, "$s @$s($s)", to_int ? "i32" : lw_type(e, o->wide), name, types.text);
+    arguments(e, o, args);
+    lw_float_result(e, o->type, "call$s $t @$s($s$s$s)$s", fast.text, o->wide, name,
+                    args[0].text, args[1].text, args[2].text, suffix);
+}
+
+static void
+call_library(lw_emitter *e, const op *o)
+{
+    bool quick = e->gpu && o->wide == LW_DT_f32 && o->row->gpu_fast_stem[0] &&
+                 (e->inst->flags & LW_FAST_AFN);
+    const char *stem = quick    ? o->row->gpu_fast_stem
+                       : e->gpu ? o->row->gpu_stem
+                                : o->row->host_stem;
+    lw_text variants;
+    lw_name name;
+
+    snprintf(name.text, sizeof name.text, "%s%s%s", e->gpu ? "__nv_" : "", stem,
+             float_letter(o->wide));
+    lw_text_init(&variants);
+    if (!e->gpu)
+        vector_variants(e, o, &variants);
+    call(e, o, name.text, lw_text_get(&variants));
+    if (variants.failed)
+        e->out->failed = true;
+    lw_text_reset(&variants);
+}
+
+static void
+call_llvm(lw_emitter *e, const op *o)
+{
+    const char *stem = e->gpu ? o->row->gpu_stem : o->row->host_stem;
+    lw_name name;
+
+    snprintf(name.text, sizeof name.text, "llvm.%s.f%u", stem, lw_dtypes[o->wide].bits);
+    call(e, o, name.text, "");
+}
+
+static void
+call_nvvm(lw_emitter *e, const op *o)
+{
+    lw_name name;
+
+    snprintf(name.text, sizeof name.text, "llvm.nvvm.%s.%s", o->row->gpu_stem,
+             o->wide == LW_DT_f32 ? "f" : "d");
+    call(e, o, name.text, "");
+}
+
+/* ---- integers ---- */
+
+static void
+emit_integer(lw_emitter *e, const op *o, lw_intrinsic which)
+{
+    uint32_t bits = lw_dtypes[o->type].bits;
+    const char *stem = e->gpu ? o->row->gpu_stem : o->row->host_stem;
+    bool asks_zero = which == LW_IN_clz || which == LW_IN_ctz; /* zero's result is defined */
+
+    if (which == LW_IN_bswap && bits == 8) {
+        lw_result(e, "bitcast i8 $s to i8", o->args[0].text);
+        return;
+    }
+    lw_declare(e, "$t @llvm.$s.i$u($t$s)", o->type, stem, bits, o->type,
+               asks_zero ? ", i1" : "");
+    lw_result(e, "call $t @llvm.$s.i$u($t $s$s)", o->type, stem, bits, o->type, o->args[0].text,
+              asks_zero ? ", i1 false" : "");
+}
+
+/* ---- written out: sign and bits ---- */
+
+/* A float format's fields, as masks of an integer of its width. */
+typedef struct fields {
+    uint32_t bits;
+    uint64_t sign, exponent, fraction;
+    uint32_t fraction_bits, bias;
+} fields;
+
+static fields
+fields_of(lw_dtype type)
+{
+    uint32_t bits = lw_dtypes[type].bits;
+    uint32_t fraction_bits = type == LW_DT_f64    ? 52
+                             : type == LW_DT_f32  ? 23
+                             : type == LW_DT_bf16 ? 7
+                                                  : 10;
+    fields f = {.bits = bits, .fraction_bits = fraction_bits};
+
+    f.sign = UINT64_C(1) << (bits - 1);
+    f.fraction = (UINT64_C(1) << fraction_bits) - 1;
+    f.exponent = f.sign - 1 - f.fraction;
+    f.bias = (1u << (bits - 2 - fraction_bits)) - 1;
+    return f;
+}
+
+static lw_name
+number(uint64_t value, uint32_t bits)
+{
+    lw_name name;
+    unsigned spare = 64 - bits;
+
+    snprintf(name.text, sizeof name.text, "%" PRId64, (int64_t)(value << spare) >> spare);
+    return name;
+}
+
+static lw_name
+bits_of(lw_emitter *e, lw_dtype type, lw_name value)
+{
+    return lw_def(e, "bitcast $t $s to i$u", type, value.text, (uint32_t)lw_dtypes[type].bits);
+}
+
+static void
+result_from_bits(lw_emitter *e, lw_dtype type, lw_name bits)
+{
+    lw_result(e, "bitcast i$u $s to $t", (uint32_t)lw_dtypes[type].bits, bits.text, type);
+}
+
+static void
+emit_fabs(lw_emitter *e, const op *o)
+{
+    fields f = fields_of(o->type);
+    lw_name bits;
+
+    if (!e->gpu && !lw_is_small(o->type)) {
+        lw_declare(e, "$t @llvm.fabs.f$u($t)", o->type, f.bits, o->type);
+        lw_result(e, "call$s $t @llvm.fabs.f$u($t $s)", lw_fast(e).text, o->type, f.bits,
+                  o->type, o->args[0].text);
+        return;
+    }
+    bits = bits_of(e, o->type, o->args[0]);
+    bits = lw_def(e, "and i$u $s, $s", f.bits, bits.text, number(f.sign - 1, f.bits).text);
+    result_from_bits(e, o->type, bits);
+}
+
+static void
+emit_copysign(lw_emitter *e, const op *o)
+{
+    fields f = fields_of(o->type);
+    lw_name size, sign;
+
+    if (!lw_is_small(o->type)) {
+        lw_declare(e, "$t @llvm.copysign.f$u($t, $t)", o->type, f.bits, o->type, o->type);
+        lw_result(e, "call$s $t @llvm.copysign.f$u($t $s, $t $s)", lw_fast(e).text, o->type,
+                  f.bits, o->type, o->args[0].text, o->type, o->args[1].text);
+        return;
+    }
+    size = bits_of(e, o->type, o->args[0]);
+    size = lw_def(e, "and i16 $s, 32767", size.text);
+    sign = bits_of(e, o->type, o->args[1]);
+    sign = lw_def(e, "and i16 $s, -32768", sign.text);
+    size = lw_def(e, "or i16 $s, $s", size.text, sign.text);
+    result_from_bits(e, o->type, size);
+}
+
+static void
+emit_signbit(lw_emitter *e, const op *o)
+{
+    fields f = fields_of(o->type);
+    lw_name bits = bits_of(e, o->type, o->args[0]);
+
+    bits = lw_def(e, "icmp slt i$u $s, 0", f.bits, bits.text);
+    lw_result(e, "zext i1 $s to i32", bits.text);
+}
+
+/* The neighbour towards y. In the order of the bits of a positive float the next number is one
+ * more, of a negative one too, away from zero. */
+static void
+emit_nextafter(lw_emitter *e, const op *o)
+{
+    fields f = fields_of(o->type);
+    lw_dtype wide = o->wide;
+    lw_name x = o->args[0], y = o->args[1], wx = lw_widen(e, o->type, x),
+            wy = lw_widen(e, o->type, y);
+    lw_name xbits = bits_of(e, o->type, x), ybits = bits_of(e, o->type, y);
+    lw_name less = lw_def(e, "fcmp olt $t $s, $s", wide, wx.text, wy.text);
+    lw_name positive = lw_def(e, "fcmp ogt $t $s, 0.0", wide, wx.text);
+    lw_name outwards = lw_def(e, "icmp eq i1 $s, $s", less.text, positive.text);
+    lw_name up = lw_def(e, "add i$u $s, 1", f.bits, xbits.text);
+    lw_name down = lw_def(e, "sub i$u $s, 1", f.bits, xbits.text);
+    lw_name next = lw_def(e, "select i1 $s, i$u $s, i$u $s", outwards.text, f.bits, up.text,
+                          f.bits, down.text);
+    lw_name zero = lw_def(e, "fcmp oeq $t $s, 0.0", wide, wx.text);
+    lw_name tiny = lw_def(e, "and i$u $s, $s", f.bits, ybits.text, number(f.sign, f.bits).text);
+    lw_name same = lw_def(e, "fcmp oeq $t $s, $s", wide, wx.text, wy.text);
+    lw_name xnan = lw_def(e, "fcmp uno $t $s, 0.0", wide, wx.text);
+    lw_name ynan = lw_def(e, "fcmp uno $t $s, 0.0", wide, wy.text);
+
+    tiny = lw_def(e, "or i$u $s, 1", f.bits, tiny.text);
+    next = lw_def(e, "select i1 $s, i$u $s, i$u $s", zero.text, f.bits, tiny.text, f.bits,
+                  next.text);
+    next = lw_def(e, "select i1 $s, i$u $s, i$u $s", same.text, f.bits, ybits.text, f.bits,
+                  next.text);
+    next = lw_def(e, "select i1 $s, i$u $s, i$u $s", ynan.text, f.bits, ybits.text, f.bits,
+                  next.text);
+    next = lw_def(e, "select i1 $s, i$u $s, i$u $s", xnan.text, f.bits, xbits.text, f.bits,
+                  next.text);
+    result_from_bits(e, o->type, next);
+}
+
+/* Mantissa and exponent out of the bits; subnormal numbers are scaled into the normal range
+ * first, by 2^64, which every wide format can take. */
+static void
+emit_frexp(lw_emitter *e, const op *o, bool wants_mantissa)
+{
+    fields f = fields_of(o->wide);
+    lw_name x = lw_widen(e, o->type, o->args[0]), bits = bits_of(e, o->wide, x), part, special;
+    lw_name field =
+        lw_def(e, "and i$u $s, $s", f.bits, bits.text, number(f.exponent, f.bits).text);
+    lw_name low = lw_def(e, "icmp eq i$u $s, 0", f.bits, field.text);
+    lw_name scaled = lw_def(e, "fmul $t $s, 0x43F0000000000000", o->wide, x.text);
+
+    scaled = lw_def(e, "select i1 $s, $t $s, $t $s", low.text, o->wide, scaled.text, o->wide,
+                    x.text);
+    bits = bits_of(e, o->wide, scaled);
+    field = lw_def(e, "and i$u $s, $s", f.bits, bits.text, number(f.exponent, f.bits).text);
+    /* 0, infinity and NaN: after scaling, the field is all zeros or all ones */
+    special = lw_def(e, "sub i$u $s, $s", f.bits, field.text,
+                     number(UINT64_C(1) << f.fraction_bits, f.bits).text);
+    special = lw_def(e, "icmp uge i$u $s, $s", f.bits, special.text,
+                     number(f.exponent - (UINT64_C(1) << f.fraction_bits), f.bits).text);
+    if (wants_mantissa) {
+        part = lw_def(e, "and i$u $s, $s", f.bits, bits.text,
+                      number(f.sign | f.fraction, f.bits).text);
+        part = lw_def(e, "or i$u $s, $s", f.bits, part.text,
+                      number((uint64_t)(f.bias - 1) << f.fraction_bits, f.bits).text);
+        part = lw_def(e, "bitcast i$u $s to $t", f.bits, part.text, o->wide);
+        lw_float_result(e, o->type, "select i1 $s, $t $s, $t $s", special.text, o->wide, x.text,
+                        o->wide, part.text);
+        return;
+    }
+    part = lw_def(e, "lshr i$u $s, $u", f.bits, field.text, f.fraction_bits);
+    if (f.bits == 64)
+        part = lw_def(e, "trunc i64 $s to i32", part.text);
+    scaled = lw_def(e, "select i1 $s, i32 $u, i32 $u", low.text, f.bias - 1 + 64, f.bias - 1);
+    part = lw_def(e, "sub i32 $s, $s", part.text, scaled.text);
+    lw_result(e, "select i1 $s, i32 0, i32 $s", special.text, part.text);
+}
+
+/* ---- written out: arithmetic ---- */
+
+static void
+emit_rsqrt(lw_emitter *e, const op *o)
+{
+    uint32_t bits = lw_dtypes[o->wide].bits;
+    lw_name root, fast = lw_fast(e);
+
+    lw_declare(e, "$t @llvm.sqrt.f$u($t)", o->wide, bits, o->wide);
+    root = lw_def(e, "call$s $t @llvm.sqrt.f$u($t $s)", fast.text, o->wide, bits, o->wide,
+                  o->args[0].text);
+    lw_float_result(e, o->type, "fdiv$s $t 1.0, $s", fast.text, o->wide, root.text);
+}
+
+/* LLVM's minnum is min.f32 of PTX, which takes the number when one is NaN and puts -0 below +0.
+ * The host's name for the same is minimumnum. */
+static void
+emit_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
+{
+    const char *stem = e->gpu      ? (is_min ? "minnum" : "maxnum")
+                       : keeps_nan ? (is_min ? "minimum" : "maximum")
+                                   : (is_min ? "minimumnum" : "maximumnum");
+    uint32_t bits = lw_dtypes[o->wide].bits;
+    lw_name fast = lw_fast(e), best, sum, unordered;
+
+    lw_declare(e, "$t @llvm.$s.f$u($t, $t)", o->wide, stem, bits, o->wide, o->wide);
+    if (!e->gpu || !keeps_nan) {
+        lw_float_result(e, o->type, "call$s $t @llvm.$s.f$u($t $s, $t $s)", fast.text, o->wide,
+                        stem, bits, o->wide, o->args[0].text, o->wide, o->args[1].text);
+        return;
+    }
+    best = lw_def(e, "call$s $t @llvm.$s.f$u($t $s, $t $s)", fast.text, o->wide, stem, bits,
+                  o->wide, o->args[0].text, o->wide, o->args[1].text);
+    sum = lw_def(e, "fadd $t $s, $s", o->wide, o->args[0].text, o->args[1].text);
+    unordered = lw_def(e, "fcmp uno $t $s, $s", o->wide, o->args[0].text, o->args[1].text);
+    lw_float_result(e, o->type, "select i1 $s, $t $s, $t $s", unordered.text, o->wide, sum.text,
+                    o->wide, best.text);
+}
+
+static void
+emit_open(lw_emitter *e, op *o, lw_intrinsic which)
+{
+    switch (which) { /* these work on the bits of the type itself */
+    case LW_IN_fabs: emit_fabs(e, o); return;
+    case LW_IN_copysign: emit_copysign(e, o); return;
+    case LW_IN_signbit: emit_signbit(e, o); return;
+    case LW_IN_nextafter: emit_nextafter(e, o); return;
+    case LW_IN_frexp_mantissa: emit_frexp(e, o, true); return;
+    case LW_IN_frexp_exponent: emit_frexp(e, o, false); return;
+    default: break;
+    }
+    for (unsigned i = 0; i < o->row->n_args; i++)
+        o->args[i] = lw_widen(e, o->type, o->args[i]);
+    switch (which) {
+    case LW_IN_rsqrt: emit_rsqrt(e, o); break;
+    case LW_IN_fmin: emit_extreme(e, o, true, false); break;
+    case LW_IN_fmax: emit_extreme(e, o, false, false); break;
+    case LW_IN_minimum: emit_extreme(e, o, true, true); break;
+    case LW_IN_maximum: emit_extreme(e, o, false, true); break;
+    default: lw_emit_fail(e, "an intrinsic marked OPEN is not written out"); break;
+    }
+}
+
+void
+lw_emit_intrinsic(lw_emitter *e)
+{
+    lw_intrinsic which = (lw_intrinsic)e->inst->a;
+    const uint32_t *values = e->func->lists.data + e->inst->b;
+    op o = {.row = &lw_intrinsics[which], .type = lw_operand_type(e, values[0])};
+    lw_how how = e->gpu ? o.row->gpu_how : o.row->host_how;
+
+    o.wide = lw_is_small(o.type) ? LW_DT_f32 : o.type;
+    for (unsigned i = 0; i < o.row->n_args; i++)
+        o.args[i] = lw_operand(e, values[i]);
+    if (o.row->kind == LW_INTRINSIC_INT) {
+        emit_integer(e, &o, which);
+        return;
+    }
+    if (how == LW_HOW_OPEN) {
+        emit_open(e, &o, which);
+        return;
+    }
+    for (unsigned i = 0; i < o.row->n_args; i++)
+        if (o.row->args[i] == 'v')
+            o.args[i] = lw_widen(e, o.type, o.args[i]);
+    if (how == LW_HOW_LLVM)
+        call_llvm(e, &o);
+    else if (how == LW_HOW_NVVM)
+        call_nvvm(e, &o);
+    else
+        call_library(e, &o);
+}
