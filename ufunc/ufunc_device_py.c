@@ -8,6 +8,7 @@
 #include "core/py/raise.h"
 
 #include <string.h>
+#include <time.h>
 
 enum { MOST_PARAMS = 3 + 3 * LW_PLAN_DIMS + LW_PLAN_OPERANDS * (LW_PLAN_DIMS + 2) };
 
@@ -869,6 +870,16 @@ lw_call_init(lw_call *call, lw_ufunc *self)
     call->self = self;
 }
 
+/* Everything up to the launch. */
+static int
+make_plan(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
+{
+    if (prepare(call, args, n_args) < 0 || make_outputs(call) < 0 ||
+        (call->n_given && part_overlaps(call) < 0) || fill_plan(call) < 0)
+        return -1;
+    return plan_flat(call) ? 0 : plan_general(call);
+}
+
 PyObject *
 lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -879,18 +890,60 @@ lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf, PyObj
     lw_call_init(&call, self);
     if (read_keywords(&call, args + n_args, kwnames) < 0 || check_call(&call, n_args) < 0)
         goto done;
-    if (lw_call_is_hosted(&call, args, n_args)) {
+    if (lw_call_is_hosted(&call, args, n_args))
         result = lw_call_hosted(&call, args, n_args, kwnames);
-        goto done;
-    }
-    if (prepare(&call, args, n_args) < 0 || make_outputs(&call) < 0 ||
-        (call.n_given && part_overlaps(&call) < 0) || fill_plan(&call) < 0)
-        goto done;
-    if (!plan_flat(&call) && plan_general(&call) < 0)
-        goto done;
-    if (lw_call_run(&call) == 0)
+    else if (make_plan(&call, args, n_args) == 0 && lw_call_run(&call) == 0)
         result = results(&call);
 done:
+    lw_call_release(&call);
+    return result;
+}
+
+/* Launch the planned kernel n times and nothing else; seconds a launch, for the benchmark's
+ * "raw launch" row. */
+static double
+time_launches(lw_call *call, long n)
+{
+    lw_error err = {0};
+    lw_kernel_key key;
+    lw_entry *entry;
+    struct timespec start, end;
+    lw_status status = LW_OK;
+
+    lw_plan_key(&call->plan, call->resolution->cost, call->resolution->has_loop, &key);
+    entry = lw_entry_get(call->resolution, &key);
+    if (entry == NULL)
+        return -1.0;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (long i = 0; i < n && status == LW_OK; i++)
+        status = launch(call, &call->plan, &key, entry->kernel, &err);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    if (status != LW_OK) {
+        lw_py_raise(&err);
+        return -1.0;
+    }
+    return ((double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec)) /
+           (double)n;
+}
+
+PyObject *
+lw_ufunc_time_launch(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args)
+{
+    PyObject *result = NULL;
+    double seconds;
+    long n;
+    lw_call call;
+
+    if (n_args < 3 || (n = PyLong_AsLong(args[1])) <= 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "_time_launch(ufunc, n, *operands)");
+        return NULL;
+    }
+    lw_call_init(&call, (lw_ufunc *)args[0]);
+    call.order_letter = 'K';
+    if (make_plan(&call, args + 2, n_args - 2) == 0 && lw_call_run(&call) == 0 &&
+        (seconds = time_launches(&call, n)) >= 0.0)
+        result = PyFloat_FromDouble(seconds);
     lw_call_release(&call);
     return result;
 }

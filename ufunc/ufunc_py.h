@@ -44,6 +44,8 @@ lw_loop *lw_ufunc_resolve(lw_ufunc *self, const lw_dtype *dtypes, const char *we
  * vectorcall's. NEP 13 is already done. */
 PyObject *lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames);
+/* _time_launch(ufunc, n, *operands): seconds of one bare driver launch of that call's kernel. */
+PyObject *lw_ufunc_time_launch(PyObject *module, PyObject *const *args, Py_ssize_t n_args);
 void lw_plan_table_free(struct lw_plan_table *plans); /* NULL is allowed */
 
 #endif

@@ -1,0 +1,45 @@
+"""``python -m lanewise info | demo | bench | cache``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m lanewise", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("info", help="what was found on this machine, for bug reports")
+    demo = commands.add_parser("demo", help="draw Mandelbrot, price options, print speed-ups")
+    demo.add_argument("--output", default=".", help="folder for the picture (default: here)")
+    demo.add_argument("--small", action="store_true", help="a tenth of the work")
+    bench = commands.add_parser("bench", help="measure this machine")
+    bench.add_argument("--only", default="", help="cases whose name contains this")
+    cache = commands.add_parser("cache", help="the cache of compiled kernels")
+    cache.add_argument("action", choices=("info", "clear"))
+    options = parser.parse_args(arguments)
+
+    if options.command == "info":
+        from lanewise._info import report
+
+        print(report())
+    elif options.command == "demo":
+        from lanewise._demo import run
+
+        return run(options.output, options.small)
+    elif options.command == "bench":
+        from lanewise._bench import run as run_bench
+
+        return run_bench(options.only)
+    else:
+        from lanewise import cache as kernel_cache
+
+        if options.action == "clear":
+            kernel_cache.clear()
+        for name, value in kernel_cache.info().items():
+            print(f"{name:<16} {value}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
