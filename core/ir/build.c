@@ -180,13 +180,14 @@ lw_ir_list(lw_builder *b, const lw_ref *values, uint32_t n)
 {
     uint32_t start;
 
+    if (b->func != NULL && n == 0)
+        return b->func->lists.n;
     if (b->func == NULL || !lw_array_reserve(&b->func->lists, n, &b->module->arena)) {
         b->module->failed = true;
         return 0;
     }
     start = b->func->lists.n;
-    if (n != 0)
-        memcpy(b->func->lists.data + start, values, n * sizeof *values);
+    memcpy(b->func->lists.data + start, values, n * sizeof *values);
     b->func->lists.n += n;
     return start;
 }
