@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #elif defined(__linux__)
@@ -92,6 +93,19 @@ add_cpu(lw_sha256 *sha)
 }
 #endif
 
+/* Which vector functions libmvec has, and so which the code may call. */
+static void
+add_c_library(lw_sha256 *sha)
+{
+    char version[64] = "";
+
+#if defined(_CS_GNU_LIBC_VERSION)
+    if (confstr(_CS_GNU_LIBC_VERSION, version, sizeof version) > sizeof version)
+        version[0] = 0;
+#endif
+    lw_sha256_add_text(sha, version);
+}
+
 static lw_digest cpu_id;
 static pthread_once_t cpu_once = PTHREAD_ONCE_INIT;
 
@@ -107,6 +121,7 @@ find_cpu_id(void)
         lw_sha256_add_text(&sha, machine.sysname);
         lw_sha256_add_text(&sha, machine.machine);
     }
+    add_c_library(&sha);
     add_cpu(&sha);
     cpu_id = lw_sha256_finish(&sha);
 }

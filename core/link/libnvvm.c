@@ -23,8 +23,8 @@ static const lw_vendor_row rows[] = {
 #include "core/tables/nvvm.def"
 };
 
-static lw_vendor vendor = {"libNVVM", rows, sizeof rows / sizeof *rows, sizeof(nvvm_table),
-                           NULL};
+static lw_vendor vendor = {"libNVVM",          rows,         sizeof rows / sizeof *rows,
+                           sizeof(nvvm_table), LW_LOCK_INIT, NULL};
 
 /* libdevice as last read: half a MB, kept because each compile with `__nv_` wants it. A changed
  * path reads anew and keeps the old bytes, for a compile may be using them. */

@@ -18,8 +18,8 @@ static const lw_vendor_row rows[] = {
 #include "core/tables/nvjitlink.def"
 };
 
-static lw_vendor vendor = {"nvJitLink", rows, sizeof rows / sizeof *rows, sizeof(jit_table),
-                           NULL};
+static lw_vendor vendor = {"nvJitLink",       rows,         sizeof rows / sizeof *rows,
+                           sizeof(jit_table), LW_LOCK_INIT, NULL};
 
 static const char *const result_names[] = {"SUCCESS",
                                            "UNRECOGNIZED_OPTION",

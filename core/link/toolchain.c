@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* dladdr */
 #include "core/link/toolchain.h"
 
 #include "core/base/arena.h"
@@ -7,6 +8,7 @@
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 
+#include <dlfcn.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -388,24 +390,41 @@ search_loader(search *s)
     }
 }
 
+static void
+add_identity(lw_sha256 *sha, const char *path)
+{
+    struct stat info;
+    int64_t facts[3] = {0};
+
+    lw_sha256_add_text(sha, path);
+    if (path[0] != 0 && stat(path, &info) == 0) {
+        facts[0] = info.st_size;
+        facts[1] = info.st_mtim.tv_sec;
+        facts[2] = info.st_mtim.tv_nsec;
+    }
+    lw_sha256_add(sha, facts, sizeof facts);
+}
+
 static lw_digest
 identify(char *const files[LW_N_COMPONENTS])
 {
     lw_sha256 sha;
 
     lw_sha256_init(&sha);
-    for (int c = 0; c < LW_N_COMPONENTS; c++) {
-        struct stat info;
-        int64_t facts[3] = {0};
+    for (int c = 0; c < LW_N_COMPONENTS; c++)
+        add_identity(&sha, files[c] ? files[c] : "");
+    return lw_sha256_finish(&sha);
+}
 
-        lw_sha256_add_text(&sha, files[c] ? files[c] : "");
-        if (files[c] != NULL && stat(files[c], &info) == 0) {
-            facts[0] = info.st_size;
-            facts[1] = info.st_mtim.tv_sec;
-            facts[2] = info.st_mtim.tv_nsec;
-        }
-        lw_sha256_add(&sha, facts, sizeof facts);
-    }
+lw_digest
+lw_self_id(void)
+{
+    Dl_info info = {0};
+    lw_sha256 sha;
+
+    lw_sha256_init(&sha);
+    if (dladdr(&all, &info) != 0 && info.dli_fname != NULL)
+        add_identity(&sha, info.dli_fname);
     return lw_sha256_finish(&sha);
 }
 

@@ -56,6 +56,10 @@ lw_status lw_toolchain_need(const lw_toolchain **out, lw_error *err);
 /* Look again at the next get, for example after an installation while the process runs. */
 void lw_toolchain_forget(void);
 
+/* Our own shared library: path, size and time of its file. In a cache key it keeps what an
+ * earlier build of the same version made from being taken for this one's. */
+lw_digest lw_self_id(void);
+
 /* Python's folders, one a line ("" without Python); remembered. */
 lw_status lw_toolchain_folders(lw_text *out, lw_error *err);
 /* A program of the toolkit ("nvdisasm", "cuobjdump"): beside the libraries found, in the

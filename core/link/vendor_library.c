@@ -1,7 +1,6 @@
 #include "core/link/vendor_library.h"
 
 #include "core/base/dynload.h"
-#include "core/base/lock.h"
 #include "core/base/memory.h"
 
 #include <string.h>
@@ -12,8 +11,6 @@ typedef struct lw_vendor_open {
     char *path;
     void *table;
 } vendor_open;
-
-static lw_lock lock = LW_LOCK_INIT;
 
 static void
 open_free(vendor_open *open)
@@ -78,7 +75,7 @@ lw_vendor_get(lw_vendor *vendor, const char *path, const void **table, lw_error 
     lw_status status = LW_OK;
     vendor_open *open;
 
-    lw_lock_take(&lock);
+    lw_lock_take(&vendor->lock);
     for (open = vendor->opened; open != NULL; open = open->next)
         if (strcmp(open->path, path) == 0)
             break;
@@ -89,7 +86,7 @@ lw_vendor_get(lw_vendor *vendor, const char *path, const void **table, lw_error 
             vendor->opened = open;
         }
     }
-    lw_lock_give(&lock);
+    lw_lock_give(&vendor->lock);
     if (status == LW_OK)
         *table = open->table;
     return status;

@@ -4,6 +4,7 @@
 #define LW_LINK_VENDOR_LIBRARY_H
 
 #include "core/base/error.h"
+#include "core/base/lock.h"
 
 #include <stddef.h>
 
@@ -17,7 +18,8 @@ typedef struct lw_vendor { /* one static object for each library */
     const char *name;
     const lw_vendor_row *rows;
     size_t n_rows, table_size;
-    struct lw_vendor_open *opened; /* guarded by one lock in vendor_library.c */
+    lw_lock lock; /* of its own: one library may load while another is used */
+    struct lw_vendor_open *opened;
 } lw_vendor;
 
 /* The function table of the library at this path; lives as long as the process. */
