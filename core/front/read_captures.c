@@ -1,0 +1,181 @@
+/* Guards: what a compiled function took from the world as constants. A guard owns its namespace
+ * and the value it saw, so an identity never comes back under another object. */
+#include "core/front/read_internal.h"
+
+#include <string.h>
+
+typedef enum guard_kind { GUARD_DICT, GUARD_CELL, GUARD_ATTRIBUTE } guard_kind;
+
+typedef struct guard {
+    guard_kind kind;
+    PyObject *space; /* dict, cell or object; owned */
+    PyObject *name;  /* owned; NULL for cells */
+    PyObject *value; /* owned; NULL: was absent */
+} guard;
+
+struct lw_captures {
+    LW_ARRAY(guard) guards;
+    PyObject *seen; /* set of (id, name), while reading */
+};
+
+lw_captures *
+lw_captures_new(void)
+{
+    lw_captures *captures = lw_alloc_zero(1, sizeof *captures);
+
+    if (captures == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    captures->seen = PySet_New(NULL);
+    if (captures->seen == NULL) {
+        lw_captures_free(captures);
+        return NULL;
+    }
+    return captures;
+}
+
+void
+lw_captures_free(lw_captures *captures)
+{
+    if (captures == NULL)
+        return;
+    for (uint32_t i = 0; i < captures->guards.n; i++) {
+        Py_XDECREF(captures->guards.data[i].space);
+        Py_XDECREF(captures->guards.data[i].name);
+        Py_XDECREF(captures->guards.data[i].value);
+    }
+    Py_XDECREF(captures->seen);
+    lw_array_free(&captures->guards);
+    lw_free(captures);
+}
+
+uint32_t
+lw_captures_count(const lw_captures *captures)
+{
+    return captures->guards.n;
+}
+
+int
+lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
+{
+    if (captures == NULL)
+        return 0;
+    for (uint32_t i = 0; i < captures->guards.n; i++) {
+        Py_VISIT(captures->guards.data[i].space);
+        Py_VISIT(captures->guards.data[i].value);
+    }
+    return 0;
+}
+
+static int
+add(lw_captures *captures, guard_kind kind, PyObject *space, PyObject *name, PyObject *value)
+{
+    PyObject *key = Py_BuildValue("(nO)", (Py_ssize_t)space, name ? name : Py_None);
+    int known = key ? PySet_Contains(captures->seen, key) : -1;
+    guard *slot;
+
+    if (known != 0 || PySet_Add(captures->seen, key) < 0) {
+        Py_XDECREF(key);
+        return known == 1 ? 0 : -1;
+    }
+    Py_DECREF(key);
+    slot = lw_array_push(&captures->guards, NULL);
+    if (slot == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    Py_INCREF(space);
+    Py_XINCREF(name);
+    Py_XINCREF(value);
+    *slot = (guard){kind, space, name, value};
+    return 0;
+}
+
+int
+lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name, PyObject *value)
+{
+    return captures ? add(captures, GUARD_DICT, dict, name, value) : 0;
+}
+
+int
+lw_captures_add_cell(lw_captures *captures, PyObject *cell)
+{
+    PyObject *value = captures ? PyCell_Get(cell) : NULL;
+    int result = captures ? add(captures, GUARD_CELL, cell, NULL, value) : 0;
+
+    Py_XDECREF(value);
+    return result;
+}
+
+int
+lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
+                          PyObject *value)
+{
+    return captures ? add(captures, GUARD_ATTRIBUTE, object, name, value) : 0;
+}
+
+/* Equal under another identity: K = 3 executed again. Only where equality is the whole truth.
+ */
+static bool
+same_value(PyObject *x, PyObject *y)
+{
+    int equal;
+
+    if (Py_TYPE(x) != Py_TYPE(y))
+        return false;
+    if (PyFloat_CheckExact(x)) {
+        double a = PyFloat_AS_DOUBLE(x), b = PyFloat_AS_DOUBLE(y);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    if (PyComplex_CheckExact(x)) {
+        Py_complex a = PyComplex_AsCComplex(x), b = PyComplex_AsCComplex(y);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    if (!PyLong_CheckExact(x) && !PyUnicode_CheckExact(x))
+        return false;
+    equal = PyObject_RichCompareBool(x, y, Py_EQ);
+    if (equal < 0)
+        PyErr_Clear();
+    return equal == 1;
+}
+
+/* New reference, or NULL when absent. */
+static PyObject *
+current_value(const guard *g)
+{
+    PyObject *value = NULL;
+
+    if (g->kind == GUARD_CELL)
+        return PyCell_Get(g->space);
+    if (g->kind == GUARD_ATTRIBUTE) {
+        value = PyObject_GetAttr(g->space, g->name);
+    } else {
+#if PY_VERSION_HEX >= 0x030D0000
+        if (PyDict_GetItemRef(g->space, g->name, &value) < 0)
+            value = NULL;
+#else
+        value = PyDict_GetItemWithError(g->space, g->name);
+        Py_XINCREF(value);
+#endif
+    }
+    if (value == NULL)
+        PyErr_Clear();
+    return value;
+}
+
+bool
+lw_captures_changed(lw_captures *captures)
+{
+    for (uint32_t i = 0; i < captures->guards.n; i++) {
+        guard *g = &captures->guards.data[i];
+        PyObject *now = current_value(g);
+        bool same = now == g->value;
+        if (!same && now != NULL && g->value != NULL)
+            same = same_value(now, g->value);
+        Py_XDECREF(now);
+        if (!same)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,25 @@
+/* Are two code objects the same program? And where in the file does one lie? */
+#ifndef LW_FRONT_READ_CODE_H
+#define LW_FRONT_READ_CODE_H
+
+#include <Python.h>
+
+#include <stdbool.h>
+
+/* Compares bytecode, names, arguments and constants, nested code included; positions, flags of
+ * nesting and qualified names do not count. -1 with an exception set. */
+int lw_code_equal(PyObject *x, PyObject *y);
+/* The first code object called `name` below `code` that equals `wanted` (borrowed from code),
+ * NULL without an exception when there is none. */
+PyObject *lw_code_find(PyObject *code, PyObject *name, PyObject *wanted);
+
+typedef struct lw_code_span {
+    long line, col, end_line, end_col; /* col, end_col: UTF-8 bytes, -1 when not known */
+} lw_code_span;
+
+/* What the instructions cover, nested code included when `nested`. False when nothing is known
+ * (the interpreter keeps no positions: 3.10, -X no_debug_ranges); then only end_line may be
+ * set. */
+bool lw_code_positions(PyObject *code, bool nested, lw_code_span *out);
+
+#endif

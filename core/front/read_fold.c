@@ -1,0 +1,253 @@
+/* Exact folding of constants with Python's own objects: `2**70 >> 8` never passes through 64
+ * bits. NumPy scalars are left to inference, whose promotion depends on the typing mode. What
+ * raises (1 / 0) is left as it is: the compiled code has its own rule for it. */
+#include "core/front/read_internal.h"
+
+#include "core/tables/names.h"
+
+/* Bits of an integer result, or items of a sequence, beyond which folding is refused: 2**4096
+ * is a mistake in scalar code, and 9**9**9 would never come back. */
+enum { MAX_BITS = 4096 };
+
+static bool
+is_number(PyObject *x)
+{
+    return PyLong_Check(x) || PyFloat_CheckExact(x) || PyComplex_CheckExact(x);
+}
+
+bool
+lw_fold_is_basic(PyObject *x)
+{
+    if (x == NULL)
+        return false;
+    if (is_number(x) || PyUnicode_CheckExact(x) || x == Py_None)
+        return true;
+    if (!PyTuple_Check(x))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(x); i++)
+        if (!lw_fold_is_basic(PyTuple_GET_ITEM(x, i)))
+            return false;
+    return true;
+}
+
+/* The result of folding, NULL when it raised. Integers of a subclass (IntEnum) are let go. */
+static PyObject *
+folded(PyObject *result)
+{
+    if (result == NULL)
+        PyErr_Clear();
+    return result;
+}
+
+int
+lw_fold_truth(PyObject *x)
+{
+    int truth;
+
+    if (!lw_fold_is_basic(x))
+        return -1;
+    truth = PyObject_IsTrue(x);
+    if (truth < 0)
+        PyErr_Clear();
+    return truth;
+}
+
+PyObject *
+lw_fold_unary(lw_pyop op, PyObject *x)
+{
+    int truth;
+
+    if (op == LW_PY_NOT) {
+        truth = lw_fold_truth(x);
+        return truth < 0 ? NULL : PyBool_FromLong(!truth);
+    }
+    if (x == NULL || !is_number(x))
+        return NULL;
+    switch (op) {
+    case LW_PY_NEG: return folded(PyNumber_Negative(x));
+    case LW_PY_POS: return folded(PyNumber_Positive(x));
+    case LW_PY_INVERT: /* of a bool it means `not` here, as NumPy has it */
+        return PyLong_Check(x) && !PyBool_Check(x) ? folded(PyNumber_Invert(x)) : NULL;
+    default: return NULL;
+    }
+}
+
+static double
+bits_of(PyObject *x)
+{
+    PyObject *bits = PyObject_CallMethod(x, "bit_length", NULL);
+    double result = bits ? PyLong_AsDouble(bits) : 0;
+
+    Py_XDECREF(bits);
+    PyErr_Clear();
+    return result;
+}
+
+static double
+size_of(PyObject *x)
+{
+    double size = PyLong_AsDouble(x);
+
+    if (size == -1.0 && PyErr_Occurred()) { /* an integer beyond every double */
+        PyErr_Clear();
+        return 1e300;
+    }
+    return size;
+}
+
+bool
+lw_fold_too_large(lw_pyop op, PyObject *x, PyObject *y)
+{
+    if (x == NULL || y == NULL || !PyLong_Check(x) || !PyLong_Check(y))
+        return false;
+    if (op == LW_PY_POW)
+        return bits_of(x) > 1 && bits_of(x) * size_of(y) > MAX_BITS;
+    if (op == LW_PY_LSHIFT)
+        return bits_of(x) > 0 && bits_of(x) + size_of(y) > MAX_BITS;
+    if (op == LW_PY_MUL)
+        return bits_of(x) + bits_of(y) > MAX_BITS;
+    return false;
+}
+
+PyObject *
+lw_fold_binary(lw_pyop op, PyObject *x, PyObject *y)
+{
+    bool sequences = x && y &&
+                     ((PyUnicode_CheckExact(x) && PyUnicode_CheckExact(y)) ||
+                      (PyTuple_CheckExact(x) && PyTuple_CheckExact(y)));
+
+    if (sequences && op == LW_PY_ADD && lw_fold_is_basic(x) && lw_fold_is_basic(y))
+        return folded(PyNumber_Add(x, y));
+    if (x == NULL || y == NULL || !is_number(x) || !is_number(y) || lw_fold_too_large(op, x, y))
+        return NULL;
+    switch (op) {
+    case LW_PY_ADD: return folded(PyNumber_Add(x, y));
+    case LW_PY_SUB: return folded(PyNumber_Subtract(x, y));
+    case LW_PY_MUL: return folded(PyNumber_Multiply(x, y));
+    case LW_PY_DIV: return folded(PyNumber_TrueDivide(x, y));
+    case LW_PY_FLOORDIV: return folded(PyNumber_FloorDivide(x, y));
+    case LW_PY_MOD: return folded(PyNumber_Remainder(x, y));
+    case LW_PY_POW: /* int ** negative int is E131, not a float */
+        if (PyLong_Check(x) && PyLong_Check(y) && size_of(y) < 0)
+            return NULL;
+        return folded(PyNumber_Power(x, y, Py_None));
+    case LW_PY_LSHIFT: return folded(PyNumber_Lshift(x, y));
+    case LW_PY_RSHIFT: return folded(PyNumber_Rshift(x, y));
+    case LW_PY_BITAND: return folded(PyNumber_And(x, y));
+    case LW_PY_BITOR: return folded(PyNumber_Or(x, y));
+    case LW_PY_BITXOR: return folded(PyNumber_Xor(x, y));
+    default: return NULL;
+    }
+}
+
+static int
+rich_op(lw_pyop op)
+{
+    switch (op) {
+    case LW_PY_EQ: return Py_EQ;
+    case LW_PY_NE: return Py_NE;
+    case LW_PY_LT: return Py_LT;
+    case LW_PY_LE: return Py_LE;
+    case LW_PY_GT: return Py_GT;
+    default: return Py_GE;
+    }
+}
+
+/* Classes, functions, modules, enum members: equal only to themselves. */
+static bool
+has_identity(PyObject *x)
+{
+    return x == Py_None || PyBool_Check(x) || x == Py_Ellipsis || PyType_Check(x) ||
+           PyFunction_Check(x) || PyModule_Check(x) || PyCFunction_Check(x) ||
+           PyObject_HasAttrString((PyObject *)Py_TYPE(x), "_member_map_");
+}
+
+PyObject *
+lw_fold_compare(lw_pyop op, PyObject *x, PyObject *y)
+{
+    bool is_basic = lw_fold_is_basic(x) && lw_fold_is_basic(y);
+    int result;
+
+    if (x == NULL || y == NULL)
+        return NULL;
+    if (op == LW_PY_IS || op == LW_PY_IS_NOT) {
+        if (!has_identity(x) && !has_identity(y))
+            return NULL;
+        return PyBool_FromLong((x == y) == (op == LW_PY_IS));
+    }
+    if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
+        if (!is_basic || (!PyTuple_Check(y) && !PyUnicode_Check(y)))
+            return NULL;
+        result = PySequence_Contains(y, x);
+        if (result < 0)
+            PyErr_Clear();
+        return result < 0 ? NULL : PyBool_FromLong((result == 1) == (op == LW_PY_IN));
+    }
+    if (is_basic)
+        return folded(PyObject_RichCompare(x, y, rich_op(op)));
+    if ((op == LW_PY_EQ || op == LW_PY_NE) && has_identity(x) && has_identity(y))
+        return PyBool_FromLong((x == y) == (op == LW_PY_EQ));
+    return NULL;
+}
+
+PyObject *
+lw_fold_subscript(PyObject *x, PyObject *index)
+{
+    if (x == NULL || index == NULL || !lw_fold_is_basic(index))
+        return NULL;
+    if (!PyTuple_Check(x) && !PyList_CheckExact(x) && !PyDict_CheckExact(x) &&
+        !PyUnicode_CheckExact(x))
+        return NULL;
+    return folded(PyObject_GetItem(x, index));
+}
+
+/* Functions whose value depends on their arguments alone and that Python computes exactly or
+ * with the C library, as compiled code would. */
+static bool
+is_foldable(PyObject *callee, const char *path)
+{
+    static const char *const builtins[] = {"abs", "min", "max", "round", "divmod", "pow",
+                                           "len", "sum", "any", "all",   NULL};
+
+    if (callee == (PyObject *)&PyLong_Type || callee == (PyObject *)&PyFloat_Type ||
+        callee == (PyObject *)&PyBool_Type || callee == (PyObject *)&PyComplex_Type)
+        return true;
+    if (path == NULL)
+        return false;
+    if (strncmp(path, "math.", 5) == 0 || strncmp(path, "cmath.", 6) == 0)
+        return true;
+    for (int i = 0; builtins[i] != NULL; i++)
+        if (strncmp(path, "builtins.", 9) == 0 && strcmp(path + 9, builtins[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *
+named_path(uint32_t row)
+{
+    static const char *const paths[LW_N_NAMES + 1] = {
+#define NAMED(id, path, min_args, max_args, rule, impl) [LW_NAME_##id] = path,
+#include "core/tables/names.def"
+    };
+
+    return row < LW_N_NAMES ? paths[row] : NULL;
+}
+
+PyObject *
+lw_fold_call(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n)
+{
+    const char *path;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (!lw_fold_is_basic(args[i]) ||
+            (PyLong_Check(args[i]) && bits_of(args[i]) > MAX_BITS))
+            return NULL;
+    path = named_path(lw_read_named(r, callee));
+    if (path != NULL && strcmp(path, "math.factorial") == 0 && n == 1 && size_of(args[0]) > 170)
+        return NULL;
+    if (!is_foldable(callee, path))
+        return NULL;
+    if (path != NULL && strcmp(path, "builtins.pow") == 0 && n == 2)
+        return lw_fold_binary(LW_PY_POW, args[0], args[1]);
+    return folded(PyObject_Vectorcall(callee, args, n, NULL));
+}

@@ -1,0 +1,764 @@
+#include "core/front/read_internal.h"
+
+#include "core/front/diagnose.h"
+#include "core/front/read_source.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- failures
+ * ------------------------------------------------------------------------------------ */
+
+uint32_t
+lw_read_failed(lw_reader *r)
+{
+    if (r->status == LW_OK)
+        r->status = LW_ERR_PYTHON;
+    if (r->status == LW_ERR_PYTHON && !PyErr_Occurred())
+        PyErr_SetString(PyExc_SystemError,
+                        "lanewise: reading a function failed without a cause");
+    return 0;
+}
+
+uint32_t
+lw_read_no_memory(lw_reader *r)
+{
+    if (r->status == LW_OK)
+        r->status = lw_fail_memory(r->err);
+    return 0;
+}
+
+const char *
+lw_read_text(lw_reader *r, const char *text)
+{
+    const char *copy = lw_arena_strdup(&r->tree->arena, text);
+
+    if (copy == NULL)
+        lw_read_no_memory(r);
+    return copy;
+}
+
+const char *
+lw_read_str(lw_reader *r, PyObject *str)
+{
+    const char *text = PyUnicode_AsUTF8(str);
+
+    if (text == NULL) {
+        lw_read_failed(r);
+        return NULL;
+    }
+    return lw_read_text(r, text);
+}
+
+/* ---- nodes
+ * ------------------------------------------------------------------------------------------ */
+
+uint32_t
+lw_read_loc(lw_reader *r, PyObject *node)
+{
+    lw_loc *loc = lw_array_push(&r->tree->locs, &r->tree->arena);
+    uint32_t line = lw_ast_number(node, r->ast.lineno);
+    uint32_t end_line = lw_ast_number(node, r->ast.end_lineno);
+
+    if (loc == NULL)
+        return lw_read_no_memory(r);
+    loc->file = r->file;
+    loc->line = (uint32_t)((int32_t)line + r->line_offset);
+    loc->end_line = end_line ? (uint32_t)((int32_t)end_line + r->line_offset) : loc->line;
+    loc->col = lw_ast_number(node, r->ast.col_offset);
+    loc->end_col = lw_ast_number(node, r->ast.end_col_offset);
+    return r->tree->locs.n - 1;
+}
+
+uint32_t
+lw_read_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc, uint32_t a, uint32_t b,
+             uint32_t c)
+{
+    lw_node *node = lw_array_push(&r->tree->nodes, &r->tree->arena);
+
+    if (node == NULL)
+        return lw_read_no_memory(r);
+    *node = (lw_node){
+        .kind = (uint16_t)kind, .op = (uint8_t)op, .loc = loc, .a = a, .b = b, .c = c};
+    return r->tree->nodes.n - 1;
+}
+
+uint32_t
+lw_read_list_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc, uint32_t a,
+                  const uint32_t *items, uint32_t n)
+{
+    uint32_t start = r->tree->lists.n;
+
+    if (r->status != LW_OK)
+        return 0;
+    if (!lw_array_reserve(&r->tree->lists, n, &r->tree->arena))
+        return lw_read_no_memory(r);
+    if (n > 0)
+        memcpy(r->tree->lists.data + start, items, n * sizeof *items);
+    r->tree->lists.n += n;
+    return lw_read_node(r, kind, op, loc, a, start, n);
+}
+
+bool
+lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node)
+{
+    uint32_t *slot;
+
+    if (node == 0)
+        return false;
+    slot = lw_array_push(items, NULL);
+    if (slot == NULL) {
+        lw_read_no_memory(r);
+        return false;
+    }
+    *slot = node;
+    return true;
+}
+
+static uint32_t
+add_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code, const char *label,
+         const char *help, const char *message)
+{
+    lw_diag *diag = lw_array_push(&r->tree->diags, &r->tree->arena);
+
+    if (diag == NULL)
+        return lw_read_no_memory(r);
+    diag->status = status;
+    diag->loc = loc;
+    snprintf(diag->code, sizeof diag->code, "%s", code);
+    diag->message = lw_read_text(r, message);
+    diag->label = label ? lw_read_text(r, label) : NULL;
+    diag->help = help ? lw_read_text(r, help) : NULL;
+    return r->status == LW_OK ? r->tree->diags.n - 1 : 0;
+}
+
+uint32_t
+lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code, const char *label,
+             const char *help, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return add_diag(r, loc, status, code, label, help, message);
+}
+
+uint32_t
+lw_read_error(lw_reader *r, PyObject *node, lw_status status, const char *code,
+              const char *label, const char *help, const char *format, ...)
+{
+    uint32_t loc = lw_read_loc(r, node), diag;
+    char message[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    diag = loc ? add_diag(r, loc, status, code, label, help, message) : 0;
+    return diag ? lw_read_node(r, LW_NODE_ERROR, LW_PY_NONE, loc, diag, 0, 0) : 0;
+}
+
+/* ---- the work list
+ * ------------------------------------------------------------------------------------ */
+
+static uint32_t
+new_fn(lw_reader *r, const char *name, uint32_t parent)
+{
+    lw_fn *fn = lw_array_push(&r->tree->fns, &r->tree->arena);
+
+    if (fn == NULL || name == NULL)
+        return lw_read_no_memory(r);
+    fn->name = name;
+    fn->parent = parent;
+    return r->tree->fns.n - 1;
+}
+
+static uint32_t
+enqueue(lw_reader *r, PyObject *function, PyObject *self)
+{
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+    uint32_t fn = new_fn(r, lw_read_str(r, code->co_name), 0);
+    lw_read_work *work;
+
+    if (fn == 0 || r->status != LW_OK)
+        return 0;
+    r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
+    if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
+        r->tree->fns.data[fn].problem = lw_read_diag(
+            r, 0, LW_ERR_UNSUPPORTED, "E152", NULL,
+            "keep library code out of compiled functions",
+            "more than %d functions can be reached from here", LW_READ_MAX_FUNCTIONS);
+        return r->status == LW_OK ? fn : 0;
+    }
+    work = lw_array_push(&r->queue, NULL);
+    if (work == NULL)
+        return lw_read_no_memory(r);
+    Py_INCREF(function);
+    Py_XINCREF(self);
+    *work = (lw_read_work){.function = function, .self = self, .fn = fn};
+    return fn;
+}
+
+uint32_t
+lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self)
+{
+    PyObject *key = Py_BuildValue("(nn)", (Py_ssize_t)function, (Py_ssize_t)self);
+    PyObject *known = key ? PyDict_GetItemWithError(r->function_of, key) : NULL, *number;
+    uint32_t fn = known ? (uint32_t)PyLong_AsUnsignedLong(known) : 0;
+
+    if (known == NULL && key != NULL) {
+        fn = enqueue(r, function, self);
+        number = fn ? PyLong_FromUnsignedLong(fn) : NULL;
+        if (number == NULL || PyDict_SetItem(r->function_of, key, number) < 0)
+            fn = 0;
+        Py_XDECREF(number);
+    }
+    Py_XDECREF(key);
+    return fn || r->status != LW_OK ? fn : lw_read_failed(r);
+}
+
+/* ---- parameters
+ * ------------------------------------------------------------------------------------------ */
+
+static bool
+add_param(lw_reader *r, PyObject *arg, lw_param_kind kind)
+{
+    PyObject *name = lw_ast_get(arg, r->ast.arg);
+    uint32_t var = lw_scope_add(r, r->scope, name);
+    lw_fn *fn = &r->tree->fns.data[r->scope->fn];
+    lw_fn_param *param = var ? lw_array_push(&fn->params, &r->tree->arena) : NULL;
+
+    if (param == NULL) {
+        lw_read_no_memory(r);
+        return false;
+    }
+    *param = (lw_fn_param){.name = fn->vars.data[var].name, .var = var, .kind = kind};
+    return true;
+}
+
+static bool
+add_params(lw_reader *r, PyObject *args, PyObject *field, lw_param_kind kind, Py_ssize_t skip)
+{
+    PyObject *list;
+    Py_ssize_t n = lw_ast_list(args, field, &list);
+
+    for (Py_ssize_t i = skip; i < n; i++)
+        if (!add_param(r, PyList_GET_ITEM(list, i), kind))
+            return false;
+    return true;
+}
+
+/* In Python's order: positional-only, positional, *args, keyword-only. The self of a bound
+ * method is no parameter: its name stands for the object. */
+static bool
+read_params(lw_reader *r, PyObject *args)
+{
+    PyObject *list, *vararg = lw_ast_get(args, r->ast.vararg),
+                    *kwarg = lw_ast_get(args, r->ast.kwarg);
+    Py_ssize_t n_posonly = lw_ast_list(args, r->ast.posonlyargs, &list), skip = 0;
+
+    if (r->self != NULL && r->scope->parent == NULL) {
+        PyObject *first;
+        if (n_posonly == 0)
+            lw_ast_list(args, r->ast.args, &list);
+        first = list && PyList_GET_SIZE(list) ? lw_ast_get(PyList_GET_ITEM(list, 0), r->ast.arg)
+                                              : NULL;
+        r->self_name = first ? lw_read_str(r, first) : NULL;
+        skip = first != NULL;
+    }
+    if (!add_params(r, args, r->ast.posonlyargs, LW_PARAM_POSITIONAL, n_posonly ? skip : 0) ||
+        !add_params(r, args, r->ast.args, LW_PARAM_POSITIONAL, n_posonly ? 0 : skip))
+        return false;
+    if (vararg != NULL && !add_param(r, vararg, LW_PARAM_VARARG))
+        return false;
+    if (!add_params(r, args, r->ast.kwonlyargs, LW_PARAM_KEYWORD_ONLY, 0))
+        return false;
+    if (kwarg != NULL)
+        r->tree->fns.data[r->scope->fn].problem = lw_read_diag(
+            r, lw_read_loc(r, kwarg), LW_ERR_UNSUPPORTED, "E101", "compiled code has no dict",
+            "name each parameter", "a `**` parameter cannot be compiled");
+    return r->status == LW_OK;
+}
+
+static lw_fn_param *
+param_named(lw_reader *r, uint32_t fn, const char *name)
+{
+    lw_fn *f = &r->tree->fns.data[fn];
+
+    for (uint32_t i = 0; name && i < f->params.n; i++)
+        if (strcmp(f->params.data[i].name, name) == 0)
+            return &f->params.data[i];
+    return NULL;
+}
+
+static uint32_t
+count_positional(const lw_fn *fn)
+{
+    uint32_t n = 0;
+
+    while (n < fn->params.n && fn->params.data[n].kind == LW_PARAM_POSITIONAL)
+        n++;
+    return n;
+}
+
+/* Defaults of a live function: its __defaults__ and __kwdefaults__, as they are now. */
+static bool
+read_live_defaults(lw_reader *r, uint32_t fn)
+{
+    PyObject *defaults = PyFunction_GET_DEFAULTS(r->function);
+    PyObject *kwdefaults = PyFunction_GET_KW_DEFAULTS(r->function), *key, *value;
+    Py_ssize_t n = defaults ? PyTuple_GET_SIZE(defaults) : 0, position = 0;
+    uint32_t n_positional = count_positional(&r->tree->fns.data[fn]);
+
+    for (Py_ssize_t i = 0; i < n && i < (Py_ssize_t)n_positional; i++) {
+        uint32_t konst = lw_read_konst(r, PyTuple_GET_ITEM(defaults, n - 1 - i));
+        if (konst == 0)
+            return false;
+        r->tree->fns.data[fn].params.data[n_positional - 1 - (uint32_t)i].default_konst = konst;
+    }
+    while (kwdefaults != NULL && PyDict_Next(kwdefaults, &position, &key, &value)) {
+        uint32_t konst = lw_read_konst(r, value);
+        lw_fn_param *param = konst ? param_named(r, fn, PyUnicode_AsUTF8(key)) : NULL;
+        if (konst == 0)
+            return false;
+        if (param != NULL)
+            param->default_konst = konst;
+    }
+    return true;
+}
+
+/* Defaults of a nested def are evaluated where it stands: only constants are supported. */
+static bool
+read_nested_default(lw_reader *r, uint32_t fn, uint32_t param, PyObject *node)
+{
+    uint32_t value = lw_read_expr(r, node);
+
+    if (value == 0)
+        return false;
+    if (r->tree->nodes.data[value].kind == LW_NODE_KONST)
+        r->tree->fns.data[fn].params.data[param].default_konst = r->tree->nodes.data[value].a;
+    else if (r->tree->nodes.data[value].kind == LW_NODE_ERROR)
+        r->tree->fns.data[fn].problem = r->tree->nodes.data[value].a;
+    else
+        r->tree->fns.data[fn].problem =
+            lw_read_diag(r, lw_read_loc(r, node), LW_ERR_UNSUPPORTED, "E101",
+                         "this default is known only at run time", "pass it as an argument",
+                         "defaults of nested functions must be constants");
+    return r->status == LW_OK;
+}
+
+static bool
+read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args)
+{
+    PyObject *list;
+    Py_ssize_t n = lw_ast_list(args, r->ast.defaults, &list);
+    uint32_t n_positional = count_positional(&r->tree->fns.data[fn]), n_params;
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!read_nested_default(r, fn, n_positional - (uint32_t)(n - i),
+                                 PyList_GET_ITEM(list, i)))
+            return false;
+    n = lw_ast_list(args, r->ast.kw_defaults, &list);
+    n_params = r->tree->fns.data[fn].params.n;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *node = PyList_GET_ITEM(list, i);
+        if (node != Py_None && !read_nested_default(r, fn, n_params - (uint32_t)(n - i), node))
+            return false;
+    }
+    return true;
+}
+
+/* ---- annotations
+ * --------------------------------------------------------------------------------------------
+ */
+
+/* The konst of an annotation written as text, "float32": an expression in the function's
+ * module. */
+static uint32_t
+annotation_from_text(lw_reader *r, PyObject *text)
+{
+    PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST, .cf_feature_version = PY_MINOR_VERSION};
+    const char *utf8 = PyUnicode_AsUTF8(text);
+    PyObject *tree = NULL, *body;
+    uint32_t konst = 0;
+
+    if (utf8 != NULL)
+        tree = Py_CompileStringExFlags(utf8, "<annotation>", Py_eval_input, &flags, -1);
+    PyErr_Clear();
+    if (tree == NULL)
+        return 0;
+    body = lw_ast_get(tree, r->ast.body);
+    if (body != NULL && lw_ast_kind_of(&r->ast, body) != LW_AST_Constant)
+        konst = lw_read_annotation_expr(r, body);
+    Py_DECREF(tree);
+    return konst;
+}
+
+/* 0 and status OK: no type. Only names, attributes and tuples of them can be one. */
+uint32_t
+lw_read_annotation_expr(lw_reader *r, PyObject *node)
+{
+    lw_ast_kind kind = node ? lw_ast_kind_of(&r->ast, node) : LW_AST_UNKNOWN;
+    PyObject *object;
+    uint32_t expr;
+
+    if (kind == LW_AST_Constant) {
+        object = lw_ast_get(node, r->ast.value);
+        return object && PyUnicode_Check(object) ? annotation_from_text(r, object) : 0;
+    }
+    if (kind != LW_AST_Name && kind != LW_AST_Attribute && kind != LW_AST_Tuple)
+        return 0;
+    expr = lw_read_expr(r, node);
+    object = lw_read_object(r, expr);
+    return object ? lw_read_annotation(r, object) : 0;
+}
+
+static bool
+set_annotation(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
+{
+    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+    uint32_t konst =
+        PyUnicode_Check(value) ? annotation_from_text(r, value) : lw_read_annotation(r, value);
+    lw_fn_param *param = param_named(r, fn, name);
+
+    if (r->status != LW_OK)
+        return false;
+    if (param != NULL)
+        param->annotation = konst;
+    else if (name != NULL && strcmp(name, "return") == 0)
+        r->tree->fns.data[fn].return_annotation = konst;
+    return true;
+}
+
+/* From 3.14 on reading the attribute evaluates the annotations: whatever that raises, there are
+ * none then. */
+static bool
+read_live_annotations(lw_reader *r, uint32_t fn)
+{
+    PyObject *annotations = PyObject_GetAttrString(r->function, "__annotations__");
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    bool ok = true;
+
+    PyErr_Clear();
+    while (annotations && PyDict_Check(annotations) && ok &&
+           PyDict_Next(annotations, &position, &key, &value))
+        ok = set_annotation(r, fn, key, value);
+    Py_XDECREF(annotations);
+    return ok;
+}
+
+/* ---- bodies
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static uint32_t
+read_lambda_body(lw_reader *r, PyObject *body)
+{
+    uint32_t value = lw_read_expr(r, body), loc, statement;
+
+    if (value == 0)
+        return 0;
+    loc = r->tree->nodes.data[value].loc;
+    statement = lw_read_node(r, LW_NODE_RETURN, LW_PY_NONE, loc, value, 0, 0);
+    return statement ? lw_read_list_node(r, LW_NODE_BODY, LW_PY_NONE, loc, 0, &statement, 1)
+                     : 0;
+}
+
+/* Bindings first, then the code, both in r->scope. */
+static bool
+read_code(lw_reader *r, PyObject *node)
+{
+    uint32_t fn = r->scope->fn, body_node;
+    PyObject *body = lw_ast_get(node, r->ast.body);
+    bool is_lambda = lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda;
+
+    if (body == NULL || lw_scope_scan(r, r->scope, body) < 0)
+        return false;
+    body_node = is_lambda ? read_lambda_body(r, body) : lw_read_body(r, body, true);
+    if (body_node == 0)
+        return false;
+    r->tree->fns.data[fn].body = body_node;
+    r->tree->fns.data[fn].is_lambda = is_lambda;
+    return true;
+}
+
+static bool
+set_place(lw_reader *r, uint32_t fn, PyObject *node)
+{
+    uint32_t loc = lw_read_loc(r, node);
+
+    if (loc == 0)
+        return false;
+    r->tree->fns.data[fn].loc = loc;
+    r->tree->fns.data[fn].line = r->tree->locs.data[loc].line;
+    r->tree->fns.data[fn].file = r->file;
+    return true;
+}
+
+/* async functions have no body to run in one go. */
+static bool
+refuse_async(lw_reader *r, uint32_t fn, PyObject *node)
+{
+    if (lw_ast_kind_of(&r->ast, node) == LW_AST_AsyncFunctionDef)
+        r->tree->fns.data[fn].problem =
+            lw_read_diag(r, r->tree->fns.data[fn].loc, LW_ERR_UNSUPPORTED, "E101",
+                         "compiled functions run to their end in one go", "write a plain `def`",
+                         "`async def` cannot be compiled");
+    return r->status == LW_OK;
+}
+
+uint32_t
+lw_read_nested(lw_reader *r, PyObject *node)
+{
+    bool is_lambda = lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda;
+    PyObject *args = lw_ast_get(node, r->ast.args), *returns;
+    const char *name = is_lambda ? "<lambda>" : lw_read_str(r, lw_ast_get(node, r->ast.name));
+    uint32_t fn = new_fn(r, name, r->scope->fn);
+    lw_scope scope, *outer = r->scope;
+    bool ok;
+
+    if (fn == 0 || lw_scope_init(r, &scope, outer, fn) < 0)
+        return 0;
+    r->scope = &scope;
+    ok = set_place(r, fn, node) && read_params(r, args);
+    r->scope = outer;
+    ok = ok && read_nested_defaults(r, fn, args);
+    returns = ok ? lw_ast_get(node, r->ast.returns) : NULL;
+    if (returns != NULL) {
+        uint32_t konst = lw_read_annotation_expr(r, returns);
+        r->tree->fns.data[fn].return_annotation = konst;
+    }
+    r->scope = &scope;
+    ok = ok && r->status == LW_OK && read_code(r, node);
+    r->scope = outer;
+    lw_scope_reset(&scope);
+    return ok ? fn : 0;
+}
+
+/* The lines that messages will show. */
+static bool
+keep_lines(lw_reader *r, const lw_source *source)
+{
+    lw_file *file = lw_array_push(&r->tree->files, &r->tree->arena);
+    uint32_t first = lw_source_first_line(&r->ast, source);
+    uint32_t last = lw_source_last_line(&r->ast, source), n;
+    const char **lines;
+
+    if (file == NULL)
+        return lw_read_no_memory(r);
+    r->file = r->tree->files.n - 1;
+    if (last > (uint32_t)PyList_GET_SIZE(source->lines))
+        last = (uint32_t)PyList_GET_SIZE(source->lines);
+    n = first >= 1 && last >= first ? last - first + 1 : 0;
+    lines = lw_arena_take(&r->tree->arena, (n + 1) * sizeof *lines);
+    if (lines == NULL)
+        return lw_read_no_memory(r);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(source->lines, first - 1 + i));
+        size_t length = text ? strcspn(text, "\r\n") : 0;
+        PyErr_Clear();
+        lines[i] = lw_arena_strndup(&r->tree->arena, text ? text : "", length);
+        if (lines[i] == NULL)
+            return lw_read_no_memory(r);
+    }
+    r->tree->files.data[r->file] = (lw_file){.path = lw_read_str(r, source->filename),
+                                             .first_line = first,
+                                             .n_lines = n,
+                                             .lines = lines};
+    return r->status == LW_OK;
+}
+
+static bool
+read_parsed(lw_reader *r, uint32_t fn, const lw_source *source)
+{
+    lw_scope scope;
+    bool ok;
+
+    r->line_offset = source->offset;
+    if (!keep_lines(r, source) || lw_scope_init(r, &scope, NULL, fn) < 0)
+        return false;
+    r->scope = &scope;
+    ok = set_place(r, fn, source->node) && refuse_async(r, fn, source->node) &&
+         read_params(r, lw_ast_get(source->node, r->ast.args)) && read_live_defaults(r, fn) &&
+         read_live_annotations(r, fn) && read_code(r, source->node);
+    lw_scope_reset(&scope);
+    r->scope = NULL;
+    return ok;
+}
+
+/* ---- functions without a text
+ * -------------------------------------------------------------------------------- */
+
+/* A place without a line to show. */
+static uint32_t
+bare_loc(lw_reader *r, PyCodeObject *code)
+{
+    lw_file *file = lw_array_push(&r->tree->files, &r->tree->arena);
+    lw_loc *loc = lw_array_push(&r->tree->locs, &r->tree->arena);
+
+    if (file == NULL || loc == NULL)
+        return lw_read_no_memory(r);
+    file->path = lw_read_str(r, code->co_filename);
+    *loc = (lw_loc){.file = r->tree->files.n - 1,
+                    .line = (uint32_t)code->co_firstlineno,
+                    .end_line = (uint32_t)code->co_firstlineno};
+    return file->path ? r->tree->locs.n - 1 : 0;
+}
+
+static bool
+no_source(lw_reader *r, uint32_t fn, lw_source_result result)
+{
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(r->function);
+    uint32_t loc = bare_loc(r, code), diag = 0;
+    const char *name = r->tree->fns.data[fn].name;
+
+    if (loc == 0)
+        return false;
+    if (result == LW_SOURCE_CHANGED)
+        diag = lw_read_diag(
+            r, loc, LW_ERR_OS, "E171", NULL,
+            "reload the module: compiling the new text would run code you have not "
+            "imported; or pass the right text with `source=`",
+            "the source of `%.100s` changed since it was imported: line %d is no "
+            "longer its code",
+            name, code->co_firstlineno);
+    else if (result == LW_SOURCE_NO_MATCH)
+        diag = lw_read_diag(r, loc, LW_ERR_OS, "E170", NULL,
+                            "pass the text of the whole `def` or `lambda`",
+                            "`source=` holds no function named `%.100s`", name);
+    else
+        diag = lw_read_diag(
+            r, loc, LW_ERR_OS, "E170", NULL,
+            "pass the text with `source=`, or define the function in a file or a "
+            "notebook cell",
+            "no source text for `%.100s`: compiling needs it, and Python keeps none "
+            "for code from exec, a prompt or a .pyc alone",
+            name);
+    r->tree->fns.data[fn].problem = diag;
+    r->tree->fns.data[fn].loc = loc;
+    return diag != 0;
+}
+
+static bool
+too_deep(lw_reader *r, uint32_t fn)
+{
+    PyErr_Clear();
+    r->status = LW_OK;
+    r->tree->fns.data[fn].problem = lw_read_diag(
+        r, r->tree->fns.data[fn].loc, LW_ERR_UNSUPPORTED, "E101", NULL,
+        "break the expression up into several statements",
+        "`%.100s` is nested too deeply to be compiled", r->tree->fns.data[fn].name);
+    return r->tree->fns.data[fn].problem != 0;
+}
+
+static bool
+read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
+{
+    lw_source source;
+    lw_source_result result;
+    bool ok = false;
+
+    r->function = work->function;
+    r->self = work->self;
+    r->self_name = NULL;
+    r->globals = PyFunction_GET_GLOBALS(work->function);
+    r->builtins = ((PyFunctionObject *)work->function)->func_builtins;
+    result = lw_source_find(&r->ast, work->function, text, &source);
+    if (result == LW_SOURCE_FOUND)
+        ok = read_parsed(r, work->fn, &source);
+    else if (result == LW_SOURCE_FAILED)
+        lw_read_failed(r);
+    else
+        ok = no_source(r, work->fn, result);
+    lw_source_reset(&source);
+    if (!ok && r->status == LW_ERR_PYTHON && PyErr_ExceptionMatches(PyExc_RecursionError))
+        ok = too_deep(r, work->fn);
+    return ok;
+}
+
+/* ---- the door
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static void
+reader_reset(lw_reader *r)
+{
+    for (uint32_t i = 0; i < r->objects.n; i++)
+        Py_XDECREF(r->objects.data[i]);
+    for (uint32_t i = 0; i < r->queue.n; i++) {
+        Py_XDECREF(r->queue.data[i].function);
+        Py_XDECREF(r->queue.data[i].self);
+    }
+    lw_array_free(&r->objects);
+    lw_array_free(&r->queue);
+    Py_CLEAR(r->konst_of);
+    Py_CLEAR(r->function_of);
+    Py_CLEAR(r->named);
+    Py_CLEAR(r->named_kept);
+    Py_CLEAR(r->numpy);
+    lw_ast_reset(&r->ast);
+}
+
+static bool
+reader_init(lw_reader *r, bool wants_captures, lw_error *err)
+{
+    memset(r, 0, sizeof *r);
+    r->err = err;
+    if (lw_ast_init(&r->ast) < 0)
+        return lw_read_failed(r);
+    r->status = lw_tree_new(&r->tree, err);
+    r->konst_of = PyDict_New();
+    r->function_of = PyDict_New();
+    if (wants_captures)
+        r->captures = lw_captures_new();
+    if (!r->konst_of || !r->function_of || (wants_captures && !r->captures))
+        lw_read_failed(r);
+    return r->status == LW_OK;
+}
+
+/* The queue grows while it is worked off. */
+static void
+read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text)
+{
+    uint32_t root = lw_read_function_konst(r, function, self);
+
+    for (uint32_t i = 0; root && i < r->queue.n && r->status == LW_OK; i++) {
+        lw_read_work work = r->queue.data[i];
+        if (!read_one(r, &work, i == 0 ? text : NULL) && r->status == LW_OK)
+            lw_read_no_memory(r);
+    }
+    if (r->status == LW_OK && r->tree->fns.data[root].problem)
+        r->status = lw_diagnose_kept(r->tree, r->tree->fns.data[root].problem, NULL, r->err);
+}
+
+lw_status
+lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures **captures,
+                 lw_error *err)
+{
+    PyObject *function = lw_python_function(object);
+    PyObject *self = PyMethod_Check(object) ? PyMethod_GET_SELF(object) : NULL;
+    lw_reader r;
+
+    if (function == NULL)
+        return err->status = LW_ERR_PYTHON;
+    if (source == Py_None)
+        source = NULL;
+    if (reader_init(&r, captures != NULL, err))
+        read_all(&r, function, self, source);
+    Py_DECREF(function);
+    reader_reset(&r);
+    if (r.status == LW_OK) {
+        *out = r.tree;
+        if (captures != NULL)
+            *captures = r.captures;
+        return LW_OK;
+    }
+    lw_tree_free(r.tree);
+    lw_captures_free(r.captures);
+    if (r.status == LW_ERR_PYTHON && err->status == LW_OK)
+        err->status = LW_ERR_PYTHON;
+    return r.status;
+}
