@@ -18,6 +18,7 @@
 #include "core/py/numpy_api.h"
 
 #include "core/device/pool.h"
+#include "core/device/stream.h"
 #include "core/tables/dtypes.h"
 
 #define LW_INLINE_DIMS 8
@@ -40,6 +41,7 @@ typedef struct lw_device_array {
     PyObject *stream_owner;       /* in a root: the Stream object behind `stream`, or NULL */
     struct lw_device_array *root; /* borrowed: self, or base */
     unsigned long thread;         /* in a root whose stream is per-thread: whose */
+    CUstream origin;              /* in a root over foreign memory: the stream it came with */
     PyArray_Descr *descr;
     PyObject *weakrefs;
     int64_t dims[2 * LW_INLINE_DIMS];
