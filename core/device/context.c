@@ -498,19 +498,23 @@ lw_context_device(const lw_context *context)
     return context->device;
 }
 
+/* Cleaning up goes on after a failure that a working context may report late: the question is
+ * not needed, and the change is tried twice. */
 bool
 lw_context_visit(lw_context *context, CUcontext *before)
 {
     CUcontext current = NULL;
+    int ordinal = context->device->ordinal;
 
     *before = NULL;
-    if (lw_driver_forked() || atomic_load(&context->dead) || lw_cuda.CtxGetCurrent == NULL ||
-        lw_cuda.CtxGetCurrent(&current) != LW_CUDA_SUCCESS)
+    if (lw_driver_forked() || atomic_load(&context->dead))
         return false;
+    (void)LW_CUDA(CtxGetCurrent, (&current), ordinal, NULL);
     if (current == context->handle)
         return true;
     *before = current;
-    return LW_CUDA(CtxSetCurrent, (context->handle), context->device->ordinal, NULL) == LW_OK;
+    return LW_CUDA(CtxSetCurrent, (context->handle), ordinal, NULL) == LW_OK ||
+           LW_CUDA(CtxSetCurrent, (context->handle), ordinal, NULL) == LW_OK;
 }
 
 void

@@ -60,7 +60,7 @@ typedef struct object {
     int ordinal;
     uintptr_t handle;
     size_t n_bytes;
-    int registered, timing, recorded, capturing, busy, is_library, retained;
+    int registered, timing, recorded, capturing, busy, is_library;
     struct object *owner; /* of a function: its module */
     char *name;
     unsigned char *image;
@@ -72,6 +72,7 @@ static object *buckets[N_BUCKETS];
 static int live[N_KINDS];
 static long long used_bytes[MAX_DEVICES];
 static object *primary[MAX_DEVICES];
+static int retained[MAX_DEVICES]; /* outlives a reset, which does not release */
 static int peers[MAX_DEVICES][MAX_DEVICES];
 static _Thread_local object *current; /* context */
 static int initialized;
@@ -538,7 +539,7 @@ cuDevicePrimaryCtxRetain(void **out, int device)
     NEED(device >= 0 && device < n_devices, INVALID_DEVICE);
     if (primary[device] == NULL)
         primary[device] = publish(make(CONTEXT, device));
-    primary[device]->retained++;
+    retained[device]++;
     *out = primary[device];
 done:
     return leave(code);
@@ -575,8 +576,8 @@ cuDevicePrimaryCtxRelease_v2(int device)
 {
     BEGIN_DOWN("cuDevicePrimaryCtxRelease_v2");
     NEED(device >= 0 && device < n_devices, INVALID_DEVICE);
-    NEED(primary[device] != NULL, INVALID_CONTEXT);
-    if (--primary[device]->retained == 0)
+    NEED(retained[device] > 0, INVALID_CONTEXT);
+    if (--retained[device] == 0 && primary[device] != NULL)
         destroy_context(device);
 done:
     return leave(injected ? injected : code);

@@ -1,0 +1,872 @@
+/* The driver layer against the fake driver: loading and its failures, devices, streams, events,
+ * images, launches, copies, fork, and a sweep that fails every single driver call in turn. */
+#include "core/base/memory.h"
+#include "core/device/copy.h"
+#include "core/device/launch.h"
+#include "core/device/pool.h"
+#include "core/device/stream.h"
+#include "tests/c/fake_driver.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static lw_device *
+device_0(void)
+{
+    lw_device *device = NULL;
+
+    GOOD(lw_device_get(0, &device, err));
+    if (device == NULL)
+        exit(1);
+    return device;
+}
+
+/* Everything that was made is gone again, on both sides. */
+static void
+check_nothing_left(int64_t heap_before)
+{
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+    CHECK(lw_memory_live() == heap_before);
+}
+
+/* ---- loading ---------------------------------------------------------------------------- */
+
+static void
+test_no_driver(void)
+{
+    char *chosen = strdup(lw_env_text(LW_ENV_driver));
+    lw_device *device;
+    int n = 7;
+
+    lw_env_set(LW_ENV_driver, "/nowhere/libcuda.so.1");
+    BAD(lw_driver_need(err), LW_ERR_DRIVER, "/nowhere/libcuda.so.1");
+    BAD(lw_driver_need(err), LW_ERR_DRIVER, "LANEWISE_CUDA_DRIVER");
+    BAD(lw_device_get(0, &device, err), LW_ERR_DRIVER, "no CUDA driver was found");
+    CHECK(!lw_driver_available());
+    lw_env_set(LW_ENV_driver, chosen);
+    lw_env_set(LW_ENV_no_cuda, "1");
+    BAD(lw_device_count(&n, err), LW_ERR_DRIVER, "LANEWISE_NO_CUDA=1");
+    lw_env_set(LW_ENV_no_cuda, "0");
+    fake.set("version", 11080);
+    BAD(lw_driver_need(err), LW_ERR_DRIVER, "supports CUDA 11.8, lanewise needs 12.0");
+    fake.set("version", 13000);
+    fake.fail("cuInit", 1, 999);
+    BAD(lw_driver_need(err), LW_ERR_DRIVER, "cuInit failed: CUDA_ERROR_UNKNOWN (999)");
+    fake.set("devices", 0);
+    BAD(lw_driver_need(err), LW_ERR_DRIVER, "CUDA_ERROR_NO_DEVICE (100)");
+    fake.set("devices", 1);
+    CHECK(lw_driver_version() == 0 && lw_driver_path()[0] == 0);
+    GOOD(lw_driver_need(err));
+    CHECK(lw_driver_available());
+    CHECK(lw_driver_version() == 13000);
+    CHECK(strcmp(lw_driver_path(), chosen) == 0);
+    free(chosen);
+    lw_driver_close();
+}
+
+/* dlsym when cuGetProcAddress does not want to answer. */
+static void
+test_lookup(void)
+{
+    lw_device *device;
+
+    fake.set("getproc", 0);
+    device = device_0();
+    CHECK(lw_cuda.MemAlloc != NULL && lw_cuda.LaunchKernelEx != NULL);
+    GOOD(lw_device_enter(device, err));
+    lw_driver_close();
+    fake.set("getproc", 1);
+}
+
+static void
+test_absent(void)
+{
+    lw_device *device;
+    lw_stream *stream = NULL;
+    lw_error first = {0};
+
+    fake.absent("cuStreamCreateWithPriority,cuStreamQuery");
+    device = device_0();
+    CHECK(lw_cuda.StreamCreateWithPriority == NULL);
+    CHECK(lw_stream_new(device, false, 0, &stream, &first) == LW_ERR_DRIVER);
+    CHECK(strstr(lw_error_text(&first), "has no cuStreamCreateWithPriority") != NULL);
+    CHECK(strcmp(first.vendor_name, "CUDA_ERROR_NOT_SUPPORTED") == 0 &&
+          first.vendor_code == 801);
+    lw_error_reset(&first);
+    fake.absent("");
+    lw_driver_close();
+    device = device_0();
+    GOOD(lw_stream_new(device, false, 0, &stream, err));
+    lw_stream_free(stream);
+    lw_driver_close();
+}
+
+static void
+test_error_text(void)
+{
+    lw_device *device = device_0();
+    lw_error first = {0};
+
+    fake.fail("cuCtxSynchronize", 1, 700);
+    CHECK(lw_device_synchronize(device, &first) == LW_ERR_DRIVER);
+    CHECK(strcmp(lw_error_text(&first),
+                 "cuCtxSynchronize failed on device 0: CUDA_ERROR_ILLEGAL_ADDRESS (700): an "
+                 "illegal memory access was encountered") == 0);
+    CHECK(first.vendor_code == 700 &&
+          strcmp(first.vendor_name, "CUDA_ERROR_ILLEGAL_ADDRESS") == 0);
+    lw_error_reset(&first);
+    fake.fail("cuCtxSynchronize", 1, 12345); /* a code from the future */
+    BAD(lw_device_synchronize(device, err), LW_ERR_DRIVER, "unknown CUDA error (12345)");
+    GOOD(lw_device_synchronize(device, err));
+    CHECK(strcmp(lw_driver_call_name(LW_CALL_MemAlloc), "cuMemAlloc") == 0);
+    lw_driver_close();
+}
+
+/* ---- devices ------------------------------------------------------------------------------
+ */
+
+static void
+test_devices(void)
+{
+    lw_device *one = NULL, *two = NULL, *now = NULL;
+    CUcontext before, current;
+    int n = 0;
+
+    fake.set("devices", 2);
+    GOOD(lw_device_count(&n, err));
+    CHECK(n == 2);
+    GOOD(lw_device_get(1, &two, err));
+    one = device_0();
+    CHECK(one->cc_major == 9 && one->cc_minor == 0 && one->n_sms == 132 && one->l2_bytes > 0);
+    CHECK(strcmp(one->name, "Fake GPU 0") == 0 && one->total_bytes == (size_t)16 << 30);
+    CHECK(one->max_grid[0] == 2147483647 && one->max_block[2] == 64 && one->has_pools == 1);
+    BAD(lw_device_get(2, &now, err), LW_ERR_DRIVER, "no CUDA device 2: this machine has 2");
+    BAD(lw_device_get(-1, &now, err), LW_ERR_DRIVER, "no CUDA device -1");
+    CHECK(fake.live("contexts") == 0); /* nothing was retained for a look */
+    GOOD(lw_device_current(&now, err));
+    CHECK(now == one);
+    GOOD(lw_device_select(1, &now, err));
+    CHECK(now == two && fake.live("contexts") == 1);
+    GOOD(lw_device_current(&now, err));
+    CHECK(now == two);
+    GOOD(lw_device_visit(one, &before, err)); /* and back */
+    CHECK(before != NULL);
+    GOOD(lw_device_current(&now, err));
+    CHECK(now == one);
+    lw_device_leave(before);
+    GOOD(lw_device_current(&now, err));
+    CHECK(now == two);
+    lw_cuda.CtxGetCurrent(&current);
+    GOOD(lw_device_enter(two, err));
+    fake.reset_calls();
+    GOOD(lw_device_enter(two, err)); /* one question, no change */
+    CHECK(fake.calls("") == 1 && fake.calls("cuCtxGetCurrent") == 1);
+    GOOD(lw_device_close(one, err));
+    GOOD(lw_device_close(two, err));
+    CHECK(fake.live("") == 0);
+    GOOD(lw_device_enter(two, err)); /* and again */
+    CHECK(fake.live("contexts") == 1);
+    lw_driver_close();
+    fake.set("devices", 1);
+}
+
+/* Another library's context of the same device is left alone. */
+static void
+test_foreign_context(void)
+{
+    lw_device *device = device_0();
+    void *foreign = NULL;
+    CUcontext current = NULL;
+    lw_stream *stream = NULL;
+
+    GOOD(lw_device_enter(device, err));
+    CHECK(fake.context_new(&foreign, 0, 0) == 0);
+    GOOD(lw_device_enter(device, err));
+    lw_cuda.CtxGetCurrent(&current);
+    CHECK((void *)current == foreign);
+    GOOD(lw_stream_new(device, false, 0, &stream, err));
+    lw_stream_free(stream);
+    lw_cuda.CtxGetCurrent(&current);
+    CHECK((void *)current == foreign);
+    fake.context_free(foreign);
+    GOOD(lw_device_enter(device, err));
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+}
+
+/* What is alive keeps its context through a close; after a reset it lets go silently. */
+static void
+test_close_and_reset(void)
+{
+    lw_device *device = device_0();
+    lw_stream *stream = NULL;
+    lw_block *block = NULL;
+
+    GOOD(lw_stream_new(device, false, 0, &stream, err));
+    GOOD(lw_pool_take(device, 1000, stream->handle, &block, err));
+    GOOD(lw_device_close(device, err));
+    CHECK(fake.live("contexts") == 1 && fake.live("memory") == 1);
+    lw_pool_put(block); /* freed, not cached: the device is closed */
+    CHECK(fake.live("memory") == 0);
+    lw_stream_free(stream);
+    CHECK(fake.live("") == 0);
+
+    GOOD(lw_stream_new(device, false, 0, &stream, err));
+    GOOD(lw_pool_take(device, 1000, NULL, &block, err));
+    GOOD(lw_device_reset(device, err));
+    CHECK(fake.live("") == 0);
+    GOOD(lw_device_enter(device, err)); /* works anew, with old things still held */
+    fake.reset_calls();
+    lw_stream_free(stream);
+    lw_pool_put(block);
+    CHECK(fake.calls("cuStreamDestroy_v2") == 0 && fake.calls("cuMemFreeAsync") == 0);
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+}
+
+static void
+test_peers(void)
+{
+    lw_device *one, *two = NULL;
+    lw_block *a = NULL, *b = NULL;
+    char text[16] = "between";
+    bool can = false;
+
+    fake.set("devices", 2);
+    one = device_0();
+    GOOD(lw_device_get(1, &two, err));
+    GOOD(lw_device_can_access(one, two, &can, err));
+    CHECK(can);
+    GOOD(lw_device_enable_access(one, two, err));
+    GOOD(lw_device_enable_access(one, two, err)); /* already is good */
+    GOOD(lw_pool_take(one, 16, NULL, &a, err));
+    GOOD(lw_pool_take(two, 16, NULL, &b, err));
+    GOOD(lw_copy_to_device(one, a->address, text, sizeof text, NULL, true, err));
+    GOOD(lw_copy_between(two, b->address, one, a->address, sizeof text, NULL, true, err));
+    memset(text, 0, sizeof text);
+    GOOD(lw_copy_to_host(two, text, b->address, sizeof text, NULL, true, err));
+    CHECK(strcmp(text, "between") == 0);
+    GOOD(lw_stream_after_on(one, NULL, two, NULL, err));
+    lw_pool_put(a);
+    lw_pool_put(b);
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+    fake.set("devices", 1);
+}
+
+/* ---- streams, events, copies
+ * ------------------------------------------------------------------ */
+
+static void
+ran(void *context)
+{
+    *(int *)context += 1;
+}
+
+static void
+test_streams(void)
+{
+    lw_device *device = device_0();
+    lw_stream *one = NULL, *two = NULL, *wrapped = NULL;
+    lw_event *from = NULL, *to = NULL, *plain = NULL;
+    bool done = false, capturing = true;
+    float ms = 0;
+    int n = 0;
+
+    GOOD(lw_stream_new(device, false, -1, &one, err));
+    GOOD(lw_stream_new(device, true, 99, &two, err));
+    GOOD(lw_stream_wrap(device, one->handle, &wrapped, err));
+    GOOD(lw_stream_synchronize(device, NULL, err));
+    GOOD(lw_stream_synchronize(device, LW_STREAM_PER_THREAD, err));
+    GOOD(lw_stream_query(device, one->handle, &done, err));
+    CHECK(done);
+    fake.set_busy(one->handle, 1);
+    GOOD(lw_stream_query(device, one->handle, &done, err));
+    CHECK(!done);
+    GOOD(lw_stream_capturing(device, one->handle, &capturing, err));
+    CHECK(!capturing);
+    fake.reset_calls();
+    GOOD(lw_stream_after(device, two->handle, one->handle, err));
+    CHECK(strstr(fake.log(), "cuEventRecord\ncuStreamWaitEvent\ncuEventDestroy_v2\n") != NULL);
+    CHECK(fake.calls("cuStreamSynchronize") == 0 && fake.live("events") == 0);
+    GOOD(lw_event_new(device, true, &from, err));
+    GOOD(lw_event_new(device, true, &to, err));
+    GOOD(lw_event_new(device, false, &plain, err));
+    GOOD(lw_event_record(from, one->handle, err));
+    GOOD(lw_event_query(from, &done, err));
+    CHECK(!done);
+    GOOD(lw_event_record(to, two->handle, err));
+    GOOD(lw_event_wait(from, device, two->handle, err));
+    GOOD(lw_event_synchronize(to, err));
+    GOOD(lw_event_elapsed(from, to, &ms, err));
+    CHECK(ms == 1.5f);
+    BAD(lw_event_elapsed(from, plain, &ms, err), LW_ERR_VALUE, "the second one");
+    GOOD(lw_stream_call(device, one->handle, ran, &n, err));
+    CHECK(n == 1);
+    lw_event_free(from);
+    lw_event_free(to);
+    lw_event_free(plain);
+    lw_stream_free(wrapped); /* not destroyed */
+    CHECK(fake.live("streams") == 2);
+    lw_stream_free(one);
+    BAD(lw_stream_synchronize(device, (CUstream)(void *)&n, err), LW_ERR_DRIVER,
+        "CUDA_ERROR_INVALID_HANDLE");
+    lw_stream_free(two);
+    lw_stream_free(NULL);
+    lw_event_free(NULL);
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+}
+
+static void
+test_copies(void)
+{
+    lw_device *device = device_0(), *of = NULL;
+    unsigned char out[64], in[64];
+    lw_block *a = NULL, *b = NULL;
+    int i;
+
+    for (i = 0; i < 64; i++)
+        in[i] = (unsigned char)(3 * i);
+    GOOD(lw_pool_take(device, 64, NULL, &a, err));
+    GOOD(lw_pool_take(device, 64, NULL, &b, err));
+    GOOD(lw_copy_to_host(device, out, a->address, 64, NULL, true, err));
+    CHECK(out[0] == 0xA5 && out[63] == 0xA5);
+    GOOD(lw_copy_to_device(device, a->address, in, 64, NULL, false, err));
+    GOOD(lw_copy_on_device(device, b->address, a->address, 64, NULL, false, err));
+    GOOD(lw_fill(device, b->address, 0x11223344, 4, 2, NULL, false, err));
+    GOOD(lw_fill(device, b->address + 8, 0x5566, 2, 1, NULL, false, err));
+    GOOD(lw_fill(device, b->address + 10, 0x77, 1, 1, NULL, false, err));
+    BAD(lw_fill(device, b->address, 0, 3, 1, NULL, false, err), LW_ERR_VALUE, "got 3");
+    GOOD(lw_copy_to_host(device, out, b->address, 64, NULL, true, err));
+    CHECK(memcmp(out, "\x44\x33\x22\x11\x44\x33\x22\x11\x66\x55\x77", 11) == 0);
+    CHECK(memcmp(out + 11, in + 11, 53) == 0);
+    GOOD(lw_copy_to_device(device, 0, NULL, 0, NULL, true, err)); /* nothing: nothing happens */
+    BAD(lw_copy_to_device(device, 64, in, 64, NULL, true, err), LW_ERR_DRIVER,
+        "cuMemcpyHtoDAsync failed on device 0: CUDA_ERROR_INVALID_VALUE (1)");
+    GOOD(lw_device_of_address(a->address, &of, err));
+    CHECK(of == device);
+    BAD(lw_device_of_address(64, &of, err), LW_ERR_VALUE, "0x40 belongs to no CUDA device");
+    lw_pool_put(a);
+    lw_pool_put(b);
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+}
+
+static void
+test_host_blocks(void)
+{
+    static const lw_host_kind kinds[] = {LW_HOST_PINNED, LW_HOST_MAPPED, LW_HOST_WRITE_COMBINED,
+                                         LW_HOST_MANAGED, LW_HOST_REGISTERED};
+    lw_device *device = device_0();
+    static char mine[4096];
+    size_t i;
+
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        lw_host_block *block = NULL;
+        bool own = kinds[i] == LW_HOST_REGISTERED;
+        GOOD(lw_host_block_new(device, kinds[i], own ? mine : NULL, sizeof mine, &block, err));
+        CHECK(block->host != NULL && (block->host == mine) == own);
+        CHECK((block->address != 0) == (kinds[i] != LW_HOST_PINNED));
+        memset(block->host, 1, sizeof mine);
+        lw_host_block_free(block);
+        CHECK(fake.live("host") == 0 && fake.live("memory") == 0);
+    }
+    fake.fail("cuMemHostGetDevicePointer_v2", 1, 801);
+    {
+        lw_host_block *block = NULL;
+        BAD(lw_host_block_new(device, LW_HOST_MAPPED, NULL, 64, &block, err), LW_ERR_DRIVER,
+            "cuMemHostGetDevicePointer");
+    }
+    lw_host_block_free(NULL);
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+}
+
+/* ---- images and launches
+ * ------------------------------------------------------------------------ */
+
+static void
+unloading(void *context)
+{
+    *(int *)context += 1;
+}
+
+static void
+test_images(void)
+{
+    lw_device *device = device_0();
+    fake_image image, other;
+    lw_image *one = NULL, *two = NULL, *three = NULL, *bad = NULL;
+    lw_kernel *add = NULL, *again = NULL;
+    CUdeviceptr address = 0;
+    CUmodule handle = NULL;
+    size_t n_bytes = 0;
+    int n_unloaded = 0;
+
+    fake_image_make(&image, 1);
+    fake_image_make(&other, 2);
+    GOOD(lw_image_load(device, &image, sizeof image, &one, err));
+    GOOD(lw_image_load(device, &image, sizeof image, &two, err));
+    GOOD(lw_image_load(device, &other, sizeof other, &three, err));
+    CHECK(one == two && one != three && fake.live("modules") == 2);
+    GOOD(lw_image_kernel(one, "add", &add, err));
+    GOOD(lw_image_kernel(two, "add", &again, err));
+    CHECK(add == again && add->module == one && lw_image_device(one) == device);
+    CHECK(add->info.registers == 32 && add->info.max_threads == 1024 &&
+          add->info.const_bytes == 64 && add->info.binary_version == 90);
+    CHECK(fake.calls("cuFuncLoad") > 0);
+    BAD(lw_image_kernel(one, "nothing", &again, err), LW_ERR_LINK,
+        "no kernel named \"nothing\"");
+    GOOD(lw_image_global(one, "table", &address, &n_bytes, err));
+    CHECK(address != 0 && n_bytes == 64);
+    BAD(lw_image_global(one, "chair", &address, &n_bytes, err), LW_ERR_DRIVER, "\"chair\"");
+    GOOD(lw_image_handle(one, &handle, err));
+    GOOD(lw_kernel_allow_shared(add, 100000, err));
+    BAD(lw_kernel_allow_shared(add, 400000, err), LW_ERR_DRIVER, "a block may have 232448");
+    BAD(lw_image_load(device, "not an image at all, but long enough", 36, &bad, err),
+        LW_ERR_DRIVER, "compute capability 9.0");
+    GOOD(lw_image_at_unload(one, unloading, &n_unloaded, err));
+    CHECK(lw_image_hold(one) == one);
+    lw_image_drop(one);
+    lw_image_drop(one);
+    CHECK(n_unloaded == 0 && fake.live("modules") == 2);
+    lw_image_drop(two);
+    CHECK(n_unloaded == 1 && fake.live("modules") == 1);
+    lw_image_drop(three);
+    lw_image_drop(NULL);
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+}
+
+/* The older calls, where cuLibrary* are absent. */
+static void
+test_old_images(void)
+{
+    lw_device *device;
+    fake_image image;
+    lw_image *one = NULL;
+    lw_kernel *add = NULL;
+    CUdeviceptr address = 0;
+    CUmodule handle = NULL;
+    size_t n_bytes = 0;
+
+    fake.absent("cuLibraryLoadData,cuFuncLoad");
+    device = device_0();
+    fake_image_make(&image, 1);
+    GOOD(lw_image_load(device, &image, sizeof image, &one, err));
+    GOOD(lw_image_kernel(one, "add", &add, err));
+    CHECK(add->handle == NULL && add->function != NULL);
+    BAD(lw_image_kernel(one, "nothing", &add, err), LW_ERR_LINK, "nothing");
+    GOOD(lw_image_global(one, "table", &address, &n_bytes, err));
+    GOOD(lw_image_handle(one, &handle, err));
+    CHECK(handle != NULL);
+    lw_image_drop(one);
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+    fake.absent("");
+}
+
+static void
+test_launches(void)
+{
+    lw_device *device = device_0();
+    fake_image image;
+    lw_image *one = NULL;
+    lw_kernel *add = NULL;
+    lw_launch_config best, of;
+    unsigned long long address = 0x1234567890;
+    int n = 77;
+    void *params[] = {&address, &n};
+    fake_launch seen;
+
+    fake_image_make(&image, 1);
+    GOOD(lw_image_load(device, &image, sizeof image, &one, err));
+    GOOD(lw_image_kernel(one, "add", &add, err));
+    fake.reset_calls();
+    GOOD(lw_launch(add, 5, 2, 1, 256, 1, 1, 64, NULL, params, err));
+    CHECK(fake.calls("") == 1); /* one driver call, nothing else */
+    CHECK(fake.last_launch(&seen) && strcmp(seen.name, "add") == 0 && seen.n_params == 2);
+    CHECK(seen.grid[0] == 5 && seen.grid[1] == 2 && seen.block[0] == 256 &&
+          seen.shared_bytes == 64 && !seen.early);
+    CHECK(memcmp(seen.values, &address, 8) == 0 && memcmp(seen.values + 8, &n, 4) == 0);
+    GOOD(lw_launch_early(add, 1, 1, 1, 32, 1, 1, 0, NULL, params, err));
+    CHECK(fake.last_launch(&seen) && seen.early && seen.grid[0] == 1 && seen.block[0] == 32);
+    BAD(lw_launch(add, 0, 1, 1, 32, 1, 1, 0, NULL, params, err), LW_ERR_DRIVER,
+        "kernel \"add\", grid 0 x 1 x 1, block 32 x 1 x 1");
+    fake.fail("cuLaunchKernel", 1, 400); /* the context-free handle is tried */
+    GOOD(lw_launch(add, 1, 1, 1, 32, 1, 1, 0, NULL, params, err));
+    fake.reset_calls();
+    GOOD(lw_launch_config_best(add, 0, 0, &best, err));
+    CHECK(best.block == 1024 && best.blocks_per_sm == 2 && best.full_grid == 264);
+    CHECK(fake.calls("cuOccupancyMaxPotentialBlockSize") == 1);
+    fake.reset_calls();
+    GOOD(lw_launch_config_best(add, 0, 0, &of, err));
+    CHECK(fake.calls("") == 0 && memcmp(&best, &of, sizeof of) == 0);
+    GOOD(lw_launch_config_best(add, 0, 256, &of, err));
+    CHECK(of.block == 256 && of.blocks_per_sm == 8);
+    GOOD(lw_launch_config_of(add, 128, 0, &of, err));
+    CHECK(of.block == 128 && of.blocks_per_sm == 16);
+    BAD(lw_launch_config_of(add, 2048, 0, &of, err), LW_ERR_VALUE, "1 to 1024 threads");
+    BAD(lw_launch_config_of(add, 128, 300000, &of, err), LW_ERR_VALUE, "cannot run with 128");
+    lw_image_drop(one);
+    lw_driver_close();
+    fake.set("cc", 80); /* no early launches there */
+    device = device_0();
+    GOOD(lw_image_load(device, &image, sizeof image, &one, err));
+    GOOD(lw_image_kernel(one, "add", &add, err));
+    GOOD(lw_launch_early(add, 1, 1, 1, 32, 1, 1, 0, NULL, params, err));
+    CHECK(fake.last_launch(&seen) && !seen.early);
+    lw_image_drop(one);
+    lw_driver_close();
+    fake.set("cc", 90);
+    CHECK(fake.live("") == 0);
+}
+
+/* ---- everything at once, with every call failing in turn
+ * ------------------------------------------- */
+
+/* Uses each part once; whatever fails, it gives back all that it got. */
+static lw_status
+scenario(lw_error *err)
+{
+    fake_image image;
+    lw_device *device = NULL;
+    lw_stream *stream = NULL;
+    lw_event *event = NULL;
+    lw_block *a = NULL, *b = NULL;
+    lw_host_block *pinned = NULL;
+    lw_image *loaded = NULL;
+    lw_kernel *add = NULL;
+    lw_launch_config config;
+    unsigned char host[600] = {0};
+    CUdeviceptr address;
+    size_t n_bytes, n_total;
+    unsigned long long pointer = 0;
+    int n = 3;
+    void *params[] = {&pointer, &n};
+    lw_status status;
+
+    fake_image_make(&image, 1);
+    LW_TRY(lw_device_get(0, &device, err));
+    LW_TRY(lw_device_enter(device, err));
+    LW_TRY(lw_device_memory(device, &n_bytes, &n_total, err));
+    LW_TRY(lw_stream_new(device, false, 0, &stream, err));
+    LW_TRY(lw_event_new(device, true, &event, err));
+    LW_TRY(lw_pool_take(device, 600, stream->handle, &a, err));
+    LW_TRY(lw_pool_take(device, 600, NULL, &b, err));
+    LW_TRY(lw_pool_also_on(a, NULL, err));
+    LW_TRY(lw_host_block_new(device, LW_HOST_MAPPED, NULL, 100, &pinned, err));
+    LW_TRY(lw_copy_to_device(device, a->address, host, 600, stream->handle, true, err));
+    LW_TRY(lw_fill(device, a->address, 7, 4, 150, stream->handle, false, err));
+    LW_TRY(lw_stream_after(device, NULL, stream->handle, err));
+    LW_TRY(lw_copy_on_device(device, b->address, a->address, 600, NULL, false, err));
+    LW_TRY(lw_image_load(device, &image, sizeof image, &loaded, err));
+    LW_TRY(lw_image_kernel(loaded, "add", &add, err));
+    LW_TRY(lw_image_global(loaded, "table", &address, &n_bytes, err));
+    LW_TRY(lw_launch_config_best(add, 0, 0, &config, err));
+    LW_TRY(lw_launch(add, 3, 1, 1, config.block, 1, 1, 0, NULL, params, err));
+    LW_TRY(lw_launch_early(add, 3, 1, 1, config.block, 1, 1, 0, NULL, params, err));
+    LW_TRY(lw_event_record(event, NULL, err));
+    LW_TRY(lw_event_synchronize(event, err));
+    LW_TRY(lw_copy_to_host(device, host, b->address, 600, NULL, true, err));
+    status = host[0] == 7 && host[596] == 7 ? LW_OK : lw_fail(err, LW_ERR_INTERNAL, "contents");
+fail:
+    lw_image_drop(loaded);
+    lw_pool_put(a);
+    lw_pool_put(b);
+    lw_host_block_free(pinned);
+    lw_event_free(event);
+    lw_stream_free(stream);
+    return status;
+}
+
+static bool
+takes_down(const char *name)
+{
+    static const char *const words[] = {"Free", "Destroy", "Release", "Unload"};
+    size_t i;
+
+    for (i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* Calls whose failure the layer makes good by itself. */
+static bool
+absorbed(const char *name, int code)
+{
+    static const char *const names[] = {
+        "cuStreamIsCapturing",   /* then the block is made outside any capture */
+        "cuMemPoolSetAttribute", /* only slower */
+        "cuEventCreate",         /* ordering at put: the context is waited for instead */
+        "cuEventRecord",         /* the same */
+        "cuStreamWaitEvent",     /* the same */
+        "cuCtxGetDevice",        /* then the primary context is made current */
+        "cuCtxSynchronize",      /* in trimming */
+    };
+    size_t i;
+
+    if (code == 400 || code == 201) /* the context-free handle is launched instead */
+        if (strncmp(name, "cuLaunchKernel", 14) == 0)
+            return true;
+    if (code == 2 && strcmp(name, "cuMemAllocFromPoolAsync") == 0)
+        return true; /* tried again after trimming */
+    if (code == 801 && strcmp(name, "cuMemPoolCreate") == 0)
+        return true; /* cuMemAlloc instead */
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    /* optional attributes; a context that cannot be asked for is not cleaned up through */
+    return takes_down(name) || strcmp(name, "cuDeviceGetAttribute") == 0 ||
+           strcmp(name, "cuCtxGetCurrent") == 0 || strcmp(name, "cuCtxSetCurrent") == 0;
+}
+
+/* One code: fail call 1, 2, ... until the scenario is through without meeting the failure. */
+static void
+complain(int n, const char *name, int code, const char *what, const lw_error *first)
+{
+    fprintf(stderr, "call %d, %s, failing with %d: %s: status %d, vendor %d, %s\n", n, name,
+            code, what, first->status, first->vendor_code, lw_error_text(first));
+    n_failures++;
+}
+
+/* Is this the right outcome of a scenario in which `name` failed with the code? */
+static const char *
+judge(const char *name, int code, const lw_error *first)
+{
+    if (first->status == LW_OK)
+        return absorbed(name, code) ? NULL : "nobody said so";
+    if (code == 500 && first->status == LW_ERR_LINK)
+        return NULL; /* no such kernel */
+    if (first->status != LW_ERR_DRIVER || first->vendor_code != code ||
+        first->vendor_name[0] == 0 || strstr(lw_error_text(first), " failed") == NULL)
+        return "not the driver's error";
+    return NULL;
+}
+
+/* One code: fail call 1, 2, ... until the scenario is through without meeting the failure. */
+static int
+sweep(int code)
+{
+    int64_t heap = lw_memory_live();
+    int n;
+
+    for (n = 1; n < 2000; n++) {
+        lw_error first = {0};
+        const char *fault;
+        char name[128];
+        fake.fail("", n, code);
+        (void)scenario(&first);
+        snprintf(name, sizeof name, "%s", fake.failed_name());
+        fake.fail("", 0, 0);
+        if (name[0] == 0) {
+            CHECK(first.status == LW_OK);
+            check_nothing_left(heap);
+            return n - 1;
+        }
+        fault = judge(name, code, &first);
+        if (fault != NULL)
+            complain(n, name, code, fault, &first);
+        GOOD(scenario(err)); /* the same again, without the fault */
+        lw_driver_close();
+        if (fake.live("") != 0)
+            complain(n, name, code, "something of the driver is left", &first);
+        lw_error_reset(&first);
+        if (fake.live("") != 0 || lw_memory_live() != heap)
+            break;
+    }
+    CHECK(lw_memory_live() == heap && n == 0); /* not reached */
+    return n;
+}
+
+static void
+test_sweep(void)
+{
+    static const int codes[] = {1, 2, 201, 400, 500, 700, 801, 999};
+    int n_points = 0;
+    size_t i;
+
+    for (i = 0; i < sizeof codes / sizeof *codes; i++)
+        n_points += sweep(codes[i]);
+    printf("%d failures of driver calls\n", n_points);
+    CHECK(n_points > 500);
+}
+
+/* The same with our own allocations. */
+static void
+test_memory_sweep(void)
+{
+    int64_t heap = lw_memory_live();
+    lw_status status = LW_ERR_OUT_OF_MEMORY;
+    int n;
+
+    for (n = 0; status != LW_OK && n < 500; n++) {
+        lw_error first = {0};
+        lw_memory_fail_at(n);
+        status = scenario(&first);
+        lw_memory_fail_at(-1);
+        lw_error_reset(&first);
+        CHECK(status == LW_OK || status == LW_ERR_OUT_OF_MEMORY || status == LW_ERR_DRIVER);
+        GOOD(scenario(err));
+        lw_driver_close();
+        CHECK(fake.live("") == 0 && lw_memory_live() == heap);
+    }
+    CHECK(n > 10 && n < 500);
+}
+
+/* A driver without one call: a named error or success by another way, never a crash. */
+static void
+without(const char *symbol)
+{
+    int64_t heap = lw_memory_live();
+    int before = fake.live("");
+    lw_error first = {0};
+    lw_status status;
+    char name[64];
+
+    snprintf(name, sizeof name, "%s", symbol);
+    if (strstr(name, "_v") != NULL)
+        *strstr(name, "_v") = 0;
+    fake.absent(name);
+    status = scenario(&first);
+    CHECK(status == LW_OK || status == LW_ERR_DRIVER);
+    if (status != LW_OK && strstr(lw_error_text(&first), name) == NULL) {
+        fprintf(stderr, "%s absent: %s\n", name, lw_error_text(&first));
+        n_failures++;
+    }
+    lw_error_reset(&first);
+    lw_driver_close();
+    CHECK(lw_memory_live() == heap);
+    if (fake.live("") != before && !takes_down(name)) { /* those cannot be freed without */
+        fprintf(stderr, "%s absent: %d things are left\n", name, fake.live("") - before);
+        n_failures++;
+    }
+}
+
+/* In a child, for what cannot be freed stays in the fake. */
+static void
+test_absent_sweep(void)
+{
+    static const char *const symbols[] = {
+#define CUDA(name, symbol, version, arguments) symbol,
+#include "core/tables/cuda_driver.def"
+    };
+    int how = 0;
+    size_t i;
+    pid_t child = fork();
+
+    if (child == 0) {
+        n_failures = 0;
+        for (i = 0; i < sizeof symbols / sizeof *symbols; i++)
+            without(symbols[i]);
+        fake.absent("");
+        GOOD(scenario(err));
+        _exit(n_failures != 0);
+    }
+    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0);
+}
+
+/* ---- threads and processes
+ * --------------------------------------------------------------------------- */
+
+static void *
+many_scenarios(void *unused)
+{
+    int i;
+
+    (void)unused;
+    for (i = 0; i < 50; i++)
+        GOOD(scenario(err));
+    return NULL;
+}
+
+static void
+test_threads(void)
+{
+    int64_t heap = lw_memory_live();
+    pthread_t threads[4];
+    int i;
+
+    for (i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, many_scenarios, NULL) == 0);
+    for (i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    check_nothing_left(heap);
+}
+
+static void
+test_fork(void)
+{
+    lw_device *device = device_0();
+    lw_stream *stream = NULL;
+    lw_block *block = NULL;
+    int how = 0;
+    pid_t child;
+
+    GOOD(lw_stream_new(device, false, 0, &stream, err));
+    GOOD(lw_pool_take(device, 100, NULL, &block, err));
+    child = fork();
+    if (child == 0) {
+        lw_block *mine = NULL;
+        n_failures = 0;
+        fake.reset_calls();
+        BAD(lw_pool_take(device, 100, NULL, &mine, err), LW_ERR_DRIVER,
+            "CUDA was used before fork; use spawn");
+        BAD(lw_device_synchronize(device, err), LW_ERR_DRIVER, "before fork");
+        BAD(lw_driver_need(err), LW_ERR_DRIVER, "before fork");
+        CHECK(lw_driver_forked() && !lw_driver_available());
+        lw_pool_put(block); /* what it inherited goes quietly */
+        lw_stream_free(stream);
+        CHECK(fake.calls("") == 0);
+        _exit(n_failures != 0);
+    }
+    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0);
+    GOOD(lw_device_synchronize(device, err)); /* the parent goes on */
+    lw_pool_put(block);
+    lw_stream_free(stream);
+    lw_driver_close();
+    child = fork(); /* a parent that has not used CUDA may fork users of it */
+    if (child == 0) {
+        n_failures = 0;
+        GOOD(scenario(err));
+        lw_driver_close();
+        _exit(n_failures != 0);
+    }
+    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    int64_t heap;
+
+    fake_open(argc, argv);
+    heap = lw_memory_live();
+    test_no_driver();
+    test_lookup();
+    test_absent();
+    test_error_text();
+    test_devices();
+    test_foreign_context();
+    test_close_and_reset();
+    test_peers();
+    test_streams();
+    test_copies();
+    test_host_blocks();
+    test_images();
+    test_old_images();
+    test_launches();
+    test_sweep();
+    test_memory_sweep();
+    test_absent_sweep();
+    test_threads();
+    test_fork();
+    check_nothing_left(heap);
+    if (n_failures != 0)
+        fprintf(stderr, "%d failures\n", n_failures);
+    return n_failures != 0;
+}
