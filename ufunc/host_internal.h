@@ -1,0 +1,31 @@
+/* What host_kernel.c and host_run.c share. */
+#ifndef LW_UFUNC_HOST_INTERNAL_H
+#define LW_UFUNC_HOST_INTERNAL_H
+
+#include "ufunc/host_kernel.h"
+
+/* The compiled entries. They give INT64_MAX, or element << LW_HOST_ROW_BITS | row of the first
+ * element that raised; kernels that cannot raise always give INT64_MAX. */
+typedef int64_t (*lw_contiguous_entry)(char *const *args, int64_t n);
+typedef int64_t (*lw_strided_entry)(char *const *args, int64_t n, const int64_t *strides);
+
+#define LW_HOST_ROW_BITS 16
+
+struct lw_host_kernel {
+    lw_code *code;
+    lw_contiguous_entry contiguous;
+    lw_strided_entry strided; /* NULL: a block kernel */
+    int nin, n;               /* inputs, all operands */
+    bool can_raise;
+    bool touches_flags;       /* some float operation may raise floating-point flags */
+    bool doubts_flags;        /* and may raise ones that NumPy would not: look at the values */
+    uint32_t block;           /* elements gathered at a time */
+    _Atomic uint32_t cost_ps; /* an element's time in picoseconds: estimated, then measured */
+    uint8_t size[LW_MAX_ARGS];
+    uint8_t dtype[LW_MAX_ARGS];
+};
+
+/* Scratch on the stack of a run: all operands' gathered blocks together. */
+#define LW_HOST_SCRATCH 32768
+
+#endif

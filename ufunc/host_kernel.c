@@ -1,0 +1,302 @@
+#include "ufunc/host_kernel.h"
+
+#include "core/ir/build.h"
+#include "core/tables/intrinsics.h"
+#include "ufunc/device_kernel.h"
+#include "ufunc/host_internal.h"
+
+#include <string.h>
+
+/* ---- what the scalar function does ---- */
+
+typedef struct facts {
+    bool vector_math; /* calls something that libmvec has */
+    bool branches;    /* anything that may be computed and thrown away, or libm's own flags */
+} facts;
+
+static void
+look_at(const lw_inst *inst, facts *f)
+{
+    switch (inst->op) {
+    case LW_OP_INTRINSIC:
+        if (lw_intrinsics[inst->a].vector_stem[0] != 0)
+            f->vector_math = true;
+        if (inst->a != LW_IN_sqrt && inst->a != LW_IN_fabs)
+            f->branches = true;
+        break;
+    case LW_OP_IF:
+    case LW_OP_LOOP:
+    case LW_OP_SELECT: f->branches = true; break;
+    case LW_OP_CAST: /* a float out of range is "invalid" to the CPU on its way to saturation */
+        f->branches |= lw_is_integer((lw_dtype)inst->type);
+        break;
+    default: break;
+    }
+}
+
+static facts
+facts_of(const lw_scalar *scalar)
+{
+    facts f = {0};
+
+    for (uint32_t i = 0; i < scalar->module->funcs.n; i++) {
+        const lw_func *func = scalar->module->funcs.data[i];
+        for (uint32_t k = 1; k < func->insts.n; k++)
+            look_at(&func->insts.data[k], &f);
+    }
+    return f;
+}
+
+/* ---- the loops' IR ---- */
+
+typedef struct maker {
+    lw_builder b;
+    const lw_loop *loop;
+    lw_ref pointers[LW_MAX_ARGS];
+    lw_ref strides[LW_MAX_ARGS]; /* strided loop only */
+    lw_ref args, n, strides_param;
+    lw_ref first; /* slot: the smallest failing key so far */
+} maker;
+
+static lw_ref
+constant(maker *m, int64_t value)
+{
+    return lw_ir_int(&m->b, LW_DT_i64, value);
+}
+
+static void
+start(maker *m, lw_module *module, const char *name, bool strided)
+{
+    lw_builder_start(&m->b, module, name);
+    m->b.func->linkage = LW_EXPORTED;
+    m->args = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "args");
+    m->n = lw_ir_param_add(&m->b, LW_DT_i64, 0, "n");
+    if (strided)
+        m->strides_param =
+            lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "strides");
+    lw_ir_result_add(&m->b, LW_DT_i64);
+    for (int i = 0; i < m->loop->nin + m->loop->nout; i++) {
+        lw_ref at = lw_ir_offset(&m->b, m->args, constant(m, 8 * i));
+        m->pointers[i] = lw_ir_load(&m->b, LW_DT_ptr, 1, at, 8, LW_MEM_INVARIANT);
+        if (!strided)
+            continue;
+        at = lw_ir_offset(&m->b, m->strides_param, constant(m, 8 * i));
+        m->strides[i] = lw_ir_load(&m->b, LW_DT_i64, 1, at, 8, LW_MEM_INVARIANT);
+    }
+    if (m->loop->scalar->can_raise) {
+        m->first = lw_ir_slot(&m->b, LW_DT_i64);
+        lw_ir_set(&m->b, m->first, constant(m, INT64_MAX));
+    }
+}
+
+static void
+finish(maker *m)
+{
+    lw_ref result =
+        m->loop->scalar->can_raise ? lw_ir_get(&m->b, m->first) : constant(m, INT64_MAX);
+
+    lw_ir_return(&m->b, &result, 1);
+}
+
+static lw_ref
+address(maker *m, int operand, lw_ref i)
+{
+    lw_ref step = m->strides[operand]
+                      ? m->strides[operand]
+                      : constant(m, lw_dtypes[m->loop->types[operand]].size_bytes);
+
+    return lw_ir_offset(&m->b, m->pointers[operand], lw_ir_mul(&m->b, i, step));
+}
+
+/* Where in memory part `part` of an operand's element lies. */
+static lw_ref
+part_address(maker *m, lw_dtype dtype, lw_ref base, int part)
+{
+    if (part == 0)
+        return base;
+    return lw_ir_offset(&m->b, base, constant(m, lw_dtypes[lw_dtypes[dtype].parts].size_bytes));
+}
+
+static int
+n_parts(lw_dtype dtype)
+{
+    return lw_is_complex(dtype) ? 2 : 1;
+}
+
+static void
+note_failure(maker *m, lw_ref status, lw_ref i)
+{
+    lw_builder *b = &m->b;
+    lw_ref failed = lw_ir_compare(b, LW_OP_NE, status, lw_ir_int(b, LW_DT_i32, 0));
+    lw_ref key = lw_ir_or(b, lw_ir_shl(b, i, constant(m, LW_HOST_ROW_BITS)),
+                          lw_ir_cast(b, LW_DT_i64, status));
+    lw_ref best = lw_ir_get(b, m->first);
+
+    key = lw_ir_select(b, failed, key, constant(m, INT64_MAX));
+    lw_ir_set(b, m->first, lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, key, best), key, best));
+}
+
+/* Load element i of the inputs, run the body, store the outputs. */
+static void
+element(maker *m, lw_ref i)
+{
+    const lw_loop *loop = m->loop;
+    lw_ref values[2 * LW_MAX_ARGS], call;
+    uint32_t n = 0, which = 0;
+
+    for (int k = 0; k < loop->nin; k++) {
+        lw_ref at = address(m, k, i);
+        for (int part = 0; part < n_parts(loop->types[k]); part++)
+            values[n++] = lw_ir_load(&m->b, lw_dtypes[loop->types[k]].parts, 1,
+                                     part_address(m, loop->types[k], at, part), 0, 0);
+    }
+    call = lw_ir_call(&m->b, loop->scalar->body, values, n);
+    if (loop->scalar->can_raise)
+        note_failure(m, lw_ir_result(&m->b, call, which++), i);
+    for (int k = loop->nin; k < loop->nin + loop->nout; k++) {
+        lw_ref at = address(m, k, i);
+        for (int part = 0; part < n_parts(loop->types[k]); part++)
+            lw_ir_store(&m->b, part_address(m, loop->types[k], at, part),
+                        lw_ir_result(&m->b, call, which++), 0, 0);
+    }
+}
+
+static lw_status
+plain_loop(maker *m, lw_module *module, bool strided, lw_error *err)
+{
+    lw_for loop;
+
+    memset(m->strides, 0, sizeof m->strides);
+    start(m, module, strided ? "lw_loop_strided" : "lw_loop_contiguous", strided);
+    loop = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, 1),
+                     strided ? LW_LOOP_NO_VECTORIZE : LW_LOOP_VECTORIZE, 0);
+    element(m, loop.i);
+    lw_ir_for_end(&m->b, &loop);
+    finish(m);
+    return lw_ir_finish(&m->b, err);
+}
+
+/* An inner loop of exactly LW_HOST_BLOCK rounds: whatever width LLVM takes divides it, so there
+ * is no scalar remainder, and each element goes through the same vector function. */
+static lw_status
+block_loop(maker *m, lw_module *module, lw_error *err)
+{
+    lw_for blocks, within;
+
+    memset(m->strides, 0, sizeof m->strides);
+    start(m, module, "lw_loop_contiguous", false);
+    blocks = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, LW_HOST_BLOCK),
+                       LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    within = lw_ir_for(&m->b, constant(m, 0), constant(m, LW_HOST_BLOCK), constant(m, 1),
+                       LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    element(m, lw_ir_add(&m->b, blocks.i, within.i));
+    lw_ir_for_end(&m->b, &within);
+    lw_ir_for_end(&m->b, &blocks);
+    finish(m);
+    return lw_ir_finish(&m->b, err);
+}
+
+lw_status
+lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err)
+{
+    lw_status status;
+    lw_module *module = NULL;
+    maker m = {.loop = loop};
+
+    LW_TRY(lw_module_copy(loop->scalar->module, &module, err));
+    if (facts_of(loop->scalar).vector_math && !precise) {
+        LW_TRY(block_loop(&m, module, err));
+    } else {
+        LW_TRY(plain_loop(&m, module, false, err));
+        LW_TRY(plain_loop(&m, module, true, err));
+    }
+    *out = module;
+    return LW_OK;
+fail:
+    lw_module_free(module);
+    return status;
+}
+
+/* ---- compiling ---- */
+
+/* A first guess: a tenth of a nanosecond a byte, a twentieth an instruction, some ns where libm
+ * or a loop is at work. The first long run replaces it by what was measured. */
+static uint32_t
+guess_cost_ps(const lw_loop *loop, const facts *f, const lw_host_kernel *kernel)
+{
+    bool has_loop = false;
+    uint64_t cost = 50 * (uint64_t)lw_scalar_cost(loop->scalar, &has_loop);
+
+    for (int i = 0; i < kernel->n; i++)
+        cost += 100 * kernel->size[i];
+    if (f->vector_math)
+        cost += 2000;
+    if (has_loop)
+        cost += 100000;
+    return cost > 1000000 ? 1000000 : (uint32_t)cost;
+}
+
+static void
+describe(lw_host_kernel *kernel, const lw_loop *loop)
+{
+    facts f = facts_of(loop->scalar);
+    size_t bytes = 0;
+
+    kernel->nin = loop->nin;
+    kernel->n = loop->nin + loop->nout;
+    kernel->can_raise = loop->scalar->can_raise;
+    kernel->touches_flags = !loop->scalar->pure_integer;
+    kernel->doubts_flags = kernel->touches_flags && f.branches;
+    for (int i = 0; i < kernel->n; i++) {
+        kernel->dtype[i] = (uint8_t)loop->types[i];
+        kernel->size[i] = lw_dtypes[loop->types[i]].size_bytes;
+        bytes += kernel->size[i];
+    }
+    kernel->block = (uint32_t)(LW_HOST_SCRATCH / bytes / LW_HOST_BLOCK * LW_HOST_BLOCK);
+    if (kernel->block > 1024)
+        kernel->block = 1024;
+    kernel->cost_ps = guess_cost_ps(loop, &f, kernel);
+}
+
+lw_status
+lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options, lw_host_kernel **out,
+                   lw_build_report *report, lw_error *err)
+{
+    lw_status status;
+    lw_module *module = NULL;
+    lw_host_kernel *kernel = lw_alloc_zero(1, sizeof *kernel);
+
+    if (kernel == NULL)
+        return lw_fail_memory(err);
+    describe(kernel, loop);
+    LW_TRY(lw_host_module(loop, options->precise, &module, err));
+    LW_TRY(lw_build_host(module, options, &kernel->code, report, err));
+    *(void **)&kernel->contiguous = lw_code_symbol(kernel->code, "lw_loop_contiguous");
+    *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_strided");
+    if (kernel->contiguous == NULL) {
+        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_loop_contiguous");
+        goto fail;
+    }
+    lw_module_free(module);
+    *out = kernel;
+    return LW_OK;
+fail:
+    lw_module_free(module);
+    lw_host_kernel_free(kernel);
+    return status;
+}
+
+void
+lw_host_kernel_free(lw_host_kernel *kernel)
+{
+    if (kernel == NULL)
+        return;
+    lw_code_unref(kernel->code);
+    lw_free(kernel);
+}
+
+size_t
+lw_host_kernel_code_size(const lw_host_kernel *kernel)
+{
+    return lw_code_size(kernel->code);
+}

@@ -1,0 +1,41 @@
+/* Scalar IR -> a loop over host memory, and running it. Pure C; needs no GIL.
+ *
+ * Two shapes of compiled code, so that results never depend on an element's position, on the
+ * layout or on the number of threads:
+ *   plain   no vector-math function is called: an element's value is the same in any loop.
+ *           lw_loop_contiguous takes any n; lw_loop_strided runs strictly in order, which makes
+ *           reductions and every overlap right.
+ *   block   libmvec is used, whose results differ from scalar libm's: only
+ *           lw_loop_contiguous exists, for multiples of LW_HOST_BLOCK; tails and strided data
+ * go through padded buffers. */
+#ifndef LW_UFUNC_HOST_KERNEL_H
+#define LW_UFUNC_HOST_KERNEL_H
+
+#include "ufunc/ufunc.h"
+
+/* Elements of a block: every vector width times interleave that LLVM picks divides it. */
+#define LW_HOST_BLOCK 16
+
+typedef struct lw_host_kernel lw_host_kernel;
+
+/* What an element raised. */
+typedef struct lw_host_failure {
+    int64_t element; /* counted from the start of the run */
+    uint32_t row;    /* index into scalar->raises, + 1; 0: nothing was raised */
+} lw_host_failure;
+
+/* The IR of the loops; also what inspection and ahead-of-time compilation print. */
+lw_status lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err);
+/* Compile, or take from the cache. `name` is the Python function's. The GIL is not held. */
+lw_status lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options,
+                             lw_host_kernel **out, lw_build_report *report, lw_error *err);
+void lw_host_kernel_free(lw_host_kernel *kernel); /* NULL is allowed */
+size_t lw_host_kernel_code_size(const lw_host_kernel *kernel);
+
+/* Run over n elements: args and strides (bytes) as NumPy gives them to a loop. Floating-point
+ * flags raised by the run are those that NumPy would report; the flags that stood before stay.
+ * failure is filled when the function can raise. */
+lw_status lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n,
+                      const int64_t *strides, lw_host_failure *failure);
+
+#endif

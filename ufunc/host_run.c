@@ -1,0 +1,379 @@
+/* Running a host kernel: which code for which layout, blocks through L1 for what is not
+ * contiguous, threads, and the floating-point flags.
+ *
+ * Flags: vector-math functions and speculated branches raise flags that the scalar formula
+ * would not. When flags appear after such code, the values decide: "invalid" is real only where
+ * an output is NaN and no input is; "overflow" and "divide" only where an output is infinite
+ * and all inputs are finite; "underflow" only where such an output is zero or subnormal. */
+#include "ufunc/host_internal.h"
+
+#include "core/host/thread_pool.h"
+
+#include <fenv.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
+
+enum {
+    SMALL = 32,                 /* elements that the in-order loop does as fast as any other */
+    PARALLEL_PS = 40 * 1000000, /* 40 us of work: what waking threads costs, several times */
+    CHUNK_PS = 15 * 1000000,    /* the least a thread should get */
+    PAGE = 4096,
+    MEASURE_FROM = 2048, /* elements: the clock's 50 ns do not count */
+};
+
+typedef struct run {
+    lw_host_kernel *kernel;
+    char *const *args;
+    const int64_t *strides;
+    bool contiguous;       /* every stride is its itemsize */
+    bool in_place;         /* an output is exactly an input */
+    _Atomic int64_t first; /* element << LW_HOST_ROW_BITS | row of the first failure */
+} run;
+
+/* ---- layout ---- */
+
+static bool
+is_contiguous(const lw_host_kernel *kernel, const int64_t *strides)
+{
+    for (int i = 0; i < kernel->n; i++)
+        if (strides[i] != kernel->size[i])
+            return false;
+    return true;
+}
+
+typedef enum overlap { APART, SAME, DEPENDENT } overlap;
+
+static overlap
+overlap_of(const run *r, int64_t n, int a, int b)
+{
+    const lw_host_kernel *kernel = r->kernel;
+    int64_t step_a = r->strides[a], step_b = r->strides[b];
+    int64_t reach_a = step_a * (n - 1), reach_b = step_b * (n - 1);
+    const char *low_a = r->args[a] + (reach_a < 0 ? reach_a : 0);
+    const char *low_b = r->args[b] + (reach_b < 0 ? reach_b : 0);
+    const char *high_a = r->args[a] + (reach_a > 0 ? reach_a : 0) + kernel->size[a];
+    const char *high_b = r->args[b] + (reach_b > 0 ? reach_b : 0) + kernel->size[b];
+    int64_t room = step_a < 0 ? -step_a : step_a;
+
+    if (high_a <= low_b || high_b <= low_a)
+        return APART;
+    if (n == 1)
+        return SAME;
+    if (r->args[a] == r->args[b] && step_a == step_b && room >= kernel->size[a] &&
+        room >= kernel->size[b])
+        return SAME;
+    return DEPENDENT;
+}
+
+/* How the outputs lie to everything else. */
+static overlap
+overlaps(const run *r, int64_t n)
+{
+    const lw_host_kernel *kernel = r->kernel;
+    overlap worst = APART;
+
+    for (int out = kernel->nin; out < kernel->n; out++) {
+        if (r->strides[out] == 0 && n > 1)
+            return DEPENDENT;
+        for (int i = 0; i < out; i++) {
+            overlap one = overlap_of(r, n, i, out);
+            if (one > worst)
+                worst = one;
+        }
+    }
+    return worst;
+}
+
+static void
+gather(char *to, const char *from, int64_t stride, uint32_t size, uint32_t n)
+{
+#define COPY(type)                                                                             \
+    for (uint32_t i = 0; i < n; i++)                                                           \
+        memcpy(to + i * sizeof(type), from + i * stride, sizeof(type));
+    typedef struct pair {
+        uint64_t half[2];
+    } pair;
+
+    switch (size) {
+    case 1: COPY(uint8_t) break;
+    case 2: COPY(uint16_t) break;
+    case 4: COPY(uint32_t) break;
+    case 8: COPY(uint64_t) break;
+    default: COPY(pair) break;
+    }
+#undef COPY
+}
+
+static void
+scatter(char *to, const char *from, int64_t stride, uint32_t size, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        switch (size) {
+        case 1: memcpy(to + i * stride, from + i, 1); break;
+        case 2: memcpy(to + i * stride, from + i * 2, 2); break;
+        case 4: memcpy(to + i * stride, from + i * 4, 4); break;
+        case 8: memcpy(to + i * stride, from + i * 8, 8); break;
+        default: memcpy(to + i * stride, from + i * 16, 16); break;
+        }
+}
+
+/* ---- floating-point flags ---- */
+
+enum { IS_NAN = 1, IS_INF = 2, IS_TINY = 4 };
+
+static unsigned
+class_of_bits(uint64_t bits, int fraction_bits, uint64_t exponent_mask)
+{
+    uint64_t fraction = bits & (((uint64_t)1 << fraction_bits) - 1);
+    uint64_t exponent = bits >> fraction_bits & exponent_mask;
+
+    if (exponent == exponent_mask)
+        return fraction ? IS_NAN : IS_INF;
+    return exponent ? 0 : IS_TINY;
+}
+
+static unsigned
+class_of(lw_dtype dtype, const char *at)
+{
+    uint64_t bits = 0;
+
+    switch (dtype) {
+    case LW_DT_f16: memcpy(&bits, at, 2); return class_of_bits(bits, 10, 0x1f);
+    case LW_DT_bf16: memcpy(&bits, at, 2); return class_of_bits(bits, 7, 0xff);
+    case LW_DT_f32: memcpy(&bits, at, 4); return class_of_bits(bits, 23, 0xff);
+    case LW_DT_f64: memcpy(&bits, at, 8); return class_of_bits(bits, 52, 0x7ff);
+    case LW_DT_c64: return class_of(LW_DT_f32, at) | class_of(LW_DT_f32, at + 4);
+    case LW_DT_c128: return class_of(LW_DT_f64, at) | class_of(LW_DT_f64, at + 8);
+    default: return 0;
+    }
+}
+
+/* Which of `flags` element i explains. */
+static int
+explained(const lw_host_kernel *kernel, char *const *args, const int64_t *strides, int64_t i,
+          int flags)
+{
+    unsigned in = 0, out = 0;
+    int real = 0;
+
+    for (int k = 0; k < kernel->nin; k++)
+        in |= class_of((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
+    for (int k = kernel->nin; k < kernel->n; k++)
+        out |= class_of((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
+    if ((out & IS_NAN) && !(in & IS_NAN))
+        real |= FE_INVALID;
+    if ((out & IS_INF) && !(in & (IS_NAN | IS_INF)))
+        real |= FE_OVERFLOW | FE_DIVBYZERO;
+    if ((out & IS_TINY) && !(in & (IS_NAN | IS_INF)))
+        real |= FE_UNDERFLOW;
+    return real & flags;
+}
+
+/* Take back the flags raised since `before` that no element explains. */
+static void
+settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
+             const int64_t *strides, int64_t n)
+{
+    int fresh = fetestexcept(FLAGS) & ~before, real = 0;
+
+    if (fresh == 0)
+        return;
+    for (int64_t i = 0; i < n && real != fresh; i++)
+        real |= explained(kernel, args, strides, i, fresh);
+    if (real != fresh)
+        feclearexcept(fresh & ~real);
+}
+
+/* ---- the ways through a chunk ---- */
+
+static void
+note(run *r, int64_t key, int64_t begin)
+{
+    int64_t seen = r->first;
+
+    if (key == INT64_MAX)
+        return;
+    key += begin * (1 << LW_HOST_ROW_BITS);
+    while (key < seen && !atomic_compare_exchange_weak(&r->first, &seen, key))
+        ;
+}
+
+static void
+advance(const run *r, int64_t begin, char **args)
+{
+    for (int i = 0; i < r->kernel->n; i++)
+        args[i] = r->args[i] + begin * r->strides[i];
+}
+
+/* Repeat the last element up to a whole block: other values might raise flags or errors. */
+static void
+pad(char *buffer, uint32_t size, uint32_t n, uint32_t whole)
+{
+    for (uint32_t i = n; i < whole; i++)
+        memcpy(buffer + i * size, buffer + (n - 1) * size, size);
+}
+
+/* n <= kernel->block elements from `begin`: what is not contiguous goes through `scratch`.
+ * constants_ready: stride-0 inputs were filled by an earlier, not smaller, block. */
+static void
+block_through_scratch(run *r, int64_t begin, uint32_t n, char *scratch, bool constants_ready)
+{
+    lw_host_kernel *kernel = r->kernel;
+    uint32_t whole =
+        kernel->strided ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
+    char *args[LW_MAX_ARGS], *work[LW_MAX_ARGS];
+    int64_t sizes[LW_MAX_ARGS];
+    int before = kernel->doubts_flags ? fetestexcept(FLAGS) : 0;
+
+    advance(r, begin, args);
+    for (int i = 0; i < kernel->n; i++) {
+        uint32_t size = kernel->size[i];
+        bool direct = r->strides[i] == size && whole == n;
+        sizes[i] = size;
+        work[i] = direct && !(r->in_place && i < kernel->nin) ? args[i] : scratch;
+        scratch += kernel->block * size;
+        if (i >= kernel->nin || work[i] == args[i] || (r->strides[i] == 0 && constants_ready))
+            continue;
+        gather(work[i], args[i], r->strides[i], size, n);
+        pad(work[i], size, n, whole);
+    }
+    note(r, kernel->contiguous(work, whole), begin);
+    if (kernel->doubts_flags)
+        settle_flags(kernel, before, work, sizes, n);
+    for (int i = kernel->nin; i < kernel->n; i++)
+        if (work[i] != args[i])
+            scatter(args[i], work[i], r->strides[i], kernel->size[i], n);
+}
+
+static void
+through_scratch(run *r, int64_t begin, int64_t end)
+{
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+    int64_t block = r->kernel->block;
+
+    for (int64_t i = begin; i < end; i += block)
+        block_through_scratch(r, i, (uint32_t)(end - i < block ? end - i : block), scratch,
+                              i > begin);
+}
+
+static void
+straight(run *r, int64_t begin, int64_t end)
+{
+    lw_host_kernel *kernel = r->kernel;
+    int64_t n = end - begin, whole = kernel->strided ? n : n / LW_HOST_BLOCK * LW_HOST_BLOCK;
+    char *args[LW_MAX_ARGS];
+    int before = kernel->doubts_flags ? fetestexcept(FLAGS) : 0;
+
+    advance(r, begin, args);
+    if (whole > 0) {
+        note(r, kernel->contiguous(args, whole), begin);
+        if (kernel->doubts_flags)
+            settle_flags(kernel, before, args, r->strides, whole);
+    }
+    if (whole < n)
+        through_scratch(r, begin + whole, end);
+}
+
+/* Strictly in order: reductions, accumulations, any overlap. */
+static void
+in_order(run *r, int64_t n)
+{
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+
+    if (r->kernel->strided != NULL) {
+        note(r, r->kernel->strided(r->args, n, r->strides), 0);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        block_through_scratch(r, i, 1, scratch, false);
+}
+
+static lw_status
+chunk(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    run *r = context;
+
+    (void)worker;
+    if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
+        straight(r, begin, end);
+    else
+        through_scratch(r, begin, end);
+    return LW_OK;
+}
+
+/* ---- threads ---- */
+
+static int64_t
+now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Chunks begin at multiples of whole pages, unless an element costs more than a page's traffic.
+ */
+static int64_t
+grain_of(const lw_host_kernel *kernel, uint64_t cost_ps)
+{
+    int64_t step = LW_HOST_BLOCK, n = (int64_t)(CHUNK_PS / cost_ps) + 1;
+    uint32_t smallest = kernel->size[kernel->nin];
+
+    for (int i = kernel->nin; i < kernel->n; i++)
+        if (kernel->size[i] < smallest)
+            smallest = kernel->size[i];
+    if (cost_ps < 20000)
+        step = PAGE / smallest;
+    return (n + step - 1) / step * step;
+}
+
+static lw_status
+run_chunks(run *r, int64_t n)
+{
+    lw_host_kernel *kernel = r->kernel;
+    uint64_t cost_ps = kernel->cost_ps ? kernel->cost_ps : 1;
+    int64_t before;
+    uint64_t measured;
+
+    if ((double)n * (double)cost_ps > PARALLEL_PS && lw_host_threads() > 1)
+        return lw_parallel_for(n, grain_of(kernel, cost_ps), chunk, r);
+    if (n < MEASURE_FROM)
+        return chunk(r, 0, n, 0);
+    before = now_ns();
+    chunk(r, 0, n, 0);
+    measured = (uint64_t)(now_ns() - before) * 1000 / (uint64_t)n;
+    measured = (3 * cost_ps + measured) / 4;
+    kernel->cost_ps = measured > 1000000000 ? 1000000000 : (uint32_t)measured;
+    return LW_OK;
+}
+
+lw_status
+lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
+            lw_host_failure *failure)
+{
+    run r = {.kernel = kernel, .args = args, .strides = strides, .first = INT64_MAX};
+    lw_status status = LW_OK;
+    overlap how;
+
+    failure->row = 0;
+    if (n <= 0)
+        return LW_OK;
+    how = overlaps(&r, n);
+    r.in_place = how == SAME;
+    r.contiguous = is_contiguous(kernel, strides);
+    if (how == DEPENDENT)
+        in_order(&r, n);
+    else if (n <= SMALL && kernel->strided != NULL && !r.contiguous && !kernel->doubts_flags)
+        note(&r, kernel->strided(args, n, strides), 0);
+    else
+        status = run_chunks(&r, n);
+    if (r.first != INT64_MAX) {
+        failure->row = (uint32_t)(r.first & ((1 << LW_HOST_ROW_BITS) - 1));
+        failure->element = r.first >> LW_HOST_ROW_BITS;
+    }
+    return status;
+}

@@ -1,0 +1,243 @@
+/* The call: look at the operands once, then go to NumPy's inner ufunc, to the device, or to
+ * whoever overrides. Exact ndarrays and Python numbers are known by their type alone, so that a
+ * small host call costs NumPy's time and some nanoseconds. */
+#include "ufunc/ufunc_parts.h"
+
+#include "core/py/args.h"
+#include "core/py/raise.h"
+
+#include <string.h>
+
+enum { PLAIN = 0, DEVICE = 1, OTHER = 2 }; /* bits of what was seen */
+
+static bool
+is_plain(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+
+    return type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
+           type == &PyDoubleArrType_Type || type == &PyFloatArrType_Type ||
+           type == Py_TYPE(Py_None) || type == &PyBool_Type || type == &PyComplex_Type;
+}
+
+static int
+sort_of(PyObject *object)
+{
+    if (is_plain(object))
+        return PLAIN;
+    if (lw_is_device_operand(object))
+        return lw_has_override(object) ? DEVICE | OTHER : DEVICE;
+    return lw_has_override(object) ? OTHER : PLAIN;
+}
+
+static int
+sort_of_out(PyObject *out)
+{
+    int seen = PLAIN;
+
+    if (!PyTuple_CheckExact(out))
+        return sort_of(out);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); i++)
+        seen |= sort_of(PyTuple_GET_ITEM(out, i));
+    return seen;
+}
+
+typedef struct seen {
+    int sorts;
+    Py_ssize_t stream; /* where stream= stands among args, or -1 */
+} seen;
+
+static seen
+look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    seen s = {.sorts = PLAIN, .stream = -1};
+
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (!is_plain(args[i]))
+            s.sorts |= sort_of_out(args[i]);
+    if (kwnames == NULL)
+        return s;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[n_args + i];
+        if (PyUnicode_CompareWithASCIIString(name, "stream") == 0)
+            s.stream = n_args + i;
+        else if (!is_plain(value) && (PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
+                                      PyUnicode_CompareWithASCIIString(name, "where") == 0))
+            s.sorts |= sort_of_out(value);
+    }
+    return s;
+}
+
+/* ---- host calls ---- */
+
+/* stream= means nothing to host memory: None and 0 say so too and are taken out. */
+static PyObject *
+without_stream(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+               PyObject *kwnames, Py_ssize_t stream)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(kwnames), at = stream - n_args;
+    PyObject *values[LW_MAX_ARGS + 16], *names, *result;
+
+    if (args[stream] != Py_None &&
+        !(PyLong_CheckExact(args[stream]) && PyObject_Not(args[stream]) == 1)) {
+        PyErr_Format(PyExc_TypeError,
+                     "stream= is for device arrays; `%s` was called with host operands only",
+                     self->table->name);
+        return NULL;
+    }
+    if (n_args + n > (Py_ssize_t)(sizeof values / sizeof *values)) {
+        PyErr_Format(PyExc_TypeError, "`%s` got %zd arguments", self->table->name, n_args + n);
+        return NULL;
+    }
+    names = PyTuple_New(n - 1);
+    if (names == NULL)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (i != at)
+            PyTuple_SET_ITEM(names, i - (i > at), Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
+    memcpy(values, args, (size_t)stream * sizeof *values);
+    memcpy(values + stream, args + stream + 1, (size_t)(n - at - 1) * sizeof *values);
+    result = PyObject_Vectorcall(self->base.inner, values, (size_t)n_args, names);
+    Py_DECREF(names);
+    return result;
+}
+
+static PyObject *
+call_host(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+          Py_ssize_t stream)
+{
+    if (self->table->can_raise)
+        lw_host_elements_reset();
+    if (stream >= 0)
+        return without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream);
+    return PyObject_Vectorcall(self->base.inner, args, nargsf, kwnames);
+}
+
+static PyObject *
+refuse_device(const lw_ufunc_object *self)
+{
+    PyErr_Format(
+        PyExc_TypeError,
+        "`%s` was made with target=\"cpu\" and got a device array: use target=\"auto\", "
+        "or copy the array to the host",
+        self->table->name);
+    return NULL;
+}
+
+/* Reached where an operand is more than an ndarray or a number, or the target is forced. */
+static PyObject *
+call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+            seen s)
+{
+    lw_target_choice target = self->base.options.target;
+    PyObject *result;
+
+    if ((s.sorts & OTHER) &&
+        lw_ufunc_override(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+        return result;
+    if (s.sorts & DEVICE) {
+        if (target == LW_CHOOSE_CPU)
+            return refuse_device(self);
+        return lw_ufunc_call_device(&self->base, args, nargsf, kwnames);
+    }
+    if (target == LW_CHOOSE_CUDA)
+        return lw_ufunc_call_device(&self->base, args, nargsf, kwnames);
+    return call_host(self, args, nargsf, kwnames, s.stream);
+}
+
+PyObject *
+lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+    seen s = look(args, PyVectorcall_NARGS(nargsf), kwnames);
+
+    if (s.sorts == PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
+        return call_host(self, args, nargsf, kwnames, s.stream);
+    return call_sorted(self, args, nargsf, kwnames, s);
+}
+
+/* ---- methods ---- */
+
+static PyObject *
+refuse_device_method(const lw_ufunc_object *self, const char *method)
+{
+    lw_error err = {0};
+
+    lw_fail(&err, LW_ERR_UNSUPPORTED,
+            "`%s`.%s of a device array is not there yet: call `%s` element by element, or use "
+            "copy_to_host() and %s on the host array",
+            self->table->name, method, self->table->name, method);
+    return lw_py_raise(&err);
+}
+
+static PyObject *
+forward(PyObject *inner, const char *method, PyObject *const *args, Py_ssize_t n_args,
+        PyObject *kwnames)
+{
+    PyObject *bound = PyObject_GetAttrString(inner, method), *result;
+
+    if (bound == NULL)
+        return NULL;
+    result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
+    Py_DECREF(bound);
+    return result;
+}
+
+static PyObject *
+call_method(PyObject *object, const char *method, PyObject *const *args, Py_ssize_t n_args,
+            PyObject *kwnames)
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+    seen s = look(args, n_args, kwnames);
+    PyObject *result;
+
+    if ((s.sorts & OTHER) && lw_ufunc_override(self, method, args, n_args, kwnames, &result))
+        return result;
+    if (s.sorts & DEVICE)
+        return self->base.options.target == LW_CHOOSE_CPU ? refuse_device(self)
+                                                          : refuse_device_method(self, method);
+    lw_host_elements_reset();
+    return forward(self->base.inner, method, args, n_args, kwnames);
+}
+
+#define METHOD(name, doc)                                                                      \
+    static PyObject *ufunc_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args,    \
+                                  PyObject *kwnames)                                           \
+    {                                                                                          \
+        return call_method(self, #name, args, n_args, kwnames);                                \
+    }                                                                                          \
+    PyMethodDef lw_ufunc_method_##name = {#name, (PyCFunction)(void (*)(void))ufunc_##name,    \
+                                          METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(doc)};
+
+METHOD(reduce, "reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=<none>, "
+               "where=True)\n\nFold an axis, as numpy.ufunc.reduce.\n\n"
+               ">>> total = lw.vectorize(lambda a, b: a + b)\n"
+               ">>> total.reduce(np.arange(4))\n6")
+METHOD(accumulate, "accumulate(array, axis=0, dtype=None, out=None)\n\nThe running fold, as "
+                   "numpy.ufunc.accumulate.\n\n>>> total.accumulate(np.arange(4))\n"
+                   "array([0, 1, 3, 6])")
+METHOD(reduceat,
+       "reduceat(array, indices, axis=0, dtype=None, out=None)\n\nFolds of slices, as "
+       "numpy.ufunc.reduceat.\n\n>>> total.reduceat(np.arange(4), [0, 2])\n"
+       "array([1, 5])")
+METHOD(outer, "outer(A, B, /, **kwargs)\n\nEach element of A with each of B, as "
+              "numpy.ufunc.outer.\n\n>>> total.outer([0, 10], [1, 2])\n"
+              "array([[ 1,  2],\n       [11, 12]])")
+METHOD(at, "at(a, indices, b=None, /)\n\nUnbuffered in place, as numpy.ufunc.at: repeated "
+           "indices add up.\n\n>>> x = np.zeros(2, int); total.at(x, [0, 0, 1], 1); x\n"
+           "array([2, 1])")
+
+static PyObject *
+ufunc_resolve_dtypes(PyObject *object, PyObject *const *args, Py_ssize_t n_args,
+                     PyObject *kwnames)
+{
+    return forward(((lw_ufunc *)object)->inner, "resolve_dtypes", args, n_args, kwnames);
+}
+
+PyMethodDef lw_ufunc_method_resolve_dtypes = {
+    "resolve_dtypes", (PyCFunction)(void (*)(void))ufunc_resolve_dtypes,
+    METH_FASTCALL | METH_KEYWORDS,
+    PyDoc_STR("resolve_dtypes(dtypes, *, signature=None, casting=None, reduction=False)\n\n"
+              "The dtypes a call would use, as numpy.ufunc.resolve_dtypes.\n\n"
+              ">>> total.resolve_dtypes((np.dtype('f4'), float, None))\n"
+              "(dtype('float32'), dtype('float32'), dtype('float32'))")};

@@ -1,0 +1,574 @@
+/* The numpy.ufunc inside a Ufunc. It starts without loops and with one promoter for any dtypes;
+ * loops join by PyUFunc_AddLoopFromSpec, so an exact tuple of dtypes always finds its own loop
+ * and nothing depends on earlier calls. One C function serves as the loop of all of them: it
+ * finds ours by the operands' dtypes and compiles machine code at its first run. */
+#include "ufunc/ufunc_parts.h"
+
+#include "core/py/llvm_bridge.h"
+#include "core/py/raise.h"
+#include "ufunc/device_table_py.h"
+
+#include <fenv.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- dtypes ---- */
+
+#define LONG_IS(wide, narrow) (sizeof(long) == 8 ? (wide) : (narrow))
+
+static const uint8_t dtype_of_num[NPY_NTYPES_LEGACY] = {
+    [NPY_BOOL] = LW_DT_b1,
+    [NPY_BYTE] = LW_DT_i8,
+    [NPY_UBYTE] = LW_DT_u8,
+    [NPY_SHORT] = LW_DT_i16,
+    [NPY_USHORT] = LW_DT_u16,
+    [NPY_INT] = LW_DT_i32,
+    [NPY_UINT] = LW_DT_u32,
+    [NPY_LONG] = LONG_IS(LW_DT_i64, LW_DT_i32),
+    [NPY_ULONG] = LONG_IS(LW_DT_u64, LW_DT_u32),
+    [NPY_LONGLONG] = LW_DT_i64,
+    [NPY_ULONGLONG] = LW_DT_u64,
+    [NPY_HALF] = LW_DT_f16,
+    [NPY_FLOAT] = LW_DT_f32,
+    [NPY_DOUBLE] = LW_DT_f64,
+    [NPY_CFLOAT] = LW_DT_c64,
+    [NPY_CDOUBLE] = LW_DT_c128,
+};
+
+static const int8_t num_of_dtype[LW_N_DTYPES] = {
+    [LW_DT_void] = -1,          [LW_DT_b1] = NPY_BOOL,    [LW_DT_i8] = NPY_INT8,
+    [LW_DT_u8] = NPY_UINT8,     [LW_DT_i16] = NPY_INT16,  [LW_DT_u16] = NPY_UINT16,
+    [LW_DT_i32] = NPY_INT32,    [LW_DT_u32] = NPY_UINT32, [LW_DT_i64] = NPY_INT64,
+    [LW_DT_u64] = NPY_UINT64,   [LW_DT_f16] = NPY_HALF,   [LW_DT_bf16] = -1,
+    [LW_DT_f32] = NPY_FLOAT,    [LW_DT_f64] = NPY_DOUBLE, [LW_DT_c64] = NPY_CFLOAT,
+    [LW_DT_c128] = NPY_CDOUBLE, [LW_DT_ptr] = -1,
+};
+
+int
+lw_type_num(lw_dtype dtype)
+{
+    return num_of_dtype[dtype];
+}
+
+lw_dtype
+lw_dtype_from_num(int type_num)
+{
+    if (type_num < 0 || type_num >= NPY_NTYPES_LEGACY)
+        return LW_DT_void;
+    return (lw_dtype)dtype_of_num[type_num];
+}
+
+/* bfloat16 has no character of NumPy's own; ml_dtypes uses E. */
+PyObject *
+lw_types_text(const lw_loop *loop)
+{
+    char text[LW_MAX_ARGS + 4];
+    int n = 0;
+
+    for (int i = 0; i < loop->nin + loop->nout; i++) {
+        if (i == loop->nin) {
+            text[n++] = '-';
+            text[n++] = '>';
+        }
+        text[n++] = lw_dtypes[loop->types[i]].numpy ? lw_dtypes[loop->types[i]].numpy : 'E';
+    }
+    return PyUnicode_FromStringAndSize(text, n);
+}
+
+static void
+add_names(lw_text *text, const lw_dtype *types, int n)
+{
+    lw_text_add(text, "(");
+    for (int i = 0; i < n; i++)
+        lw_text_addf(text, "%s%s", i ? ", " : "", lw_dtypes[types[i]].public_name);
+    lw_text_add(text, ")");
+}
+
+PyObject *
+lw_loop_text(const lw_loop *loop)
+{
+    lw_text text = {0};
+    PyObject *result;
+
+    if (loop->nout == 1)
+        lw_text_add(&text, lw_dtypes[loop->types[loop->nin]].public_name);
+    else {
+        lw_text_add(&text, "Tuple");
+        add_names(&text, loop->types + loop->nin, loop->nout);
+    }
+    add_names(&text, loop->types, loop->nin);
+    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
+
+/* ---- the table ---- */
+
+lw_host_table *
+lw_host_table_new(lw_ufunc_object *owner, const char *name, const char *doc)
+{
+    lw_host_table *table = lw_alloc_zero(1, sizeof *table);
+
+    if (table == NULL)
+        return NULL;
+    table->references = 1;
+    table->owner = owner;
+    table->lock = (lw_lock)LW_LOCK_INIT;
+    table->build = lw_build_options_of(&owner->base);
+    table->name = lw_strdup(name);
+    table->doc = lw_strdup(doc);
+    table->build.name = table->name;
+    if (table->name == NULL || table->doc == NULL) {
+        lw_host_table_drop(table);
+        return NULL;
+    }
+    return table;
+}
+
+void
+lw_loop_free(lw_loop *loop)
+{
+    if (loop == NULL)
+        return;
+    lw_host_kernel_free(loop->host);
+    lw_scalar_free(loop->scalar);
+    lw_free(loop);
+}
+
+void
+lw_host_table_drop(lw_host_table *table)
+{
+    lw_loop_list *list, *older;
+
+    if (table == NULL || --table->references > 0)
+        return;
+    list = table->list;
+    for (uint32_t i = 0; list != NULL && i < list->n; i++)
+        lw_loop_free(list->loops[i]);
+    for (; list != NULL; list = older) {
+        older = list->older;
+        lw_free(list);
+    }
+    lw_free(table->name);
+    lw_free(table->doc);
+    lw_free(table);
+}
+
+static int
+publish(lw_host_table *table, lw_loop *loop)
+{
+    lw_loop_list *old = table->list;
+    uint32_t n = old ? old->n : 0;
+    lw_loop_list *list = lw_alloc(sizeof *list + (n + 1) * sizeof list->loops[0]);
+
+    if (list == NULL)
+        return -1;
+    if (n)
+        memcpy(list->loops, old->loops, n * sizeof list->loops[0]);
+    list->loops[n] = loop;
+    list->n = n + 1;
+    list->older = old;
+    atomic_store_explicit(&table->list, list, memory_order_release);
+    if (loop->scalar->can_raise)
+        table->can_raise = true;
+    return 0;
+}
+
+/* ---- machine code ---- */
+
+static lw_status
+compile(lw_host_table *table, lw_loop *loop, lw_host_kernel **kernel, lw_error *err)
+{
+    lw_build_report report = {0};
+    lw_status status;
+
+    status = lw_host_kernel_new(loop, &table->build, kernel, &report, err);
+    lw_lock_take(&table->lock);
+    table->stats.compiled += status == LW_OK;
+    table->stats.failed += status != LW_OK;
+    table->stats.seconds += report.seconds;
+    if (status == LW_OK) {
+        table->stats.from_memory += report.origin == LW_CACHE_MEMORY;
+        table->stats.from_disk += report.origin == LW_CACHE_DISK;
+        table->stats.made += report.origin == LW_CACHE_MADE;
+    }
+    lw_lock_give(&table->lock);
+    return status;
+}
+
+/* With the GIL: raise what went wrong, or give a waiting warning. */
+static int
+report_compile(lw_status status, lw_error *err)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    int result = 0;
+
+    if (status != LW_OK) {
+        lw_py_raise(err);
+        result = -1;
+    } else {
+        result = lw_py_cache_warn();
+    }
+    PyGILState_Release(gil);
+    return result;
+}
+
+lw_host_kernel *
+lw_ufunc_kernel(lw_host_table *table, lw_loop *loop)
+{
+    lw_host_kernel *kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
+    lw_host_kernel *expected = NULL;
+    PyThreadState *saved;
+    lw_error err = {0};
+    lw_status status;
+    fenv_t flags;
+
+    if (kernel != NULL)
+        return kernel;
+    fegetenv(&flags); /* a compiler computes too: its flags are not the loop's */
+    saved = PyGILState_Check() ? PyEval_SaveThread() : NULL;
+    status = compile(table, loop, &kernel, &err);
+    if (saved != NULL)
+        PyEval_RestoreThread(saved);
+    fesetenv(&flags);
+    if (status == LW_OK && !atomic_compare_exchange_strong(&loop->host, &expected, kernel)) {
+        lw_host_kernel_free(kernel); /* another thread was first */
+        kernel = expected;
+    }
+    return report_compile(status, &err) < 0 ? NULL : kernel;
+}
+
+/* ---- the loop of every Ufunc ---- */
+
+static _Thread_local int64_t elements_before;
+
+void
+lw_host_elements_reset(void)
+{
+    elements_before = 0;
+}
+
+static bool
+is_loop_for(const lw_loop *loop, PyArray_Descr *const *descriptors)
+{
+    for (int i = 0; i < loop->nin + loop->nout; i++)
+        if (lw_dtype_from_num(descriptors[i]->type_num) != loop->types[i])
+            return false;
+    return true;
+}
+
+static lw_loop *
+loop_for(lw_host_table *table, PyArray_Descr *const *descriptors)
+{
+    lw_loop *loop = atomic_load_explicit(&table->last, memory_order_acquire);
+    lw_loop_list *list;
+
+    if (loop != NULL && is_loop_for(loop, descriptors))
+        return loop;
+    list = atomic_load_explicit(&table->list, memory_order_acquire);
+    for (uint32_t i = 0; list != NULL && i < list->n; i++)
+        if (is_loop_for(list->loops[i], descriptors)) {
+            atomic_store_explicit(&table->last, list->loops[i], memory_order_release);
+            return list->loops[i];
+        }
+    return NULL;
+}
+
+static void
+raise_failure(const lw_loop *loop, const lw_host_failure *failure)
+{
+    const lw_raise_row *row = &loop->scalar->raises[failure->row - 1];
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
+    PyObject *class = builtins ? PyDict_GetItemString(builtins, row->exception) : NULL;
+
+    if (class == NULL || !PyExceptionClass_Check(class))
+        class = PyExc_RuntimeError;
+    PyErr_Format(class, "%s%s(raised in `%s` at %s:%u, element %lld)",
+                 row->message ? row->message : "", row->message && *row->message ? " " : "",
+                 row->function, row->file, (unsigned)row->line,
+                 (long long)(elements_before + failure->element));
+    PyGILState_Release(gil);
+}
+
+static int
+fail_status(lw_status status, lw_error *err)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+
+    lw_fail(err, status, "a loop over host memory failed");
+    lw_py_raise(err);
+    PyGILState_Release(gil);
+    return -1;
+}
+
+static int
+run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
+         const npy_intp *strides, NpyAuxData *Py_UNUSED(unused))
+{
+    lw_host_table *table = (void *)((PyUFuncObject *)context->caller)->data;
+    lw_loop *loop = loop_for(table, context->descriptors);
+    lw_host_kernel *kernel;
+    lw_host_failure failure;
+    lw_error err = {0};
+    lw_status status;
+
+    if (dimensions[0] == 0)
+        return 0;
+    if (loop == NULL)
+        return fail_status(LW_ERR_INTERNAL, &err);
+    kernel = lw_ufunc_kernel(table, loop);
+    if (kernel == NULL)
+        return -1;
+    status = lw_host_run(kernel, data, dimensions[0], strides, &failure);
+    if (status != LW_OK)
+        return fail_status(status, &err);
+    if (!loop->scalar->can_raise)
+        return 0;
+    if (failure.row != 0) {
+        raise_failure(loop, &failure);
+        return -1;
+    }
+    elements_before += dimensions[0];
+    return 0;
+}
+
+static int
+reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), void *initial)
+{
+    lw_host_table *table = (void *)((PyUFuncObject *)context->caller)->data;
+    PyObject *identity = table->owner ? table->owner->identity : Py_None;
+
+    if (identity == Py_None || PyUnicode_Check(identity))
+        return 0;
+    return PyArray_Pack(context->descriptors[0], initial, identity) < 0 ? -1 : 1;
+}
+
+/* ---- registering with NumPy ---- */
+
+static PyArray_DTypeMeta *
+dtype_class(lw_dtype dtype)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(lw_type_num(dtype));
+    PyArray_DTypeMeta *class = NPY_DTYPE(descr);
+
+    Py_DECREF(descr); /* NumPy's own classes and their singletons stay */
+    return class;
+}
+
+static bool
+numpy_knows(const lw_loop *loop)
+{
+    for (int i = 0; i < loop->nin + loop->nout; i++)
+        if (lw_type_num(loop->types[i]) < 0)
+            return false;
+    return true;
+}
+
+static int
+give_to_numpy(lw_ufunc_object *self, PyObject *inner, const lw_loop *loop)
+{
+    PyArray_DTypeMeta *dtypes[LW_MAX_ARGS];
+    PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)run_loop},
+                           {NPY_METH_get_reduction_initial, (void *)reduction_initial},
+                           {0, NULL}};
+    PyArrayMethod_Spec spec = {.name = self->table->name,
+                               .nin = loop->nin,
+                               .nout = loop->nout,
+                               .casting = NPY_NO_CASTING,
+                               .flags = 0,
+                               .dtypes = dtypes,
+                               .slots = slots};
+
+    if (!numpy_knows(loop))
+        return 0;
+    if (loop->scalar->pure_integer)
+        spec.flags |= NPY_METH_NO_FLOATINGPOINT_ERRORS;
+    if (self->identity != Py_None)
+        spec.flags |= NPY_METH_IS_REORDERABLE;
+    for (int i = 0; i < loop->nin + loop->nout; i++)
+        dtypes[i] = dtype_class(loop->types[i]);
+    return PyUFunc_AddLoopFromSpec(inner, &spec);
+}
+
+static bool
+goes_before(const lw_loop *a, const lw_loop *b)
+{
+    for (int i = 0; i < a->nin; i++)
+        if (a->types[i] != b->types[i])
+            return a->types[i] < b->types[i];
+    return false;
+}
+
+/* Declared ones first; both parts narrow to wide, unless the user's order was asked for. */
+static int
+add_to_array(lw_ufunc *base, lw_loop *loop)
+{
+    uint32_t first = loop->declared ? 0 : base->n_declared;
+    uint32_t at = loop->declared ? base->n_declared++ : base->loops.n;
+
+    if (lw_array_push(&base->loops, NULL) == NULL)
+        return -1;
+    while (!base->options.order_given && at > first &&
+           goes_before(loop, base->loops.data[at - 1]))
+        at--;
+    memmove(base->loops.data + at + 1, base->loops.data + at,
+            (base->loops.n - 1 - at) * sizeof *base->loops.data);
+    base->loops.data[at] = loop;
+    return 0;
+}
+
+int
+lw_ufunc_add_loop(lw_ufunc_object *self, lw_loop *loop)
+{
+    int failed;
+
+    if (publish(self->table, loop) < 0) {
+        lw_loop_free(loop);
+        PyErr_NoMemory();
+        return -1;
+    }
+    lw_lock_take(&self->base.lock);
+    failed = add_to_array(&self->base, loop);
+    lw_lock_give(&self->base.lock);
+    if (failed) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return self->base.inner ? give_to_numpy(self, self->base.inner, loop) : 0;
+}
+
+/* ---- the promoter ---- */
+
+static char
+weak_kind(const PyArray_DTypeMeta *dtype)
+{
+    if (dtype == &PyArray_PyLongDType)
+        return 'i';
+    if (dtype == &PyArray_PyFloatDType)
+        return 'f';
+    return dtype == &PyArray_PyComplexDType ? 'c' : 0;
+}
+
+static bool
+describe_operand(lw_wanted *wanted, int i, const PyArray_DTypeMeta *dtype, bool fixed)
+{
+    wanted->weak[i] = weak_kind(dtype);
+    wanted->fixed[i] = fixed;
+    wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_from_num(dtype->type_num);
+    return wanted->weak[i] || wanted->in[i] != LW_DT_void;
+}
+
+/* False: NumPy has an operand here that none of our loops can take. */
+static bool
+describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
+         PyArray_DTypeMeta *const signature[], lw_wanted *wanted)
+{
+    memset(wanted, 0, sizeof *wanted);
+    for (int i = 0; i < ufunc->nin; i++) {
+        const PyArray_DTypeMeta *dtype = given[i];
+        if (dtype == NULL && i == 0 && ufunc->nin == 2) { /* reduce: the accumulator */
+            wanted->reduction = true;
+            dtype = given[1];
+        }
+        if (dtype == NULL || !describe_operand(wanted, i, dtype, signature[i] != NULL))
+            return false;
+    }
+    for (int i = ufunc->nin; i < ufunc->nargs; i++)
+        if (signature[i] != NULL) {
+            wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
+            if (wanted->out[i - ufunc->nin] == LW_DT_void)
+                return false;
+        }
+    return true;
+}
+
+static int
+promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
+        PyArray_DTypeMeta *chosen[])
+{
+    const PyUFuncObject *inner = (PyUFuncObject *)ufunc;
+    lw_host_table *table = (void *)inner->data;
+    lw_wanted wanted;
+    lw_loop *loop;
+
+    if (table->owner == NULL) {
+        PyErr_SetString(PyExc_ReferenceError, "the lanewise.Ufunc of this loop is gone");
+        return -1;
+    }
+    if (!describe(inner, given, signature, &wanted))
+        return -1;
+    loop = lw_ufunc_choose(table->owner, &wanted);
+    if (loop == NULL || !numpy_knows(loop))
+        return -1;
+    for (int i = 0; i < inner->nargs; i++) {
+        chosen[i] = dtype_class(loop->types[i]);
+        Py_INCREF(chosen[i]);
+    }
+    return 0;
+}
+
+static int
+add_promoter(PyObject *inner, int nargs)
+{
+    PyObject *any = PyTuple_New(nargs), *capsule = NULL;
+    int result = -1;
+
+    for (int i = 0; any != NULL && i < nargs; i++)
+        PyTuple_SET_ITEM(any, i, Py_NewRef(Py_None));
+    if (any != NULL)
+        capsule = PyCapsule_New((void *)promote, "numpy._ufunc_promoter", NULL);
+    if (capsule != NULL)
+        result = PyUFunc_AddPromoter(inner, any, capsule);
+    Py_XDECREF(capsule);
+    Py_XDECREF(any);
+    return result;
+}
+
+static void
+drop_capsule(PyObject *capsule)
+{
+    lw_host_table_drop(PyCapsule_GetPointer(capsule, "lanewise.table"));
+}
+
+static PyObject *
+bare_inner(lw_ufunc_object *self)
+{
+    lw_host_table *table = self->table;
+    int kind = PyUFunc_IdentityValue;
+    PyObject *capsule, *inner;
+
+    if (self->identity == Py_None)
+        kind = PyUFunc_None;
+    else if (PyUnicode_Check(self->identity))
+        kind = PyUFunc_ReorderableNone;
+    inner = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
+        NULL, (void *const *)table, NULL, 0, self->base.nin, self->base.nout, kind, table->name,
+        table->doc, 0, NULL, kind == PyUFunc_IdentityValue ? self->identity : NULL);
+    if (inner == NULL)
+        return NULL;
+    capsule = PyCapsule_New(table, "lanewise.table", drop_capsule);
+    if (capsule == NULL) {
+        Py_DECREF(inner);
+        return NULL;
+    }
+    table->references++;
+    ((PyUFuncObject *)inner)->obj = capsule; /* released with the numpy.ufunc */
+    return inner;
+}
+
+PyObject *
+lw_inner_new(lw_ufunc_object *self)
+{
+    PyObject *inner = bare_inner(self);
+
+    if (inner == NULL || add_promoter(inner, self->base.nin + self->base.nout) < 0)
+        goto fail;
+    for (uint32_t i = 0; i < self->base.loops.n; i++)
+        if (give_to_numpy(self, inner, self->base.loops.data[i]) < 0)
+            goto fail;
+    return inner;
+fail:
+    Py_XDECREF(inner);
+    return NULL;
+}

@@ -1,0 +1,622 @@
+/* Making loops (typing and lowering; machine code comes at the first run) and choosing one:
+ * frontend.md §3, NumPy 2's promotion with exact dtypes first. */
+#include "ufunc/ufunc_parts.h"
+
+#include "core/py/raise.h"
+
+#include <string.h>
+
+/* ---- making ---- */
+
+/* Before the first loop: names that were rebound since decoration (helpers defined further down
+ * the file, say) are read again. From the first loop on the tree stays as it is. */
+static int
+refresh_tree(lw_ufunc_object *self)
+{
+    lw_captures *captures = NULL;
+    lw_tree *tree = NULL;
+    lw_error err = {0};
+
+    if (self->base.loops.n > 0 || !lw_captures_changed(self->captures))
+        return 0;
+    if (lw_read_function(self->base.py_func, self->source_option, &tree, &captures, &err) !=
+        LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    lw_tree_free(self->base.tree);
+    lw_captures_free(self->captures);
+    self->base.tree = tree;
+    self->captures = captures;
+    return 0;
+}
+
+lw_typed *
+lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in)
+{
+    lw_type types[LW_MAX_ARGS];
+    lw_typed *typed = NULL;
+    lw_error err = {0};
+
+    if (refresh_tree(self) < 0)
+        return NULL;
+    for (int i = 0; i < self->base.nin; i++)
+        types[i] = (lw_type)in[i];
+    if (lw_infer(self->base.tree, &self->base.options.front, types, (uint32_t)self->base.nin,
+                 &typed, &err) != LW_OK)
+        return (lw_typed *)lw_py_raise(&err);
+    return typed;
+}
+
+static void
+dump_typed(const lw_ufunc_object *self, const lw_typed *typed)
+{
+    lw_text text = {0};
+
+    if (!lw_dump_wanted("typed", self->table->name))
+        return;
+    lw_typed_print(typed, &text);
+    lw_dump("typed", self->table->name, lw_text_get(&text));
+    lw_text_reset(&text);
+}
+
+static lw_scalar *
+make_scalar(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out)
+{
+    lw_scalar *scalar = NULL;
+    lw_error err = {0};
+    lw_typed *typed = lw_ufunc_infer(self, in);
+    lw_status status;
+
+    if (typed == NULL)
+        return NULL;
+    dump_typed(self, typed);
+    status = out ? lw_infer_check_results(typed, out, (uint32_t)self->base.nout, &err) : LW_OK;
+    if (status == LW_OK)
+        status = lw_lower(typed, out, out ? (uint32_t)self->base.nout : 0, &scalar, &err);
+    lw_typed_free(typed);
+    if (status != LW_OK)
+        return (lw_scalar *)lw_py_raise(&err);
+    if (scalar->n_out == (uint32_t)self->base.nout)
+        return scalar;
+    PyErr_Format(PyExc_TypeError,
+                 "`%s` returns %u values for these types, but was made with %d",
+                 self->table->name, (unsigned)scalar->n_out, self->base.nout);
+    lw_scalar_free(scalar);
+    return NULL;
+}
+
+static lw_loop *
+loop_of_scalar(lw_ufunc_object *self, lw_scalar *scalar, const lw_dtype *in, bool declared)
+{
+    lw_loop *loop = lw_alloc_zero(1, sizeof *loop);
+
+    if (loop == NULL) {
+        lw_scalar_free(scalar);
+        return (lw_loop *)PyErr_NoMemory();
+    }
+    loop->nin = self->base.nin;
+    loop->nout = self->base.nout;
+    loop->scalar = scalar;
+    loop->declared = declared;
+    memcpy(loop->types, in, (size_t)loop->nin * sizeof *in);
+    memcpy(loop->types + loop->nin, scalar->out, (size_t)loop->nout * sizeof *in);
+    return loop;
+}
+
+lw_loop *
+lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out, bool declared)
+{
+    lw_scalar *scalar = make_scalar(self, in, out);
+    lw_loop *loop;
+
+    if (scalar == NULL)
+        return NULL;
+    loop = loop_of_scalar(self, scalar, in, declared);
+    if (loop == NULL)
+        return NULL;
+    return lw_ufunc_add_loop(self, loop) < 0 ? NULL : loop;
+}
+
+lw_loop *
+lw_ufunc_find(lw_ufunc_object *self, const lw_dtype *in)
+{
+    size_t size = (size_t)self->base.nin * sizeof *in;
+
+    for (uint32_t i = 0; i < self->base.loops.n; i++)
+        if (memcmp(self->base.loops.data[i]->types, in, size) == 0)
+            return self->base.loops.data[i];
+    return NULL;
+}
+
+/* ---- failures, remembered ---- */
+
+static PyObject *
+key_of(const lw_ufunc_object *self, const lw_dtype *in)
+{
+    char text[LW_MAX_ARGS];
+
+    for (int i = 0; i < self->base.nin; i++)
+        text[i] = (char)in[i];
+    return PyBytes_FromStringAndSize(text, self->base.nin);
+}
+
+static void
+remember_failure(lw_ufunc_object *self, const lw_dtype *in)
+{
+    PyObject *type, *value, *traceback, *key;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    Py_XDECREF(traceback); /* it would keep frames alive */
+    key = key_of(self, in);
+    if (key == NULL || PyDict_SetItem(self->failures, key, value) < 0)
+        PyErr_Clear();
+    Py_XDECREF(key);
+    PyErr_Restore(type, value, NULL);
+}
+
+static bool
+raise_remembered(lw_ufunc_object *self, const lw_dtype *in)
+{
+    PyObject *key = key_of(self, in), *value;
+
+    if (key == NULL)
+        return true;
+    value = PyDict_GetItemWithError(self->failures, key); /* borrowed */
+    Py_DECREF(key);
+    if (value == NULL)
+        return PyErr_Occurred() != NULL;
+    PyException_SetTraceback(value, Py_None);
+    PyErr_SetObject((PyObject *)Py_TYPE(value), value);
+    return true;
+}
+
+static lw_loop *
+find_or_make(lw_ufunc_object *self, const lw_dtype *in)
+{
+    lw_loop *loop = lw_ufunc_find(self, in);
+
+    if (loop != NULL || raise_remembered(self, in))
+        return loop;
+    loop = lw_ufunc_make(self, in, NULL, false);
+    if (loop == NULL && !PyErr_ExceptionMatches(PyExc_MemoryError) &&
+        PyErr_ExceptionMatches(PyExc_Exception))
+        remember_failure(self, in);
+    return loop;
+}
+
+/* ---- no loop: E181 ---- */
+
+static void
+add_operand(lw_text *text, const lw_wanted *wanted, int i)
+{
+    static const char *const weak[] = {
+        ['i' - 'c'] = "int", ['f' - 'c'] = "float", [0] = "complex"};
+
+    lw_text_add(text, i ? ", " : "");
+    if (wanted->weak[i])
+        lw_text_addf(text, "Python %s", weak[wanted->weak[i] - 'c']);
+    else
+        lw_text_add(text, lw_dtypes[wanted->in[i]].public_name);
+}
+
+/* Which argument stands in the way of this loop, if one does. */
+static int
+first_unsafe(const lw_loop *loop, const lw_wanted *wanted)
+{
+    for (int i = 0; i < loop->nin; i++)
+        if (!wanted->weak[i] && !lw_can_cast_safe(wanted->in[i], loop->types[i]))
+            return i;
+    return -1;
+}
+
+static void
+add_loop_line(lw_text *text, const lw_loop *loop, const lw_wanted *wanted)
+{
+    int unsafe = first_unsafe(loop, wanted);
+
+    lw_text_add(text, "\n  (");
+    for (int i = 0; i < loop->nin; i++)
+        lw_text_addf(text, "%s%s", i ? ", " : "", lw_dtypes[loop->types[i]].public_name);
+    lw_text_addf(text, ") -> %s", lw_dtypes[loop->types[loop->nin]].public_name);
+    for (int i = loop->nin + 1; i < loop->nin + loop->nout; i++)
+        lw_text_addf(text, ", %s", lw_dtypes[loop->types[i]].public_name);
+    if (unsafe >= 0)
+        lw_text_addf(text, "   argument %d: %s to %s is not safe", unsafe + 1,
+                     lw_dtypes[wanted->in[unsafe]].public_name,
+                     lw_dtypes[loop->types[unsafe]].public_name);
+}
+
+static void
+raise_no_loop(lw_ufunc_object *self, const lw_wanted *wanted)
+{
+    enum { SHOWN = 8 };
+    lw_text text = {0};
+    uint32_t n = self->base.loops.n;
+
+    lw_text_addf(&text, "E181: `%s` has no loop for (", self->table->name);
+    for (int i = 0; i < self->base.nin; i++)
+        add_operand(&text, wanted, i);
+    lw_text_add(&text, "), casting=\"safe\"; loops tried in order:");
+    for (uint32_t i = 0; i < n && i < SHOWN; i++)
+        add_loop_line(&text, self->base.loops.data[i], wanted);
+    if (n > SHOWN)
+        lw_text_addf(&text, "\n  and %u more", (unsigned)(n - SHOWN));
+    lw_text_add(&text, "\n  = help: add a signature with add(), convert the argument, or pass "
+                       "signature= with casting=\"same_kind\"");
+    PyErr_SetString(PyExc_TypeError, lw_text_get(&text));
+    lw_text_reset(&text);
+}
+
+/* ---- declared signatures ---- */
+
+static bool
+weak_fits(char weak, lw_dtype slot)
+{
+    if (weak == 'i')
+        return slot != LW_DT_b1;
+    return lw_is_complex(slot) || (weak == 'f' && lw_is_float(slot));
+}
+
+static bool
+outputs_fit(const lw_loop *loop, const lw_wanted *wanted)
+{
+    for (int i = 0; i < loop->nout; i++)
+        if (wanted->out[i] != LW_DT_void && wanted->out[i] != loop->types[loop->nin + i])
+            return false;
+    return true;
+}
+
+typedef bool (*castable)(lw_dtype from, lw_dtype to);
+
+static bool
+inputs_fit(const lw_loop *loop, const lw_wanted *wanted, castable can_cast)
+{
+    for (int i = 0; i < loop->nin; i++) {
+        lw_dtype slot = loop->types[i];
+        if (wanted->weak[i]
+                ? !weak_fits(wanted->weak[i], slot)
+                : (wanted->fixed[i] ? wanted->in[i] != slot : !can_cast(wanted->in[i], slot)))
+            return false;
+    }
+    return !wanted->reduction || loop->types[0] == loop->types[loop->nin];
+}
+
+/* Could b's slots take everything that a's can, with one of them wider? Then a goes first. */
+static bool
+narrower(const lw_loop *a, const lw_loop *b, const lw_wanted *wanted)
+{
+    bool wider = false;
+
+    for (int i = 0; i < a->nin; i++) {
+        if (wanted->weak[i] || a->types[i] == b->types[i])
+            continue;
+        if (!lw_can_cast_safe(a->types[i], b->types[i]))
+            return false;
+        wider = true;
+    }
+    return wider;
+}
+
+static int
+n_casts(const lw_loop *loop, const lw_wanted *wanted)
+{
+    int n = 0;
+
+    for (int i = 0; i < loop->nin; i++)
+        n += !wanted->weak[i] && loop->types[i] != wanted->in[i];
+    return n;
+}
+
+static bool
+is_minimal(const lw_ufunc_object *self, const lw_loop *loop, const lw_wanted *wanted,
+           castable can_cast)
+{
+    for (uint32_t i = 0; i < self->base.loops.n; i++) {
+        const lw_loop *other = self->base.loops.data[i];
+        if (outputs_fit(other, wanted) && inputs_fit(other, wanted, can_cast) &&
+            narrower(other, loop, wanted))
+            return false;
+    }
+    return true;
+}
+
+/* Of the loops that fit the minimal ones, of these the one that casts least, of equals the
+ * first in canonical order. */
+static lw_loop *
+best_fit(lw_ufunc_object *self, const lw_wanted *wanted, castable can_cast)
+{
+    lw_loop *best = NULL;
+
+    for (uint32_t i = 0; i < self->base.loops.n; i++) {
+        lw_loop *loop = self->base.loops.data[i];
+        if (outputs_fit(loop, wanted) && inputs_fit(loop, wanted, can_cast) &&
+            is_minimal(self, loop, wanted, can_cast) &&
+            (best == NULL || n_casts(loop, wanted) < n_casts(best, wanted)))
+            best = loop;
+    }
+    return best;
+}
+
+static lw_dtype
+default_of(char weak)
+{
+    return weak == 'i' ? LW_DT_i64 : weak == 'f' ? LW_DT_f64 : LW_DT_c128;
+}
+
+static bool
+all_weak(const lw_ufunc_object *self, const lw_wanted *wanted)
+{
+    for (int i = 0; i < self->base.nin; i++)
+        if (!wanted->weak[i])
+            return false;
+    return true;
+}
+
+static lw_loop *
+choose_declared(lw_ufunc_object *self, const lw_wanted *wanted)
+{
+    bool out_wanted = false;
+    lw_loop *loop = NULL;
+
+    if (all_weak(self, wanted)) { /* nothing but Python numbers: what they are by themselves */
+        lw_wanted strong = *wanted;
+        for (int i = 0; i < self->base.nin; i++) {
+            strong.in[i] = default_of(wanted->weak[i]);
+            strong.weak[i] = 0;
+        }
+        loop = best_fit(self, &strong, lw_can_cast_safe);
+    }
+    if (loop == NULL)
+        loop = best_fit(self, wanted, lw_can_cast_safe);
+    for (int i = 0; i < self->base.nout; i++)
+        out_wanted |= wanted->out[i] != LW_DT_void;
+    /* With dtype= or signature= the user chose: NumPy then checks the casts by `casting`. */
+    if (loop == NULL && out_wanted)
+        loop = best_fit(self, wanted, lw_can_cast_same_kind);
+    if (loop == NULL && !out_wanted)
+        raise_no_loop(self, wanted);
+    return loop;
+}
+
+/* ---- any dtypes ---- */
+
+static lw_dtype
+strong_part(const lw_ufunc_object *self, const lw_wanted *wanted)
+{
+    lw_dtype all = LW_DT_void;
+
+    for (int i = 0; i < self->base.nin; i++)
+        if (!wanted->weak[i])
+            all = all == LW_DT_void ? wanted->in[i] : lw_promote_dtypes(all, wanted->in[i]);
+    return all;
+}
+
+/* np.result_type of the strong operands and one Python number. */
+static lw_dtype
+weak_dtype(char weak, lw_dtype strong)
+{
+    if (strong == LW_DT_void || strong == LW_DT_b1)
+        return default_of(weak);
+    if (lw_is_complex(strong) || weak == 'i')
+        return strong;
+    if (weak == 'f')
+        return lw_is_float(strong) ? strong : LW_DT_f64;
+    return lw_is_float(strong) && strong != LW_DT_f64 ? LW_DT_c64 : LW_DT_c128;
+}
+
+/* Try again with 64-bit ints where a Python int had followed the floats: `x << n`, `range(n)`.
+ */
+static lw_loop *
+retry_with_ints(lw_ufunc_object *self, const lw_wanted *wanted, lw_dtype *in)
+{
+    PyObject *type, *value, *traceback;
+    bool changed = false;
+    lw_loop *loop;
+
+    for (int i = 0; i < self->base.nin; i++)
+        if (wanted->weak[i] == 'i' && !lw_is_integer(in[i])) {
+            in[i] = LW_DT_i64;
+            changed = true;
+        }
+    if (!changed)
+        return NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    loop = find_or_make(self, in);
+    if (loop == NULL) { /* the first error says it better */
+        PyErr_Clear();
+        PyErr_Restore(type, value, traceback);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return loop;
+}
+
+static lw_loop *
+choose_by_inputs(lw_ufunc_object *self, const lw_wanted *wanted)
+{
+    lw_dtype in[LW_MAX_ARGS], strong = strong_part(self, wanted);
+    lw_loop *loop;
+
+    for (int i = 0; i < self->base.nin; i++)
+        in[i] = wanted->weak[i] ? weak_dtype(wanted->weak[i], strong) : wanted->in[i];
+    loop = find_or_make(self, in);
+    return loop ? loop : retry_with_ints(self, wanted, in);
+}
+
+/* With an output dtype asked for, all free inputs take it; NumPy checks the casts. */
+static lw_loop *
+choose_by_output(lw_ufunc_object *self, const lw_wanted *wanted, lw_dtype dtype)
+{
+    lw_dtype in[LW_MAX_ARGS];
+    lw_loop *loop;
+
+    for (int i = 0; i < self->base.nin; i++)
+        in[i] = wanted->fixed[i] ? wanted->in[i] : dtype;
+    loop = find_or_make(self, in);
+    if (loop == NULL || !outputs_fit(loop, wanted))
+        return NULL;
+    return wanted->reduction && loop->types[0] != loop->types[loop->nin] ? NULL : loop;
+}
+
+static lw_dtype
+output_asked_for(const lw_ufunc_object *self, const lw_wanted *wanted)
+{
+    for (int i = 0; i < self->base.nout; i++)
+        if (wanted->out[i] != LW_DT_void)
+            return wanted->out[i];
+    return LW_DT_void;
+}
+
+static lw_loop *
+choose_lazily(lw_ufunc_object *self, const lw_wanted *wanted)
+{
+    lw_dtype asked = output_asked_for(self, wanted);
+    lw_loop *loop = choose_by_inputs(self, wanted);
+
+    if (loop == NULL && asked == LW_DT_void)
+        return NULL;
+    if (loop != NULL && outputs_fit(loop, wanted)) {
+        if (!wanted->reduction || loop->types[0] == loop->types[loop->nin])
+            return loop;
+        asked = loop->types[loop->nin]; /* an accumulator of the result's type */
+    }
+    PyErr_Clear(); /* a body that cannot be typed for the inputs may be for the dtype asked for
+                    */
+    return choose_by_output(self, wanted, asked);
+}
+
+lw_loop *
+lw_ufunc_choose(lw_ufunc_object *self, const lw_wanted *wanted)
+{
+    return self->lazy ? choose_lazily(self, wanted) : choose_declared(self, wanted);
+}
+
+/* ---- for the device side ---- */
+
+lw_loop *
+lw_ufunc_loop(lw_ufunc *base, const lw_dtype *in)
+{
+    lw_ufunc_object *self = lw_ufunc_whole(base);
+    lw_wanted wanted = {0};
+
+    if (self->lazy)
+        return find_or_make(self, in);
+    if (lw_ufunc_find(self, in) == NULL) {
+        memcpy(wanted.in, in, (size_t)base->nin * sizeof *in);
+        raise_no_loop(self, &wanted);
+    }
+    return lw_ufunc_find(self, in);
+}
+
+static PyObject *
+dtype_argument(lw_dtype dtype, char weak)
+{
+    if (weak)
+        return Py_NewRef((PyObject *)(weak == 'i'   ? &PyLong_Type
+                                      : weak == 'f' ? &PyFloat_Type
+                                                    : &PyComplex_Type));
+    if (dtype == LW_DT_void)
+        return Py_NewRef(Py_None);
+    return (PyObject *)PyArray_DescrFromType(lw_type_num(dtype));
+}
+
+static PyObject *
+dtype_arguments(const lw_ufunc *self, const lw_dtype *dtypes, const char *weak)
+{
+    int n = self->nin + self->nout;
+    PyObject *tuple = PyTuple_New(n);
+
+    for (int i = 0; tuple != NULL && i < n; i++) {
+        PyObject *item = dtype_argument(dtypes[i], i < self->nin ? weak[i] : 0);
+        if (item == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, item);
+    }
+    return tuple;
+}
+
+/* dtype=x is signature=(None, …, x, …): resolve_dtypes knows only the latter. */
+static PyObject *
+signature_argument(const lw_ufunc *self, PyObject *signature, PyObject *dtype)
+{
+    PyObject *tuple;
+
+    if (signature != NULL && signature != Py_None)
+        return Py_NewRef(signature);
+    if (dtype == NULL || dtype == Py_None)
+        return Py_NewRef(Py_None);
+    tuple = PyTuple_New(self->nin + self->nout);
+    for (int i = 0; tuple != NULL && i < self->nin + self->nout; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(i < self->nin ? Py_None : dtype));
+    return tuple;
+}
+
+static PyObject *
+ask_numpy(lw_ufunc *self, const lw_dtype *dtypes, const char *weak, PyObject *signature,
+          PyObject *dtype, PyObject *casting)
+{
+    PyObject *method = PyObject_GetAttrString(self->inner, "resolve_dtypes");
+    PyObject *given = dtype_arguments(self, dtypes, weak);
+    PyObject *chosen = signature_argument(self, signature, dtype);
+    PyObject *args = NULL, *kwargs = NULL, *result = NULL;
+
+    if (method == NULL || given == NULL || chosen == NULL)
+        goto done;
+    args = PyTuple_Pack(1, given);
+    kwargs = Py_BuildValue("{s:O}", "signature", chosen);
+    if (args == NULL || kwargs == NULL)
+        goto done;
+    if (casting != NULL && casting != Py_None &&
+        PyDict_SetItemString(kwargs, "casting", casting) < 0)
+        goto done;
+    result = PyObject_Call(method, args, kwargs);
+done:
+    Py_XDECREF(method);
+    Py_XDECREF(given);
+    Py_XDECREF(chosen);
+    Py_XDECREF(args);
+    Py_XDECREF(kwargs);
+    return result;
+}
+
+static bool
+beyond_numpy(const lw_ufunc *self, const lw_dtype *dtypes, const char *weak)
+{
+    for (int i = 0; i < self->nin; i++)
+        if (!weak[i] && lw_type_num(dtypes[i]) < 0)
+            return true;
+    return false;
+}
+
+static lw_loop *
+resolve_ourselves(lw_ufunc *self, const lw_dtype *dtypes, const char *weak)
+{
+    lw_wanted wanted = {0};
+
+    memcpy(wanted.in, dtypes, (size_t)self->nin * sizeof *dtypes);
+    memcpy(wanted.weak, weak, (size_t)self->nin);
+    return lw_ufunc_choose(lw_ufunc_whole(self), &wanted);
+}
+
+lw_loop *
+lw_ufunc_resolve(lw_ufunc *self, const lw_dtype *dtypes, const char *weak, PyObject *signature,
+                 PyObject *dtype, PyObject *casting)
+{
+    lw_dtype in[LW_MAX_ARGS];
+    PyObject *answer;
+
+    if (beyond_numpy(self, dtypes, weak)) /* bfloat16 */
+        return resolve_ourselves(self, dtypes, weak);
+    answer = ask_numpy(self, dtypes, weak, signature, dtype, casting);
+    if (answer == NULL)
+        return NULL;
+    for (int i = 0; i < self->nin; i++)
+        in[i] = lw_dtype_from_num(((PyArray_Descr *)PyTuple_GET_ITEM(answer, i))->type_num);
+    Py_DECREF(answer);
+    return lw_ufunc_loop(self, in);
+}

@@ -1,0 +1,886 @@
+/* The Ufunc type and the decorator that makes it. */
+#include "ufunc/ufunc_parts.h"
+
+#include "core/py/raise.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>
+
+/* ---- how many inputs and outputs ---- */
+
+static int
+count_inputs(const lw_tree *tree, uint32_t *required, uint32_t *most)
+{
+    const lw_fn *fn = &tree->fns.data[1];
+
+    *required = *most = 0;
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        const lw_fn_param *param = &fn->params.data[i];
+        if (param->kind == LW_PARAM_VARARG) {
+            *most = LW_MAX_ARGS;
+            continue;
+        }
+        if (param->kind == LW_PARAM_KEYWORD_ONLY && param->default_konst == 0) {
+            PyErr_Format(PyExc_TypeError,
+                         "vectorize: keyword-only parameter `%s` of `%s` needs a default: "
+                         "operands are positional",
+                         param->name, fn->name);
+            return -1;
+        }
+        *required += param->default_konst == 0;
+        *most += param->kind == LW_PARAM_POSITIONAL;
+    }
+    return 0;
+}
+
+static int
+set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    uint32_t required, most, n;
+
+    if (count_inputs(self->base.tree, &required, &most) < 0)
+        return -1;
+    n = signatures->n ? signatures->data[0].n_args : required;
+    if (n < required || n > most) {
+        PyErr_Format(PyExc_TypeError, "signature `%s` has %u arguments, but `%s` takes %u",
+                     signatures->data[0].text, (unsigned)n, fn->name, (unsigned)required);
+        return -1;
+    }
+    if (n == 0 || n >= LW_MAX_ARGS) {
+        PyErr_Format(PyExc_ValueError,
+                     "vectorize: `%s` has %u operands; expected 1 to %d inputs", fn->name,
+                     (unsigned)n, LW_MAX_ARGS - 1);
+        return -1;
+    }
+    self->base.nin = (int)n;
+    return 0;
+}
+
+static uint32_t return_in(const lw_tree *tree, uint32_t node);
+
+static uint32_t
+return_in_list(const lw_tree *tree, uint32_t start, uint32_t n)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < n && !found; i++)
+        found = return_in(tree, tree->lists.data[start + i]);
+    return found;
+}
+
+/* The first `return` with a value in a statement: its value's node, or 0. */
+static uint32_t
+return_in(const lw_tree *tree, uint32_t at)
+{
+    const lw_node *node = &tree->nodes.data[at];
+    uint32_t found;
+
+    switch (at ? node->kind : LW_NODE_NONE) {
+    case LW_NODE_RETURN: return node->a;
+    case LW_NODE_BODY:
+    case LW_NODE_MATCH: return return_in_list(tree, node->b, node->c);
+    case LW_NODE_CASE:
+    case LW_NODE_FOR: return return_in(tree, node->c);
+    case LW_NODE_IF:
+    case LW_NODE_WHILE:
+        found = return_in(tree, node->b);
+        return found ? found : return_in(tree, node->c);
+    case LW_NODE_LOOP_BODY:
+        found = return_in(tree, node->a);
+        return found ? found : return_in(tree, node->b);
+    default: return 0;
+    }
+}
+
+static int
+n_results(const lw_typed *typed)
+{
+    lw_type result = typed->instances.data[1].result;
+
+    if (lw_type_kind_of(&typed->types, result) != LW_TK_TUPLE)
+        return 1;
+    return (int)lw_type_get(&typed->types, result)->n;
+}
+
+/* What the function returns where its text does not say: typed for some common dtypes. */
+static int
+nout_by_trial(lw_ufunc_object *self)
+{
+    static const lw_dtype trials[] = {LW_DT_f64, LW_DT_i64, LW_DT_c128, LW_DT_b1};
+    lw_dtype in[LW_MAX_ARGS];
+    int nout = 1;
+
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        lw_typed *typed;
+        for (int k = 0; k < self->base.nin; k++)
+            in[k] = trials[i];
+        typed = lw_ufunc_infer(self, in);
+        if (typed != NULL) {
+            nout = n_results(typed);
+            lw_typed_free(typed);
+            break;
+        }
+        PyErr_Clear(); /* the first call says what is wrong, with its own types */
+    }
+    return nout;
+}
+
+static int
+nout_by_text(const lw_tree *tree)
+{
+    uint32_t value = return_in(tree, tree->fns.data[1].body);
+    const lw_node *node = &tree->nodes.data[value];
+
+    if (value == 0 || node->kind != LW_NODE_TUPLE)
+        return 0;
+    for (uint32_t i = 0; i < node->c; i++)
+        if (tree->nodes.data[tree->lists.data[node->b + i]].kind == LW_NODE_STAR)
+            return 0;
+    return (int)node->c;
+}
+
+static int
+nout_of_first(lw_ufunc_object *self, const lw_signature *signature)
+{
+    lw_dtype in[LW_MAX_ARGS], out[LW_MAX_ARGS];
+    uint32_t n_out;
+    lw_typed *typed;
+    int nout;
+
+    if (lw_signature_dtypes(signature, in, out, &n_out) < 0)
+        return -1;
+    if (n_out > 0)
+        return (int)n_out;
+    typed = lw_ufunc_infer(self, in);
+    if (typed == NULL)
+        return -1;
+    nout = n_results(typed);
+    lw_typed_free(typed);
+    return nout;
+}
+
+static int
+set_nout(lw_ufunc_object *self, const lw_signature_list *signatures)
+{
+    int nout = signatures->n ? nout_of_first(self, &signatures->data[0])
+                             : nout_by_text(self->base.tree);
+
+    if (nout == 0)
+        nout = nout_by_trial(self);
+    if (nout < 0)
+        return -1;
+    if (self->base.nin + nout > LW_MAX_ARGS) {
+        PyErr_Format(PyExc_ValueError,
+                     "vectorize: %d inputs and %d outputs; NumPy takes at most %d operands",
+                     self->base.nin, nout, LW_MAX_ARGS);
+        return -1;
+    }
+    self->base.nout = nout;
+    return 0;
+}
+
+/* ---- building ---- */
+
+/* Names by which NumPy's reductions, or pandas' operators, know a ufunc. */
+static bool
+means_something(const char *name)
+{
+    static const char *const names[] = {
+        "add",         "sub",      "subtract",      "mul",         "multiply",    "pow",
+        "power",       "mod",      "remainder",     "divmod",      "truediv",     "divide",
+        "true_divide", "floordiv", "floor_divide",  "eq",          "equal",       "ne",
+        "not_equal",   "lt",       "less",          "le",          "less_equal",  "gt",
+        "greater",     "ge",       "greater_equal", "and",         "bitwise_and", "or",
+        "bitwise_or",  "xor",      "bitwise_xor",   "logical_and", "logical_or",  "logical_xor",
+        "logical_not", "neg",      "negative",      "pos",         "positive",    "abs",
+        "absolute",    "maximum",  "minimum",       "fmax",        "fmin",        "matmul",
+        "invert",      "sqrt",     "exp",           "log",         "sign"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* As functools.wraps does, into our own dict. */
+static int
+take_names(lw_ufunc_object *self)
+{
+    static const char *const names[] = {"__module__", "__name__", "__qualname__", "__doc__"};
+    PyObject *own = PyObject_GetAttrString(self->base.py_func, "__dict__");
+    int result = 0;
+
+    self->base.dict = own && PyDict_Check(own) ? PyDict_Copy(own) : PyDict_New();
+    Py_XDECREF(own);
+    PyErr_Clear();
+    if (self->base.dict == NULL)
+        return -1;
+    for (int i = 0; i < 4 && result == 0; i++) {
+        PyObject *value = PyObject_GetAttrString(self->base.py_func, names[i]);
+        if (value == NULL)
+            return -1;
+        result = PyDict_SetItemString(self->base.dict, names[i], value);
+        Py_DECREF(value);
+    }
+    return result;
+}
+
+static const char *
+text_of(lw_ufunc_object *self, const char *name)
+{
+    PyObject *value = self->base.dict ? PyDict_GetItemString(self->base.dict, name) : NULL;
+    const char *text = value && PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
+
+    PyErr_Clear();
+    return text ? text : "";
+}
+
+static int
+make_inner(lw_ufunc_object *self)
+{
+    const char *name = text_of(self, "__name__");
+    lw_text inner_name = {0};
+
+    self->name_taken = means_something(name);
+    lw_text_addf(&inner_name, "%s%s", self->name_taken ? "lanewise." : "", name);
+    self->table = inner_name.failed ? NULL
+                                    : lw_host_table_new(self, lw_text_get(&inner_name),
+                                                        text_of(self, "__doc__"));
+    lw_text_reset(&inner_name);
+    if (self->table == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->base.inner = lw_inner_new(self);
+    return self->base.inner ? 0 : -1;
+}
+
+static int
+declare(lw_ufunc_object *self, const lw_signature *signature)
+{
+    lw_dtype in[LW_MAX_ARGS], out[LW_MAX_ARGS];
+    uint32_t n_out;
+
+    if (lw_signature_dtypes(signature, in, out, &n_out) < 0)
+        return -1;
+    if (n_out != 0 && n_out != (uint32_t)self->base.nout) {
+        PyErr_Format(PyExc_ValueError, "signature `%s` has %u outputs, and the others have %d",
+                     signature->text, (unsigned)n_out, self->base.nout);
+        return -1;
+    }
+    return lw_ufunc_make(self, in, n_out ? out : NULL, true) ? 0 : -1;
+}
+
+static int
+read_function(lw_ufunc_object *self)
+{
+    lw_error err = {0};
+
+    if (lw_read_function(self->base.py_func, self->source_option, &self->base.tree,
+                         &self->captures, &err) == LW_OK)
+        return 0;
+    lw_py_raise(&err);
+    return -1;
+}
+
+static int
+read_signatures(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena,
+                lw_signature_list *list)
+{
+    lw_error err = {0};
+    lw_signature annotated;
+
+    if (lw_signatures_read(arguments->signatures, arena, list) < 0)
+        return -1;
+    if (list->n == 0 && lw_signature_of_annotations(self->base.tree, arena, &annotated)) {
+        lw_signature *slot = lw_array_push(list, arena);
+        if (slot == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        *slot = annotated;
+    }
+    if (lw_signatures_sort(list->data, list->n, arguments->keep_order, &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    self->lazy = list->n == 0;
+    return 0;
+}
+
+static int
+build(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena)
+{
+    lw_signature_list signatures = {0};
+
+    if (read_function(self) < 0 || read_signatures(self, arguments, arena, &signatures) < 0 ||
+        set_nin(self, &signatures) < 0 || set_nout(self, &signatures) < 0 ||
+        make_inner(self) < 0)
+        return -1;
+    for (uint32_t i = 0; i < signatures.n; i++)
+        if (declare(self, &signatures.data[i]) < 0)
+            return -1;
+    return 0;
+}
+
+PyObject *
+lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObject *keywords)
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)type->tp_alloc(type, 0);
+    lw_door_arguments arguments;
+    lw_arena arena;
+    int failed;
+
+    if (self == NULL)
+        return NULL;
+    self->base.vectorcall = lw_ufunc_call;
+    self->base.lock = (lw_lock)LW_LOCK_INIT;
+    self->failures = PyDict_New();
+    self->options = keywords ? PyDict_Copy(keywords) : PyDict_New();
+    self->base.py_func = lw_python_function(function);
+    if (self->failures == NULL || self->options == NULL || self->base.py_func == NULL ||
+        lw_door_read(signatures, keywords, &self->base.options, &arguments) < 0 ||
+        take_names(self) < 0)
+        goto fail;
+    self->identity = Py_NewRef(arguments.identity);
+    self->source_option = Py_XNewRef(arguments.source);
+    self->base.source = Py_XNewRef(arguments.source);
+    lw_arena_init(&arena);
+    failed = build(self, &arguments, &arena);
+    lw_arena_reset(&arena);
+    if (failed)
+        goto fail;
+    return (PyObject *)self;
+fail:
+    Py_DECREF(self);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static int
+ufunc_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->base.inner);
+    Py_VISIT(self->base.py_func);
+    Py_VISIT(self->base.dict);
+    Py_VISIT(self->base.source);
+    Py_VISIT(self->identity);
+    Py_VISIT(self->source_option);
+    Py_VISIT(self->failures);
+    Py_VISIT(self->options);
+    return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
+}
+
+static int
+ufunc_clear(PyObject *object)
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+    lw_captures *captures = self->captures;
+
+    self->captures = NULL;
+    lw_captures_free(captures);
+    Py_CLEAR(self->base.py_func);
+    Py_CLEAR(self->base.dict);
+    Py_CLEAR(self->base.source);
+    Py_CLEAR(self->source_option);
+    Py_CLEAR(self->failures);
+    Py_CLEAR(self->options);
+    return 0;
+}
+
+static void
+ufunc_dealloc(PyObject *object)
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+    PyTypeObject *type = Py_TYPE(object);
+
+    PyObject_GC_UnTrack(object);
+    if (self->base.weakrefs != NULL)
+        PyObject_ClearWeakRefs(object);
+    ufunc_clear(object);
+    if (self->table != NULL)
+        self->table->owner = NULL;
+    lw_plan_table_free(self->base.plans);
+    Py_CLEAR(self->base.inner);
+    Py_CLEAR(self->identity);
+    lw_host_table_drop(self->table); /* the loops go with the last numpy.ufunc */
+    lw_array_free(&self->base.loops);
+    lw_tree_free(self->base.tree);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *
+ufunc_repr(PyObject *object)
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+
+    return PyUnicode_FromFormat("<lanewise.Ufunc '%s' (%d -> %d)>", text_of(self, "__name__"),
+                                self->base.nin, self->base.nout);
+}
+
+/* ---- attributes ---- */
+
+static PyObject *
+get_nargs(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromLong(((lw_ufunc *)self)->nin + ((lw_ufunc *)self)->nout);
+}
+
+static PyObject *
+get_ntypes(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLong(((lw_ufunc *)self)->loops.n);
+}
+
+static PyObject *
+list_of_loops(PyObject *object, PyObject *(*text)(const lw_loop *loop))
+{
+    lw_ufunc *self = (lw_ufunc *)object;
+    PyObject *list = PyList_New(0);
+
+    for (uint32_t i = 0; list != NULL && i < self->loops.n; i++) {
+        PyObject *item = text(self->loops.data[i]);
+        if (item == NULL || PyList_Append(list, item) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *
+get_types(PyObject *self, void *Py_UNUSED(closure))
+{
+    return list_of_loops(self, lw_types_text);
+}
+
+static PyObject *
+get_signatures(PyObject *self, void *Py_UNUSED(closure))
+{
+    return list_of_loops(self, lw_loop_text);
+}
+
+static PyObject *
+get_identity(PyObject *object, void *Py_UNUSED(closure))
+{
+    PyObject *identity = ((lw_ufunc_object *)object)->identity;
+
+    return Py_NewRef(PyUnicode_Check(identity) ? Py_None : identity);
+}
+
+static PyObject *
+get_none(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
+{
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+get_stats(PyObject *object, void *Py_UNUSED(closure))
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+    lw_host_stats s;
+
+    lw_lock_take(&self->table->lock);
+    s = self->table->stats;
+    lw_lock_give(&self->table->lock);
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops", self->base.loops.n,
+                         "compiled", s.compiled, "from_memory", s.from_memory, "from_disk",
+                         s.from_disk, "made", s.made, "failed", s.failed, "seconds", s.seconds);
+}
+
+/* Positional-only operands by the user's names, then the keywords of every call. */
+static PyObject *
+get_text_signature(PyObject *object, void *Py_UNUSED(closure))
+{
+    lw_ufunc *self = (lw_ufunc *)object;
+    const lw_fn *fn = &self->tree->fns.data[1];
+    PyObject *inspect = NULL, *namespace = NULL, *function = NULL, *result = NULL;
+    lw_text text = {0};
+
+    lw_text_add(&text, "lambda ");
+    for (int i = 0; i < self->nin; i++)
+        lw_text_addf(&text, "%s, ",
+                     (uint32_t)i < fn->params.n && fn->params.data[i].kind != LW_PARAM_VARARG
+                         ? fn->params.data[i].name
+                         : "_");
+    lw_text_add(&text,
+                "/, out=None, *, where=True, casting='same_kind', order='K', dtype=None, "
+                "subok=True, signature=None, stream=None: None");
+    inspect = PyImport_ImportModule("inspect");
+    namespace = PyDict_New();
+    if (inspect != NULL && namespace != NULL && !text.failed)
+        function = PyRun_String(lw_text_get(&text), Py_eval_input, namespace, namespace);
+    if (function != NULL)
+        result = PyObject_CallMethod(inspect, "signature", "O", function);
+    Py_XDECREF(function);
+    Py_XDECREF(namespace);
+    Py_XDECREF(inspect);
+    lw_text_reset(&text);
+    return result;
+}
+
+static PyObject *
+get_state(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+    PyObject *signatures = self->lazy ? Py_NewRef(Py_None) : get_signatures(object, NULL);
+    PyObject *source = self->base.source;
+
+    if (signatures == NULL)
+        return NULL;
+    return Py_BuildValue("{s:N,s:O,s:O}", "signatures", signatures, "options", self->options,
+                         "source", source ? source : Py_None);
+}
+
+static PyGetSetDef ufunc_getset[] = {
+    {"nargs", get_nargs, NULL, PyDoc_STR("inputs and outputs together"), NULL},
+    {"ntypes", get_ntypes, NULL, PyDoc_STR("how many loops there are"), NULL},
+    {"types", get_types, NULL,
+     PyDoc_STR("the loops, narrow to wide, as NumPy writes them: ['ff->f', 'dd->d']"), NULL},
+    {"signatures", get_signatures, NULL,
+     PyDoc_STR("the loops as signatures: ['float32(float32, float32)']"), NULL},
+    {"identity", get_identity, NULL, PyDoc_STR("the value a reduction starts from, or None"),
+     NULL},
+    {"signature", get_none, NULL, PyDoc_STR("None: no core dimensions"), NULL},
+    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
+     NULL},
+    {"__signature__", get_text_signature, NULL, NULL, NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef ufunc_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lw_ufunc, vectorcall), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(lw_ufunc, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_ufunc, weakrefs), READONLY, NULL},
+    {"nin", T_INT, offsetof(lw_ufunc, nin), READONLY, PyDoc_STR("number of inputs")},
+    {"nout", T_INT, offsetof(lw_ufunc, nout), READONLY, PyDoc_STR("number of outputs")},
+    {"py_func", T_OBJECT, offsetof(lw_ufunc, py_func), READONLY,
+     PyDoc_STR("the Python function it was made from")},
+    {"__wrapped__", T_OBJECT, offsetof(lw_ufunc, py_func), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+/* ---- methods ---- */
+
+/* NumPy keeps what it once chose for dtypes: a new numpy.ufunc asks anew, so that results do
+ * not depend on earlier calls. */
+static int
+renew_inner(lw_ufunc_object *self)
+{
+    PyObject *inner = lw_inner_new(self);
+
+    if (inner == NULL)
+        return -1;
+    Py_SETREF(self->base.inner, inner);
+    return 0;
+}
+
+static int
+add_one(lw_ufunc_object *self, const lw_signature *signature)
+{
+    lw_dtype in[LW_MAX_ARGS], out[LW_MAX_ARGS];
+    uint32_t n_out;
+
+    if (signature->n_args != (uint32_t)self->base.nin) {
+        PyErr_Format(PyExc_ValueError, "add: `%s` takes %d inputs, and `%s` names %u",
+                     self->table->name, self->base.nin, signature->text,
+                     (unsigned)signature->n_args);
+        return -1;
+    }
+    if (lw_signature_dtypes(signature, in, out, &n_out) < 0)
+        return -1;
+    if (lw_ufunc_find(self, in) != NULL) {
+        PyErr_Format(PyExc_ValueError, "add: `%s` already has a loop for the inputs of `%s`",
+                     self->table->name, signature->text);
+        return -1;
+    }
+    return declare(self, signature);
+}
+
+static PyObject *
+ufunc_add(PyObject *object, PyObject *argument)
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+    lw_signature_list list = {0};
+    lw_arena arena;
+    int failed;
+
+    lw_arena_init(&arena);
+    failed = lw_signatures_read(argument, &arena, &list);
+    for (uint32_t i = 0; !failed && i < list.n; i++)
+        failed = add_one(self, &list.data[i]);
+    lw_arena_reset(&arena);
+    if (failed || renew_inner(self) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+ufunc_bind(PyObject *object, PyObject *args)
+{
+    PyObject *functools = PyImport_ImportModule("functools"), *partial, *all, *result = NULL;
+
+    if (functools == NULL)
+        return NULL;
+    partial = PyObject_GetAttrString(functools, "partial");
+    Py_DECREF(functools);
+    all = PyTuple_New(PyTuple_GET_SIZE(args) + 1);
+    if (all != NULL) {
+        PyTuple_SET_ITEM(all, 0, Py_NewRef(object));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+            PyTuple_SET_ITEM(all, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+    }
+    if (partial != NULL && all != NULL)
+        result = PyObject_CallObject(partial, all);
+    Py_XDECREF(partial);
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyObject *
+ufunc_itself(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return Py_NewRef(self);
+}
+
+/* lanewise/_pickling.py knows how to carry a function's text to another process. */
+static PyObject *
+ufunc_reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    PyObject *module = PyImport_ImportModule("lanewise._pickling"), *result;
+
+    if (module == NULL)
+        return NULL;
+    result = PyObject_CallMethod(module, "reduce_ufunc", "O", self);
+    Py_DECREF(module);
+    return result;
+}
+
+#define WITH_KEYWORDS(function)                                                                \
+    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
+
+static PyMethodDef ufunc_methods_head[] = {
+    {"add", ufunc_add, METH_O,
+     PyDoc_STR("add(sig)\n\nCompile for one more signature.\n\n>>> f.add('float32(float32)')")},
+    {"bind", ufunc_bind, METH_VARARGS,
+     PyDoc_STR("bind(*args)\n\nA callable that repeats this call.\n\n"
+               ">>> step = f.bind(x, y, out); step()")},
+    {"compile", WITH_KEYWORDS(lw_ufunc_compile),
+     PyDoc_STR("compile(sig, target=None)\n\nMake the machine code now instead of at the first "
+               "call.\n\n>>> f.compile('float32(float32)', 'cpu')")},
+    {"inspect_types", WITH_KEYWORDS(lw_ufunc_inspect_types),
+     PyDoc_STR("inspect_types(sig=None)\n\nEach expression with its type, as text.\n\n"
+               ">>> print(f.inspect_types('f->f'))")},
+    {"inspect_llvm", WITH_KEYWORDS(lw_ufunc_inspect_llvm),
+     PyDoc_STR("inspect_llvm(sig=None, target='cpu')\n\nLLVM text of the host loop, or of the "
+               "kernel for 'sm_90'.\n\n>>> print(f.inspect_llvm('f->f'))")},
+    {"inspect_nvvm", WITH_KEYWORDS(lw_ufunc_inspect_nvvm),
+     PyDoc_STR("inspect_nvvm(sig=None, target='sm_90')\n\nNVVM IR of the kernel.\n\n"
+               ">>> print(f.inspect_nvvm('f->f'))")},
+    {"inspect_ptx", WITH_KEYWORDS(lw_ufunc_inspect_ptx),
+     PyDoc_STR("inspect_ptx(sig=None, target='sm_90')\n\nPTX of the kernel.\n\n"
+               ">>> print(f.inspect_ptx('f->f'))")},
+    {"inspect_sass", WITH_KEYWORDS(lw_ufunc_inspect_sass),
+     PyDoc_STR("inspect_sass(sig=None, target='sm_90')\n\nThe GPU's instructions.\n\n"
+               ">>> print(f.inspect_sass('f->f'))")},
+    {"inspect_asm", WITH_KEYWORDS(lw_ufunc_inspect_asm),
+     PyDoc_STR("inspect_asm(sig=None)\n\nThis CPU's instructions.\n\n"
+               ">>> print(f.inspect_asm('f->f'))")},
+    {"resources", WITH_KEYWORDS(lw_ufunc_resources),
+     PyDoc_STR("resources(sig, target=None)\n\nWhat the code needs, as a dict.\n\n"
+               ">>> f.resources('f->f', 'cpu')['code_bytes']")},
+    {"export", WITH_KEYWORDS(lw_ufunc_export),
+     PyDoc_STR("export(sigs, archs)\n\nObject code and cubins ahead of time: "
+               "{(types, arch): bytes}.\n\n>>> f.export(['f->f'], ['host', 'sm_90'])")},
+    {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
+    {"__reduce__", ufunc_reduce_by_source, METH_NOARGS, NULL},
+    {"__copy__", ufunc_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", ufunc_itself, METH_O, NULL},
+};
+
+enum { N_HEAD = sizeof ufunc_methods_head / sizeof *ufunc_methods_head };
+
+static PyMethodDef ufunc_methods[N_HEAD + 7]; /* filled once, by lw_ufunc_register */
+
+PyDoc_STRVAR(ufunc_doc,
+             "A function of scalars that works on whole arrays, on the host and on GPUs.\n\n"
+             "Made by vectorize. It has the attributes and methods of numpy.ufunc.\n\n"
+             ">>> import numpy as np, lanewise as lw\n"
+             ">>> @lw.vectorize\n"
+             "... def f(x, y):\n"
+             "...     return x * y + 1\n"
+             ">>> f(np.arange(3), 2)\n"
+             "array([1, 3, 5])");
+
+static PyType_Slot ufunc_slots[] = {
+    {Py_tp_doc, (void *)ufunc_doc},   {Py_tp_dealloc, ufunc_dealloc},
+    {Py_tp_traverse, ufunc_traverse}, {Py_tp_clear, ufunc_clear},
+    {Py_tp_repr, ufunc_repr},         {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_getset, ufunc_getset},     {Py_tp_members, ufunc_members},
+    {Py_tp_methods, ufunc_methods},   {0, NULL}};
+
+static PyType_Spec ufunc_spec = {
+    .name = "lanewise.Ufunc",
+    .basicsize = sizeof(lw_ufunc_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = ufunc_slots};
+
+/* ---- the decorator ---- */
+
+static bool
+is_function(PyObject *object)
+{
+    if (PyFunction_Check(object) || PyMethod_Check(object) || PyCFunction_Check(object))
+        return true;
+    if (PyType_Check(object) || PyUnicode_Check(object))
+        return false;
+    return PyObject_HasAttrString(object, "py_func") ||
+           PyObject_HasAttrString(object, "__wrapped__");
+}
+
+static PyObject *
+make(PyObject *module, PyObject *function, PyObject *signatures, PyObject *keywords)
+{
+    PyObject *type = PyObject_GetAttrString(module, "Ufunc"), *result;
+
+    if (type == NULL)
+        return NULL;
+    result = lw_ufunc_new((PyTypeObject *)type, function, signatures, keywords);
+    Py_DECREF(type);
+    return result;
+}
+
+/* state: (module, signatures, keywords) */
+static PyObject *
+decorate(PyObject *state, PyObject *function)
+{
+    PyObject *keywords = PyTuple_GET_ITEM(state, 2);
+
+    return make(PyTuple_GET_ITEM(state, 0), function, PyTuple_GET_ITEM(state, 1), keywords);
+}
+
+static PyMethodDef decorate_def = {"vectorize", decorate, METH_O,
+                                   PyDoc_STR("makes a Ufunc of a function")};
+
+/* Bad keywords and signatures are told now, not when the function comes. */
+static int
+check_early(PyObject *signatures, PyObject *keywords)
+{
+    lw_door_options options;
+    lw_door_arguments arguments;
+    lw_signature_list list = {0};
+    lw_error err = {0};
+    lw_arena arena;
+    int failed;
+
+    if (lw_door_read(signatures, keywords, &options, &arguments) < 0)
+        return -1;
+    lw_arena_init(&arena);
+    failed = lw_signatures_read(signatures, &arena, &list);
+    if (!failed && lw_signatures_sort(list.data, list.n, arguments.keep_order, &err) != LW_OK) {
+        lw_py_raise(&err);
+        failed = -1;
+    }
+    lw_arena_reset(&arena);
+    return failed;
+}
+
+static PyObject *
+make_decorator(PyObject *module, PyObject *signatures, PyObject *keywords)
+{
+    PyObject *state, *result;
+
+    if (check_early(signatures, keywords) < 0)
+        return NULL;
+    state = PyTuple_Pack(3, module, signatures ? signatures : Py_None, keywords);
+    if (state == NULL)
+        return NULL;
+    result = PyCFunction_New(&decorate_def, state);
+    Py_DECREF(state);
+    return result;
+}
+
+static PyObject *
+vectorize(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    PyObject *first = NULL, *keywords = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
+    PyObject *result = NULL, *given;
+
+    if (keywords == NULL)
+        return NULL;
+    given = PyDict_GetItemString(keywords, "signatures"); /* borrowed */
+    if (PyTuple_GET_SIZE(args) > 1 || (PyTuple_GET_SIZE(args) == 1 && given != NULL)) {
+        PyErr_Format(PyExc_TypeError,
+                     "vectorize() takes one positional argument (a function or signatures), "
+                     "not %zd",
+                     PyTuple_GET_SIZE(args) + (given != NULL));
+        goto done;
+    }
+    first = Py_XNewRef(PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : given);
+    if (given != NULL && PyDict_DelItemString(keywords, "signatures") < 0)
+        goto done;
+    if (first != NULL && given == NULL && is_function(first))
+        result = make(module, first, NULL, keywords);
+    else
+        result = make_decorator(module, first, keywords);
+done:
+    Py_XDECREF(first);
+    Py_DECREF(keywords);
+    return result;
+}
+
+PyDoc_STRVAR(
+    vectorize_doc,
+    "vectorize(signatures=None, *, target='auto', identity=None, typing='weak', "
+    "fastmath=False,\n"
+    "          cache=True, link=(), debug=False, lineinfo=True, opt=True, fma=True,\n"
+    "          precise=False, max_registers=None, max_blocksize=None, excluded=(), static=(),\n"
+    "          errors='raise', check=(), order='canonical', source=None, warn=True,\n"
+    "          nopython=True)\n--\n\n"
+    "Make a Ufunc of a Python function of scalars.\n\n"
+    "Without signatures it compiles for each new tuple of input dtypes. Signatures are "
+    "strings\n"
+    "('float32(float32, float32)', 'ff->f'), types, or a list of these, in any order.\n\n"
+    ">>> @lw.vectorize(['float32(float32)', 'float64(float64)'])\n"
+    "... def half(x):\n"
+    "...     return x / 2\n"
+    ">>> half.types\n"
+    "['f->f', 'd->d']");
+
+static PyMethodDef functions[] = {
+    {"vectorize", WITH_KEYWORDS(vectorize), vectorize_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static void
+fill_methods(void)
+{
+    const PyMethodDef *const tail[] = {
+        &lw_ufunc_method_reduce, &lw_ufunc_method_accumulate, &lw_ufunc_method_reduceat,
+        &lw_ufunc_method_outer,  &lw_ufunc_method_at,         &lw_ufunc_method_resolve_dtypes};
+
+    memcpy(ufunc_methods, ufunc_methods_head, sizeof ufunc_methods_head);
+    for (size_t i = 0; i < sizeof tail / sizeof *tail; i++)
+        ufunc_methods[N_HEAD + i] = *tail[i];
+}
+
+int
+lw_ufunc_register(PyObject *module)
+{
+    PyObject *type;
+    int failed;
+
+    fill_methods();
+    type = PyType_FromModuleAndSpec(module, &ufunc_spec, NULL);
+    if (type == NULL)
+        return -1;
+    failed = PyModule_AddObjectRef(module, "Ufunc", type);
+    Py_DECREF(type);
+    return failed < 0 ? -1 : PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,348 @@
+/* The keywords of a generator. One row a keyword; unknown ones are a TypeError, values of the
+ * wrong kind name the keyword, what was expected and what came. What cannot be done yet is
+ * refused, never ignored. */
+#include "ufunc/ufunc_parts.h"
+
+#include "core/base/env.h"
+#include "core/py/raise.h"
+
+#include <string.h>
+
+typedef struct reader {
+    lw_door_options *options;
+    lw_door_arguments *arguments;
+    const char *keyword;
+} reader;
+
+static int
+wrong_type(const reader *r, const char *expected, PyObject *value)
+{
+    PyErr_Format(PyExc_TypeError, "%s= must be %s, not %s %R", r->keyword, expected,
+                 Py_TYPE(value)->tp_name, value);
+    return -1;
+}
+
+static int
+wrong_value(const reader *r, const char *expected, PyObject *value)
+{
+    PyErr_Format(PyExc_ValueError, "%s= must be %s, not %R", r->keyword, expected, value);
+    return -1;
+}
+
+/* ---- kinds of values ---- */
+
+static int
+read_bool(const reader *r, PyObject *value, bool *out)
+{
+    if (!PyBool_Check(value))
+        return wrong_type(r, "True or False", value);
+    *out = value == Py_True;
+    return 0;
+}
+
+/* Which of the words (NULL ends them) the str is. */
+static int
+read_word(const reader *r, PyObject *value, const char *const *words, const char *expected)
+{
+    if (!PyUnicode_Check(value))
+        return wrong_type(r, expected, value);
+    for (int i = 0; words[i] != NULL; i++)
+        if (PyUnicode_CompareWithASCIIString(value, words[i]) == 0)
+            return i;
+    return wrong_value(r, expected, value);
+}
+
+/* None is 0. */
+static int
+read_count(const reader *r, PyObject *value, long most, const char *expected, int *out)
+{
+    long number;
+
+    *out = 0;
+    if (value == Py_None)
+        return 0;
+    if (!PyLong_Check(value) || PyBool_Check(value))
+        return wrong_type(r, expected, value);
+    number = PyLong_AsLong(value);
+    if (number == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    if (number < 1 || number > most)
+        return wrong_value(r, expected, value);
+    *out = (int)number;
+    return 0;
+}
+
+/* A set of words as bits. */
+static int
+read_words(const reader *r, PyObject *value, const char *const *words, const uint32_t *bits,
+           const char *expected, uint32_t *out)
+{
+    PyObject *items, *item;
+    int which = 0;
+
+    *out = 0;
+    items = PyUnicode_Check(value) ? NULL : PyObject_GetIter(value);
+    if (items == NULL) {
+        PyErr_Clear();
+        return wrong_type(r, expected, value);
+    }
+    while (which >= 0 && (item = PyIter_Next(items)) != NULL) {
+        which = read_word(r, item, words, expected);
+        if (which >= 0)
+            *out |= bits[which];
+        Py_DECREF(item);
+    }
+    Py_DECREF(items);
+    return which < 0 || PyErr_Occurred() ? -1 : 0;
+}
+
+/* ---- keywords ---- */
+
+static int
+read_target(reader *r, PyObject *value)
+{
+    static const char *const words[] = {"auto", "cpu", "cuda", "parallel", NULL};
+    static const lw_target_choice choices[] = {LW_CHOOSE_AUTO, LW_CHOOSE_CPU, LW_CHOOSE_CUDA,
+                                               LW_CHOOSE_CPU};
+    int which = read_word(r, value, words, "\"auto\", \"cpu\", \"cuda\" or \"parallel\"");
+
+    if (which < 0)
+        return -1;
+    r->options->target = choices[which];
+    return 0;
+}
+
+static int
+read_identity(reader *r, PyObject *value)
+{
+    if (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "reorderable") != 0)
+        return wrong_value(r, "a value, None, or \"reorderable\"", value);
+    r->arguments->identity = value;
+    return 0;
+}
+
+static int
+read_typing(reader *r, PyObject *value)
+{
+    static const char *const words[] = {"weak", "numba", NULL};
+    int which = read_word(r, value, words, "\"weak\" or \"numba\"");
+
+    if (which < 0)
+        return -1;
+    r->options->front.typing = which == 0 ? LW_TYPING_WEAK : LW_TYPING_NUMBA;
+    return 0;
+}
+
+static int
+read_fastmath(reader *r, PyObject *value)
+{
+    static const char *const words[] = {"nnan", "ninf",    "nsz",  "arcp", "contract",
+                                        "afn",  "reassoc", "fast", NULL};
+    static const uint32_t bits[] = {LW_FAST_NNAN,    LW_FAST_NINF,     LW_FAST_NSZ,
+                                    LW_FAST_ARCP,    LW_FAST_CONTRACT, LW_FAST_AFN,
+                                    LW_FAST_REASSOC, LW_FAST_ALL};
+
+    if (PyBool_Check(value)) {
+        r->options->front.fast = value == Py_True ? LW_FAST_ALL : 0;
+        return 0;
+    }
+    return read_words(r, value, words, bits,
+                      "True, False, or a set of nnan ninf nsz arcp contract afn reassoc fast",
+                      &r->options->front.fast);
+}
+
+static int
+read_errors(reader *r, PyObject *value)
+{
+    static const char *const words[] = {"raise", "defer", "ignore", NULL};
+    int which = read_word(r, value, words, "\"raise\", \"defer\" or \"ignore\"");
+
+    if (which < 0)
+        return -1;
+    r->options->errors = which == 0 ? LW_RAISE : which == 1 ? LW_DEFER : LW_IGNORE;
+    r->options->front.ignore_errors = which == 2;
+    return 0;
+}
+
+static int
+read_check(reader *r, PyObject *value)
+{
+    static const char *const words[] = {"divide", "overflow", "nan", "bounds", NULL};
+    static const uint32_t bits[] = {LW_CHECK_DIVIDE, LW_CHECK_OVERFLOW, LW_CHECK_NAN,
+                                    LW_CHECK_BOUNDS};
+    uint32_t checks;
+
+    if (read_words(r, value, words, bits, "a set of divide overflow nan bounds", &checks) < 0)
+        return -1;
+    r->options->front.checks |= checks;
+    return 0;
+}
+
+static int
+read_order(reader *r, PyObject *value)
+{
+    static const char *const words[] = {"canonical", "given", NULL};
+    int which = read_word(r, value, words, "\"canonical\" or \"given\"");
+
+    if (which < 0)
+        return -1;
+    r->arguments->keep_order = r->options->order_given = which == 1;
+    return 0;
+}
+
+static int
+read_source(reader *r, PyObject *value)
+{
+    if (value != Py_None && !PyUnicode_Check(value))
+        return wrong_type(r, "the function's text (str) or None", value);
+    r->arguments->source = value == Py_None ? NULL : value;
+    return 0;
+}
+
+static int
+read_nopython(reader *r, PyObject *value)
+{
+    bool nopython;
+
+    if (read_bool(r, value, &nopython) < 0)
+        return -1;
+    return nopython ? 0 : wrong_value(r, "True: there is no object mode", value);
+}
+
+static int
+read_debug(reader *r, PyObject *value)
+{
+    if (read_bool(r, value, &r->options->debug) < 0)
+        return -1;
+    if (r->options->debug) /* Python's errors instead of NumPy's values */
+        r->options->front.checks |= LW_CHECK_DIVIDE | LW_CHECK_BOUNDS;
+    return 0;
+}
+
+static int
+read_max_blocksize(reader *r, PyObject *value)
+{
+    const char *expected = "None or a multiple of 32 up to 1024 (threads a block)";
+    int n;
+
+    if (read_count(r, value, 1024, expected, &n) < 0)
+        return -1;
+    if (n % 32 != 0)
+        return wrong_value(r, expected, value);
+    r->options->max_blocksize = n;
+    return 0;
+}
+
+static int
+read_max_registers(reader *r, PyObject *value)
+{
+    return read_count(r, value, 255, "None or an int from 1 to 255",
+                      &r->options->max_registers);
+}
+
+/* link=, excluded=, static=: fine while empty. */
+static int
+read_not_yet(reader *r, PyObject *value)
+{
+    lw_error err = {0};
+    Py_ssize_t n = value == Py_None ? 0 : PyObject_Size(value);
+
+    if (n < 0) {
+        PyErr_Clear();
+        return wrong_type(r, "a sequence", value);
+    }
+    if (n == 0)
+        return 0;
+    lw_fail(&err, LW_ERR_UNSUPPORTED, "%s= is not supported yet by vectorize: leave it empty",
+            r->keyword);
+    lw_py_raise(&err);
+    return -1;
+}
+
+#define FLAG(name, field)                                                                      \
+    static int read_##name(reader *r, PyObject *value)                                         \
+    {                                                                                          \
+        return read_bool(r, value, &r->options->field);                                        \
+    }
+FLAG(cache, cache)
+FLAG(lineinfo, lineinfo)
+FLAG(opt, opt)
+FLAG(fma, front.fma)
+FLAG(precise, front.precise)
+FLAG(warn, warn)
+#undef FLAG
+
+static const struct keyword {
+    const char *name;
+    int (*read)(reader *r, PyObject *value);
+} keywords_known[] = {
+    {"target", read_target},
+    {"identity", read_identity},
+    {"typing", read_typing},
+    {"fastmath", read_fastmath},
+    {"cache", read_cache},
+    {"link", read_not_yet},
+    {"debug", read_debug},
+    {"lineinfo", read_lineinfo},
+    {"opt", read_opt},
+    {"fma", read_fma},
+    {"precise", read_precise},
+    {"max_registers", read_max_registers},
+    {"max_blocksize", read_max_blocksize},
+    {"excluded", read_not_yet},
+    {"static", read_not_yet},
+    {"errors", read_errors},
+    {"check", read_check},
+    {"order", read_order},
+    {"source", read_source},
+    {"warn", read_warn},
+    {"nopython", read_nopython},
+};
+
+#define N_KEYWORDS (sizeof keywords_known / sizeof *keywords_known)
+
+static const struct keyword *
+find_keyword(PyObject *name)
+{
+    for (size_t i = 0; i < N_KEYWORDS; i++)
+        if (PyUnicode_CompareWithASCIIString(name, keywords_known[i].name) == 0)
+            return &keywords_known[i];
+    PyErr_Format(PyExc_TypeError, "vectorize() got an unexpected keyword argument '%U'", name);
+    return NULL;
+}
+
+static lw_target_choice
+default_target(void)
+{
+    const char *target = lw_env_text(LW_ENV_target);
+
+    if (strcmp(target, "cuda") == 0)
+        return LW_CHOOSE_CUDA;
+    return strcmp(target, "auto") == 0 ? LW_CHOOSE_AUTO : LW_CHOOSE_CPU;
+}
+
+int
+lw_door_read(PyObject *signatures, PyObject *keywords, lw_door_options *options,
+             lw_door_arguments *arguments)
+{
+    reader r = {.options = options, .arguments = arguments};
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+
+    *options = (lw_door_options){.target = default_target(),
+                                 .front.fma = true,
+                                 .cache = true,
+                                 .lineinfo = true,
+                                 .opt = true,
+                                 .warn = true};
+    *arguments = (lw_door_arguments){.signatures = signatures, .identity = Py_None};
+    while (keywords != NULL && PyDict_Next(keywords, &at, &name, &value)) {
+        const struct keyword *known = find_keyword(name);
+        if (known == NULL)
+            return -1;
+        r.keyword = known->name;
+        if (known->read(&r, value) < 0)
+            return -1;
+    }
+    return 0;
+}

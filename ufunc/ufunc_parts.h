@@ -1,0 +1,168 @@
+/* What the Python files of this door share among themselves. */
+#ifndef LW_UFUNC_UFUNC_PARTS_H
+#define LW_UFUNC_UFUNC_PARTS_H
+
+#include "core/py/numpy_api.h"
+
+#include "core/front/read_python.h"
+#include "core/front/signature.h"
+#include "ufunc/host_kernel.h"
+#include "ufunc/ufunc_py.h"
+
+/* ---- the host side: ufunc_host_py.c ---- */
+
+/* A snapshot of the loops, read without a lock; older ones live as long as the table. */
+typedef struct lw_loop_list {
+    struct lw_loop_list *older;
+    uint32_t n;
+    lw_loop *loops[];
+} lw_loop_list;
+
+typedef struct lw_host_stats {
+    uint32_t compiled, from_memory, from_disk, made, failed;
+    double seconds;
+} lw_host_stats;
+
+/* What NumPy's callbacks find behind the inner ufunc. Shared by the Ufunc and every numpy.ufunc
+ * made for it; owns the loops. */
+typedef struct lw_host_table {
+    _Atomic uint32_t references;
+    struct lw_ufunc_object *owner; /* borrowed; NULL once the Ufunc is gone. Under the GIL */
+    _Atomic(lw_loop_list *) list;
+    _Atomic(lw_loop *) last;
+    _Atomic bool can_raise; /* some loop can */
+    char *name, *doc;       /* numpy.ufunc borrows them */
+    lw_build_options build;
+    lw_lock lock; /* guards stats */
+    lw_host_stats stats;
+} lw_host_table;
+
+/* The whole object; lw_ufunc is its public part. */
+typedef struct lw_ufunc_object {
+    lw_ufunc base;
+    lw_host_table *table;
+    lw_captures *captures;
+    PyObject *identity;      /* a value, None, or the str "reorderable" */
+    PyObject *source_option; /* source=, or NULL */
+    PyObject *failures;      /* dict: type string -> exception */
+    PyObject *options;       /* dict: the keywords as given, for pickling */
+    bool lazy;               /* compiles for any new dtypes */
+    bool name_taken;         /* NumPy or pandas means something by this name */
+} lw_ufunc_object;
+
+static inline lw_ufunc_object *
+lw_ufunc_whole(lw_ufunc *self)
+{
+    return (lw_ufunc_object *)self; /* base is its first member */
+}
+
+lw_host_table *lw_host_table_new(lw_ufunc_object *owner, const char *name, const char *doc);
+void lw_host_table_drop(lw_host_table *table); /* NULL is allowed */
+/* Make the inner numpy.ufunc, with all loops there are. NULL with an exception. */
+PyObject *lw_inner_new(lw_ufunc_object *self);
+/* Add a loop to the table and to `loops`, declared ones in order. Takes the loop. -1 with an
+ * exception. */
+int lw_ufunc_add_loop(lw_ufunc_object *self, lw_loop *loop);
+void lw_loop_free(lw_loop *loop); /* NULL is allowed */
+/* Machine code of a loop, compiled when new. NULL with an exception; takes the GIL itself, so
+ * it may be called with or without it. */
+lw_host_kernel *lw_ufunc_kernel(lw_host_table *table, lw_loop *loop);
+/* Elements that loops of this thread have run since the last reset: for error messages. */
+void lw_host_elements_reset(void);
+
+/* ---- dtypes: ufunc_host_py.c ---- */
+int lw_type_num(lw_dtype dtype);              /* NumPy's; -1: it has none */
+lw_dtype lw_dtype_from_num(int type_num);     /* void: none of ours */
+PyObject *lw_types_text(const lw_loop *loop); /* "ff->f" */
+/* "float32(float32, float32)" */
+PyObject *lw_loop_text(const lw_loop *loop);
+
+/* ---- choosing and making loops: ufunc_loops_py.c ---- */
+
+/* The loop of exactly these inputs, or NULL without an exception. */
+lw_loop *lw_ufunc_find(lw_ufunc_object *self, const lw_dtype *in);
+/* Type and lower for these inputs; out may be NULL: as inferred. NULL with an exception. */
+lw_loop *lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out,
+                       bool declared);
+/* The typed tree for these inputs: inspection. NULL with an exception. */
+lw_typed *lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in);
+
+typedef struct lw_wanted {
+    lw_dtype in[LW_MAX_ARGS];  /* strong operands; void: weak */
+    char weak[LW_MAX_ARGS];    /* 0, 'i', 'f', 'c' */
+    bool fixed[LW_MAX_ARGS];   /* by signature=: no cast allowed */
+    lw_dtype out[LW_MAX_ARGS]; /* void: any */
+    bool reduction; /* the first input is the accumulator: it must equal the output */
+} lw_wanted;
+
+/* The loop for these operands by the rules of frontend.md §3. NULL: with an exception, or
+ * without one where NumPy's own message says it best. */
+lw_loop *lw_ufunc_choose(lw_ufunc_object *self, const lw_wanted *wanted);
+
+/* ---- signatures: ufunc_signature_py.c ---- */
+
+/* Whatever the user gave (a string, types, a tuple of types, a signature object, or a list of
+ * these) as parsed signatures, in the user's order. -1 with an exception. */
+int lw_signatures_read(PyObject *object, lw_arena *arena, lw_signature_list *out);
+/* One signature's dtypes. -1 with an exception when it is not one for this door. */
+int lw_signature_dtypes(const lw_signature *signature, lw_dtype *in, lw_dtype *out,
+                        uint32_t *n_out);
+/* The input dtypes a method's `sig` argument means; output types in it are not looked at. -1
+ * with an exception. */
+int lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in);
+/* From the annotations of the tree's function; false: it has none. */
+bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signature *out);
+
+/* ---- the decorator's keywords: ufunc_options_py.c ---- */
+
+typedef struct lw_door_arguments { /* what is not plain code generation; borrowed */
+    PyObject *signatures, *identity, *source;
+    bool keep_order;
+} lw_door_arguments;
+
+/* Read the keywords of a generator. -1 with an exception. */
+int lw_door_read(PyObject *signatures, PyObject *keywords, lw_door_options *options,
+                 lw_door_arguments *arguments);
+
+/* ---- calls: ufunc_call_py.c, ufunc_override_py.c ---- */
+PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                        PyObject *kwnames);
+extern PyMethodDef lw_ufunc_method_reduce, lw_ufunc_method_accumulate, lw_ufunc_method_reduceat,
+    lw_ufunc_method_outer, lw_ufunc_method_at, lw_ufunc_method_resolve_dtypes;
+
+/* Does this object take part in NEP 13 with something of its own? Cheap. */
+bool lw_has_override(PyObject *object);
+/* NEP 13: 1 with *result set (or NULL and an exception), 0: nobody overrides. args without the
+ * method's self; n_in of them are inputs. */
+int lw_ufunc_override(lw_ufunc_object *self, const char *method, PyObject *const *args,
+                      Py_ssize_t n_args, PyObject *kwnames, PyObject **result);
+
+/* ---- building, pickling, inspection ---- */
+/* A Ufunc of a Python function. NULL with an exception. */
+PyObject *lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures,
+                       PyObject *keywords);
+PyObject *lw_ufunc_inspect_types(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_ufunc_inspect_llvm(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_ufunc_inspect_nvvm(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_ufunc_inspect_ptx(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_ufunc_inspect_sass(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_ufunc_inspect_asm(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_ufunc_resources(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_ufunc_export(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_ufunc_compile(PyObject *self, PyObject *args, PyObject *kwargs);
+
+/* Hooks that the device side fills where it is linked in; NULL otherwise. `loop` is one of
+ * self's, cc the compute capability (90), 0: the first device's. */
+typedef struct lw_ufunc_device_hooks {
+    /* The kernel of contiguous operands, for inspection and ahead-of-time output. */
+    lw_status (*module)(lw_ufunc *self, lw_loop *loop, lw_module **out, lw_error *err);
+    /* A dict of registers, shared, local, constant bytes, spills, threads a block, occupancy.
+     */
+    PyObject *(*resources)(lw_ufunc *self, lw_loop *loop, int cc);
+    /* Compile and load for the current device: 0, or -1 with an exception. */
+    int (*compile)(lw_ufunc *self, lw_loop *loop);
+} lw_ufunc_device_hooks;
+
+extern lw_ufunc_device_hooks lw_ufunc_device;
+
+#endif
