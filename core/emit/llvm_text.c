@@ -455,6 +455,53 @@ access_suffix(lw_emitter *e)
     return name;
 }
 
+/* LLVM 7 cannot split a bitcast between <4 x i32> and <8 x half>: halves go word by word. */
+static void
+words_to_halves(lw_emitter *e, lw_name words, unsigned lanes)
+{
+    lw_name vector = {"undef"}, pair = {""};
+
+    for (unsigned i = 0; i < lanes; i++) {
+        lw_name half;
+        if (i % 2 == 0) {
+            pair =
+                lw_def(e, "extractelement <$u x i32> $s, i32 $u", lanes / 2, words.text, i / 2);
+            pair = lw_def(e, "bitcast i32 $s to <2 x half>", pair.text);
+        }
+        half = lw_def(e, "extractelement <2 x half> $s, i32 $u", pair.text, i % 2);
+        if (i + 1 < lanes)
+            vector = lw_def(e, "insertelement <$u x half> $s, half $s, i32 $u", lanes,
+                            vector.text, half.text, i);
+        else
+            lw_result(e, "insertelement <$u x half> $s, half $s, i32 $u", lanes, vector.text,
+                      half.text, i);
+    }
+}
+
+static lw_name
+halves_to_words(lw_emitter *e, lw_name halves, unsigned lanes)
+{
+    lw_name words = {"undef"}, pair = {"undef"}, half;
+
+    for (unsigned i = 0; i < lanes; i++) {
+        half = lw_def(e, "extractelement <$u x half> $s, i32 $u", lanes, halves.text, i);
+        pair = lw_def(e, "insertelement <2 x half> $s, half $s, i32 $u",
+                      i % 2 ? pair.text : "undef", half.text, i % 2);
+        if (i % 2 == 0)
+            continue;
+        pair = lw_def(e, "bitcast <2 x half> $s to i32", pair.text);
+        words = lw_def(e, "insertelement <$u x i32> $s, i32 $s, i32 $u", lanes / 2, words.text,
+                       pair.text, i / 2);
+    }
+    return words;
+}
+
+static bool
+goes_by_words(const shape *s, lw_dtype type, unsigned lanes)
+{
+    return s->vector[0] && type == LW_DT_f16 && lanes > 2;
+}
+
 static void
 emit_load(lw_emitter *e)
 {
@@ -468,7 +515,9 @@ emit_load(lw_emitter *e)
         return;
     }
     value = lw_def(e, "load $s, $s, align $u$s", s.text, pointer.text, s.align, suffix.text);
-    if (s.vector[0] && type != LW_DT_b1)
+    if (goes_by_words(&s, type, lanes))
+        words_to_halves(e, value, lanes);
+    else if (s.vector[0] && type != LW_DT_b1)
         lw_result(e, "bitcast $s $s to $s", s.text, value.text, s.vector);
     else if (s.vector[0])
         value = lw_def(e, "bitcast $s $s to $s", s.text, value.text, s.vector);
@@ -491,7 +540,9 @@ emit_store(lw_emitter *e)
         value = lw_def(e, "zext <$u x i1> $s to $s", lanes, value.text, whole);
     else if (type == LW_DT_b1)
         value = lw_def(e, "zext i1 $s to i8", value.text);
-    if (s.vector[0])
+    if (goes_by_words(&s, type, lanes))
+        value = halves_to_words(e, value, lanes);
+    else if (s.vector[0])
         value = lw_def(e, "bitcast $s $s to $s", s.vector, value.text, s.text);
     pointer = pointer_to(e, s.text, e->inst->a);
     lw_line(e, "store $s $s, $s, align $u$s", s.text, value.text, pointer.text, s.align,
@@ -727,10 +778,8 @@ loop_suffix(lw_emitter *e, const lw_emit_region *r)
     if (!e->gpu && (r->flags & LW_LOOP_NO_VECTORIZE))
         lw_text_add(&list, ", !{!\"llvm.loop.vectorize.enable\", i1 false}");
     if (r->group) {
-        lw_text_addf(&list,
-                     ", !{!\"llvm.loop.vectorize.enable\", i1 true}"
-                     ", !{!\"llvm.loop.parallel_accesses\", !%u}",
-                     r->group);
+        /* not vectorize.enable: where LLVM finds no way, that makes it warn on stderr */
+        lw_text_addf(&list, ", !{!\"llvm.loop.parallel_accesses\", !%u}", r->group);
         if (r->width)
             lw_text_addf(&list, ", !{!\"llvm.loop.vectorize.width\", i32 %u}", r->width);
     }
