@@ -21,10 +21,9 @@ static int
 module_exec(PyObject *module)
 {
     static int (*const registers[])(PyObject *) = {
-        lw_types_register,    lw_settings_register, lw_llvm_bridge_register,
-        lw_device_array_register, lw_cuda_register, lw_ufunc_register,
-        lw_aot_register,      lw_explain_register,  lw_debug_register,
-        lw_debug_typing_register,
+        lw_types_register,   lw_settings_register, lw_device_array_register,
+        lw_cuda_register,    lw_ufunc_register,    lw_aot_register,
+        lw_explain_register, lw_debug_register,    lw_debug_typing_register,
     };
 
     if (lw_numpy_import() < 0)
@@ -32,6 +31,7 @@ module_exec(PyObject *module)
     for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
         if (registers[i](module) < 0)
             return -1;
+    lw_py_bridge_install();
     lw_device_copy_register();
     lw_device_inspect_register();
     lw_numpy_names_register();

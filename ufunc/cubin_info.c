@@ -1,6 +1,6 @@
-/* A cubin is an ELF file: the code of a kernel k is the section .text.k, whose sh_info holds the
- * register count in its top byte; .nv.shared.k and .nv.constant0.k are its memories; .nv.info
- * lists attributes, of which number 0x11 is the frame size of a function, by symbol. */
+/* A cubin is an ELF file: the code of a kernel k is the section .text.k; .nv.shared.k and
+ * .nv.constant0.k are its memories; .nv.info lists attributes by symbol, of which number 0x11
+ * is a function's frame size and 0x2f its register count. */
 #include "ufunc/cubin_info.h"
 
 #include <elf.h>
@@ -39,7 +39,8 @@ text_at(const view *v, const Elf64_Shdr *strings, uint64_t offset)
 {
     const char *text = (const char *)v->data + strings->sh_offset;
 
-    if (offset >= strings->sh_size || memchr(text + offset, 0, strings->sh_size - offset) == NULL)
+    if (offset >= strings->sh_size ||
+        memchr(text + offset, 0, strings->sh_size - offset) == NULL)
         return "";
     return text + offset;
 }
@@ -52,7 +53,8 @@ open_view(view *v, const void *cubin, size_t n_bytes)
     if (n_bytes < sizeof v->head || memcmp(cubin, ELFMAG, SELFMAG) != 0)
         return false;
     memcpy(&v->head, cubin, sizeof v->head);
-    return v->head.e_shentsize == sizeof(Elf64_Shdr) && section(v, v->head.e_shstrndx, &v->names);
+    return v->head.e_shentsize == sizeof(Elf64_Shdr) &&
+           section(v, v->head.e_shstrndx, &v->names);
 }
 
 /* The number of the kernel's symbol; 0: none. */
@@ -78,7 +80,7 @@ symbol_number(const view *v, const char *kernel)
 static void
 read_attributes(const view *v, const Elf64_Shdr *info, uint32_t symbol, lw_cubin_info *out)
 {
-    enum { WITH_SIZE = 4, FRAME_SIZE = 0x11 };
+    enum { WITH_SIZE = 4, FRAME_SIZE = 0x11, REGISTER_COUNT = 0x2f };
     const uint8_t *at = v->data + info->sh_offset, *end = at + info->sh_size;
 
     while (end - at >= 4) {
@@ -91,10 +93,12 @@ read_attributes(const view *v, const Elf64_Shdr *info, uint32_t symbol, lw_cubin
         }
         if (end - at - 4 < size)
             return;
-        if (at[1] == FRAME_SIZE && size >= 8) {
+        if (size >= 8) {
             memcpy(pair, at + 4, 8);
-            if (pair[0] == symbol)
+            if (pair[0] == symbol && at[1] == FRAME_SIZE)
                 out->local_bytes = (int)pair[1];
+            else if (pair[0] == symbol && at[1] == REGISTER_COUNT)
+                out->registers = (int)pair[1];
         }
         at += 4 + size;
     }
@@ -120,16 +124,14 @@ lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cub
         if (!section(&v, i, &s))
             continue;
         name = text_at(&v, &v.names, s.sh_name);
-        if (strcmp(name, code) == 0) {
-            out->registers = (int)(s.sh_info >> 24);
+        if (strcmp(name, code) == 0)
             found = true;
-        } else if (strcmp(name, shared) == 0) {
+        else if (strcmp(name, shared) == 0)
             out->shared_bytes = (int)s.sh_size;
-        } else if (strcmp(name, constant) == 0) {
+        else if (strcmp(name, constant) == 0)
             out->constant_bytes = (int)s.sh_size;
-        } else if (strcmp(name, ".nv.info") == 0) {
+        else if (strcmp(name, ".nv.info") == 0)
             read_attributes(&v, &s, symbol_number(&v, kernel), out);
-        }
     }
     if (!found)
         return lw_fail(err, LW_ERR_LINK, "the cubin has no kernel '%s'", kernel);

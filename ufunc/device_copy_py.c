@@ -1,5 +1,5 @@
-/* Copies with a cast and fills of any strides on the device: the kernel of `lambda x: x`, made by
- * the same templates. Gives DeviceArray its hooks. */
+/* Copies with a cast and fills of any strides on the device: the kernel of `lambda x: x`, made
+ * by the same templates. Gives DeviceArray its hooks. */
 #include "core/py/numpy_api.h"
 
 #include "ufunc/device_copy_py.h"

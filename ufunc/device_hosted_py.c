@@ -54,7 +54,8 @@ given_output(const lw_call *call, PyObject *const *args, Py_ssize_t n_args, int 
     if (n_args > call->self->nin + which)
         object = args[call->self->nin + which];
     else if (call->out != NULL && PyTuple_Check(call->out))
-        object = which < PyTuple_GET_SIZE(call->out) ? PyTuple_GET_ITEM(call->out, which) : NULL;
+        object =
+            which < PyTuple_GET_SIZE(call->out) ? PyTuple_GET_ITEM(call->out, which) : NULL;
     else if (which == 0)
         object = call->out;
     if (object == NULL || object == Py_None)
@@ -74,7 +75,8 @@ casting_text(const lw_call *call)
                                                            : "same_kind";
 }
 
-/* Into the given host array, by NumPy's casting rule; nothing is written when it does not fit. */
+/* Into the given host array, by NumPy's casting rule; nothing is written when it does not fit.
+ */
 static PyObject *
 deliver(const lw_call *call, PyObject *host, PyObject *out)
 {
@@ -125,8 +127,8 @@ is_number(PyObject *object)
            PyArray_IsScalar(object, Generic);
 }
 
-/* Device copies of the inputs; numbers stay numbers, but for the first of numbers only. NULL with
- * an exception; the tuple owns them. */
+/* Device copies of the inputs; numbers stay numbers, but for the first of numbers only. NULL
+ * with an exception; the tuple owns them. */
 static PyObject *
 copies(const lw_call *call, PyObject *const *args)
 {

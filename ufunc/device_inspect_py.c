@@ -111,17 +111,15 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
         return NULL;
     contiguous_key(loop, &key);
     lw_kernel_symbol(options.name, loop, &key, symbol);
-    Py_BEGIN_ALLOW_THREADS
-    status = make_module(self, loop, &module, &err);
+    Py_BEGIN_ALLOW_THREADS status = make_module(self, loop, &module, &err);
     if (status == LW_OK)
         status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
     if (status == LW_OK)
-        status = lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin), symbol, &info, &err);
+        status =
+            lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin), symbol, &info, &err);
     lw_module_free(module);
     lw_blob_unref(cubin);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        return lw_py_raise(&err);
+    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
     return resources_dict(&info, symbol, cc, &key, PyFloat_FromDouble(occupancy_of(&info, cc)));
 }
 
@@ -138,8 +136,8 @@ compile_for_device(lw_ufunc *self, lw_loop *loop)
         return -1;
     for (int i = 0; i < loop->nin; i++)
         codes[i] = (uint8_t)loop->types[i];
-    resolution = lw_resolution_get(self, device, codes, loop->nin + loop->nout, NULL, NULL, NULL,
-                                   &owned);
+    resolution = lw_resolution_get(self, device, codes, loop->nin + loop->nout, NULL, NULL,
+                                   NULL, &owned);
     if (resolution == NULL)
         return -1;
     contiguous_key(loop, &key);

@@ -12,7 +12,7 @@ typedef struct kernel {
     const lw_dtype *loop_types;
     const lw_kernel_key *key;
     lw_ref items;
-    lw_ref pointer[LW_PLAN_OPERANDS];             /* not VALUE */
+    lw_ref pointer[LW_PLAN_OPERANDS];              /* not VALUE */
     lw_ref constant[LW_PLAN_OPERANDS][MOST_PARTS]; /* VALUE, CONSTANT: in the loop's dtype */
     lw_ref size[LW_PLAN_DIMS], multiplier[LW_PLAN_DIMS], shift[LW_PLAN_DIMS];
     lw_ref stride[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
@@ -22,7 +22,8 @@ typedef struct kernel {
 /* Addresses of one access: a pointer per operand. */
 typedef struct site {
     lw_ref at[LW_PLAN_OPERANDS];
-    lw_ref element; /* i64, number of the access's first element; only where the body can raise */
+    lw_ref
+        element; /* i64, number of the access's first element; only where the body can raise */
 } site;
 
 static unsigned
@@ -73,12 +74,12 @@ add_operand_params(kernel *k)
         bool input = i < n_inputs || i >= n_inputs + key->n_out;
         if (key->operands[i].access == LW_ACCESS_VALUE) {
             for (unsigned p = 0; p < n_parts(dtype_of(k, i)); p++)
-                k->constant[i][p] = lw_ir_param_add(
-                    &k->b, lw_dtypes[dtype_of(k, i)].parts, 0, "value");
+                k->constant[i][p] =
+                    lw_ir_param_add(&k->b, lw_dtypes[dtype_of(k, i)].parts, 0, "value");
             continue;
         }
-        k->pointer[i] = lw_ir_param_add(&k->b, LW_DT_ptr, flags | (input ? LW_PARAM_READONLY : 0),
-                                        input ? "in" : "out");
+        k->pointer[i] = lw_ir_param_add(
+            &k->b, LW_DT_ptr, flags | (input ? LW_PARAM_READONLY : 0), input ? "in" : "out");
     }
 }
 
@@ -161,7 +162,8 @@ locate(kernel *k, lw_ref item, unsigned width, site *s)
         s->at[i] = lw_ir_offset(b, k->pointer[i], bytes);
     }
     if (k->scalar->can_raise)
-        s->element = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, item), lw_ir_int(b, LW_DT_i64, width));
+        s->element =
+            lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, item), lw_ir_int(b, LW_DT_i64, width));
 }
 
 /* ---- loads, body, stores ---- */
@@ -186,7 +188,8 @@ load_operand(kernel *k, int operand, lw_ref at, unsigned width, lw_ref *parts)
         for (unsigned p = 0; p < 2; p++)
             parts[p] = lw_ir_load(
                 b, memory, 1,
-                p ? lw_ir_offset(b, at, lw_ir_int(b, LW_DT_i64, lw_dtypes[memory].size_bytes)) : at,
+                p ? lw_ir_offset(b, at, lw_ir_int(b, LW_DT_i64, lw_dtypes[memory].size_bytes))
+                  : at,
                 0, flags);
     } else {
         vector = lw_ir_load(b, memory, lanes, at, align, flags);
@@ -279,7 +282,8 @@ store_operand(kernel *k, int operand, lw_ref at, unsigned width, const lw_ref *p
         for (unsigned p = 0; p < n; p++)
             lw_ir_store(
                 b,
-                p ? lw_ir_offset(b, at, lw_ir_int(b, LW_DT_i64, lw_dtypes[memory].size_bytes)) : at,
+                p ? lw_ir_offset(b, at, lw_ir_int(b, LW_DT_i64, lw_dtypes[memory].size_bytes))
+                  : at,
                 lanes[p], 0, 0);
         return;
     }
@@ -331,7 +335,8 @@ walk_full(kernel *k, lw_ref first, lw_dtype index, lw_error *err)
         return lw_fail_memory(err);
     for (unsigned g = 0; g < groups; g++) {
         lw_ref item =
-            g ? lw_ir_add(&k->b, first, lw_ir_int(&k->b, index, (int64_t)g * LW_PLAN_BLOCK)) : first;
+            g ? lw_ir_add(&k->b, first, lw_ir_int(&k->b, index, (int64_t)g * LW_PLAN_BLOCK))
+              : first;
         locate(k, item, width, &w[g].site);
         load_site(k, &w[g].site, width, w[g].in);
     }
@@ -374,17 +379,20 @@ walk_single(kernel *k, lw_ref item, lw_error *err)
     return LW_OK;
 }
 
-/* FLAT: a thread's accesses may straddle the end, so the checked walk goes by single elements. */
+/* FLAT: a thread's accesses may straddle the end, so the checked walk goes by single elements.
+ */
 static lw_status
 flat_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
 {
     lw_status status = LW_OK;
     lw_builder *b = &k->b;
-    int64_t per_group = (int64_t)LW_PLAN_BLOCK * k->key->width, per_block = per_group * k->key->groups;
+    int64_t per_group = (int64_t)LW_PLAN_BLOCK * k->key->width,
+            per_block = per_group * k->key->groups;
     lw_ref begin = lw_ir_mul(b, block, lw_ir_int(b, LW_DT_i64, per_block));
     lw_ref end = lw_ir_add(b, begin, lw_ir_int(b, LW_DT_i64, per_block));
     lw_ref first = lw_ir_add(
-        b, lw_ir_mul(b, block, lw_ir_int(b, LW_DT_i64, (int64_t)LW_PLAN_BLOCK * k->key->groups)),
+        b,
+        lw_ir_mul(b, block, lw_ir_int(b, LW_DT_i64, (int64_t)LW_PLAN_BLOCK * k->key->groups)),
         tid);
 
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, end, k->items));

@@ -1,15 +1,14 @@
-/* Scalar IR + kernel key -> kernel IR for the GPU. One thread takes `groups` accesses of `width`
- * elements: all loads first, then the bodies, then the stores; a block that lies wholly inside
- * tests nothing, the last one walks its elements with a test each.
+/* Scalar IR + kernel key -> kernel IR for the GPU. One thread takes `groups` accesses of
+ * `width` elements: all loads first, then the bodies, then the stores; a block that lies wholly
+ * inside tests nothing, the last one walks its elements with a test each.
  *
  * Parameters of the kernel, in order:
  *   items                    FLAT: i64 elements; STRIDED: u32 accesses
  *   one per operand          its address, or by value its parts in the loop's dtype
  *   STRIDED only             per dimension but the outermost: size, multiplier, shift (u32);
- *                            per operand and dimension its stride in bytes (i32, wide: i64), but
- *                            none for VALUE and CONSTANT, nor the innermost of CONTIGUOUS and
- *                            REPEATED
- *   where the body can raise the address of one 64-bit word: status << 48 | element */
+ *                            per operand and dimension its stride in bytes (i32, wide: i64),
+ * but none for VALUE and CONSTANT, nor the innermost of CONTIGUOUS and REPEATED where the body
+ * can raise the address of one 64-bit word: status << 48 | element */
 #ifndef LW_UFUNC_DEVICE_KERNEL_H
 #define LW_UFUNC_DEVICE_KERNEL_H
 

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Bytes each thread should have in flight. CUB asks for 48 KB an SM on the H200; 2048 threads of
- * 32 bytes are 64 KB (kernels.md §0, read 2026-11-21). */
+/* Bytes each thread should have in flight. CUB asks for 48 KB an SM on the H200; 2048 threads
+ * of 32 bytes are 64 KB (kernels.md §0, read 2026-11-21). */
 #define BYTES_IN_FLIGHT 32
 /* A body of this many instructions, times the elements a thread takes, still fits its registers
  * and compiles in some tens of milliseconds. */
@@ -25,7 +25,8 @@ inside(const lw_plan *plan, int x, int y)
         for (int i = 0; i < plan->n_operands; i++) {
             const lw_plan_operand *operand = &plan->operands[i];
             int64_t sx = magnitude(operand->strides[x]), sy = magnitude(operand->strides[y]);
-            if (operand->by_value || operand->is_output != (pass == 0) || sx == sy || !sx || !sy)
+            if (operand->by_value || operand->is_output != (pass == 0) || sx == sy || !sx ||
+                !sy)
                 continue;
             return sx < sy;
         }
@@ -214,8 +215,8 @@ outputs_alone(const lw_plan *plan)
     return true;
 }
 
-/* Widest access that every operand allows: 16 bytes of the widest dtype, when addresses, strides
- * and the inner length are multiples of it. */
+/* Widest access that every operand allows: 16 bytes of the widest dtype, when addresses,
+ * strides and the inner length are multiples of it. */
 static unsigned
 width_of(const lw_plan *plan, const lw_kernel_key *key)
 {

@@ -1,5 +1,5 @@
-/* Shapes, strides and dtypes of a call -> how its kernel walks them. Pure arithmetic: no driver,
- * no allocation; a few tens of nanoseconds.
+/* Shapes, strides and dtypes of a call -> how its kernel walks them. Pure arithmetic: no
+ * driver, no allocation; a few tens of nanoseconds.
  *
  * A call is normalised first: dimensions of size 1 dropped, the rest ordered by the strides of
  * the outputs, negative strides flipped where every operand agrees, neighbours merged. What is
@@ -14,9 +14,10 @@
 #include "ufunc/ufunc.h"
 
 enum {
-    LW_PLAN_DIMS = 32, /* after merging; a NumPy array has at most 64, of which half must merge */
+    LW_PLAN_DIMS =
+        32, /* after merging; a NumPy array has at most 64, of which half must merge */
     LW_PLAN_OPERANDS = LW_MAX_ARGS + 1, /* and the mask of where= */
-    LW_PLAN_BLOCK = 256, /* threads; 8 blocks fill an SM of 2048 threads */
+    LW_PLAN_BLOCK = 256,                /* threads; 8 blocks fill an SM of 2048 threads */
 };
 
 /* How a kernel reaches one operand. */
@@ -29,29 +30,29 @@ typedef enum lw_access {
 } lw_access;
 
 typedef struct lw_plan_operand {
-    char *data;          /* device address; moved to the lowest element where strides were flipped */
-    lw_dtype dtype;      /* as it lies in memory (VALUE: already the loop's dtype) */
+    char *data;     /* device address; moved to the lowest element where strides were flipped */
+    lw_dtype dtype; /* as it lies in memory (VALUE: already the loop's dtype) */
     bool by_value, is_output;
     int64_t strides[LW_PLAN_DIMS]; /* bytes, innermost first, after normalisation */
 } lw_plan_operand;
 
 typedef struct lw_plan {
-    int n_operands;  /* inputs, outputs, then the mask if any */
+    int n_operands; /* inputs, outputs, then the mask if any */
     int n_in, n_out;
-    bool masked;     /* where=: the last operand is a bool array */
-    int ndim;        /* innermost first */
+    bool masked; /* where=: the last operand is a bool array */
+    int ndim;    /* innermost first */
     int64_t shape[LW_PLAN_DIMS];
-    int64_t n;       /* elements */
+    int64_t n; /* elements */
     lw_plan_operand operands[LW_PLAN_OPERANDS];
 } lw_plan;
 
 /* What distinguishes one kernel from another; everything else is a parameter of the launch. */
 typedef struct lw_kernel_key {
     uint8_t n_operands, n_in, n_out, ndim; /* ndim 0: FLAT */
-    uint8_t width;    /* elements of one access: 1, 2, 4, 8 or 16 */
-    uint8_t groups;   /* accesses a thread */
-    uint8_t wide;     /* byte offsets do not fit 31 bits */
-    uint8_t noalias;  /* no output shares memory with another operand */
+    uint8_t width;                         /* elements of one access: 1, 2, 4, 8 or 16 */
+    uint8_t groups;                        /* accesses a thread */
+    uint8_t wide;                          /* byte offsets do not fit 31 bits */
+    uint8_t noalias;                       /* no output shares memory with another operand */
     uint8_t masked;
     uint8_t pad[3];
     struct {
@@ -65,7 +66,8 @@ typedef struct lw_kernel_key {
  * counts are set by the caller. */
 bool lw_plan_normalise(lw_plan *plan, int ndim, const int64_t *shape,
                        const int64_t *const *strides);
-/* The kernel a normalised plan wants. cost: instructions of the body; has_loop: it contains one. */
+/* The kernel a normalised plan wants. cost: instructions of the body; has_loop: it contains
+ * one. */
 void lw_plan_key(const lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key);
 /* Bytes of the key that are used. */
 size_t lw_kernel_key_size(const lw_kernel_key *key);

@@ -27,8 +27,8 @@ lw_kernel_symbol(const char *name, const lw_loop *loop, const lw_kernel_key *key
         clean[n] = isalnum((unsigned char)name[n]) ? name[n] : '_';
     clean[n] = 0;
     hash = lw_hash64(loop->types, (size_t)(loop->nin + loop->nout) * sizeof *loop->types, hash);
-    snprintf(out, 96, "%s%s_%08x", n == 0 || isdigit((unsigned char)clean[0]) ? "k_" : "", clean,
-             (unsigned)(hash >> 32));
+    snprintf(out, 96, "%s%s_%08x", n == 0 || isdigit((unsigned char)clean[0]) ? "k_" : "",
+             clean, (unsigned)(hash >> 32));
 }
 
 lw_build_options
@@ -244,8 +244,8 @@ load(lw_resolution *resolution, const lw_kernel_key *key, lw_entry *entry, lw_er
     lw_kernel_symbol(resolution->name, resolution->loop, key, symbol);
     LW_TRY(lw_device_kernel(resolution->loop->scalar, resolution->loop->types, key, symbol,
                             resolution->options.max_registers, &module, err));
-    LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, &resolution->options, &cubin, NULL,
-                         err));
+    LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, &resolution->options,
+                         &cubin, NULL, err));
     LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
     LW_TRY(lw_image_kernel(entry->image, symbol, &entry->kernel, err));
 fail:
@@ -274,10 +274,9 @@ lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key)
     if (entry == NULL)
         return (lw_entry *)PyErr_NoMemory();
     memcpy(&entry->key, key, sizeof *key);
-    Py_BEGIN_ALLOW_THREADS
-    status = load(resolution, key, entry, &err);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK) {
+    Py_BEGIN_ALLOW_THREADS status = load(resolution, key, entry, &err);
+    Py_END_ALLOW_THREADS if (status != LW_OK)
+    {
         lw_image_drop(entry->image);
         lw_free(entry);
         return (lw_entry *)lw_py_raise(&err);

@@ -21,14 +21,14 @@ typedef struct lw_resolution {
     struct lw_resolution *next;
     lw_device *device;
     const lw_loop *loop;
-    const char *name;                  /* the Python function's; lives as long as the loop */
+    const char *name; /* the Python function's; lives as long as the loop */
     lw_build_options options;
     uint32_t cost;
     bool has_loop;
-    uint8_t n;                         /* operands in codes */
-    uint8_t codes[LW_MAX_ARGS];        /* dtype | weak kind << 5; LW_DT_void: output not given */
+    uint8_t n;                  /* operands in codes */
+    uint8_t codes[LW_MAX_ARGS]; /* dtype | weak kind << 5; LW_DT_void: output not given */
     _Atomic(lw_entry *) entries, last;
-    lw_host_block *error_word;         /* mapped; NULL where the body cannot raise */
+    lw_host_block *error_word; /* mapped; NULL where the body cannot raise */
 } lw_resolution;
 
 typedef struct lw_plan_table {
@@ -45,8 +45,8 @@ lw_resolution *lw_resolution_get(lw_ufunc *self, lw_device *device, const uint8_
                                  PyObject *signature, PyObject *dtype, PyObject *casting,
                                  bool *owned);
 void lw_resolution_free(lw_resolution *resolution);
-/* The loaded kernel for a walk, compiled when new; releases the GIL while it compiles. NULL with
- * an exception. */
+/* The loaded kernel for a walk, compiled when new; releases the GIL while it compiles. NULL
+ * with an exception. */
 lw_entry *lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key);
 /* A resolution for a loop that belongs to no Ufunc (copies). NULL with an exception. */
 lw_resolution *lw_resolution_new(lw_device *device, const lw_loop *loop, const char *name,

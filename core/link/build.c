@@ -159,7 +159,7 @@ key_of(const job *j, lw_digest *key, lw_error *err)
     lw_status status = LW_OK;
     lw_sha256 sha;
     lw_text text;
-    lw_digest compiler;
+    lw_digest compiler, self = lw_self_id();
     const lw_toolchain *toolchain = NULL;
 
     lw_text_init(&text);
@@ -170,6 +170,7 @@ key_of(const job *j, lw_digest *key, lw_error *err)
     }
     lw_sha256_init(&sha);
     add_flags(&sha, j);
+    lw_sha256_add(&sha, &self, sizeof self);
     lw_sha256_add_text(&sha, lw_text_get(&text));
     if (j->cc) {
         LW_TRY(lw_toolchain_get(&toolchain, err));

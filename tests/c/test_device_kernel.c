@@ -1,0 +1,254 @@
+/* The GPU kernel templates: every class of walk makes valid IR, and where libNVVM and nvJitLink
+ * are found, a cubin with the kernel in it. Plans are checked against hand-computed shapes. */
+#include "core/link/build.h"
+#include "ufunc/cubin_info.h"
+#include "ufunc/device_kernel.h"
+
+#include "core/ir/build.h"
+#include "core/link/nvjitlink.h"
+#include "core/link/toolchain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                                       \
+    do {                                                                                       \
+        if (!(condition)) {                                                                    \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
+            exit(1);                                                                           \
+        }                                                                                      \
+    } while (0)
+
+#define GOOD(call)                                                                             \
+    do {                                                                                       \
+        if ((call) != LW_OK) {                                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, lw_error_text(&err));           \
+            exit(1);                                                                           \
+        }                                                                                      \
+    } while (0)
+
+/* body(a, b) = a * b + a, each in its own parts; can_raise adds a status that is always 0 */
+static void
+make_scalar(lw_scalar *scalar, lw_dtype *dtypes, bool can_raise)
+{
+    lw_error err = {0};
+    lw_builder b;
+    lw_dtype part = lw_dtypes[dtypes[0]].parts;
+    unsigned parts = lw_is_complex(dtypes[0]) ? 2 : 1;
+    lw_ref in[4], out[3];
+    uint32_t n = 0;
+
+    memset(scalar, 0, sizeof *scalar);
+    GOOD(lw_module_new(&scalar->module, &err));
+    lw_builder_start(&b, scalar->module, "lw_body");
+    for (unsigned i = 0; i < 2 * parts; i++)
+        in[i] = lw_ir_param_add(&b, part, 0, "x");
+    if (can_raise) {
+        lw_ir_result_add(&b, LW_DT_i32);
+        out[n++] = lw_ir_int(&b, LW_DT_i32, 0);
+    }
+    for (unsigned p = 0; p < parts; p++) {
+        lw_ir_result_add(&b, part);
+        out[n++] = part == LW_DT_b1 ? lw_ir_xor(&b, in[p], in[parts + p])
+                                    : lw_ir_add(&b, lw_ir_mul(&b, in[p], in[parts + p]), in[p]);
+    }
+    lw_ir_return(&b, out, n);
+    GOOD(lw_ir_finish(&b, &err));
+    scalar->body = b.func_number;
+    scalar->n_in = 2;
+    scalar->n_out = 1;
+    scalar->in = dtypes;
+    scalar->out = dtypes + 2;
+    scalar->can_raise = can_raise;
+}
+
+static void
+start_plan(lw_plan *plan, lw_dtype dtype)
+{
+    memset(plan, 0, sizeof *plan);
+    plan->n_in = 2;
+    plan->n_out = 1;
+    plan->n_operands = 3;
+    for (int i = 0; i < 3; i++) {
+        plan->operands[i].dtype = dtype;
+        plan->operands[i].data = (char *)((uintptr_t)(i + 1) << 36);
+        plan->operands[i].is_output = i == 2;
+    }
+}
+
+static void
+normalise(lw_plan *plan, int ndim, const int64_t *shape, const int64_t *a, const int64_t *b,
+          const int64_t *out)
+{
+    const int64_t *strides[4] = {a, b, out, out};
+
+    CHECK(lw_plan_normalise(plan, ndim, shape, strides));
+}
+
+static bool have_compiler;
+static int n_cubins;
+
+static void
+try_kernel(const lw_scalar *scalar, const lw_dtype *types, const lw_kernel_key *key)
+{
+    static const int ccs[] = {75, 80, 86, 90, 100, 120};
+    lw_error err = {0};
+    lw_module *module = NULL;
+    lw_build_options options = {.opt = true, .name = "test"};
+
+    GOOD(lw_device_kernel(scalar, types, key, "test_kernel", 0, &module, &err));
+    GOOD(lw_ir_verify(module, &err));
+    if (have_compiler) {
+        lw_bytes cubin = {0};
+        lw_cubin_info info;
+        int cc = ccs[n_cubins++ % 6];
+        GOOD(lw_build_output(module, cc, "cubin", &options, &cubin, &err));
+        CHECK(lw_cubin_has_function(cubin.data, cubin.n, "test_kernel"));
+        GOOD(lw_cubin_info_read(cubin.data, cubin.n, "test_kernel", &info, &err));
+        CHECK(info.registers > 0 && info.local_bytes == 0);
+        lw_bytes_reset(&cubin);
+    }
+    lw_module_free(module);
+}
+
+static void
+test_flat(void)
+{
+    for (int d = LW_DT_b1; d <= LW_DT_c128; d++) {
+        lw_dtype types[3] = {(lw_dtype)d, (lw_dtype)d, (lw_dtype)d};
+        int64_t shape[1] = {1000}, stride[1] = {lw_dtypes[d].size_bytes};
+        lw_scalar scalar;
+        lw_kernel_key key;
+        lw_plan plan;
+        if (d == LW_DT_bf16)
+            continue;
+        make_scalar(&scalar, types, false);
+        start_plan(&plan, types[0]);
+        normalise(&plan, 1, shape, stride, stride, stride);
+        lw_plan_key(&plan, 3, false, &key);
+        CHECK(key.ndim == 0 && key.noalias && !key.wide);
+        CHECK(key.width * lw_dtypes[d].size_bytes == (lw_dtypes[d].size_bytes == 1 ? 8 : 16));
+        try_kernel(&scalar, types, &key);
+        key.width = 1;
+        key.operands[1].access = LW_ACCESS_VALUE;
+        try_kernel(&scalar, types, &key);
+        lw_module_free(scalar.module);
+    }
+}
+
+static void
+test_strided(void)
+{
+    lw_dtype types[3] = {LW_DT_f32, LW_DT_f32, LW_DT_f32};
+    int64_t shape[3] = {6, 8, 10};
+    int64_t dense[3] = {320, 40, 4}, row[3] = {0, 0, 4}, column[3] = {32, 4, 0},
+            odd[3] = {1000, 84, 8};
+    int64_t back[3] = {-320, -40, -4};
+    lw_scalar scalar;
+    lw_kernel_key key;
+    lw_plan plan;
+
+    make_scalar(&scalar, types, true);
+    start_plan(&plan, LW_DT_f32);
+    normalise(&plan, 3, shape, dense, row, dense);
+    CHECK(plan.ndim == 2 && plan.shape[0] == 10 && plan.shape[1] == 48);
+    lw_plan_key(&plan, 3, false, &key);
+    CHECK(key.ndim == 2 && key.width == 2 && key.operands[1].access == LW_ACCESS_CONTIGUOUS);
+    try_kernel(&scalar, types, &key);
+
+    start_plan(&plan, LW_DT_f32);
+    normalise(&plan, 3, shape, dense, column, dense);
+    CHECK(plan.ndim == 2 && plan.operands[1].strides[0] == 0 &&
+          plan.operands[1].strides[1] == 4);
+    lw_plan_key(&plan, 3, false, &key);
+    CHECK(key.operands[1].access == LW_ACCESS_REPEATED);
+    try_kernel(&scalar, types, &key);
+
+    start_plan(&plan, LW_DT_f32);
+    normalise(&plan, 3, shape, odd, dense, dense);
+    CHECK(plan.ndim == 3);
+    lw_plan_key(&plan, 3, false, &key);
+    CHECK(key.width == 1 && key.operands[0].access == LW_ACCESS_GENERAL);
+    try_kernel(&scalar, types, &key);
+    key.wide = 1;
+    try_kernel(&scalar, types, &key);
+
+    start_plan(&plan, LW_DT_f32);
+    normalise(&plan, 3, shape, back, back, back);
+    CHECK(plan.ndim == 1 && plan.operands[0].strides[0] == 4);
+    CHECK(plan.operands[0].data == (char *)((uintptr_t)1 << 36) - 479 * 4);
+    lw_module_free(scalar.module);
+}
+
+static void
+test_masked(void)
+{
+    lw_dtype types[3] = {LW_DT_f64, LW_DT_f64, LW_DT_f64};
+    int64_t shape[1] = {100}, stride[1] = {8}, byte[1] = {1};
+    const int64_t *strides[4] = {stride, stride, stride, byte};
+    lw_scalar scalar;
+    lw_kernel_key key;
+    lw_plan plan;
+
+    make_scalar(&scalar, types, false);
+    start_plan(&plan, LW_DT_f64);
+    plan.masked = true;
+    plan.n_operands = 4;
+    plan.operands[3] =
+        (lw_plan_operand){.data = (char *)((uintptr_t)9 << 36), .dtype = LW_DT_b1};
+    CHECK(lw_plan_normalise(&plan, 1, shape, strides));
+    lw_plan_key(&plan, 3, false, &key);
+    CHECK(key.masked && key.width == 1 && key.groups == 1);
+    try_kernel(&scalar, types, &key);
+    lw_module_free(scalar.module);
+}
+
+static void
+test_overlap(void)
+{
+    int64_t shape[1] = {100}, stride[1] = {4};
+    lw_kernel_key key;
+    lw_plan plan;
+
+    start_plan(&plan, LW_DT_f32);
+    plan.operands[2].data = plan.operands[0].data + 64;
+    normalise(&plan, 1, shape, stride, stride, stride);
+    lw_plan_key(&plan, 3, false, &key);
+    CHECK(!key.noalias);
+}
+
+static void
+test_divider(void)
+{
+    static const uint32_t divisors[] = {
+        1,   2,   3,     5,     7,       10,         48,         255,
+        256, 641, 65535, 65537, 1000003, 0x40000000, 0x7ffffffe, 0x7fffffff};
+    for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) {
+        lw_divider divider = lw_divider_of(divisors[i]);
+        for (uint64_t n = 0; n < 0x80000000u; n = n * 3 / 2 + 1) {
+            uint32_t high = (uint32_t)(n * divider.multiplier >> 32);
+            CHECK((high + (uint32_t)n) >> divider.shift == n / divisors[i]);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const lw_toolchain *toolchain;
+    lw_error err = {0};
+
+    have_compiler = lw_toolchain_need(&toolchain, &err) == LW_OK;
+    if (!have_compiler)
+        printf("SKIP cubins: %s\n", lw_error_text(&err));
+    lw_error_reset(&err);
+    test_divider();
+    test_overlap();
+    test_flat();
+    test_strided();
+    test_masked();
+    printf("ok, %d cubins\n", n_cubins);
+    CHECK(lw_memory_live() < 200); /* what the toolchain keeps for the process */
+    return 0;
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Build on a machine with a GPU and run the GPU suite and the benchmarks there, in one call. Needs
+# Python with NumPy and its headers, a C compiler, CMake, ninja and CUDA; no network. Wheels of
+# what that machine lacks may lie in .whl/. Arguments: which parts (default: all).
+#   build suite oracle fuzz bench sanitize
+set -u
+cd "$(dirname "$0")/.."
+root=$PWD
+parts=${*:-build suite oracle bench sanitize}
+out=${OUT:-$root/build/gpu-results}
+site=$root/build/gpu/site
+python=${PYTHON:-python3}
+export LANEWISE_CACHE_DIR=$root/build/gpu-cache PYTHONUNBUFFERED=1
+mkdir -p "$out" "$site/lanewise"
+bad=0
+
+wants() { case " $parts " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
+part() {
+    local name=$1 start=$SECONDS
+    shift
+    echo "== $name"
+    "$@" >"$out/$name.log" 2>&1
+    local code=$?
+    tail -n "${LINES_SHOWN:-12}" "$out/$name.log"
+    echo "== $name: exit $code after $((SECONDS - start)) s"
+    [ $code -eq 0 ] || bad=1
+}
+
+if ls .whl/*.whl >/dev/null 2>&1; then
+    "$python" -m pip install -q --no-index --no-deps --no-compile --no-cache-dir --upgrade \
+        --target build/gpu/wheels .whl/*.whl || true
+fi
+export PYTHONPATH="$site:$root/build/gpu/wheels"
+
+build() {
+    cmake -B build/gpu -S . -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$(command -v "$python")" &&
+        cmake --build build/gpu && cp build/gpu/_core*.so lanewise/*.py lanewise/*.pyi lanewise/py.typed "$site/lanewise/"
+}
+wants build && part build build
+[ $bad -eq 0 ] || { cat "$out/build.log"; exit 1; }
+part info "$python" -m lanewise info
+cd "$out" # so that the sources are not what is imported
+tests="$python -m pytest -c $root/pyproject.toml --rootdir $root -x --maxfail=25"
+wants suite && part suite $tests "$root/tests/py" -m "gpu or not gpu" -k "device or cuda or operand or vectorize"
+wants oracle && part oracle $tests "$root/tests/oracle" --device
+wants fuzz && part fuzz "$python" "$root/tests/fuzz/run.py" --gpu --count "${FUZZ_COUNT:-1000}"
+wants bench && LINES_SHOWN=60 part bench "$python" -m lanewise bench
+wants sanitize && for tool in memcheck racecheck initcheck synccheck; do
+    part "sanitize-$tool" compute-sanitizer --tool $tool --error-exitcode 9 "$python" "$root/tests/gpu_sanitize.py"
+done
+exit $bad
