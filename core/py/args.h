@@ -26,7 +26,7 @@ typedef enum lw_operand_kind {
     LW_OPERAND_OTHER    /* anything else: numpy.asarray decides */
 } lw_operand_kind;
 
-typedef enum lw_library {
+typedef enum lw_array_library {
     LW_LIB_NONE, /* not a device operand */
     LW_LIB_OWN,
     LW_LIB_TORCH,
@@ -34,7 +34,7 @@ typedef enum lw_library {
     LW_LIB_NUMBA,
     LW_LIB_JAX,
     LW_LIB_OTHER /* some exporter of __cuda_array_interface__ or __dlpack__ */
-} lw_library;
+} lw_array_library;
 
 typedef union lw_value { /* one item, as in memory */
     uint8_t bytes[16];
@@ -46,7 +46,7 @@ typedef union lw_value { /* one item, as in memory */
 
 typedef struct lw_operand {
     uint8_t kind;    /* lw_operand_kind */
-    uint8_t library; /* lw_library */
+    uint8_t library; /* lw_array_library */
     uint8_t
         dtype; /* lw_dtype; for weak scalars i64, u64, f64, c128; LW_DT_void: none of ours */
     bool readonly, c_contiguous;
@@ -68,11 +68,16 @@ typedef struct lw_operand {
     void (*release)(struct lw_operand *self); /* NULL: nothing to give back */
     void *keep;
     int64_t *heap;
+    PyArray_Descr *owned_descr;
     int64_t dims[2 * LW_INLINE_DIMS];
 } lw_operand;
 
 /* -1 with TypeError, ValueError or BufferError set. */
 int lw_operand_read(lw_operand *out, PyObject *object);
+/* For readers: has the claimed layout a reach that can be addressed, and is it aligned to the
+ * type's parts (as the kernels need it)? Sets c_contiguous; strides of extents of 1 are made
+ * harmless. -1 with ValueError. */
+int lw_operand_check(lw_operand *operand);
 /* Give back what a foreign exporter lent; may be called once after each good read. */
 void lw_operand_release(lw_operand *operand);
 /* Cheap test without reading: could this be a device array? Never raises. */

@@ -8,6 +8,8 @@
 /* The Stream object behind an owned handle (borrowed), or NULL: whoever keeps the handle for
  * longer than a call keeps the object. */
 PyObject *lw_stream_owner(CUstream handle);
+/* Is it our Stream? Then *out is its handle. */
+bool lw_stream_of(PyObject *object, CUstream *out);
 /* The Device object of a device (new reference; one per ordinal). */
 PyObject *lw_device_object(lw_device *device);
 /* The calling thread's device, entered. NULL with an exception. */

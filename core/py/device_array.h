@@ -99,7 +99,9 @@ lw_dtype lw_dtype_of_descr(PyArray_Descr *descr);
 
 /* A copy on the host as a new ndarray; waits. */
 PyObject *lw_device_array_to_host(lw_device_array *array, CUstream stream);
-/* A dense device copy, in C order, ordered on `stream`. */
+/* A dense copy on the device in order 'C' or 'F', on the stream the array was last used on. */
+lw_device_array *lw_device_array_copy(lw_device_array *array, char order);
+/* A new device array with the host array's contents and dtype; F order when it has that. */
 lw_device_array *lw_device_array_from_host(PyArrayObject *host, lw_device *device,
                                            CUstream stream);
 

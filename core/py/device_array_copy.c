@@ -152,7 +152,7 @@ copy_out(lw_device_array *array, PyArrayObject *host, CUstream stream, bool wait
     (void)lw_layout_reach(array->ndim, array->shape, array->strides, array->itemsize, &low,
                           &high);
     if (high - low > 4 * n_bytes + 65536 && lw_device_array_hooks.copy_strided != NULL) {
-        dense = lw_array_copy_dense(array, 'C'); /* far fewer bytes to fetch */
+        dense = lw_device_array_copy(array, 'C'); /* far fewer bytes to fetch */
         result = dense != NULL ? copy_out(dense, host, stream, wait) : -1;
         Py_XDECREF(dense);
         return result;
@@ -512,7 +512,7 @@ copy_same_shape(lw_device_array *to, lw_device_array *from, CUstream stream)
 static lw_device_array *
 bring_over(lw_device_array *from, lw_device *device, CUstream stream)
 {
-    lw_device_array *dense = lw_array_copy_dense(from, 'C'), *here = NULL;
+    lw_device_array *dense = lw_device_array_copy(from, 'C'), *here = NULL;
     lw_error err = {0};
     CUstream source;
 
@@ -553,7 +553,7 @@ assign_device(lw_device_array *to, lw_device_array *from, CUstream stream)
     in_place = to->data == from->data && to->size == from->size && to->ndim == from->ndim &&
                to->itemsize == from->itemsize && to->c_contiguous && from->c_contiguous;
     if (overlap(to, from) && !in_place) {
-        copy = lw_array_copy_dense(from, 'C');
+        copy = lw_device_array_copy(from, 'C');
         result = copy != NULL ? assign_device(to, copy, stream) : -1;
         Py_XDECREF(copy);
         return result;
@@ -567,7 +567,7 @@ assign_device(lw_device_array *to, lw_device_array *from, CUstream stream)
 }
 
 lw_device_array *
-lw_array_copy_dense(lw_device_array *array, char order)
+lw_device_array_copy(lw_device_array *array, char order)
 {
     CUstream stream = array->root->stream;
     PyArray_Descr *descr = array->descr;
@@ -791,13 +791,13 @@ method_copy(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|s:copy", names, &order) ||
         order_read(order, (lw_device_array *)self, &layout) < 0)
         return NULL;
-    return (PyObject *)lw_array_copy_dense((lw_device_array *)self, layout);
+    return (PyObject *)lw_device_array_copy((lw_device_array *)self, layout);
 }
 
 static PyObject *
 method_deepcopy(PyObject *self, PyObject *Py_UNUSED(memo))
 {
-    return (PyObject *)lw_array_copy_dense((lw_device_array *)self, 'C');
+    return (PyObject *)lw_device_array_copy((lw_device_array *)self, 'C');
 }
 
 static PyObject *
@@ -820,7 +820,7 @@ method_astype(PyObject *self, PyObject *args, PyObject *kwargs)
         Py_DECREF(descr);
         if (!copy && (layout == 'C' ? array->c_contiguous : array->f_contiguous))
             return Py_NewRef(self);
-        return (PyObject *)lw_array_copy_dense(array, layout);
+        return (PyObject *)lw_device_array_copy(array, layout);
     }
     out = lw_device_array_new_descr(array->device, array->root->stream, descr, array->ndim,
                                     array->shape, layout);

@@ -38,8 +38,6 @@ int64_t lw_array_n_bytes(const lw_device_array *array);
 /* ---- device_array_copy.c ---- */
 /* to[...] = value (a device array, a host array or anything numpy.asarray takes). */
 int lw_array_assign(lw_device_array *to, PyObject *value, PyObject *stream);
-/* A dense copy in order 'C' or 'F' on the stream it was last used on. */
-lw_device_array *lw_array_copy_dense(lw_device_array *array, char order);
 /* One item on the host (waits); item has room for itemsize bytes. */
 PyObject *lw_array_item(lw_device_array *array);
 extern PyMethodDef lw_array_copy_methods[];

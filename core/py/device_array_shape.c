@@ -117,7 +117,7 @@ reshape(lw_device_array *array, int ndim, const int64_t *shape, char order)
     }
     if (fits)
         return lw_array_view_layout(array, &new);
-    dense = lw_array_copy_dense(array, order);
+    dense = lw_device_array_copy(array, order);
     view = dense != NULL ? reshape(dense, ndim, shape, order) : NULL;
     Py_XDECREF(dense);
     return view;
@@ -195,7 +195,7 @@ method_flatten(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:flatten", names, &order) ||
         order_read(order, array, &layout) < 0)
         return NULL;
-    dense = lw_array_copy_dense(array, layout);
+    dense = lw_device_array_copy(array, layout);
     flat = dense != NULL ? reshape(dense, 1, &array->size, layout) : NULL;
     Py_XDECREF(dense);
     return (PyObject *)flat;
