@@ -3,6 +3,7 @@
 #include "core/base/env.h"
 #include "core/py/raise.h"
 #include "ufunc/device_kernel.h"
+#include "ufunc/raise_row_py.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -10,8 +11,8 @@
 
 /* ---- names and options ---- */
 
-static const char *
-python_name(const lw_ufunc *self)
+const char *
+lw_ufunc_name(const lw_ufunc *self)
 {
     return self->tree->fns.n > 1 ? self->tree->fns.data[1].name : "kernel";
 }
@@ -43,7 +44,7 @@ lw_build_options_of(const lw_ufunc *self)
                               .ftz = options->front.fast == LW_FAST_ALL,
                               .fast_div = (options->front.fast & LW_FAST_ARCP) != 0,
                               .max_registers = options->max_registers,
-                              .name = python_name(self)};
+                              .name = lw_ufunc_name(self)};
 }
 
 /* ---- resolutions ---- */
@@ -166,7 +167,7 @@ resolve(lw_ufunc *self, lw_device *device, const uint8_t *codes, int n, PyObject
     loop = lw_ufunc_resolve(self, dtypes, weak, signature, dtype, casting);
     if (loop == NULL)
         return NULL;
-    resolution = lw_resolution_new(device, loop, python_name(self), &options);
+    resolution = lw_resolution_new(device, loop, lw_ufunc_name(self), &options);
     if (resolution == NULL)
         return NULL;
     resolution->n = (uint8_t)n;

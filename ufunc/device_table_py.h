@@ -60,6 +60,8 @@ int lw_check_pending_errors(void);
 /* A name for a kernel: the function's, made safe for ptxas, and a hash of what it is for. */
 void lw_kernel_symbol(const char *name, const lw_loop *loop, const lw_kernel_key *key,
                       char out[96]);
+/* The Python function's name. */
+const char *lw_ufunc_name(const lw_ufunc *self);
 lw_build_options lw_build_options_of(const lw_ufunc *self);
 
 #endif

@@ -20,10 +20,10 @@ typedef struct keyword {
 } keyword;
 
 static const keyword keywords[] = {
-    {"out", offsetof(lw_call, out)},         {"stream", offsetof(lw_call, stream_object)},
-    {"where", offsetof(lw_call, where)},     {"casting", offsetof(lw_call, casting)},
-    {"dtype", offsetof(lw_call, dtype)},     {"order", offsetof(lw_call, order)},
-    {"subok", offsetof(lw_call, subok)},     {"signature", offsetof(lw_call, signature)},
+    {"out", offsetof(lw_call, out)},       {"stream", offsetof(lw_call, stream_object)},
+    {"where", offsetof(lw_call, where)},   {"casting", offsetof(lw_call, casting)},
+    {"dtype", offsetof(lw_call, dtype)},   {"order", offsetof(lw_call, order)},
+    {"subok", offsetof(lw_call, subok)},   {"signature", offsetof(lw_call, signature)},
     {"sig", offsetof(lw_call, signature)},
 };
 
@@ -39,13 +39,13 @@ read_keywords(lw_call *call, PyObject *const *values, PyObject *kwnames)
                PyUnicode_CompareWithASCIIString(name, keywords[k].name) != 0)
             k++;
         if (k == sizeof keywords / sizeof *keywords) {
-            PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument '%U'",
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'",
                          lw_ufunc_name(call->self), name);
             return -1;
         }
         field = (PyObject **)((char *)call + keywords[k].at);
         if (*field != NULL) {
-            PyErr_Format(PyExc_TypeError, "%U() got both 'sig' and 'signature'",
+            PyErr_Format(PyExc_TypeError, "%s() got both 'sig' and 'signature'",
                          lw_ufunc_name(call->self));
             return -1;
         }
@@ -92,10 +92,11 @@ read_outputs(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
         return set_output(call, 0, call->out);
     }
     if (PyTuple_GET_SIZE(call->out) != nout) {
-        PyErr_Format(PyExc_ValueError,
-                     "The 'out' tuple must have exactly one entry per ufunc output: expected %d, "
-                     "got %zd",
-                     nout, PyTuple_GET_SIZE(call->out));
+        PyErr_Format(
+            PyExc_ValueError,
+            "The 'out' tuple must have exactly one entry per ufunc output: expected %d, "
+            "got %zd",
+            nout, PyTuple_GET_SIZE(call->out));
         return -1;
     }
     for (int i = 0; i < nout; i++)
@@ -109,10 +110,11 @@ check_output(lw_call *call, int which)
     const lw_operand *operand = &call->operands[call->self->nin + which];
 
     if (operand->kind != LW_OPERAND_DEVICE) {
-        PyErr_Format(PyExc_TypeError,
-                     "out must be a device array when an input is one, not %.200s: make it with "
-                     "lanewise.cuda.device_array",
-                     Py_TYPE(call->out_objects[which])->tp_name);
+        PyErr_Format(
+            PyExc_TypeError,
+            "out must be a device array when an input is one, not %.200s: make it with "
+            "lanewise.cuda.device_array",
+            Py_TYPE(call->out_objects[which])->tp_name);
         return -1;
     }
     if (operand->readonly) {
@@ -129,8 +131,8 @@ check_output(lw_call *call, int which)
 
 /* ---- reading operands ---- */
 
-/* A host array beside device arrays is copied to their device (as numba does); one item is passed
- * by value instead, with the array's own dtype. */
+/* A host array beside device arrays is copied to their device (as numba does); one item is
+ * passed by value instead, with the array's own dtype. */
 static int
 bring_over(lw_call *call, lw_operand *operand)
 {
@@ -217,8 +219,9 @@ bring_over_all(lw_call *call)
     for (int i = 0; i < call->n_read; i++) {
         lw_operand *operand = &call->operands[i];
         bool given = i < nin || i >= nin + nout;
-        if (given && (operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER ||
-                      (i >= nin + nout && operand->kind != LW_OPERAND_DEVICE)) &&
+        if (given &&
+            (operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER ||
+             (i >= nin + nout && operand->kind != LW_OPERAND_DEVICE)) &&
             bring_over(call, operand) < 0)
             return -1;
     }
@@ -261,16 +264,16 @@ find_resolution(lw_call *call)
         bool absent = i >= nin && operand->kind != LW_OPERAND_DEVICE;
         codes[i] = absent ? LW_DT_void : code_of(operand);
         if (!absent && operand->dtype == LW_DT_void) {
-            PyErr_Format(PyExc_TypeError, "argument %d has a dtype that kernels cannot read: %R",
-                         i + 1, operand->descr ? (PyObject *)operand->descr : Py_None);
+            PyErr_Format(PyExc_TypeError,
+                         "argument %d has a dtype that kernels cannot read: %R", i + 1,
+                         operand->descr ? (PyObject *)operand->descr : Py_None);
             return -1;
         }
         if (i < nin && operand->kind == LW_OPERAND_INT && operand->big)
             codes[i] = LW_DT_u64 | LW_WEAK_INT;
     }
-    call->resolution =
-        lw_resolution_get(call->self, call->device, codes, n, call->signature, call->dtype,
-                          call->casting, &call->owns_resolution);
+    call->resolution = lw_resolution_get(call->self, call->device, codes, n, call->signature,
+                                         call->dtype, call->casting, &call->owns_resolution);
     return call->resolution ? lw_resolution_check(call->resolution) : -1;
 }
 
@@ -279,7 +282,8 @@ find_resolution(lw_call *call)
 static void
 refuse_shapes(const lw_call *call)
 {
-    PyObject *text = PyUnicode_FromString("operands could not be broadcast together with shapes");
+    PyObject *text =
+        PyUnicode_FromString("operands could not be broadcast together with shapes");
 
     for (int i = 0; text != NULL && i < call->n_read; i++) {
         const lw_operand *operand = &call->operands[i];
@@ -338,9 +342,10 @@ check_output_shapes(const lw_call *call)
     for (int i = 0; i < call->self->nout; i++) {
         const lw_operand *operand = &call->operands[call->self->nin + i];
         if (operand->kind == LW_OPERAND_DEVICE && !has_call_shape(call, operand)) {
-            PyErr_SetString(PyExc_ValueError,
-                            "non-broadcastable output operand: out must have the shape that the "
-                            "inputs broadcast to");
+            PyErr_SetString(
+                PyExc_ValueError,
+                "non-broadcastable output operand: out must have the shape that the "
+                "inputs broadcast to");
             return -1;
         }
     }
@@ -364,7 +369,8 @@ keep_order(const lw_call *call, int64_t itemsize, int64_t *strides)
             for (int k = 0; k < call->self->nin && before == here; k++) {
                 const lw_operand *operand = &call->operands[k];
                 int shift = call->ndim - operand->ndim;
-                if (operand->kind != LW_OPERAND_DEVICE || axes[j - 1] < shift || axes[j] < shift)
+                if (operand->kind != LW_OPERAND_DEVICE || axes[j - 1] < shift ||
+                    axes[j] < shift)
                     continue;
                 before = operand->strides[axes[j - 1] - shift];
                 here = operand->strides[axes[j] - shift];
@@ -419,8 +425,8 @@ new_output(const lw_call *call, lw_dtype dtype)
         return lw_device_array_new(call->device, call->stream, dtype, call->ndim, call->shape,
                                    order);
     keep_order(call, lw_dtypes[dtype].size_bytes, strides);
-    return lw_device_array_new_strided(call->device, call->stream, dtype, call->ndim, call->shape,
-                                       strides);
+    return lw_device_array_new_strided(call->device, call->stream, dtype, call->ndim,
+                                       call->shape, strides);
 }
 
 static int
@@ -578,9 +584,8 @@ plan_general(lw_call *call)
         if (operand->kind != LW_OPERAND_DEVICE)
             continue;
         for (int d = 0; d < call->ndim; d++)
-            strides[i][d] = d < shift || operand->shape[d - shift] == 1
-                                ? 0
-                                : operand->strides[d - shift];
+            strides[i][d] =
+                d < shift || operand->shape[d - shift] == 1 ? 0 : operand->strides[d - shift];
     }
     if (lw_plan_normalise(&call->plan, call->ndim, call->shape, rows))
         return 0;
@@ -603,7 +608,8 @@ typedef struct launch_values {
 } launch_values;
 
 static uint32_t
-add_walk(const lw_plan *plan, const lw_kernel_key *key, launch_values *v, void **params, uint32_t n)
+add_walk(const lw_plan *plan, const lw_kernel_key *key, launch_values *v, void **params,
+         uint32_t n)
 {
     for (int d = 0; d + 1 < key->ndim; d++) {
         uint32_t size = (uint32_t)(d == 0 ? plan->shape[0] / key->width : plan->shape[d]);
@@ -681,9 +687,8 @@ launch_cut(lw_call *call, lw_plan *plan, const lw_kernel_key *key, lw_kernel *ke
         plan->shape[d] = whole - at < step ? whole - at : step;
         plan->n = inner * plan->shape[d];
         for (int i = 0; i < plan->n_operands; i++)
-            plan->operands[i].data = data[i] + (plan->operands[i].by_value
-                                                     ? 0
-                                                     : at * plan->operands[i].strides[d]);
+            plan->operands[i].data =
+                data[i] + (plan->operands[i].by_value ? 0 : at * plan->operands[i].strides[d]);
         status = launch_cut(call, plan, key, kernel, err);
     }
     plan->shape[d] = whole;
@@ -813,8 +818,9 @@ check_call(lw_call *call, Py_ssize_t n_args)
     int nin = call->self->nin, nargs = nin + call->self->nout;
 
     if (n_args < nin || n_args > nargs) {
-        PyErr_Format(PyExc_TypeError, "%U() takes from %d to %d positional arguments but %zd %s given",
-                     lw_ufunc_name(call->self), nin, nargs, n_args, n_args == 1 ? "was" : "were");
+        PyErr_Format(
+            PyExc_TypeError, "%s() takes from %d to %d positional arguments but %zd %s given",
+            lw_ufunc_name(call->self), nin, nargs, n_args, n_args == 1 ? "was" : "were");
         return -1;
     }
     if (call->subok != NULL && !PyBool_Check(call->subok)) {
@@ -842,8 +848,8 @@ prepare(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
         return -1;
     call->all_c = true;
     for (int i = 0; i < call->self->nin; i++)
-        call->all_c &= call->operands[i].kind != LW_OPERAND_DEVICE ||
-                       call->operands[i].c_contiguous;
+        call->all_c &=
+            call->operands[i].kind != LW_OPERAND_DEVICE || call->operands[i].c_contiguous;
     return 0;
 }
 
@@ -864,7 +870,8 @@ lw_call_release(lw_call *call)
 void
 lw_call_init(lw_call *call, lw_ufunc *self)
 {
-    memset(call, 0, offsetof(lw_call, operands)); /* the large arrays are filled as they are used */
+    memset(call, 0,
+           offsetof(lw_call, operands)); /* the large arrays are filled as they are used */
     memset(call->out_objects, 0, (size_t)self->nout * sizeof *call->out_objects);
     memset(call->made, 0, (size_t)self->nout * sizeof *call->made);
     call->self = self;
@@ -922,7 +929,8 @@ time_launches(lw_call *call, long n)
         lw_py_raise(&err);
         return -1.0;
     }
-    return ((double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec)) /
+    return ((double)(end.tv_sec - start.tv_sec) +
+            1e-9 * (double)(end.tv_nsec - start.tv_nsec)) /
            (double)n;
 }
 

@@ -2,6 +2,7 @@
  * loops join by PyUFunc_AddLoopFromSpec, so an exact tuple of dtypes always finds its own loop
  * and nothing depends on earlier calls. One C function serves as the loop of all of them: it
  * finds ours by the operands' dtypes and compiles machine code at its first run. */
+#include "ufunc/raise_row_py.h"
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/llvm_bridge.h"
@@ -277,17 +278,10 @@ loop_for(lw_host_table *table, PyArray_Descr *const *descriptors)
 static void
 raise_failure(const lw_loop *loop, const lw_host_failure *failure)
 {
-    const lw_raise_row *row = &loop->scalar->raises[failure->row - 1];
     PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *builtins = PyEval_GetBuiltins(); /* borrowed */
-    PyObject *class = builtins ? PyDict_GetItemString(builtins, row->exception) : NULL;
 
-    if (class == NULL || !PyExceptionClass_Check(class))
-        class = PyExc_RuntimeError;
-    PyErr_Format(class, "%s%s(raised in `%s` at %s:%u, element %lld)",
-                 row->message ? row->message : "", row->message && *row->message ? " " : "",
-                 row->function, row->file, (unsigned)row->line,
-                 (long long)(elements_before + failure->element));
+    lw_raise_from_row(&loop->scalar->raises[failure->row - 1],
+                      elements_before + failure->element);
     PyGILState_Release(gil);
 }
 

@@ -1,0 +1,96 @@
+#include "core/py/raise.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+    const char *class_name, *home;
+} rows[LW_N_STATUS] = {
+    [LW_OK] = {"", ""},
+#define ERROR(name, exception, home_, bases) [LW_ERR_##name] = {exception, home_},
+#include "core/tables/errors.def"
+};
+
+/* New reference, or NULL with an exception set. */
+static PyObject *
+class_of(lw_status status)
+{
+    bool ours = strcmp(rows[status].home, "lanewise") == 0;
+    PyObject *module = PyImport_ImportModule(ours ? "lanewise.errors" : "builtins"),
+             *class = NULL;
+
+    if (module != NULL)
+        class = PyObject_GetAttrString(module, rows[status].class_name);
+    Py_XDECREF(module);
+    return class;
+}
+
+/* Steals value; a failure leaves its exception set. */
+static void
+set(PyObject *exception, const char *name, PyObject *value)
+{
+    if (value != NULL && PyObject_SetAttrString(exception, name, value) < 0)
+        PyErr_Clear(); /* a builtin class without a dict: the text says it all */
+    Py_XDECREF(value);
+}
+
+static PyObject *
+text_or_none(const char *text)
+{
+    return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace")
+                : Py_NewRef(Py_None);
+}
+
+static void
+describe(PyObject *exception, const lw_error *err)
+{
+    if (err->code[0] != 0) {
+        set(exception, "code", PyUnicode_FromString(err->code));
+        set(exception, "filename", text_or_none(err->file));
+        set(exception, "lineno", PyLong_FromUnsignedLong(err->line));
+        set(exception, "col", PyLong_FromUnsignedLong(err->col));
+        set(exception, "end_col", PyLong_FromUnsignedLong(err->end_col));
+        set(exception, "help", text_or_none(err->help));
+    }
+    if (err->vendor_name[0] != 0) {
+        set(exception, "name", PyUnicode_FromString(err->vendor_name));
+        set(exception, "code", PyLong_FromLong(err->vendor_code));
+    }
+}
+
+PyObject *
+lw_py_raise(lw_error *err)
+{
+    PyObject *class = NULL, *text = NULL, *exception = NULL;
+
+    if (err->status == LW_ERR_PYTHON) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_SystemError, "an error was reported without an exception");
+        goto done;
+    }
+    if (err->status == LW_ERR_OUT_OF_MEMORY && err->text == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    class = class_of(err->status);
+    text = class ? text_or_none(lw_error_text(err)) : NULL;
+    exception = text ? PyObject_CallOneArg(class, text) : NULL;
+    if (exception != NULL) {
+        describe(exception, err);
+        PyErr_SetObject(class, exception);
+    }
+done:
+    Py_XDECREF(class);
+    Py_XDECREF(text);
+    Py_XDECREF(exception);
+    lw_error_reset(err);
+    return NULL;
+}
+
+lw_status
+lw_py_capture(lw_error *err)
+{
+    if (err != NULL && err->status == LW_OK)
+        err->status = LW_ERR_PYTHON;
+    return LW_ERR_PYTHON;
+}

@@ -1,0 +1,16 @@
+/* The one bridge from lw_error to a Python exception, by the rows of errors.def. */
+#ifndef LW_PY_RAISE_H
+#define LW_PY_RAISE_H
+
+#include <Python.h>
+
+#include "core/base/error.h"
+
+/* Raise what err holds and reset it; always NULL. LW_ERR_PYTHON: the exception is set already.
+ * Compile errors carry .code .filename .lineno .col .end_col .help, driver errors .name .code.
+ */
+PyObject *lw_py_raise(lw_error *err);
+/* For pure C that called back into Python: note that an exception is set. */
+lw_status lw_py_capture(lw_error *err);
+
+#endif

@@ -1,0 +1,59 @@
+"""The exceptions of lanewise. Python's own classes are used where they say it already
+(ValueError, TypeError, OverflowError, MemoryError, …)."""
+
+from __future__ import annotations
+
+__all__ = [
+    "CompileError", "CompilerNotFound", "DriverError", "KernelError", "LanewiseError",
+    "LinkError", "PerformanceWarning", "SignatureError", "TypingError", "UnsupportedError",
+]
+
+
+class LanewiseError(Exception):
+    """Base of all; itself raised only for a mistake of lanewise's own."""
+
+
+class CompileError(LanewiseError):
+    """A function cannot be compiled. The message shows file, line, source line and caret."""
+
+    code: str = ""
+    filename: "str | None" = None
+    lineno: int = 0
+    col: int = 0
+    end_col: int = 0
+    help: "str | None" = None
+
+
+class TypingError(CompileError, TypeError):
+    """The types in a function do not go together."""
+
+
+class UnsupportedError(CompileError):
+    """Something that compiled code cannot do, or not yet."""
+
+
+class SignatureError(CompileError, ValueError):
+    """A signature that cannot be read, or that contradicts another one."""
+
+
+class LinkError(LanewiseError):
+    """The linker refused code; its log is in the message."""
+
+
+class DriverError(LanewiseError, RuntimeError):
+    """A call of the CUDA driver failed: `name` and `code` are CUDA's."""
+
+    name: str = ""
+    code: int = 0
+
+
+class CompilerNotFound(LanewiseError):
+    """A compiler library is missing; the message lists every place tried and what to install."""
+
+
+class KernelError(LanewiseError, RuntimeError):
+    """A kernel failed while it ran."""
+
+
+class PerformanceWarning(UserWarning):
+    """Works, but slower than it could."""
