@@ -8,6 +8,7 @@
 #include "core/py/raise.h"
 #include "ufunc/device_call_py.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* One resolution for each device and pair of dtypes; immortal, there are few. */

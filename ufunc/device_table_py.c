@@ -6,6 +6,7 @@
 #include "ufunc/raise_row_py.h"
 
 #include <ctype.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
