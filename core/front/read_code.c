@@ -8,13 +8,24 @@ enum { FLAGS_THAT_MATTER = 0x1 | 0x2 | 0x4 | 0x8 | 0x20 | 0x80 | 0x200 };
 
 static int constant_equal(PyObject *x, PyObject *y);
 
+/* Up to 3.10 the qualified name of a nested function is a constant behind its code. */
+static bool
+is_qualified_name(PyObject *tuple, Py_ssize_t i)
+{
+    return PY_VERSION_HEX < 0x030B0000 && i > 0 &&
+           PyUnicode_Check(PyTuple_GET_ITEM(tuple, i)) &&
+           PyCode_Check(PyTuple_GET_ITEM(tuple, i - 1));
+}
+
 static int
 tuple_equal(PyObject *x, PyObject *y)
 {
     if (PyTuple_GET_SIZE(x) != PyTuple_GET_SIZE(y))
         return 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(x); i++) {
-        int same = constant_equal(PyTuple_GET_ITEM(x, i), PyTuple_GET_ITEM(y, i));
+        int same = is_qualified_name(x, i) && is_qualified_name(y, i)
+                       ? 1
+                       : constant_equal(PyTuple_GET_ITEM(x, i), PyTuple_GET_ITEM(y, i));
         if (same != 1)
             return same;
     }

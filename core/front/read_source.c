@@ -19,6 +19,7 @@ typedef struct finder {
     PyObject *class_name; /* of the class the function is a method of, "_" otherwise */
     PyObject *filename;
     PyObject *candidates; /* list of nodes of one attempt */
+    PyObject *imports;    /* "import math, np\n": see guess_imports */
     long first_line;
     int flags; /* of `from __future__` */
     bool is_lambda;
@@ -186,6 +187,118 @@ collect(finder *f, PyObject *node)
     return result;
 }
 
+/* Since 3.11 the compiler writes other bytecode for a.b(…) where the module imports `a` at its
+ * top level. Only the whole file says which names that are; for a part of it, guess: modules,
+ * and classes and functions of other modules. */
+static bool
+looks_imported(const finder *f, PyObject *value)
+{
+    PyObject *own, *module;
+    bool result;
+
+    if (PyModule_Check(value))
+        return true;
+    if (!PyType_Check(value) && !PyFunction_Check(value) && !PyCFunction_Check(value))
+        return false;
+    own = PyDict_GetItemString(f->globals, "__name__");
+    module = PyObject_GetAttrString(value, "__module__");
+    result = own && module && PyUnicode_Check(own) && PyUnicode_Check(module) &&
+             PyUnicode_Compare(own, module) != 0;
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return result;
+}
+
+static int
+guess_imports(const finder *f, PyObject *code, PyObject *names)
+{
+    PyObject *used = PyObject_GetAttrString(code, "co_names");
+    PyObject *consts = PyObject_GetAttrString(code, "co_consts");
+    int result = used && consts ? 0 : -1;
+
+    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(used); i++) {
+        PyObject *name = PyTuple_GET_ITEM(used, i);
+        PyObject *value = PyDict_GetItemWithError(f->globals, name);
+        if (value != NULL && PyUnicode_IsIdentifier(name) == 1 && looks_imported(f, value))
+            result = PySet_Add(names, name);
+    }
+    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(consts); i++)
+        if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
+            result = guess_imports(f, PyTuple_GET_ITEM(consts, i), names);
+    Py_XDECREF(used);
+    Py_XDECREF(consts);
+    return result;
+}
+
+static int
+add_import(PyObject *names, PyObject *name)
+{
+    Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
+    PyObject *first = dot >= 0 ? PyUnicode_Substring(name, 0, dot) : NULL;
+    int result = PySet_Add(names, first ? first : name);
+
+    Py_XDECREF(first);
+    return result;
+}
+
+/* What the top level of a whole file imports, also below `if` and `try`. */
+static int
+find_imports(const finder *f, PyObject *node, PyObject *names)
+{
+    lw_ast_kind kind = lw_ast_kind_of(f->ast, node);
+    PyObject *list, *fields;
+    int result = 0;
+
+    if (PyList_CheckExact(node)) {
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(node) && result == 0; i++)
+            result = find_imports(f, PyList_GET_ITEM(node, i), names);
+        return result;
+    }
+    if (kind == LW_AST_Import || kind == LW_AST_ImportFrom) {
+        Py_ssize_t n = lw_ast_list(node, f->ast->names, &list);
+        for (Py_ssize_t i = 0; i < n && result == 0; i++) {
+            PyObject *alias = PyList_GET_ITEM(list, i),
+                     *name = lw_ast_get(alias, f->ast->asname);
+            name = name ? name : lw_ast_get(alias, f->ast->name);
+            result = PyUnicode_CompareWithASCIIString(name, "*") ? add_import(names, name) : 0;
+        }
+        return result;
+    }
+    if (kind != LW_AST_If && kind != LW_AST_Try && kind != LW_AST_TryStar &&
+        kind != LW_AST_With && kind != LW_AST_For && kind != LW_AST_While &&
+        kind != LW_AST_ExceptHandler && PyObject_HasAttr(node, f->ast->lineno))
+        return 0; /* other statements and expressions hold no import of this level */
+    fields = lw_ast_get((PyObject *)Py_TYPE(node), f->ast->_fields);
+    for (Py_ssize_t i = 0; fields && i < PyTuple_GET_SIZE(fields) && result == 0; i++) {
+        PyObject *child = lw_ast_get(node, PyTuple_GET_ITEM(fields, i));
+        if (child != NULL && PyList_CheckExact(child))
+            result = find_imports(f, child, names);
+    }
+    return result;
+}
+
+/* module: the tree of a whole file, or NULL. */
+static int
+set_imports(finder *f, PyObject *module)
+{
+    PyObject *names = PySet_New(NULL), *comma = PyUnicode_FromString(", "), *joined = NULL;
+    int result = -1;
+
+    if (names != NULL)
+        result = module ? find_imports(f, module, names) : guess_imports(f, f->code, names);
+    if (result == 0 && comma != NULL)
+        joined = PyUnicode_Join(comma, names);
+    if (joined != NULL)
+        Py_XSETREF(f->imports, PyUnicode_GET_LENGTH(joined)
+                                   ? PyUnicode_FromFormat("import %U\n", joined)
+                                   : PyUnicode_FromString(""));
+    result = joined && f->imports ? 0 : -1;
+    Py_XDECREF(names);
+    Py_XDECREF(comma);
+    Py_XDECREF(joined);
+    return result;
+}
+
 /* A place to compile a candidate in: its free variables are parameters of `_`, and the class
  * keeps the function's own name out of the scope (and mangles __private names as the real one).
  */
@@ -196,14 +309,18 @@ stub_new(const finder *f, PyObject **hole)
     PyObject *comma = PyUnicode_FromString(", ");
     PyObject *names = free_names && comma ? PyUnicode_Join(comma, free_names) : NULL;
     PyObject *text = NULL, *stub = NULL, *body, *inner;
+    Py_ssize_t n;
+    int is_free = names ? PySequence_Contains(free_names, f->class_name) : -1;
 
-    if (names != NULL)
-        text = PyUnicode_FromFormat("def _(%U):\n class %U:\n  0\n", names, f->class_name);
+    if (is_free >= 0)
+        text = PyUnicode_FromFormat("%Udef _(%U):\n %s%U\n class %U:\n  0\n", f->imports, names,
+                                    is_free == 1 ? "pass # " : "global ", f->class_name,
+                                    f->class_name);
     if (text != NULL)
         stub = parse_object(f, text);
-    if (stub != NULL && lw_ast_list(stub, f->ast->body, &body) == 1 &&
-        lw_ast_list(PyList_GET_ITEM(body, 0), f->ast->body, &inner) == 1)
-        *hole = PyList_GET_ITEM(inner, 0); /* the ClassDef */
+    n = stub ? lw_ast_list(stub, f->ast->body, &body) : 0;
+    if (n > 0 && (n = lw_ast_list(PyList_GET_ITEM(body, n - 1), f->ast->body, &inner)) > 0)
+        *hole = PyList_GET_ITEM(inner, n - 1); /* the ClassDef */
     Py_XDECREF(free_names);
     Py_XDECREF(comma);
     Py_XDECREF(names);
@@ -299,7 +416,8 @@ choose(const finder *f, int32_t offset, bool *failed)
 
 /* Parse `text` (steals it; NULL passes an exception on) and look for the function in it. */
 static lw_source_result
-attempt(finder *f, PyObject *lines, PyObject *text, int32_t offset, lw_source *out)
+attempt(finder *f, PyObject *lines, PyObject *text, int32_t offset, bool is_whole_file,
+        lw_source *out)
 {
     PyObject *module = parse_object(f, text), *node;
     bool failed = false;
@@ -308,7 +426,7 @@ attempt(finder *f, PyObject *lines, PyObject *text, int32_t offset, lw_source *o
     if (module == NULL)
         return cleared_syntax_error() ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
     if (PyList_SetSlice(f->candidates, 0, PyList_GET_SIZE(f->candidates), NULL) < 0 ||
-        collect(f, module) < 0) {
+        collect(f, module) < 0 || (is_whole_file && set_imports(f, module) < 0)) {
         Py_DECREF(module);
         return cleared_syntax_error() ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
     }
@@ -423,7 +541,7 @@ attempt_lambda(finder *f, PyObject *lines, lw_source *out)
         lw_code_span span = {f->first_line, col, body.end_line, body.end_col};
         for (int closers = 0; closers < 8; closers++) {
             lw_source_result result = attempt(f, lines, cut_expression(lines, &span),
-                                              (int32_t)f->first_line - 2, out);
+                                              (int32_t)f->first_line - 2, false, out);
             if (result != LW_SOURCE_CHANGED)
                 return result;
             if (!take_parenthesis(lines, &span))
@@ -441,7 +559,7 @@ attempt_lines(finder *f, PyObject *lines, long last, lw_source *out)
 
     return attempt(f, lines,
                    join_lines(lines, f->first_line, last, indented ? "if 1:\n" : "", "\n"),
-                   (int32_t)f->first_line - (indented ? 2 : 1), out);
+                   (int32_t)f->first_line - (indented ? 2 : 1), false, out);
 }
 
 static size_t
@@ -492,8 +610,8 @@ attempt_all(finder *f, PyObject *lines, lw_source *out)
             result = attempt_lines(f, lines, block, out);
     }
     if (result == LW_SOURCE_CHANGED)
-        result =
-            attempt(f, lines, join_lines(lines, 1, PyList_GET_SIZE(lines), "", "\n"), 0, out);
+        result = attempt(f, lines, join_lines(lines, 1, PyList_GET_SIZE(lines), "", "\n"), 0,
+                         true, out);
     return result;
 }
 
@@ -644,7 +762,7 @@ finder_init(finder *f, const lw_ast *ast, PyObject *function)
     f->flags = code->co_flags & PyCF_MASK;
     f->is_lambda = PyUnicode_CompareWithASCIIString(f->name, "<lambda>") == 0;
     f->is_rewritten = PyDict_GetItemString(f->globals, "@pytest_ar") != NULL;
-    return f->class_name && f->candidates ? 0 : -1;
+    return f->class_name && f->candidates ? set_imports(f, NULL) : -1;
 }
 
 static void
@@ -656,6 +774,7 @@ finder_reset(finder *f)
     Py_CLEAR(f->globals);
     Py_CLEAR(f->class_name);
     Py_CLEAR(f->candidates);
+    Py_CLEAR(f->imports);
 }
 
 lw_source_result
