@@ -1,0 +1,56 @@
+"""What every part of the suite shares: options, and a process of its own for the command line.
+
+Run the suite from a folder without the sources, so that what is tested is what was installed:
+tests/run.sh does.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("lanewise")
+    group.addoption("--bless", action="store_true", help="rewrite what the golden files expect; read the diff")
+    group.addoption("--device", action="store_true", help="run the oracle tests on device arrays")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    try:
+        import lanewise
+    except ImportError as problem:
+        return f"lanewise: {problem}"
+    return f"lanewise {lanewise.__version__} from {Path(lanewise.__file__).parent}"
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture
+def bless(request: pytest.FixtureRequest) -> bool:
+    return request.config.getoption("--bless")
+
+
+@pytest.fixture
+def run_python(tmp_path):
+    """run_python("-m", "lanewise", "info", NAME="value") in an empty folder: CompletedProcess."""
+
+    def run(*arguments: str, check: bool = True, timeout: float = 240, **variables: str):
+        environment = {**os.environ, **variables}
+        done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=environment,
+                              capture_output=True, text=True, timeout=timeout)
+        if check and done.returncode:
+            raise AssertionError(f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    return run

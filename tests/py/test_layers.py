@@ -1,0 +1,138 @@
+"""Includes point one way: base <- tables <- ir <- front, opt, emit <- link <- device, host <- py
+<- doors <- lanewise/module.c. Says which arrow was broken."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatch
+from pathlib import PurePosixPath
+
+import pytest
+
+from source_tree import ROOT, SOURCE, files, read, without_comments
+
+LAYER = {
+    "core/base": 0, "core/tables": 1, "core/ir": 2,
+    "core/front": 3, "core/opt": 3, "core/emit": 3,
+    "core/link": 4, "core/device": 5, "core/host": 5, "core/py": 6,
+    "ufunc": 7, "lanewise": 8,
+}
+#: Arrows inside a layer that are meant: the front end ends by running the optimiser's passes.
+SIDEWAYS = {("core/front", "core/opt")}
+DOORS = [folder for folder, layer in LAYER.items() if layer == 7]
+#: The only files that may know Python.
+WITH_PYTHON = ("core/py/*", "core/front/read_*.[ch]", "ufunc/*_object.c", "ufunc/*_py.[ch]",
+               "ufunc/ufunc_parts.h", "lanewise/module.c")
+PYTHON_HEADERS = re.compile(r"^(Python\.h|structmember\.h|numpy/.*|internal/pycore_.*)$")
+
+
+def folder_of(name: str) -> str:
+    return str(PurePosixPath(name).parent)
+
+
+def sources() -> list[str]:
+    return [name for name in files() if name.endswith((".c", ".h")) and folder_of(name) in SOURCE]
+
+
+def includes(name: str) -> list[tuple[int, str, str]]:
+    """(line, "<" or '"', what is included)."""
+    text = without_comments(read(name))
+    pattern = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+    return [(text.count("\n", 0, m.start()) + 1, m[1], m[2]) for m in pattern.finditer(text)]
+
+
+def may_know_python(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in WITH_PYTHON)
+
+
+def arrow_fault(name: str, included: str) -> str | None:
+    """Why this file may not include that one, or None."""
+    if included.endswith(".def"):  # data, not code: every layer reads the tables
+        return None
+    here, there = folder_of(name), folder_of(included)
+    if there not in LAYER:
+        return "includes are written from the root of the repository"
+    if here == there or (here, there) in SIDEWAYS:
+        return None
+    if here in DOORS and there in DOORS:
+        return "doors never include each other"
+    if LAYER[there] >= LAYER[here]:
+        return f"{here} (layer {LAYER[here]}) must not know {there} (layer {LAYER[there]})"
+    return None
+
+
+def test_there_is_something_to_read():
+    assert len(sources()) > 100
+    assert {folder_of(name) for name in sources()} == set(SOURCE) == set(LAYER)
+
+
+def test_a_broken_arrow_is_seen():
+    assert arrow_fault("core/base/text.c", "core/ir/ir.h")
+    assert arrow_fault("core/link/build.c", "core/device/driver.h")
+    assert arrow_fault("core/py/args.c", "ufunc/ufunc.h")
+    assert arrow_fault("ufunc/ufunc.h", "ufunc.h")
+    assert arrow_fault("core/base/error.h", "core/tables/errors.def") is None
+
+
+@pytest.mark.parametrize("folder", SOURCE)
+def test_arrows(folder):
+    broken = []
+    for name in sources():
+        if folder_of(name) != folder:
+            continue
+        for line, quote, included in includes(name):
+            if quote == "<":
+                continue
+            fault = arrow_fault(name, included)
+            if fault is None and not (ROOT / included).is_file():
+                fault = "no such file"
+            if fault:
+                broken.append(f'{name}:{line} includes "{included}": {fault}')
+    assert not broken, "\n".join(broken)
+
+
+def reaches(name: str, seen: set[str]) -> list[str]:
+    """The first way from a file to a Python header, through our own headers; [] when none."""
+    seen.add(name)
+    for _, quote, included in includes(name):
+        if quote == "<":
+            if PYTHON_HEADERS.match(included):
+                return [name, f"<{included}>"]
+        elif included not in seen and (ROOT / included).is_file():
+            way = reaches(included, seen)
+            if way:
+                return [name, *way]
+    return []
+
+
+def test_only_the_python_side_knows_python():
+    broken = [" -> ".join(way) for name in sources() if not may_know_python(name)
+              for way in [reaches(name, set())] if way]
+    assert not broken, "\n".join(broken)
+    assert reaches("lanewise/module.c", set()), "this test no longer finds <Python.h> at all"
+
+
+def test_only_numpy_api_h_includes_numpy():
+    broken = [f"{name}:{line} <{included}>" for name in sources() if name != "core/py/numpy_api.h"
+              for line, _, included in includes(name) if included.startswith("numpy/")]
+    assert not broken, "\n".join(broken)
+
+
+def test_own_header_comes_first():
+    """So that every header proves complete; only Python's headers may stand before it."""
+    broken = []
+    for name in sources():
+        own = name[:-1] + "h"
+        ours = [included for _, quote, included in includes(name)
+                if quote == '"' and included != "core/py/numpy_api.h"]
+        if name.endswith(".c") and own in ours and ours[0] != own:
+            broken.append(f"{name} includes {ours[0]} before its own header")
+    assert not broken, "\n".join(broken)
+
+
+def test_no_cuda_header_is_needed():
+    """lanewise builds without a CUDA toolkit."""
+    vendor = re.compile(r"^(cuda|nvvm|nvJitLink|nvrtc|driver_types|vector_types)\b")
+    broken = [f"{name}:{line} {included}" for name in files() if name.endswith((".c", ".h"))
+              for line, _, included in includes(name) if vendor.match(included)]
+    assert not broken, "\n".join(broken)
