@@ -140,6 +140,17 @@ fail:
     return status;
 }
 
+/* A thread whose current context is about to go must not keep it. */
+static void
+forget_current(const lw_context *context)
+{
+    CUcontext current = NULL;
+
+    if (LW_CUDA(CtxGetCurrent, (&current), context->device->ordinal, NULL) == LW_OK &&
+        current == context->handle)
+        (void)LW_CUDA(CtxSetCurrent, (NULL), context->device->ordinal, NULL);
+}
+
 /* The last user went. needs: not the lock, for the driver may wait. */
 static void
 release(lw_context *context)
@@ -148,6 +159,7 @@ release(lw_context *context)
         return;
     lw_pool_destroy_(&context->pool);
     atomic_store(&context->dead, true);
+    forget_current(context);
     (void)LW_CUDA(DevicePrimaryCtxRelease, (context->device->handle), context->device->ordinal,
                   NULL);
 }
@@ -274,9 +286,8 @@ lw_device_current(lw_device **out, lw_error *err)
 
     LW_TRY(lw_driver_need(err));
     LW_TRY(LW_CUDA(CtxGetCurrent, (&current), -1, err));
-    if (current == NULL)
-        return lw_device_get(selected, out, err);
-    LW_TRY(LW_CUDA(CtxGetDevice, (&handle), -1, err));
+    if (current == NULL || LW_CUDA(CtxGetDevice, (&handle), -1, NULL) != LW_OK)
+        return lw_device_get(selected, out, err); /* none, or one that was destroyed */
     LW_TRY(lw_device_count(&n, err));
     for (ordinal = 0; ordinal < n; ordinal++) {
         LW_TRY(lw_device_get(ordinal, out, err));
@@ -402,17 +413,6 @@ detach(lw_device *device)
     context = atomic_exchange(&device->context, NULL);
     lw_lock_give(&lock);
     return context;
-}
-
-/* A thread whose current context is about to go must not keep it. */
-static void
-forget_current(const lw_context *context)
-{
-    CUcontext current = NULL;
-
-    if (LW_CUDA(CtxGetCurrent, (&current), context->device->ordinal, NULL) == LW_OK &&
-        current == context->handle)
-        (void)LW_CUDA(CtxSetCurrent, (NULL), context->device->ordinal, NULL);
 }
 
 lw_status

@@ -240,10 +240,15 @@ need_side(lw_pool *pool, CUstream *out, lw_error *err)
 static bool
 is_capturing(CUstream stream)
 {
+    enum { FIRST_CAPTURE_ERROR = 900, LAST_CAPTURE_ERROR = 908 };
     int capture_status = 0;
+    CUresult code;
 
-    return lw_cuda.StreamIsCapturing != NULL &&
-           (lw_cuda.StreamIsCapturing(stream, &capture_status) != 0 || capture_status != 0);
+    if (lw_cuda.StreamIsCapturing == NULL)
+        return false;
+    code = lw_cuda.StreamIsCapturing(stream, &capture_status);
+    return code == LW_CUDA_SUCCESS ? capture_status != 0
+                                   : code >= FIRST_CAPTURE_ERROR && code <= LAST_CAPTURE_ERROR;
 }
 
 static lw_status

@@ -120,7 +120,7 @@ typedef struct fake_image {
     Elf64_Shdr sections[5];
 } fake_image;
 
-static void
+static inline void
 fake_param(unsigned char *out, unsigned ordinal, unsigned offset, unsigned size)
 {
     unsigned words[4] = {4u | 0x17u << 8 | 12u << 16, 0, ordinal | offset << 16, size << 18};
@@ -128,7 +128,7 @@ fake_param(unsigned char *out, unsigned ordinal, unsigned offset, unsigned size)
     memcpy(out, words, sizeof words);
 }
 
-static void
+static inline void
 fake_image_make(fake_image *out, int variant)
 {
     static const char names[] = "\0.shstrtab\0.strtab\0.symtab\0.nv.info.add";

@@ -74,7 +74,8 @@ static long long used_bytes[MAX_DEVICES];
 static object *primary[MAX_DEVICES];
 static int retained[MAX_DEVICES]; /* outlives a reset, which does not release */
 static int peers[MAX_DEVICES][MAX_DEVICES];
-static _Thread_local object *current; /* context */
+static _Thread_local void *chosen;    /* the thread's context, which may be dead */
+static _Thread_local object *current; /* the same, or NULL; found anew by every call */
 static int initialized;
 
 static long long n_devices = 1, version = 13000, cc = 90, has_pools = 1, get_proc = 1;
@@ -120,11 +121,14 @@ count(const char *name)
         log_n += (size_t)snprintf(log_text + log_n, sizeof log_text - log_n, "%s\n", name);
 }
 
+static object *find(kind wanted, uintptr_t handle);
+
 /* The code that this call must give, 0 for none. */
 static int
 enter(const char *name)
 {
     pthread_mutex_lock(&mutex);
+    current = chosen ? find(CONTEXT, (uintptr_t)chosen) : NULL;
     count(name);
     if (fail_in > 0 && (fail_name[0] == 0 || strcmp(fail_name, name) == 0) && --fail_in == 0) {
         fail_done = 1;
@@ -300,9 +304,7 @@ usable(void *stream)
     if (!initialized)
         return NOT_INITIALIZED;
     if (current == NULL)
-        return INVALID_CONTEXT;
-    if (find(CONTEXT, current->handle) != current)
-        return CONTEXT_IS_DESTROYED;
+        return chosen ? CONTEXT_IS_DESTROYED : INVALID_CONTEXT;
     return stream_of(stream) == NULL ? INVALID_HANDLE : SUCCESS;
 }
 
@@ -599,7 +601,7 @@ cuCtxGetCurrent(void **out)
 {
     BEGIN("cuCtxGetCurrent");
     NEED(initialized, NOT_INITIALIZED);
-    *out = current;
+    *out = chosen;
 done:
     return leave(code);
 }
@@ -610,7 +612,7 @@ cuCtxSetCurrent(void *context)
     BEGIN("cuCtxSetCurrent");
     NEED(initialized, NOT_INITIALIZED);
     NEED(context == NULL || find(CONTEXT, (uintptr_t)context) != NULL, INVALID_CONTEXT);
-    current = context;
+    chosen = context;
 done:
     return leave(code);
 }
@@ -622,8 +624,7 @@ cuCtxCreate_v2(void **out, unsigned flags, int device)
     BEGIN("cuCtxCreate_v2");
     (void)flags;
     NEED(device >= 0 && device < n_devices, INVALID_DEVICE);
-    current = publish(make(CONTEXT, device));
-    *out = current;
+    chosen = *out = publish(make(CONTEXT, device));
 done:
     return leave(code);
 }
@@ -633,8 +634,8 @@ cuCtxDestroy_v2(void *context)
 {
     BEGIN_DOWN("cuCtxDestroy_v2");
     NEED(find(CONTEXT, (uintptr_t)context) != NULL, INVALID_CONTEXT);
-    if (current == context)
-        current = NULL;
+    if (chosen == context)
+        chosen = NULL;
     take_down(context);
 done:
     return leave(injected ? injected : code);

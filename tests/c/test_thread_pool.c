@@ -1,0 +1,321 @@
+/* The thread pool: every element once, the same chunks each time, errors, nesting, callers at
+ * the same time, floating-point flags and modes, fork, changing the number of threads. */
+#include "core/base/env.h"
+#include "core/base/memory.h"
+#include "core/host/thread_pool.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_int n_failures;
+
+#define CHECK(condition)                                                                       \
+    do {                                                                                       \
+        if (!(condition)) {                                                                    \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, __func__, #condition);      \
+            n_failures++;                                                                      \
+        }                                                                                      \
+    } while (0)
+
+#define MAX_N 100000
+
+typedef struct seen {
+    unsigned char hits[MAX_N];
+    uint8_t worker_of[MAX_N];
+    atomic_int n_calls;
+    int64_t grain;
+} seen;
+
+static lw_status
+visit(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    seen *all = context;
+    int64_t i;
+
+    CHECK(begin < end && worker < lw_host_threads());
+    CHECK(begin % all->grain == 0);
+    atomic_fetch_add(&all->n_calls, 1);
+    for (i = begin; i < end; i++) {
+        all->hits[i]++;
+        all->worker_of[i] = (uint8_t)worker;
+    }
+    return LW_OK;
+}
+
+static void
+check_loop(int64_t n, int64_t grain)
+{
+    static seen all, again;
+    int64_t i;
+
+    memset(&all, 0, sizeof all);
+    memset(&again, 0, sizeof again);
+    all.grain = again.grain = grain < 1 ? 1 : grain;
+    CHECK(lw_parallel_for(n, grain, visit, &all) == LW_OK);
+    CHECK(lw_parallel_for(n, grain, visit, &again) == LW_OK);
+    for (i = 0; i < n; i++)
+        if (all.hits[i] != 1 || again.worker_of[i] != all.worker_of[i])
+            break;
+    CHECK(n <= 0 || i == n);
+    CHECK(all.hits[n < 0 ? 0 : n] == 0);
+    if (n <= all.grain)
+        CHECK(all.n_calls == (n > 0));
+    else
+        CHECK(all.n_calls == 1 ? lw_host_threads() == 1
+                               : all.n_calls <= (int)lw_host_threads());
+}
+
+static void
+test_loops(void)
+{
+    static const int64_t sizes[] = {-5, 0, 1, 2, 3, 7, 8, 9, 100, 1000, 4097, 99999};
+    static const int64_t grains[] = {-1, 0, 1, 2, 8, 64, 1000, 100000};
+    size_t i, k;
+
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (k = 0; k < sizeof grains / sizeof *grains; k++)
+            check_loop(sizes[i], grains[k]);
+}
+
+static void
+test_counts(void)
+{
+    static const char *const counts[] = {"1", "2", "3", "8", "33", "4"};
+    size_t i;
+
+    for (i = 0; i < sizeof counts / sizeof *counts; i++) {
+        CHECK(lw_env_set(LW_ENV_threads, counts[i]));
+        CHECK(lw_host_threads() == (uint32_t)atoi(counts[i]));
+        check_loop(50000, 16);
+        check_loop(3, 1);
+    }
+    lw_env_set(LW_ENV_threads, "100000");
+    CHECK(lw_host_threads() == LW_MAX_THREADS);
+    lw_env_set(LW_ENV_threads, "0");
+    CHECK(lw_host_threads() >= 1);
+    lw_env_set(LW_ENV_threads, "4");
+}
+
+/* ---- errors ---------------------------------------------------------------------------------
+ */
+
+typedef struct trouble {
+    uint32_t from; /* workers from this one on fail, each with its own status */
+    atomic_int n_calls;
+} trouble;
+
+static lw_status
+fail_from(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    trouble *one = context;
+
+    (void)begin, (void)end;
+    atomic_fetch_add(&one->n_calls, 1);
+    return worker < one->from ? LW_OK : (lw_status)(LW_ERR_VALUE + worker);
+}
+
+static void
+test_errors(void)
+{
+    uint32_t from;
+    int i;
+
+    for (i = 0; i < 50; i++)
+        for (from = 0; from <= 4; from++) {
+            trouble one = {from, 0};
+            lw_status status = lw_parallel_for(400, 1, fail_from, &one);
+            CHECK(status == (from == 4 ? LW_OK : (lw_status)(LW_ERR_VALUE + from)));
+            CHECK(one.n_calls == 4); /* the others ran all the same */
+        }
+}
+
+/* ---- nesting, several callers
+ * ---------------------------------------------------------------- */
+
+static lw_status
+add_up(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    (void)worker;
+    atomic_fetch_add((atomic_llong *)context, end - begin);
+    return LW_OK;
+}
+
+static lw_status
+nested(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    (void)worker;
+    return lw_parallel_for(1000 * (end - begin), 1, add_up, context);
+}
+
+static void *
+call_often(void *argument)
+{
+    int i;
+
+    for (i = 0; i < 500; i++) {
+        atomic_llong sum = 0;
+        CHECK(lw_parallel_for(1000, 10, add_up, &sum) == LW_OK);
+        CHECK(sum == 1000);
+    }
+    return argument;
+}
+
+static void
+test_callers(void)
+{
+    pthread_t threads[6];
+    atomic_llong sum = 0;
+    int i;
+
+    CHECK(lw_parallel_for(100, 1, nested, &sum) == LW_OK);
+    CHECK(sum == 100000);
+    for (i = 0; i < 6; i++)
+        CHECK(pthread_create(&threads[i], NULL, call_often, NULL) == 0);
+    for (i = 0; i < 6; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Pauses of all lengths: workers are met spinning, falling asleep and sleeping. */
+static void
+test_sleep(void)
+{
+    int i;
+
+    for (i = 0; i < 300; i++) {
+        struct timespec pause = {0, (i % 60) * 1000};
+        atomic_llong sum = 0;
+        nanosleep(&pause, NULL);
+        CHECK(lw_parallel_for(64, 1, add_up, &sum) == LW_OK);
+        CHECK(sum == 64);
+    }
+}
+
+/* ---- floating point
+ * ---------------------------------------------------------------------------- */
+
+typedef struct numbers {
+    double x[4], y[4];
+    atomic_int n_upward;
+} numbers;
+
+static lw_status
+divide(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    numbers *all = context;
+    int64_t i;
+
+    (void)worker;
+    if (fegetround() == FE_UPWARD)
+        atomic_fetch_add(&all->n_upward, 1);
+    for (i = begin; i < end; i++) {
+        volatile double x = all->x[i], one = 1.0;
+        all->y[i] = one / x;
+    }
+    return LW_OK;
+}
+
+static void
+test_floating_point(void)
+{
+    numbers all = {{1, 2, 4, 0}, {0}, 0};
+
+    feclearexcept(FE_ALL_EXCEPT);
+    CHECK(lw_parallel_for(4, 1, divide, &all) == LW_OK);
+    CHECK(fetestexcept(FE_DIVBYZERO | FE_INVALID | FE_INEXACT) == FE_DIVBYZERO);
+    feclearexcept(FE_ALL_EXCEPT);
+    all.x[3] = 8;
+    CHECK(lw_parallel_for(4, 1, divide, &all) == LW_OK);
+    CHECK(fetestexcept(FE_ALL_EXCEPT) == 0); /* nothing of the loop before */
+    CHECK(all.n_upward == 0);
+    fesetround(FE_UPWARD);
+    CHECK(lw_parallel_for(4, 1, divide, &all) == LW_OK);
+    fesetround(FE_TONEAREST);
+    CHECK(all.n_upward == 4);
+}
+
+/* ---- fork, stop
+ * ------------------------------------------------------------------------------------ */
+
+static inline void
+test_fork(void)
+{
+    atomic_llong sum = 0;
+    int how = 0;
+    pid_t child;
+
+    CHECK(lw_parallel_for(1000, 1, add_up, &sum) == LW_OK);
+    child = fork();
+    if (child == 0) {
+        atomic_store(&sum, 0);
+        alarm(20); /* hanging is a failure */
+        if (lw_parallel_for(1000, 1, add_up, &sum) != LW_OK || sum != 1000)
+            _exit(1);
+        lw_thread_pool_stop();
+        _exit(lw_parallel_for(1000, 1, add_up, &sum) != LW_OK || sum != 2000);
+    }
+    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0);
+    CHECK(lw_parallel_for(1000, 1, add_up, &sum) == LW_OK);
+}
+
+static void
+test_stop(void)
+{
+    int i;
+
+    for (i = 0; i < 20; i++) {
+        atomic_llong sum = 0;
+        lw_thread_pool_stop();
+        CHECK(lw_parallel_for(1000, 1, add_up, &sum) == LW_OK && sum == 1000);
+    }
+    lw_thread_pool_stop();
+    lw_thread_pool_stop();
+}
+
+/* Not a verdict, only a figure. */
+static void
+show_speed(void)
+{
+    struct timespec from, to;
+    const int n = 20000;
+    atomic_llong sum = 0;
+    int i;
+
+    lw_env_set(LW_ENV_threads, "2");
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    for (i = 0; i < n; i++)
+        (void)lw_parallel_for(64, 1, add_up, &sum);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    printf("a loop on two threads, back to back: %.2f us\n",
+           ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / n /
+               1e3);
+    lw_thread_pool_stop();
+}
+
+int
+main(void)
+{
+    int64_t heap = lw_memory_live();
+
+    lw_env_set(LW_ENV_threads, "4");
+    test_loops();
+    test_counts();
+    test_errors();
+    test_callers();
+    test_sleep();
+    test_floating_point();
+#ifndef __SANITIZE_THREAD__ /* its shadow memory cannot be forked everywhere */
+    test_fork();
+#endif
+    test_stop();
+    show_speed();
+    CHECK(lw_memory_live() == heap);
+    return n_failures != 0;
+}
