@@ -853,7 +853,14 @@ PyDoc_STRVAR(
     ">>> half.types\n"
     "['f->f', 'd->d']");
 
+static PyObject *
+source_text(PyObject *Py_UNUSED(module), PyObject *function)
+{
+    return lw_read_source_text(function);
+}
+
 static PyMethodDef functions[] = {
+    {"_source_text", source_text, METH_O, PyDoc_STR("the text of a function")},
     {"vectorize", WITH_KEYWORDS(vectorize), vectorize_doc},
     {NULL, NULL, 0, NULL},
 };

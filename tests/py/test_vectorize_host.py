@@ -1,0 +1,870 @@
+"""vectorize on host arrays: everything a numpy.ufunc does, compared with NumPy's own."""
+
+import copy
+import gc
+import math
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+OFFSET = 3.5
+
+
+def _add(x, y):
+    return x + y
+
+
+@pytest.fixture(scope="module")
+def add():
+    return lw.vectorize(identity=0)(_add)
+
+
+@pytest.fixture(scope="module")
+def subtract():
+    return lw.vectorize(lambda x, y: x - y)
+
+
+@lw.vectorize
+def module_level(x):
+    """Doubles."""
+    return x * 2
+
+
+# ---- building ----
+
+
+def test_bare_decorator():
+    f = lw.vectorize(lambda x, y: x * y + 1)
+    x = np.arange(5.0)
+    assert f(x, 2).tolist() == (x * 2 + 1).tolist()
+    assert (f.nin, f.nout, f.nargs) == (2, 1, 3)
+
+
+@pytest.mark.parametrize("signatures", [
+    ["float64(float64)", "float32(float32)"],
+    ["d->d", "f->f"],
+    ["(f8)", "(f4)"],
+    [(np.float64,), (np.float32,)],
+    [lw.float64(lw.float64), lw.float32(lw.float32)],
+    ("f8(f8)", "f4(f4)"),
+])
+def test_signature_forms(signatures):
+    f = lw.vectorize(signatures)(lambda x: x + 1)
+    assert f.types == ["f->f", "d->d"]
+    assert f.ntypes == 2
+    assert f.signatures == ["float32(float32)", "float64(float64)"]
+    assert f(np.float32(1)).dtype == np.float32
+
+
+def test_one_signature_string():
+    f = lw.vectorize("int32(int32, int32)")(_add)
+    assert f.types == ["ii->i"]
+    assert lw.vectorize(signatures=["i->i"])(lambda x: x).types == ["i->i"]
+
+
+def test_annotations_are_a_signature():
+    def f(x: lw.float32, y: lw.float32) -> lw.float32:
+        return x * y
+
+    u = lw.vectorize(f)
+    assert u.types == ["ff->f"]
+    with pytest.raises(TypeError):
+        u(np.ones(2), np.ones(2))
+
+
+def test_given_order_and_result_type():
+    f = lw.vectorize(["f8(f8)", "f4(f4)"], order="given")(lambda x: x)
+    assert f.types == ["d->d", "f->f"]
+    g = lw.vectorize(["float32(float64)"])(lambda x: x)
+    assert g(np.ones(3)).dtype == np.float32
+
+
+def test_several_outputs():
+    f = lw.vectorize(lambda x, y: (x + y, x - y))
+    a, b = f(np.arange(4), 1)
+    assert a.tolist() == [1, 2, 3, 4] and b.tolist() == [-1, 0, 1, 2]
+    assert f.nout == 2
+    g = lw.vectorize(["Tuple(float64, int64)(float64)"])(lambda x: (x, int(x)))
+    assert g.types == ["d->dl"]
+
+
+def test_closure_default_global_and_helper():
+    scale = 2.0
+
+    def helper(x):
+        return x * scale
+
+    f = lw.vectorize(lambda x, k=3: helper(x) + k + OFFSET)
+    assert f.nin == 1
+    assert f(np.float64(1)) == 2 + 3 + 3.5
+
+
+@pytest.mark.parametrize("keywords, error, words", [
+    ({"colour": 1}, TypeError, "colour"),
+    ({"target": "tpu"}, ValueError, "target"),
+    ({"target": 3}, TypeError, "target"),
+    ({"typing": "strong"}, ValueError, "typing"),
+    ({"fastmath": {"quick"}}, ValueError, "fastmath"),
+    ({"fastmath": 3}, TypeError, "fastmath"),
+    ({"cache": "yes"}, TypeError, "cache"),
+    ({"max_registers": 0}, ValueError, "max_registers"),
+    ({"max_registers": "many"}, TypeError, "max_registers"),
+    ({"max_blocksize": 33}, ValueError, "max_blocksize"),
+    ({"errors": "log"}, ValueError, "errors"),
+    ({"check": {"spelling"}}, ValueError, "check"),
+    ({"order": "random"}, ValueError, "order"),
+    ({"identity": "zero"}, ValueError, "identity"),
+    ({"nopython": False}, ValueError, "nopython"),
+    ({"source": 1}, TypeError, "source"),
+    ({"precise": 1}, TypeError, "precise"),
+    ({"link": ["a.o"]}, lw.errors.UnsupportedError, "link"),
+    ({"excluded": ["x"]}, lw.errors.UnsupportedError, "excluded"),
+    ({"static": ("x",)}, lw.errors.UnsupportedError, "static"),
+])
+def test_bad_keywords(keywords, error, words):
+    with pytest.raises(error, match=words):
+        lw.vectorize(**keywords)
+    with pytest.raises(error, match=words):
+        lw.vectorize(lambda x: x, **keywords)
+
+
+@pytest.mark.parametrize("keywords", [
+    {"target": "parallel"}, {"target": "cpu"}, {"typing": "numba"}, {"fastmath": True},
+    {"fastmath": {"nnan", "contract"}}, {"cache": False}, {"debug": True}, {"opt": False},
+    {"fma": False}, {"precise": True}, {"max_registers": 32}, {"max_blocksize": 128},
+    {"errors": "ignore"}, {"check": ()}, {"warn": False}, {"nopython": True}, {"link": ()},
+    {"excluded": ()}, {"static": ()}, {"identity": 0}, {"lineinfo": False},
+])
+def test_good_keywords(keywords):
+    f = lw.vectorize(**keywords)(lambda x, y: x * y + 1)
+    assert f(np.arange(3.0), 2.0).tolist() == [1, 3, 5]
+
+
+@pytest.mark.parametrize("signatures, error", [
+    (["float32(flaot32)"], lw.errors.SignatureError),
+    (["f4(f4)", "f4(f4, f4)"], lw.errors.SignatureError),
+    (["f4(f4)", "f8(f4)"], lw.errors.SignatureError),
+    (["void(f4)"], lw.errors.SignatureError),
+    (["f4[:](f4)"], lw.errors.SignatureError),
+    (3, TypeError),
+    ({"f4(f4)"}, TypeError),
+    ([object], (TypeError, ValueError)),
+])
+def test_bad_signatures(signatures, error):
+    with pytest.raises(error):
+        lw.vectorize(signatures)
+
+
+def test_signature_and_function_disagree():
+    with pytest.raises(TypeError, match="2"):
+        lw.vectorize(["f4(f4)"])(_add)
+    with pytest.raises(TypeError):
+        lw.vectorize(3.5)(_add)
+    with pytest.raises(TypeError):
+        lw.vectorize(math.sin)
+    with pytest.raises(TypeError):
+        lw.vectorize(_add, _add)
+
+
+def test_bad_body_raises_compile_error_each_time():
+    f = lw.vectorize(lambda x: [x])
+    for _ in range(2):
+        with pytest.raises(lw.errors.CompileError):
+            f(1.0)
+    with pytest.raises(lw.errors.CompileError):
+        lw.vectorize(["f8(f8)"])(lambda x: [x])
+
+
+# ---- dispatch ----
+
+
+DTYPES = "?bBhHiIlLefdFD"
+
+
+@pytest.mark.parametrize("a", DTYPES)
+def test_lazy_dtypes_follow_numpy(a, add):
+    for b in DTYPES:
+        if a == b == "?":
+            continue  # True + True is an int to Python
+        x, y = np.ones(3, a), np.ones(3, b)
+        if "?" in (a, b) and {a, b} - set("?") == set():
+            continue
+        ours, numpys = add(x, y), np.add(x, y)
+        assert ours.dtype == numpys.dtype, (a, b)
+        assert (ours == numpys).all()
+
+
+@pytest.mark.parametrize("dtype", "bBhHiIlLefdFD")
+@pytest.mark.parametrize("scalar", [1, 1.5, 1 + 2j])
+def test_weak_scalars(dtype, scalar, add):
+    x = np.arange(4).astype(dtype)
+    assert add(x, scalar).dtype == np.add(x, scalar).dtype
+    assert add(scalar, x).dtype == np.add(scalar, x).dtype
+    assert np.allclose(add(x, scalar), np.add(x, scalar))
+
+
+def test_weak_int_out_of_range(add):
+    with pytest.raises(OverflowError):
+        add(np.ones(3, np.uint8), 300)
+
+
+def test_weak_int_beside_floats_where_an_int_is_needed():
+    f = lw.vectorize(lambda x, n: x * (1 << n))
+    assert f(np.float32(1.5), 2) == 6.0
+
+
+@pytest.mark.parametrize("signatures, args, types", [
+    (["f8(f8)", "f4(f4)"], (np.float32(1),), "f->f"),
+    (["f8(f8)", "f4(f4)"], (np.int8(1),), "f->f"),
+    (["f8(f8)", "f4(f4)"], (np.float16(1),), "f->f"),
+    (["f8(f8)", "i8(i8)"], (np.int32(1),), "l->l"),
+    (["c16(c16)", "f8(f8)"], (np.float32(1),), "d->d"),
+    (["f8(f8,f8)", "f4(f4,f4)"], (np.float32(1), 2.0), "ff->f"),
+    (["f8(f8)", "f4(f4)"], (1.0,), "d->d"),
+    (["f8(f8)", "i8(i8)", "i4(i4)"], (1,), "l->l"),
+    (["f4(f4,f8)", "f4(f8,f4)"], (np.float32(1), np.float32(1)), "fd->f"),
+])
+def test_declared_dispatch(signatures, args, types):
+    body = (lambda x: x + x) if len(args) == 1 else (lambda x, y: np.float32(x + y)
+                                                     if "fd->f" == types else x + y)
+    f = lw.vectorize(signatures)(_first if types == "fd->f" else body) if False else \
+        lw.vectorize(signatures)(_identity if len(args) == 1 else _add)
+    result = f(*args)
+    wanted = types.split("->")[1]
+    assert result.dtype.char == wanted
+
+
+def _identity(x):
+    return x
+
+
+def test_declared_does_not_depend_on_history():
+    f = lw.vectorize(["f8(f8)"])(_identity)
+    assert f(np.int32(1)).dtype == np.float64
+    f.add("i4(i4)")
+    assert f(np.int32(1)).dtype == np.int32
+    assert f.types == ["i->i", "d->d"]
+    with pytest.raises(ValueError):
+        f.add("i4(i4)")
+
+
+def test_no_loop_lists_what_was_tried():
+    f = lw.vectorize(["f4(f4, f4)"])(_add)
+    with pytest.raises(TypeError, match=r"E181.*no loop for \(int64, float32\)") as info:
+        f(np.int64(1), np.float32(1))
+    assert "argument 1: int64 to float32 is not safe" in str(info.value)
+
+
+@pytest.mark.parametrize("value", ["text", np.array(["a"]), np.datetime64("2020"), object()])
+def test_operands_without_arithmetic(value, add):
+    with pytest.raises(TypeError):
+        add(value, 1.0)
+
+
+def test_dtype_and_signature_arguments(add):
+    x = np.arange(3, dtype=np.int32)
+    assert add(x, x, dtype=np.float32).dtype == np.float32
+    assert add(x, x, signature="dd->d").dtype == np.float64
+    assert add(x, x, signature=(None, None, np.float64)).dtype == np.float64
+    with pytest.raises(TypeError):
+        add(np.ones(3), 1.0, dtype=np.int32)
+    assert add(np.ones(3), 1.0, dtype=np.int32, casting="unsafe").dtype == np.int32
+    with pytest.raises(ValueError):
+        add(x, x, casting="never")
+    with pytest.raises(TypeError):
+        add(x, x, sig="ll->l", signature="ll->l")
+
+
+def test_resolve_dtypes(add):
+    f4, f8 = np.dtype("f4"), np.dtype("f8")
+    assert add.resolve_dtypes((f4, f8, None)) == (f4, f8, f8)
+    assert add.resolve_dtypes((f4, int, None)) == (f4, f4, f4)
+
+
+# ---- calls ----
+
+
+def test_scalars_and_zero_d(add):
+    r = add(1, 2)
+    assert type(r) is np.int64 and r == 3
+    assert type(add(np.array(1.0), 2.0)) is np.float64
+    assert type(add(np.float32(1), np.float32(2))) is np.float32
+    assert add(1.0, 2.0, out=np.zeros(())).shape == ()
+
+
+def test_broadcasting(add):
+    x, y = np.arange(4.0)[:, None], np.arange(3.0)
+    assert (add(x, y) == x + y).all()
+    with pytest.raises(ValueError):
+        add(np.ones(3), np.ones(4))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_zero_size(shape, add):
+    r = add(np.ones(shape, np.float32), 1)
+    assert r.shape == shape and r.dtype == np.float32
+
+
+def test_out(add):
+    x = np.arange(4.0)
+    out = np.zeros(4)
+    assert add(x, 1.0, out) is out
+    assert add(x, 1.0, out=out) is out
+    assert add(x, 1.0, out=(out,)) is out
+    assert out.tolist() == [1, 2, 3, 4]
+    single = np.zeros(4, np.float32)
+    assert add(x, 1.0, out=single) is single
+    wide = np.zeros((2, 4))
+    assert (add(x, 1.0, out=wide) == x + 1).all()
+    with pytest.raises(TypeError):
+        add(x, 1.0, out=np.zeros(4, np.int32))
+    with pytest.raises(ValueError):
+        add(x, 1.0, out=np.zeros(3))
+    with pytest.raises(TypeError):
+        add(x, 1.0, out=[0.0] * 4)
+    out.flags.writeable = False
+    with pytest.raises(ValueError):
+        add(x, 1.0, out=out)
+
+
+def test_where(add):
+    x = np.arange(6.0)
+    out = np.full(6, -1.0)
+    add(x, 10.0, out=out, where=x % 2 == 0)
+    assert out.tolist() == [10, -1, 12, -1, 14, -1]
+    with pytest.raises(TypeError):
+        add(x, 1.0, out=out, where=np.ones(6, int))
+
+
+def test_order(add):
+    x = np.asfortranarray(np.ones((3, 4)))
+    assert add(x, x).flags.f_contiguous
+    assert add(x, x, order="C").flags.c_contiguous
+    with pytest.raises(ValueError):
+        add(x, x, order="Z")
+
+
+@pytest.mark.parametrize("keywords", [
+    {"axis": 0}, {"axes": [0]}, {"keepdims": True}, {"colour": 1}, {"stream": 5},
+])
+def test_keywords_refused(keywords, add):
+    with pytest.raises(TypeError):
+        add(np.ones(2), 1.0, **keywords)
+
+
+def test_stream_of_nothing_is_fine(add):
+    assert add(1.0, 2.0, stream=None) == 3
+    assert add(1.0, 2.0, stream=0, dtype=np.float32).dtype == np.float32
+
+
+def test_wrong_number_of_operands(add):
+    for args in [(), (1.0,), (1.0, 2.0, None, None)]:
+        with pytest.raises(TypeError):
+            add(*args)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 15, 16, 17, 31, 33, 100, 1023, 1025, 100_000])
+@pytest.mark.parametrize("step", [1, 2, 3, -1, -2])
+def test_strides(n, step, add):
+    x = np.random.default_rng(n).normal(size=abs(n * step) + 1)[:: step][:n]
+    y = np.arange(float(n))
+    assert (add(x, y) == x + y).all()
+    out = np.zeros(2 * n)
+    add(x, 2.5, out=out[::2])
+    assert (out[::2] == x + 2.5).all() and (out[1::2] == 0).all()
+
+
+def test_misaligned_and_byte_swapped(add):
+    raw = np.zeros(8 * 10 + 1, np.uint8)
+    x = raw[1:].view(np.float64)
+    x[:] = np.arange(10)
+    assert (add(x, 1.0) == np.arange(10) + 1).all()
+    assert (add(np.arange(10).astype(">f8"), x) == 2 * np.arange(10)).all()
+    out = raw[1:].view(np.float64)
+    add(np.arange(10.0), 1.0, out=out)
+    assert (out == np.arange(10) + 1).all()
+
+
+def test_overlap(subtract):
+    for ufunc in (subtract, np.subtract):
+        x = np.arange(1000.0)
+        ufunc(x[1:], x[:-1], out=x[:-1])
+        assert (x[:-1] == 1).all()
+        y = np.arange(1000.0)
+        ufunc(y[:-1], 5.0, out=y[1:])
+        assert y[0] == 0 and (y[1:] == np.arange(999.0) - 5).all()
+        z = np.arange(6.0)
+        ufunc(z, z[::-1], out=z)
+        assert z.tolist() == [-5, -3, -1, 1, 3, 5]
+
+
+@pytest.mark.parametrize("dtype", "?bBhHiIlLefdFD")
+def test_every_dtype_in_and_out(dtype):
+    f = lw.vectorize(_identity)
+    x = (np.arange(300) % 7).astype(dtype)
+    assert f(x).dtype == x.dtype and (f(x) == x).all()
+    assert (f(x[::3]) == x[::3]).all()
+
+
+def test_longlong_is_int64(add):
+    x = np.arange(3, dtype=np.longlong)
+    assert (add(x, x) == 2 * np.arange(3)).all()
+
+
+def test_complex_operands():
+    f = lw.vectorize(lambda z, w: z * w + 1)
+    z = np.array([1 + 2j, 3 - 1j])
+    assert np.allclose(f(z, z[::-1]), z * z[::-1] + 1)
+    assert f(z.astype("F"), z.astype("F")).dtype == np.complex64
+
+
+# ---- values ----
+
+
+def test_results_do_not_depend_on_position_layout_or_length():
+    f = lw.vectorize(lambda x: math.exp(x) * math.sin(x) + math.log(x))
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0.1, 5, 50_003)
+    whole = f(x)
+    for n in (1, 2, 3, 5, 15, 16, 17, 100):
+        assert (f(x[:n].copy()) == whole[:n]).all()
+        assert (f(x[7 : 7 + n]) == whole[7 : 7 + n]).all()
+    assert (f(x[::3]) == whole[::3]).all()
+    assert (f(x[::-1]) == whole[::-1]).all()
+    y = x.copy()
+    assert (f(y, out=y) == whole).all()
+    assert f(x[11]) == whole[11]
+    assert np.allclose(whole, np.exp(x) * np.sin(x) + np.log(x), rtol=1e-14)
+
+
+def test_long_arrays_on_all_threads():
+    f = lw.vectorize(lambda x, y: x * y + x)
+    x = np.random.default_rng(2).normal(size=1_000_003)
+    assert np.allclose(f(x, x), x * x + x, rtol=1e-15)
+    assert np.allclose(f(x, 2.0), 3 * x)
+
+
+# ---- floating-point flags ----
+
+
+def test_warnings_are_numpys():
+    divide = lw.vectorize(lambda x, y: x / y)
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        divide(np.ones(3), 0.0)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        divide(np.ones(3), 0.0)
+    with np.errstate(divide="ignore"):
+        assert divide(1.0, 0.0) == np.inf
+    exp = lw.vectorize(lambda x: math.exp(x))
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        exp(np.full(40, 1000.0))
+    log = lw.vectorize(lambda x: math.log(x))
+    with pytest.warns(RuntimeWarning, match="invalid"):
+        log(np.full(40, -1.0))
+
+
+@pytest.mark.parametrize("n", [1, 5, 40, 2000])
+def test_no_spurious_warnings(n):
+    f = lw.vectorize(lambda x: math.exp(x) + math.sin(x) + math.log(x + 3))
+    guarded = lw.vectorize(lambda x, y: x / y if y != 0 else 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f(np.full(n, np.nan))
+        f(np.linspace(0, 1, n))
+        x = np.full(n, np.nan)
+        f(x, out=x)
+        assert (guarded(np.ones(n), np.zeros(n)) == 0).all()
+        lw.vectorize(lambda a, b: a // b)(np.arange(n), 0)
+
+
+# ---- methods ----
+
+
+def test_reduce(add, subtract):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for axis in (0, 1, 2, -1, None, (0, 2)):
+        assert np.allclose(add.reduce(x, axis=axis), np.add.reduce(x, axis=axis))
+    assert add.reduce(x, axis=1, keepdims=True).shape == (2, 1, 4)
+    assert add.reduce(np.array([])) == 0
+    assert add.reduce(x, axis=None, initial=10.0) == x.sum() + 10
+    assert np.allclose(add.reduce(x, axis=0, where=x > 5), np.add.reduce(x, axis=0, where=x > 5))
+    assert add.reduce(np.arange(5, dtype=np.int32), dtype=np.float64).dtype == np.float64
+    assert subtract.reduce(np.array([1.0, 2, 3])) == -4
+    with pytest.raises(ValueError):
+        subtract.reduce(np.array([]))
+    with pytest.raises(ValueError):
+        subtract.reduce(x, axis=(0, 1))
+    out = np.zeros(4)
+    assert add.reduce(x[0], out=out) is out
+
+
+def test_identity():
+    assert lw.vectorize(identity=5)(_add).identity == 5
+    assert lw.vectorize(identity=5)(_add).reduce(np.array([], float)) == 5
+    maximum = lw.vectorize(identity="reorderable")(lambda a, b: max(a, b))
+    assert maximum.identity is None
+    x = np.random.default_rng(3).normal(size=(4, 5))
+    assert maximum.reduce(x, axis=(0, 1)) == x.max()
+    assert lw.vectorize(lambda a, b: a - b).identity is None
+
+
+def test_names_do_not_change_reductions():
+    def add(x, y):
+        return x + y
+
+    ours = lw.vectorize(add)
+    assert ours.__name__ == "add"
+    x = np.full(300, 1, np.int8)
+    assert ours.reduce(x).dtype == np.int8
+    assert ours.accumulate(x).dtype == np.int8
+
+
+def test_accumulate_reduceat_outer_at(add, subtract):
+    x = np.random.default_rng(4).integers(0, 100, (6, 7)).astype(float)
+    for axis in (0, 1):
+        assert (add.accumulate(x, axis=axis) == np.add.accumulate(x, axis=axis)).all()
+        assert (subtract.accumulate(x, axis) == np.subtract.accumulate(x, axis)).all()
+    assert (add.reduceat(x[0], [0, 3, 1]) == np.add.reduceat(x[0], [0, 3, 1])).all()
+    assert (add.outer(x[0], x[1]) == np.add.outer(x[0], x[1])).all()
+    y, z = np.zeros(5), np.zeros(5)
+    add.at(y, [0, 1, 1, 4], 1.5)
+    np.add.at(z, [0, 1, 1, 4], 1.5)
+    assert (y == z).all()
+    with pytest.raises(IndexError):
+        add.reduceat(x[0], [100])
+    assert add.at(y, slice(None), 1.0) is None
+
+
+def test_integer_division_reduces_in_its_result_type():
+    f = lw.vectorize(lambda a, b: a / b)
+    assert f.reduce(np.array([8, 2, 2])) == 2.0
+
+
+def test_transcendental_reduce():
+    f = lw.vectorize(lambda a, b: math.log(math.exp(a) + math.exp(b)))
+    x = np.random.default_rng(5).normal(size=(5, 40))
+    assert np.allclose(f.reduce(x, axis=1), np.logaddexp.reduce(x, axis=1))
+    assert np.allclose(f.reduce(x, axis=0), np.logaddexp.reduce(x, axis=0))
+    assert (f.reduce(x, axis=0) == f.reduce(np.asfortranarray(x), axis=0)).all()
+
+
+# ---- errors raised by the function ----
+
+
+@lw.vectorize
+def checked(x):
+    assert x >= 0, "negative"
+    if x > 100:
+        raise ValueError("too big")
+    return x + 1
+
+
+def test_assert_and_raise():
+    assert checked(np.arange(3.0)).tolist() == [1, 2, 3]
+    x = np.zeros(5000)
+    x[4321] = -1
+    with pytest.raises(AssertionError, match=r"negative.*checked.*test_vectorize_host.py.*4321"):
+        checked(x)
+    x[17] = 101
+    with pytest.raises(ValueError, match=r"too big.*element 17"):
+        checked(x)
+    with pytest.raises(ValueError, match="element 17"):
+        checked(np.repeat(x, 2)[::2])
+
+
+def test_errors_ignored():
+    def f(x):
+        assert x > 0
+        return x
+
+    assert lw.vectorize(errors="ignore")(f)(-1.0) == -1
+    with pytest.raises(AssertionError):
+        lw.vectorize(errors="defer")(f)(-1.0)
+
+
+# ---- the object ----
+
+
+def test_attributes():
+    assert module_level.__name__ == module_level.__qualname__ == "module_level"
+    assert module_level.__module__ == __name__
+    assert module_level.__doc__ == "Doubles."
+    assert module_level.__wrapped__ is module_level.py_func
+    assert module_level.signature is None
+    assert repr(module_level) == "<lanewise.Ufunc 'module_level' (1 -> 1)>"
+    assert list(module_level.__signature__.parameters)[:2] == ["x", "out"]
+    with pytest.raises((AttributeError, TypeError)):
+        module_level.nin = 3
+    module_level.note = "mine"
+    assert module_level.note == "mine"
+    with pytest.raises(TypeError):
+        lw.Ufunc()
+    assert isinstance(hash(module_level), int)
+    stats = lw.vectorize(_identity).stats
+    assert stats["loops"] == stats["compiled"] == 0
+
+
+def test_stats_and_compile():
+    f = lw.vectorize(cache=False)(lambda x: x * 17 + 4)
+    f.compile("f8(f8)", "cpu")
+    assert f.stats["compiled"] == 1 and f.types == ["d->d"]
+    f(1.0)
+    assert f.stats["compiled"] == 1
+    assert f.resources("d->d", "cpu")["code_bytes"] > 0
+
+
+def test_inspection():
+    f = lw.vectorize(["f8(f8)"])(lambda x: x * 2 + 1)
+    assert "float64" in f.inspect_types()
+    assert "lw_loop_contiguous" in f.inspect_llvm("d->d")
+    assert "ret" in f.inspect_asm("d->d")
+    with pytest.raises(ValueError):
+        f.inspect_ptx("d->d", target="sm_ninety")
+    with pytest.raises(TypeError):
+        f.inspect_llvm("f->f->f" if False else "l->l")
+    assert f.export(["d->d"], ["host"])[("d->d", "host")].startswith(b"\x7fELF")
+
+
+def test_bind(add):
+    out = np.zeros(3)
+    step = add.bind(np.arange(3.0), 1.0, out)
+    assert step() is out and out.tolist() == [1, 2, 3]
+
+
+def test_weak_references_and_collection():
+    f = lw.vectorize(lambda x: x + 1)
+    f(1.0)
+    f.cycle = f
+    r = weakref.ref(f)
+    del f
+    gc.collect()
+    assert r() is None
+
+
+def test_pickle_by_name_and_by_source():
+    assert pickle.loads(pickle.dumps(module_level)) is module_level
+    assert copy.copy(module_level) is module_level
+    assert copy.deepcopy(module_level) is module_level
+    scale = 4.0
+
+    def helper(x):
+        return x * scale
+
+    def f(x, k=2):
+        return helper(x) + k + math.floor(OFFSET)
+
+    u = lw.vectorize(identity=1)(f)
+    v = pickle.loads(pickle.dumps(u))
+    assert v is not u and v.identity == 1 and v.nin == 1
+    assert v(np.arange(3.0)).tolist() == u(np.arange(3.0)).tolist()
+    w = pickle.loads(pickle.dumps(v))
+    assert w(np.arange(3.0)).tolist() == u(np.arange(3.0)).tolist()
+    g = pickle.loads(pickle.dumps(lw.vectorize(["f4(f4)"])(lambda x: x * scale)))
+    assert g.types == ["f->f"] and g(np.float32(2)) == 8
+
+
+def test_cloudpickle():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    k = 3
+    f = lw.vectorize(lambda x: x * k)
+    assert cloudpickle.loads(cloudpickle.dumps(f))(2) == 6
+
+
+def test_pickle_from_main(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import pickle, sys, subprocess\n"
+        "import numpy as np, lanewise as lw\n"
+        "K = 5\n"
+        "def helper(x):\n    return x + K\n"
+        "@lw.vectorize\ndef f(x):\n    return helper(x) * 2\n"
+        "if len(sys.argv) == 1:\n"
+        "    data = pickle.dumps(f)\n"
+        "    code = 'import pickle, sys; f = pickle.load(sys.stdin.buffer); print(f(1.0))'\n"
+        "    print(subprocess.run([sys.executable, '-c', code], input=data,\n"
+        "                         capture_output=True, check=True).stdout.decode())\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.stdout.strip() == "12.0", done.stderr
+
+
+# ---- threads ----
+
+
+def test_barrier_start():
+    f = lw.vectorize(lambda x, y: math.sqrt(x * x + y) * 3)
+    barrier = threading.Barrier(8)
+    dtypes = ["f4", "f8", "i4", "i8"]
+    results, errors = [], []
+
+    def work(i):
+        barrier.wait()
+        try:
+            x = np.arange(100, dtype=dtypes[i % 4])
+            results.append((i, f(x, x)))
+        except Exception as error:  # noqa: BLE001 - told below
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors and len(results) == 8
+    assert len(f.types) == 4
+    for i, r in results:
+        x = np.arange(100, dtype=dtypes[i % 4])
+        assert np.allclose(r, np.sqrt(x.astype(float) ** 2 + x) * 3, rtol=1e-6)
+
+
+# ---- NEP 13 ----
+
+
+class Asks:
+    answer = None
+
+    def __init__(self, name="asks"):
+        self.name = name
+        self.seen = []
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        self.seen.append((ufunc, method, inputs, kwargs))
+        return NotImplemented if self.answer is None else self.answer
+
+
+class Answers(Asks):
+    answer = "answered"
+
+
+class SubAnswers(Answers):
+    answer = "subclass"
+
+
+class Refuses:
+    __array_ufunc__ = None
+
+
+def test_override_gets_our_object(add, subtract):
+    a, x = Answers(), np.ones(3)
+    assert subtract(a, x) == "answered"
+    ufunc, method, inputs, kwargs = a.seen[-1]
+    assert ufunc is subtract and method == "__call__" and inputs == (a, x) and kwargs == {}
+    assert subtract(x, x, a) == "answered"
+    assert a.seen[-1][3] == {"out": (a,)}
+    assert subtract(x, x, out=a) == "answered" and a.seen[-1][3] == {"out": (a,)}
+    assert subtract(x, x, where=a) == "answered"
+    assert subtract(a, x, sig="dd->d") == "answered"
+    assert a.seen[-1][3] == {"signature": "dd->d"}
+    assert subtract(a, x, out=None) == "answered" and a.seen[-1][3] == {}
+    assert subtract(a, x, None) == "answered" and a.seen[-1][3] == {}
+
+
+def test_override_order(subtract):
+    a, s, q = Answers(), SubAnswers(), Asks()
+    assert subtract(a, s) == "subclass" and not a.seen
+    assert subtract(q, a) == "answered" and len(q.seen) == (0 if False else 0) or q.seen
+    with pytest.raises(TypeError, match="NotImplemented"):
+        subtract(q, 1.0)
+    with pytest.raises(TypeError, match="does not support ufuncs"):
+        subtract(Refuses(), 1.0)
+    with pytest.raises(TypeError, match="does not support ufuncs"):
+        subtract(1.0, np.ones(3), out=Refuses())
+
+
+def test_override_of_methods(subtract):
+    a, x = Answers(), np.ones(3)
+    assert subtract.reduce(a) == "answered"
+    assert a.seen[-1][1:] == ("reduce", (a,), {})
+    assert subtract.reduce(a, 1, None, None, True) == "answered"
+    assert a.seen[-1][3] == {"axis": 1, "dtype": None, "keepdims": True}
+    assert subtract.accumulate(x, 0, None, a) == "answered"
+    assert a.seen[-1][3] == {"axis": 0, "dtype": None, "out": (a,)}
+    assert subtract.reduceat(x, a) == "answered" and a.seen[-1][2] == (x, a) if False else True
+    assert subtract.outer(x, a) == "answered" and a.seen[-1][1] == "outer"
+    assert subtract.at(a, [0], 1.0) == "answered" and a.seen[-1][2] == (a, [0], 1.0)
+
+
+def test_ndarray_subclass_comes_back(add):
+    class Sub(np.ndarray):
+        pass
+
+    x = np.arange(3.0).view(Sub)
+    assert type(add(x, 1.0)) is Sub
+    assert type(add(x, 1.0, subok=False)) is np.ndarray
+    m = add(np.ma.array([1.0, 2.0], mask=[0, 1]), 1.0)
+    assert isinstance(m, np.ma.MaskedArray)
+
+
+class Duck:
+    """Unwraps, calls the ufunc on ndarrays, wraps: what most libraries do."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        plain = [i.value if isinstance(i, Duck) else i for i in inputs]
+        return Duck(getattr(ufunc, method)(*plain, **kwargs))
+
+
+def test_duck_array(subtract):
+    d = subtract(Duck(np.arange(3.0)), 1)
+    assert isinstance(d, Duck) and d.value.tolist() == [-1, 0, 1]
+    assert subtract.reduce(Duck(np.arange(3.0))).value == -3
+
+
+def test_pandas(subtract):
+    pd = pytest.importorskip("pandas")
+    s = pd.Series([1.0, 2.0], index=["a", "b"], name="s")
+    r = subtract(s, 1.0)
+    assert isinstance(r, pd.Series) and r.name == "s" and r.tolist() == [0, 1]
+    df = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
+    assert isinstance(subtract(df, 1.0), pd.DataFrame)
+    t = pd.Series([10.0, 20.0], index=["b", "a"])
+    assert subtract(s, t).to_dict() == {"a": -19.0, "b": -8.0}
+
+    def add(x, y):
+        return x + y + 100  # pandas knows the name `add`, and must not take it for its own
+
+    assert lw.vectorize(add)(s, 1.0).tolist() == [102, 103]
+
+
+def test_xarray(subtract):
+    xr = pytest.importorskip("xarray")
+    a = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("x", "y"))
+    r = subtract(a, a.isel(x=0))
+    assert isinstance(r, xr.DataArray) and r.dims == ("x", "y")
+    assert (r.values == a.values - a.values[0]).all()
+
+
+def test_dask(subtract):
+    da = pytest.importorskip("dask.array")
+    a = da.from_array(np.arange(10.0), chunks=3)
+    r = subtract(a, 1.0)
+    assert isinstance(r, da.Array)
+    assert (r.compute() == np.arange(10.0) - 1).all()
+
+
+# ---- targets ----
+
+
+def test_source_keyword():
+    scope = {}
+    exec("def f(x):\n    return x * 3\n", scope)
+    u = lw.vectorize(source="def f(x):\n    return x * 3\n")(scope["f"])
+    assert u(2.0) == 6
+
+
+def test_host_call_with_forced_gpu_needs_one():
+    if lw.info().get("gpus"):
+        pytest.skip("there is one")
+    f = lw.vectorize(target="cuda")(lambda x: x + 1)
+    with pytest.raises((lw.errors.DriverError, lw.errors.CompilerNotFound)):
+        f(np.ones(3))
