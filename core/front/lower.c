@@ -1,0 +1,499 @@
+/* Functions: the user's and those it calls, each instance once. */
+#include "core/front/lower_internal.h"
+
+#include "core/front/named.h"
+#include "core/opt/contract.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- reading the typed tree ---- */
+
+const lw_node *
+lw_node_at(const lw_frame *f, uint32_t node)
+{
+    return &f->l->tree->nodes.data[node];
+}
+
+const lw_typed_node *
+lw_typed_at(const lw_frame *f, uint32_t node)
+{
+    return &f->inst->nodes[node];
+}
+
+uint32_t
+lw_list_at(const lw_frame *f, uint32_t index)
+{
+    return f->l->tree->lists.data[index];
+}
+
+lw_value
+lw_lower_fail(lw_frame *f, uint32_t node, const char *what)
+{
+    const lw_tree *tree = f->l->tree;
+    uint32_t line = tree->locs.data[lw_node_at(f, node)->loc].line;
+
+    if (f->l->status == LW_OK)
+        f->l->status =
+            lw_fail(f->l->err, LW_ERR_INTERNAL,
+                    "lowering `%s`, line %u: %s reached the back end", f->fn->name, line, what);
+    return (lw_value){.type = lw_typed_at(f, node)->type};
+}
+
+void
+lw_lower_place(lw_frame *f, uint32_t node)
+{
+    uint32_t number = lw_node_at(f, node)->loc;
+    const lw_loc *loc = &f->l->tree->locs.data[number];
+
+    f->node = node;
+    if (number == 0 || f->l->locs == NULL)
+        return;
+    if (f->l->locs[number] == 0) {
+        const lw_file *file = &f->l->tree->files.data[loc->file];
+        uint32_t in_module = lw_ir_file_add(f->l->module, file->path ? file->path : "");
+        f->l->locs[number] = lw_ir_loc_add(f->l->module, in_module, loc->line, loc->col) + 1;
+    }
+    f->b.loc = f->l->locs[number] - 1;
+}
+
+/* ---- results ---- */
+
+/* The scalars that a result consists of: a tuple's leaves, or itself. */
+static uint32_t
+leaves_of(const lw_types *types, lw_type type, lw_type *out)
+{
+    uint32_t n = 0;
+
+    if (lw_type_kind_of(types, type) == LW_TK_TUPLE) {
+        const lw_type_row *row = lw_type_get(types, type);
+        for (uint32_t i = 0; i < row->n; i++)
+            n += leaves_of(types, row->elements[i], out ? out + n : NULL);
+        return n;
+    }
+    if (lw_parts_of(types, type) == 0)
+        return 0;
+    if (out)
+        out[0] = type;
+    return 1;
+}
+
+static bool
+is_entry(const lw_frame *f)
+{
+    return f->instance == 1;
+}
+
+/* The user's function gives each leaf in the dtype that the signature wants. */
+static uint32_t
+entry_parts(lw_frame *f, lw_value value, lw_ref *out)
+{
+    const lw_types *types = f->l->types;
+    uint32_t n = leaves_of(types, f->inst->result, NULL), from = 0, to = 0;
+    lw_type *leaves = lw_arena_take(f->l->arena, (n + 1) * sizeof *leaves);
+
+    if (leaves == NULL)
+        return 0;
+    leaves_of(types, f->inst->result, leaves);
+    for (uint32_t i = 0; i < n; i++) {
+        lw_dtype given = lw_type_stored(types, leaves[i]);
+        lw_dtype wanted = f->l->out_types ? f->l->out_types[i] : given;
+        if (from + lw_parts_of(types, leaves[i]) > value.n)
+            return 0;
+        lw_lower_cast(&f->b, given, value.parts + from, wanted, out + to);
+        from += lw_parts_of(types, leaves[i]);
+        to += lw_is_complex(wanted) ? 2 : 1;
+    }
+    return to;
+}
+
+void
+lw_lower_return(lw_frame *f, lw_value value)
+{
+    uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
+    lw_ref *results = lw_arena_take(f->l->arena, (n + value.n + 2) * sizeof *results);
+
+    if (results == NULL)
+        return;
+    if (f->can_raise)
+        results[at++] = lw_ir_zero(&f->b, LW_DT_i32);
+    if (is_entry(f))
+        at += entry_parts(f, value, results + at);
+    for (uint32_t i = 0; !is_entry(f) && i < value.n; i++)
+        results[at++] = value.parts[i];
+    if (at != n && f->l->status == LW_OK && !f->l->module->failed && !f->l->arena->failed)
+        lw_lower_fail(f, f->node, "a return of something else than the function's result");
+    lw_ir_return(&f->b, results, at);
+}
+
+static void
+return_zeros(lw_frame *f, lw_ref status)
+{
+    uint32_t n = f->b.func ? f->b.func->results.n : 0;
+    lw_ref *results = lw_arena_take(f->l->arena, (n + 1) * sizeof *results);
+
+    for (uint32_t i = 0; results && i < n; i++)
+        results[i] = i == 0 && status ? status : lw_ir_zero(&f->b, f->b.func->results.data[i]);
+    lw_ir_return(&f->b, results, results ? n : 0);
+}
+
+/* ---- exceptions ---- */
+
+static bool
+same_row(const lw_raise_row *x, const lw_raise_row *y)
+{
+    return x->line == y->line && strcmp(x->exception, y->exception) == 0 &&
+           strcmp(x->message, y->message) == 0 && strcmp(x->function, y->function) == 0 &&
+           strcmp(x->file, y->file) == 0;
+}
+
+/* The status that stands for this exception: its row's index + 1. */
+static int32_t
+raise_status(lw_lowering *l, const lw_raise_row *row)
+{
+    lw_raise_row *kept;
+
+    for (uint32_t i = 0; i < l->raises.n; i++)
+        if (same_row(&l->raises.data[i], row))
+            return (int32_t)i + 1;
+    kept = lw_array_push(&l->raises, l->arena);
+    if (kept == NULL) {
+        l->module->failed = true;
+        return 1;
+    }
+    kept->exception = lw_arena_strdup(l->arena, row->exception);
+    kept->message = lw_arena_strdup(l->arena, row->message);
+    kept->function = lw_arena_strdup(l->arena, row->function);
+    kept->file = lw_arena_strdup(l->arena, row->file);
+    kept->line = row->line;
+    if (l->arena->failed)
+        l->raises.n--;
+    return (int32_t)l->raises.n;
+}
+
+void
+lw_lower_raise(lw_frame *f, lw_ref condition, const char *exception, const char *message)
+{
+    const lw_loc *loc = &f->l->tree->locs.data[lw_node_at(f, f->node)->loc];
+    const lw_file *file = &f->l->tree->files.data[loc->file];
+    lw_raise_row row = {exception, message, f->fn->name, file->path ? file->path : "",
+                        loc->line};
+
+    if (!f->can_raise) {
+        lw_lower_fail(f, f->node, "an exception in a function that raises none");
+        return;
+    }
+    int32_t status = raise_status(f->l, &row);
+    if (condition)
+        lw_ir_if(&f->b, condition);
+    return_zeros(f, lw_ir_int(&f->b, LW_DT_i32, status));
+    if (condition)
+        lw_ir_end(&f->b);
+}
+
+/* A range() whose step is only known at run time can raise as well. */
+static bool
+has_unknown_step(const lw_lowering *l, const lw_typed_node *t)
+{
+    if (t->call != LW_CALL_NAMED || lw_names[t->target].impl != LW_IMPL_RANGE || t->n_args < 3)
+        return false;
+    uint32_t step = l->typed->lists.data[t->args + 2];
+    return step != 0;
+}
+
+static bool
+node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
+{
+    const lw_typed_node *t = &inst->nodes[node];
+
+    if (t->konst || t->dead || l->tree->nodes.data[node].kind != LW_NODE_CALL)
+        return false;
+    if (t->call == LW_CALL_INSTANCE)
+        return lw_instance_raises(l, t->target);
+    if (!has_unknown_step(l, t))
+        return false;
+    uint32_t step = l->typed->lists.data[t->args + 2];
+    return (step & LW_ARG_TAG) || inst->nodes[step].konst == 0;
+}
+
+bool
+lw_instance_raises(lw_lowering *l, uint32_t instance)
+{
+    const lw_instance *inst = &l->typed->instances.data[instance];
+    const lw_front_options *options = &l->typed->options;
+    bool raises = false;
+
+    if (l->raising[instance])
+        return l->raising[instance] == 2;
+    l->raising[instance] = 1;
+    if (!options->ignore_errors)
+        raises = inst->can_raise || options->checks != 0;
+    for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
+        raises = node_raises(l, inst, i);
+    l->raising[instance] = raises ? 2 : 1;
+    return raises;
+}
+
+/* ---- one function ---- */
+
+static const char *
+function_name(lw_lowering *l, const lw_fn *fn, uint32_t instance)
+{
+    char name[64];
+    int n = snprintf(name, sizeof name, "f%u_%.40s", instance, fn->name ? fn->name : "");
+
+    for (int i = 0; i < n && i < (int)sizeof name; i++)
+        if (!isalnum((unsigned char)name[i]))
+            name[i] = '_';
+    return instance == 1 ? "lw_body" : lw_arena_strdup(l->arena, name);
+}
+
+/* Each parameter that is not known at compile time gives as many IR parameters as it has parts.
+ */
+static void
+add_parameters(lw_frame *f)
+{
+    for (uint32_t i = 0; i < f->inst->n_params; i++) {
+        lw_type type = f->inst->param_types[i];
+        uint32_t n = lw_parts_of(f->l->types, type), web = f->inst->param_webs[i];
+        lw_dtype *dtypes = lw_arena_take(f->l->arena, (n + 1) * sizeof *dtypes);
+        lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+        const char *name = i < f->fn->params.n ? f->fn->params.data[i].name : NULL;
+
+        if (dtypes == NULL || parts == NULL || f->inst->param_konsts[i])
+            continue;
+        lw_part_types(f->l->types, type, dtypes);
+        for (uint32_t j = 0; j < n; j++)
+            parts[j] = lw_ir_param_add(&f->b, dtypes[j], 0, name);
+        f->webs[web] = parts; /* of web 0: never read */
+    }
+}
+
+/* Values of parameters that are assigned again move to slots; konst ones are made here. */
+static void
+take_parameters(lw_frame *f)
+{
+    for (uint32_t i = 0; i < f->inst->n_params; i++) {
+        uint32_t web = f->inst->param_webs[i], konst = f->inst->param_konsts[i];
+        lw_value value = {.type = f->inst->param_types[i]};
+
+        if (web == 0)
+            continue;
+        if (konst) {
+            value = lw_value_konst(f, konst, value.type);
+        } else {
+            value.n = lw_parts_of(f->l->types, value.type);
+            value.parts = f->webs[web];
+            f->webs[web] = NULL;
+        }
+        lw_lower_web_write(f, web, value);
+    }
+}
+
+static void
+add_results(lw_frame *f)
+{
+    const lw_types *types = f->l->types;
+    uint32_t n = lw_parts_of(types, f->inst->result);
+    lw_dtype *dtypes = lw_arena_take(f->l->arena, (n + 1) * sizeof *dtypes);
+
+    if (f->can_raise)
+        lw_ir_result_add(&f->b, LW_DT_i32);
+    if (dtypes == NULL)
+        return;
+    lw_part_types(types, f->inst->result, dtypes);
+    if (!is_entry(f) || f->l->out_types == NULL) {
+        for (uint32_t i = 0; i < n; i++)
+            lw_ir_result_add(&f->b, dtypes[i]);
+        return;
+    }
+    for (uint32_t i = 0; i < f->l->n_out; i++)
+        for (int j = 0; j < (lw_is_complex(f->l->out_types[i]) ? 2 : 1); j++)
+            lw_ir_result_add(&f->b, lw_dtypes[f->l->out_types[i]].parts);
+}
+
+static void
+describe(lw_frame *f)
+{
+    const lw_file *file = &f->l->tree->files.data[f->fn->file];
+    lw_func *func = f->b.func;
+
+    if (func == NULL)
+        return;
+    func->linkage = LW_INTERNAL;
+    func->python_name = f->fn->name ? lw_arena_strdup(f->l->arena, f->fn->name) : NULL;
+    func->line = f->fn->line;
+    func->file = lw_ir_file_add(f->l->module, file->path ? file->path : "");
+}
+
+static void
+lower_function(lw_frame *f)
+{
+    const lw_front_options *options = &f->l->typed->options;
+
+    describe(f);
+    f->b.fast = options->fast | (options->fma ? LW_MAY_FUSE : 0);
+    add_parameters(f);
+    add_results(f);
+    take_parameters(f);
+    lw_lower_body(f, f->fn->body);
+    if (!lw_ir_ended(&f->b))
+        return_zeros(f, 0); /* a procedure's end, or a place that is never reached */
+}
+
+uint32_t
+lw_lower_instance(lw_lowering *l, uint32_t instance)
+{
+    const lw_instance *inst = &l->typed->instances.data[instance];
+    lw_frame frame = {.l = l, .inst = inst, .instance = instance}, *f = &frame;
+
+    if (l->funcs[instance])
+        return l->funcs[instance] - 1;
+    f->fn = &l->tree->fns.data[inst->fn];
+    f->can_raise = lw_instance_raises(l, instance);
+    f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
+    f->slotted = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->slotted);
+    const char *name = function_name(l, f->fn, instance);
+    if (f->webs == NULL || f->slotted == NULL || name == NULL) {
+        l->module->failed = true;
+        return 0;
+    }
+    lw_builder_start(&f->b, l->module, name);
+    l->funcs[instance] = f->b.func_number + 1;
+    lower_function(f);
+    if (l->status == LW_OK)
+        l->status = lw_ir_finish(&f->b, l->err);
+    return f->b.func_number;
+}
+
+/* ---- the whole ---- */
+
+static bool
+is_float_op(const lw_func *func, const lw_inst *inst)
+{
+    const char *args = lw_ops[inst->op].args;
+
+    if (lw_is_float((lw_dtype)inst->type))
+        return true;
+    return args[0] == 'v' && inst->a < func->insts.n &&
+           lw_is_float((lw_dtype)func->insts.data[inst->a].type);
+}
+
+static bool
+is_pure_integer(const lw_module *module)
+{
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        for (uint32_t j = 1; j < module->funcs.data[i]->insts.n; j++)
+            if (is_float_op(module->funcs.data[i], &module->funcs.data[i]->insts.data[j]))
+                return false;
+    return true;
+}
+
+static lw_status
+describe_inputs(lw_lowering *l, lw_scalar *scalar)
+{
+    const lw_instance *inst = &l->typed->instances.data[1];
+    lw_dtype *in = lw_arena_take(l->arena, (inst->n_params + 1) * sizeof *in);
+
+    if (in == NULL)
+        return LW_ERR_OUT_OF_MEMORY;
+    scalar->in = in;
+    for (uint32_t i = 0; i < inst->n_params; i++)
+        if (inst->param_konsts[i] == 0 && lw_parts_of(l->types, inst->param_types[i]) > 0)
+            in[scalar->n_in++] = lw_type_stored(l->types, inst->param_types[i]);
+    return LW_OK;
+}
+
+static lw_status
+describe_outputs(lw_lowering *l, lw_scalar *scalar)
+{
+    lw_type result = l->typed->instances.data[1].result;
+    uint32_t n = leaves_of(l->types, result, NULL);
+    lw_type *leaves = lw_arena_take(l->arena, (n + 1) * sizeof *leaves);
+    lw_dtype *out = lw_arena_take(l->arena, (n + 1) * sizeof *out);
+
+    if (leaves == NULL || out == NULL)
+        return LW_ERR_OUT_OF_MEMORY;
+    leaves_of(l->types, result, leaves);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = l->out_types ? l->out_types[i] : lw_type_stored(l->types, leaves[i]);
+    scalar->out = out;
+    scalar->n_out = n;
+    return LW_OK;
+}
+
+static lw_status
+prepare(lw_lowering *l, lw_scalar *scalar)
+{
+    l->module = scalar->module;
+    l->arena = &scalar->module->arena;
+    l->funcs = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->funcs);
+    l->raising = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->raising);
+    l->locs = lw_arena_take(l->arena, (l->tree->locs.n + 1) * sizeof *l->locs);
+    if (l->funcs == NULL || l->raising == NULL || l->locs == NULL)
+        return lw_fail_memory(l->err);
+    if (l->out_types == NULL)
+        return LW_OK;
+    uint32_t n = leaves_of(l->types, l->typed->instances.data[1].result, NULL);
+    if (n != l->n_out)
+        return lw_fail(l->err, LW_ERR_TYPE,
+                       "the function returns %u values, the signature has %u", n, l->n_out);
+    return LW_OK;
+}
+
+static lw_status
+finish(lw_lowering *l, lw_scalar *scalar)
+{
+    lw_status status;
+
+    if (l->module->failed || l->arena->failed)
+        return lw_fail_memory(l->err);
+    LW_TRY(lw_opt_contract(l->module, l->err));
+    LW_TRY(lw_ir_verify(l->module, l->err));
+    LW_TRY(describe_inputs(l, scalar));
+    LW_TRY(describe_outputs(l, scalar));
+    scalar->can_raise = lw_instance_raises(l, 1);
+    scalar->n_raises = l->raises.n;
+    scalar->raises = l->raises.data;
+    scalar->pure_integer = is_pure_integer(l->module);
+    return LW_OK;
+fail:
+    return status == LW_ERR_OUT_OF_MEMORY ? lw_fail_memory(l->err) : status;
+}
+
+lw_status
+lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
+         lw_error *err)
+{
+    lw_lowering l = {.typed = typed,
+                     .tree = typed->tree,
+                     .types = &typed->types,
+                     .err = err,
+                     .out_types = out_types,
+                     .n_out = n_out};
+    lw_scalar *scalar = lw_alloc_zero(1, sizeof *scalar);
+    lw_status status;
+
+    if (scalar == NULL)
+        return lw_fail_memory(err);
+    LW_TRY(lw_module_new(&scalar->module, err));
+    LW_TRY(prepare(&l, scalar));
+    scalar->body = lw_lower_instance(&l, 1);
+    LW_TRY(l.status);
+    LW_TRY(finish(&l, scalar));
+    *out = scalar;
+    return LW_OK;
+fail:
+    lw_scalar_free(scalar);
+    return status;
+}
+
+void
+lw_scalar_free(lw_scalar *scalar)
+{
+    if (scalar == NULL)
+        return;
+    lw_module_free(scalar->module);
+    lw_free(scalar);
+}

@@ -1,0 +1,726 @@
+/* Expressions of the typed tree. */
+#include "core/front/lower_internal.h"
+
+#include "core/front/integers.h"
+#include "core/front/numeric.h"
+
+#include <string.h>
+
+static lw_value
+no_value(void)
+{
+    return (lw_value){.type = LW_T_NONE};
+}
+
+static lw_ref
+constant_bool(lw_frame *f, bool value)
+{
+    return lw_ir_int(&f->b, LW_DT_b1, value);
+}
+
+/* ---- arguments ---- */
+
+static uint32_t
+entry_at(const lw_frame *f, uint32_t index)
+{
+    return f->l->typed->lists.data[index];
+}
+
+static uint32_t
+argument_entry(const lw_frame *f, uint32_t call, uint32_t index)
+{
+    const lw_typed_node *t = lw_typed_at(f, call);
+
+    return index < t->n_args ? entry_at(f, t->args + index) : 0;
+}
+
+bool
+lw_argument_given(const lw_frame *f, uint32_t call, uint32_t index)
+{
+    return argument_entry(f, call, index) != 0;
+}
+
+/* lists[k]: the node of the whole, lists[k + 1]: which element. The node is lowered at the
+ * first element that is asked for. */
+static lw_value
+entry_element(lw_frame *f, uint32_t k)
+{
+    uint32_t node = entry_at(f, k);
+
+    if (f->shared_node != node) {
+        lw_value whole = lw_lower_expression(f, node);
+        f->shared_node = node;
+        f->shared = whole;
+    }
+    return lw_value_element(f, f->shared, entry_at(f, k + 1));
+}
+
+/* The tuple's own type is not in the entry: `as` says it, for a parameter or a result. */
+static lw_value
+entry_pack(lw_frame *f, uint32_t k, lw_type as)
+{
+    uint32_t count = entry_at(f, k), n = lw_parts_of(f->l->types, as), at = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+    const lw_type_row *row;
+
+    if (lw_type_kind_of(f->l->types, as) != LW_TK_TUPLE)
+        return lw_lower_fail(f, f->node, "packed arguments without a tuple type");
+    row = lw_type_get(f->l->types, as);
+    for (uint32_t i = 0; parts && i < count && i < row->n; i++) {
+        lw_value element = lw_lower_entry(f, entry_at(f, k + 1 + i));
+        element = lw_value_convert(f, element, row->elements[i]);
+        for (uint32_t j = 0; j < element.n && at < n; j++)
+            parts[at++] = element.parts[j];
+    }
+    return (lw_value){.type = as, .n = parts ? at : 0, .parts = parts};
+}
+
+static lw_value
+entry_as(lw_frame *f, uint32_t entry, lw_type as)
+{
+    uint32_t k = entry & ~(uint32_t)LW_ARG_TAG;
+
+    switch (entry & LW_ARG_TAG) {
+    case 0: return lw_lower_as(f, entry, as);
+    case LW_ARG_PACK: return entry_pack(f, k, as);
+    default: return lw_value_convert(f, lw_lower_entry(f, entry), as);
+    }
+}
+
+lw_value
+lw_lower_entry(lw_frame *f, uint32_t entry)
+{
+    uint32_t k = entry & ~(uint32_t)LW_ARG_TAG;
+
+    switch (entry & LW_ARG_TAG) {
+    case 0: return lw_lower_expression(f, entry);
+    case LW_ARG_ELEMENT: return entry_element(f, k);
+    case LW_ARG_WEB: return lw_lower_web_read(f, k);
+    default: return lw_lower_fail(f, f->node, "packed arguments of a named function");
+    }
+}
+
+lw_value
+lw_lower_argument(lw_frame *f, uint32_t call, uint32_t index)
+{
+    uint32_t entry = argument_entry(f, call, index);
+
+    if (entry == 0)
+        return lw_lower_fail(f, call, "an argument that is not there");
+    return lw_lower_entry(f, entry);
+}
+
+lw_value
+lw_lower_argument_as(lw_frame *f, uint32_t call, uint32_t index, lw_type type)
+{
+    uint32_t entry = argument_entry(f, call, index);
+
+    if (entry == 0)
+        return lw_lower_fail(f, call, "an argument that is not there");
+    return entry_as(f, entry, type);
+}
+
+/* ---- calls ---- */
+
+static lw_value
+instance_argument(lw_frame *f, uint32_t call, const lw_instance *callee, uint32_t index)
+{
+    const lw_fn *fn = &f->l->tree->fns.data[callee->fn];
+    uint32_t entry = argument_entry(f, call, index);
+
+    if (entry != 0)
+        return entry_as(f, entry, callee->param_types[index]);
+    if (index < fn->params.n && fn->params.data[index].default_konst != 0)
+        return lw_value_konst(f, fn->params.data[index].default_konst,
+                              callee->param_types[index]);
+    return lw_lower_fail(f, call, "a parameter without argument and default");
+}
+
+/* A callee that left with an exception: leave with the same status. */
+static void
+pass_status_on(lw_frame *f, lw_ref status)
+{
+    uint32_t n = lw_parts_of(f->l->types, f->inst->result);
+    lw_builder *b = &f->b;
+
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_zero(b, LW_DT_i32)));
+    const lw_func *func = b->func;
+    lw_ref *results = lw_arena_take(f->l->arena, (func->results.n + n + 1) * sizeof *results);
+    for (uint32_t i = 0; results && i < func->results.n; i++)
+        results[i] = i == 0 ? status : lw_ir_zero(b, func->results.data[i]);
+    lw_ir_return(b, results, results ? func->results.n : 0);
+    lw_ir_end(b);
+}
+
+static lw_value
+lower_call_instance(lw_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    const lw_instance *callee = &f->l->typed->instances.data[t->target];
+    uint32_t number = lw_lower_instance(f->l, t->target), at = 0, n_parts = 0, n;
+    bool raises = lw_instance_raises(f->l, t->target);
+
+    for (uint32_t i = 0; i < callee->n_params; i++)
+        n_parts +=
+            callee->param_konsts[i] ? 0 : lw_parts_of(f->l->types, callee->param_types[i]);
+    lw_ref *args = lw_arena_take(f->l->arena, (n_parts + 1) * sizeof *args);
+    uint32_t outer_node = f->shared_node;
+    lw_value outer = f->shared;
+    f->shared_node = 0;
+    for (uint32_t i = 0; args && i < callee->n_params; i++) {
+        if (callee->param_konsts[i])
+            continue;
+        lw_value value = instance_argument(f, node, callee, i);
+        for (uint32_t j = 0; j < value.n && at < n_parts; j++)
+            args[at++] = value.parts[j];
+    }
+    f->shared_node = outer_node;
+    f->shared = outer;
+    lw_lower_place(f, node);
+    lw_ref call = lw_ir_call(&f->b, number, args, at);
+    if (raises)
+        pass_status_on(f, lw_ir_result(&f->b, call, 0));
+    n = lw_parts_of(f->l->types, callee->result);
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+    for (uint32_t i = 0; parts && i < n; i++)
+        parts[i] = lw_ir_result(&f->b, call, i + raises);
+    return (lw_value){.type = callee->result, .n = parts ? n : 0, .parts = parts};
+}
+
+/* dtype(x), or dtype() which is zero. */
+static lw_value
+lower_call_cast(lw_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_type to = (lw_type)t->target;
+
+    if (t->n_args == 0 || !lw_argument_given(f, node, 0))
+        return lw_value_zero(f, to);
+    return lw_value_convert(f, lw_lower_argument(f, node, 0), to);
+}
+
+static lw_value
+lower_call(lw_frame *f, uint32_t node)
+{
+    switch (lw_typed_at(f, node)->call) {
+    case LW_CALL_INSTANCE: return lower_call_instance(f, node);
+    case LW_CALL_CAST: return lower_call_cast(f, node);
+    case LW_CALL_NAMED:
+    case LW_CALL_METHOD: {
+        uint32_t outer_node = f->shared_node;
+        lw_value outer = f->shared;
+        f->shared_node = 0;
+        lw_value value = lw_lower_named(f, node);
+        f->shared_node = outer_node;
+        f->shared = outer;
+        return value;
+    }
+    default: return lw_lower_fail(f, node, "a call of nothing");
+    }
+}
+
+/* ---- operators ---- */
+
+/* The operands of a shift or power keep types of their own; all else is brought to `operand`.
+ */
+lw_value
+lw_lower_binary_nodes(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x, uint32_t y)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_type operand = t->operand;
+    bool joined =
+        lw_type_kind_of(f->l->types, operand) == LW_TK_TUPLE || operand == LW_T_BOTTOM;
+    lw_value left = joined ? lw_lower_expression(f, x) : lw_lower_as(f, x, operand), right;
+
+    if (joined || lw_is_shift(op))
+        right = lw_lower_expression(f, y);
+    else if (op == LW_PY_POW && lw_type_is_integer(f->l->types, operand))
+        right = lw_lower_expression(f, y);
+    else
+        right = lw_lower_as(f, y, operand);
+    lw_lower_place(f, node);
+    return lw_lower_binary(f, op, left, right, t->type);
+}
+
+static lw_value
+lower_unary(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_pyop op = (lw_pyop)n->op;
+
+    if (op == LW_PY_NOT) {
+        lw_ref opposite = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
+        return lw_value_convert(f, lw_value_scalar(f, LW_DT_b1, opposite), t->type);
+    }
+    lw_value x = t->operand == LW_T_BOTTOM ? lw_lower_expression(f, n->a)
+                                           : lw_lower_as(f, n->a, t->operand);
+    lw_lower_place(f, node);
+    return lw_lower_unary(f, op, x, t->type);
+}
+
+/* ---- and, or ---- */
+
+static bool
+reached(const lw_frame *f, uint32_t node)
+{
+    return !lw_typed_at(f, node)->dead;
+}
+
+/* Whether all operands from index on may be evaluated whatever those before say. */
+static bool
+rest_is_cheap(lw_frame *f, uint32_t start, uint32_t n)
+{
+    uint32_t cost = 0;
+
+    for (uint32_t i = 0; i < n && cost <= LW_COST_FLAT; i++)
+        if (reached(f, lw_list_at(f, start + i)))
+            cost += lw_cost_expression(f, lw_list_at(f, start + i));
+    return cost <= LW_COST_FLAT / 2;
+}
+
+static lw_ref
+condition_boolop(lw_frame *f, lw_pyop op, uint32_t start, uint32_t n)
+{
+    lw_builder *b = &f->b;
+
+    while (n > 1 && !reached(f, lw_list_at(f, start)))
+        start++, n--;
+    lw_ref first = lw_lower_condition(f, lw_list_at(f, start));
+    uint32_t left = 0;
+    for (uint32_t i = 1; i < n; i++)
+        left += reached(f, lw_list_at(f, start + i));
+    if (left == 0)
+        return first;
+    if (rest_is_cheap(f, start + 1, n - 1)) {
+        lw_ref rest = condition_boolop(f, op, start + 1, n - 1);
+        return op == LW_PY_AND ? lw_ir_and(b, first, rest) : lw_ir_or(b, first, rest);
+    }
+    lw_ref slot = lw_ir_slot(b, LW_DT_b1);
+    lw_ir_set(b, slot, first);
+    lw_ir_if(b, op == LW_PY_AND ? first : lw_ir_not(b, first));
+    lw_ir_set(b, slot, condition_boolop(f, op, start + 1, n - 1));
+    lw_ir_end(b);
+    return lw_ir_get(b, slot);
+}
+
+/* The first operand that decides, else the last one; all in the joined type. */
+static lw_value
+value_boolop(lw_frame *f, lw_pyop op, uint32_t start, uint32_t n, lw_type type)
+{
+    lw_builder *b = &f->b;
+
+    while (n > 1 && !reached(f, lw_list_at(f, start)))
+        start++, n--;
+    uint32_t node = lw_list_at(f, start), left = 0;
+    for (uint32_t i = 1; i < n; i++)
+        left += reached(f, lw_list_at(f, start + i));
+    if (left == 0)
+        return lw_lower_as(f, node, type);
+    lw_value own = lw_lower_expression(f, node);
+    int8_t known = lw_typed_at(f, node)->truth;
+    lw_ref truth = known >= 0 ? constant_bool(f, known) : lw_value_truth(f, own);
+    lw_value first = lw_value_convert(f, own, type);
+    if (rest_is_cheap(f, start + 1, n - 1)) {
+        lw_value rest = value_boolop(f, op, start + 1, n - 1, type);
+        return op == LW_PY_AND ? lw_value_select(f, truth, rest, first)
+                               : lw_value_select(f, truth, first, rest);
+    }
+    const lw_ref *slots = lw_value_slots(f, type);
+    lw_value_set(f, slots, first);
+    lw_ir_if(b, op == LW_PY_AND ? truth : lw_ir_not(b, truth));
+    lw_value_set(f, slots, value_boolop(f, op, start + 1, n - 1, type));
+    lw_ir_end(b);
+    return lw_value_get(f, slots, type);
+}
+
+static lw_value
+lower_boolop(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    if (t->operand == LW_T_BOTTOM) {
+        lw_ref truth = condition_boolop(f, (lw_pyop)n->op, n->b, n->c);
+        return lw_value_convert(f, lw_value_scalar(f, LW_DT_b1, truth), t->type);
+    }
+    lw_value value = value_boolop(f, (lw_pyop)n->op, n->b, n->c, t->operand);
+    return lw_value_convert(f, value, t->type);
+}
+
+/* ---- comparison ---- */
+
+/* Both sides in the operand's type when that is one of floats: a literal then is exact there.
+ * Integers are compared as they are. */
+static lw_value
+compare_operand(lw_frame *f, uint32_t node, lw_type operand)
+{
+    bool number = lw_parts_of(f->l->types, operand) > 0 &&
+                  lw_type_kind_of(f->l->types, operand) != LW_TK_TUPLE &&
+                  !lw_type_is_integer(f->l->types, operand);
+
+    if (number && lw_typed_at(f, node)->konst)
+        return lw_lower_as(f, node, operand);
+    return lw_lower_expression(f, node);
+}
+
+/* Links i … n-1, their left side evaluated already: a chain stops at the first false link. */
+static lw_ref
+compare_links(lw_frame *f, lw_value left, uint32_t start, uint32_t n)
+{
+    lw_builder *b = &f->b;
+    uint32_t link = lw_list_at(f, start);
+    const lw_node *l = lw_node_at(f, link);
+    lw_type operand = lw_typed_at(f, link)->operand;
+    int8_t known = lw_typed_at(f, link)->truth;
+    lw_value right = compare_operand(f, l->a, operand);
+    lw_lower_place(f, link);
+    lw_ref this = lw_typed_at(f, link)->konst
+                      ? constant_bool(f, known > 0)
+                      : lw_lower_compare(f, (lw_pyop)l->op, left, right, operand);
+    uint32_t cost = 0;
+
+    if (n == 1)
+        return this;
+    for (uint32_t i = 1; i < n; i++)
+        cost += lw_cost_expression(f, lw_node_at(f, lw_list_at(f, start + i))->a);
+    if (cost <= LW_COST_FLAT / 2)
+        return lw_ir_and(b, this, compare_links(f, right, start + 1, n - 1));
+    lw_ref slot = lw_ir_slot(b, LW_DT_b1);
+    lw_ir_set(b, slot, this);
+    lw_ir_if(b, this);
+    lw_ir_set(b, slot, compare_links(f, right, start + 1, n - 1));
+    lw_ir_end(b);
+    return lw_ir_get(b, slot);
+}
+
+static lw_ref
+condition_compare(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type operand = lw_typed_at(f, lw_list_at(f, n->b))->operand;
+
+    return compare_links(f, compare_operand(f, n->a, operand), n->b, n->c);
+}
+
+/* ---- choice ---- */
+
+static lw_value
+lower_ifexp(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type type = lw_typed_at(f, node)->type;
+    lw_builder *b = &f->b;
+    bool only_b = lw_typed_at(f, n->c)->dead, only_c = lw_typed_at(f, n->b)->dead;
+
+    if (only_b || only_c || lw_typed_at(f, n->a)->truth >= 0) {
+        bool yes = only_b || (!only_c && lw_typed_at(f, n->a)->truth == 1);
+        return lw_lower_as(f, yes ? n->b : n->c, type);
+    }
+    uint32_t cost = lw_cost_expression(f, n->b) + lw_cost_expression(f, n->c);
+    lw_ref condition = lw_lower_condition(f, n->a);
+    if (cost <= LW_COST_FLAT) {
+        lw_value yes = lw_lower_as(f, n->b, type), no = lw_lower_as(f, n->c, type);
+        lw_lower_place(f, node);
+        return lw_value_select(f, condition, yes, no);
+    }
+    const lw_ref *slots = lw_value_slots(f, type);
+    lw_ir_if(b, condition);
+    lw_value_set(f, slots, lw_lower_as(f, n->b, type));
+    lw_ir_else(b);
+    lw_value_set(f, slots, lw_lower_as(f, n->c, type));
+    lw_ir_end(b);
+    return lw_value_get(f, slots, type);
+}
+
+/* ---- parts of values ---- */
+
+static lw_value
+lower_tuple(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type type = lw_typed_at(f, node)->type;
+    uint32_t parts_n = lw_parts_of(f->l->types, type), at = 0, element = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (parts_n + 1) * sizeof *parts);
+
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_TUPLE)
+        return lw_lower_fail(f, node, "a tuple without a tuple's type");
+    const lw_type_row *row = lw_type_get(f->l->types, type);
+    for (uint32_t i = 0; parts && i < n->c; i++) {
+        uint32_t item = lw_list_at(f, n->b + i);
+        bool star = lw_node_at(f, item)->kind == LW_NODE_STAR;
+        lw_value value = star ? lw_lower_expression(f, lw_node_at(f, item)->a)
+                              : lw_lower_as(f, item, row->elements[element]);
+        element += star ? lw_type_get(f->l->types, value.type)->n : 1;
+        for (uint32_t j = 0; j < value.n && at < parts_n; j++)
+            parts[at++] = value.parts[j];
+    }
+    return (lw_value){.type = type, .n = parts ? at : 0, .parts = parts};
+}
+
+/* .real and .imag, the fields of a namedtuple; what else there is was folded. */
+static lw_value
+lower_attribute(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const char *name = lw_typed_konst(f->l->typed, n->b)->text;
+    lw_type type = lw_typed_at(f, node)->type;
+    lw_value object = lw_lower_expression(f, n->a);
+
+    if (lw_value_is_tuple(&object, f)) {
+        const lw_type_row *row = lw_type_get(f->l->types, object.type);
+        for (uint32_t i = 0; row->names && i < row->n; i++)
+            if (strcmp(row->names[i], name) == 0)
+                return lw_value_convert(f, lw_value_element(f, object, i), type);
+    }
+    bool imaginary = strcmp(name, "imag") == 0;
+    if (object.n == 2 && (imaginary || strcmp(name, "real") == 0)) {
+        lw_ref part = object.parts[imaginary];
+        lw_value made = lw_value_scalar(f, (lw_type)lw_ir_type(&f->b, part), part);
+        return lw_value_convert(f, made, type);
+    }
+    if (object.n == 1 && imaginary)
+        return lw_value_zero(f, type);
+    if (object.n == 1 && strcmp(name, "real") == 0)
+        return lw_value_convert(f, object, type);
+    return lw_lower_fail(f, node, "an attribute");
+}
+
+static bool
+constant_integer(const lw_frame *f, uint32_t node, int64_t *value)
+{
+    uint32_t konst = node ? lw_typed_at(f, node)->konst : 0;
+    const lw_konst *k = konst ? lw_typed_konst(f->l->typed, konst) : NULL;
+
+    if (k == NULL || (k->kind != LW_K_INT && k->kind != LW_K_BOOL && k->kind != LW_K_SCALAR))
+        return false;
+    *value = k->i;
+    return true;
+}
+
+/* Elements start, start + step, … as Python's slice.indices gives them. */
+static lw_value
+lower_slice(lw_frame *f, uint32_t node, lw_value tuple, uint32_t slice)
+{
+    const lw_node *s = lw_node_at(f, slice);
+    int64_t n = lw_type_get(f->l->types, tuple.type)->n, step = 1, bounds[2];
+    lw_type type = lw_typed_at(f, node)->type;
+    uint32_t total = lw_parts_of(f->l->types, type), at = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (total + 1) * sizeof *parts);
+
+    constant_integer(f, s->c, &step);
+    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+    bounds[0] = step < 0 ? high : low;
+    bounds[1] = step < 0 ? low : high;
+    for (int i = 0; i < 2; i++) {
+        int64_t given;
+        if (!constant_integer(f, i == 0 ? s->a : s->b, &given))
+            continue;
+        given = given < 0 ? given + n : given;
+        bounds[i] = given < low ? low : given > high ? high : given;
+    }
+    if (step == 0)
+        return lw_lower_fail(f, node, "a slice with step 0");
+    for (int64_t i = bounds[0]; parts && (step > 0 ? i < bounds[1] : i > bounds[1]);
+         i += step) {
+        lw_value element = lw_value_element(f, tuple, (uint32_t)i);
+        for (uint32_t j = 0; j < element.n && at < total; j++)
+            parts[at++] = element.parts[j];
+    }
+    return (lw_value){.type = type, .n = parts ? at : 0, .parts = parts};
+}
+
+/* A run-time index into equal elements: negative ones count from the end; beyond either end,
+ * IndexError under check={"bounds"}, else the nearest element. */
+static lw_value
+lower_choose(lw_frame *f, lw_value tuple, lw_value index, lw_type type)
+{
+    lw_builder *b = &f->b;
+    uint32_t n = lw_type_get(f->l->types, tuple.type)->n;
+    lw_ref i = lw_ir_cast(b, LW_DT_i64, index.n ? index.parts[0] : 0);
+    lw_ref count = lw_ir_int(b, LW_DT_i64, n), zero = lw_ir_zero(b, LW_DT_i64);
+
+    if (n == 0)
+        return lw_lower_fail(f, f->node, "an element of an empty tuple");
+    i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), lw_ir_add(b, i, count), i);
+    if (f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS)) {
+        lw_ref outside = lw_ir_or(b, lw_ir_compare(b, LW_OP_LT, i, zero),
+                                  lw_ir_compare(b, LW_OP_GE, i, count));
+        lw_lower_raise(f, outside, "IndexError", "tuple index out of range");
+    }
+    lw_value chosen = lw_value_convert(f, lw_value_element(f, tuple, 0), type);
+    for (uint32_t k = 1; k < n; k++) {
+        lw_ref at_least = lw_ir_compare(b, LW_OP_GE, i, lw_ir_int(b, LW_DT_i64, k));
+        lw_value element = lw_value_convert(f, lw_value_element(f, tuple, k), type);
+        chosen = lw_value_select(f, at_least, element, chosen);
+    }
+    return chosen;
+}
+
+static lw_value
+lower_subscript(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type type = lw_typed_at(f, node)->type;
+    lw_value tuple = lw_lower_expression(f, n->a);
+    int64_t index;
+
+    if (!lw_value_is_tuple(&tuple, f))
+        return lw_lower_fail(f, node, "a subscript of what is no tuple");
+    if (lw_node_at(f, n->b)->kind == LW_NODE_SLICE)
+        return lower_slice(f, node, tuple, n->b);
+    if (constant_integer(f, n->b, &index)) {
+        int64_t count = lw_type_get(f->l->types, tuple.type)->n;
+        index = index < 0 ? index + count : index;
+        if (index < 0 || index >= count)
+            return lw_lower_fail(f, node, "an index beyond the end of a tuple");
+        return lw_value_convert(f, lw_value_element(f, tuple, (uint32_t)index), type);
+    }
+    lw_value at = lw_lower_expression(f, n->b);
+    lw_lower_place(f, node);
+    return lower_choose(f, tuple, at, type);
+}
+
+/* A function as a value is what it captures: its argument list names the webs. */
+static lw_value
+lower_function(lw_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    uint32_t total = lw_parts_of(f->l->types, t->type), at = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (total + 1) * sizeof *parts);
+
+    for (uint32_t i = 0; parts && i < t->n_args; i++) {
+        const lw_type_row *row = lw_type_get(f->l->types, t->type);
+        lw_value value = entry_as(f, entry_at(f, t->args + i), row->elements[i]);
+        for (uint32_t j = 0; j < value.n && at < total; j++)
+            parts[at++] = value.parts[j];
+    }
+    return (lw_value){.type = t->type, .n = parts ? at : 0, .parts = parts};
+}
+
+/* ---- all of them ---- */
+
+static lw_value
+lower_walrus(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_value value = lw_lower_expression(f, n->b);
+    uint32_t web = lw_typed_at(f, n->a)->web;
+
+    /* `a and (y := b)` assigns inside a region that ends before y is used: a slot outlives it
+     */
+    f->slotted[web] = true;
+    lw_lower_assign(f, n->a, value);
+    return value;
+}
+
+static lw_value
+lower_name(lw_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    if (t->web != 0)
+        return lw_value_convert(f, lw_lower_web_read(f, t->web), t->type);
+    if (lw_type_kind_of(f->l->types, t->type) == LW_TK_FUNCTION)
+        return lower_function(f, node);
+    return no_value();
+}
+
+static lw_value
+lower_boolean(lw_frame *f, uint32_t node)
+{
+    lw_ref truth = condition_compare(f, node);
+
+    return lw_value_convert(f, lw_value_scalar(f, LW_DT_b1, truth), lw_typed_at(f, node)->type);
+}
+
+static lw_value
+lower_kind(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+
+    switch (n->kind) {
+    case LW_NODE_KONST: return lw_value_konst(f, n->a, lw_typed_at(f, node)->type);
+    case LW_NODE_NAME: return lower_name(f, node);
+    case LW_NODE_UNARY: return lower_unary(f, node);
+    case LW_NODE_BINARY: return lw_lower_binary_nodes(f, node, (lw_pyop)n->op, n->a, n->b);
+    case LW_NODE_BOOLOP: return lower_boolop(f, node);
+    case LW_NODE_COMPARE: return lower_boolean(f, node);
+    case LW_NODE_IFEXP: return lower_ifexp(f, node);
+    case LW_NODE_CALL: return lower_call(f, node);
+    case LW_NODE_ARG_KEYWORD: return lw_lower_expression(f, n->b);
+    case LW_NODE_ATTRIBUTE: return lower_attribute(f, node);
+    case LW_NODE_SUBSCRIPT: return lower_subscript(f, node);
+    case LW_NODE_TUPLE: return lower_tuple(f, node);
+    case LW_NODE_WALRUS: return lower_walrus(f, node);
+    case LW_NODE_LAMBDA: return lower_function(f, node);
+    default: return lw_lower_fail(f, node, lw_node_text[n->kind]);
+    }
+}
+
+lw_value
+lw_lower_expression(lw_frame *f, uint32_t node)
+{
+    uint32_t outer = f->node, place = f->b.loc;
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    if (t->konst)
+        return lw_value_konst(f, t->konst, t->type);
+    lw_lower_place(f, node);
+    lw_value value = lower_kind(f, node);
+    f->node = outer;
+    f->b.loc = place;
+    return value;
+}
+
+/* Constants are made in the wanted type at once: no cast, and their value stays visible. */
+lw_value
+lw_lower_as(lw_frame *f, uint32_t node, lw_type type)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_type_kind kind = lw_type_kind_of(f->l->types, type);
+    bool scalar = kind == LW_TK_SCALAR || kind == LW_TK_WEAK || kind == LW_TK_LITERAL;
+
+    if (t->konst && scalar && lw_parts_of(f->l->types, t->type) > 0 &&
+        lw_type_kind_of(f->l->types, t->type) != LW_TK_TUPLE)
+        return lw_value_konst(f, t->konst, type);
+    return lw_value_convert(f, lw_lower_expression(f, node), type);
+}
+
+/* ---- conditions ---- */
+
+/* A condition whose outcome is known may still assign or call: what it does has to happen. */
+static bool
+does_nothing(lw_frame *f, uint32_t node)
+{
+    return lw_typed_at(f, node)->konst || lw_cost_expression(f, node) < LW_COST_NEVER;
+}
+
+lw_ref
+lw_lower_condition(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node);
+    uint32_t outer = f->node, place = f->b.loc;
+    lw_ref truth;
+
+    if (t->truth >= 0) {
+        if (!does_nothing(f, node))
+            lw_lower_expression(f, node);
+        return constant_bool(f, t->truth);
+    }
+    lw_lower_place(f, node);
+    if (t->konst)
+        truth = lw_value_truth(f, lw_value_konst(f, t->konst, t->type));
+    else if (n->kind == LW_NODE_UNARY && n->op == LW_PY_NOT)
+        truth = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
+    else if (n->kind == LW_NODE_BOOLOP)
+        truth = condition_boolop(f, (lw_pyop)n->op, n->b, n->c);
+    else if (n->kind == LW_NODE_COMPARE)
+        truth = condition_compare(f, node);
+    else
+        truth = lw_value_truth(f, lw_lower_expression(f, node));
+    f->node = outer;
+    f->b.loc = place;
+    return truth;
+}

@@ -1,0 +1,171 @@
+/* Shared by the files of lowering: lower.c (functions), lower_value.c (values of several
+ * parts), lower_operator.c, lower_expression.c, lower_statement.c, lower_flat.c (selects
+ * instead of branches), lower_named.c (named functions). */
+#ifndef LW_FRONT_LOWER_INTERNAL_H
+#define LW_FRONT_LOWER_INTERNAL_H
+
+#include "core/front/complex.h"
+#include "core/front/lower.h"
+
+/* A value of any type is its scalar parts in order: complex numbers two, tuples those of their
+ * elements, what is only known at compile time none. */
+typedef struct lw_value {
+    lw_type type;
+    uint32_t n;
+    const lw_ref *parts;
+} lw_value;
+
+typedef struct lw_lowering {
+    const lw_typed *typed;
+    const lw_tree *tree;
+    const lw_types *types;
+    lw_module *module;
+    lw_arena *arena; /* the module's: lives as long as the result */
+    lw_error *err;
+    lw_status status; /* the first failure */
+    uint32_t *funcs;  /* by instance: function number + 1; 0 = not yet lowered */
+    uint32_t *locs;   /* by tree loc: loc of the module + 1; 0 = not yet there */
+    uint8_t *raising; /* by instance: 0 not known yet, 1 no, 2 yes */
+    const lw_dtype *out_types;
+    uint32_t n_out;
+    LW_ARRAY(lw_raise_row) raises;
+} lw_lowering;
+
+/* Where break and continue go: the n-th open BLOCK or LOOP from outside. */
+typedef struct lw_loop {
+    struct lw_loop *outer;
+    uint32_t break_region, continue_region;
+    bool continue_is_block; /* of a loop that is written out: continue leaves the round's block
+                             */
+} lw_loop;
+
+/* An assignment that is not written yet: in an arm that runs whatever the condition says. */
+typedef struct lw_pending {
+    uint32_t web;
+    lw_value value;
+} lw_pending;
+
+/* The function that is being lowered. */
+typedef struct lw_frame {
+    lw_lowering *l;
+    const lw_instance *inst;
+    uint32_t instance;
+    const lw_fn *fn;
+    lw_builder b;
+    const lw_ref **webs; /* by web: its value's parts (single) or its slots; NULL = none yet */
+    bool *slotted;       /* by web: kept in slots although it has one definition */
+    lw_loop *loop;
+    uint32_t regions; /* open BLOCKs and LOOPs */
+    uint32_t node;    /* statement or expression that is lowered now */
+    bool can_raise;
+    uint32_t shared_node; /* of the call: a value whose elements are arguments, taken once */
+    lw_value shared;
+    uint32_t flat;       /* how many arms deep: then assignments wait in `pending` */
+    uint32_t flat_start; /* where this arm's begin */
+    LW_ARRAY(lw_pending) pending;
+} lw_frame;
+
+/* ---- lower.c ---- */
+const lw_node *lw_node_at(const lw_frame *f, uint32_t node);
+const lw_typed_node *lw_typed_at(const lw_frame *f, uint32_t node);
+uint32_t lw_list_at(const lw_frame *f, uint32_t index); /* of tree->lists */
+/* An internal error, once: something reached lowering that inference should have refused. */
+lw_value lw_lower_fail(lw_frame *f, uint32_t node, const char *what);
+void lw_lower_place(lw_frame *f, uint32_t node); /* later instructions come from this node */
+void lw_lower_return(lw_frame *f, lw_value value);
+/* Leave the function with an exception when the condition holds; 0: always. */
+void lw_lower_raise(lw_frame *f, lw_ref condition, const char *exception, const char *message);
+uint32_t lw_lower_instance(lw_lowering *l, uint32_t instance); /* its function number */
+bool lw_instance_raises(lw_lowering *l, uint32_t instance);
+
+/* ---- lower_value.c ---- */
+uint32_t lw_parts_of(const lw_types *types, lw_type type);
+/* The dtype of each part; out has lw_parts_of entries. */
+void lw_part_types(const lw_types *types, lw_type type, lw_dtype *out);
+lw_value lw_value_of(lw_frame *f, lw_type type, const lw_ref *parts,
+                     uint32_t n); /* copies parts */
+lw_value lw_value_scalar(lw_frame *f, lw_type type, lw_ref part);
+lw_value lw_value_complex(lw_frame *f, lw_type type, lw_complex parts);
+lw_value lw_value_zero(lw_frame *f, lw_type type);
+lw_value lw_value_konst(lw_frame *f, uint32_t konst, lw_type type);
+lw_value lw_value_convert(lw_frame *f, lw_value value, lw_type to);
+lw_value lw_value_element(lw_frame *f, lw_value tuple, uint32_t index);
+lw_value lw_value_select(lw_frame *f, lw_ref condition, lw_value yes, lw_value no);
+lw_ref lw_value_truth(lw_frame *f, lw_value value);
+bool lw_value_is_complex(const lw_value *value, const lw_frame *f);
+bool lw_value_is_tuple(const lw_value *value, const lw_frame *f);
+lw_complex lw_value_as_complex(lw_frame *f, lw_value value, lw_dtype part);
+bool lw_type_is_integer(const lw_types *types, lw_type type); /* or bool, also the weak ones */
+/* Variables that outlive a region. */
+const lw_ref *lw_value_slots(lw_frame *f, lw_type type);
+void lw_value_set(lw_frame *f, const lw_ref *slots, lw_value value);
+lw_value lw_value_get(lw_frame *f, const lw_ref *slots, lw_type type);
+
+/* ---- lower_operator.c: operands are converted already, result of the operand's kind ---- */
+lw_value lw_lower_binary(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_type result);
+lw_value lw_lower_unary(lw_frame *f, lw_pyop op, lw_value x, lw_type result);
+/* x and y as they are; `operand` is what floats and complex numbers are compared as. */
+lw_ref lw_lower_compare(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_type operand);
+bool lw_is_shift(lw_pyop op);
+
+/* ---- lower_expression.c ---- */
+lw_value lw_lower_expression(lw_frame *f, uint32_t node);
+lw_value lw_lower_as(lw_frame *f, uint32_t node, lw_type type); /* and converted */
+lw_ref lw_lower_condition(lw_frame *f, uint32_t node);
+lw_value lw_lower_binary_nodes(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x, uint32_t y);
+/* Entries of a call's argument list (LW_ARG_*). `given`: an entry is there. */
+bool lw_argument_given(const lw_frame *f, uint32_t call, uint32_t index);
+lw_value lw_lower_argument(lw_frame *f, uint32_t call, uint32_t index);
+lw_value lw_lower_argument_as(lw_frame *f, uint32_t call, uint32_t index, lw_type type);
+lw_value lw_lower_entry(lw_frame *f, uint32_t entry);
+
+/* ---- lower_statement.c ---- */
+void lw_lower_body(lw_frame *f, uint32_t body);
+void lw_lower_statement(lw_frame *f, uint32_t node);
+void lw_lower_assign(lw_frame *f, uint32_t target, lw_value value);
+void lw_lower_web_write(lw_frame *f, uint32_t web, lw_value value);
+lw_value lw_lower_web_read(lw_frame *f, uint32_t web);
+uint32_t lw_region_open(lw_frame *f, bool loop); /* BLOCK or LOOP; its number */
+void lw_region_close(lw_frame *f);
+void lw_region_leave(lw_frame *f, uint32_t region);
+
+/* ---- lower_iterator.c: what a for loop runs over ---- */
+/* Ranges, and what is made of them, have a count that is computed before the loop; tuples have
+ * one known now (fixed), and the loop is written out. */
+typedef struct lw_iterator {
+    enum {
+        LW_OVER_RANGE,
+        LW_OVER_TUPLE,
+        LW_OVER_ENUMERATE,
+        LW_OVER_ZIP,
+        LW_OVER_REVERSED
+    } kind;
+    lw_type type; /* of the iterable: RANGE or TUPLE */
+    bool fixed;
+    uint32_t n_fixed;
+    lw_ref count;       /* u64 rounds at most; 0: n_fixed alone decides */
+    lw_ref start, step; /* i64: of a range, or what enumerate counts from */
+    lw_value tuple;
+    struct lw_iterator *inner;
+    uint32_t n_inner;
+} lw_iterator;
+lw_iterator lw_iterator_of(lw_frame *f, uint32_t node);
+/* Item k (u64); i is the same number when the loop is written out. */
+lw_value lw_iterator_item(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i);
+
+/* ---- lower_flat.c ---- */
+/* What evaluating the expression costs, about one per instruction; LW_COST_NEVER: it must not
+ * run unless it is reached. */
+enum { LW_COST_NEVER = 1 << 20, LW_COST_FLAT = 96 };
+uint32_t lw_cost_expression(lw_frame *f, uint32_t node);
+uint32_t lw_cost_arguments(lw_frame *f, uint32_t call);
+/* Both arms of this IF, as selects: true when that was done. */
+bool lw_lower_if_flat(lw_frame *f, uint32_t node);
+/* The statements of a body from index on, up to its RETURN, as one value. */
+bool lw_lower_tail_flat(lw_frame *f, uint32_t body, uint32_t index);
+
+/* ---- lower_named.c ---- */
+lw_value lw_lower_named(lw_frame *f, uint32_t node);
+uint32_t lw_cost_named(const lw_frame *f, uint32_t node);
+
+#endif

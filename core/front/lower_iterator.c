@@ -1,0 +1,244 @@
+/* What a for loop runs over: range, tuples, and enumerate, zip and reversed of these. */
+#include "core/front/lower_internal.h"
+
+#include "core/front/integers.h"
+#include "core/front/named.h"
+
+static lw_iterator of_entry(lw_frame *f, uint32_t entry);
+
+/* ---- range ---- */
+
+/* floor((distance - 1) / stride) + 1 rounds for a distance above 0; u64. */
+static lw_ref
+rounds_of(lw_builder *b, lw_ref distance, lw_ref stride)
+{
+    lw_ref one = lw_ir_int(b, LW_DT_u64, 1);
+    uint64_t bits;
+
+    if (lw_ir_is_const(b, stride, &bits) && bits == 1)
+        return distance;
+    return lw_ir_add(b, lw_int_floordiv(b, lw_ir_sub(b, distance, one), stride), one);
+}
+
+/* Rounds of range(start, stop, step), unsigned: no difference of two int64 overflows there. */
+static lw_ref
+range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
+{
+    lw_ref zero = lw_ir_zero(b, LW_DT_u64), none = lw_ir_zero(b, LW_DT_i64), up = zero,
+           down = zero;
+    lw_ref from = lw_ir_cast(b, LW_DT_u64, start), to = lw_ir_cast(b, LW_DT_u64, stop);
+    uint64_t bits = 0;
+    bool constant = lw_ir_is_const(b, step, &bits);
+    lw_ref rises = lw_ir_compare(b, LW_OP_LT, start, stop);
+    lw_ref falls = lw_ir_compare(b, LW_OP_GT, start, stop);
+
+    if (!constant || (int64_t)bits > 0) {
+        lw_ref stride =
+            constant ? lw_ir_int(b, LW_DT_u64, (int64_t)bits) : lw_ir_cast(b, LW_DT_u64, step);
+        up = lw_ir_select(b, rises, rounds_of(b, lw_ir_sub(b, to, from), stride), zero);
+    }
+    if (!constant || (int64_t)bits < 0) {
+        lw_ref stride = constant ? lw_ir_int(b, LW_DT_u64, (int64_t)(0 - bits))
+                                 : lw_ir_neg(b, lw_ir_cast(b, LW_DT_u64, step));
+        down = lw_ir_select(b, falls, rounds_of(b, lw_ir_sub(b, from, to), stride), zero);
+    }
+    if (constant)
+        return (int64_t)bits > 0 ? up : down;
+    down = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, step, none), down, zero);
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, step, none), up, down);
+}
+
+static lw_ref
+integer_argument(lw_frame *f, uint32_t call, uint32_t index, int64_t otherwise)
+{
+    if (!lw_argument_given(f, call, index))
+        return lw_ir_int(&f->b, LW_DT_i64, otherwise);
+    lw_value value = lw_lower_argument_as(f, call, index, LW_T_INDEX);
+    return value.n ? value.parts[0] : 0;
+}
+
+/* A step of 0 that is known at run time only: an exception where the function can raise one. */
+static lw_iterator
+of_range(lw_frame *f, uint32_t call)
+{
+    lw_iterator it = {.kind = LW_OVER_RANGE};
+    bool only_stop = !lw_argument_given(f, call, 1);
+    lw_ref first = integer_argument(f, call, 0, 0);
+    lw_ref stop = only_stop ? first : integer_argument(f, call, 1, 0);
+
+    it.start = only_stop ? lw_ir_zero(&f->b, LW_DT_i64) : first;
+    it.step = integer_argument(f, call, 2, 1);
+    if (!lw_ir_is_const(&f->b, it.step, NULL) && f->can_raise) {
+        lw_ref zero = lw_ir_zero(&f->b, LW_DT_i64);
+        lw_lower_raise(f, lw_ir_compare(&f->b, LW_OP_EQ, it.step, zero), "ValueError",
+                       "range() arg 3 must not be zero");
+    }
+    it.count = range_count(&f->b, it.start, stop, it.step);
+    return it;
+}
+
+/* ---- the others ---- */
+
+static lw_iterator
+of_tuple(lw_frame *f, lw_value tuple)
+{
+    lw_iterator it = {.kind = LW_OVER_TUPLE, .fixed = true, .tuple = tuple};
+
+    if (lw_value_is_tuple(&tuple, f))
+        it.n_fixed = lw_type_get(f->l->types, tuple.type)->n;
+    else
+        lw_lower_fail(f, f->node, "a loop over this");
+    return it;
+}
+
+/* The shortest of the inner ones decides. */
+static void
+take_shortest(lw_frame *f, lw_iterator *it)
+{
+    lw_builder *b = &f->b;
+
+    it->fixed = it->n_inner == 0;
+    for (uint32_t i = 0; i < it->n_inner; i++) {
+        const lw_iterator *inner = &it->inner[i];
+        if (inner->fixed && (!it->fixed || inner->n_fixed < it->n_fixed))
+            it->n_fixed = inner->n_fixed;
+        it->fixed = it->fixed || inner->fixed;
+        if (inner->count == 0)
+            continue;
+        if (it->count == 0) {
+            it->count = inner->count;
+            continue;
+        }
+        lw_ref shorter = lw_ir_compare(b, LW_OP_LT, inner->count, it->count);
+        it->count = lw_ir_select(b, shorter, inner->count, it->count);
+    }
+}
+
+static lw_iterator
+of_call(lw_frame *f, uint32_t call, lw_impl impl)
+{
+    const lw_typed_node *t = lw_typed_at(f, call);
+    lw_iterator it = {.kind = impl == LW_IMPL_ZIP         ? LW_OVER_ZIP
+                              : impl == LW_IMPL_ENUMERATE ? LW_OVER_ENUMERATE
+                                                          : LW_OVER_REVERSED};
+
+    it.n_inner = impl == LW_IMPL_ZIP ? t->n_args : 1;
+    it.inner = lw_arena_take(f->l->arena, (it.n_inner + 1) * sizeof *it.inner);
+    for (uint32_t i = 0; it.inner && i < it.n_inner; i++)
+        it.inner[i] = of_entry(f, f->l->typed->lists.data[t->args + i]);
+    if (it.inner == NULL)
+        it.n_inner = 0;
+    take_shortest(f, &it);
+    if (impl == LW_IMPL_ENUMERATE)
+        it.start = integer_argument(f, call, 1, 0);
+    return it;
+}
+
+static lw_iterator
+of_node(lw_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    if (!t->konst && lw_node_at(f, node)->kind == LW_NODE_CALL && t->call == LW_CALL_NAMED) {
+        lw_impl impl = lw_names[t->target].impl;
+        if (impl == LW_IMPL_RANGE)
+            return of_range(f, node);
+        if (impl == LW_IMPL_ZIP || impl == LW_IMPL_ENUMERATE || impl == LW_IMPL_REVERSED)
+            return of_call(f, node, impl);
+    }
+    return of_tuple(f, lw_lower_expression(f, node));
+}
+
+static lw_iterator
+of_entry(lw_frame *f, uint32_t entry)
+{
+    if (entry & LW_ARG_TAG)
+        return of_tuple(f, lw_lower_entry(f, entry));
+    lw_iterator it = of_node(f, entry);
+    it.type = lw_typed_at(f, entry)->type;
+    return it;
+}
+
+lw_iterator
+lw_iterator_of(lw_frame *f, uint32_t node)
+{
+    return of_entry(f, node);
+}
+
+/* ---- items ---- */
+
+/* Of enumerate and zip: the tuple type of item i. */
+static lw_type
+item_type(lw_frame *f, const lw_iterator *it, uint32_t i)
+{
+    lw_type_kind kind = lw_type_kind_of(f->l->types, it->type);
+
+    if (kind == LW_TK_RANGE)
+        return lw_type_get(f->l->types, it->type)->elements[0];
+    if (kind == LW_TK_TUPLE && i < lw_type_get(f->l->types, it->type)->n)
+        return lw_type_get(f->l->types, it->type)->elements[i];
+    return LW_T_BOTTOM;
+}
+
+static lw_value
+item_tuple(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
+{
+    lw_type type = item_type(f, it, i);
+    uint32_t n = lw_parts_of(f->l->types, type), at = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_TUPLE)
+        return lw_lower_fail(f, f->node, "items that are no tuples");
+    const lw_type_row *row = lw_type_get(f->l->types, type);
+    for (uint32_t j = 0; parts && j < row->n; j++) {
+        bool counts = it->kind == LW_OVER_ENUMERATE && j == 0;
+        uint32_t from = it->kind == LW_OVER_ENUMERATE ? 0 : j;
+        lw_value value;
+        if (counts)
+            value = lw_value_scalar(
+                f, LW_T_INDEX, lw_ir_add(&f->b, it->start, lw_ir_cast(&f->b, LW_DT_i64, k)));
+        else
+            value = lw_iterator_item(f, &it->inner[from], k, i);
+        value = lw_value_convert(f, value, row->elements[j]);
+        for (uint32_t p = 0; p < value.n && at < n; p++)
+            parts[at++] = value.parts[p];
+    }
+    return (lw_value){.type = type, .n = parts ? at : 0, .parts = parts};
+}
+
+static lw_value
+item_reversed(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
+{
+    const lw_iterator *inner = &it->inner[0];
+    lw_builder *b = &f->b;
+
+    if (inner->fixed)
+        return lw_iterator_item(f, inner, k, inner->n_fixed - 1 - i);
+    lw_ref last = lw_ir_sub(b, inner->count, lw_ir_int(b, LW_DT_u64, 1));
+    return lw_iterator_item(f, inner, lw_ir_sub(b, last, k), i);
+}
+
+static lw_value
+item_range(lw_frame *f, const lw_iterator *it, lw_ref k)
+{
+    lw_builder *b = &f->b;
+    lw_ref value = lw_ir_cast(b, LW_DT_i64, k);
+    uint64_t bits;
+
+    if (!lw_ir_is_const(b, it->step, &bits) || bits != 1)
+        value = lw_ir_mul(b, value, it->step);
+    if (!lw_ir_is_const(b, it->start, &bits) || bits != 0)
+        value = lw_ir_add(b, it->start, value);
+    return lw_value_scalar(f, LW_T_INDEX, value);
+}
+
+lw_value
+lw_iterator_item(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
+{
+    switch (it->kind) {
+    case LW_OVER_TUPLE: return lw_value_element(f, it->tuple, i);
+    case LW_OVER_RANGE: return item_range(f, it, k);
+    case LW_OVER_REVERSED: return item_reversed(f, it, k, i);
+    default: return item_tuple(f, it, k, i);
+    }
+}

@@ -1,0 +1,794 @@
+/* The functions of names.def: what each emits, by its `impl` and by the type that inference
+ * chose for its operands. */
+#include "core/front/lower_internal.h"
+
+#include "core/front/floats.h"
+#include "core/front/integers.h"
+#include "core/front/named.h"
+#include "core/front/numeric.h"
+
+/* ---- operands and results ---- */
+
+typedef struct call {
+    lw_frame *f;
+    lw_builder *b;
+    uint32_t node;
+    lw_impl impl;
+    lw_type operand, type;
+    uint32_t n_args;
+    lw_dtype dtype; /* operands are stored as; void: there is none */
+} call;
+
+static lw_ref
+first_part(lw_value value)
+{
+    return value.n ? value.parts[0] : 0;
+}
+
+static lw_value
+argument(const call *c, uint32_t i)
+{
+    return lw_lower_argument_as(c->f, c->node, i, c->operand);
+}
+
+static lw_ref
+scalar_argument(const call *c, uint32_t i)
+{
+    return first_part(argument(c, i));
+}
+
+static lw_complex
+complex_argument(const call *c, uint32_t i)
+{
+    return lw_value_as_complex(c->f, argument(c, i), lw_dtypes[c->dtype].parts);
+}
+
+static bool
+given(const call *c, uint32_t i)
+{
+    return lw_argument_given(c->f, c->node, i);
+}
+
+static lw_type
+complex_type(const lw_builder *b, lw_complex x)
+{
+    return lw_ir_type(b, x.re) == LW_DT_f32 ? (lw_type)LW_DT_c64 : (lw_type)LW_DT_c128;
+}
+
+static lw_value
+plain(const call *c, lw_ref made)
+{
+    return lw_value_scalar(c->f, (lw_type)lw_ir_type(c->b, made), made);
+}
+
+static lw_value
+result(const call *c, lw_ref made)
+{
+    return lw_value_convert(c->f, plain(c, made), c->type);
+}
+
+static lw_value
+complex_result(const call *c, lw_complex made)
+{
+    lw_value value = lw_value_complex(c->f, complex_type(c->b, made), made);
+
+    return lw_value_convert(c->f, value, c->type);
+}
+
+/* A tuple of two, each converted to the element's type. */
+static lw_value
+pair_result(const call *c, lw_ref x, lw_ref y)
+{
+    lw_ref parts[2] = {0};
+
+    if (lw_type_kind_of(c->f->l->types, c->type) != LW_TK_TUPLE)
+        return lw_lower_fail(c->f, c->node, "two results without a tuple type");
+    const lw_type_row *row = lw_type_get(c->f->l->types, c->type);
+    for (uint32_t i = 0; i < 2 && i < row->n; i++)
+        parts[i] =
+            first_part(lw_value_convert(c->f, plain(c, i == 0 ? x : y), row->elements[i]));
+    return lw_value_of(c->f, c->type, parts, 2);
+}
+
+static lw_value
+fail(const call *c)
+{
+    return lw_lower_fail(c->f, c->node, lw_names[lw_typed_at(c->f, c->node)->target].path);
+}
+
+/* ---- functions of one float or complex number ---- */
+
+/* `complex` is one more than the function's number; 0: there is none. */
+static const struct simple_row {
+    bool known;
+    uint8_t complex;
+    lw_intrinsic intrinsic;
+} simple[LW_N_IMPLS] = {
+#define BOTH(impl, name) [LW_IMPL_##impl] = {true, LW_COMPLEX_##impl + 1, LW_IN_##name}
+#define REAL(impl, name) [LW_IMPL_##impl] = {true, 0, LW_IN_##name}
+    BOTH(SIN, sin),           BOTH(COS, cos),     BOTH(TAN, tan),
+    BOTH(ASIN, asin),         BOTH(ACOS, acos),   BOTH(ATAN, atan),
+    BOTH(SINH, sinh),         BOTH(COSH, cosh),   BOTH(TANH, tanh),
+    BOTH(ASINH, asinh),       BOTH(ACOSH, acosh), BOTH(ATANH, atanh),
+    BOTH(EXP, exp),           BOTH(EXP2, exp2),   BOTH(EXPM1, expm1),
+    BOTH(LOG, log),           BOTH(LOG2, log2),   BOTH(LOG10, log10),
+    BOTH(LOG1P, log1p),       BOTH(SQRT, sqrt),   REAL(CBRT, cbrt),
+    REAL(ERF, erf),           REAL(ERFC, erfc),   REAL(TGAMMA, tgamma),
+    REAL(LGAMMA, lgamma),     REAL(ATAN2, atan2), REAL(FABS, fabs),
+    REAL(COPYSIGN, copysign), REAL(FMOD, fmod),   REAL(IEEE_REMAINDER, remainder),
+#undef BOTH
+#undef REAL
+};
+
+static lw_value
+lower_simple(const call *c)
+{
+    const struct simple_row *row = &simple[c->impl];
+
+    if (lw_is_complex(c->dtype) && row->complex)
+        return complex_result(c, lw_complex_call(c->b, (lw_complex_function)(row->complex - 1),
+                                                 complex_argument(c, 0)));
+    if (lw_is_complex(c->dtype))
+        return fail(c);
+    if (!lw_is_float(c->dtype))
+        return c->impl == LW_IMPL_FMOD
+                   ? result(c, lw_num_fmod(c->b, scalar_argument(c, 0), scalar_argument(c, 1)))
+                   : fail(c);
+    if (lw_intrinsics[row->intrinsic].n_args == 1)
+        return result(c, lw_float_call(c->b, row->intrinsic, scalar_argument(c, 0)));
+    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1);
+    return result(c, lw_float_call2(c->b, row->intrinsic, x, y));
+}
+
+/* log(x, base) = log(x) / log(base) */
+static lw_value
+lower_log(const call *c)
+{
+    if (!given(c, 1))
+        return lower_simple(c);
+    if (lw_is_complex(c->dtype)) {
+        lw_complex x = lw_complex_call(c->b, LW_COMPLEX_LOG, complex_argument(c, 0));
+        lw_complex base = lw_complex_call(c->b, LW_COMPLEX_LOG, complex_argument(c, 1));
+        return complex_result(c, lw_complex_div(c->b, x, base));
+    }
+    lw_ref x = lw_float_call(c->b, LW_IN_log, scalar_argument(c, 0));
+    return result(c, lw_ir_div(c->b, x, lw_float_call(c->b, LW_IN_log, scalar_argument(c, 1))));
+}
+
+static lw_value
+lower_hypot(const call *c)
+{
+    if (c->n_args == 0)
+        return lw_value_zero(c->f, c->type);
+    lw_ref size = scalar_argument(c, 0);
+    if (c->n_args == 1)
+        size = lw_float_call(c->b, LW_IN_fabs, size);
+    for (uint32_t i = 1; i < c->n_args; i++)
+        size = lw_float_call2(c->b, LW_IN_hypot, size, scalar_argument(c, i));
+    return result(c, size);
+}
+
+/* ---- tests ---- */
+
+static lw_value
+lower_test(const call *c)
+{
+    if (lw_is_complex(c->dtype)) {
+        lw_complex x = complex_argument(c, 0);
+        return result(c, c->impl == LW_IMPL_ISNAN   ? lw_complex_isnan(c->b, x)
+                         : c->impl == LW_IMPL_ISINF ? lw_complex_isinf(c->b, x)
+                                                    : lw_complex_isfinite(c->b, x));
+    }
+    lw_ref x = scalar_argument(c, 0);
+    if (!lw_is_float(c->dtype))
+        return result(c, lw_ir_int(c->b, LW_DT_b1, c->impl == LW_IMPL_ISFINITE));
+    return result(c, c->impl == LW_IMPL_ISNAN   ? lw_float_isnan(c->b, x)
+                     : c->impl == LW_IMPL_ISINF ? lw_float_isinf(c->b, x)
+                                                : lw_float_isfinite(c->b, x));
+}
+
+static lw_value
+lower_signbit(const call *c)
+{
+    lw_ref x = scalar_argument(c, 0);
+
+    if (lw_is_float(c->dtype))
+        return result(c, lw_float_signbit(c->b, x));
+    return result(c, lw_int_compare(c->b, LW_OP_LT, x, lw_ir_zero(c->b, lw_ir_type(c->b, x))));
+}
+
+static lw_value
+lower_isclose(const call *c)
+{
+    lw_dtype part = lw_dtypes[c->dtype].parts;
+    lw_type real = (lw_type)part;
+    lw_ref tolerance[2];
+
+    for (uint32_t i = 0; i < 2; i++)
+        tolerance[i] = given(c, 2 + i)
+                           ? first_part(lw_lower_argument_as(c->f, c->node, 2 + i, real))
+                           : lw_ir_float(c->b, part, i == 0 ? 1e-9 : 0);
+    if (lw_is_complex(c->dtype)) {
+        lw_complex x = complex_argument(c, 0), y = complex_argument(c, 1);
+        return result(c, lw_complex_isclose(c->b, x, y, tolerance[0], tolerance[1]));
+    }
+    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1);
+    return result(c, lw_float_isclose(c->b, x, y, tolerance[0], tolerance[1]));
+}
+
+/* ---- rounding ---- */
+
+static lw_intrinsic
+rounding_of(lw_impl impl)
+{
+    switch (impl) {
+    case LW_IMPL_FLOOR:
+    case LW_IMPL_FLOOR_INT: return LW_IN_floor;
+    case LW_IMPL_CEIL:
+    case LW_IMPL_CEIL_INT: return LW_IN_ceil;
+    case LW_IMPL_TRUNC:
+    case LW_IMPL_TRUNC_INT: return LW_IN_trunc;
+    default: return LW_IN_rint;
+    }
+}
+
+static lw_value
+lower_rounding(const call *c)
+{
+    if (lw_is_complex(c->dtype) && c->impl == LW_IMPL_RINT)
+        return complex_result(c, lw_complex_rint(c->b, complex_argument(c, 0)));
+    lw_ref x = scalar_argument(c, 0);
+    if (!lw_is_float(c->dtype))
+        return result(c, x);
+    return result(c, lw_float_call(c->b, rounding_of(c->impl), x));
+}
+
+static bool
+is_none(const call *c, uint32_t i)
+{
+    uint32_t entry = c->f->l->typed->lists.data[lw_typed_at(c->f, c->node)->args + i];
+
+    return !(entry & LW_ARG_TAG) && lw_typed_at(c->f, entry)->type == LW_T_NONE;
+}
+
+/* round(x), round(x, n), np.round(x, n) */
+static lw_value
+lower_round(const call *c)
+{
+    lw_ref digits = 0;
+
+    if (given(c, 1) && !is_none(c, 1))
+        digits = first_part(lw_lower_argument_as(c->f, c->node, 1, LW_T_INDEX));
+    else if (c->impl == LW_IMPL_ROUND_DECIMALS)
+        digits = lw_ir_zero(c->b, LW_DT_i64);
+    if (lw_is_complex(c->dtype)) {
+        lw_complex x = complex_argument(c, 0);
+        x = (lw_complex){lw_float_round(c->b, x.re, digits),
+                         lw_float_round(c->b, x.im, digits)};
+        return complex_result(c, x);
+    }
+    lw_ref x = scalar_argument(c, 0);
+    if (lw_is_float(c->dtype))
+        return result(c, digits ? lw_float_round(c->b, x, digits)
+                                : lw_float_call(c->b, LW_IN_rint, x));
+    if (c->dtype == LW_DT_b1)
+        return result(c, x);
+    return result(c, digits ? lw_int_round(c->b, x, digits) : x);
+}
+
+/* ---- parts ---- */
+
+static lw_value
+lower_frexp(const call *c)
+{
+    lw_ref mantissa, exponent;
+
+    lw_float_frexp(c->b, scalar_argument(c, 0), &mantissa, &exponent);
+    return pair_result(c, mantissa, exponent);
+}
+
+static lw_value
+lower_modf(const call *c)
+{
+    lw_ref fraction, whole;
+
+    lw_float_modf(c->b, scalar_argument(c, 0), &fraction, &whole);
+    return pair_result(c, fraction, whole);
+}
+
+static lw_value
+lower_divmod(const call *c)
+{
+    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1), quotient, rest;
+
+    if (c->f->can_raise && (c->f->l->typed->options.checks & LW_CHECK_DIVIDE))
+        lw_lower_raise(c->f, lw_ir_not(c->b, lw_num_truth(c->b, y)), "ZeroDivisionError",
+                       "division by zero");
+    lw_num_divmod(c->b, x, y, &quotient, &rest);
+    return pair_result(c, quotient, rest);
+}
+
+static lw_value
+lower_ldexp(const call *c)
+{
+    lw_ref x = scalar_argument(c, 0);
+
+    return result(c, lw_float_ldexp(c->b, x, first_part(lw_lower_argument(c->f, c->node, 1))));
+}
+
+static lw_value
+lower_complex_part(const call *c)
+{
+    lw_value x = lw_lower_argument(c->f, c->node, 0);
+    bool imaginary = c->impl == LW_IMPL_IMAG;
+
+    if (x.n == 2)
+        return result(c, x.parts[imaginary]);
+    return imaginary ? lw_value_zero(c->f, c->type) : lw_value_convert(c->f, x, c->type);
+}
+
+static lw_complex
+as_complex(const call *c, uint32_t i)
+{
+    lw_value value = lw_lower_argument(c->f, c->node, i);
+    lw_dtype dtype = lw_is_float(c->dtype) || lw_is_complex(c->dtype) ? c->dtype : LW_DT_f64;
+
+    return lw_value_as_complex(c->f, value, lw_dtypes[dtype].parts);
+}
+
+static lw_value
+lower_polar(const call *c)
+{
+    lw_complex x = as_complex(c, 0);
+
+    if (c->impl == LW_IMPL_ANGLE)
+        return result(c, lw_complex_angle(c->b, x));
+    return pair_result(c, lw_complex_abs(c->b, x), lw_complex_angle(c->b, x));
+}
+
+/* complex(x, y) = x + y j: of real parts just these two. */
+static lw_value
+lower_to_complex(const call *c)
+{
+    lw_dtype half = lw_dtypes[lw_type_stored(c->f->l->types, c->type)].parts;
+
+    if (!given(c, 0) && !given(c, 1))
+        return lw_value_zero(c->f, c->type);
+    lw_complex zero = {lw_ir_zero(c->b, half), lw_ir_zero(c->b, half)};
+    lw_value x = given(c, 0) ? lw_lower_argument(c->f, c->node, 0) : (lw_value){0};
+    lw_complex re = x.n ? lw_value_as_complex(c->f, x, half) : zero;
+    if (!given(c, 1))
+        return complex_result(c, re);
+    lw_value y = lw_lower_argument(c->f, c->node, 1);
+    lw_complex im = lw_value_as_complex(c->f, y, half);
+    if (y.n == 2)
+        re.re = lw_ir_sub(c->b, re.re, im.im);
+    re.im = x.n == 2 ? lw_ir_add(c->b, re.im, im.re) : im.re;
+    return complex_result(c, re);
+}
+
+static lw_value
+lower_convert(const call *c)
+{
+    if (!given(c, 0))
+        return lw_value_zero(c->f, c->type);
+    if (c->impl == LW_IMPL_TO_BOOL) {
+        lw_ref truth = lw_value_truth(c->f, lw_lower_argument(c->f, c->node, 0));
+        return result(c, truth);
+    }
+    return lw_lower_argument_as(c->f, c->node, 0, c->type);
+}
+
+/* ---- several operands ---- */
+
+static lw_value
+smaller_or_larger(const call *c, lw_value x, lw_value y)
+{
+    lw_ref first =
+        lw_lower_compare(c->f, c->impl == LW_IMPL_MIN ? LW_PY_LT : LW_PY_GT, y, x, c->type);
+
+    return lw_value_select(c->f, first, y, x);
+}
+
+/* The n-th of what min, max, sum, any and all run over: the arguments, or one tuple's elements.
+ */
+static uint32_t
+count_items(const call *c, lw_value *tuple)
+{
+    if (c->n_args != 1 && c->impl != LW_IMPL_SUM)
+        return c->n_args;
+    *tuple = lw_lower_argument(c->f, c->node, 0);
+    if (!lw_value_is_tuple(tuple, c->f))
+        return 1;
+    return lw_type_get(c->f->l->types, tuple->type)->n;
+}
+
+static lw_value
+item(const call *c, const lw_value *tuple, uint32_t i)
+{
+    if (tuple->type == LW_T_BOTTOM)
+        return lw_lower_argument(c->f, c->node, i);
+    return lw_value_is_tuple(tuple, c->f) ? lw_value_element(c->f, *tuple, i) : *tuple;
+}
+
+static lw_value
+lower_min_max(const call *c)
+{
+    lw_value tuple = {.type = LW_T_BOTTOM}, best;
+    uint32_t n = count_items(c, &tuple);
+    bool direct = tuple.type == LW_T_BOTTOM;
+
+    if (n == 0)
+        return fail(c);
+    best = direct ? lw_lower_argument_as(c->f, c->node, 0, c->type)
+                  : lw_value_convert(c->f, item(c, &tuple, 0), c->type);
+    for (uint32_t i = 1; i < n; i++) {
+        lw_value next = direct ? lw_lower_argument_as(c->f, c->node, i, c->type)
+                               : lw_value_convert(c->f, item(c, &tuple, i), c->type);
+        best = smaller_or_larger(c, best, next);
+    }
+    return best;
+}
+
+static lw_value
+lower_sum(const call *c)
+{
+    lw_value tuple = {.type = LW_T_BOTTOM}, total;
+    uint32_t n = count_items(c, &tuple);
+
+    total = given(c, 1) ? lw_lower_argument_as(c->f, c->node, 1, c->type)
+                        : lw_value_zero(c->f, c->type);
+    for (uint32_t i = 0; i < n; i++) {
+        lw_value next = lw_value_convert(c->f, item(c, &tuple, i), c->type);
+        bool first =
+            i == 0 && !given(c, 1) && !lw_is_float(lw_type_stored(c->f->l->types, c->type));
+        total = first && next.n == 1 ? next
+                                     : lw_lower_binary(c->f, LW_PY_ADD, total, next, c->type);
+    }
+    return total;
+}
+
+static lw_value
+lower_any_all(const call *c)
+{
+    lw_value tuple = {.type = LW_T_BOTTOM};
+    uint32_t n = count_items(c, &tuple);
+    bool any = c->impl == LW_IMPL_ANY;
+    lw_ref so_far = lw_ir_int(c->b, LW_DT_b1, !any);
+
+    for (uint32_t i = 0; i < n; i++) {
+        lw_ref truth = lw_value_truth(c->f, item(c, &tuple, i));
+        so_far = any ? lw_ir_or(c->b, so_far, truth) : lw_ir_and(c->b, so_far, truth);
+    }
+    return result(c, so_far);
+}
+
+static lw_value
+lower_gcd_lcm(const call *c)
+{
+    bool gcd = c->impl == LW_IMPL_GCD;
+    lw_ref value;
+
+    if (c->n_args == 0)
+        return result(c, lw_ir_int(c->b, LW_DT_i64, !gcd));
+    value = scalar_argument(c, 0);
+    if (c->n_args == 1)
+        value = lw_int_abs(c->b, value);
+    for (uint32_t i = 1; i < c->n_args; i++) {
+        lw_ref next = scalar_argument(c, i);
+        value = gcd ? lw_int_gcd(c->b, value, next) : lw_int_lcm(c->b, value, next);
+    }
+    return result(c, value);
+}
+
+static lw_value
+lower_counting(const call *c)
+{
+    lw_ref n = scalar_argument(c, 0);
+
+    if (c->impl == LW_IMPL_ISQRT)
+        return result(c, lw_int_isqrt(c->b, n));
+    if (c->impl == LW_IMPL_FACTORIAL || !given(c, 1) || is_none(c, 1))
+        return result(c, lw_int_factorial(c->b, n));
+    lw_ref k = scalar_argument(c, 1);
+    return result(c,
+                  c->impl == LW_IMPL_COMB ? lw_int_comb(c->b, n, k) : lw_int_perm(c->b, n, k));
+}
+
+/* ---- NumPy ---- */
+
+static lw_value
+lower_extremum(const call *c)
+{
+    bool larger = c->impl == LW_IMPL_MAXIMUM || c->impl == LW_IMPL_FMAX;
+    bool pass_nan = c->impl == LW_IMPL_MAXIMUM || c->impl == LW_IMPL_MINIMUM;
+
+    if (lw_is_complex(c->dtype)) {
+        lw_complex x = complex_argument(c, 0), y = complex_argument(c, 1);
+        lw_op op = larger ? LW_OP_GE : LW_OP_LE;
+        return complex_result(c, lw_complex_extremum(c->b, op, pass_nan, x, y));
+    }
+    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1);
+    switch (c->impl) {
+    case LW_IMPL_MAXIMUM: return result(c, lw_num_maximum(c->b, x, y));
+    case LW_IMPL_MINIMUM: return result(c, lw_num_minimum(c->b, x, y));
+    case LW_IMPL_FMAX: return result(c, lw_num_fmax(c->b, x, y));
+    default: return result(c, lw_num_fmin(c->b, x, y));
+    }
+}
+
+/* minimum(maximum(x, low), high); a bound may be None or left out. */
+static lw_value
+lower_clip(const call *c)
+{
+    lw_ref x;
+
+    if (lw_is_complex(c->dtype)) {
+        lw_complex z = complex_argument(c, 0);
+        for (uint32_t i = 1; i <= 2; i++)
+            if (given(c, i) && !is_none(c, i))
+                z = lw_complex_extremum(c->b, i == 1 ? LW_OP_GE : LW_OP_LE, true, z,
+                                        complex_argument(c, i));
+        return complex_result(c, z);
+    }
+    x = scalar_argument(c, 0);
+    if (given(c, 1) && !is_none(c, 1))
+        x = lw_num_maximum(c->b, x, scalar_argument(c, 1));
+    if (given(c, 2) && !is_none(c, 2))
+        x = lw_num_minimum(c->b, x, scalar_argument(c, 2));
+    return result(c, x);
+}
+
+static lw_value
+lower_logical(const call *c)
+{
+    lw_ref x = lw_value_truth(c->f, lw_lower_argument(c->f, c->node, 0));
+    lw_ref y = lw_value_truth(c->f, lw_lower_argument(c->f, c->node, 1));
+
+    switch (c->impl) {
+    case LW_IMPL_LOGICAL_AND: return result(c, lw_ir_and(c->b, x, y));
+    case LW_IMPL_LOGICAL_OR: return result(c, lw_ir_or(c->b, x, y));
+    default: return result(c, lw_ir_xor(c->b, x, y));
+    }
+}
+
+static lw_value
+lower_where(const call *c)
+{
+    lw_ref condition = lw_value_truth(c->f, lw_lower_argument(c->f, c->node, 0));
+    lw_value yes = lw_lower_argument_as(c->f, c->node, 1, c->type);
+    lw_value no = lw_lower_argument_as(c->f, c->node, 2, c->type);
+
+    return lw_value_select(c->f, condition, yes, no);
+}
+
+static lw_value
+lower_abs(const call *c)
+{
+    if (lw_is_complex(c->dtype))
+        return result(c, lw_complex_abs(c->b, complex_argument(c, 0)));
+    return result(c, lw_num_abs(c->b, scalar_argument(c, 0)));
+}
+
+static lw_value
+lower_complex_unary(const call *c)
+{
+    lw_complex x = complex_argument(c, 0);
+
+    switch (c->impl) {
+    case LW_IMPL_CONJUGATE: return complex_result(c, lw_complex_conjugate(c->b, x));
+    case LW_IMPL_SQUARE: return complex_result(c, lw_complex_mul(c->b, x, x));
+    case LW_IMPL_RECIPROCAL: return complex_result(c, lw_complex_reciprocal(c->b, x));
+    case LW_IMPL_SIGN: return complex_result(c, lw_complex_sign(c->b, x));
+    default: return complex_result(c, lw_complex_sinc(c->b, x));
+    }
+}
+
+static lw_value
+lower_numpy_unary(const call *c)
+{
+    if (lw_is_complex(c->dtype))
+        return lower_complex_unary(c);
+    lw_ref x = scalar_argument(c, 0);
+    switch (c->impl) {
+    case LW_IMPL_CONJUGATE: return result(c, x);
+    case LW_IMPL_SQUARE:
+        return result(c, lw_ir_type(c->b, x) == LW_DT_b1 ? x : lw_ir_mul(c->b, x, x));
+    case LW_IMPL_RECIPROCAL: return result(c, lw_num_reciprocal(c->b, x));
+    case LW_IMPL_SIGN: return result(c, lw_num_sign(c->b, x));
+    case LW_IMPL_SINC: return result(c, lw_float_sinc(c->b, x));
+    case LW_IMPL_SPACING: return result(c, lw_float_spacing(c->b, x));
+    case LW_IMPL_ULP: return result(c, lw_float_ulp(c->b, x));
+    case LW_IMPL_DEGREES: return result(c, lw_float_scale(c->b, x, 57.29577951308232087680));
+    case LW_IMPL_RADIANS: return result(c, lw_float_scale(c->b, x, 0.017453292519943295769));
+    default:
+        return result(c, lw_ir_type(c->b, x) == LW_DT_b1 ? lw_ir_cast(c->b, LW_DT_u8, x)
+                                                         : lw_int_popcount(c->b, x));
+    }
+}
+
+static lw_value
+lower_float_binary(const call *c)
+{
+    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1);
+
+    switch (c->impl) {
+    case LW_IMPL_LOGADDEXP: return result(c, lw_float_logaddexp(c->b, x, y));
+    case LW_IMPL_LOGADDEXP2: return result(c, lw_float_logaddexp2(c->b, x, y));
+    case LW_IMPL_HEAVISIDE: return result(c, lw_float_heaviside(c->b, x, y));
+    case LW_IMPL_NEXTAFTER: return result(c, lw_float_nextafter(c->b, x, y));
+    case LW_IMPL_RECT: return complex_result(c, lw_complex_rect(c->b, x, y));
+    default: return result(c, lw_float_fma(c->b, x, y, scalar_argument(c, 2)));
+    }
+}
+
+/* ---- operators as functions ---- */
+
+static lw_value
+lower_operator(const call *c, lw_pyop op)
+{
+    bool joined =
+        c->operand == LW_T_BOTTOM || lw_type_kind_of(c->f->l->types, c->operand) == LW_TK_TUPLE;
+    lw_value x = joined ? lw_lower_argument(c->f, c->node, 0) : argument(c, 0), y;
+
+    if (op == LW_PY_NOT || op == LW_PY_NEG || op == LW_PY_POS || op == LW_PY_INVERT)
+        return lw_lower_unary(c->f, op, x, c->type);
+    bool own = joined || lw_is_shift(op) ||
+               (op == LW_PY_POW && lw_type_is_integer(c->f->l->types, c->operand));
+    y = own ? lw_lower_argument(c->f, c->node, 1) : argument(c, 1);
+    if (op >= LW_PY_EQ && op <= LW_PY_GE)
+        return result(c, lw_lower_compare(c->f, op, x, y, c->operand));
+    return lw_lower_binary(c->f, op, x, y, c->type);
+}
+
+/* ---- all of them ---- */
+
+static lw_value
+lower_by_impl(const call *c)
+{
+    switch (c->impl) {
+    case LW_IMPL_LOG: return lower_log(c);
+    case LW_IMPL_HYPOT: return lower_hypot(c);
+    case LW_IMPL_ISNAN:
+    case LW_IMPL_ISINF:
+    case LW_IMPL_ISFINITE: return lower_test(c);
+    case LW_IMPL_SIGNBIT: return lower_signbit(c);
+    case LW_IMPL_ISCLOSE: return lower_isclose(c);
+    case LW_IMPL_FLOOR:
+    case LW_IMPL_CEIL:
+    case LW_IMPL_TRUNC:
+    case LW_IMPL_RINT:
+    case LW_IMPL_FLOOR_INT:
+    case LW_IMPL_CEIL_INT:
+    case LW_IMPL_TRUNC_INT: return lower_rounding(c);
+    case LW_IMPL_ROUND:
+    case LW_IMPL_ROUND_DECIMALS: return lower_round(c);
+    case LW_IMPL_FREXP: return lower_frexp(c);
+    case LW_IMPL_MODF: return lower_modf(c);
+    case LW_IMPL_DIVMOD: return lower_divmod(c);
+    case LW_IMPL_LDEXP: return lower_ldexp(c);
+    case LW_IMPL_REAL:
+    case LW_IMPL_IMAG: return lower_complex_part(c);
+    case LW_IMPL_ANGLE:
+    case LW_IMPL_POLAR: return lower_polar(c);
+    case LW_IMPL_TO_COMPLEX: return lower_to_complex(c);
+    case LW_IMPL_TO_INT:
+    case LW_IMPL_TO_FLOAT:
+    case LW_IMPL_TO_BOOL: return lower_convert(c);
+    case LW_IMPL_MIN:
+    case LW_IMPL_MAX: return lower_min_max(c);
+    case LW_IMPL_SUM: return lower_sum(c);
+    case LW_IMPL_ANY:
+    case LW_IMPL_ALL: return lower_any_all(c);
+    case LW_IMPL_GCD:
+    case LW_IMPL_LCM: return lower_gcd_lcm(c);
+    case LW_IMPL_ISQRT:
+    case LW_IMPL_FACTORIAL:
+    case LW_IMPL_COMB:
+    case LW_IMPL_PERM: return lower_counting(c);
+    case LW_IMPL_MAXIMUM:
+    case LW_IMPL_MINIMUM:
+    case LW_IMPL_FMAX:
+    case LW_IMPL_FMIN: return lower_extremum(c);
+    case LW_IMPL_CLIP: return lower_clip(c);
+    case LW_IMPL_LOGICAL_AND:
+    case LW_IMPL_LOGICAL_OR:
+    case LW_IMPL_LOGICAL_XOR: return lower_logical(c);
+    case LW_IMPL_WHERE: return lower_where(c);
+    case LW_IMPL_ABS: return lower_abs(c);
+    case LW_IMPL_CONJUGATE:
+    case LW_IMPL_SQUARE:
+    case LW_IMPL_RECIPROCAL:
+    case LW_IMPL_SIGN:
+    case LW_IMPL_SINC:
+    case LW_IMPL_SPACING:
+    case LW_IMPL_ULP:
+    case LW_IMPL_DEGREES:
+    case LW_IMPL_RADIANS:
+    case LW_IMPL_BITWISE_COUNT: return lower_numpy_unary(c);
+    case LW_IMPL_LOGADDEXP:
+    case LW_IMPL_LOGADDEXP2:
+    case LW_IMPL_HEAVISIDE:
+    case LW_IMPL_NEXTAFTER:
+    case LW_IMPL_RECT:
+    case LW_IMPL_FMA: return lower_float_binary(c);
+    default: return fail(c);
+    }
+}
+
+static call
+describe(lw_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    call c = {.f = f,
+              .b = &f->b,
+              .node = node,
+              .impl = lw_names[t->target].impl,
+              .operand = t->operand,
+              .type = t->type,
+              .n_args = t->n_args};
+
+    if (lw_parts_of(f->l->types, c.operand) > 0)
+        c.dtype = lw_type_stored(f->l->types, c.operand);
+    return c;
+}
+
+lw_value
+lw_lower_named(lw_frame *f, uint32_t node)
+{
+    call c = describe(f, node);
+    lw_pyop op = lw_impl_operator(c.impl);
+
+    if (op != LW_PY_NONE)
+        return lower_operator(&c, op);
+    if (simple[c.impl].known && c.impl != LW_IMPL_LOG)
+        return lower_simple(&c);
+    return lower_by_impl(&c);
+}
+
+/* ---- cost ---- */
+
+/* What loops inside, or calls the host's library for one number at a time. */
+static uint32_t
+cost_of_impl(const call *c)
+{
+    bool integer = lw_is_integer(c->dtype) || c->dtype == LW_DT_b1;
+
+    switch (c->impl) {
+    case LW_IMPL_GCD:
+    case LW_IMPL_LCM:
+    case LW_IMPL_FACTORIAL:
+    case LW_IMPL_COMB:
+    case LW_IMPL_PERM:
+    case LW_IMPL_PRINT: return LW_COST_NEVER;
+    case LW_IMPL_POW: return integer || lw_is_complex(c->dtype) ? LW_COST_NEVER : 24;
+    case LW_IMPL_TGAMMA:
+    case LW_IMPL_LGAMMA:
+    case LW_IMPL_IEEE_REMAINDER:
+    case LW_IMPL_LDEXP: return 40;
+    case LW_IMPL_FMOD:
+    case LW_IMPL_FLOORDIV:
+    case LW_IMPL_MOD:
+    case LW_IMPL_DIVMOD: return integer ? 12 : 40;
+    case LW_IMPL_FABS:
+    case LW_IMPL_COPYSIGN: return 1;
+    case LW_IMPL_SQRT: return 6;
+    default: return simple[c->impl].known || c->impl == LW_IMPL_HYPOT ? 14 : 4;
+    }
+}
+
+uint32_t
+lw_cost_named(const lw_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    call c = {.impl = lw_names[t->target].impl};
+    uint32_t cost;
+
+    if (lw_parts_of(f->l->types, t->operand) > 0)
+        c.dtype = lw_type_stored(f->l->types, t->operand);
+    if (f->can_raise && f->l->typed->options.checks &&
+        (lw_impl_operator(c.impl) != LW_PY_NONE || c.impl == LW_IMPL_DIVMOD))
+        return LW_COST_NEVER;
+    cost = cost_of_impl(&c);
+    return cost < LW_COST_NEVER && lw_is_complex(c.dtype) ? 6 * cost : cost;
+}

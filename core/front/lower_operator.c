@@ -1,0 +1,312 @@
+/* Python's operators on values: arithmetic, bits, comparison; with the checks of `check=`. */
+#include "core/front/lower_internal.h"
+
+#include "core/front/floats.h"
+#include "core/front/integers.h"
+#include "core/front/numeric.h"
+
+bool
+lw_is_shift(lw_pyop op)
+{
+    return op == LW_PY_LSHIFT || op == LW_PY_RSHIFT;
+}
+
+/* ---- checks ---- */
+
+static bool
+checks(const lw_frame *f, uint32_t which)
+{
+    return (f->l->typed->options.checks & which) != 0 && f->can_raise;
+}
+
+static bool
+divides(lw_pyop op)
+{
+    return op == LW_PY_DIV || op == LW_PY_FLOORDIV || op == LW_PY_MOD;
+}
+
+static void
+check_divide(lw_frame *f, lw_pyop op, lw_value y)
+{
+    if (!checks(f, LW_CHECK_DIVIDE) || !divides(op) || y.n == 0)
+        return;
+    lw_ref zero = lw_ir_not(&f->b, lw_value_truth(f, y));
+    lw_lower_raise(f, zero, "ZeroDivisionError",
+                   op == LW_PY_MOD ? "integer modulo by zero" : "division by zero");
+}
+
+/* Whether the exact sum, difference or product is not the wrapped one. */
+static lw_ref
+overflowed(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y, lw_ref result)
+{
+    lw_dtype type = lw_ir_type(b, x);
+    lw_ref zero = lw_ir_zero(b, type);
+
+    if (op == LW_PY_MUL) {
+        lw_ref fill = zero;
+        if (lw_is_signed(type))
+            fill = lw_int_shr(b, result, lw_ir_int(b, type, lw_dtypes[type].bits - 1));
+        return lw_ir_compare(b, LW_OP_NE, lw_ir_mulhi(b, x, y), fill);
+    }
+    if (!lw_is_signed(type))
+        return op == LW_PY_ADD ? lw_ir_compare(b, LW_OP_LT, result, x)
+                               : lw_ir_compare(b, LW_OP_LT, x, y);
+    lw_ref turned = lw_ir_xor(b, x, result);
+    lw_ref other = lw_ir_xor(b, op == LW_PY_ADD ? y : x, op == LW_PY_ADD ? result : y);
+    return lw_ir_compare(b, LW_OP_LT, lw_ir_and(b, turned, other), zero);
+}
+
+static void
+check_result(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_ref result)
+{
+    lw_builder *b = &f->b;
+    lw_dtype type = lw_ir_type(b, result);
+
+    if (checks(f, LW_CHECK_OVERFLOW) && lw_is_integer(type) &&
+        (op == LW_PY_ADD || op == LW_PY_SUB || op == LW_PY_MUL))
+        lw_lower_raise(f, overflowed(b, op, x.parts[0], y.parts[0], result), "OverflowError",
+                       "integer overflow");
+    if (checks(f, LW_CHECK_NAN) && lw_is_float(type)) {
+        lw_ref made = lw_float_isnan(b, result);
+        for (int i = 0; i < 2; i++) {
+            lw_ref operand = i == 0 ? x.parts[0] : y.parts[0];
+            made = lw_ir_and(b, made, lw_ir_not(b, lw_float_isnan(b, operand)));
+        }
+        lw_lower_raise(f, made, "FloatingPointError", "invalid value");
+    }
+}
+
+/* ---- arithmetic ---- */
+
+static lw_value
+complex_binary(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_type result)
+{
+    lw_builder *b = &f->b;
+    lw_dtype half = lw_ir_type(b, x.n ? x.parts[0] : 0);
+    lw_complex u = lw_value_as_complex(f, x, half), v = lw_value_as_complex(f, y, half);
+
+    switch (op) {
+    case LW_PY_ADD: u = lw_complex_add(b, u, v); break;
+    case LW_PY_SUB: u = lw_complex_sub(b, u, v); break;
+    case LW_PY_MUL: u = lw_complex_mul(b, u, v); break;
+    case LW_PY_DIV: u = lw_complex_div(b, u, v); break;
+    case LW_PY_POW: u = lw_complex_power(b, u, v); break;
+    default: return lw_lower_fail(f, f->node, "an operator that complex numbers lack");
+    }
+    lw_type made = half == LW_DT_f32 ? (lw_type)LW_DT_c64 : (lw_type)LW_DT_c128;
+    return lw_value_convert(f, lw_value_complex(f, made, u), result);
+}
+
+static lw_value
+concatenated(lw_frame *f, lw_value x, lw_value y, lw_type result)
+{
+    lw_ref *parts = lw_arena_take(f->l->arena, (x.n + y.n + 1) * sizeof *parts);
+
+    if (parts == NULL)
+        return lw_value_zero(f, result);
+    for (uint32_t i = 0; i < x.n + y.n; i++)
+        parts[i] = i < x.n ? x.parts[i] : y.parts[i - x.n];
+    return (lw_value){.type = result, .n = x.n + y.n, .parts = parts};
+}
+
+/* bool + bool as NumPy's loop has it: or; bool * bool: and. */
+static lw_ref
+bool_arithmetic(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y)
+{
+    switch (op) {
+    case LW_PY_ADD: return lw_ir_or(b, x, y);
+    case LW_PY_MUL: return lw_ir_and(b, x, y);
+    case LW_PY_SUB: return lw_ir_xor(b, x, y);
+    default: return 0;
+    }
+}
+
+static lw_ref
+scalar_binary(lw_frame *f, lw_pyop op, lw_ref x, lw_ref y)
+{
+    lw_builder *b = &f->b;
+
+    if (lw_ir_type(b, x) == LW_DT_b1) {
+        lw_ref made = bool_arithmetic(b, op, x, y);
+        if (made)
+            return made;
+    }
+    switch (op) {
+    case LW_PY_ADD: return lw_ir_add(b, x, y);
+    case LW_PY_SUB: return lw_ir_sub(b, x, y);
+    case LW_PY_MUL: return lw_ir_mul(b, x, y);
+    case LW_PY_DIV:
+        if (lw_is_float(lw_ir_type(b, x)))
+            return lw_ir_div(b, x, y);
+        return lw_ir_div(b, lw_ir_cast(b, LW_DT_f64, x), lw_ir_cast(b, LW_DT_f64, y));
+    case LW_PY_FLOORDIV: return lw_num_floordiv(b, x, y);
+    case LW_PY_MOD: return lw_num_mod(b, x, y);
+    case LW_PY_POW: return lw_num_power(b, x, y, f->l->typed->options.precise);
+    case LW_PY_LSHIFT: return lw_int_shl(b, x, y);
+    case LW_PY_RSHIFT: return lw_int_shr(b, x, y);
+    case LW_PY_BITAND: return lw_ir_and(b, x, y);
+    case LW_PY_BITOR: return lw_ir_or(b, x, y);
+    case LW_PY_BITXOR: return lw_ir_xor(b, x, y);
+    default: return 0;
+    }
+}
+
+lw_value
+lw_lower_binary(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_type result)
+{
+    if (lw_value_is_tuple(&x, f) && lw_value_is_tuple(&y, f) && op == LW_PY_ADD)
+        return concatenated(f, x, y, result);
+    if (x.n == 0 || y.n == 0)
+        return lw_lower_fail(f, f->node,
+                             "an operator on values that only exist at compile time");
+    check_divide(f, op, y);
+    if (lw_value_is_complex(&x, f))
+        return complex_binary(f, op, x, y, result);
+    lw_ref made = scalar_binary(f, op, x.parts[0], y.parts[0]);
+    if (made == 0 && !f->l->module->failed && !f->l->module->arena.failed)
+        return lw_lower_fail(f, f->node, "an operator that scalars lack");
+    check_result(f, op, x, y, made);
+    lw_type type = (lw_type)lw_ir_type(&f->b, made);
+    return lw_value_convert(f, lw_value_scalar(f, type, made), result);
+}
+
+lw_value
+lw_lower_unary(lw_frame *f, lw_pyop op, lw_value x, lw_type result)
+{
+    lw_builder *b = &f->b;
+
+    if (op == LW_PY_NOT) {
+        lw_value made = lw_value_scalar(f, LW_DT_b1, lw_ir_not(b, lw_value_truth(f, x)));
+        return lw_value_convert(f, made, result);
+    }
+    if (x.n == 0)
+        return lw_lower_fail(f, f->node,
+                             "an operator on a value that only exists at compile time");
+    if (op == LW_PY_POS)
+        return lw_value_convert(f, x, result);
+    if (op == LW_PY_INVERT)
+        return lw_value_convert(f, lw_value_scalar(f, x.type, lw_ir_not(b, x.parts[0])),
+                                result);
+    if (x.n == 2) {
+        lw_complex minus = lw_complex_neg(b, (lw_complex){x.parts[0], x.parts[1]});
+        return lw_value_convert(f, lw_value_complex(f, x.type, minus), result);
+    }
+    return lw_value_convert(f, lw_value_scalar(f, x.type, lw_ir_neg(b, x.parts[0])), result);
+}
+
+/* ---- comparison ---- */
+
+static lw_op
+machine_compare(lw_pyop op)
+{
+    switch (op) {
+    case LW_PY_NE:
+    case LW_PY_IS_NOT: return LW_OP_NE;
+    case LW_PY_LT: return LW_OP_LT;
+    case LW_PY_LE: return LW_OP_LE;
+    case LW_PY_GT: return LW_OP_GT;
+    case LW_PY_GE: return LW_OP_GE;
+    default: return LW_OP_EQ;
+    }
+}
+
+static lw_ref
+constant_bool(lw_frame *f, bool value)
+{
+    return lw_ir_int(&f->b, LW_DT_b1, value);
+}
+
+/* The operand type of element i. */
+static lw_type
+operand_element(lw_frame *f, lw_type operand, uint32_t i)
+{
+    if (lw_type_kind_of(f->l->types, operand) != LW_TK_TUPLE)
+        return operand;
+    const lw_type_row *row = lw_type_get(f->l->types, operand);
+    return i < row->n ? row->elements[i] : LW_T_BOTTOM;
+}
+
+/* Ordering is decided by the first elements that differ, else by the lengths: from the last
+ * element to the first, (x < y) or (x == y and what follows). */
+static lw_ref
+compare_tuples(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_type operand)
+{
+    lw_builder *b = &f->b;
+    uint32_t nx = lw_type_get(f->l->types, x.type)->n, ny = lw_type_get(f->l->types, y.type)->n;
+    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+    lw_ref all = 0;
+
+    if (equality && nx != ny)
+        return constant_bool(f, op == LW_PY_NE);
+    if (equality)
+        all = constant_bool(f, op == LW_PY_EQ);
+    else if (op == LW_PY_LT || op == LW_PY_LE)
+        all = constant_bool(f, nx < ny || (nx == ny && op == LW_PY_LE));
+    else
+        all = constant_bool(f, nx > ny || (nx == ny && op == LW_PY_GE));
+    lw_pyop strict = op == LW_PY_LE ? LW_PY_LT : op == LW_PY_GE ? LW_PY_GT : op;
+    for (uint32_t i = nx < ny ? nx : ny; i-- > 0;) {
+        lw_value u = lw_value_element(f, x, i), v = lw_value_element(f, y, i);
+        lw_type as = operand_element(f, operand, i);
+        lw_ref this = lw_lower_compare(f, strict, u, v, as);
+        if (op == LW_PY_EQ) {
+            all = lw_ir_and(b, this, all);
+        } else if (op == LW_PY_NE) {
+            all = lw_ir_or(b, this, all);
+        } else {
+            lw_ref same = lw_lower_compare(f, LW_PY_EQ, u, v, as);
+            all = lw_ir_or(b, this, lw_ir_and(b, same, all));
+        }
+    }
+    return all;
+}
+
+/* What numbers of two dtypes are compared as, where inference left no operand (in tuples). */
+static lw_type
+common_type(lw_frame *f, lw_value x, lw_value y)
+{
+    lw_dtype dx = lw_type_stored(f->l->types, x.type), dy = lw_type_stored(f->l->types, y.type);
+
+    return (lw_type)lw_promote_dtypes(dx, dy);
+}
+
+static lw_ref
+contains(lw_frame *f, lw_value x, lw_value tuple, lw_type operand)
+{
+    uint32_t n = lw_type_get(f->l->types, tuple.type)->n;
+    lw_ref any = constant_bool(f, false);
+
+    for (uint32_t i = 0; i < n; i++) {
+        lw_value element = lw_value_element(f, tuple, i);
+        lw_type as = operand_element(f, operand, i);
+        any = lw_ir_or(&f->b, any, lw_lower_compare(f, LW_PY_EQ, x, element, as));
+    }
+    return any;
+}
+
+lw_ref
+lw_lower_compare(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_type operand)
+{
+    lw_builder *b = &f->b;
+    const lw_types *types = f->l->types;
+
+    if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
+        lw_ref found =
+            lw_value_is_tuple(&y, f) ? contains(f, x, y, operand) : constant_bool(f, false);
+        return op == LW_PY_IN ? found : lw_ir_not(b, found);
+    }
+    if (lw_value_is_tuple(&x, f) && lw_value_is_tuple(&y, f))
+        return compare_tuples(f, op, x, y, operand);
+    if (x.n == 0 || y.n == 0 || x.n > 2 || y.n > 2) /* None == 1, (1, 2) == 1 */
+        return constant_bool(f, machine_compare(op) == LW_OP_NE);
+    if (lw_type_is_integer(types, x.type) && lw_type_is_integer(types, y.type))
+        return lw_int_compare(b, machine_compare(op), x.parts[0], y.parts[0]);
+    if (operand == LW_T_BOTTOM || lw_parts_of(types, operand) == 0)
+        operand = common_type(f, x, y);
+    x = lw_value_convert(f, x, operand);
+    y = lw_value_convert(f, y, operand);
+    if (x.n == 2 && y.n == 2)
+        return lw_complex_compare(b, machine_compare(op), (lw_complex){x.parts[0], x.parts[1]},
+                                  (lw_complex){y.parts[0], y.parts[1]});
+    return lw_num_compare(b, machine_compare(op), x.n ? x.parts[0] : 0, y.n ? y.parts[0] : 0);
+}

@@ -1,0 +1,554 @@
+/* Statements of the typed tree: assignments, branches, loops, match, raise. */
+#include "core/front/lower_internal.h"
+
+/* ---- variables ---- */
+
+static const lw_web *
+web_at(const lw_frame *f, uint32_t web)
+{
+    return &f->inst->webs.data[web];
+}
+
+static const lw_ref *
+slots_of(lw_frame *f, uint32_t web)
+{
+    if (f->webs[web] == NULL)
+        f->webs[web] = lw_value_slots(f, web_at(f, web)->type);
+    return f->webs[web];
+}
+
+static lw_pending *
+pending_of(lw_frame *f, uint32_t web, uint32_t start)
+{
+    for (uint32_t i = f->pending.n; i-- > start;)
+        if (f->pending.data[i].web == web)
+            return &f->pending.data[i];
+    return NULL;
+}
+
+void
+lw_lower_web_write(lw_frame *f, uint32_t web, lw_value value)
+{
+    value = lw_value_convert(f, value, web_at(f, web)->type);
+    if (web_at(f, web)->single && !f->slotted[web]) {
+        f->webs[web] = value.parts;
+    } else if (f->flat == 0) {
+        lw_value_set(f, slots_of(f, web), value);
+    } else {
+        lw_pending *pending = pending_of(f, web, f->flat_start);
+        if (pending == NULL)
+            pending = lw_array_push(&f->pending, f->l->arena);
+        if (pending != NULL)
+            *pending = (lw_pending){.web = web, .value = value};
+        else
+            f->l->module->failed = true;
+    }
+}
+
+lw_value
+lw_lower_web_read(lw_frame *f, uint32_t web)
+{
+    lw_type type = web_at(f, web)->type;
+    const lw_pending *pending;
+
+    if (web_at(f, web)->single && !f->slotted[web]) {
+        if (f->webs[web] == NULL && lw_parts_of(f->l->types, type) > 0)
+            return lw_lower_fail(f, f->node, "a variable that has no value yet");
+        return (lw_value){
+            .type = type, .n = lw_parts_of(f->l->types, type), .parts = f->webs[web]};
+    }
+    pending = pending_of(f, web, 0);
+    return pending ? pending->value : lw_value_get(f, slots_of(f, web), type);
+}
+
+/* ---- regions ---- */
+
+uint32_t
+lw_region_open(lw_frame *f, bool loop)
+{
+    if (loop)
+        lw_ir_loop(&f->b, 0, 0);
+    else
+        lw_ir_block(&f->b);
+    return f->regions++;
+}
+
+void
+lw_region_close(lw_frame *f)
+{
+    lw_ir_end(&f->b);
+    f->regions--;
+}
+
+void
+lw_region_leave(lw_frame *f, uint32_t region)
+{
+    lw_ir_break(&f->b, f->regions - 1 - region);
+}
+
+/* ---- assignment ---- */
+
+/* a, (b, *c), d = …: the elements before and after the star by position, the rest to the star.
+ */
+static void
+assign_tuple(lw_frame *f, uint32_t target, lw_value value)
+{
+    const lw_node *n = lw_node_at(f, target);
+    uint32_t have, at = 0;
+
+    if (!lw_value_is_tuple(&value, f)) {
+        lw_lower_fail(f, target, "unpacking of what is no tuple");
+        return;
+    }
+    have = lw_type_get(f->l->types, value.type)->n;
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t item = lw_list_at(f, n->b + i);
+        if (lw_node_at(f, item)->kind != LW_NODE_STAR) {
+            lw_lower_assign(f, item, lw_value_element(f, value, at++));
+            continue;
+        }
+        uint32_t rest = have + 1 - n->c, n_parts = 0;
+        const lw_ref *first = NULL;
+        for (uint32_t j = 0; j < rest; j++) {
+            lw_value element = lw_value_element(f, value, at++);
+            first = first ? first : element.parts;
+            n_parts += element.n;
+        }
+        uint32_t name = lw_node_at(f, item)->a, web = lw_typed_at(f, name)->web;
+        lw_value taken = {
+            .type = web ? web_at(f, web)->type : LW_T_NONE, .n = n_parts, .parts = first};
+        /* the same elements, in a tuple type of their own; each is converted to the web's */
+        if (web != 0)
+            lw_lower_web_write(f, web, taken);
+    }
+}
+
+void
+lw_lower_assign(lw_frame *f, uint32_t target, lw_value value)
+{
+    const lw_node *n = lw_node_at(f, target);
+    uint32_t web;
+
+    switch (n->kind) {
+    case LW_NODE_NAME:
+        web = lw_typed_at(f, target)->web;
+        if (web != 0)
+            lw_lower_web_write(f, web, value);
+        return;
+    case LW_NODE_TUPLE: assign_tuple(f, target, value); return;
+    default: lw_lower_fail(f, target, "an assignment to this"); return;
+    }
+}
+
+static lw_type
+web_type(lw_frame *f, uint32_t target)
+{
+    uint32_t web =
+        lw_node_at(f, target)->kind == LW_NODE_NAME ? lw_typed_at(f, target)->web : 0;
+
+    return web ? web_at(f, web)->type : LW_T_BOTTOM;
+}
+
+/* A constant for one variable is made in the variable's type. */
+static void
+lower_assign(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type only = n->c == 1 ? web_type(f, lw_list_at(f, n->b)) : LW_T_BOTTOM;
+    lw_value value =
+        only != LW_T_BOTTOM ? lw_lower_as(f, n->a, only) : lw_lower_expression(f, n->a);
+
+    for (uint32_t i = 0; i < n->c; i++)
+        lw_lower_assign(f, lw_list_at(f, n->b + i), value);
+}
+
+/* The target is read (its node's own web may have changed: the operand names it) and written.
+ */
+static void
+lower_augassign(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+
+    lw_lower_assign(f, n->a, lw_lower_binary_nodes(f, node, (lw_pyop)n->op, n->a, n->b));
+}
+
+static void
+lower_annassign(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type type = web_type(f, n->a);
+
+    if (n->c == 0)
+        return;
+    lw_lower_assign(f, n->a,
+                    type != LW_T_BOTTOM ? lw_lower_as(f, n->c, type)
+                                        : lw_lower_expression(f, n->c));
+}
+
+/* ---- branches ---- */
+
+static void
+lower_if(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    int8_t truth = lw_typed_at(f, n->a)->truth;
+
+    if (truth >= 0) {
+        lw_lower_condition(f, n->a); /* for what it does */
+        if (truth ? n->b : n->c)
+            lw_lower_body(f, truth ? n->b : n->c);
+        return;
+    }
+    if (lw_lower_if_flat(f, node))
+        return;
+    lw_ir_if(&f->b, lw_lower_condition(f, n->a));
+    lw_lower_body(f, n->b);
+    if (n->c) {
+        lw_ir_else(&f->b);
+        lw_lower_body(f, n->c);
+    }
+    lw_ir_end(&f->b);
+}
+
+/* ---- loops ---- */
+
+static void
+leave_unless(lw_frame *f, lw_ref condition, uint32_t region)
+{
+    lw_ir_if(&f->b, lw_ir_not(&f->b, condition));
+    lw_region_leave(f, region);
+    lw_ir_end(&f->b);
+}
+
+/* An `else` runs when the loop was not left by break: break then leaves a block around both. */
+static void
+loop_else(lw_frame *f, const lw_loop *loop, uint32_t else_body)
+{
+    f->loop = loop->outer;
+    if (else_body == 0)
+        return;
+    lw_lower_body(f, else_body);
+    lw_region_close(f);
+}
+
+static void
+lower_while(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    int8_t truth = lw_typed_at(f, n->a)->truth;
+    uint32_t else_body = truth == 1 ? 0 : n->c;
+    lw_loop loop = {.outer = f->loop};
+
+    if (truth == 0) {
+        lw_lower_condition(f, n->a);
+        if (n->c)
+            lw_lower_body(f, n->c);
+        return;
+    }
+    if (else_body)
+        loop.break_region = lw_region_open(f, false);
+    loop.continue_region = lw_region_open(f, true);
+    if (!else_body)
+        loop.break_region = loop.continue_region;
+    f->loop = &loop;
+    lw_ref go_on = lw_lower_condition(f, n->a);
+    if (truth != 1)
+        leave_unless(f, go_on, loop.continue_region);
+    lw_lower_body(f, n->b);
+    lw_ir_latch(&f->b);
+    lw_region_close(f);
+    loop_else(f, &loop, else_body);
+}
+
+/* The loop is written out, each round in a block that `continue` leaves; a range beside the
+ * tuple may end it before. */
+static void
+for_written_out(lw_frame *f, const lw_node *n, const lw_iterator *it)
+{
+    const lw_node *both = lw_node_at(f, n->c);
+    lw_loop loop = {.outer = f->loop, .break_region = lw_region_open(f, false)};
+    uint32_t rounds = lw_region_open(f, false);
+
+    f->loop = &loop;
+    for (uint32_t i = 0; i < it->n_fixed; i++) {
+        lw_ref k = lw_ir_int(&f->b, LW_DT_u64, i);
+        if (it->count)
+            leave_unless(f, lw_ir_compare(&f->b, LW_OP_LT, k, it->count), rounds);
+        loop.continue_region = lw_region_open(f, false);
+        loop.continue_is_block = true;
+        lw_lower_assign(f, n->a, lw_iterator_item(f, it, k, i));
+        lw_lower_body(f, both->a);
+        lw_region_close(f);
+    }
+    lw_region_close(f);
+    f->loop = loop.outer;
+    if (both->b)
+        lw_lower_body(f, both->b);
+    lw_region_close(f);
+}
+
+/* Counts rounds from 0: no step can overflow, and LLVM knows how often it runs. */
+static void
+for_counted(lw_frame *f, const lw_node *n, const lw_iterator *it)
+{
+    const lw_node *both = lw_node_at(f, n->c);
+    lw_loop loop = {.outer = f->loop};
+    lw_builder *b = &f->b;
+
+    if (both->b)
+        loop.break_region = lw_region_open(f, false);
+    lw_for counter =
+        lw_ir_for(b, lw_ir_zero(b, LW_DT_u64), it->count, lw_ir_int(b, LW_DT_u64, 1), 0, 0);
+    loop.continue_region = f->regions++;
+    if (!both->b)
+        loop.break_region = loop.continue_region;
+    f->loop = &loop;
+    lw_lower_assign(f, n->a, lw_iterator_item(f, it, counter.i, 0));
+    lw_lower_body(f, both->a);
+    lw_ir_for_end(b, &counter);
+    f->regions--;
+    loop_else(f, &loop, both->b);
+}
+
+static void
+lower_for(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_iterator it = lw_iterator_of(f, n->b);
+
+    if (it.fixed)
+        for_written_out(f, n, &it);
+    else
+        for_counted(f, n, &it);
+}
+
+static void
+lower_jump(lw_frame *f, bool leave)
+{
+    if (f->loop == NULL)
+        lw_lower_fail(f, f->node, "break or continue outside a loop");
+    else if (leave)
+        lw_region_leave(f, f->loop->break_region);
+    else if (f->loop->continue_is_block)
+        lw_region_leave(f, f->loop->continue_region);
+    else
+        lw_ir_continue(&f->b, f->regions - 1 - f->loop->continue_region);
+}
+
+/* ---- match ---- */
+
+static lw_ref pattern_holds(lw_frame *f, uint32_t pattern, lw_value subject);
+
+static lw_ref
+sequence_holds(lw_frame *f, const lw_node *n, lw_value subject)
+{
+    lw_ref all = lw_ir_int(&f->b, LW_DT_b1, 1);
+
+    if (!lw_value_is_tuple(&subject, f) || lw_type_get(f->l->types, subject.type)->n != n->c)
+        return lw_ir_int(&f->b, LW_DT_b1, 0);
+    for (uint32_t i = 0; i < n->c; i++) {
+        lw_value element = lw_value_element(f, subject, i);
+        all = lw_ir_and(&f->b, all, pattern_holds(f, lw_list_at(f, n->b + i), element));
+    }
+    return all;
+}
+
+static lw_ref
+pattern_holds(lw_frame *f, uint32_t pattern, lw_value subject)
+{
+    const lw_node *n = lw_node_at(f, pattern);
+    const lw_typed_node *t = lw_typed_at(f, pattern);
+    lw_ref any;
+
+    if (t->truth >= 0)
+        return lw_ir_int(&f->b, LW_DT_b1, t->truth);
+    switch (n->kind) {
+    case LW_NODE_PATTERN_VALUE:
+        return lw_lower_compare(f, LW_PY_EQ, subject, lw_lower_expression(f, n->a), t->operand);
+    case LW_NODE_PATTERN_OR:
+        any = lw_ir_int(&f->b, LW_DT_b1, 0);
+        for (uint32_t i = 0; i < n->c; i++)
+            any = lw_ir_or(&f->b, any, pattern_holds(f, lw_list_at(f, n->b + i), subject));
+        return any;
+    case LW_NODE_PATTERN_AS:
+        return n->a ? pattern_holds(f, n->a, subject) : lw_ir_int(&f->b, LW_DT_b1, 1);
+    case LW_NODE_PATTERN_SEQ: return sequence_holds(f, n, subject);
+    default: lw_lower_fail(f, pattern, "a pattern"); return 0;
+    }
+}
+
+static bool
+captures(lw_frame *f, uint32_t pattern)
+{
+    const lw_node *n = lw_node_at(f, pattern);
+
+    if (n->kind == LW_NODE_PATTERN_AS)
+        return n->b != 0 || (n->a != 0 && captures(f, n->a));
+    if (n->kind != LW_NODE_PATTERN_OR && n->kind != LW_NODE_PATTERN_SEQ)
+        return false;
+    for (uint32_t i = 0; i < n->c; i++)
+        if (captures(f, lw_list_at(f, n->b + i)))
+            return true;
+    return false;
+}
+
+static void bind_pattern(lw_frame *f, uint32_t pattern, lw_value subject);
+
+/* The first alternative that holds binds. */
+static void
+bind_alternatives(lw_frame *f, const lw_node *n, uint32_t i, lw_value subject)
+{
+    uint32_t pattern = lw_list_at(f, n->b + i);
+
+    if (i + 1 == n->c) {
+        bind_pattern(f, pattern, subject);
+        return;
+    }
+    lw_ir_if(&f->b, pattern_holds(f, pattern, subject));
+    bind_pattern(f, pattern, subject);
+    lw_ir_else(&f->b);
+    bind_alternatives(f, n, i + 1, subject);
+    lw_ir_end(&f->b);
+}
+
+static void
+bind_pattern(lw_frame *f, uint32_t pattern, lw_value subject)
+{
+    const lw_node *n = lw_node_at(f, pattern);
+
+    if (!captures(f, pattern) || lw_typed_at(f, pattern)->truth == 0)
+        return;
+    if (n->kind == LW_NODE_PATTERN_OR) {
+        bind_alternatives(f, n, 0, subject);
+    } else if (n->kind == LW_NODE_PATTERN_SEQ) {
+        for (uint32_t i = 0; i < n->c; i++)
+            bind_pattern(f, lw_list_at(f, n->b + i), lw_value_element(f, subject, i));
+    } else {
+        if (n->a)
+            bind_pattern(f, n->a, subject);
+        if (n->b)
+            lw_lower_assign(f, n->b, subject);
+    }
+}
+
+static void
+run_case(lw_frame *f, const lw_node *c, lw_value subject, uint32_t done)
+{
+    bind_pattern(f, c->a, subject);
+    if (c->b)
+        lw_ir_if(&f->b, lw_lower_condition(f, c->b));
+    lw_lower_body(f, c->c);
+    if (!lw_ir_ended(&f->b))
+        lw_region_leave(f, done);
+    if (c->b)
+        lw_ir_end(&f->b);
+}
+
+static void
+lower_match(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_value subject = lw_lower_expression(f, n->a);
+    uint32_t done = lw_region_open(f, false);
+
+    for (uint32_t i = 0; i < n->c && !lw_ir_ended(&f->b); i++) {
+        uint32_t number = lw_list_at(f, n->b + i);
+        const lw_node *c = lw_node_at(f, number);
+        int8_t known = lw_typed_at(f, c->a)->truth;
+        if (lw_typed_at(f, number)->dead || known == 0)
+            continue;
+        lw_lower_place(f, number);
+        if (known != 1)
+            lw_ir_if(&f->b, pattern_holds(f, c->a, subject));
+        run_case(f, c, subject, done);
+        if (known != 1)
+            lw_ir_end(&f->b);
+    }
+    lw_region_close(f);
+}
+
+/* ---- leaving ---- */
+
+static void
+lower_assert(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_konst *message = n->b ? lw_typed_konst(f->l->typed, lw_node_at(f, n->b)->a) : NULL;
+
+    if (f->l->typed->options.ignore_errors || lw_typed_at(f, n->a)->truth == 1)
+        return;
+    lw_ref wrong = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
+    lw_lower_raise(f, lw_typed_at(f, n->a)->truth == 0 ? 0 : wrong, "AssertionError",
+                   message && message->text ? message->text : "");
+}
+
+static void
+lower_raise(lw_frame *f, uint32_t node)
+{
+    const lw_konst *k = lw_typed_konst(f->l->typed, lw_node_at(f, node)->a);
+
+    if (!f->l->typed->options.ignore_errors)
+        lw_lower_raise(f, 0, k->text, k->help ? k->help : "");
+}
+
+static void
+lower_return(lw_frame *f, uint32_t node)
+{
+    uint32_t value = lw_node_at(f, node)->a;
+
+    lw_lower_return(f, value ? lw_lower_as(f, value, f->inst->result)
+                             : (lw_value){.type = f->inst->result});
+}
+
+/* Only what it does counts: a call or an assignment inside. */
+static void
+lower_expr(lw_frame *f, uint32_t node)
+{
+    if (lw_cost_expression(f, node) >= LW_COST_NEVER)
+        lw_lower_expression(f, node);
+}
+
+void
+lw_lower_statement(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+
+    if (lw_typed_at(f, node)->dead)
+        return;
+    lw_lower_place(f, node);
+    switch (n->kind) {
+    case LW_NODE_PASS: return;
+    case LW_NODE_ASSIGN: lower_assign(f, node); return;
+    case LW_NODE_AUGASSIGN: lower_augassign(f, node); return;
+    case LW_NODE_ANNASSIGN: lower_annassign(f, node); return;
+    case LW_NODE_IF: lower_if(f, node); return;
+    case LW_NODE_WHILE: lower_while(f, node); return;
+    case LW_NODE_FOR: lower_for(f, node); return;
+    case LW_NODE_BODY: lw_lower_body(f, node); return;
+    case LW_NODE_BREAK: lower_jump(f, true); return;
+    case LW_NODE_CONTINUE: lower_jump(f, false); return;
+    case LW_NODE_RETURN: lower_return(f, node); return;
+    case LW_NODE_EXPR: lower_expr(f, n->a); return;
+    case LW_NODE_ASSERT: lower_assert(f, node); return;
+    case LW_NODE_RAISE: lower_raise(f, node); return;
+    case LW_NODE_MATCH: lower_match(f, node); return;
+    default: lw_lower_fail(f, node, lw_node_text[n->kind]); return;
+    }
+}
+
+void
+lw_lower_body(lw_frame *f, uint32_t body)
+{
+    const lw_node *n = lw_node_at(f, body);
+
+    for (uint32_t i = 0; i < n->c && f->l->status == LW_OK; i++) {
+        uint32_t statement = lw_list_at(f, n->b + i);
+        if (lw_typed_at(f, statement)->dead)
+            continue;
+        if (lw_node_at(f, statement)->kind == LW_NODE_IF && lw_lower_tail_flat(f, body, i))
+            return;
+        lw_lower_statement(f, statement);
+        if (lw_ir_ended(&f->b))
+            return;
+    }
+}
