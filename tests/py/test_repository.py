@@ -1,0 +1,213 @@
+"""What must hold for the repository as a whole."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+import pytest
+
+from source_tree import ROOT, SOURCE, files, read, rows, without_comments
+
+BINARY = (".png", ".npy", ".npz", ".bin", ".o", ".cubin")
+TABLES = sorted(PurePosixPath(name).stem for name in files() if name.startswith("core/tables/") and name.endswith(".def"))
+
+
+def texts():
+    for name in files():
+        if not name.endswith(BINARY) and name != "LICENSE":
+            yield name, read(name)
+
+
+def matches(pattern: str, skip: tuple[str, ...] = ()) -> list[str]:
+    compiled = re.compile(pattern)
+    return [f"{name}:{number}: {line.strip()[:100]}" for name, text in texts() if name not in skip
+            for number, line in enumerate(text.splitlines(), 1) if compiled.search(line)]
+
+
+def test_no_path_of_one_machine():
+    found = matches(r"(?<![\w.$}*)-])/(home|Users|root|work|workspace|mnt|builds?)/\w")
+    assert not found, "\n".join(found)
+    # a folder for temporary files is named only where one is made
+    found = [line for line in matches(r'(?<![\w.$}])/tmp/') if "XXXXXX" not in line]
+    assert not found, "\n".join(found)
+
+
+def test_no_registry_host():
+    """Packages are named by their ordinary names; where they come from is the user's business."""
+    found = matches(r"pypi\.(org|python)|pythonhosted\.org|anaconda\.org|\bnpmjs\b|ghcr\.io|docker\.io|nvcr\.io"
+                    r"|index-[u]rl|trusted-[h]ost")
+    assert not found, "\n".join(found)
+
+
+def test_no_unfinished_work():
+    found = matches(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+    assert not found, "\n".join(found)
+
+
+def test_text_files_are_clean():
+    """UTF-8, LF, a newline at the end, no trailing blanks, no tabs but where they mean something."""
+    bad = []
+    for name, text in texts():
+        lines = text.split("\n")
+        if "\r" in text:
+            bad.append(f"{name}: CR")
+        if text and not text.endswith("\n"):
+            bad.append(f"{name}: no newline at the end")
+        if name.endswith((".case", ".patch")):  # they quote
+            continue
+        bad += [f"{name}:{n}: trailing blank" for n, line in enumerate(lines, 1) if line != line.rstrip(" \t")]
+        if name.endswith((".c", ".h", ".def", ".py", ".pyi", ".md")):
+            bad += [f"{name}:{n}: tab" for n, line in enumerate(lines, 1) if "\t" in line]
+    assert not bad, "\n".join(bad)
+
+
+def test_every_folder_explains_itself():
+    skipped = {".", ".ci", "docs"}
+    folders = {str(PurePosixPath(name).parent) for name in files()} - skipped
+    missing = sorted(folder for folder in folders
+                     if not folder.startswith("tests/golden/") and not (ROOT / folder / "README.md").is_file())
+    assert not missing, f"no README.md in {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("folder", SOURCE)
+def test_readme_maps_every_file(folder):
+    text = read(f"{folder}/README.md")
+    stems = {PurePosixPath(name).stem for name in files()
+             if str(PurePosixPath(name).parent) == folder and not name.endswith(".md")}
+    words = {PurePosixPath(word).name.split(".")[0] for quoted in re.findall(r"`([^`\n]+)`", text)
+             for word in quoted.replace(",", " ").split()}
+    missing = sorted(stem for stem in stems if not any(fnmatchcase(stem, word) for word in words))
+    assert not missing, f"{folder}/README.md says nothing of {', '.join(missing)}"
+
+
+def test_readme_names_only_what_exists():
+    """Every `file` or `folder/file` with a suffix that a README names is there."""
+    bad = []
+    for name in files():
+        if not name.endswith(".md"):
+            continue
+        here = PurePosixPath(name).parent
+        for found in re.findall(r"`([\w./-]+\.(?:c|h|def|py|pyi|sh|md|toml|txt|json|case))`", read(name)):
+            if not any((ROOT / place / found).exists() for place in (here, "", "core/tables", "tests/py")):
+                bad.append(f"{name}: {found}")
+    assert not bad, "\n".join(bad)
+
+
+def test_links_between_documents():
+    bad = []
+    for name in files():
+        if not name.endswith(".md"):
+            continue
+        here = PurePosixPath(name).parent
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", read(name)):
+            if not (ROOT / here / target).exists():
+                bad.append(f"{name}: {target}")
+    assert not bad, "\n".join(bad)
+
+
+def test_every_header_has_its_own_guard():
+    guards: dict[str, str] = {}
+    for name in files():
+        if name.endswith(".h") and name.startswith(("core/", "ufunc/")):
+            found = re.match(r"\s*#ifndef (LW_\w+_H)\n#define \1\n", without_comments(read(name)))
+            assert found, f"{name} does not open with its include guard"
+            assert found[1] not in guards, f"{name} and {guards.get(found[1])} share the guard {found[1]}"
+            guards[found[1]] = name
+
+
+def test_each_c_file_opens_with_what_it_owns():
+    """Every header says its contract before its guard."""
+    bad = [name for name in files() if name.endswith(".h") and name.startswith(("core/", "ufunc/"))
+           and not read(name).startswith("/* ")]
+    assert not bad, ", ".join(bad)
+
+
+# ---- the tables ----
+
+
+def test_tables_are_found():
+    assert {"cuda_driver", "dtypes", "env", "errors", "intrinsics", "names", "nodes", "nvjitlink", "nvvm", "ops"} <= set(TABLES)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_table_is_well_formed(table):
+    text = read(f"core/tables/{table}.def")
+    end = re.search(r"^#undef (\w+)\n\Z", text, re.M)
+    assert end, "the file that is included undefines the row macro in its last line"
+    macro = end[1]
+    head = text[: text.index("*/")]
+    assert text.startswith("/* "), "a table opens with what its columns mean"
+    columns = re.findall(rf"\b{macro}\(([^)]*)\)?", head)
+    assert columns, f"the head shows {macro}(…) with the names of the columns"
+    n_columns = len(re.split(r",(?![^(]*\))", columns[-1]))
+    found = rows(table, macro)
+    assert len(found) > 3
+    for row in found:
+        assert len(row) == n_columns, f"{macro}({', '.join(row)}) has {len(row)} columns, not {n_columns}"
+    names = [row[0] for row in found]
+    assert len(set(names)) == len(names), f"twice: {sorted({n for n in names if names.count(n) > 1})}"
+    rest = without_comments(text)
+    n_lines = len(re.findall(rf"^{macro}\(", rest, re.M))
+    assert len([line for line in rest.splitlines() if line.strip()]) == n_lines + 1, "one row a line, nothing else"
+
+
+def test_dtypes_are_in_canonical_order():
+    """A safe cast always goes down the list: what sorting signatures rests on."""
+    import numpy as np
+
+    named = [row[1].strip('"') for row in rows("dtypes", "DTYPE")]
+    known = [np.dtype(name) for name in named if name != "bfloat16"]
+    for i, one in enumerate(known):
+        for other in known[:i]:
+            assert not np.can_cast(one, other), f"{one} comes after {other} but casts to it"
+    for row, name in zip(rows("dtypes", "DTYPE"), named):
+        if name != "bfloat16":
+            assert np.dtype(name).itemsize * 8 == int(row[3]) and np.dtype(name).char == row[8].strip("'")
+
+
+def test_error_classes_exist():
+    import builtins
+
+    from lanewise import errors
+
+    for name, exception, home, bases in rows("errors", "ERROR"):
+        exception, home, bases = exception.strip('"'), home.strip('"'), bases.strip('"').split()
+        if not exception:
+            continue
+        made = getattr(builtins if home == "builtins" else errors, exception)
+        for base in bases:
+            assert issubclass(made, getattr(errors, base, None) or getattr(builtins, base)), (name, base)
+
+
+def test_environment_is_read_in_one_place():
+    """Every variable is a row of env.def; core/base/env.c alone asks for LANEWISE_… ."""
+    known = {row[1].strip('"') for row in rows("env", "ENV")}
+    for name in files():
+        if not name.startswith(("core/", "ufunc/", "lanewise/")) or name.endswith((".md", ".def")):
+            continue
+        named = set(re.findall(r"LANEWISE_[A-Z_]+[A-Z]", read(name)))
+        assert named <= known, f"{name} names {sorted(named - known)}, which env.def does not know"
+
+
+def test_version_is_said_once():
+    import lanewise
+
+    in_c = re.search(r'"(\d+\.\d+\.\d+[^"]*)"', read("core/tables/version.h"))[1]
+    in_project = re.search(r'^version = "([^"]+)"', read("pyproject.toml"), re.M)[1]
+    assert in_c == in_project == lanewise.__version__
+
+
+def test_scripts_are_executable_and_parse():
+    if shutil.which("bash") is None:
+        pytest.skip("bash is missing")
+    import os
+
+    scripts = [name for name in files() if name.endswith(".sh") or name == ".ci/run"]
+    assert len(scripts) >= 5
+    for name in scripts:
+        assert os.access(ROOT / name, os.X_OK), f"{name} is not executable"
+        subprocess.run(["bash", "-n", str(ROOT / name)], check=True)
