@@ -348,20 +348,30 @@ walk_full(kernel *k, lw_ref first, lw_dtype index, lw_error *err)
     return LW_OK;
 }
 
-/* The last block, and every block where a thread takes one element: a test per element. */
+/* The last block: its elements one by one, with a test each. Counted in 32 bits from the
+ * block's beginning, and written without lw_ir_for's care for overflow: both halve the compile
+ * time. */
 static lw_status
-walk_checked(kernel *k, lw_ref begin, lw_ref end, lw_dtype index, lw_error *err)
+walk_rest(kernel *k, lw_ref begin, lw_ref tid, lw_error *err)
 {
     lw_builder *b = &k->b;
     workspace *w = lw_arena_take(&b->module->arena, sizeof *w);
-    lw_for loop;
+    lw_ref rest = lw_ir_cast(b, LW_DT_u32, lw_ir_sub(b, k->items, begin));
+    lw_ref slot = lw_ir_slot(b, LW_DT_u32), at;
 
     if (w == NULL)
         return lw_fail_memory(err);
-    loop = lw_ir_for(b, begin, end, lw_ir_int(b, index, LW_PLAN_BLOCK),
-                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    walk_one(k, w, loop.i);
-    lw_ir_for_end(b, &loop);
+    lw_ir_set(b, slot, lw_ir_cast(b, LW_DT_u32, tid));
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    at = lw_ir_get(b, slot);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, at, rest));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    walk_one(k, w, lw_ir_add(b, begin, lw_ir_cast(b, LW_DT_i64, at)));
+    lw_ir_latch(b);
+    lw_ir_set(b, slot,
+              lw_ir_add(b, lw_ir_get(b, slot), lw_ir_int(b, LW_DT_u32, LW_PLAN_BLOCK)));
+    lw_ir_end(b);
     return LW_OK;
 }
 
@@ -398,7 +408,7 @@ flat_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, end, k->items));
     LW_TRY(walk_full(k, first, LW_DT_i64, err));
     lw_ir_else(b);
-    LW_TRY(walk_checked(k, lw_ir_add(b, begin, tid), k->items, LW_DT_i64, err));
+    LW_TRY(walk_rest(k, begin, tid, err));
     lw_ir_end(b);
 fail:
     return status;

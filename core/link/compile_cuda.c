@@ -30,7 +30,7 @@ lw_cuda_cc_known(int cc)
 
 /* The extra inputs stand after ours: the first input names a failure best. */
 static lw_status
-link_all(const lw_bytes *ltoir, const char *kernel_symbol, int cc,
+link_all(lw_link_kind kind, const lw_bytes *code, const char *kernel_symbol, int cc,
          const lw_cuda_options *options, const lw_link_input *extra, size_t n_extra,
          lw_link_output output, lw_bytes *out, lw_error *err)
 {
@@ -39,8 +39,8 @@ link_all(const lw_bytes *ltoir, const char *kernel_symbol, int cc,
 
     if (inputs == NULL)
         return lw_fail_memory(err);
-    inputs[0] = (lw_link_input){LW_LINK_LTOIR, ltoir->data, ltoir->n,
-                                kernel_symbol ? kernel_symbol : "kernel"};
+    inputs[0] =
+        (lw_link_input){kind, code->data, code->n, kernel_symbol ? kernel_symbol : "kernel"};
     if (n_extra > 0)
         memcpy(inputs + 1, extra, n_extra * sizeof *inputs);
     status =
@@ -49,18 +49,24 @@ link_all(const lw_bytes *ltoir, const char *kernel_symbol, int cc,
     return status;
 }
 
+/* LTO-IR where something is to be inlined from the extra inputs or the linked PTX is wanted. A
+ * kernel alone goes by PTX: the same code, and 1 ms of 18 less (a*b+a float32 in vectors of
+ * four, CUDA 13.0 on an EPYC, 2026-11-21). */
 static lw_status
 compile_and_link(const char *nvvm_text, const char *kernel_symbol, int cc,
                  const lw_cuda_options *options, const lw_link_input *extra, size_t n_extra,
                  lw_link_output output, lw_bytes *out, lw_error *err)
 {
+    bool alone = n_extra == 0 && output == LW_LINK_TO_CUBIN;
     lw_status status;
-    lw_bytes ltoir = {0};
+    lw_bytes code = {0};
 
-    LW_TRY(lw_nvvm_compile(nvvm_text, kernel_symbol, cc, options, LW_NVVM_LTOIR, &ltoir, err));
-    LW_TRY(link_all(&ltoir, kernel_symbol, cc, options, extra, n_extra, output, out, err));
+    LW_TRY(lw_nvvm_compile(nvvm_text, kernel_symbol, cc, options,
+                           alone ? LW_NVVM_PTX : LW_NVVM_LTOIR, &code, err));
+    LW_TRY(link_all(alone ? LW_LINK_PTX : LW_LINK_LTOIR, &code, kernel_symbol, cc, options,
+                    extra, n_extra, output, out, err));
 fail:
-    lw_bytes_reset(&ltoir);
+    lw_bytes_reset(&code);
     return status;
 }
 

@@ -117,7 +117,7 @@ test_flat(void)
 {
     for (int d = LW_DT_b1; d <= LW_DT_c128; d++) {
         lw_dtype types[3] = {(lw_dtype)d, (lw_dtype)d, (lw_dtype)d};
-        int64_t shape[1] = {1000}, stride[1] = {lw_dtypes[d].size_bytes};
+        int64_t shape[1] = {1000000}, stride[1] = {lw_dtypes[d].size_bytes};
         lw_scalar scalar;
         lw_kernel_key key;
         lw_plan plan;
@@ -141,10 +141,10 @@ static void
 test_strided(void)
 {
     lw_dtype types[3] = {LW_DT_f32, LW_DT_f32, LW_DT_f32};
-    int64_t shape[3] = {6, 8, 10};
-    int64_t dense[3] = {320, 40, 4}, row[3] = {0, 0, 4}, column[3] = {32, 4, 0},
-            odd[3] = {1000, 84, 8};
-    int64_t back[3] = {-320, -40, -4};
+    int64_t shape[3] = {600, 80, 10};
+    int64_t dense[3] = {3200, 40, 4}, row[3] = {0, 0, 4}, column[3] = {320, 4, 0},
+            odd[3] = {10000, 84, 8};
+    int64_t back[3] = {-3200, -40, -4};
     lw_scalar scalar;
     lw_kernel_key key;
     lw_plan plan;
@@ -152,7 +152,7 @@ test_strided(void)
     make_scalar(&scalar, types, true);
     start_plan(&plan, LW_DT_f32);
     normalise(&plan, 3, shape, dense, row, dense);
-    CHECK(plan.ndim == 2 && plan.shape[0] == 10 && plan.shape[1] == 48);
+    CHECK(plan.ndim == 2 && plan.shape[0] == 10 && plan.shape[1] == 48000);
     lw_plan_key(&plan, 3, false, &key);
     CHECK(key.ndim == 2 && key.width == 2 && key.operands[1].access == LW_ACCESS_CONTIGUOUS);
     try_kernel(&scalar, types, &key);
@@ -177,7 +177,7 @@ test_strided(void)
     start_plan(&plan, LW_DT_f32);
     normalise(&plan, 3, shape, back, back, back);
     CHECK(plan.ndim == 1 && plan.operands[0].strides[0] == 4);
-    CHECK(plan.operands[0].data == (char *)((uintptr_t)1 << 36) - 479 * 4);
+    CHECK(plan.operands[0].data == (char *)((uintptr_t)1 << 36) - (int64_t)479999 * 4);
     lw_module_free(scalar.module);
 }
 
