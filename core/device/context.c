@@ -3,21 +3,23 @@
 #include "core/base/memory.h"
 #include "core/device/device_internal.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <assert.h>
 
 #define MAX_DEVICES 128
 
 typedef struct attribute_row {
-    int attribute; /* CUdevice_attribute */
     size_t offset;
+    int attribute; /* CUdevice_attribute */
     bool optional; /* absent from old drivers: 0 then */
 } attribute_row;
 
 #define ROW(number, field)                                                                     \
     {                                                                                          \
-        number, offsetof(lw_device, field), false                                              \
+        offsetof(lw_device, field), number, false                                              \
     }
+{
+    number, offsetof(lw_device, field), false
+}
 static const attribute_row attributes[] = {
     ROW(75, cc_major),
     ROW(76, cc_minor),
@@ -48,8 +50,8 @@ static const attribute_row attributes[] = {
     ROW(83, managed),
     ROW(89, concurrent_managed),
     ROW(115, has_pools),
-    {13, offsetof(lw_device, clock_khz), true},
-    {36, offsetof(lw_device, memory_clock_khz), true},
+    {offsetof(lw_device, clock_khz), 13, true},
+    {offsetof(lw_device, memory_clock_khz), 36, true},
 };
 #undef ROW
 
@@ -131,8 +133,7 @@ lw_device_get(int ordinal, lw_device **out, lw_error *err)
                        ordinal, n);
     lw_lock_take(&lock);
     device = atomic_load(&devices[ordinal]);
-    if (device == NULL)
-        status = device_new(ordinal, &device, err);
+    status = device == NULL ? device_new(ordinal, &device, err) : LW_OK;
     atomic_store(&devices[ordinal], device);
     lw_lock_give(&lock);
     *out = device;
@@ -306,6 +307,7 @@ lw_device_select(int ordinal, lw_device **out, lw_error *err)
     lw_status status;
 
     LW_TRY(lw_device_get(ordinal, &device, err));
+    assert(device != NULL);
     LW_TRY(lw_device_enter(device, err));
     selected = ordinal;
     if (out != NULL)

@@ -2,8 +2,10 @@
 
 #include "core/base/memory.h"
 #include "core/device/device_internal.h"
+#include "core/device/pool_bins.h"
 #include "core/device/stream.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Of the device's memory, at most 1/CACHE_SHARE lies in our lists; beyond it they are emptied
@@ -15,18 +17,6 @@
  * scalars; shrinking it makes more lists. */
 #define SMALL_STEP ((size_t)512)
 #define LARGE_STEP ((size_t)2 << 20)
-
-/* The free list of one (stream, class). Blocks point to it, so it lives as long as they do. */
-struct lw_bin {
-    lw_pool *pool;
-    CUstream stream;
-    uint64_t thread; /* whose per-thread stream; 0 for all other streams */
-    size_t class_bytes;
-    lw_block *free; /* newest first */
-    uint32_t n_free, n_used;
-    lw_bin *next;
-    bool gone; /* the stream was destroyed: out of the table, freed with its last block */
-};
 
 typedef struct lw_side_use {
     struct lw_side_use *next;
@@ -84,95 +74,6 @@ static uint64_t
 owner_of(CUstream stream)
 {
     return stream == LW_STREAM_PER_THREAD ? thread_number() : 0;
-}
-
-/* ---- the table of bins; all need the pool's lock ---------------------------------------- */
-
-static uint32_t
-place_of(const lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
-{
-    uint64_t key = (uint64_t)(uintptr_t)stream * 0x9e3779b97f4a7c15u;
-
-    key = (key ^ thread ^ class_bytes) * 0xd6e8feb86659fd93u;
-    return (uint32_t)(key >> 32) & (pool->capacity - 1);
-}
-
-static lw_bin *
-find_bin(const lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
-{
-    lw_bin *bin = NULL;
-
-    if (pool->capacity != 0)
-        bin = pool->table[place_of(pool, stream, thread, class_bytes)];
-    while (bin != NULL &&
-           (bin->class_bytes != class_bytes || bin->stream != stream || bin->thread != thread))
-        bin = bin->next;
-    return bin;
-}
-
-static void
-insert_bin(lw_pool *pool, lw_bin *bin)
-{
-    lw_bin **head = &pool->table[place_of(pool, bin->stream, bin->thread, bin->class_bytes)];
-
-    bin->next = *head;
-    *head = bin;
-    pool->n_bins++;
-}
-
-/* Twice the table; bins that hold nothing go. Without memory for it the old table serves. */
-static void
-grow(lw_pool *pool)
-{
-    uint32_t i, n = pool->capacity, wanted = n ? 2 * n : 64;
-    lw_bin **old = pool->table;
-    lw_bin **fresh = lw_alloc_zero(wanted, sizeof *fresh);
-
-    if (fresh == NULL)
-        return;
-    pool->table = fresh;
-    pool->capacity = wanted;
-    pool->n_bins = 0;
-    for (i = 0; i < n; i++) {
-        lw_bin *next, *bin;
-        for (bin = old[i]; bin != NULL; bin = next) {
-            next = bin->next;
-            if (bin->n_free == 0 && bin->n_used == 0)
-                lw_free(bin);
-            else
-                insert_bin(pool, bin);
-        }
-    }
-    lw_free(old);
-}
-
-static lw_bin *
-need_bin(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
-{
-    lw_bin *bin = find_bin(pool, stream, thread, class_bytes);
-
-    if (bin != NULL)
-        return bin;
-    if (pool->n_bins >= pool->capacity)
-        grow(pool);
-    bin = pool->capacity ? lw_alloc_zero(1, sizeof *bin) : NULL;
-    if (bin == NULL)
-        return NULL;
-    bin->pool = pool;
-    bin->stream = stream;
-    bin->thread = thread;
-    bin->class_bytes = class_bytes;
-    insert_bin(pool, bin);
-    return bin;
-}
-
-/* A block of the bin is no longer in use, and not cached. */
-static void
-lose_block(lw_bin *bin)
-{
-    bin->n_used--;
-    if (bin->gone && bin->n_used == 0)
-        lw_free(bin);
 }
 
 /* ---- the driver's part --------------------------------------------------------------------
@@ -330,7 +231,7 @@ give_back(lw_pool *pool, lw_block *chain)
         if (usable)
             driver_put(pool, block);
         lw_lock_take(&pool->lock);
-        lose_block(block->bin);
+        lw_bin_lose_(block->bin);
         lw_lock_give(&pool->lock);
         lw_free(block);
         lw_context_drop(pool->context);
@@ -413,30 +314,6 @@ lw_pool_destroy_(lw_pool *pool)
         (void)LW_CUDA(MemPoolDestroy, (pool->handle), pool->device->ordinal, NULL);
     pool->side = NULL;
     lw_device_leave(before);
-}
-
-/* Blocks that were never put stay valid structs for their owners; their bins go with the pool.
- */
-void
-lw_pool_free_(lw_pool *pool)
-{
-    uint32_t i;
-
-    for (i = 0; i < pool->capacity; i++) {
-        lw_bin *next, *bin;
-        for (bin = pool->table[i]; bin != NULL; bin = next) {
-            next = bin->next;
-            while (bin->free != NULL) {
-                lw_block *block = bin->free;
-                bin->free = block->next;
-                lw_free(block);
-            }
-            lw_free(bin);
-        }
-    }
-    lw_free(pool->table);
-    pool->table = NULL;
-    pool->capacity = pool->n_bins = 0;
 }
 
 /* ---- streams that end
@@ -537,7 +414,7 @@ take_hit(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
     lw_bin *bin;
 
     lw_lock_take(&pool->lock);
-    bin = find_bin(pool, stream, thread, class_bytes);
+    bin = lw_bin_find_(pool, stream, thread, class_bytes);
     if (bin != NULL && bin->free != NULL && !pool->closed) {
         block = bin->free;
         bin->free = block->next;
@@ -602,7 +479,7 @@ reserve_bin(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
     lw_bin *bin;
 
     lw_lock_take(&pool->lock);
-    bin = need_bin(pool, stream, thread, class_bytes);
+    bin = lw_bin_need_(pool, stream, thread, class_bytes);
     if (bin != NULL) {
         bin->n_used++;
         pool->stats.n_misses++;
@@ -644,7 +521,7 @@ fail:
     lw_device_leave(before);
     if (bin != NULL) {
         lw_lock_take(&context->pool.lock);
-        lose_block(bin);
+        lw_bin_lose_(bin);
         lw_lock_give(&context->pool.lock);
     }
     lw_context_drop(context);
@@ -691,6 +568,7 @@ take_foreign(lw_device *device, size_t size_bytes, CUstream stream, source_box *
         lw_free(made);
         return status;
     }
+    assert(made != NULL);
     made->source = box;
     made->block.size_bytes = size_bytes;
     made->block.device = device;
@@ -725,9 +603,11 @@ lw_pool_take(lw_device *device, size_t size_bytes, CUstream stream, lw_block **o
         *out = take_hit(&context->pool, stream, thread, class_bytes);
     if (*out == NULL)
         status = take_miss(device, stream, thread, class_bytes, out, err);
-    if (status == LW_OK)
-        (*out)->size_bytes = size_bytes;
-    return status;
+    if (status != LW_OK)
+        return status;
+    assert(*out != NULL);
+    (*out)->size_bytes = size_bytes;
+    return LW_OK;
 }
 
 /* ---- put

@@ -547,27 +547,32 @@ done:
     return leave(code);
 }
 
+static object *
+held_by_context(int device)
+{
+    int i;
+
+    for (i = 0; i < N_BUCKETS; i++) {
+        object *item;
+        for (item = buckets[i]; item != NULL; item = item->next)
+            if (item->ordinal == device && item->kind != CONTEXT && item->kind != POOL &&
+                item->kind != HOST)
+                return item;
+    }
+    return NULL;
+}
+
 /* Whatever the context held is gone with it. */
 static void
 destroy_context(int device)
 {
-    int i, again = 1;
+    object *item;
 
-    while (again) { /* taking one down may change the list that is walked */
-        again = 0;
-        for (i = 0; i < N_BUCKETS && !again; i++) {
-            object *item;
-            for (item = buckets[i]; item != NULL && !again; item = item->next) {
-                if (item->ordinal != device || item->kind == CONTEXT || item->kind == POOL ||
-                    item->kind == HOST)
-                    continue;
-                if (item->kind == MEMORY)
-                    free_memory(item);
-                else
-                    take_down(item);
-                again = 1;
-            }
-        }
+    while ((item = held_by_context(device)) != NULL) {
+        if (item->kind == MEMORY)
+            free_memory(item);
+        else
+            take_down(item);
     }
     take_down(primary[device]);
     primary[device] = NULL;
