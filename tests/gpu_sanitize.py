@@ -1,0 +1,27 @@
+"""Every class of device kernel once, small: what tests/gpu.sh runs under compute-sanitizer."""
+
+import numpy as np
+
+import lanewise as lw
+
+f = lw.vectorize(lambda a, b: a * b + a)
+two = lw.vectorize(lambda a: (a + 1, a > 0))
+for dtype in ("int8", "float16", "float32", "float64", "complex64", "complex128"):
+    for n in (1, 255, 257, 300_001):
+        x = np.arange(n).astype(dtype)
+        d = lw.cuda.to_device(x)
+        np.testing.assert_array_equal(f(d, d).copy_to_host(), x * x + x)
+        f(d, 2)
+        f(d[::-1], d)
+        f(d[::2], d[::2], out=d[::2])
+    y = lw.cuda.to_device(np.ones((600, 512), dtype))
+    f(y, y.T[:512, :600].T)
+    f(y, y[:1])
+    f(y, y[:, :1])
+    f(y, y, where=lw.cuda.to_device(np.eye(600, 512, dtype=bool)), out=y)
+    y.copy()
+    y.astype(np.complex128)
+    y.fill(3)
+two(lw.cuda.to_device(np.arange(1000)))
+lw.cuda.synchronize()
+print("ok")
