@@ -17,9 +17,6 @@ typedef struct attribute_row {
     {                                                                                          \
         offsetof(lw_device, field), number, false                                              \
     }
-{
-    number, offsetof(lw_device, field), false
-}
 static const attribute_row attributes[] = {
     ROW(75, cc_major),
     ROW(76, cc_minor),
