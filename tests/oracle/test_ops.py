@@ -5,6 +5,7 @@ once, the rest by NumPy in a wider type within the row's ULP. bfloat16 has no Nu
 16-bit floats are held as their bits and decoded here."""
 
 import ctypes
+import ctypes.util
 import fractions
 import math
 import re
@@ -245,16 +246,11 @@ def by_c(function):
     return lambda *arrays: np.array([one(*map(float, v)) for v in zip(*arrays)])
 
 
-def tgamma(x):
-    if x == 0:
-        return math.copysign(math.inf, x)
-    if -5e-309 < x < 0:
-        return -math.inf
-    return math.gamma(x) if x != -math.inf else math.nan
-
-
-def lgamma(x):
-    return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
+def by_long_double(name):
+    """A function of the C library in long double, rounded to double."""
+    function = ctypes.CDLL(ctypes.util.find_library("m"))[name]
+    function.argtypes, function.restype = [ctypes.c_longdouble], ctypes.c_longdouble
+    return by_c(function)
 
 
 def pick(smaller, keeps_nan):
@@ -270,7 +266,8 @@ def pick(smaller, keeps_nan):
 
 
 BY_C = {
-    "remainder": by_c(math.remainder), "erf": by_c(math.erf), "erfc": by_c(math.erfc), "tgamma": by_c(tgamma), "lgamma": by_c(lgamma),
+    "remainder": by_c(math.remainder), "erf": by_long_double("erfl"), "erfc": by_long_double("erfcl"),
+    "tgamma": by_long_double("tgammal"), "lgamma": by_long_double("lgammal"),
     "fmin": by_c(pick(True, False)), "fmax": by_c(pick(False, False)), "minimum": by_c(pick(True, True)), "maximum": by_c(pick(False, True)),
 }
 
