@@ -38,6 +38,7 @@ enum {
     LW_ARG_ELEMENT = 1u << 29, /* lists[k] = node of a tuple or function value, lists[k + 1] = element of it (function: capture); evaluate the node once, at its first element */
     LW_ARG_PACK = 2u << 29,    /* lists[k] = count, then that many entries: a tuple made of them */
     LW_ARG_WEB = 3u << 29,     /* captures: k is a web of the calling instance, read at the call */
+    LW_ARG_KONST = 4u << 29,   /* k is a konst (lw_typed_konst) */
 };
 
 /* What `operand` means where it is not simply the common type:
@@ -49,6 +50,8 @@ enum {
  *   LSHIFT, RSHIFT: the left operand's; the right operand keeps its own stored type
  *   tuple at BINARY: concatenation (ADD)
  *   POW: base; the exponent too unless it is an integer under a float base, or konst
+ *   NAME that is the target of AUGASSIGN: `web` is written, `target` is the web that is read (0:
+ *     `konst` is its value), operand the type of the value read
  *   AUGASSIGN: type is what the operation gives (then converted to the target), operand as BINARY */
 
 typedef struct lw_typed_node {
