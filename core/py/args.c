@@ -1159,6 +1159,37 @@ lw_operand_as_array(PyObject *object)
     return NULL;
 }
 
+lw_device_array *
+lw_array_from_dlpack(PyObject *object)
+{
+    lw_operand *operand;
+    int result;
+
+    if (lw_is_device_array(object))
+        return lw_device_array_view(
+            (lw_device_array *)object, ((lw_device_array *)object)->data,
+            ((lw_device_array *)object)->ndim, ((lw_device_array *)object)->shape,
+            ((lw_device_array *)object)->strides);
+    if (!PyCapsule_CheckExact(object)) {
+        if (type_has(Py_TYPE(object), "__dlpack__"))
+            return lw_operand_as_array(object);
+        PyErr_Format(PyExc_TypeError,
+                     "expected an object with __dlpack__ or a capsule, got %.200s",
+                     Py_TYPE(object)->tp_name);
+        return NULL;
+    }
+    operand = lw_alloc_zero(1, sizeof *operand);
+    if (operand == NULL)
+        return (lw_device_array *)PyErr_NoMemory();
+    operand->object = object;
+    result = lw_dlpack_read_capsule(operand, object);
+    if (result == 0)
+        return array_over_operand(operand);
+    lw_operand_release(operand);
+    lw_free(operand);
+    return NULL;
+}
+
 /* ---- results in the caller's library ---- */
 
 static PyObject *

@@ -100,6 +100,9 @@ PyObject *lw_result_wrap(const lw_operand *first, lw_device_array *result);
 /* A view of any device operand as our own array (new reference); keeps the exporter alive. */
 lw_device_array *lw_operand_as_array(PyObject *object);
 
+/* The same of a DLPack exporter or capsule alone. */
+lw_device_array *lw_array_from_dlpack(PyObject *object);
+
 /* The `stream=` argument: None or 0 (the default stream), an int handle, our Stream, or any
  * object with __cuda_stream__. -1 with an exception. The legacy stream's handle 1 becomes 0. */
 int lw_stream_read(PyObject *object, CUstream *out);

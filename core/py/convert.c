@@ -214,36 +214,50 @@ lw_value_cast(const lw_value *from, lw_dtype from_dtype, lw_value *to, lw_dtype 
 
 /* ---- shapes and layouts ---- */
 
-static int
-size_read(PyObject *item, int64_t *out, bool allow_minus_one)
-{
-    Py_ssize_t n = PyNumber_AsSsize_t(item, PyExc_OverflowError);
+/* What a sequence of ints must hold. */
+typedef struct int_rule {
+    const char *name;
+    int64_t lowest;
+} int_rule;
 
-    if (n == -1 && PyErr_Occurred()) {
-        if (PyErr_ExceptionMatches(PyExc_OverflowError))
-            PyErr_SetString(PyExc_ValueError, "shape: an extent is beyond 2**63 - 1");
+static int
+int_read(PyObject *item, int64_t *out, const int_rule *rule)
+{
+    Py_ssize_t n;
+
+    if (!PyIndex_Check(item)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected ints, got %.200s", rule->name,
+                     Py_TYPE(item)->tp_name);
         return -1;
     }
-    if (n < 0 && !(allow_minus_one && n == -1)) {
-        PyErr_Format(PyExc_ValueError, "shape: extents must not be negative, got %zd", n);
+    n = PyNumber_AsSsize_t(item, PyExc_OverflowError);
+    if (n == -1 && PyErr_Occurred()) {
+        if (PyErr_ExceptionMatches(PyExc_OverflowError))
+            PyErr_Format(PyExc_ValueError, "%s: a number is beyond 64 bits", rule->name);
+        return -1;
+    }
+    if (n < rule->lowest) {
+        PyErr_Format(PyExc_ValueError, "%s: expected no negative numbers, got %zd", rule->name,
+                     n);
         return -1;
     }
     *out = n;
     return 0;
 }
 
-int
-lw_shape_read(PyObject *object, int64_t shape[LW_MAX_DIMS], bool allow_minus_one)
+static int
+ints_read(PyObject *object, int64_t *out, const int_rule *rule)
 {
     PyObject *items;
     Py_ssize_t n;
     int result = -1;
 
-    if (PyIndex_Check(object))
-        return size_read(object, &shape[0], allow_minus_one) < 0 ? -1 : 1;
+    if (PyIndex_Check(object) &&
+        !(PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) > 0))
+        return int_read(object, &out[0], rule) < 0 ? -1 : 1;
     if (PyUnicode_Check(object) || PyBytes_Check(object) || !PySequence_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "shape: expected an int or a tuple of ints, got %.200s",
-                     Py_TYPE(object)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s: expected an int or a tuple of ints, got %.200s",
+                     rule->name, Py_TYPE(object)->tp_name);
         return -1;
     }
     items = PySequence_Tuple(object);
@@ -251,16 +265,33 @@ lw_shape_read(PyObject *object, int64_t shape[LW_MAX_DIMS], bool allow_minus_one
         return -1;
     n = PyTuple_GET_SIZE(items);
     if (n > LW_MAX_DIMS) {
-        PyErr_Format(PyExc_ValueError, "shape: at most %d dimensions, got %zd", LW_MAX_DIMS, n);
+        PyErr_Format(PyExc_ValueError, "%s: at most %d dimensions, got %zd", rule->name,
+                     LW_MAX_DIMS, n);
         goto done;
     }
     for (Py_ssize_t i = 0; i < n; i++)
-        if (size_read(PyTuple_GET_ITEM(items, i), &shape[i], allow_minus_one) < 0)
+        if (int_read(PyTuple_GET_ITEM(items, i), &out[i], rule) < 0)
             goto done;
     result = (int)n;
 done:
     Py_DECREF(items);
     return result;
+}
+
+int
+lw_shape_read(PyObject *object, int64_t shape[LW_MAX_DIMS], bool allow_minus_one)
+{
+    int_rule rule = {"shape", allow_minus_one ? -1 : 0};
+
+    return ints_read(object, shape, &rule);
+}
+
+int
+lw_strides_read(PyObject *object, int64_t strides[LW_MAX_DIMS])
+{
+    int_rule rule = {"strides", INT64_MIN};
+
+    return ints_read(object, strides, &rule);
 }
 
 bool

@@ -17,6 +17,8 @@ double lw_bf16_to_double(uint16_t bits);
 /* A sequence of ints (or one int) as a shape. Gives ndim, -1 with an exception: TypeError for
  * what is no int, ValueError for negative sizes (unless allow_minus_one) and too many. */
 int lw_shape_read(PyObject *object, int64_t shape[LW_MAX_DIMS], bool allow_minus_one);
+/* The same for strides in bytes, which may be negative. */
+int lw_strides_read(PyObject *object, int64_t strides[LW_MAX_DIMS]);
 /* Total elements and bytes; false when either leaves int64 (a size of 0 anywhere: 0). */
 bool lw_shape_size(int ndim, const int64_t *shape, int64_t itemsize, int64_t *size,
                    int64_t *n_bytes);

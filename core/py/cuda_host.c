@@ -1,0 +1,248 @@
+/* Host arrays in memory that the device reaches: page-locked (an ordinary ndarray), mapped and
+ * managed (ndarrays that are device operands too, by __cuda_array_interface__). */
+#include "core/py/cuda_internal.h"
+#include "core/py/device_array_internal.h"
+
+#include "core/device/copy.h"
+
+#include <string.h>
+
+static const char CAPSULE[] = "lanewise.host_block";
+static PyTypeObject *mapped_type;
+
+static void
+block_dropped(PyObject *capsule)
+{
+    lw_host_block_free(PyCapsule_GetPointer(capsule, CAPSULE));
+}
+
+/* What the array functions take. */
+typedef struct request {
+    int ndim;
+    int64_t shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
+    int64_t low, n_bytes;
+    lw_dtype dtype;
+    PyArray_Descr *descr; /* owned */
+} request;
+
+static int
+layout_read(request *out, PyObject *strides, const char *order)
+{
+    int64_t size, high;
+    int n;
+
+    if (strcmp(order, "C") != 0 && strcmp(order, "F") != 0) {
+        PyErr_Format(PyExc_ValueError, "order: expected 'C' or 'F', got '%.20s'", order);
+        return -1;
+    }
+    if (!lw_shape_size(out->ndim, out->shape, PyDataType_ELSIZE(out->descr), &size,
+                       &out->n_bytes)) {
+        PyErr_SetString(PyExc_ValueError, "shape: the array's bytes exceed 2**63 - 1");
+        return -1;
+    }
+    lw_layout_fill(out->ndim, out->shape, PyDataType_ELSIZE(out->descr), order[0],
+                   out->strides);
+    out->low = 0;
+    if (strides == Py_None)
+        return 0;
+    n = lw_strides_read(strides, out->strides);
+    if (n >= 0 && n != out->ndim)
+        PyErr_Format(PyExc_ValueError, "strides: expected %d, as in shape, got %d", out->ndim,
+                     n);
+    else if (n >= 0 && !lw_layout_reach(out->ndim, out->shape, out->strides,
+                                        PyDataType_ELSIZE(out->descr), &out->low, &high))
+        PyErr_SetString(PyExc_ValueError, "strides: the array reaches beyond 2**63 - 1 bytes");
+    if (PyErr_Occurred())
+        return -1;
+    out->n_bytes = high - out->low;
+    return 0;
+}
+
+static int
+request_read(request *out, PyObject *shape, PyObject *dtype, PyObject *strides,
+             const char *order)
+{
+    out->descr = NULL;
+    out->ndim = lw_shape_read(shape, out->shape, false);
+    if (out->ndim < 0 || lw_dtype_read(dtype, &out->dtype, &out->descr) < 0)
+        return -1;
+    if (layout_read(out, strides, order) == 0)
+        return 0;
+    Py_CLEAR(out->descr);
+    return -1;
+}
+
+/* Steals request->descr. */
+static PyObject *
+host_array_new(request *wish, lw_host_kind kind, PyTypeObject *type)
+{
+    npy_intp shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
+    lw_device *device = lw_current_device();
+    lw_host_block *block;
+    PyObject *capsule, *array;
+    lw_error err = {0};
+
+    if (device == NULL)
+        goto fail;
+    if (lw_host_block_new(device, kind, NULL, wish->n_bytes > 0 ? (size_t)wish->n_bytes : 1,
+                          &block, &err) != LW_OK) {
+        (void)lw_py_raise(&err);
+        goto fail;
+    }
+    capsule = PyCapsule_New(block, CAPSULE, block_dropped);
+    if (capsule == NULL) {
+        lw_host_block_free(block);
+        goto fail;
+    }
+    for (int i = 0; i < wish->ndim; i++) {
+        shape[i] = (npy_intp)wish->shape[i];
+        strides[i] = (npy_intp)wish->strides[i];
+    }
+    array = PyArray_NewFromDescr(type, wish->descr, wish->ndim, shape, strides,
+                                 (char *)block->host - wish->low, NPY_ARRAY_WRITEABLE, NULL);
+    if (array == NULL)
+        Py_DECREF(capsule);
+    else if (PyArray_SetBaseObject((PyArrayObject *)array, capsule) < 0) /* steals */
+        Py_CLEAR(array);
+    return array;
+fail:
+    Py_CLEAR(wish->descr);
+    return NULL;
+}
+
+/* ---- the ndarray that is a device operand too ---- */
+
+static lw_host_block *
+block_of(PyObject *array)
+{
+    while (array != NULL && PyArray_Check(array))
+        array = PyArray_BASE((PyArrayObject *)array);
+    return array != NULL && PyCapsule_IsValid(array, CAPSULE)
+               ? PyCapsule_GetPointer(array, CAPSULE)
+               : NULL;
+}
+
+static PyObject *
+mapped_interface(PyObject *self, void *Py_UNUSED(closure))
+{
+    PyArrayObject *array = (PyArrayObject *)self;
+    lw_host_block *block = block_of(self);
+    PyObject *host, *data, *address, *result = NULL;
+
+    if (block == NULL) { /* the result of some NumPy operation, in ordinary memory */
+        PyErr_SetString(PyExc_AttributeError, "__cuda_array_interface__");
+        return NULL;
+    }
+    host = PyObject_GetAttrString(self, "__array_interface__");
+    if (host == NULL)
+        return NULL;
+    address = PyLong_FromUnsignedLongLong(
+        block->address + (CUdeviceptr)(PyArray_BYTES(array) - (char *)block->host));
+    data = address != NULL
+               ? PyTuple_Pack(2, address, PyArray_ISWRITEABLE(array) ? Py_False : Py_True)
+               : NULL;
+    if (data != NULL && PyDict_SetItemString(host, "data", data) == 0 &&
+        PyDict_SetItemString(host, "stream", Py_None) == 0)
+        result = Py_NewRef(host);
+    Py_XDECREF(address);
+    Py_XDECREF(data);
+    Py_DECREF(host);
+    return result;
+}
+
+static PyGetSetDef mapped_getset[] = {{"__cuda_array_interface__", mapped_interface, NULL,
+                                       "CUDA Array Interface, version 3", NULL},
+                                      {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot mapped_slots[] = {
+    {Py_tp_getset, mapped_getset},
+    {Py_tp_doc, "A NumPy array whose memory the device reaches as well. Made by "
+                "cuda.mapped_array and cuda.managed_array."},
+    {0, NULL}};
+static PyType_Spec mapped_spec = {"lanewise.cuda.MappedArray", 0, 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, mapped_slots};
+
+/* ---- functions ---- */
+
+static PyObject *
+pinned_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"shape", "dtype", "strides", "order", NULL};
+    PyObject *shape, *dtype = (PyObject *)&PyFloat_Type, *strides = Py_None;
+    const char *order = "C";
+    request wish;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOs:pinned_array", names, &shape, &dtype,
+                                     &strides, &order) ||
+        request_read(&wish, shape, dtype, strides, order) < 0)
+        return NULL;
+    return host_array_new(&wish, LW_HOST_PINNED, &PyArray_Type);
+}
+
+static PyObject *
+mapped_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"shape",  "dtype",    "strides", "order",
+                            "stream", "portable", "wc",      NULL};
+    PyObject *shape, *dtype = (PyObject *)&PyFloat_Type, *strides = Py_None, *stream = Py_None;
+    int portable = 0, wc = 0; /* portable: memory of ours always is */
+    const char *order = "C";
+    CUstream handle;
+    request wish;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOsOpp:mapped_array", names, &shape,
+                                     &dtype, &strides, &order, &stream, &portable, &wc) ||
+        lw_stream_read(stream, &handle) < 0 ||
+        request_read(&wish, shape, dtype, strides, order) < 0)
+        return NULL;
+    return host_array_new(&wish, wc ? LW_HOST_WRITE_COMBINED : LW_HOST_MAPPED, mapped_type);
+}
+
+static PyObject *
+managed_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"shape",  "dtype",         "strides", "order",
+                            "stream", "attach_global", NULL};
+    PyObject *shape, *dtype = (PyObject *)&PyFloat_Type, *strides = Py_None, *stream = Py_None;
+    int attach_global = 1;
+    const char *order = "C";
+    CUstream handle;
+    request wish;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOsOp:managed_array", names, &shape,
+                                     &dtype, &strides, &order, &stream, &attach_global) ||
+        lw_stream_read(stream, &handle) < 0)
+        return NULL;
+    if (!attach_global) {
+        PyErr_SetString(PyExc_ValueError,
+                        "attach_global: only True is supported (memory for all streams)");
+        return NULL;
+    }
+    if (request_read(&wish, shape, dtype, strides, order) < 0)
+        return NULL;
+    return host_array_new(&wish, LW_HOST_MANAGED, mapped_type);
+}
+
+#define WITH_KEYWORDS(function)                                                                \
+    (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
+
+PyMethodDef lw_cuda_host_functions[] = {
+    {"pinned_array", WITH_KEYWORDS(pinned_array),
+     "pinned_array(shape, dtype=float64, strides=None, order='C'): a page-locked NumPy array"},
+    {"mapped_array", WITH_KEYWORDS(mapped_array),
+     "mapped_array(shape, dtype=float64, strides=None, order='C', stream=0, portable=False, "
+     "wc=False): a page-locked NumPy array that is a device operand too"},
+    {"managed_array", WITH_KEYWORDS(managed_array),
+     "managed_array(shape, dtype=float64, strides=None, order='C', stream=0, "
+     "attach_global=True): a NumPy array that migrates between host and device"},
+    {NULL, NULL, 0, NULL}};
+
+int
+lw_cuda_host_register(PyObject *module)
+{
+    PyObject *type = PyType_FromSpecWithBases(&mapped_spec, (PyObject *)&PyArray_Type);
+
+    if (type == NULL)
+        return -1;
+    mapped_type = (PyTypeObject *)type; /* kept for the life of the process */
+    return PyModule_AddObjectRef(module, "MappedArray", type);
+}

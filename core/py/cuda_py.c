@@ -1,0 +1,860 @@
+#include "core/py/cuda_py.h"
+
+#include "core/py/cuda_internal.h"
+#include "core/py/device_array_internal.h"
+#include "core/py/dlpack.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct device_object {
+    PyObject_HEAD lw_device *device; /* borrowed: devices live as long as the driver */
+    PyObject *before; /* list of ordinals: what each open `with` goes back to; NULL: none */
+} device_object;
+
+typedef struct context_object {
+    PyObject_HEAD lw_device *device;
+} context_object;
+
+typedef struct gpus_object {
+    PyObject_HEAD
+} gpus_object;
+
+static PyTypeObject *device_type, *context_type, *gpus_type, *memory_type;
+
+int
+lw_cuda_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    const char *name = strrchr(spec->name, '.') + 1;
+
+    if (type == NULL)
+        return -1;
+    *out = (PyTypeObject *)type;
+    return PyModule_AddObjectRef(module, name, type);
+}
+
+lw_device *
+lw_current_device(void)
+{
+    lw_device *device;
+    lw_error err = {0};
+
+    if (lw_device_current(&device, &err) == LW_OK && lw_device_enter(device, &err) == LW_OK)
+        return device;
+    (void)lw_py_raise(&err);
+    return NULL;
+}
+
+static PyObject *
+synchronize_device(lw_device *device)
+{
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS status = lw_device_synchronize(device, &err);
+    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
+/* ---- Device ---- */
+
+PyObject *
+lw_device_object(lw_device *device)
+{
+    device_object *self = PyObject_New(device_object, device_type);
+
+    if (self != NULL) {
+        self->device = device;
+        self->before = NULL;
+    }
+    return (PyObject *)self;
+}
+
+static void
+device_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    Py_XDECREF(((device_object *)self)->before);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+device_repr(PyObject *self)
+{
+    lw_device *device = ((device_object *)self)->device;
+
+    return PyUnicode_FromFormat("<CUDA device %d '%s'>", device->ordinal, device->name);
+}
+
+static PyObject *
+device_int(PyObject *self)
+{
+    return PyLong_FromLong(((device_object *)self)->device->ordinal);
+}
+
+static Py_hash_t
+device_hash(PyObject *self)
+{
+    return ((device_object *)self)->device->ordinal;
+}
+
+/* Equal to another Device and to an int of the same ordinal. */
+static PyObject *
+device_compare(PyObject *a, PyObject *b, int how)
+{
+    long ordinal;
+
+    if (how != Py_EQ && how != Py_NE)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (Py_TYPE(b) == device_type) {
+        ordinal = ((device_object *)b)->device->ordinal;
+    } else if (PyLong_CheckExact(b)) {
+        ordinal = PyLong_AsLong(b);
+        if (ordinal == -1 && PyErr_Occurred())
+            PyErr_Clear();
+    } else {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    return PyBool_FromLong((((device_object *)a)->device->ordinal == ordinal) ==
+                           (how == Py_EQ));
+}
+
+static PyObject *
+device_get_name(PyObject *self, void *Py_UNUSED(closure))
+{
+    const char *name = ((device_object *)self)->device->name;
+    return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
+}
+
+static PyObject *
+device_get_id(PyObject *self, void *Py_UNUSED(closure))
+{
+    return device_int(self);
+}
+
+static PyObject *
+device_get_capability(PyObject *self, void *Py_UNUSED(closure))
+{
+    lw_device *device = ((device_object *)self)->device;
+    return Py_BuildValue("ii", device->cc_major, device->cc_minor);
+}
+
+static PyObject *
+device_get_uuid(PyObject *self, void *Py_UNUSED(closure))
+{
+    const uint8_t *u = ((device_object *)self)->device->uuid;
+    char text[48];
+
+    PyOS_snprintf(text, sizeof text,
+                  "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+                  u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
+                  u[12], u[13], u[14], u[15]);
+    return PyUnicode_FromString(text);
+}
+
+static PyObject *
+device_get_total(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(((device_object *)self)->device->total_bytes);
+}
+
+/* closure: the offset of an int in lw_device */
+static PyObject *
+device_get_int(PyObject *self, void *closure)
+{
+    const char *device = (const char *)((device_object *)self)->device;
+    return PyLong_FromLong(*(const int *)(device + (uintptr_t)closure));
+}
+
+static PyObject *
+device_synchronize(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return synchronize_device(((device_object *)self)->device);
+}
+
+static PyObject *
+reset(lw_device *device)
+{
+    lw_error err = {0};
+
+    if (lw_device_reset(device, &err) != LW_OK)
+        return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+device_reset(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return reset(((device_object *)self)->device);
+}
+
+static PyObject *
+device_enter(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    device_object *object = (device_object *)self;
+    lw_device *now, *next;
+    lw_error err = {0};
+    PyObject *ordinal;
+
+    if (lw_device_current(&now, &err) != LW_OK)
+        return lw_py_raise(&err);
+    if (object->before == NULL && (object->before = PyList_New(0)) == NULL)
+        return NULL;
+    ordinal = PyLong_FromLong(now->ordinal);
+    if (ordinal == NULL || PyList_Append(object->before, ordinal) < 0) {
+        Py_XDECREF(ordinal);
+        return NULL;
+    }
+    Py_DECREF(ordinal);
+    if (lw_device_select(object->device->ordinal, &next, &err) == LW_OK)
+        return Py_NewRef(self);
+    PyList_SetSlice(object->before, PyList_GET_SIZE(object->before) - 1, PY_SSIZE_T_MAX, NULL);
+    return lw_py_raise(&err);
+}
+
+static PyObject *
+device_exit(PyObject *self, PyObject *Py_UNUSED(args))
+{
+    PyObject *before = ((device_object *)self)->before;
+    Py_ssize_t n = before != NULL ? PyList_GET_SIZE(before) : 0;
+    lw_device *device;
+    lw_error err = {0};
+    long ordinal;
+
+    if (n == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "the device was not entered");
+        return NULL;
+    }
+    ordinal = PyLong_AsLong(PyList_GET_ITEM(before, n - 1));
+    if (PyList_SetSlice(before, n - 1, n, NULL) < 0)
+        return NULL;
+    if (lw_device_select((int)ordinal, &device, &err) != LW_OK)
+        return lw_py_raise(&err);
+    Py_RETURN_FALSE;
+}
+
+#define INT(name, field, doc)                                                                  \
+    {                                                                                          \
+        name, device_get_int, NULL, doc, (void *)offsetof(lw_device, field)                    \
+    }
+
+static PyGetSetDef device_getset[] = {
+    {"id", device_get_id, NULL, "ordinal", NULL},
+    {"name", device_get_name, NULL, "the product's name", NULL},
+    {"uuid", device_get_uuid, NULL, "as nvidia-smi writes it", NULL},
+    {"compute_capability", device_get_capability, NULL, "(major, minor)", NULL},
+    {"total_memory", device_get_total, NULL, "bytes", NULL},
+    INT("MULTIPROCESSOR_COUNT", n_sms, "streaming multiprocessors"),
+    INT("WARP_SIZE", warp_size, "threads a warp"),
+    INT("MAX_THREADS_PER_BLOCK", max_threads_per_block, NULL),
+    INT("MAX_THREADS_PER_MULTI_PROCESSOR", max_threads_per_sm, NULL),
+    INT("MAX_BLOCKS_PER_MULTIPROCESSOR", max_blocks_per_sm, NULL),
+    INT("MAX_BLOCK_DIM_X", max_block[0], NULL),
+    INT("MAX_BLOCK_DIM_Y", max_block[1], NULL),
+    INT("MAX_BLOCK_DIM_Z", max_block[2], NULL),
+    INT("MAX_GRID_DIM_X", max_grid[0], NULL),
+    INT("MAX_GRID_DIM_Y", max_grid[1], NULL),
+    INT("MAX_GRID_DIM_Z", max_grid[2], NULL),
+    INT("MAX_REGISTERS_PER_BLOCK", registers_per_block, NULL),
+    INT("MAX_REGISTERS_PER_MULTIPROCESSOR", registers_per_sm, NULL),
+    INT("MAX_SHARED_MEMORY_PER_BLOCK", shared_per_block, "bytes"),
+    INT("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", shared_per_block_optin, "bytes"),
+    INT("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", shared_per_sm, "bytes"),
+    INT("TOTAL_CONSTANT_MEMORY", constant_bytes, "bytes"),
+    INT("L2_CACHE_SIZE", l2_bytes, "bytes"),
+    INT("CLOCK_RATE", clock_khz, "kHz"),
+    INT("MEMORY_CLOCK_RATE", memory_clock_khz, "kHz"),
+    INT("GLOBAL_MEMORY_BUS_WIDTH", memory_bus_bits, "bits"),
+    INT("INTEGRATED", integrated, NULL),
+    INT("MANAGED_MEMORY", managed, NULL),
+    INT("CONCURRENT_MANAGED_ACCESS", concurrent_managed, NULL),
+    INT("MEMORY_POOLS_SUPPORTED", has_pools, NULL),
+    INT("PCI_DOMAIN_ID", pci_domain, NULL),
+    INT("PCI_BUS_ID", pci_bus, NULL),
+    INT("PCI_DEVICE_ID", pci_device, NULL),
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMethodDef device_methods[] = {
+    {"synchronize", device_synchronize, METH_NOARGS, "Wait for everything on the device."},
+    {"reset", device_reset, METH_NOARGS,
+     "Reset the device: all its memory, streams and modules become invalid."},
+    {"__enter__", device_enter, METH_NOARGS, NULL},
+    {"__exit__", device_exit, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot device_slots[] = {
+    {Py_tp_dealloc, device_dealloc},
+    {Py_tp_doc, "A CUDA device. As a context manager it is the current device inside."},
+    {Py_tp_repr, device_repr},
+    {Py_tp_hash, device_hash},
+    {Py_tp_richcompare, device_compare},
+    {Py_tp_methods, device_methods},
+    {Py_tp_getset, device_getset},
+    {Py_nb_int, device_int},
+    {Py_nb_index, device_int},
+    {0, NULL}};
+static PyType_Spec device_spec = {"lanewise.cuda.Device", sizeof(device_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  device_slots};
+
+/* ---- Context ---- */
+
+static void
+simple_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+context_memory(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    PyObject *info, *a, *b;
+    lw_error err = {0};
+    size_t n_free, n_total;
+
+    if (lw_device_memory(((context_object *)self)->device, &n_free, &n_total, &err) != LW_OK)
+        return lw_py_raise(&err);
+    info = PyStructSequence_New(memory_type);
+    a = PyLong_FromSize_t(n_free);
+    b = PyLong_FromSize_t(n_total);
+    if (info == NULL || a == NULL || b == NULL) {
+        Py_XDECREF(info);
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+        return NULL;
+    }
+    PyStructSequence_SetItem(info, 0, a); /* steal */
+    PyStructSequence_SetItem(info, 1, b);
+    return info;
+}
+
+static PyObject *
+context_reset(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return reset(((context_object *)self)->device);
+}
+
+static PyObject *
+context_synchronize(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return synchronize_device(((context_object *)self)->device);
+}
+
+static PyObject *
+context_trim(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS status = lw_pool_trim(((context_object *)self)->device, &err);
+    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+context_pool(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    lw_pool_stats stats;
+
+    lw_pool_statistics(((context_object *)self)->device, &stats);
+    return Py_BuildValue(
+        "{s:n,s:n,s:n,s:K,s:K,s:K,s:K,s:K}", "used_bytes", (Py_ssize_t)stats.used_bytes,
+        "cached_bytes", (Py_ssize_t)stats.cached_bytes, "peak_used_bytes",
+        (Py_ssize_t)stats.peak_used_bytes, "n_used", (unsigned long long)stats.n_used,
+        "n_cached", (unsigned long long)stats.n_cached, "n_hits",
+        (unsigned long long)stats.n_hits, "n_misses", (unsigned long long)stats.n_misses,
+        "n_trims", (unsigned long long)stats.n_trims);
+}
+
+static PyObject *
+context_get_device(PyObject *self, void *Py_UNUSED(closure))
+{
+    return lw_device_object(((context_object *)self)->device);
+}
+
+static PyObject *
+context_repr(PyObject *self)
+{
+    return PyUnicode_FromFormat("<CUDA context of device %d>",
+                                ((context_object *)self)->device->ordinal);
+}
+
+static PyMethodDef context_methods[] = {
+    {"get_memory_info", context_memory, METH_NOARGS, "MemoryInfo(free, total), in bytes"},
+    {"synchronize", context_synchronize, METH_NOARGS, "Wait for everything on the device."},
+    {"reset", context_reset, METH_NOARGS, "Reset the device for the whole process."},
+    {"trim", context_trim, METH_NOARGS, "Give cached memory back to the system; waits."},
+    {"pool_statistics", context_pool, METH_NOARGS, "What the memory pool holds, a dict."},
+    {NULL, NULL, 0, NULL}};
+static PyGetSetDef context_getset[] = {
+    {"device", context_get_device, NULL, "the context's device", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot context_slots[] = {
+    {Py_tp_dealloc, simple_dealloc}, {Py_tp_doc, "A device's primary context."},
+    {Py_tp_repr, context_repr},      {Py_tp_methods, context_methods},
+    {Py_tp_getset, context_getset},  {0, NULL}};
+static PyType_Spec context_spec = {"lanewise.cuda.Context", sizeof(context_object), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                   context_slots};
+
+static PyStructSequence_Field memory_fields[] = {
+    {"free", "bytes that can be allocated"}, {"total", "bytes of the device"}, {NULL, NULL}};
+static PyStructSequence_Desc memory_desc = {"lanewise.cuda.MemoryInfo", NULL, memory_fields, 2};
+
+/* ---- gpus: the devices, counted when asked ---- */
+
+static Py_ssize_t
+gpus_length(PyObject *Py_UNUSED(self))
+{
+    lw_error err = {0};
+    int n;
+
+    if (lw_device_count(&n, &err) == LW_OK)
+        return n;
+    return lw_array_fail(&err);
+}
+
+static PyObject *
+gpus_item(PyObject *self, Py_ssize_t i)
+{
+    Py_ssize_t n = gpus_length(self);
+    lw_device *device;
+    lw_error err = {0};
+
+    if (n < 0)
+        return NULL;
+    if (i < 0 || i >= n) {
+        PyErr_Format(PyExc_IndexError, "there is no CUDA device %zd: %zd found", i, n);
+        return NULL;
+    }
+    if (lw_device_get((int)i, &device, &err) != LW_OK)
+        return lw_py_raise(&err);
+    return lw_device_object(device);
+}
+
+static PyObject *
+gpus_current(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
+{
+    lw_device *device;
+    lw_error err = {0};
+
+    if (lw_device_current(&device, &err) != LW_OK)
+        return lw_py_raise(&err);
+    return lw_device_object(device);
+}
+
+static PyObject *
+gpus_repr(PyObject *self)
+{
+    PyObject *list = PySequence_List(self), *text;
+
+    if (list == NULL) {
+        PyErr_Clear();
+        return PyUnicode_FromString("<no CUDA devices>");
+    }
+    text = PyObject_Repr(list);
+    Py_DECREF(list);
+    return text;
+}
+
+static PyGetSetDef gpus_getset[] = {
+    {"current", gpus_current, NULL, "the calling thread's device", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot gpus_slots[] = {{Py_tp_dealloc, simple_dealloc},
+                                   {Py_tp_doc, "The CUDA devices of this machine, a sequence."},
+                                   {Py_tp_repr, gpus_repr},
+                                   {Py_tp_getset, gpus_getset},
+                                   {Py_sq_length, gpus_length},
+                                   {Py_sq_item, gpus_item},
+                                   {0, NULL}};
+static PyType_Spec gpus_spec = {"lanewise.cuda.DeviceList", sizeof(gpus_object), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                gpus_slots};
+
+/* ---- devices: functions ---- */
+
+static PyObject *
+is_available(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return PyBool_FromLong(lw_driver_available());
+}
+
+static int
+ordinal_read(PyObject *object, int *out)
+{
+    Py_ssize_t ordinal;
+
+    if (!PyIndex_Check(object) || PyBool_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "device_id: expected an int, got %.200s",
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    ordinal = PyNumber_AsSsize_t(object, NULL); /* clipped: far ones do not exist anyway */
+    if (ordinal == -1 && PyErr_Occurred())
+        return -1;
+    *out = ordinal > INT_MAX ? INT_MAX : ordinal < -1 ? -1 : (int)ordinal;
+    return 0;
+}
+
+static PyObject *
+select_device(PyObject *Py_UNUSED(module), PyObject *id)
+{
+    lw_device *device;
+    lw_error err = {0};
+    int ordinal;
+
+    if (ordinal_read(id, &ordinal) < 0)
+        return NULL;
+    if (lw_device_select(ordinal, &device, &err) != LW_OK)
+        return lw_py_raise(&err);
+    return lw_device_object(device);
+}
+
+static PyObject *
+get_current_device(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return gpus_current(NULL, NULL);
+}
+
+static PyObject *
+current_context(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"devnum", NULL};
+    PyObject *id = Py_None;
+    context_object *self;
+    lw_device *device;
+    lw_error err = {0};
+    int ordinal;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:current_context", names, &id))
+        return NULL;
+    if (id == Py_None) {
+        device = lw_current_device();
+        if (device == NULL)
+            return NULL;
+    } else {
+        if (ordinal_read(id, &ordinal) < 0)
+            return NULL;
+        if (lw_device_get(ordinal, &device, &err) != LW_OK)
+            return lw_py_raise(&err);
+    }
+    self = PyObject_New(context_object, context_type);
+    if (self != NULL)
+        self->device = device;
+    return (PyObject *)self;
+}
+
+static PyObject *
+close_all(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    lw_device *device;
+    lw_error err = {0};
+    int n;
+
+    if (lw_driver_version() == 0) /* never used: nothing to close */
+        Py_RETURN_NONE;
+    if (lw_device_count(&n, &err) != LW_OK)
+        return lw_py_raise(&err);
+    for (int i = 0; i < n; i++)
+        if (lw_device_get(i, &device, &err) != LW_OK || lw_device_close(device, &err) != LW_OK)
+            return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+synchronize(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    lw_device *device = lw_current_device();
+
+    return device != NULL ? synchronize_device(device) : NULL;
+}
+
+/* ---- arrays: functions ---- */
+
+static PyObject *
+like(lw_device *device, CUstream stream, PyArray_Descr *descr, int ndim, const int64_t *shape,
+     bool is_f)
+{
+    return (PyObject *)lw_device_array_new_descr(device, stream, descr, ndim, shape,
+                                                 is_f ? 'F' : 'C');
+}
+
+static PyObject *
+like_host(PyArrayObject *host, lw_device *device, CUstream stream)
+{
+    bool is_f = PyArray_IS_F_CONTIGUOUS(host) && !PyArray_IS_C_CONTIGUOUS(host);
+    int64_t shape[LW_MAX_DIMS];
+
+    for (int i = 0; i < PyArray_NDIM(host); i++)
+        shape[i] = PyArray_DIM(host, i);
+    if (PyDataType_REFCHK(PyArray_DESCR(host))) {
+        PyErr_Format(PyExc_TypeError,
+                     "dtype %R holds Python objects, which device memory cannot",
+                     (PyObject *)PyArray_DESCR(host));
+        return NULL;
+    }
+    return like(device, stream, PyArray_DESCR(host), PyArray_NDIM(host), shape, is_f);
+}
+
+/* to= is given: the contents go there. */
+static PyObject *
+fill_to(PyObject *to, PyObject *object, PyObject *stream, bool copy)
+{
+    if (!lw_is_device_array(to)) {
+        PyErr_Format(PyExc_TypeError, "to: expected a DeviceArray, got %.200s",
+                     Py_TYPE(to)->tp_name);
+        return NULL;
+    }
+    if (copy && lw_array_assign((lw_device_array *)to, object, stream) < 0)
+        return NULL;
+    return Py_NewRef(to);
+}
+
+static PyObject *
+to_device(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"obj", "stream", "copy", "to", NULL};
+    PyObject *object, *stream_object = Py_None, *to = Py_None, *result;
+    PyArrayObject *host;
+    lw_device *device;
+    CUstream stream;
+    int copy = 1;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OpO:to_device", names, &object,
+                                     &stream_object, &copy, &to) ||
+        lw_stream_read(stream_object, &stream) < 0)
+        return NULL;
+    if (to != Py_None)
+        return fill_to(to, object, stream_object, copy);
+    if (lw_is_device_operand(object)) /* (numba) it is there already: no copy */
+        return (PyObject *)lw_operand_as_array(object);
+    host = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    device = host != NULL ? lw_current_device() : NULL;
+    if (device == NULL)
+        result = NULL;
+    else if (copy)
+        result = (PyObject *)lw_device_array_from_host(host, device, stream);
+    else
+        result = like_host(host, device, stream);
+    Py_XDECREF(host);
+    return result;
+}
+
+/* Any strides: bytes for the whole reach, and a view of them. */
+static PyObject *
+strided_array(lw_device *device, CUstream stream, lw_dtype dtype, PyArray_Descr *descr,
+              lw_layout *layout)
+{
+    int64_t low, high, n_bytes;
+    lw_device_array *bytes, *view;
+
+    if (!lw_layout_reach(layout->ndim, layout->shape, layout->strides, PyDataType_ELSIZE(descr),
+                         &low, &high)) {
+        PyErr_SetString(PyExc_ValueError, "strides: the array reaches beyond 2**63 - 1 bytes");
+        return NULL;
+    }
+    n_bytes = high - low;
+    bytes = lw_device_array_new(device, stream, LW_DT_u8, 1, &n_bytes, 'C');
+    if (bytes == NULL)
+        return NULL;
+    for (int i = 0; i < layout->ndim; i++)
+        if (dtype != LW_DT_void && layout->strides[i] % PyDataType_ELSIZE(descr) != 0)
+            dtype = LW_DT_void; /* askew: for copying only */
+    view = lw_array_view_as(bytes, bytes->data - (CUdeviceptr)low, dtype, descr, layout);
+    Py_DECREF(bytes);
+    return (PyObject *)view;
+}
+
+static PyObject *
+device_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"shape", "dtype", "strides", "order", "stream", NULL};
+    PyObject *shape, *dtype_object = (PyObject *)&PyFloat_Type, *strides = Py_None;
+    PyObject *stream_object = Py_None, *result = NULL;
+    PyArray_Descr *descr = NULL;
+    const char *order = "C";
+    lw_layout layout = {0};
+    lw_device *device;
+    CUstream stream;
+    lw_dtype dtype;
+    int n;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOsO:device_array", names, &shape,
+                                     &dtype_object, &strides, &order, &stream_object))
+        return NULL;
+    if (strcmp(order, "C") != 0 && strcmp(order, "F") != 0) {
+        PyErr_Format(PyExc_ValueError, "order: expected 'C' or 'F', got '%.20s'", order);
+        return NULL;
+    }
+    layout.ndim = lw_shape_read(shape, layout.shape, false);
+    if (layout.ndim < 0 || lw_stream_read(stream_object, &stream) < 0 ||
+        lw_dtype_read(dtype_object, &dtype, &descr) < 0)
+        return NULL;
+    if (strides != Py_None) {
+        n = lw_strides_read(strides, layout.strides);
+        if (n >= 0 && n != layout.ndim)
+            PyErr_Format(PyExc_ValueError, "strides: expected %d, as in shape, got %d",
+                         layout.ndim, n);
+        if (PyErr_Occurred())
+            goto done;
+    }
+    device = lw_current_device();
+    if (device == NULL)
+        goto done;
+    if (strides != Py_None)
+        result = strided_array(device, stream, dtype, descr, &layout);
+    else
+        result = like(device, stream, descr, layout.ndim, layout.shape, order[0] == 'F');
+    if (result != NULL && strides == Py_None)
+        ((lw_device_array *)result)->dtype = (uint8_t)dtype; /* bfloat16 as raw bytes */
+done:
+    Py_DECREF(descr);
+    return result;
+}
+
+static PyObject *
+device_array_like(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"ary", "stream", NULL};
+    PyObject *object, *stream_object = Py_None, *result = NULL;
+    lw_device_array *array;
+    PyArrayObject *host;
+    lw_device *device;
+    CUstream stream;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device_array_like", names, &object,
+                                     &stream_object) ||
+        lw_stream_read(stream_object, &stream) < 0)
+        return NULL;
+    if (lw_is_device_operand(object)) {
+        array = lw_operand_as_array(object);
+        if (array == NULL)
+            return NULL;
+        result = like(array->device, stream, array->descr, array->ndim, array->shape,
+                      array->f_contiguous && !array->c_contiguous);
+        if (result != NULL && lw_dtype_of_descr(array->descr) != (lw_dtype)array->dtype &&
+            array->dtype == LW_DT_bf16)
+            ((lw_device_array *)result)->dtype = LW_DT_bf16;
+        Py_DECREF(array);
+        return result;
+    }
+    host = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    device = host != NULL ? lw_current_device() : NULL;
+    if (device != NULL)
+        result = like_host(host, device, stream);
+    Py_XDECREF(host);
+    return result;
+}
+
+static PyObject *
+as_cuda_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"obj", "sync", NULL};
+    lw_device_array *array;
+    PyObject *object;
+    int sync = 1;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:as_cuda_array", names, &object, &sync))
+        return NULL;
+    array = lw_operand_as_array(object);
+    if (array != NULL && !sync && !lw_is_device_array(object))
+        array->root->stream = array->root->origin = NULL; /* do not order behind the producer */
+    return (PyObject *)array;
+}
+
+static PyObject *
+is_cuda_array(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    return PyBool_FromLong(lw_is_device_operand(object));
+}
+
+static PyObject *
+from_dlpack(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"", "copy", NULL};
+    PyObject *object, *copy = Py_None;
+    lw_device_array *array, *dense;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O:from_dlpack", names, &object, &copy))
+        return NULL;
+    array = lw_array_from_dlpack(object);
+    if (array == NULL || copy == Py_None || copy == Py_False)
+        return (PyObject *)array;
+    dense = lw_device_array_copy(array, 'C');
+    Py_DECREF(array);
+    return (PyObject *)dense;
+}
+
+#define WITH_KEYWORDS(function)                                                                \
+    (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
+
+static PyMethodDef functions[] = {
+    {"is_available", is_available, METH_NOARGS,
+     "Is there a usable driver and a device? Never raises."},
+    {"select_device", select_device, METH_O,
+     "select_device(device_id): the calling thread's device from now on"},
+    {"get_current_device", get_current_device, METH_NOARGS, "The calling thread's device."},
+    {"current_context", WITH_KEYWORDS(current_context),
+     "current_context(devnum=None): the context of a device"},
+    {"close", close_all, METH_NOARGS,
+     "Let go of all devices; the next use takes them up again."},
+    {"synchronize", synchronize, METH_NOARGS, "Wait for everything on the current device."},
+    {"to_device", WITH_KEYWORDS(to_device),
+     "to_device(obj, stream=0, copy=True, to=None): a device array with the contents of obj"},
+    {"device_array", WITH_KEYWORDS(device_array),
+     "device_array(shape, dtype=float64, strides=None, order='C', stream=0): uninitialised"},
+    {"device_array_like", WITH_KEYWORDS(device_array_like),
+     "device_array_like(ary, stream=0): uninitialised, shape and dtype as ary's"},
+    {"as_cuda_array", WITH_KEYWORDS(as_cuda_array),
+     "as_cuda_array(obj, sync=True): a device array over obj's memory"},
+    {"is_cuda_array", is_cuda_array, METH_O, "is_cuda_array(obj): is it an array on a device?"},
+    {"from_dlpack", WITH_KEYWORDS(from_dlpack),
+     "from_dlpack(x, /, *, copy=None): a device array over the memory of a DLPack exporter"},
+    {NULL, NULL, 0, NULL}};
+
+static int
+add_gpus(PyObject *module)
+{
+    PyObject *gpus = (PyObject *)PyObject_New(gpus_object, gpus_type);
+    int result = gpus != NULL ? PyModule_AddObjectRef(module, "gpus", gpus) : -1;
+
+    Py_XDECREF(gpus);
+    return result;
+}
+
+int
+lw_cuda_register(PyObject *core)
+{
+    PyObject *module = PyModule_New("lanewise._core.cuda");
+    int result = -1;
+
+    if (module == NULL)
+        return -1;
+    memory_type = PyStructSequence_NewType(&memory_desc);
+    if (memory_type == NULL ||
+        PyModule_AddObjectRef(module, "MemoryInfo", (PyObject *)memory_type) < 0 ||
+        PyModule_AddFunctions(module, functions) < 0 ||
+        PyModule_AddFunctions(module, lw_cuda_stream_functions) < 0 ||
+        PyModule_AddFunctions(module, lw_cuda_host_functions) < 0)
+        goto done;
+    if (PyModule_AddObjectRef(module, "DeviceArray", (PyObject *)lw_device_array_type) < 0 ||
+        lw_cuda_add_type(core, &device_spec, &device_type) < 0 ||
+        lw_cuda_add_type(core, &context_spec, &context_type) < 0 ||
+        lw_cuda_add_type(core, &gpus_spec, &gpus_type) < 0)
+        goto done;
+    if (PyModule_AddObjectRef(module, "Device", (PyObject *)device_type) < 0 ||
+        PyModule_AddObjectRef(module, "Context", (PyObject *)context_type) < 0 ||
+        add_gpus(module) < 0 || lw_cuda_stream_register(module) < 0 ||
+        lw_cuda_host_register(module) < 0)
+        goto done;
+    result = PyModule_AddObjectRef(core, "cuda", module);
+done:
+    Py_DECREF(module);
+    return result;
+}
