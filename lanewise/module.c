@@ -49,12 +49,34 @@ static PyModuleDef_Slot slots[] = {
     {0, NULL},
 };
 
+static int
+module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    return lw_state_traverse(PyModule_GetState(module), visit, arg);
+}
+
+static int
+module_clear(PyObject *module)
+{
+    lw_state_clear(PyModule_GetState(module));
+    return 0;
+}
+
+static void
+module_free(void *module)
+{
+    lw_state_clear(PyModule_GetState(module));
+}
+
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "lanewise._core",
     .m_doc = "The compiled core of lanewise; use it through the package.",
     .m_size = sizeof(lw_state),
     .m_slots = slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
 };
 
 PyMODINIT_FUNC

@@ -736,6 +736,7 @@ lw_call_run(lw_call *call)
 {
     lw_error err = {0};
     lw_status status = LW_OK;
+    CUcontext before = NULL;
     lw_kernel_key key;
     lw_entry *entry;
 
@@ -745,7 +746,7 @@ lw_call_run(lw_call *call)
     entry = lw_entry_get(call->resolution, &key);
     if (entry == NULL)
         return -1;
-    LW_TRY(lw_device_enter(call->device, &err));
+    LW_TRY(lw_device_visit(call->device, &before, &err));
     LW_TRY(order_behind(call, &err));
     if (key.ndim)
         LW_TRY(launch_cut(call, &call->plan, &key, entry->kernel, &err));
@@ -753,6 +754,7 @@ lw_call_run(lw_call *call)
         LW_TRY(launch(call, &call->plan, &key, entry->kernel, &err));
     LW_TRY(order_after(call, &err));
 fail:
+    lw_device_leave(before);
     if (status != LW_OK)
         lw_py_raise(&err);
     return status == LW_OK ? 0 : -1;

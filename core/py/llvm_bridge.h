@@ -4,7 +4,6 @@
 #ifndef LW_PY_LLVM_BRIDGE_H
 #define LW_PY_LLVM_BRIDGE_H
 
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 /* Registers everything; imports nothing. Called once, from the module's init. */

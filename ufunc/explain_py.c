@@ -1,0 +1,90 @@
+#include "core/py/numpy_api.h"
+
+#include "ufunc/explain_py.h"
+
+#include "core/front/typed.h"
+#include "core/py/raise.h"
+#include "ufunc/ufunc_parts.h"
+
+PyDoc_STRVAR(
+    explain_doc,
+    "explain(f, sig)\n--\n\n"
+    "How every expression of a function is typed, as text: in weak and in numba mode, and\n"
+    "where they differ.\n\n"
+    "f: a Python function or a lanewise.Ufunc. sig: one signature, as vectorize takes it;\n"
+    "only its argument types are looked at.\n\n"
+    "Raises CompileError for a function that cannot be typed, SignatureError for a signature\n"
+    "that cannot be read.\n\n"
+    ">>> import lanewise as lw\n"
+    ">>> 'float32' in lw.explain(lambda x: x * 0.5, 'float32(float32)')\n"
+    "True\n");
+
+/* The input types of one signature. -1 with an exception. */
+static int
+read_types(PyObject *sig, const lw_tree *tree, lw_type *types, uint32_t *n)
+{
+    lw_signature_list list = {0};
+    lw_dtype in[LW_MAX_ARGS], out[LW_MAX_ARGS];
+    uint32_t n_out, wanted = tree->fns.data[1].params.n;
+    lw_arena arena;
+    int result = -1;
+
+    lw_arena_init(&arena);
+    if (lw_signatures_read(sig, &arena, &list) < 0)
+        goto done;
+    if (list.n != 1 || list.data[0].n_args != wanted) {
+        PyErr_Format(PyExc_TypeError, "explain() takes one signature with %u argument types",
+                     (unsigned)wanted);
+        goto done;
+    }
+    if (lw_signature_dtypes(&list.data[0], in, out, &n_out) < 0)
+        goto done;
+    *n = wanted;
+    for (uint32_t i = 0; i < wanted; i++)
+        types[i] = in[i];
+    result = 0;
+done:
+    lw_arena_reset(&arena);
+    return result;
+}
+
+static PyObject *
+explain(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"f", "sig", NULL};
+    PyObject *f, *sig, *result = NULL;
+    lw_type types[LW_MAX_ARGS];
+    lw_error err = {0};
+    lw_tree *tree = NULL;
+    lw_text text = {0};
+    uint32_t n = 0;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:explain", names, &f, &sig))
+        return NULL;
+    if (lw_read_function(f, NULL, &tree, NULL, &err) != LW_OK)
+        return lw_py_raise(&err);
+    if (read_types(sig, tree, types, &n) < 0)
+        goto done;
+    if (lw_explain(tree, types, n, &text, &err) != LW_OK)
+        lw_py_raise(&err);
+    else if (text.failed)
+        PyErr_NoMemory();
+    else
+        result = PyUnicode_DecodeUTF8(lw_text_get(&text), (Py_ssize_t)text.n, "replace");
+done:
+    lw_text_reset(&text);
+    lw_tree_free(tree);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"explain", (PyCFunction)(void (*)(void))explain, METH_VARARGS | METH_KEYWORDS,
+     explain_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+lw_explain_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, methods);
+}
