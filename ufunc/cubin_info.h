@@ -7,10 +7,10 @@
 #include <stddef.h>
 
 typedef struct lw_cubin_info {
-    int registers;                               /* a thread */
-    int shared_bytes;                            /* static, a block */
-    int local_bytes;                             /* a thread: its stack frame, where spills go */
-    int constant_bytes;                          /* the parameter bank included */
+    int registers;      /* a thread */
+    int shared_bytes;   /* static, a block */
+    int local_bytes;    /* a thread: its stack frame, where spills go */
+    int constant_bytes; /* the parameter bank included */
 } lw_cubin_info;
 
 /* LW_ERR_LINK when the bytes are no cubin with this kernel; never reads outside of them. */

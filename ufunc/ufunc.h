@@ -14,7 +14,11 @@
 
 #define LW_MAX_ARGS 64 /* NumPy's limit on nin + nout */
 
-typedef enum lw_target_choice { LW_CHOOSE_AUTO, LW_CHOOSE_CPU, LW_CHOOSE_CUDA } lw_target_choice;
+typedef enum lw_target_choice {
+    LW_CHOOSE_AUTO,
+    LW_CHOOSE_CPU,
+    LW_CHOOSE_CUDA
+} lw_target_choice;
 
 /* The keywords of the decorator; the same for every generator. */
 typedef struct lw_door_options {
@@ -29,9 +33,9 @@ typedef struct lw_door_options {
  * immortal while its Ufunc lives; code pointers are set once. */
 typedef struct lw_loop {
     int nin, nout;
-    lw_dtype types[LW_MAX_ARGS]; /* inputs, then outputs */
-    lw_scalar *scalar;           /* the scalar function's IR */
-    bool declared;               /* from a signature of the decorator */
+    lw_dtype types[LW_MAX_ARGS];           /* inputs, then outputs */
+    lw_scalar *scalar;                     /* the scalar function's IR */
+    bool declared;                         /* from a signature of the decorator */
     _Atomic(struct lw_host_kernel *) host; /* NULL until first used */
 } lw_loop;
 

@@ -9,20 +9,21 @@
 
 #include <string.h>
 
-PyDoc_STRVAR(compile_doc,
-             "compile(f, sig, target='sm_90', output='cubin')\n--\n\n"
-             "Compile a scalar function ahead of time; needs no GPU.\n\n"
-             "f: a Python function or a lanewise.Ufunc. sig: one signature, as vectorize takes it.\n"
-             "target: 'sm_75' … 'sm_121', or 'host'. output: for a GPU one of ir, llvm, nvvm, ptx,\n"
-             "ltoir, cubin, sass; for the host one of ir, llvm, object, asm.\n\n"
-             "The result is bytes for cubin, ltoir and object, else str. The GPU kernel takes the\n"
-             "number of elements (int64), then one pointer per input and output: contiguous arrays,\n"
-             "aligned to 16 bytes. The host object exports lw_loop_contiguous(char **args, int64 n).\n\n"
-             "Raises CompileError for a function that cannot be compiled, ValueError for an unknown\n"
-             "target or output, CompilerNotFound without the compiler that is needed.\n\n"
-             ">>> import lanewise as lw\n"
-             ">>> 'define' in lw.compile(lambda x: x + 1, 'f4(f4)', target='host', output='llvm')\n"
-             "True\n");
+PyDoc_STRVAR(
+    compile_doc,
+    "compile(f, sig, target='sm_90', output='cubin')\n--\n\n"
+    "Compile a scalar function ahead of time; needs no GPU.\n\n"
+    "f: a Python function or a lanewise.Ufunc. sig: one signature, as vectorize takes it.\n"
+    "target: 'sm_75' … 'sm_121', or 'host'. output: for a GPU one of ir, llvm, nvvm, ptx,\n"
+    "ltoir, cubin, sass; for the host one of ir, llvm, object, asm.\n\n"
+    "The result is bytes for cubin, ltoir and object, else str. The GPU kernel takes the\n"
+    "number of elements (int64), then one pointer per input and output: contiguous arrays,\n"
+    "aligned to 16 bytes. The host object exports lw_loop_contiguous(char **args, int64 n).\n\n"
+    "Raises CompileError for a function that cannot be compiled, ValueError for an unknown\n"
+    "target or output, CompilerNotFound without the compiler that is needed.\n\n"
+    ">>> import lanewise as lw\n"
+    ">>> 'define' in lw.compile(lambda x: x + 1, 'f4(f4)', target='host', output='llvm')\n"
+    "True\n");
 
 /* 0 for the host, the compute capability for "sm_90"; -1 with an exception. */
 static int
@@ -33,7 +34,8 @@ read_target(const char *target)
     if (strcmp(target, "host") == 0 || strcmp(target, "cpu") == 0)
         return 0;
     if (strncmp(target, "sm_", 3) == 0)
-        for (const char *digit = target + 3; *digit >= '0' && *digit <= '9' && cc < 1000; digit++)
+        for (const char *digit = target + 3; *digit >= '0' && *digit <= '9' && cc < 1000;
+             digit++)
             cc = 10 * cc + (*digit - '0');
     if (lw_cuda_cc_known(cc))
         return cc;
@@ -46,7 +48,8 @@ read_target(const char *target)
 static lw_ufunc *
 ufunc_of(PyObject *module, PyObject *f, PyObject *sig)
 {
-    PyObject *type = PyObject_GetAttrString(module, "Ufunc"), *vectorize, *decorator, *made = NULL;
+    PyObject *type = PyObject_GetAttrString(module, "Ufunc"), *vectorize, *decorator,
+             *made = NULL;
     int is_ufunc = type ? PyObject_IsInstance(f, type) : -1;
 
     Py_XDECREF(type);
@@ -102,16 +105,12 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
         loop = lw_ufunc_loop(self, in);
     if (loop == NULL)
         goto done;
-    Py_BEGIN_ALLOW_THREADS
-    status = build(self, loop, cc, output, &out, &err);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        lw_py_raise(&err);
+    Py_BEGIN_ALLOW_THREADS status = build(self, loop, cc, output, &out, &err);
+    Py_END_ALLOW_THREADS if (status != LW_OK) lw_py_raise(&err);
     else if (strcmp(output, "cubin") == 0 || strcmp(output, "ltoir") == 0 ||
-             strcmp(output, "object") == 0)
-        result = PyBytes_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
-    else
-        result = PyUnicode_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
+             strcmp(output, "object") == 0) result =
+        PyBytes_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
+    else result = PyUnicode_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
 done:
     lw_bytes_reset(&out);
     Py_DECREF(self);

@@ -11,17 +11,16 @@
 struct lw_plan_table;
 
 typedef struct lw_ufunc {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
+    PyObject_HEAD vectorcallfunc vectorcall;
     PyObject *inner;   /* the real numpy.ufunc of the host loops */
     PyObject *py_func; /* the user's function */
     PyObject *dict;    /* __name__, __doc__, … */
     PyObject *weakrefs;
-    PyObject *source;  /* str: kept for pickling and for machines without the file */
+    PyObject *source; /* str: kept for pickling and for machines without the file */
     lw_tree *tree;
     lw_door_options options;
     int nin, nout;
-    lw_lock lock; /* guards loops while they grow; never held while Python runs */
+    lw_lock lock;              /* guards loops while they grow; never held while Python runs */
     LW_ARRAY(lw_loop *) loops; /* declared ones first, in canonical order */
     uint32_t n_declared;
     struct lw_plan_table *plans; /* ufunc_device_py.c; NULL until the first device call */
@@ -29,22 +28,24 @@ typedef struct lw_ufunc {
 
 /* ---- ufunc_object.c, ufunc_host_py.c ---- */
 int lw_ufunc_register(PyObject *module);
-/* The loop for exact input dtypes, made (typed and lowered, not yet compiled to machine code) when
- * it is new. NULL with an exception set. GIL held. */
+/* The loop for exact input dtypes, made (typed and lowered, not yet compiled to machine code)
+ * when it is new. NULL with an exception set. GIL held. */
 lw_loop *lw_ufunc_loop(lw_ufunc *self, const lw_dtype *in);
 /* What NumPy would run: dtypes[i] for the inputs (weak[i]: 0 strong, 'i' 'f' 'c' a Python int,
- * float, complex), then for given outputs (LW_DT_void: not given); signature/dtype/casting as in
- * the call or NULL. Gives the loop; NULL with the exception NumPy would raise. GIL held; slow
- * (about a microsecond and, for new dtypes, a compile of the front end): cache the answer. */
+ * float, complex), then for given outputs (LW_DT_void: not given); signature/dtype/casting as
+ * in the call or NULL. Gives the loop; NULL with the exception NumPy would raise. GIL held;
+ * slow (about a microsecond and, for new dtypes, a compile of the front end): cache the answer.
+ */
 lw_loop *lw_ufunc_resolve(lw_ufunc *self, const lw_dtype *dtypes, const char *weak,
                           PyObject *signature, PyObject *dtype, PyObject *casting);
 
 /* ---- ufunc_device_py.c ---- */
-/* The call with at least one device operand (in or out), or host operands and target "cuda". args, kwnames as
- * vectorcall's. NEP 13 is already done. */
+/* The call with at least one device operand (in or out), or host operands and target "cuda".
+ * args, kwnames as vectorcall's. NEP 13 is already done. */
 PyObject *lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames);
-/* _time_launch(ufunc, n, *operands): seconds of one bare driver launch of that call's kernel. */
+/* _time_launch(ufunc, n, *operands): seconds of one bare driver launch of that call's kernel.
+ */
 PyObject *lw_ufunc_time_launch(PyObject *module, PyObject *const *args, Py_ssize_t n_args);
 void lw_plan_table_free(struct lw_plan_table *plans); /* NULL is allowed */
 

@@ -1,4 +1,5 @@
-/* Settings and the disk cache for Python: what lanewise/config.py and lanewise/cache.py stand on. */
+/* Settings and the disk cache for Python: what lanewise/config.py and lanewise/cache.py stand
+ * on. */
 #ifndef LW_PY_SETTINGS_PY_H
 #define LW_PY_SETTINGS_PY_H
 
