@@ -351,6 +351,37 @@ run_chunks(run *r, int64_t n)
     return LW_OK;
 }
 
+/* The common small call: contiguous, serial, nothing to look at afterwards. */
+static inline bool
+is_simple(const lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides)
+{
+    if (n >= MEASURE_FROM || kernel->strided == NULL || kernel->doubts_flags)
+        return false;
+    for (int i = 0; i < kernel->n; i++)
+        if (strides[i] != kernel->size[i])
+            return false;
+    for (int out = kernel->nin; out < kernel->n; out++)
+        for (int i = 0; i < out; i++) {
+            if (args[i] == args[out] && kernel->size[i] == kernel->size[out])
+                continue;
+            if (args[i] + n * kernel->size[i] > args[out] &&
+                args[out] + n * kernel->size[out] > args[i])
+                return false;
+        }
+    return true;
+}
+
+static void
+tell(const run *r, lw_host_failure *failure)
+{
+    int64_t first = r->first;
+
+    if (first == INT64_MAX)
+        return;
+    failure->row = (uint32_t)(first & ((1 << LW_HOST_ROW_BITS) - 1));
+    failure->element = first >> LW_HOST_ROW_BITS;
+}
+
 lw_status
 lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
             lw_host_failure *failure)
@@ -362,6 +393,12 @@ lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t 
     failure->row = 0;
     if (n <= 0)
         return LW_OK;
+    if (is_simple(kernel, args, n, strides) &&
+        (double)n * (double)kernel->cost_ps < PARALLEL_PS) {
+        r.first = kernel->contiguous(args, n);
+        tell(&r, failure);
+        return LW_OK;
+    }
     how = overlaps(&r, n);
     r.in_place = how == SAME;
     r.contiguous = is_contiguous(kernel, strides);
@@ -371,9 +408,6 @@ lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t 
         note(&r, kernel->strided(args, n, strides), 0);
     else
         status = run_chunks(&r, n);
-    if (r.first != INT64_MAX) {
-        failure->row = (uint32_t)(r.first & ((1 << LW_HOST_ROW_BITS) - 1));
-        failure->element = r.first >> LW_HOST_ROW_BITS;
-    }
+    tell(&r, failure);
     return status;
 }

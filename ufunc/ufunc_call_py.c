@@ -70,6 +70,31 @@ look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 
 /* ---- host calls ---- */
 
+/* NumPy gives up on a promoter that changes no dtype, which is what happens when dtype= or
+ * signature= already says what the new loop takes. The loop is there now: ask again. */
+static bool
+should_ask_again(const lw_ufunc_object *self, uint32_t n_loops_before)
+{
+    PyObject *type = PyErr_Occurred(); /* borrowed */
+
+    if (self->base.loops.n == n_loops_before ||
+        strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
+        return false;
+    PyErr_Clear();
+    return true;
+}
+
+static PyObject *
+call_inner(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    uint32_t n_loops = self->base.loops.n;
+    PyObject *result = PyObject_Vectorcall(self->base.inner, args, nargsf, kwnames);
+
+    if (result != NULL || !should_ask_again(self, n_loops))
+        return result;
+    return PyObject_Vectorcall(self->base.inner, args, nargsf, kwnames);
+}
+
 /* stream= means nothing to host memory: None and 0 say so too and are taken out. */
 static PyObject *
 without_stream(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
@@ -97,7 +122,7 @@ without_stream(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
             PyTuple_SET_ITEM(names, i - (i > at), Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
     memcpy(values, args, (size_t)stream * sizeof *values);
     memcpy(values + stream, args + stream + 1, (size_t)(n - at - 1) * sizeof *values);
-    result = PyObject_Vectorcall(self->base.inner, values, (size_t)n_args, names);
+    result = call_inner(self, values, (size_t)n_args, names);
     Py_DECREF(names);
     return result;
 }
@@ -110,7 +135,7 @@ call_host(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject 
         lw_host_elements_reset();
     if (stream >= 0)
         return without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream);
-    return PyObject_Vectorcall(self->base.inner, args, nargsf, kwnames);
+    return call_inner(self, args, nargsf, kwnames);
 }
 
 static PyObject *
@@ -170,41 +195,58 @@ refuse_device_method(const lw_ufunc_object *self, const char *method)
     return lw_py_raise(&err);
 }
 
-static PyObject *
-forward(PyObject *inner, const char *method, PyObject *const *args, Py_ssize_t n_args,
-        PyObject *kwnames)
-{
-    PyObject *bound = PyObject_GetAttrString(inner, method), *result;
+static const char *const method_names[LW_N_METHODS] = {[LW_METHOD_reduce] = "reduce",
+                                                       [LW_METHOD_accumulate] = "accumulate",
+                                                       [LW_METHOD_reduceat] = "reduceat",
+                                                       [LW_METHOD_outer] = "outer",
+                                                       [LW_METHOD_at] = "at",
+                                                       [LW_METHOD_resolve_dtypes] =
+                                                           "resolve_dtypes"};
 
+static PyObject *
+forward(lw_ufunc_object *self, enum lw_ufunc_method_id id, PyObject *const *args,
+        Py_ssize_t n_args, PyObject *kwnames)
+{
+    uint32_t n_loops = self->base.loops.n;
+    PyObject *bound, *result;
+
+    if (self->bound[id] == NULL)
+        self->bound[id] = PyObject_GetAttrString(self->base.inner, method_names[id]);
+    bound = Py_XNewRef(self->bound[id]); /* add() in another thread may replace it */
     if (bound == NULL)
         return NULL;
     result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
+    if (result == NULL && should_ask_again(self, n_loops))
+        result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
     Py_DECREF(bound);
     return result;
 }
 
 static PyObject *
-call_method(PyObject *object, const char *method, PyObject *const *args, Py_ssize_t n_args,
-            PyObject *kwnames)
+call_method(PyObject *object, enum lw_ufunc_method_id id, PyObject *const *args,
+            Py_ssize_t n_args, PyObject *kwnames)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
     seen s = look(args, n_args, kwnames);
     PyObject *result;
 
-    if ((s.sorts & OTHER) && lw_ufunc_override(self, method, args, n_args, kwnames, &result))
+    if ((s.sorts & OTHER) &&
+        lw_ufunc_override(self, method_names[id], args, n_args, kwnames, &result))
         return result;
     if (s.sorts & DEVICE)
-        return self->base.options.target == LW_CHOOSE_CPU ? refuse_device(self)
-                                                          : refuse_device_method(self, method);
-    lw_host_elements_reset();
-    return forward(self->base.inner, method, args, n_args, kwnames);
+        return self->base.options.target == LW_CHOOSE_CPU
+                   ? refuse_device(self)
+                   : refuse_device_method(self, method_names[id]);
+    if (self->table->can_raise)
+        lw_host_elements_reset();
+    return forward(self, id, args, n_args, kwnames);
 }
 
 #define METHOD(name, doc)                                                                      \
     static PyObject *ufunc_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args,    \
                                   PyObject *kwnames)                                           \
     {                                                                                          \
-        return call_method(self, #name, args, n_args, kwnames);                                \
+        return call_method(self, LW_METHOD_##name, args, n_args, kwnames);                     \
     }                                                                                          \
     PyMethodDef lw_ufunc_method_##name = {#name, (PyCFunction)(void (*)(void))ufunc_##name,    \
                                           METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(doc)};
@@ -231,7 +273,7 @@ static PyObject *
 ufunc_resolve_dtypes(PyObject *object, PyObject *const *args, Py_ssize_t n_args,
                      PyObject *kwnames)
 {
-    return forward(((lw_ufunc *)object)->inner, "resolve_dtypes", args, n_args, kwnames);
+    return forward((lw_ufunc_object *)object, LW_METHOD_resolve_dtypes, args, n_args, kwnames);
 }
 
 PyMethodDef lw_ufunc_method_resolve_dtypes = {

@@ -311,8 +311,8 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
         return 0;
     if (loop == NULL)
         return fail_status(LW_ERR_INTERNAL, &err);
-    kernel = lw_ufunc_kernel(table, loop);
-    if (kernel == NULL)
+    kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
+    if (kernel == NULL && (kernel = lw_ufunc_kernel(table, loop)) == NULL)
         return -1;
     status = lw_host_run(kernel, data, dimensions[0], strides, &failure);
     if (status != LW_OK)

@@ -374,7 +374,16 @@ ufunc_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->source_option);
     Py_VISIT(self->failures);
     Py_VISIT(self->options);
+    for (int i = 0; i < LW_N_METHODS; i++)
+        Py_VISIT(self->bound[i]);
     return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
+}
+
+static void
+forget_methods(lw_ufunc_object *self)
+{
+    for (int i = 0; i < LW_N_METHODS; i++)
+        Py_CLEAR(self->bound[i]);
 }
 
 static int
@@ -385,6 +394,7 @@ ufunc_clear(PyObject *object)
 
     self->captures = NULL;
     lw_captures_free(captures);
+    forget_methods(self);
     Py_CLEAR(self->base.py_func);
     Py_CLEAR(self->base.dict);
     Py_CLEAR(self->base.source);
@@ -577,6 +587,7 @@ renew_inner(lw_ufunc_object *self)
     if (inner == NULL)
         return -1;
     Py_SETREF(self->base.inner, inner);
+    forget_methods(self);
     return 0;
 }
 

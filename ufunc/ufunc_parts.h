@@ -37,17 +37,29 @@ typedef struct lw_host_table {
     lw_host_stats stats;
 } lw_host_table;
 
+/* Methods that go to the inner ufunc. */
+enum lw_ufunc_method_id {
+    LW_METHOD_reduce,
+    LW_METHOD_accumulate,
+    LW_METHOD_reduceat,
+    LW_METHOD_outer,
+    LW_METHOD_at,
+    LW_METHOD_resolve_dtypes,
+    LW_N_METHODS
+};
+
 /* The whole object; lw_ufunc is its public part. */
 typedef struct lw_ufunc_object {
     lw_ufunc base;
     lw_host_table *table;
     lw_captures *captures;
-    PyObject *identity;      /* a value, None, or the str "reorderable" */
-    PyObject *source_option; /* source=, or NULL */
-    PyObject *failures;      /* dict: type string -> exception */
-    PyObject *options;       /* dict: the keywords as given, for pickling */
-    bool lazy;               /* compiles for any new dtypes */
-    bool name_taken;         /* NumPy or pandas means something by this name */
+    PyObject *identity;            /* a value, None, or the str "reorderable" */
+    PyObject *source_option;       /* source=, or NULL */
+    PyObject *failures;            /* dict: type string -> exception */
+    PyObject *options;             /* dict: the keywords as given, for pickling */
+    PyObject *bound[LW_N_METHODS]; /* the inner ufunc's methods, as they are asked for */
+    bool lazy;                     /* compiles for any new dtypes */
+    bool name_taken;               /* NumPy or pandas means something by this name */
 } lw_ufunc_object;
 
 static inline lw_ufunc_object *

@@ -195,8 +195,6 @@ def test_lazy_dtypes_follow_numpy(a, add):
         if a == b == "?":
             continue  # True + True is an int to Python
         x, y = np.ones(3, a), np.ones(3, b)
-        if "?" in (a, b) and {a, b} - set("?") == set():
-            continue
         ours, numpys = add(x, y), np.add(x, y)
         assert ours.dtype == numpys.dtype, (a, b)
         assert (ours == numpys).all()
@@ -233,13 +231,9 @@ def test_weak_int_beside_floats_where_an_int_is_needed():
     (["f4(f4,f8)", "f4(f8,f4)"], (np.float32(1), np.float32(1)), "fd->f"),
 ])
 def test_declared_dispatch(signatures, args, types):
-    body = (lambda x: x + x) if len(args) == 1 else (lambda x, y: np.float32(x + y)
-                                                     if "fd->f" == types else x + y)
-    f = lw.vectorize(signatures)(_first if types == "fd->f" else body) if False else \
-        lw.vectorize(signatures)(_identity if len(args) == 1 else _add)
-    result = f(*args)
-    wanted = types.split("->")[1]
-    assert result.dtype.char == wanted
+    f = lw.vectorize(signatures)(_identity if len(args) == 1 else _add)
+    assert types in f.types
+    assert f(*args).dtype.char == types.split("->")[1]
 
 
 def _identity(x):
@@ -629,7 +623,7 @@ def test_inspection():
     with pytest.raises(ValueError):
         f.inspect_ptx("d->d", target="sm_ninety")
     with pytest.raises(TypeError):
-        f.inspect_llvm("f->f->f" if False else "l->l")
+        f.inspect_llvm("l->l")
     assert f.export(["d->d"], ["host"])[("d->d", "host")].startswith(b"\x7fELF")
 
 
@@ -770,7 +764,7 @@ def test_override_gets_our_object(add, subtract):
 def test_override_order(subtract):
     a, s, q = Answers(), SubAnswers(), Asks()
     assert subtract(a, s) == "subclass" and not a.seen
-    assert subtract(q, a) == "answered" and len(q.seen) == (0 if False else 0) or q.seen
+    assert subtract(q, a) == "answered" and len(q.seen) == 1
     with pytest.raises(TypeError, match="NotImplemented"):
         subtract(q, 1.0)
     with pytest.raises(TypeError, match="does not support ufuncs"):
@@ -787,7 +781,7 @@ def test_override_of_methods(subtract):
     assert a.seen[-1][3] == {"axis": 1, "dtype": None, "keepdims": True}
     assert subtract.accumulate(x, 0, None, a) == "answered"
     assert a.seen[-1][3] == {"axis": 0, "dtype": None, "out": (a,)}
-    assert subtract.reduceat(x, a) == "answered" and a.seen[-1][2] == (x, a) if False else True
+    assert subtract.reduceat(x, a) == "answered" and a.seen[-1][2] == (x, a)
     assert subtract.outer(x, a) == "answered" and a.seen[-1][1] == "outer"
     assert subtract.at(a, [0], 1.0) == "answered" and a.seen[-1][2] == (a, [0], 1.0)
 
