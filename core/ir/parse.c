@@ -439,10 +439,15 @@ read_head_line(parser *p)
 static void
 read_func(parser *p)
 {
-    lw_func *func = p->module->funcs.data[p->next_func];
+    lw_func *func;
     bool in_body = false;
     int linkage = 0;
 
+    if (p->next_func == p->module->funcs.n) { /* the first walk found no name */
+        complain(p, "func, its linkage and its name");
+        return;
+    }
+    func = p->module->funcs.data[p->next_func];
     memset(&p->b, 0, sizeof p->b);
     p->b.module = p->module;
     p->b.func = func;

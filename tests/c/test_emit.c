@@ -4,12 +4,15 @@
  *
  *     test_emit ops  cpu|precise|cuda|opaque f32 [vector bits]     one function an op
  *     test_emit text cpu|precise|cuda|opaque -   [vector bits]     IR text from stdin
+ *     test_emit random cpu|precise|cuda|opaque 7 [vector bits]     the random module of seed 7
  *
  * Each function is f(a, b, c, out, n); a comment line "; lw name out arg arg …" describes it.
  */
 #include "core/emit/emit.h"
 #include "core/ir/build.h"
 #include "core/tables/intrinsics.h"
+
+#include "tests/c/random_ir.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -271,6 +274,16 @@ emit_stdin(const char *target, int bits, lw_text *out)
     return failed;
 }
 
+static int
+emit_random(const char *target, unsigned seed, int bits, lw_text *out)
+{
+    lw_module *module = random_module(seed);
+    int failed = module == NULL || emit(module, target, bits, out);
+
+    lw_module_free(module);
+    return failed;
+}
+
 /* ---- the bare run ---- */
 
 /* Spellings that LLVM 7, libNVVM's older reader, does not know. */
@@ -309,6 +322,12 @@ check_all(void)
                 failed |= 1;
             lw_text_reset(&out);
         }
+    for (unsigned seed = 0; seed < 200; seed++) {
+        lw_text out;
+        lw_text_init(&out);
+        failed |= emit_random("cuda", seed, 0, &out) || check_spelling(lw_text_get(&out));
+        lw_text_reset(&out);
+    }
     if (lw_memory_live() != live) {
         fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));
         failed = 1;
@@ -359,7 +378,9 @@ main(int argc, char **argv)
     if (argc == 1)
         return check_all() | check_out_of_memory();
     if (argc < 4) {
-        fprintf(stderr, "usage: test_emit ops|text cpu|precise|cuda|opaque dtype|- [bits]\n");
+        fprintf(
+            stderr,
+            "usage: test_emit ops|text|random cpu|precise|cuda|opaque dtype|-|seed [bits]\n");
         return 2;
     }
     lw_text_init(&out);
@@ -368,6 +389,8 @@ main(int argc, char **argv)
         while (type <= LW_DT_f64 && strcmp(lw_dtypes[type].name, argv[3]) != 0)
             type++;
         failed = type > LW_DT_f64 || emit_ops(argv[2], (lw_dtype)type, bits, &out);
+    } else if (strcmp(argv[1], "random") == 0) {
+        failed = emit_random(argv[2], (unsigned)atoi(argv[3]), bits, &out);
     } else {
         failed = emit_stdin(argv[2], bits, &out);
     }

@@ -1,0 +1,359 @@
+/* The IR: what print writes parse reads back, the verifier takes good modules and names what is
+ * wrong with bad ones, and nothing leaks or breaks when memory runs out or the text is damaged.
+ */
+#include "core/ir/build.h"
+
+#include "tests/c/random_ir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+
+#define CHECK(condition, ...)                                                                  \
+    do {                                                                                       \
+        if (!(condition)) {                                                                    \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                    \
+            fprintf(stderr, __VA_ARGS__);                                                      \
+            fputc('\n', stderr);                                                               \
+            failures++;                                                                        \
+        }                                                                                      \
+    } while (0)
+
+static char *
+print(const lw_module *module, bool with_locs)
+{
+    lw_text out;
+    char *copy;
+
+    lw_text_init(&out);
+    lw_ir_print(module, with_locs, &out);
+    copy = lw_strdup(lw_text_get(&out));
+    lw_text_reset(&out);
+    return copy;
+}
+
+static lw_module *
+parse(const char *text)
+{
+    lw_module *module = NULL;
+    lw_error err = {0};
+
+    CHECK(lw_ir_parse(text, &module, &err) == LW_OK, "%s", lw_error_text(&err));
+    lw_error_reset(&err);
+    return module;
+}
+
+static void
+check_valid(const lw_module *module, uint64_t seed)
+{
+    lw_error err = {0};
+
+    if (lw_ir_verify(module, &err) != LW_OK) {
+        char *text = print(module, false);
+        CHECK(false, "seed %d: %s\n%s", (int)seed, lw_error_text(&err), text);
+        lw_free(text);
+    }
+    lw_error_reset(&err);
+}
+
+/* print(parse(print(m))) is print(m), with places and without; a copy prints the same. */
+static void
+test_round_trip(void)
+{
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        lw_module *module = random_module(seed), *copy = NULL;
+        check_valid(module, seed);
+        for (int with_locs = 0; with_locs < 2; with_locs++) {
+            char *text = print(module, with_locs), *again;
+            lw_module *back = parse(text);
+            if (back == NULL) {
+                lw_free(text);
+                continue;
+            }
+            check_valid(back, seed);
+            again = print(back, with_locs);
+            CHECK(strcmp(text, again) == 0, "seed %d:\n%s\n---\n%s", (int)seed, text, again);
+            lw_free(again);
+            lw_module_free(back);
+            if (lw_module_copy(module, &copy, NULL) == LW_OK) {
+                again = print(copy, with_locs);
+                CHECK(strcmp(text, again) == 0, "seed %d: the copy differs", (int)seed);
+                lw_free(again);
+                lw_module_free(copy);
+            }
+            lw_free(text);
+        }
+        lw_module_free(module);
+    }
+}
+
+/* Damaged texts are refused or read, never a crash; what is read can be verified and printed.
+ */
+static void
+test_damaged_texts(void)
+{
+    random_ir r = {.state = 99};
+
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        lw_module *module = random_module(seed), *back = NULL;
+        char *text = print(module, true);
+        size_t n = strlen(text);
+        lw_error err = {0};
+
+        for (unsigned i = 0; i < 1 + seed % 4; i++)
+            text[random_below(&r, (unsigned)n)] = "0%x(){} \n\"19abf"[random_below(&r, 15)];
+        if (seed % 3 == 0)
+            text[random_below(&r, (unsigned)n)] = 0;
+        if (lw_ir_parse(text, &back, &err) == LW_OK) {
+            char *again = print(back, true);
+            lw_ir_verify(back, &err);
+            lw_free(again);
+            lw_module_free(back);
+        } else {
+            CHECK(err.text != NULL && strstr(err.text, "line") != NULL, "no line is named");
+        }
+        lw_error_reset(&err);
+        lw_free(text);
+        lw_module_free(module);
+    }
+}
+
+/* ---- what the verifier refuses ---- */
+
+static const struct {
+    const char *body, *message;
+} bad_bodies[] = {
+    {"%1 = param f32 0\n return (%1)", "the results say i32"},
+    {"%1 = param f32 1\n return ()", "no parameter number 1"},
+    {"%1 = add i32 %2 %2\n return ()", "operand %2 is not made before"},
+    {"%1 = add i32 %0 %0\n return ()", "operand %0 is not made before"},
+    {"%1 = const i32 1\n %2 = const i64 1\n %3 = add i32 %1 %2\n return (%1)", "i32 and i64"},
+    {"%1 = const i32 1\n %2 = add i64 %1 %1\n return (%1)", "not that of its operand"},
+    {"%1 = const b1 1\n %2 = add b1 %1 %1\n return ()", "does not take b1"},
+    {"%1 = const f32 0\n %2 = shl f32 %1 %1\n return ()", "does not take f32"},
+    {"%1 = const i32 1\n if %1\n end\n return (%1)", "does not take i32"},
+    {"%1 = const b1 1\n if %1\n %3 = const i32 1\n %4 = add i32 %3 %3\n end\n"
+     " %6 = add i32 %4 %4\n return (%6)",
+     "in a region that is closed"},
+    {"%1 = const b1 1\n if %1\n %3 = const i32 1\n return (%3)\n end\n", "without a return"},
+    {"%1 = const i32 1\n return (%1)\n %3 = const i32 1", "can never run"},
+    {"break 0\n", "no block or loop encloses it"},
+    {"block\n continue 0\n end\n", "no loop's body"},
+    {"loop\n break 0\n end\n", "no latch"},
+    {"loop\n latch\n continue 0\n end\n", "no loop's body"},
+    {"loop\n latch\n", "left open"},
+    {"else\n", "in no if"},
+    {"end\n", "nothing is open"},
+    {"%1 = const i32 1\n set %1 %1\n return (%1)", "no slot"},
+    {"%1 = slot f32\n %2 = get i32 %1\n return (%2)", "slot has another type"},
+    {"%1 = slot f32\n %2 = neg f32 %1\n return (%2)", "is no value"},
+    {"%1 = const i32 1\n %2 = load i32 %1\n return (%2)", "does not take i32"},
+    {"%1 = const ptr 0\n %2 = load i32x3 %1\n return ()", "3 lanes"},
+    {"%1 = const ptr 0\n %2 = load i32x4 %1\n %3 = add i32 %2 %2\n return (%3)", "is a vector"},
+    {"%1 = const ptr 0\n %2 = load i32x4 %1\n return (%2)", "is a vector"},
+    {"%1 = const ptr 0\n %2 = load i32x4 %1\n %3 = lane i32 %2 4\n return (%3)", "no lane 4"},
+    {"%1 = const f32 0\n %2 = intrin f32 pow (%1)\n return ()", "pow takes 2 arguments"},
+    {"%1 = const i32 0\n %2 = intrin i32 sin (%1)\n return (%2)", "sin does not take i32"},
+    {"%1 = const f32 0\n %2 = intrin i32 sin (%1)\n return (%2)", "sin of f32 gives f32"},
+    {"%1 = call i32 @helper ()\n return (%1)", "0 values for 1 parameters"},
+    {"%1 = const i64 0\n %2 = call i32 @helper (%1)\n return (%2)", "helper takes i32"},
+    {"%1 = const f32 0\n %2 = bitcast i64 %1\n return ()", "not of one width"},
+    {"%1 = const i32 0\n %2 = host_call i32 3 (%1)\n return (%2)", "no extern number 3"},
+    {"%1 = const f32 0\n %2 = call i32 @f (%1)\n return (%2)", "it calls itself"},
+};
+
+static void
+test_verifier(void)
+{
+    for (unsigned i = 0; i < sizeof bad_bodies / sizeof *bad_bodies; i++) {
+        char text[1024];
+        lw_module *module;
+        lw_error err = {0};
+
+        snprintf(text, sizeof text,
+                 "func internal helper {\n param i32 \"x\"\n result i32\nbody\n"
+                 " %%1 = param i32 0\n return (%%1)\n}\n"
+                 "func internal f {\n param f32 \"x\"\n result i32\nbody\n %s\n}\n",
+                 bad_bodies[i].body);
+        module = parse(text);
+        if (module == NULL)
+            continue;
+        CHECK(lw_ir_verify(module, &err) == LW_ERR_INTERNAL, "taken:\n%s", bad_bodies[i].body);
+        CHECK(strstr(lw_error_text(&err), bad_bodies[i].message) != NULL,
+              "%s\n  says: %s\n  not:  %s", bad_bodies[i].body, lw_error_text(&err),
+              bad_bodies[i].message);
+        lw_error_reset(&err);
+        lw_module_free(module);
+    }
+}
+
+static void
+test_bad_texts(void)
+{
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
+        {"func internal f {\n", "expected }"},
+        {"func somehow f {\n}\n", "a linkage"},
+        {"gunk\n", "func, file or extern"},
+        {"func internal f {\nbody\n frob\n}\n",
+         "line 3: expected an instruction, got \"frob\""},
+        {"func internal f {\nbody\n %2 = const i32 0\n}\n", "numbered by position"},
+        {"func internal f {\nbody\n %1 = const i33 0\n}\n", "a type, got \"i33\""},
+        {"func internal f {\nbody\n %1 = const i32 0x\n}\n", "a constant"},
+        {"func internal f {\nbody\n %1 = call i32 @g ()\n}\n", "name of a function"},
+        {"func internal f {\nbody\n %1 = intrin f32 foo ()\n}\n", "name of an intrinsic"},
+        {"func internal f {\nbody\n return ( 1 )\n}\n", "a value, %number"},
+        {"func internal f {\nbody\n return () nnan nwhat\n}\n", "an attribute"},
+        {"func internal f {\nbody\n %1 = const ptr 0\n %2 = load f32 %1 align 3\n}\n",
+         "a power of two"},
+        {"file 2 \"x\"\n", "files numbered from 1"},
+        {"extern i32 \"x\n", "a closing quote"},
+    };
+
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        lw_module *module = NULL;
+        lw_error err = {0};
+        CHECK(lw_ir_parse(bad[i].text, &module, &err) == LW_ERR_VALUE, "taken: %s",
+              bad[i].text);
+        CHECK(strstr(lw_error_text(&err), bad[i].message) != NULL, "%s says: %s", bad[i].text,
+              lw_error_text(&err));
+        lw_error_reset(&err);
+    }
+}
+
+/* ---- the builder ---- */
+
+static void
+test_constants(void)
+{
+    static const struct {
+        lw_dtype type;
+        double value;
+        uint64_t bits;
+    } floats[] = {
+        {LW_DT_f64, 1.0, UINT64_C(0x3ff0000000000000)},
+        {LW_DT_f32, 0.1, 0x3dcccccd},
+        {LW_DT_f16, 1.0, 0x3c00},
+        {LW_DT_f16, 65504, 0x7bff},
+        {LW_DT_f16, 65519, 0x7bff},
+        {LW_DT_f16, 65520, 0x7c00},
+        {LW_DT_f16, -1e9, 0xfc00},
+        {LW_DT_f16, 0x1p-24, 1},
+        {LW_DT_f16, 0x1p-25, 0},
+        {LW_DT_f16, 0x1.8p-25, 1},
+        {LW_DT_f16, -0.0, 0x8000},
+        {LW_DT_f16, 1 + 0x1p-11, 0x3c00},
+        {LW_DT_f16, 1 + 0x1.8p-11, 0x3c01},
+        {LW_DT_f16, 0x1.ff8p-15, 0x3ff},
+        {LW_DT_f16, 0x1.ffcp-15, 0x400},
+        {LW_DT_bf16, 1.0, 0x3f80},
+        {LW_DT_bf16, 0.1, 0x3dcd},
+        {LW_DT_bf16, 3.4e38, 0x7f80},
+        {LW_DT_bf16, 0x1p-133, 1},
+    };
+    lw_module *module = NULL;
+    lw_builder b;
+    uint64_t bits = 0;
+
+    lw_module_new(&module, NULL);
+    lw_builder_start(&b, module, "f");
+    for (unsigned i = 0; i < sizeof floats / sizeof *floats; i++) {
+        lw_ir_is_const(&b, lw_ir_float(&b, floats[i].type, floats[i].value), &bits);
+        CHECK(bits == floats[i].bits, "%s %g: %llx", lw_dtypes[floats[i].type].name,
+              floats[i].value, (unsigned long long)bits);
+    }
+    lw_ir_is_const(&b, lw_ir_int(&b, LW_DT_i8, 200), &bits);
+    CHECK((int64_t)bits == -56, "i8 200 wraps to -56");
+    lw_ir_is_const(&b, lw_ir_int(&b, LW_DT_u8, -1), &bits);
+    CHECK(bits == 255, "u8 -1 wraps to 255");
+    lw_ir_is_const(&b, lw_ir_int(&b, LW_DT_b1, 2), &bits);
+    CHECK(bits == 1, "b1 2 is true");
+    CHECK(!lw_ir_is_const(&b, 0, NULL), "0 is no constant");
+    lw_module_free(module);
+}
+
+/* i32 f(i32 x): the sum of 0, 3, 6 … below x */
+static lw_status
+build_sum(lw_module *module, lw_error *err)
+{
+    lw_builder b;
+    lw_ref x, sum;
+    lw_for loop;
+
+    lw_builder_start(&b, module, "f");
+    x = lw_ir_param_add(&b, LW_DT_i32, 0, "x");
+    lw_ir_result_add(&b, LW_DT_i32);
+    sum = lw_ir_slot(&b, LW_DT_i32);
+    lw_ir_set(&b, sum, lw_ir_zero(&b, LW_DT_i32));
+    loop = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i32, 0), x, lw_ir_int(&b, LW_DT_i32, 3), 0, 0);
+    lw_ir_set(&b, sum, lw_ir_add(&b, lw_ir_get(&b, sum), loop.i));
+    lw_ir_for_end(&b, &loop);
+    x = lw_ir_get(&b, sum);
+    lw_ir_return(&b, &x, 1);
+    return lw_ir_finish(&b, err);
+}
+
+static lw_status
+build_print_parse(lw_error *err)
+{
+    lw_status status;
+    lw_module *module = NULL, *copy = NULL, *back = NULL;
+    lw_text text;
+
+    lw_text_init(&text);
+    LW_TRY(lw_module_new(&module, err));
+    LW_TRY(build_sum(module, err));
+    LW_TRY(lw_ir_verify(module, err));
+    LW_TRY(lw_module_copy(module, &copy, err));
+    lw_ir_print(copy, true, &text);
+    if (text.failed)
+        status = lw_fail_memory(err);
+    else
+        status = lw_ir_parse(lw_text_get(&text), &back, err);
+fail:
+    lw_text_reset(&text);
+    lw_module_free(module);
+    lw_module_free(copy);
+    lw_module_free(back);
+    return status;
+}
+
+/* Every allocation fails in turn: the failure sticks, emitters take value 0, nothing leaks. */
+static void
+test_out_of_memory(void)
+{
+    int64_t live = lw_memory_live();
+    lw_status status = LW_ERR_OUT_OF_MEMORY;
+
+    for (int64_t n = 0; status != LW_OK && n < 1000; n++) {
+        lw_error err = {0};
+        lw_memory_fail_at(n);
+        status = build_print_parse(&err);
+        lw_memory_fail_at(-1);
+        CHECK(status == LW_OK || status == LW_ERR_OUT_OF_MEMORY, "allocation %d: %s", (int)n,
+              lw_error_text(&err));
+        lw_error_reset(&err);
+        CHECK(lw_memory_live() == live, "allocation %d leaks", (int)n);
+    }
+    CHECK(status == LW_OK, "building never succeeds");
+}
+
+int
+main(void)
+{
+    int64_t live = lw_memory_live();
+
+    test_round_trip();
+    test_damaged_texts();
+    test_verifier();
+    test_bad_texts();
+    test_constants();
+    CHECK(lw_memory_live() == live, "%d blocks leaked", (int)(lw_memory_live() - live));
+    test_out_of_memory();
+    if (failures)
+        fprintf(stderr, "%d failures\n", failures);
+    return failures != 0;
+}
