@@ -8,12 +8,14 @@
 #include <string.h>
 
 typedef struct device_object {
-    PyObject_HEAD lw_device *device; /* borrowed: devices live as long as the driver */
-    PyObject *before; /* list of ordinals: what each open `with` goes back to; NULL: none */
+    PyObject_HEAD
+    lw_device *device; /* borrowed: devices live as long as the driver */
+    PyObject *before;  /* list of ordinals: what each open `with` goes back to; NULL: none */
 } device_object;
 
 typedef struct context_object {
-    PyObject_HEAD lw_device *device;
+    PyObject_HEAD
+    lw_device *device;
 } context_object;
 
 typedef struct gpus_object {
@@ -52,8 +54,13 @@ synchronize_device(lw_device *device)
     lw_error err = {0};
     lw_status status;
 
-    Py_BEGIN_ALLOW_THREADS status = lw_device_synchronize(device, &err);
-    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_device_synchronize(device, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    if (lw_check_errors() < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -352,8 +359,11 @@ context_trim(PyObject *self, PyObject *Py_UNUSED(unused))
     lw_error err = {0};
     lw_status status;
 
-    Py_BEGIN_ALLOW_THREADS status = lw_pool_trim(((context_object *)self)->device, &err);
-    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_pool_trim(((context_object *)self)->device, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
     Py_RETURN_NONE;
 }
 

@@ -6,18 +6,21 @@
 #include <structmember.h>
 
 typedef struct stream_object {
-    PyObject_HEAD lw_stream *stream;
+    PyObject_HEAD
+    lw_stream *stream;
     PyObject *weakrefs;
     struct stream_object *next; /* in `owned_streams` */
 } stream_object;
 
 typedef struct event_object {
-    PyObject_HEAD lw_event *event;
+    PyObject_HEAD
+    lw_event *event;
     PyObject *weakrefs;
 } event_object;
 
 typedef struct waiter_object {
-    PyObject_HEAD PyObject *stream;
+    PyObject_HEAD
+    PyObject *stream;
 } waiter_object;
 
 static PyTypeObject *stream_type, *event_type, *waiter_type;
@@ -100,8 +103,13 @@ wait_for(lw_stream *stream)
     lw_error err = {0};
     lw_status status;
 
-    Py_BEGIN_ALLOW_THREADS status = lw_stream_synchronize(stream->device, stream->handle, &err);
-    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_stream_synchronize(stream->device, stream->handle, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    if (lw_check_errors() < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -403,8 +411,13 @@ event_synchronize(PyObject *self, PyObject *Py_UNUSED(unused))
     lw_error err = {0};
     lw_status status;
 
-    Py_BEGIN_ALLOW_THREADS status = lw_event_synchronize(((event_object *)self)->event, &err);
-    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_event_synchronize(((event_object *)self)->event, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    if (lw_check_errors() < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 

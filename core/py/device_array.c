@@ -394,7 +394,7 @@ lw_device_array_move_stream(lw_device_array *root, CUstream stream, lw_error *er
     if (outside)
         return LW_OK;
     if (keep_stream(root, stream) < 0)
-        return LW_ERR_PYTHON;
+        return lw_py_capture(err);
     LW_TRY(lw_stream_after(root->device, stream, earlier, err));
     if (root->block != NULL && stream != root->block->stream)
         LW_TRY(lw_pool_also_on(root->block, stream, err));

@@ -25,11 +25,12 @@
 #define LW_MAX_DIMS    64 /* NumPy's limit */
 
 typedef struct lw_device_array {
-    PyObject_HEAD CUdeviceptr data; /* of element [0, …, 0]; may be 0 when size is 0 */
-    int64_t size;                   /* elements */
-    int64_t itemsize;               /* bytes */
-    int64_t *shape;                 /* ndim elements; in dims or in the heap */
-    int64_t *strides;               /* bytes; may be zero or negative */
+    PyObject_HEAD
+    CUdeviceptr data; /* of element [0, …, 0]; may be 0 when size is 0 */
+    int64_t size;     /* elements */
+    int64_t itemsize; /* bytes */
+    int64_t *shape;   /* ndim elements; in dims or in the heap */
+    int64_t *strides; /* bytes; may be zero or negative */
     lw_device *device;
     int ndim;
     uint8_t
@@ -120,9 +121,18 @@ typedef struct lw_array_hooks {
     lw_copy_strided_hook copy_strided; /* NULL: UnsupportedError where it is needed */
     lw_fill_strided_hook fill_strided;
     lw_numpy_ufunc_hook ufunc;
+    /* Raise what kernels reported (assert, raise) by now: -1 with the exception set. */
+    int (*check_errors)(void);
 } lw_array_hooks;
 
 extern lw_array_hooks lw_device_array_hooks;
+
+/* To be called after every wait for a device. */
+static inline int
+lw_check_errors(void)
+{
+    return lw_device_array_hooks.check_errors ? lw_device_array_hooks.check_errors() : 0;
+}
 
 /* Adds the type to the module. -1 with an exception. */
 int lw_device_array_register(PyObject *module);

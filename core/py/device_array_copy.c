@@ -88,9 +88,12 @@ pull(lw_device_array *array, CUdeviceptr from, void *to, int64_t n_bytes, CUstre
         return 0;
     if (use(array, stream) < 0)
         return -1;
-    Py_BEGIN_ALLOW_THREADS status =
-        lw_copy_to_host(array->device, to, from, (size_t)n_bytes, stream, wait, &err);
-    Py_END_ALLOW_THREADS return status == LW_OK ? 0 : lw_array_fail(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_copy_to_host(array->device, to, from, (size_t)n_bytes, stream, wait, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_array_fail(&err);
+    return wait ? lw_check_errors() : 0;
 }
 
 static PyArrayObject *
@@ -198,9 +201,10 @@ push(lw_device_array *to, CUdeviceptr at, const void *from, int64_t n_bytes, CUs
         return 0;
     if (use(to, stream) < 0)
         return -1;
-    Py_BEGIN_ALLOW_THREADS status =
-        lw_copy_to_device(to->device, at, from, (size_t)n_bytes, stream, wait, &err);
-    Py_END_ALLOW_THREADS return status == LW_OK ? 0 : lw_array_fail(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_copy_to_device(to->device, at, from, (size_t)n_bytes, stream, wait, &err);
+    Py_END_ALLOW_THREADS
+    return status == LW_OK ? 0 : lw_array_fail(&err);
 }
 
 static int assign_device(lw_device_array *to, lw_device_array *from, CUstream stream);

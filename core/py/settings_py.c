@@ -74,8 +74,11 @@ cache_info(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
     lw_status status;
     PyObject *result;
 
-    Py_BEGIN_ALLOW_THREADS status = lw_cache_info_get(&info, &err);
-    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_cache_info_get(&info, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
     result = Py_BuildValue(
         "{s:s,s:z,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "folder", info.folder, "problem",
         info.problem, "disk_entries", (unsigned long long)info.disk_entries, "disk_bytes",
@@ -98,8 +101,11 @@ cache_clear(PyObject *Py_UNUSED(module), PyObject *memory_only)
         lw_cache_forget_memory();
         Py_RETURN_NONE;
     }
-    Py_BEGIN_ALLOW_THREADS status = lw_cache_clear(&err);
-    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_cache_clear(&err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
     Py_RETURN_NONE;
 }
 
@@ -112,8 +118,11 @@ toolchain_info(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
     const lw_toolchain *toolchain = NULL;
     PyObject *result;
 
-    Py_BEGIN_ALLOW_THREADS status = lw_toolchain_get(&toolchain, &err);
-    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_toolchain_get(&toolchain, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
     result = Py_BuildValue("{s:s}", "tried", toolchain->tried);
     for (int i = 0; result != NULL && i < LW_N_COMPONENTS; i++) {
         const lw_found *found = &toolchain->found[i];

@@ -11,12 +11,14 @@
 #include <string.h>
 
 typedef struct type_object {
-    PyObject_HEAD lw_sig_type type; /* without items: tuples are no objects */
+    PyObject_HEAD
+    lw_sig_type type; /* without items: tuples are no objects */
 } type_object;
 
 typedef struct signature_object {
-    PyObject_HEAD PyObject *result; /* a type object */
-    PyObject *args;                 /* a tuple of type objects */
+    PyObject_HEAD
+    PyObject *result; /* a type object */
+    PyObject *args;   /* a tuple of type objects */
 } signature_object;
 
 static lw_state *loaded; /* one interpreter a process: module.c says so */
