@@ -125,8 +125,8 @@ void lw_lower_statement(lw_frame *f, uint32_t node);
 void lw_lower_assign(lw_frame *f, uint32_t target, lw_value value);
 void lw_lower_web_write(lw_frame *f, uint32_t web, lw_value value);
 lw_value lw_lower_web_read(lw_frame *f, uint32_t web);
-uint32_t lw_region_open(lw_frame *f, bool loop); /* BLOCK or LOOP; its number */
-void lw_region_close(lw_frame *f);
+uint32_t lw_lower_region_open(lw_frame *f, bool loop); /* BLOCK or LOOP; its number */
+void lw_lower_region_close(lw_frame *f);
 void lw_region_leave(lw_frame *f, uint32_t region);
 
 /* ---- lower_iterator.c: what a for loop runs over ---- */

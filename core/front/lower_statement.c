@@ -64,7 +64,7 @@ lw_lower_web_read(lw_frame *f, uint32_t web)
 /* ---- regions ---- */
 
 uint32_t
-lw_region_open(lw_frame *f, bool loop)
+lw_lower_region_open(lw_frame *f, bool loop)
 {
     if (loop)
         lw_ir_loop(&f->b, 0, 0);
@@ -74,7 +74,7 @@ lw_region_open(lw_frame *f, bool loop)
 }
 
 void
-lw_region_close(lw_frame *f)
+lw_lower_region_close(lw_frame *f)
 {
     lw_ir_end(&f->b);
     f->regions--;
@@ -228,7 +228,7 @@ loop_else(lw_frame *f, const lw_loop *loop, uint32_t else_body)
     if (else_body == 0)
         return;
     lw_lower_body(f, else_body);
-    lw_region_close(f);
+    lw_lower_region_close(f);
 }
 
 static void
@@ -246,8 +246,8 @@ lower_while(lw_frame *f, uint32_t node)
         return;
     }
     if (else_body)
-        loop.break_region = lw_region_open(f, false);
-    loop.continue_region = lw_region_open(f, true);
+        loop.break_region = lw_lower_region_open(f, false);
+    loop.continue_region = lw_lower_region_open(f, true);
     if (!else_body)
         loop.break_region = loop.continue_region;
     f->loop = &loop;
@@ -256,7 +256,7 @@ lower_while(lw_frame *f, uint32_t node)
         leave_unless(f, go_on, loop.continue_region);
     lw_lower_body(f, n->b);
     lw_ir_latch(&f->b);
-    lw_region_close(f);
+    lw_lower_region_close(f);
     loop_else(f, &loop, else_body);
 }
 
@@ -266,25 +266,25 @@ static void
 for_written_out(lw_frame *f, const lw_node *n, const lw_iterator *it)
 {
     const lw_node *both = lw_node_at(f, n->c);
-    lw_loop loop = {.outer = f->loop, .break_region = lw_region_open(f, false)};
-    uint32_t rounds = lw_region_open(f, false);
+    lw_loop loop = {.outer = f->loop, .break_region = lw_lower_region_open(f, false)};
+    uint32_t rounds = lw_lower_region_open(f, false);
 
     f->loop = &loop;
     for (uint32_t i = 0; i < it->n_fixed; i++) {
         lw_ref k = lw_ir_int(&f->b, LW_DT_u64, i);
         if (it->count)
             leave_unless(f, lw_ir_compare(&f->b, LW_OP_LT, k, it->count), rounds);
-        loop.continue_region = lw_region_open(f, false);
+        loop.continue_region = lw_lower_region_open(f, false);
         loop.continue_is_block = true;
         lw_lower_assign(f, n->a, lw_iterator_item(f, it, k, i));
         lw_lower_body(f, both->a);
-        lw_region_close(f);
+        lw_lower_region_close(f);
     }
-    lw_region_close(f);
+    lw_lower_region_close(f);
     f->loop = loop.outer;
     if (both->b)
         lw_lower_body(f, both->b);
-    lw_region_close(f);
+    lw_lower_region_close(f);
 }
 
 /* Counts rounds from 0: no step can overflow, and LLVM knows how often it runs. */
@@ -296,7 +296,7 @@ for_counted(lw_frame *f, const lw_node *n, const lw_iterator *it)
     lw_builder *b = &f->b;
 
     if (both->b)
-        loop.break_region = lw_region_open(f, false);
+        loop.break_region = lw_lower_region_open(f, false);
     lw_for counter =
         lw_ir_for(b, lw_ir_zero(b, LW_DT_u64), it->count, lw_ir_int(b, LW_DT_u64, 1), 0, 0);
     loop.continue_region = f->regions++;
@@ -449,7 +449,7 @@ lower_match(lw_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     lw_value subject = lw_lower_expression(f, n->a);
-    uint32_t done = lw_region_open(f, false);
+    uint32_t done = lw_lower_region_open(f, false);
 
     for (uint32_t i = 0; i < n->c && !lw_ir_ended(&f->b); i++) {
         uint32_t number = lw_list_at(f, n->b + i);
@@ -464,7 +464,7 @@ lower_match(lw_frame *f, uint32_t node)
         if (known != 1)
             lw_ir_end(&f->b);
     }
-    lw_region_close(f);
+    lw_lower_region_close(f);
 }
 
 /* ---- leaving ---- */
