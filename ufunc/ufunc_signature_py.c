@@ -161,7 +161,8 @@ lw_signatures_read(PyObject *object, lw_arena *arena, lw_signature_list *out)
     if (object == NULL || object == Py_None)
         return 0;
     if (PyUnicode_Check(object) || !is_list_of_signatures(object)) {
-        if (PySet_Check(object) || PyDict_Check(object) || PyLong_Check(object)) {
+        if (PyAnySet_Check(object) || PyDict_Check(object) || PyLong_Check(object) ||
+            PyFloat_Check(object)) {
             PyErr_Format(
                 PyExc_TypeError,
                 "signatures must be a string, a type signature, a tuple of types, or a "
