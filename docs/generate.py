@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Write the tables of the documents that come from core/tables; `--check` says what is stale.
+
+A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`. tests/py/test_docs.py
+checks that all of them are fresh.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS.parent / "tests" / "py"))
+
+from source_tree import rows  # noqa: E402
+
+
+def unquote(field: str) -> str:
+    return field.strip('"').replace('\\"', '"')
+
+
+def table(head: list[str], body: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in body]
+    return "\n".join(lines)
+
+
+def settings() -> str:
+    body = []
+    for field, variable, kind, default, doc in (map(unquote, row) for row in rows("env", "ENV")):
+        shown = f"`{default}`" if default else "empty"
+        body.append([f"`{variable}`", f"`config.{field}`", {"TEXT": "str", "INT": "int"}[kind], shown, doc])
+    return table(["variable", "field", "kind", "default", "what it does"], body)
+
+
+def names() -> str:
+    """Every function that compiled code may call, module by module."""
+    modules: dict[str, list[str]] = defaultdict(list)
+    for _id, path, low, high, _rule, _impl in rows("names", "NAMED"):
+        module, _, name = unquote(path).rpartition(".")
+        arguments = low if low == high else f"{low}+" if high == "255" else f"{low}–{high}"
+        modules[module].append(f"`{name}`" if arguments == "1" else f"`{name}` ({arguments})")
+    return table(["module", "functions (number of arguments where it is not 1)"],
+                 [[f"`{module}`", ", ".join(listed)] for module, listed in modules.items()])
+
+
+def statements() -> str:
+    return table(["node", "what it is"],
+                 [[f"`{unquote(text)}`", unquote(doc)] for _name, text, _args, doc in rows("nodes", "NODE") if unquote(doc)])
+
+
+def exceptions() -> str:
+    body = []
+    for name, exception, home, bases in (map(unquote, row) for row in rows("errors", "ERROR")):
+        if home == "lanewise":
+            body.append([f"`lw.errors.{exception}`", ", ".join(f"`{base}`" for base in bases.split()) or "`Exception`"])
+    return table(["class", "is also"], list(dict.fromkeys(map(tuple, body))))
+
+
+def dtypes() -> str:
+    body = []
+    for _name, public, kind, _bits, _llvm, _memory, _parts, _ctype, char, alias in rows("dtypes", "DTYPE"):
+        char = char.strip("'")
+        body.append([f"`{unquote(public)}`", f"`{unquote(alias)}`", f"`{char}`" if char != "0" else "none", kind.lower()])
+    return table(["type", "short", "NumPy's character", "kind"], body)
+
+
+def intrinsics() -> str:
+    """Error bounds of what is not exact."""
+    body = []
+    for row in rows("intrinsics", "INTRINSIC"):
+        bounds = row[-4:]
+        if any(bound != "0" for bound in bounds):
+            body.append([f"`{row[0]}`", *bounds])
+    return table(["function", "GPU float32", "GPU float64", "CPU float32", "CPU float64"], body)
+
+
+#: NumPy's letters for the types of the promotion tables.
+PROMOTION = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
+             "float64", "complex64", "complex128")
+SHORT = {"bool": "b1", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4", "int64": "i8",
+         "uint64": "u8", "float16": "f2", "float32": "f4", "float64": "f8", "complex64": "c8", "complex128": "c16"}
+
+
+def promoted(typing: str, x: str, y: str) -> str:
+    """What x + y computes in, said without the library: the test holds it against the library."""
+    import numpy as np
+
+    kinds = {np.dtype(x).kind, np.dtype(y).kind}
+    if typing == "weak":
+        return "int64" if kinds == {"b"} else str(np.promote_types(x, y))
+    if kinds <= set("biu"):
+        return "uint64" if kinds == {"u"} else "int64"
+    if {x, y} == {"uint16", "float32"}:
+        return "float64"
+    return str(np.promote_types(x, y))
+
+
+def promotion(typing: str) -> str:
+    body = []
+    for i, x in enumerate(PROMOTION):
+        body.append([f"**{SHORT[x]}**"] + [SHORT[promoted(typing, x, y)] if j >= i else "" for j, y in enumerate(PROMOTION)])
+    return table(["∘", *(SHORT[name] for name in PROMOTION)], body)
+
+
+PARTS = {
+    "settings": settings, "names": names, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
+    "promotion weak": lambda: promotion("weak"), "promotion numba": lambda: promotion("numba"),
+}
+
+
+def renewed(text: str) -> str:
+    def part(match: re.Match[str]) -> str:
+        return f"<!-- generated: {match[1]} -->\n{PARTS[match[1]]()}\n<!-- end -->"
+
+    return re.sub(r"<!-- generated: ([\w ]+) -->\n.*?<!-- end -->", part, text, flags=re.S)
+
+
+def main(arguments: list[str]) -> int:
+    stale = []
+    for path in sorted(DOCS.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        fresh = renewed(text)
+        if fresh != text:
+            stale.append(path.name)
+            if "--check" not in arguments:
+                path.write_text(fresh, encoding="utf-8")
+    if stale:
+        print("stale:" if "--check" in arguments else "written:", *stale)
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,201 @@
+"""Every example in docstrings and documents runs and gives what it shows; generated parts of the
+documents are fresh; every error code is explained, with a program that meets it."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import inspect
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from source_tree import ROOT, files, read
+
+MODULES = ["lanewise", "lanewise.cache", "lanewise.config", "lanewise.cuda", "lanewise.errors", "lanewise.types", "lanewise.ufuncs"]
+DOCUMENTS = ["README.md", *sorted(name for name in files() if name.startswith("docs/") and name.endswith(".md"))]
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+needs_gpu = re.compile(r"cuda\.(to_device|device_array|synchronize|stream\()|sm_\d+|inspect_(nvvm|ptx|sass)")
+
+
+@lw.vectorize
+def f(x):
+    return x + 1
+
+
+def run_doctest(text: str, name: str, names: dict) -> None:
+    test = doctest.DocTestParser().get_doctest(text, names, name, name, 0)
+    if not test.examples:
+        return
+    said: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)
+    runner.run(test, out=said.append, clear_globs=False)
+    assert runner.failures == 0, "".join(said)
+
+
+def docstrings():
+    """(name, docstring) of everything public, Python's and C's."""
+    seen: set[int] = set()
+    stack = [(name, importlib.import_module(name)) for name in MODULES]
+    stack.append(("lanewise._core", lw._core))
+    while stack:
+        name, thing = stack.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        doc = inspect.getdoc(thing) if isinstance(getattr(thing, "__doc__", None), str) else None
+        if doc and ">>>" in doc:
+            yield name, doc
+        if inspect.ismodule(thing) or inspect.isclass(thing):
+            for member, value in vars(thing).items():
+                if member.startswith("_") or inspect.ismodule(value) or isinstance(value, type(f)):
+                    continue
+                if not getattr(value, "__module__", None) or str(value.__module__).startswith("lanewise") or inspect.isclass(thing):
+                    stack.append((f"{name}.{member}", value))
+
+
+DOCSTRINGS = sorted(docstrings())
+
+
+def test_docstrings_were_found():
+    assert {"lanewise", "lanewise.config", "lanewise.cache", "lanewise.ufuncs"} <= {name for name, _ in DOCSTRINGS}
+    assert len(DOCSTRINGS) > 10
+
+
+@pytest.mark.parametrize("name, doc", DOCSTRINGS, ids=[name for name, _ in DOCSTRINGS])
+def test_docstring(name, doc):
+    if needs_gpu.search(doc) and not lw.cuda.is_available():
+        pytest.skip("the example needs a GPU or its compiler")
+    module = sys.modules.get(name)
+    names = dict(vars(module)) if module else {}
+    names |= {"np": np, "lw": lw, "f": lw.vectorize(lambda x: x + 1)}
+    run_doctest(doc, name, names)
+
+
+def test_every_public_name_has_a_docstring():
+    bare = [name for name in lw.__all__ if not isinstance(getattr(lw, name), (lw._core.Type,)) and not inspect.getdoc(getattr(lw, name))]
+    bare += [f"Ufunc.{name}" for name, value in vars(lw.Ufunc).items()
+             if not name.startswith("_") and not getattr(value, "__doc__", None) and name != "__wrapped__"]
+    assert not bare, bare
+
+
+# ---- documents ----
+
+
+def blocks(name: str) -> list[tuple[int, str]]:
+    """(line, text) of the Python blocks."""
+    text = read(name)
+    return [(text.count("\n", 0, m.start()) + 2, m[1]) for m in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S)]
+
+
+def as_module(text: str, path):
+    """Run a block as a file, so that its functions have a source."""
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    module.lw = lw
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != "docs/errors.md"])
+def test_examples_of_documents(name, tmp_path):
+    names = {"np": np, "lw": lw}
+    for line, text in blocks(name):
+        if needs_gpu.search(text) and not lw.cuda.is_available():
+            continue
+        if ">>>" in text:
+            run_doctest(text, f"{name}:{line}", names)
+        else:
+            as_module(text, tmp_path / f"block_{line}.py")
+
+
+def test_readme_has_an_example():
+    assert blocks("README.md")
+
+
+@pytest.mark.parametrize("name", sorted(name for name in files() if name.startswith("examples/") and name.endswith(".py")))
+def test_examples_run(name, run_python):
+    assert run_python(str(ROOT / name)).stdout
+
+
+def test_generated_parts_are_fresh():
+    done = subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py"), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}: run `python docs/generate.py`"
+
+
+# ---- errors.md ----
+
+
+def sections() -> dict[str, str]:
+    found = re.split(r"^### ([EW]\d{3}): .*\n", read("docs/errors.md"), flags=re.M)
+    return dict(zip(found[1::2], found[2::2]))
+
+
+def codes_in_source() -> set[str]:
+    found: set[str] = set()
+    for name in files():
+        if name.startswith(("core/", "ufunc/")) and name.endswith((".c", ".h")):
+            found |= set(re.findall(r'"([EW]\d{3})\b', read(name)))
+    return found
+
+
+def test_every_code_is_explained():
+    assert codes_in_source() == set(sections())
+
+
+def test_every_section_says_cause_and_cure():
+    lacking = [code for code, text in sections().items() if "Cause:" not in text or "Cure:" not in text]
+    assert not lacking, lacking
+
+
+PROGRAMS = {code: block[1] for code, text in sections().items() if (block := re.search(r"```python\n(.*?)```", text, re.S))}
+
+
+def test_nearly_every_code_has_a_program():
+    assert set(sections()) - set(PROGRAMS) <= {"E171", "W201"}
+
+
+@pytest.mark.parametrize("code", sorted(PROGRAMS))
+def test_program_of_an_error(code, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # `x is 3`
+        with pytest.raises(Exception) as caught:
+            as_module(PROGRAMS[code], tmp_path / f"program_{code}.py")
+    message = str(caught.value)
+    assert code in message, message
+    assert len(message.splitlines()) <= 12
+    if isinstance(caught.value, lw.errors.CompileError):
+        assert caught.value.code == code
+    else:
+        assert isinstance(caught.value, (TypeError, OSError)), type(caught.value)
+
+
+# ---- typing.md against the library ----
+
+
+def test_promotion_tables_are_the_librarys():
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        import generate
+    finally:
+        sys.path.pop(0)
+    wrong = []
+    for typing in ("weak", "numba"):
+        add = lw.vectorize(typing=typing)(lambda x, y: x + y)
+        for x in generate.PROMOTION:
+            for y in generate.PROMOTION:
+                add.compile(f"({x}, {y})")
+        results = {text.split("->")[0]: text.split("->")[1] for text in add.types}
+        for x in generate.PROMOTION:
+            for y in generate.PROMOTION:
+                got = results[np.dtype(x).char + np.dtype(y).char]
+                if np.dtype(got) != np.dtype(generate.promoted(typing, x, y)):
+                    wrong.append(f"{typing}: {x} + {y} is {np.dtype(got)}, the document says {generate.promoted(typing, x, y)}")
+    assert not wrong, "\n".join(wrong)
