@@ -246,7 +246,8 @@ lw_complex_reciprocal(lw_builder *b, lw_complex x)
     return value;
 }
 
-/* One part infinite: that part's direction; both, or NaN: NaN. */
+/* As NumPy where |x| is infinite: the real part's direction when that part is infinite, else
+ * the imaginary part's; both infinite, or NaN: NaN. */
 lw_complex
 lw_complex_sign(lw_builder *b, lw_complex x)
 {
@@ -257,7 +258,7 @@ lw_complex_sign(lw_builder *b, lw_complex x)
     lw_complex value = {lw_ir_div(b, x.re, size), lw_ir_div(b, x.im, size)};
     lw_complex far = {
         lw_ir_select(b, inf_re, lw_float_call2(b, LW_IN_copysign, one, x.re), zero),
-        lw_ir_select(b, inf_im, lw_float_call2(b, LW_IN_copysign, one, x.im), zero)};
+        lw_ir_select(b, inf_re, zero, lw_float_call2(b, LW_IN_copysign, one, x.im))};
     lw_complex neither = {nan, nan}, none = {zero, zero};
     lw_ref wrong = lw_ir_or(b, lw_ir_and(b, inf_re, inf_im), lw_float_isnan(b, size));
 

@@ -284,6 +284,7 @@ atanh_of_large(lw_builder *b, lw_ref x, lw_ref y)
     lw_ref re = DIV(DIV(MUL(x, NUM(0.25)), h), h), im = WITH_SIGN(NUM(HALF_PI), y);
 
     re = PICK(EITHER(IS_INF(x), IS_INF(y)), WITH_SIGN(NUM(0), x), re);
+    im = PICK(BOTH(IS_NAN(x), NOT(IS_INF(y))), x, im);
     return (lw_complex){re, PICK(IS_NAN(y), y, im)};
 }
 

@@ -458,9 +458,9 @@ lw_int_factorial(lw_builder *b, lw_ref x)
     lw_dtype type = lw_ir_type(b, x);
     lw_ref wide = lw_ir_cast(b, LW_DT_i64, x), args[2] = {wide, wide};
     lw_ref value = lw_ir_call(b, falling_helper(b->module, LW_DT_i64), args, 2);
-    lw_ref negative = lw_ir_compare(b, LW_OP_LT, x, lw_ir_zero(b, type));
+    lw_ref outside_i64 = lw_ir_compare(b, LW_OP_LT, wide, lw_ir_zero(b, LW_DT_i64));
 
-    return lw_ir_select(b, negative, lw_ir_zero(b, type), lw_ir_cast(b, type, value));
+    return lw_ir_select(b, outside_i64, lw_ir_zero(b, type), lw_ir_cast(b, type, value));
 }
 
 static lw_ref
