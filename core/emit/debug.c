@@ -5,13 +5,16 @@
 
 #include <string.h>
 
+/* ptxas cannot read a quote or a backslash in a path, however it is escaped. */
 static void
 add_quoted(lw_text *out, const char *text, size_t n_bytes)
 {
     lw_text_add(out, "\"");
     for (size_t i = 0; i < n_bytes; i++) {
         unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\' || c < 0x20 || c > 0x7e)
+        if (c == '"' || c == '\\' || c < 0x20)
+            lw_text_add(out, "_");
+        else if (c > 0x7e)
             lw_text_addf(out, "\\%02X", c);
         else
             lw_text_add_n(out, text + i, 1);

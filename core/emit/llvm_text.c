@@ -393,11 +393,11 @@ emit_sreg(lw_emitter *e)
 
 /* ---- memory ---- */
 
-/* The type through which memory is read and written; `lanes` elements of it hold the value. */
+/* The type through which memory is read and written. */
 typedef struct shape {
-    char text[32];   /* of the access */
-    char vector[32]; /* of the value in memory, "<4 x i8>"; "" when the access has this type */
+    char text[32];
     uint32_t align;
+    uint32_t words; /* 32-bit words that a vector of narrow elements goes by; 0 = as it is */
 } shape;
 
 static shape
@@ -408,18 +408,18 @@ shape_of(const lw_emitter *e, lw_dtype type, unsigned lanes)
     uint32_t code = e->inst->flags & LW_MEM_ALIGN_MASK;
     shape s = {.align = code ? 1u << (code - 1) : size};
 
-    if (lanes <= 1) {
+    /* libNVVM splits <16 x i8> into four accesses, and turns bitcasts of <4 x i32> back into
+     * it; it knows vectors of half */
+    if (e->gpu && lanes > 1 && size < 4 && total >= 4 && type != LW_DT_f16)
+        s.words = total / 4;
+    if (s.words == 1)
+        snprintf(s.text, sizeof s.text, "i32");
+    else if (s.words)
+        snprintf(s.text, sizeof s.text, "<%u x i32>", s.words);
+    else if (lanes > 1)
+        snprintf(s.text, sizeof s.text, "<%u x %s>", lanes, memory);
+    else
         snprintf(s.text, sizeof s.text, "%s", memory);
-        return s;
-    }
-    snprintf(s.text, sizeof s.text, "<%u x %s>", lanes, memory);
-    if (e->gpu && size < 4) { /* narrow elements go as words: one wide access, not many */
-        memcpy(s.vector, s.text, sizeof s.text);
-        if (total > 4)
-            snprintf(s.text, sizeof s.text, "<%u x i32>", total / 4);
-        else
-            snprintf(s.text, sizeof s.text, "i%u", 8 * total);
-    }
     return s;
 }
 
@@ -455,74 +455,65 @@ access_suffix(lw_emitter *e)
     return name;
 }
 
-/* LLVM 7 cannot split a bitcast between <4 x i32> and <8 x half>: halves go word by word. */
+/* The vector's lanes out of the words that were loaded. */
 static void
-words_to_halves(lw_emitter *e, lw_name words, unsigned lanes)
+unpack_words(lw_emitter *e, const shape *s, lw_name loaded, lw_dtype type, uint32_t lanes)
 {
-    lw_name vector = {"undef"}, pair = {""};
+    uint32_t bits = lw_dtypes[type].bits, each = lanes / s->words;
+    lw_name word = loaded, part, vector = {"undef"};
 
-    for (unsigned i = 0; i < lanes; i++) {
-        lw_name half;
-        if (i % 2 == 0) {
-            pair =
-                lw_def(e, "extractelement <$u x i32> $s, i32 $u", lanes / 2, words.text, i / 2);
-            pair = lw_def(e, "bitcast i32 $s to <2 x half>", pair.text);
-        }
-        half = lw_def(e, "extractelement <2 x half> $s, i32 $u", pair.text, i % 2);
+    for (uint32_t i = 0; i < lanes; i++) {
+        if (i % each == 0 && s->words > 1)
+            word = lw_def(e, "extractelement $s $s, i32 $u", s->text, loaded.text, i / each);
+        part = i % each ? lw_def(e, "lshr i32 $s, $u", word.text, i % each * bits) : word;
+        part = lw_def(e, "trunc i32 $s to i$u", part.text, bits);
+        if (type == LW_DT_b1)
+            part = lw_def(e, "icmp ne i8 $s, 0", part.text);
         if (i + 1 < lanes)
-            vector = lw_def(e, "insertelement <$u x half> $s, half $s, i32 $u", lanes,
-                            vector.text, half.text, i);
+            vector = lw_def(e, "insertelement <$u x $t> $s, $t $s, i32 $u", lanes, type,
+                            vector.text, type, part.text, i);
         else
-            lw_result(e, "insertelement <$u x half> $s, half $s, i32 $u", lanes, vector.text,
-                      half.text, i);
+            lw_result(e, "insertelement <$u x $t> $s, $t $s, i32 $u", lanes, type, vector.text,
+                      type, part.text, i);
     }
 }
 
 static lw_name
-halves_to_words(lw_emitter *e, lw_name halves, unsigned lanes)
+pack_words(lw_emitter *e, const shape *s, lw_name vector, lw_dtype type, uint32_t lanes)
 {
-    lw_name words = {"undef"}, pair = {"undef"}, half;
+    uint32_t bits = lw_dtypes[type].bits, each = lanes / s->words;
+    lw_name word = {""}, part, words = {"undef"};
 
-    for (unsigned i = 0; i < lanes; i++) {
-        half = lw_def(e, "extractelement <$u x half> $s, i32 $u", lanes, halves.text, i);
-        pair = lw_def(e, "insertelement <2 x half> $s, half $s, i32 $u",
-                      i % 2 ? pair.text : "undef", half.text, i % 2);
-        if (i % 2 == 0)
-            continue;
-        pair = lw_def(e, "bitcast <2 x half> $s to i32", pair.text);
-        words = lw_def(e, "insertelement <$u x i32> $s, i32 $s, i32 $u", lanes / 2, words.text,
-                       pair.text, i / 2);
+    for (uint32_t i = 0; i < lanes; i++) {
+        part = lw_def(e, "extractelement <$u x $t> $s, i32 $u", lanes, type, vector.text, i);
+        part = lw_def(e, "zext $t $s to i32", type, part.text);
+        if (i % each)
+            part = lw_def(e, "shl i32 $s, $u", part.text, i % each * bits);
+        word = i % each ? lw_def(e, "or i32 $s, $s", word.text, part.text) : part;
+        if (i % each == each - 1 && s->words > 1)
+            words = lw_def(e, "insertelement $s $s, i32 $s, i32 $u", s->text, words.text,
+                           word.text, i / each);
     }
-    return words;
-}
-
-static bool
-goes_by_words(const shape *s, lw_dtype type, unsigned lanes)
-{
-    return s->vector[0] && type == LW_DT_f16 && lanes > 2;
+    return s->words > 1 ? words : word;
 }
 
 static void
 emit_load(lw_emitter *e)
 {
     lw_dtype type = (lw_dtype)e->inst->type;
-    unsigned lanes = e->inst->lanes > 1 ? e->inst->lanes : 1;
+    uint32_t lanes = e->inst->lanes > 1 ? e->inst->lanes : 1;
     shape s = shape_of(e, type, lanes);
     lw_name pointer = pointer_to(e, s.text, e->inst->a), suffix = access_suffix(e), value;
 
-    if (s.vector[0] == 0 && type != LW_DT_b1) {
+    if (s.words == 0 && type != LW_DT_b1) {
         lw_result(e, "load $s, $s, align $u$s", s.text, pointer.text, s.align, suffix.text);
         return;
     }
     value = lw_def(e, "load $s, $s, align $u$s", s.text, pointer.text, s.align, suffix.text);
-    if (goes_by_words(&s, type, lanes))
-        words_to_halves(e, value, lanes);
-    else if (s.vector[0] && type != LW_DT_b1)
-        lw_result(e, "bitcast $s $s to $s", s.text, value.text, s.vector);
-    else if (s.vector[0])
-        value = lw_def(e, "bitcast $s $s to $s", s.text, value.text, s.vector);
-    if (type == LW_DT_b1)
-        lw_result(e, "icmp ne $s $s, $s", s.vector[0] ? s.vector : s.text, value.text,
+    if (s.words)
+        unpack_words(e, &s, value, type, lanes);
+    else
+        lw_result(e, "icmp ne $s $s, $s", s.text, value.text,
                   lanes > 1 ? "zeroinitializer" : "0");
 }
 
@@ -531,19 +522,16 @@ emit_store(lw_emitter *e)
 {
     const lw_inst *made = &e->func->insts.data[e->inst->b];
     lw_dtype type = (lw_dtype)made->type;
-    unsigned lanes = made->lanes > 1 ? made->lanes : 1;
+    uint32_t lanes = made->lanes > 1 ? made->lanes : 1;
     shape s = shape_of(e, type, lanes);
-    const char *whole = s.vector[0] ? s.vector : s.text;
     lw_name value = lw_operand(e, e->inst->b), pointer, suffix = access_suffix(e);
 
-    if (type == LW_DT_b1 && lanes > 1)
-        value = lw_def(e, "zext <$u x i1> $s to $s", lanes, value.text, whole);
+    if (s.words)
+        value = pack_words(e, &s, value, type, lanes);
+    else if (type == LW_DT_b1 && lanes > 1)
+        value = lw_def(e, "zext <$u x i1> $s to $s", lanes, value.text, s.text);
     else if (type == LW_DT_b1)
         value = lw_def(e, "zext i1 $s to i8", value.text);
-    if (goes_by_words(&s, type, lanes))
-        value = halves_to_words(e, value, lanes);
-    else if (s.vector[0])
-        value = lw_def(e, "bitcast $s $s to $s", s.vector, value.text, s.text);
     pointer = pointer_to(e, s.text, e->inst->a);
     lw_line(e, "store $s $s, $s, align $u$s", s.text, value.text, pointer.text, s.align,
             suffix.text);

@@ -27,8 +27,10 @@ lw_ref lw_ir_param_add(lw_builder *b, lw_dtype type, uint32_t flags, const char 
 void lw_ir_result_add(lw_builder *b, lw_dtype type);
 lw_status lw_ir_finish(lw_builder *b, lw_error *err);
 uint32_t lw_ir_loc_add(lw_module *module, uint32_t file, uint32_t line, uint32_t col);
-uint32_t lw_ir_file_add(lw_module *module, const char *path); /* the same path gives the same number */
-uint32_t lw_ir_find(const lw_module *module, const char *name); /* function number, UINT32_MAX: none */
+uint32_t lw_ir_file_add(lw_module *module,
+                        const char *path); /* the same path gives the same number */
+uint32_t lw_ir_find(const lw_module *module,
+                    const char *name); /* function number, UINT32_MAX: none */
 
 /* The general emit; the named ones below call it. */
 lw_ref lw_ir_emit(lw_builder *b, lw_op op, lw_dtype type, uint32_t a, uint32_t a2, uint32_t a3);
@@ -37,9 +39,9 @@ lw_dtype lw_ir_type(const lw_builder *b, lw_ref value);
 unsigned lw_ir_lanes(const lw_builder *b, lw_ref value);
 
 /* constants */
-lw_ref lw_ir_int(lw_builder *b, lw_dtype type, int64_t value);   /* any integer type or bool */
-lw_ref lw_ir_float(lw_builder *b, lw_dtype type, double value);  /* rounds to f16, bf16, f32 */
-lw_ref lw_ir_bits(lw_builder *b, lw_dtype type, uint64_t bits);  /* exact format bits */
+lw_ref lw_ir_int(lw_builder *b, lw_dtype type, int64_t value);  /* any integer type or bool */
+lw_ref lw_ir_float(lw_builder *b, lw_dtype type, double value); /* rounds to f16, bf16, f32 */
+lw_ref lw_ir_bits(lw_builder *b, lw_dtype type, uint64_t bits); /* exact format bits */
 lw_ref lw_ir_zero(lw_builder *b, lw_dtype type);
 /* Whether value is a CONST, and its bits. */
 bool lw_ir_is_const(const lw_builder *b, lw_ref value, uint64_t *bits);
@@ -61,28 +63,34 @@ lw_ref lw_ir_shl(lw_builder *b, lw_ref x, lw_ref count);
 lw_ref lw_ir_shr(lw_builder *b, lw_ref x, lw_ref count);
 lw_ref lw_ir_compare(lw_builder *b, lw_op op, lw_ref x, lw_ref y); /* LW_OP_EQ … LW_OP_GE */
 lw_ref lw_ir_select(lw_builder *b, lw_ref condition, lw_ref yes, lw_ref no);
-lw_ref lw_ir_cast(lw_builder *b, lw_dtype type, lw_ref x); /* x itself when the type is the same */
+lw_ref lw_ir_cast(lw_builder *b, lw_dtype type,
+                  lw_ref x); /* x itself when the type is the same */
 lw_ref lw_ir_bitcast(lw_builder *b, lw_dtype type, lw_ref x);
-lw_ref lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const lw_ref *args, uint32_t n);
+lw_ref lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const lw_ref *args,
+                       uint32_t n);
 lw_ref lw_ir_sreg(lw_builder *b, lw_sreg which);
 
-/* variables: slots are always placed in the function's entry, whatever the open region */
+/* variables: slots live for the whole function, whatever region is open here */
 lw_ref lw_ir_slot(lw_builder *b, lw_dtype type);
 lw_ref lw_ir_get(lw_builder *b, lw_ref slot);
 void lw_ir_set(lw_builder *b, lw_ref slot, lw_ref value);
 
-/* memory: align_bytes 0 = natural; lanes 1 = scalar */
+/* memory: align_bytes 0 = that of one element, also for vectors; lanes 1 = scalar */
 lw_ref lw_ir_offset(lw_builder *b, lw_ref pointer, lw_ref bytes);
-lw_ref lw_ir_load(lw_builder *b, lw_dtype type, unsigned lanes, lw_ref pointer, unsigned align_bytes, uint32_t flags);
-void lw_ir_store(lw_builder *b, lw_ref pointer, lw_ref value, unsigned align_bytes, uint32_t flags);
+lw_ref lw_ir_load(lw_builder *b, lw_dtype type, unsigned lanes, lw_ref pointer,
+                  unsigned align_bytes, uint32_t flags);
+void lw_ir_store(lw_builder *b, lw_ref pointer, lw_ref value, unsigned align_bytes,
+                 uint32_t flags);
 lw_ref lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes);
 lw_ref lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane);
 
 /* calls */
 lw_ref lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n);
-lw_ref lw_ir_result(lw_builder *b, lw_ref call, uint32_t which); /* the call itself when it has one */
+lw_ref lw_ir_result(lw_builder *b, lw_ref call,
+                    uint32_t which); /* the call itself when it has one */
 lw_ref lw_ir_host_call(lw_builder *b, uint32_t extern_number, const lw_ref *args, uint32_t n);
-uint32_t lw_ir_extern_add(lw_module *module, const char *name, lw_dtype result, const lw_dtype *params, unsigned n);
+uint32_t lw_ir_extern_add(lw_module *module, const char *name, lw_dtype result,
+                          const lw_dtype *params, unsigned n);
 
 /* control flow */
 void lw_ir_if(lw_builder *b, lw_ref condition);
@@ -102,7 +110,8 @@ bool lw_ir_ended(const lw_builder *b);
 typedef struct lw_for {
     lw_ref slot, i, end, step;
 } lw_for;
-lw_for lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags, uint32_t vector_width);
+lw_for lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags,
+                 uint32_t vector_width);
 void lw_ir_for_end(lw_builder *b, const lw_for *loop);
 
 #endif

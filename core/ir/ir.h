@@ -1,8 +1,9 @@
 /* The intermediate representation: small, structured, printable and readable back, free of
  * Python. A module holds functions; a function is one array of fixed-size instructions.
  *
- * - A value is the index of the instruction that made it (1, 2, …; 0 means none). It may be used
- *   later in the same region or in regions nested in it, never after its region's END.
+ * - A value is the index of the instruction that made it (1, 2, …; 0 means none). It may be
+ * used later in the same region or in regions nested in it, never after its region's END.
+ * Constants, parameters, slots and special registers may be used anywhere below.
  * - What must outlive a region lives in a SLOT (GET, SET); SSA is LLVM's business.
  * - Control flow is structured: IF … ELSE … END, BLOCK … END, LOOP … LATCH … END. Instructions
  *   after BREAK, CONTINUE or RETURN in the same region are dead and not allowed.
@@ -29,7 +30,12 @@ typedef enum lw_op {
     LW_N_OPS
 } lw_op;
 
-typedef enum lw_op_result { LW_RESULT_INST, LW_RESULT_SAME, LW_RESULT_BOOL, LW_RESULT_NONE } lw_op_result;
+typedef enum lw_op_result {
+    LW_RESULT_INST,
+    LW_RESULT_SAME,
+    LW_RESULT_BOOL,
+    LW_RESULT_NONE
+} lw_op_result;
 typedef enum lw_op_class {
     LW_CLASS_PURE,
     LW_CLASS_READ,
@@ -48,10 +54,18 @@ extern const lw_op_row lw_ops[LW_N_OPS];
 
 /* Special registers, operand a of SREG. */
 typedef enum lw_sreg {
-    LW_SREG_TID_X, LW_SREG_TID_Y, LW_SREG_TID_Z,
-    LW_SREG_CTAID_X, LW_SREG_CTAID_Y, LW_SREG_CTAID_Z,
-    LW_SREG_NTID_X, LW_SREG_NTID_Y, LW_SREG_NTID_Z,
-    LW_SREG_NCTAID_X, LW_SREG_NCTAID_Y, LW_SREG_NCTAID_Z,
+    LW_SREG_TID_X,
+    LW_SREG_TID_Y,
+    LW_SREG_TID_Z,
+    LW_SREG_CTAID_X,
+    LW_SREG_CTAID_Y,
+    LW_SREG_CTAID_Z,
+    LW_SREG_NTID_X,
+    LW_SREG_NTID_Y,
+    LW_SREG_NTID_Z,
+    LW_SREG_NCTAID_X,
+    LW_SREG_NCTAID_Y,
+    LW_SREG_NCTAID_Z,
     LW_SREG_LANEID,
     LW_N_SREGS
 } lw_sreg;
@@ -62,10 +76,11 @@ extern const char *const lw_sreg_names[LW_N_SREGS]; /* "tid.x", … */
 enum {
     /* LOAD, STORE: bits 0-3 = log2 of the alignment in bytes, + 1; 0 = natural */
     LW_MEM_ALIGN_MASK = 0x0f,
-    LW_MEM_INVARIANT = 0x10,   /* LOAD: nobody writes it while the kernel runs (read-only path) */
-    LW_MEM_STREAMING = 0x20,   /* will not be used again soon */
+    LW_MEM_INVARIANT = 0x10, /* LOAD: nobody writes it while the kernel runs (read-only path) */
+    LW_MEM_STREAMING = 0x20, /* will not be used again soon */
     /* LOOP */
-    LW_LOOP_VECTORIZE = 0x01,  /* iterations are independent: no memory dependence between them */
+    LW_LOOP_VECTORIZE =
+        0x01, /* iterations are independent: no memory dependence between them */
     LW_LOOP_NO_VECTORIZE = 0x02,
     LW_LOOP_NO_UNROLL = 0x04,
     LW_LOOP_UNROLL_FULL = 0x08,
@@ -115,25 +130,26 @@ typedef struct lw_ir_param {
 } lw_ir_param;
 
 typedef enum lw_linkage {
-    LW_INTERNAL,  /* inlined into its callers */
-    LW_KERNEL,    /* GPU entry point; no results */
-    LW_EXPORTED,  /* CPU entry point with the C calling convention; at most one result */
-    LW_OUTLINED,  /* internal, but kept as a real call (large helpers) */
+    LW_INTERNAL, /* inlined into its callers */
+    LW_KERNEL,   /* GPU entry point; no results */
+    LW_EXPORTED, /* CPU entry point with the C calling convention; at most one result */
+    LW_OUTLINED, /* internal, but kept as a real call (large helpers) */
 } lw_linkage;
 
 typedef struct lw_func {
     const char *name; /* [a-zA-Z_$][a-zA-Z0-9_$]* , unique in the module */
-    const char *python_name; /* as the user wrote it; for debug information and messages; or NULL */
+    const char
+        *python_name; /* as the user wrote it; for debug information and messages; or NULL */
     lw_linkage linkage;
     LW_ARRAY(lw_ir_param) params;
     LW_ARRAY(lw_dtype) results;
     LW_ARRAY(lw_inst) insts; /* insts.data[0] is unused */
     LW_ARRAY(uint32_t) lists;
     LW_ARRAY(lw_konst_bits) konsts;
-    uint32_t max_threads;     /* KERNEL: launch bound, threads a block; 0 = none */
-    uint32_t min_blocks;      /* KERNEL: blocks an SM; 0 = none */
-    uint32_t max_registers;   /* KERNEL: 0 = none */
-    uint32_t line;            /* of the def, with file, for debug information */
+    uint32_t max_threads;   /* KERNEL: launch bound, threads a block; 0 = none */
+    uint32_t min_blocks;    /* KERNEL: blocks an SM; 0 = none */
+    uint32_t max_registers; /* KERNEL: 0 = none */
+    uint32_t line;          /* of the def, with file, for debug information */
     uint32_t file;
 } lw_func;
 
@@ -147,10 +163,10 @@ typedef struct lw_extern {
 typedef struct lw_module {
     lw_arena arena;
     LW_ARRAY(lw_func *) funcs;
-    LW_ARRAY(lw_ir_loc) locs;         /* [0] unused */
-    LW_ARRAY(const char *) files;     /* [0] unused */
+    LW_ARRAY(lw_ir_loc) locs;     /* [0] unused */
+    LW_ARRAY(const char *) files; /* [0] unused */
     LW_ARRAY(lw_extern) externs;
-    bool failed;                      /* sticks: some emit found no memory */
+    bool failed; /* sticks: some emit found no memory */
 } lw_module;
 
 lw_status lw_module_new(lw_module **out, lw_error *err);
