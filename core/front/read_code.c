@@ -17,6 +17,22 @@ is_qualified_name(PyObject *tuple, Py_ssize_t i)
            PyCode_Check(PyTuple_GET_ITEM(tuple, i - 1));
 }
 
+/* "f.<locals>.C" is a constant of the code around a class, and begins with where it stands. */
+static bool
+same_tail(PyObject *x, PyObject *y)
+{
+    const char *a = PyUnicode_AsUTF8(x), *b = a ? PyUnicode_AsUTF8(y) : NULL, *tails[2];
+    const char *marks[2] = {a, b};
+
+    PyErr_Clear();
+    for (int i = 0; i < 2; i++) {
+        tails[i] = NULL;
+        while (marks[i] != NULL && (marks[i] = strstr(marks[i], ".<locals>.")) != NULL)
+            tails[i] = ++marks[i];
+    }
+    return tails[0] && tails[1] && strcmp(tails[0], tails[1]) == 0;
+}
+
 static int
 tuple_equal(PyObject *x, PyObject *y)
 {
@@ -52,6 +68,8 @@ constant_equal(PyObject *x, PyObject *y)
         Py_complex a = PyComplex_AsCComplex(x), b = PyComplex_AsCComplex(y);
         return memcmp(&a, &b, sizeof a) == 0;
     }
+    if (PyUnicode_CheckExact(x) && same_tail(x, y))
+        return 1;
     return PyObject_RichCompareBool(x, y, Py_EQ);
 }
 

@@ -557,6 +557,8 @@ read_walrus(lw_reader *r, PyObject *node, uint32_t loc)
     uint32_t value = read_field(r, node, r->ast.value);
     uint32_t target = value ? lw_read_target(r, lw_ast_get(node, r->ast.target)) : 0;
 
+    if (lw_read_is_error(r, target))
+        return target;
     return target ? lw_read_node(r, LW_NODE_WALRUS, LW_PY_NONE, loc, target, value, 0) : 0;
 }
 
@@ -695,9 +697,15 @@ read_target_tuple(lw_reader *r, PyObject *node)
     Py_ssize_t n = lw_ast_list(node, r->ast.elts, &elements);
     uint32_t result = 0, loc = lw_read_loc(r, node);
 
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!lw_read_item(r, &items, lw_read_target(r, PyList_GET_ITEM(elements, i))))
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t target = lw_read_target(r, PyList_GET_ITEM(elements, i));
+        if (lw_read_is_error(r, target)) {
+            result = target;
             goto done;
+        }
+        if (!lw_read_item(r, &items, target))
+            goto done;
+    }
     result = lw_read_list_node(r, LW_NODE_TUPLE, LW_PY_NONE, loc, 0, items.data, items.n);
 done:
     lw_array_free(&items);
@@ -740,6 +748,7 @@ read_target_attribute(lw_reader *r, PyObject *node)
         r, lw_read_node(r, LW_NODE_ATTRIBUTE, LW_PY_NONE, lw_read_loc(r, node), a, konst, 0));
 }
 
+/* An ERROR node stands for the whole statement: nothing above it needs to look for it. */
 uint32_t
 lw_read_target(lw_reader *r, PyObject *node)
 {

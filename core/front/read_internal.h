@@ -84,6 +84,7 @@ uint32_t lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *
 uint32_t lw_read_error(lw_reader *r, PyObject *ast_node, lw_status status, const char *code,
                        const char *label, const char *help, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
+bool lw_read_is_error(const lw_reader *r, uint32_t node);
 /* The fn of a Python function object, put on the work list at first sight. */
 uint32_t lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self);
 /* A def or lambda inside the current function: its fn. */

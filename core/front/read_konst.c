@@ -595,7 +595,9 @@ describe(PyObject *object)
 
     if (name == NULL)
         name = attribute_text(object, "__name__");
-    if (name != NULL && module != NULL)
+    if (PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_member_map_"))
+        result = PyObject_Str(object); /* "Mode.FAST" */
+    else if (name != NULL && module != NULL)
         result = PyUnicode_FromFormat("%U.%U", module, name);
     else if (name != NULL)
         result = PyUnicode_FromFormat("%U", name);

@@ -160,6 +160,12 @@ lw_read_error(lw_reader *r, PyObject *node, lw_status status, const char *code,
     return diag ? lw_read_node(r, LW_NODE_ERROR, LW_PY_NONE, loc, diag, 0, 0) : 0;
 }
 
+bool
+lw_read_is_error(const lw_reader *r, uint32_t node)
+{
+    return r->tree->nodes.data[node].kind == LW_NODE_ERROR;
+}
+
 /* ---- the work list
  * ------------------------------------------------------------------------------------ */
 

@@ -78,9 +78,15 @@ read_assign(lw_reader *r, PyObject *node, uint32_t loc)
     PyObject *targets;
     Py_ssize_t n = lw_ast_list(node, r->ast.targets, &targets);
 
-    for (Py_ssize_t i = 0; value && i < n; i++)
-        if (!lw_read_item(r, &items, lw_read_target(r, PyList_GET_ITEM(targets, i))))
+    for (Py_ssize_t i = 0; value && i < n; i++) {
+        uint32_t target = lw_read_target(r, PyList_GET_ITEM(targets, i));
+        if (lw_read_is_error(r, target)) {
+            result = target;
             goto done;
+        }
+        if (!lw_read_item(r, &items, target))
+            goto done;
+    }
     if (value != 0)
         result =
             lw_read_list_node(r, LW_NODE_ASSIGN, LW_PY_NONE, loc, value, items.data, items.n);
@@ -94,8 +100,11 @@ read_augassign(lw_reader *r, PyObject *node, uint32_t loc)
 {
     lw_pyop op = lw_read_operator(r, lw_ast_get(node, r->ast.op));
     uint32_t target = lw_read_target(r, lw_ast_get(node, r->ast.target));
-    uint32_t value = target ? read_field(r, node, r->ast.value) : 0;
+    uint32_t value;
 
+    if (lw_read_is_error(r, target))
+        return target;
+    value = target ? read_field(r, node, r->ast.value) : 0;
     return value ? lw_read_node(r, LW_NODE_AUGASSIGN, op, loc, target, value, 0) : 0;
 }
 
@@ -113,8 +122,8 @@ read_annassign(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
     if (value == 0 && (konst == 0 || !is_name))
         return true;
     target = lw_read_target(r, target_node);
-    if (target == 0)
-        return false;
+    if (target == 0 || lw_read_is_error(r, target))
+        return lw_read_item(r, out, target);
     if (konst == 0 || r->tree->nodes.data[target].kind != LW_NODE_NAME)
         return lw_read_item(
             r, out, lw_read_list_node(r, LW_NODE_ASSIGN, LW_PY_NONE, loc, value, &target, 1));
@@ -178,9 +187,12 @@ read_for(lw_reader *r, PyObject *node, uint32_t loc)
 {
     uint32_t iterable = lw_read_iterable(r, lw_ast_get(node, r->ast.iter));
     uint32_t target = iterable ? lw_read_target(r, lw_ast_get(node, r->ast.target)) : 0;
-    uint32_t body = target ? read_block(r, node, r->ast.body) : 0;
-    uint32_t other = body ? read_else(r, node) : 0, both;
+    uint32_t body, other, both;
 
+    if (lw_read_is_error(r, target))
+        return target;
+    body = target ? read_block(r, node, r->ast.body) : 0;
+    other = body ? read_else(r, node) : 0;
     if (body == 0 || r->status != LW_OK)
         return 0;
     both = lw_read_node(r, LW_NODE_LOOP_BODY, LW_PY_NONE, loc, body, other, 0);
@@ -200,12 +212,6 @@ read_return(lw_reader *r, PyObject *node, uint32_t loc)
 /* ---- assert and raise
  * ------------------------------------------------------------------------------------ */
 
-static bool
-is_error(const lw_reader *r, uint32_t node)
-{
-    return r->tree->nodes.data[node].kind == LW_NODE_ERROR;
-}
-
 /* The text of a constant message (a KONST STR node made of str(value)), or an ERROR node. */
 static uint32_t
 read_message(lw_reader *r, PyObject *node)
@@ -213,7 +219,7 @@ read_message(lw_reader *r, PyObject *node)
     uint32_t message = lw_read_expr(r, node);
     PyObject *object = lw_read_object(r, message), *text;
 
-    if (message == 0 || is_error(r, message))
+    if (message == 0 || lw_read_is_error(r, message))
         return message;
     if (!lw_fold_is_basic(object))
         return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104",
@@ -238,7 +244,7 @@ read_assert(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (test == 0 || r->status != LW_OK)
         return 0;
-    if (message != 0 && is_error(r, message))
+    if (message != 0 && lw_read_is_error(r, message))
         return message;
     return lw_read_node(r, LW_NODE_ASSERT, LW_PY_NONE, loc, test, message, 0);
 }
@@ -262,7 +268,7 @@ read_raise_call(lw_reader *r, uint32_t loc, uint32_t class_node, PyObject *args,
     for (Py_ssize_t i = 0; i < n; i++) {
         uint32_t value = lw_read_expr(r, PyList_GET_ITEM(args, i));
         PyObject *object = lw_read_object(r, value);
-        if (value != 0 && is_error(r, value)) {
+        if (value != 0 && lw_read_is_error(r, value)) {
             result = value;
             goto done;
         }
@@ -330,9 +336,15 @@ read_patterns(lw_reader *r, PyObject *node, lw_node_kind kind)
     Py_ssize_t n = lw_ast_list(node, r->ast.patterns, &patterns);
     uint32_t result = 0, loc = lw_read_loc(r, node);
 
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!lw_read_item(r, &items, read_pattern(r, PyList_GET_ITEM(patterns, i))))
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t pattern = read_pattern(r, PyList_GET_ITEM(patterns, i));
+        if (lw_read_is_error(r, pattern)) {
+            result = pattern;
             goto done;
+        }
+        if (!lw_read_item(r, &items, pattern))
+            goto done;
+    }
     result = lw_read_list_node(r, kind, LW_PY_NONE, loc, 0, items.data, items.n);
 done:
     lw_array_free(&items);
@@ -348,8 +360,8 @@ read_pattern_as(lw_reader *r, PyObject *node)
 
     if (r->status != LW_OK)
         return 0;
-    if (target != 0 && is_error(r, target))
-        return target;
+    if (lw_read_is_error(r, pattern) || lw_read_is_error(r, target))
+        return lw_read_is_error(r, pattern) ? pattern : target;
     return lw_read_node(r, LW_NODE_PATTERN_AS, LW_PY_NONE, lw_read_loc(r, node), pattern,
                         target, 0);
 }
@@ -397,6 +409,8 @@ read_case(lw_reader *r, PyObject *node)
 
     pattern_node = lw_ast_get(node, r->ast.pattern);
     pattern = pattern_node ? read_pattern(r, pattern_node) : 0;
+    if (lw_read_is_error(r, pattern))
+        return pattern;
     guard = pattern && guard_node ? lw_read_expr(r, guard_node) : 0;
     body = pattern && r->status == LW_OK ? read_block(r, node, r->ast.body) : 0;
     if (body == 0)
@@ -415,9 +429,16 @@ read_match(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (subject == 0)
         return 0;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!lw_read_item(r, &items, read_case(r, PyList_GET_ITEM(cases, i))))
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t one = read_case(r, PyList_GET_ITEM(cases, i));
+        if (lw_read_is_error(
+                r, one)) { /* of its pattern: the whole statement cannot be compiled */
+            result = one;
             goto done;
+        }
+        if (!lw_read_item(r, &items, one))
+            goto done;
+    }
     result = lw_read_list_node(r, LW_NODE_MATCH, LW_PY_NONE, loc, subject, items.data, items.n);
 done:
     lw_array_free(&items);
@@ -456,9 +477,9 @@ read_def(lw_reader *r, PyObject *node, uint32_t loc)
                              "decorators run when the function is defined, which compiled code "
                              "cannot do",
                              "define the decorated function outside",
-                             "a decorated function inside a compiled function");
+                             "a nested function with decorators cannot be compiled");
     target = lw_read_name_store(r, node, name);
-    if (target == 0 || is_error(r, target))
+    if (target == 0 || lw_read_is_error(r, target))
         return target;
     fn = lw_read_nested(r, node);
     value = fn ? lw_read_node(r, LW_NODE_LAMBDA, LW_PY_NONE, loc, fn, 0, 0) : 0;

@@ -166,7 +166,10 @@ print_konst(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out)
         return;
     }
     switch (konst->kind) {
-    case LW_K_UNDEFINED: lw_text_addf(out, "undefined %s", konst->text); break;
+    case LW_K_UNDEFINED:
+        lw_text_addf(out, "undefined %s%s%s", konst->text, konst->help ? ": " : "",
+                     konst->help ? konst->help : "");
+        break;
     case LW_K_NONE: lw_text_add(out, "None"); break;
     case LW_K_BOOL: lw_text_add(out, konst->i ? "True" : "False"); break;
     case LW_K_INT: lw_text_addf(out, "%" PRId64, konst->i); break;

@@ -46,7 +46,8 @@ describe(PyObject *exception, const lw_error *err)
 {
     if (err->code[0] != 0) {
         set(exception, "code", PyUnicode_FromString(err->code));
-        set(exception, "filename", text_or_none(err->file));
+        if (!PyErr_GivenExceptionMatches(exception, PyExc_OSError)) /* its str() would change */
+            set(exception, "filename", text_or_none(err->file));
         set(exception, "lineno", PyLong_FromUnsignedLong(err->line));
         set(exception, "col", PyLong_FromUnsignedLong(err->col));
         set(exception, "end_col", PyLong_FromUnsignedLong(err->end_col));

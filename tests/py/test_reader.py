@@ -1,0 +1,523 @@
+"""Reading functions: which text belongs to a live function, what is frozen, what the tree holds."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import importlib
+import linecache
+import math
+import os
+import re
+import sys
+import types
+import warnings
+import zipfile
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from lanewise._core import _captures, _captures_changed, _dump_tree
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "read"
+CASES = sorted(GOLDEN.glob("*.case"))
+
+
+# ---- golden files: Python text, "--- read" and the tree of f, or "--- error" and the message ------
+
+
+def run_text(text: str, name: str) -> dict:
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space = {"__name__": "case"}
+    exec(compile(text, name, "exec"), space)
+    return space
+
+
+def what_is_read(text: str) -> str:
+    space = run_text(text, "case.py")
+    try:
+        return "--- read\n" + _dump_tree(space["f"])
+    except Exception as problem:
+        return f"--- error\n{type(problem).__name__}: {problem}\n"
+    finally:
+        del linecache.cache["case.py"]
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_golden(path, bless):
+    text = path.read_text(encoding="utf-8")
+    source = re.split(r"^--- (?:read|error)\n", text, maxsplit=1, flags=re.M)[0]
+    found = source + what_is_read(source)
+    if bless:
+        path.write_text(found, encoding="utf-8")
+    assert found == text
+
+
+def test_there_are_golden_files():
+    assert len(CASES) >= 20
+
+
+# ---- finding the source ---------------------------------------------------------------------------
+
+
+def constants(function, **options) -> list[str]:
+    """The constants of a tree, which tell the functions of these tests apart."""
+    return re.findall(r"konst '?(\d+|mark \w+)'?$", _dump_tree(function, **options), re.M)
+
+
+def twice(x):
+    return x + 1
+
+
+first_twice = twice
+
+
+def twice(x):  # noqa: F811  the same name again
+    return x + 2
+
+
+def test_duplicate_definitions():
+    assert constants(first_twice) == ["1"]
+    assert constants(twice) == ["2"]
+
+
+def passes_on(*unused):
+    def decorator(function):
+        return function
+
+    return decorator
+
+
+@passes_on(1)
+@passes_on(
+    2,
+)
+def decorated(x):
+    return x + 3
+
+
+def test_stacked_decorators():
+    assert constants(decorated) == ["3"]
+
+
+def test_wraps_reads_what_python_runs():
+    def inner(x):
+        return x + 4
+
+    @functools.wraps(inner)
+    def outer(x):
+        return inner(x) + 5
+
+    text = _dump_tree(outer)
+    assert "fn #1 outer" in text and "fn #2 inner" in text
+    assert constants(outer) == ["5", "4"]
+
+
+def test_lru_cache_and_dispatchers_count_as_their_function():
+    cached = functools.lru_cache(maxsize=None)(lambda x: x + 6)
+    dispatcher = types.SimpleNamespace(py_func=lambda x: x + 7)
+    assert constants(cached) == ["6"]
+    assert constants(dispatcher) == ["7"]
+
+
+two = (lambda x: x + 8, lambda x: x + 9)
+same = (lambda x: x * 2, lambda x: x * 2)
+
+
+def test_two_lambdas_on_one_line():
+    assert [constants(f) for f in two] == [["8"], ["9"]]
+    assert [constants(f) for f in same] == [["2"], ["2"]]
+
+
+table = dict(a=1,
+             b=lambda y: y
+             + 10,
+             c=(lambda y: (
+                 y + 11
+             )), d=lambda: 12)
+
+
+def test_lambda_inside_a_call_of_many_lines():
+    assert [constants(table[name]) for name in "bcd"] == [["10"], ["11"], ["12"]]
+
+
+def test_lambda_with_lambdas_in_defaults_and_body():
+    f = lambda x, g=lambda y: y + 13: (lambda z: z + 14)(x) + g(x)  # noqa: E731
+    assert sorted(constants(f)) == ["13", "14"]
+
+
+class Disk:
+    SCALE = 15
+
+    def area(self, x):
+        return x * Disk.SCALE
+
+    def __private(self, x):
+        return self.__hidden(x) + 16
+
+    @staticmethod
+    def free(x):
+        return x + 17
+
+    def parent(self, x):
+        return __class__.SCALE + x + 18
+
+    private = __private
+    __hidden = free
+
+
+def test_methods():
+    assert constants(Disk.area) == ["15"]
+    assert constants(Disk().area) == ["15"]
+    assert constants(Disk.free) == ["17"]
+    assert "16" in constants(Disk.private)
+    assert "18" in constants(Disk.parent)
+
+
+def test_bound_method_knows_its_object():
+    class Scale:
+        def __init__(self):
+            self.factor = 19
+
+        def scaled(self, x):
+            return x * self.factor
+
+    text = _dump_tree(Scale().scaled)
+    assert "fn #1 scaled(x)" in text and "konst 19" in text
+
+
+def test_closures():
+    k = 20
+
+    def f(x):
+        def g(y):
+            return f(y) if y else k
+
+        return g(x) + k
+
+    assert "20" in constants(f)
+    assert "konst function f #1" in _dump_tree(f)
+
+
+def unindented(x):
+    """A docstring whose text
+stands at the margin."""
+    return x + \
+        21
+
+
+if True:
+    if True:
+        def indented(x):
+            """Text
+at the margin."""
+            return x + 22
+
+
+def test_awkward_layouts():
+    assert constants(unindented) == ["21"]
+    assert constants(indented) == ["22"]
+
+
+def dead_code(x):
+    return x + 23
+    y = (1 +
+         2)
+    import os
+
+
+def test_dead_code_after_the_last_instruction():
+    assert "23" in constants(dead_code)
+
+
+def test_assert_rewritten_by_pytest():
+    def f(x):
+        assert x > 24, "mark text"
+        return x
+
+    assert "24" in constants(f)
+
+
+def test_jupyter_cells_are_found_in_linecache():
+    space = run_text("def f(x):\n    return x + 25\n", "<ipython-input-1-0123456789ab>")
+    assert constants(space["f"]) == ["25"]
+
+
+def test_exec_has_no_source_unless_given():
+    text = "def f(x):\n    return x + 26\n"
+    space = {}
+    exec(text, space)
+    with pytest.raises(OSError, match="E170") as caught:
+        _dump_tree(space["f"])
+    assert caught.value.code == "E170" and "source=" in caught.value.help
+    assert constants(space["f"], source=text) == ["26"]
+    assert constants(space["f"], source="    " + text.replace("\n ", "\n     ")) == ["26"]
+    with pytest.raises(OSError, match="no function named `f`"):
+        _dump_tree(space["f"], source="def g(x):\n    return x\n")
+    with pytest.raises(SyntaxError):
+        _dump_tree(space["f"], source="def f(x) return x\n")
+
+
+def module_of(tmp_path, monkeypatch, name, text):
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    return importlib.import_module(name)
+
+
+def test_edited_file(tmp_path, monkeypatch):
+    text = "def f(x):\n    return x + 27\n\n\ndef g(x):\n    return x + 28\n"
+    module = module_of(tmp_path, monkeypatch, "lw_edited", text)
+    assert constants(module.f) == ["27"]
+    path = tmp_path / "lw_edited.py"
+    path.write_text("# a line more\n" + text)
+    os.utime(path, (1, 1))
+    linecache.checkcache()
+    assert constants(module.f) == ["27"], "moved, but the same code"
+    path.write_text(text.replace("27", "29"))
+    os.utime(path, (2, 2))
+    linecache.checkcache()
+    with pytest.raises(OSError, match="E171") as caught:
+        _dump_tree(module.f)
+    assert caught.value.code == "E171" and "lw_edited.py:1" in str(caught.value)
+    assert constants(module.g) == ["28"]
+
+
+def test_old_text_in_linecache_is_still_right(tmp_path, monkeypatch):
+    module = module_of(tmp_path, monkeypatch, "lw_stale", "def f(x):\n    return x + 30\n")
+    assert constants(module.f) == ["30"]
+    (tmp_path / "lw_stale.py").write_text("something else\n")
+    assert constants(module.f) == ["30"], "what was imported is what is compiled"
+
+
+def test_zip_archives(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "lw.zip", "w") as archive:
+        archive.writestr("lw_zipped.py", "def f(x):\n    return x + 31\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "lw.zip"))
+    assert constants(importlib.import_module("lw_zipped").f) == ["31"]
+
+
+def test_bytecode_without_source(tmp_path, monkeypatch):
+    import py_compile
+
+    path = tmp_path / "lw_bare.py"
+    path.write_text("def f(x):\n    return x + 32\n")
+    py_compile.compile(str(path), cfile=str(tmp_path / "lw_bare.pyc"))
+    path.unlink()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    with pytest.raises(OSError, match="E170"):
+        _dump_tree(importlib.import_module("lw_bare").f)
+
+
+PROGRAM = ("from lanewise._core import _dump_tree\nf = lambda x: x + 33\n"
+           "try:\n print(_dump_tree(f))\nexcept OSError as e:\n print(e.code)\n")
+
+
+def test_command_line_text(run_python):
+    expected = "konst 33" if sys.version_info >= (3, 13) else "E170"
+    assert expected in run_python("-c", PROGRAM).stdout
+
+
+def test_without_positions(run_python, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM + "a, b = (lambda x: x + 34,\n lambda y: y + 35)\n"
+                                         "print(_dump_tree(b))\n")
+    found = run_python("-X", "no_debug_ranges", str(tmp_path / "program.py")).stdout
+    assert "konst 33" in found and "konst 35" in found and "konst 34" not in found
+
+
+def test_optimised_mode(run_python, tmp_path):
+    (tmp_path / "program.py").write_text(
+        "from lanewise._core import _dump_tree\ndef f(x):\n    'doc'\n    assert x > 36\n    return x\n"
+        "print(_dump_tree(f))\n")
+    assert "konst 36" in run_python("-OO", str(tmp_path / "program.py")).stdout
+
+
+def test_future_annotations_and_reading_leaves_no_warnings(recwarn):
+    text = 'def f(x: "no such type" = 1, y: float = 2) -> "float":\n    return x is 1 or "\\d"\n'
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        space = run_text(text, "odd.py")
+    found = _dump_tree(space["f"])
+    assert "(x=1, y: type float=2) -> type float" in found
+    assert not recwarn.list
+
+
+# ---- names and constants ---------------------------------------------------------------------------
+
+
+class Mode(enum.Enum):
+    FAST = 1
+    SLOW = 2
+
+
+class Level(enum.IntEnum):
+    LOW = 40
+    HIGH = 41
+
+
+@dataclasses.dataclass
+class Settings:
+    rate: float = 0.5
+
+
+Point = namedtuple("Point", "x y")
+mode, settings, origin, options = Mode.FAST, Settings(), Point(42, 43), {"fast": 44}
+
+
+def test_compile_time_values():
+    def f(x):
+        if mode is Mode.SLOW or mode == Mode.SLOW:
+            return undefined(x)  # noqa: F821  never read
+        return x + Level.HIGH + Mode.SLOW.value + settings.rate + origin.y + options["fast"]
+
+    text = _dump_tree(f)
+    assert "undefined" not in text
+    assert re.findall(r"konst (.*)", text) == ["41", "2", "0.5", "43", "44"]
+
+
+def test_numpy_objects():
+    np = pytest.importorskip("numpy")
+    scalar, small, large = np.float32(0.1), np.arange(6, dtype="i2").reshape(2, 3), np.zeros(10**5)
+
+    def f(x):
+        return np.float64(x), scalar, small, large, np.dtype("u1"), np.pi, np.sin(x), small.shape
+
+    found = re.findall(r"konst (.*)", _dump_tree(f))
+    assert found[0] == "type float64"
+    assert found[1].startswith("float32(0.1")
+    assert found[2] == "array int16[2, 3]"
+    assert found[3].startswith("object")
+    assert found[-1] == "(2, 3)" and "named numpy.sin" in found and repr(math.pi) in found
+
+
+def test_user_exceptions_are_named_by_module():
+    class Bad(ValueError):
+        pass
+
+    def f(x):
+        raise Bad("too bad", x)
+
+    assert re.search(r"raise exception \w*test_reader:\S*Bad 'too bad'", _dump_tree(f))
+
+
+def test_did_you_mean():
+    def f(long_name):
+        return long_nmae + math.sqrtt(long_name) + Mode.FASt  # noqa: F821
+
+    text = _dump_tree(f)
+    assert "undefined long_nmae: did you mean `long_name`?" in text
+    assert "did you mean `sqrt`?" in text and "has no attribute `FASt`" in text
+
+
+def test_shared_and_recursive_functions_are_read_once():
+    def even(n):
+        return True if n == 0 else odd(n - 1)
+
+    def odd(n):
+        return False if n == 0 else even(n - 1)
+
+    def f(n):
+        return even(n), odd(n), even(n)
+
+    assert len(re.findall(r"^fn ", _dump_tree(f), re.M)) == 3
+
+
+def test_callee_without_source_is_a_problem_of_its_own():
+    space = {}
+    exec("def hidden(x):\n    return x\n", space)
+    hidden = space["hidden"]
+
+    def f(x):
+        return hidden(x)
+
+    assert "problem E170" in _dump_tree(f)
+
+
+def test_not_a_function():
+    for wrong in (3, "f", int, math.sin, None):
+        with pytest.raises(TypeError, match="expected a Python function"):
+            _dump_tree(wrong)
+
+
+# ---- size ----------------------------------------------------------------------------------------------
+
+
+def test_hundred_thousand_statements():
+    text = "def f(x):\n" + "    x = x + 1\n" * 100_000 + "    return x\n"
+    assert _dump_tree(run_text(text, "long.py")["f"]).count("assign") == 100_000
+
+
+def test_deep_nesting_is_a_message():
+    depth = 3000
+    function = run_text("f = lambda x: x\n", "deep.py")["f"]
+    try:
+        compile("f = " + "-" * depth + "1", "", "exec")
+        text = "def f(x):\n    return " + "-" * depth + "x\n"
+        function = run_text(text, "deep.py")["f"]
+    except (RecursionError, MemoryError, SyntaxError):
+        pytest.skip("this Python cannot compile it either")
+    try:
+        assert "unary -" in _dump_tree(function)
+    except Exception as problem:
+        assert getattr(problem, "code", "") in ("E101", "E171")
+
+
+# ---- what was frozen, and whether it changed -----------------------------------------------------------
+
+
+GLOBAL = 50
+
+
+def test_globals_and_cells_are_guarded(monkeypatch):
+    cell = 51
+
+    def helper(x):
+        return x + GLOBAL
+
+    def f(x):
+        return helper(x) + cell + settings.rate
+
+    guards = _captures(f)
+    assert not _captures_changed(guards)
+    monkeypatch.setitem(globals(), "GLOBAL", int("50"))
+    assert not _captures_changed(guards), "an equal number is the same constant"
+    monkeypatch.setitem(globals(), "GLOBAL", 50.0)
+    assert _captures_changed(guards), "equal, but another type"
+    monkeypatch.undo()
+    assert not _captures_changed(guards)
+    cell = 52
+    assert _captures_changed(guards)
+    cell = 51
+    monkeypatch.setattr(settings, "rate", 0.75)
+    assert _captures_changed(guards)
+
+
+def test_shadowing_a_builtin_is_a_change(monkeypatch):
+    def f(x):
+        return abs(x)
+
+    guards = _captures(f)
+    assert not _captures_changed(guards)
+    monkeypatch.setitem(globals(), "abs", round)
+    assert _captures_changed(guards)
+
+
+def test_deleting_a_global_is_a_change(monkeypatch):
+    def f(x):
+        return x + GLOBAL
+
+    guards = _captures(f)
+    monkeypatch.delitem(globals(), "GLOBAL")
+    assert _captures_changed(guards)
+
+
+def test_redefining_a_helper_is_a_change(monkeypatch):
+    def f(x):
+        return twice(x)
+
+    guards = _captures(f)
+    monkeypatch.setitem(globals(), "twice", first_twice)
+    assert _captures_changed(guards)
