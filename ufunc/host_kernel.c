@@ -222,16 +222,15 @@ fail:
 /* A first guess: 20 ps a byte, 20 ps an instruction, some ns where libm or a loop is at work.
  * The first long run replaces it by what was measured. */
 static uint32_t
-guess_cost_ps(const lw_loop *loop, const facts *f, const lw_host_kernel *kernel)
+guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
 {
-    bool has_loop = false;
-    uint64_t cost = 20 * (uint64_t)lw_scalar_cost(loop->scalar, &has_loop);
+    uint64_t cost = 20 * (uint64_t)lw_scalar_cost(loop->scalar, &kernel->has_loop);
 
     for (int i = 0; i < kernel->n; i++)
         cost += 20u * kernel->size[i];
     if (f->vector_math)
         cost += 2000;
-    if (has_loop)
+    if (kernel->has_loop)
         cost += 100000;
     return cost > 1000000 ? 1000000 : (uint32_t)cost;
 }

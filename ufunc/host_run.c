@@ -347,13 +347,26 @@ grain_of(const lw_host_kernel *kernel, uint64_t cost_ps)
     return (n + step - 1) / step * step;
 }
 
+/* Downwards at once, upwards only when the guess was far off, and slowly: a page fault or a
+ * busy machine must not make a cheap loop look dear for good. */
+static void
+learn_cost(lw_host_kernel *kernel, uint64_t cost_ps, int64_t took_ns, int64_t n)
+{
+    uint64_t measured = (uint64_t)took_ns * 1000 / (uint64_t)n;
+
+    if (kernel->has_loop && measured > 8 * cost_ps)
+        measured = 2 * cost_ps;
+    else if (measured >= cost_ps)
+        return;
+    kernel->cost_ps = measured > 1000000000 ? 1000000000 : (uint32_t)(measured ? measured : 1);
+}
+
 static lw_status
 run_chunks(run *r, int64_t n)
 {
     lw_host_kernel *kernel = r->kernel;
-    uint64_t cost_ps = kernel->cost_ps ? kernel->cost_ps : 1;
+    uint64_t cost_ps = kernel->cost_ps;
     int64_t before;
-    uint64_t measured;
 
     if ((double)n * (double)cost_ps > PARALLEL_PS && lw_host_threads() > 1)
         return lw_parallel_for(n, grain_of(kernel, cost_ps), chunk, r);
@@ -361,9 +374,7 @@ run_chunks(run *r, int64_t n)
         return chunk(r, 0, n, 0);
     before = now_ns();
     chunk(r, 0, n, 0);
-    measured = (uint64_t)(now_ns() - before) * 1000 / (uint64_t)n;
-    measured = (3 * cost_ps + measured) / 4;
-    kernel->cost_ps = measured > 1000000000 ? 1000000000 : (uint32_t)measured;
+    learn_cost(kernel, cost_ps, now_ns() - before, n);
     return LW_OK;
 }
 
