@@ -18,8 +18,8 @@
 
 enum {
     SMALL = 32,                 /* elements that the in-order loop does as fast as any other */
-    PARALLEL_PS = 40 * 1000000, /* 40 us of work: what waking threads costs, several times */
-    CHUNK_PS = 15 * 1000000,    /* the least a thread should get */
+    PARALLEL_PS = 80 * 1000000, /* 80 us of work: what waking threads costs, several times */
+    CHUNK_PS = 30 * 1000000,    /* the least a thread should get */
     PAGE = 4096,
     MEASURE_FROM = 2048, /* elements: the clock's 50 ns do not count */
 };
