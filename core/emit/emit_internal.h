@@ -69,7 +69,14 @@ lw_name lw_fast(const lw_emitter *e);
 void lw_declare(lw_emitter *e, const char *format, ...);
 uint32_t lw_metadata(lw_emitter *e, const char *format,
                      ...); /* a new node; returns its number */
+void lw_end_line(lw_emitter *e);
 lw_status lw_emit_body(lw_emitter *e);
+
+/* ---- control.c ---- */
+void lw_emit_call(lw_emitter *e);
+void lw_emit_call_result(lw_emitter *e);
+void lw_emit_host_call(lw_emitter *e);
+void lw_emit_flow(lw_emitter *e);
 
 /* ---- convert.c ---- */
 bool lw_is_small(lw_dtype type); /* f16, bf16: arithmetic in f32 */

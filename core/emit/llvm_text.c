@@ -101,8 +101,8 @@ say(lw_emitter *e, lw_text *out, const char *format, va_list args)
     lw_text_add(out, format);
 }
 
-static void
-end_line(lw_emitter *e)
+void
+lw_end_line(lw_emitter *e)
 {
     if (e->place)
         lw_text_addf(e->out, ", !dbg !%u", e->place);
@@ -118,7 +118,7 @@ lw_line(lw_emitter *e, const char *format, ...)
     va_start(args, format);
     say(e, e->out, format, args);
     va_end(args);
-    end_line(e);
+    lw_end_line(e);
 }
 
 void
@@ -130,7 +130,7 @@ lw_result(lw_emitter *e, const char *format, ...)
     va_start(args, format);
     say(e, e->out, format, args);
     va_end(args);
-    end_line(e);
+    lw_end_line(e);
 }
 
 static lw_name
@@ -141,7 +141,7 @@ vdef(lw_emitter *e, const char *format, va_list args)
     snprintf(name.text, sizeof name.text, "%%t%u", e->next_temp++);
     lw_text_addf(e->out, "  %s = ", name.text);
     say(e, e->out, format, args);
-    end_line(e);
+    lw_end_line(e);
     return name;
 }
 
@@ -171,7 +171,7 @@ lw_float_result(lw_emitter *e, lw_dtype type, const char *format, ...)
     } else {
         lw_text_addf(e->out, "  %%v%u = ", e->at);
         say(e, e->out, format, args);
-        end_line(e);
+        lw_end_line(e);
     }
     va_end(args);
 }
@@ -582,303 +582,6 @@ emit_slot(lw_emitter *e, lw_ref slot, bool is_set)
         lw_result(e, "load $t, $s$s %s$u", type, pointer, star, slot);
 }
 
-/* ---- calls ---- */
-
-static void
-result_type(const lw_emitter *e, const lw_func *func, lw_text *out)
-{
-    if (func->results.n == 0)
-        lw_text_add(out, "void");
-    else if (func->results.n == 1)
-        lw_text_add(out, lw_type(e, func->results.data[0]));
-    else
-        for (uint32_t i = 0; i < func->results.n; i++)
-            lw_text_addf(out, "%s %s%s", i ? "," : "{", lw_type(e, func->results.data[i]),
-                         i + 1 == func->results.n ? " }" : "");
-}
-
-static void
-emit_call(lw_emitter *e)
-{
-    const lw_func *callee = e->module->funcs.data[e->inst->a];
-
-    lw_text_add(e->out, "  ");
-    if (callee->results.n)
-        lw_text_addf(e->out, "%%v%u = ", e->at);
-    lw_text_add(e->out, "call ");
-    result_type(e, callee, e->out);
-    lw_text_addf(e->out, " @%s(", callee->name);
-    for (uint32_t i = 0; i < e->inst->c; i++) {
-        lw_ref value = e->func->lists.data[e->inst->b + i];
-        lw_text_addf(e->out, "%s%s %s", i ? ", " : "", lw_type(e, callee->params.data[i].type),
-                     lw_operand(e, value).text);
-    }
-    lw_text_add(e->out, ")");
-    if (e->access)
-        lw_text_addf(e->out, ", !llvm.access.group !%u", e->access);
-    end_line(e);
-}
-
-static void
-emit_call_result(lw_emitter *e)
-{
-    const lw_func *callee = e->module->funcs.data[e->func->insts.data[e->inst->a].a];
-    lw_text type;
-
-    lw_text_init(&type);
-    result_type(e, callee, &type);
-    if (type.failed)
-        e->out->failed = true;
-    lw_result(e, "extractvalue $s $v, $u", lw_text_get(&type), e->inst->a, e->inst->b);
-    lw_text_reset(&type);
-}
-
-/* C's types in a C call: bool is a byte, narrow integers are extended by the caller. */
-static const char *
-c_type(const lw_emitter *e, lw_dtype type)
-{
-    return type == LW_DT_b1 ? "i8" : lw_type(e, type);
-}
-
-static const char *
-c_extension(lw_dtype type)
-{
-    if (lw_dtypes[type].size_bytes > 2 || lw_is_float(type) || type == LW_DT_void)
-        return "";
-    return is_signed(type) ? " signext" : " zeroext";
-}
-
-static void
-declare_extern(lw_emitter *e, const lw_extern *symbol)
-{
-    lw_text line;
-
-    lw_text_init(&line);
-    lw_text_addf(&line, "declare %s @%s(", c_type(e, symbol->result), symbol->name);
-    for (unsigned i = 0; i < symbol->n_params; i++)
-        lw_text_addf(&line, "%s%s%s", i ? ", " : "", c_type(e, symbol->params[i]),
-                     c_extension(symbol->params[i]));
-    lw_text_add(&line, ")\n");
-    if (line.failed)
-        e->declares.failed = true;
-    else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
-        lw_text_add(&e->declares, lw_text_get(&line));
-    lw_text_reset(&line);
-}
-
-static void
-emit_host_call(lw_emitter *e)
-{
-    const lw_extern *symbol = &e->module->externs.data[e->inst->a];
-    bool is_bool = symbol->result == LW_DT_b1;
-    lw_name args[15], byte = {""};
-
-    declare_extern(e, symbol);
-    for (uint32_t i = 0; i < e->inst->c; i++) {
-        args[i] = lw_operand(e, e->func->lists.data[e->inst->b + i]);
-        if (symbol->params[i] == LW_DT_b1)
-            args[i] = lw_def(e, "zext i1 $s to i8", args[i].text);
-    }
-    if (is_bool)
-        snprintf(byte.text, sizeof byte.text, "%%t%u = ", e->next_temp++);
-    else if (symbol->result != LW_DT_void)
-        snprintf(byte.text, sizeof byte.text, "%%v%u = ", e->at);
-    lw_text_addf(e->out, "  %scall %s @%s(", byte.text, c_type(e, symbol->result),
-                 symbol->name);
-    for (uint32_t i = 0; i < e->inst->c; i++)
-        lw_text_addf(e->out, "%s%s%s %s", i ? ", " : "", c_type(e, symbol->params[i]),
-                     c_extension(symbol->params[i]), args[i].text);
-    lw_text_add(e->out, ")");
-    end_line(e);
-    if (is_bool)
-        lw_result(e, "icmp ne i8 %t$u, 0", e->next_temp - 1);
-}
-
-/* ---- control flow ---- */
-
-static void
-label(lw_emitter *e, const char *name, uint32_t number)
-{
-    lw_text_addf(e->out, "%s_%u:\n", name, number);
-    e->ended = false;
-}
-
-static void
-jump(lw_emitter *e, const char *name, uint32_t number)
-{
-    if (!e->ended)
-        lw_line(e, "br label %$s_$u", name, number);
-    e->ended = true;
-}
-
-/* Loads and stores of a loop whose iterations are independent carry the groups of all such
- * loops around them. */
-static void
-set_access(lw_emitter *e)
-{
-    lw_text list;
-    uint32_t n = 0, only = 0;
-
-    lw_text_init(&list);
-    for (uint32_t i = 0; i < e->regions.n; i++)
-        if (e->regions.data[i].group) {
-            only = e->regions.data[i].group;
-            lw_text_addf(&list, "%s!%u", n++ ? ", " : "", only);
-        }
-    e->access = n > 1 ? lw_metadata(e, "!{$s}", lw_text_get(&list)) : only;
-    if (list.failed)
-        e->out->failed = true;
-    lw_text_reset(&list);
-}
-
-static void
-open_region(lw_emitter *e)
-{
-    lw_emit_region *r = lw_array_push(&e->regions, NULL);
-
-    if (r == NULL) {
-        e->status = lw_fail_memory(e->err);
-        return;
-    }
-    r->op = (lw_op)e->inst->op;
-    r->number = e->at;
-    if (r->op != LW_OP_LOOP)
-        return;
-    r->flags = e->inst->flags;
-    r->width = e->inst->c;
-    if (!e->gpu && (r->flags & LW_LOOP_VECTORIZE)) {
-        r->group = lw_metadata(e, "distinct !{}");
-        set_access(e);
-    }
-}
-
-static lw_name
-loop_suffix(lw_emitter *e, const lw_emit_region *r)
-{
-    lw_text list;
-    lw_name name = {""};
-
-    lw_text_init(&list);
-    if (r->flags & LW_LOOP_NO_UNROLL)
-        lw_text_add(&list, ", !{!\"llvm.loop.unroll.disable\"}");
-    if (r->flags & LW_LOOP_UNROLL_FULL)
-        lw_text_add(&list, ", !{!\"llvm.loop.unroll.full\"}");
-    if (!e->gpu && (r->flags & LW_LOOP_NO_VECTORIZE))
-        lw_text_add(&list, ", !{!\"llvm.loop.vectorize.enable\", i1 false}");
-    if (r->group) {
-        /* not vectorize.enable: where LLVM finds no way, that makes it warn on stderr */
-        lw_text_addf(&list, ", !{!\"llvm.loop.parallel_accesses\", !%u}", r->group);
-        if (r->width)
-            lw_text_addf(&list, ", !{!\"llvm.loop.vectorize.width\", i32 %u}", r->width);
-    }
-    if (list.n != 0) {
-        uint32_t self = e->next_metadata;
-        lw_metadata(e, "distinct !{!$u$s}", self, lw_text_get(&list));
-        snprintf(name.text, sizeof name.text, ", !llvm.loop !%u", self);
-    }
-    if (list.failed)
-        e->out->failed = true;
-    lw_text_reset(&list);
-    return name;
-}
-
-static void
-end_region(lw_emitter *e)
-{
-    lw_emit_region r = e->regions.data[--e->regions.n];
-
-    if (r.op == LW_OP_IF) {
-        jump(e, "end", r.number);
-        if (!r.has_else) {
-            label(e, "else", r.number);
-            jump(e, "end", r.number);
-        }
-    } else if (r.op == LW_OP_LOOP) {
-        if (!e->ended)
-            lw_line(e, "br label %loop_$u$s", r.number, loop_suffix(e, &r).text);
-    } else {
-        jump(e, "end", r.number);
-    }
-    label(e, "end", r.number);
-    if (r.group)
-        set_access(e);
-}
-
-static uint32_t
-target(const lw_emitter *e, uint32_t depth)
-{
-    for (uint32_t i = e->regions.n; i-- > 0;)
-        if (e->regions.data[i].op != LW_OP_IF && depth-- == 0)
-            return e->regions.data[i].number;
-    return 0;
-}
-
-static void
-emit_return(lw_emitter *e)
-{
-    const lw_dtype *types = e->func->results.data;
-    uint32_t n = e->func->results.n;
-    const uint32_t *values = e->func->lists.data + e->inst->b;
-    lw_name value;
-    lw_text type;
-
-    e->ended = true;
-    if (n == 0) {
-        lw_line(e, "ret void");
-    } else if (n == 1 && types[0] == LW_DT_b1 && e->func->linkage == LW_EXPORTED) {
-        value = lw_def(e, "zext i1 $v to i8", values[0]);
-        lw_line(e, "ret i8 $s", value.text);
-    } else if (n == 1) {
-        lw_line(e, "ret $t $v", types[0], values[0]);
-    } else {
-        lw_text_init(&type);
-        result_type(e, e->func, &type);
-        snprintf(value.text, sizeof value.text, "%s", e->gpu ? "undef" : "poison");
-        for (uint32_t i = 0; i < n; i++)
-            value = lw_def(e, "insertvalue $s $s, $t $v, $u", lw_text_get(&type), value.text,
-                           types[i], values[i], i);
-        lw_line(e, "ret $s $s", lw_text_get(&type), value.text);
-        if (type.failed)
-            e->out->failed = true;
-        lw_text_reset(&type);
-    }
-}
-
-static void
-emit_flow(lw_emitter *e)
-{
-    lw_emit_region *r;
-
-    switch (e->inst->op) {
-    case LW_OP_IF:
-        open_region(e);
-        lw_line(e, "br i1 $v, label %then_$u, label %else_$u", e->inst->a, e->at, e->at);
-        label(e, "then", e->at);
-        break;
-    case LW_OP_ELSE:
-        r = &e->regions.data[e->regions.n - 1];
-        r->has_else = true;
-        jump(e, "end", r->number);
-        label(e, "else", r->number);
-        break;
-    case LW_OP_BLOCK: open_region(e); break;
-    case LW_OP_LOOP:
-        jump(e, "loop", e->at);
-        label(e, "loop", e->at);
-        open_region(e);
-        break;
-    case LW_OP_LATCH:
-        r = &e->regions.data[e->regions.n - 1];
-        jump(e, "latch", r->number);
-        label(e, "latch", r->number);
-        break;
-    case LW_OP_END: end_region(e); break;
-    case LW_OP_BREAK: jump(e, "end", target(e, e->inst->a)); break;
-    case LW_OP_CONTINUE: jump(e, "latch", target(e, e->inst->a)); break;
-    default: emit_return(e); break;
-    }
-}
-
 static void
 emit_barrier(lw_emitter *e)
 {
@@ -935,16 +638,16 @@ emit_inst(lw_emitter *e)
     case LW_OP_STORE: emit_store(e); break;
     case LW_OP_PACK: emit_pack(e); break;
     case LW_OP_LANE: emit_lane(e); break;
-    case LW_OP_CALL: emit_call(e); break;
-    case LW_OP_RESULT: emit_call_result(e); break;
-    case LW_OP_HOST_CALL: emit_host_call(e); break;
+    case LW_OP_CALL: lw_emit_call(e); break;
+    case LW_OP_RESULT: lw_emit_call_result(e); break;
+    case LW_OP_HOST_CALL: lw_emit_host_call(e); break;
     case LW_OP_BARRIER: emit_barrier(e); break;
     case LW_OP_CONST:
     case LW_OP_PARAM:
     case LW_OP_SLOT:
     case LW_OP_NONE:
     case LW_N_OPS: break;
-    default: emit_flow(e); break;
+    default: lw_emit_flow(e); break;
     }
 }
 
