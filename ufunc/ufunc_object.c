@@ -322,7 +322,7 @@ build(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena
     for (uint32_t i = 0; i < signatures.n; i++)
         if (declare(self, &signatures.data[i]) < 0)
             return -1;
-    return 0;
+    return lw_ufunc_warn_ambiguous(self);
 }
 
 PyObject *

@@ -96,6 +96,8 @@ lw_loop *lw_ufunc_find(lw_ufunc_object *self, const lw_dtype *in);
 /* Type and lower for these inputs; out may be NULL: as inferred. NULL with an exception. */
 lw_loop *lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out,
                        bool declared);
+/* W202: two signatures of which neither is narrower. -1 where the warning is an error. */
+int lw_ufunc_warn_ambiguous(lw_ufunc_object *self);
 /* The typed tree for these inputs: inspection. NULL with an exception. */
 lw_typed *lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in);
 

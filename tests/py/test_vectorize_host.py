@@ -231,13 +231,17 @@ def test_weak_int_beside_floats_where_an_int_is_needed():
     (["f4(f4,f8)", "f4(f8,f4)"], (np.float32(1), np.float32(1)), "fd->f"),
 ])
 def test_declared_dispatch(signatures, args, types):
-    f = lw.vectorize(signatures)(_identity if len(args) == 1 else _add)
+    f = lw.vectorize(signatures, warn=False)(_identity if len(args) == 1 else _add)
     assert types in f.types
     assert f(*args).dtype.char == types.split("->")[1]
 
 
 def _identity(x):
     return x
+
+
+def _first(x, y):
+    return np.float32(x)
 
 
 def test_declared_does_not_depend_on_history():
@@ -248,6 +252,15 @@ def test_declared_does_not_depend_on_history():
     assert f.types == ["i->i", "d->d"]
     with pytest.raises(ValueError):
         f.add("i4(i4)")
+
+
+def test_ambiguous_signatures_warn():
+    with pytest.warns(lw.PerformanceWarning, match="W202"):
+        lw.vectorize(["f4(f4,f8)", "f4(f8,f4)"])(_first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lw.vectorize(["f4(f4,f8)", "f4(f8,f4)"], warn=False)(_first)
+        lw.vectorize(["f4(f4,f8)", "f4(f8,f4)", "f4(f4,f4)"])(_first)
 
 
 def test_no_loop_lists_what_was_tried():
