@@ -8,29 +8,21 @@
 
 #include "core/front/tree.h"
 
-#define LW_AST_KINDS(X)                                                                        \
-    X(AnnAssign)                                                                               \
-    X(Assert)                                                                                  \
-    X(Assign)                                                                                  \
-    X(AsyncFor)                                                                                \
-    X(AsyncFunctionDef) X(AsyncWith) X(Attribute) X(AugAssign) X(Await) X(BinOp) X(BoolOp)     \
-        X(Break) X(Call) X(ClassDef) X(Compare) X(Constant) X(Continue) X(Delete) X(Dict)      \
-            X(DictComp) X(ExceptHandler) X(Expr) X(For) X(FormattedValue) X(FunctionDef)       \
-                X(GeneratorExp) X(Global) X(If) X(IfExp) X(Import) X(ImportFrom) X(JoinedStr)  \
-                    X(Lambda) X(List) X(ListComp) X(Match) X(MatchAs) X(MatchClass)            \
-                        X(MatchMapping) X(MatchOr) X(MatchSequence) X(MatchSingleton)          \
-                            X(MatchStar) X(MatchValue) X(Name) X(NamedExpr) X(Nonlocal)        \
-                                X(Pass) X(Raise) X(Return) X(Set) X(SetComp) X(Slice)          \
-                                    X(Starred) X(Subscript) X(TemplateStr) X(Try) X(TryStar)   \
-                                        X(Tuple) X(TypeAlias) X(UnaryOp) X(While) X(With)      \
-                                            X(Yield) X(YieldFrom) X(Add) X(Sub) X(Mult) X(Div) \
-                                                X(FloorDiv) X(Mod) X(Pow) X(MatMult) X(LShift) \
-                                                    X(RShift) X(BitAnd) X(BitOr) X(BitXor)     \
-                                                        X(USub) X(UAdd) X(Invert) X(Not)       \
-                                                            X(And) X(Or) X(Eq) X(NotEq) X(Lt)  \
-                                                                X(LtE) X(Gt) X(GtE) X(Is)      \
-                                                                    X(IsNot) X(In) X(NotIn)    \
-                                                                        X(Store) X(Del)
+/* clang-format off */
+#define LW_AST_KINDS(X) \
+    X(AnnAssign) X(Assert) X(Assign) X(AsyncFor) X(AsyncFunctionDef) X(AsyncWith) \
+    X(Attribute) X(AugAssign) X(Await) X(BinOp) X(BoolOp) X(Break) X(Call) X(ClassDef) \
+    X(Compare) X(Constant) X(Continue) X(Delete) X(Dict) X(DictComp) X(ExceptHandler) X(Expr) \
+    X(For) X(FormattedValue) X(FunctionDef) X(GeneratorExp) X(Global) X(If) X(IfExp) \
+    X(Import) X(ImportFrom) X(JoinedStr) X(Lambda) X(List) X(ListComp) X(Match) X(MatchAs) \
+    X(MatchClass) X(MatchMapping) X(MatchOr) X(MatchSequence) X(MatchSingleton) X(MatchStar) \
+    X(MatchValue) X(Name) X(NamedExpr) X(Nonlocal) X(Pass) X(Raise) X(Return) X(Set) \
+    X(SetComp) X(Slice) X(Starred) X(Subscript) X(TemplateStr) X(Try) X(TryStar) X(Tuple) \
+    X(TypeAlias) X(UnaryOp) X(While) X(With) X(Yield) X(YieldFrom) X(Add) X(Sub) X(Mult) \
+    X(Div) X(FloorDiv) X(Mod) X(Pow) X(MatMult) X(LShift) X(RShift) X(BitAnd) X(BitOr) \
+    X(BitXor) X(USub) X(UAdd) X(Invert) X(Not) X(And) X(Or) X(Eq) X(NotEq) X(Lt) X(LtE) X(Gt) \
+    X(GtE) X(Is) X(IsNot) X(In) X(NotIn) X(Store) X(Del)
+/* clang-format on */
 
 typedef enum lw_ast_kind {
     LW_AST_UNKNOWN = 0,
@@ -40,19 +32,17 @@ typedef enum lw_ast_kind {
         LW_N_AST_KINDS
 } lw_ast_kind;
 
-#define LW_AST_FIELDS(X)                                                                       \
-    X(annotation)                                                                              \
-    X(arg)                                                                                     \
-    X(args)                                                                                    \
-    X(asname)                                                                                  \
-    X(attr) X(body) X(bases) X(cases) X(cause) X(col_offset) X(comparators) X(ctx)             \
-        X(decorator_list) X(defaults) X(elt) X(elts) X(end_col_offset) X(end_lineno) X(exc)    \
-            X(finalbody) X(format_spec) X(func) X(guard) X(handlers) X(id) X(items) X(iter)    \
-                X(keywords) X(kw_defaults) X(kwarg) X(kwonlyargs) X(left) X(lineno) X(lower)   \
-                    X(msg) X(name) X(names) X(op) X(operand) X(ops) X(optional_vars) X(orelse) \
-                        X(pattern) X(patterns) X(posonlyargs) X(returns) X(right) X(simple)    \
-                            X(slice) X(step) X(subject) X(target) X(targets) X(test) X(type)   \
-                                X(upper) X(value) X(values) X(vararg) X(_fields)
+/* clang-format off */
+#define LW_AST_FIELDS(X) \
+    X(annotation) X(arg) X(args) X(asname) X(attr) X(body) X(bases) X(cases) X(cause) \
+    X(col_offset) X(comparators) X(ctx) X(decorator_list) X(defaults) X(elt) X(elts) \
+    X(end_col_offset) X(end_lineno) X(exc) X(finalbody) X(format_spec) X(func) X(guard) \
+    X(handlers) X(id) X(items) X(iter) X(keywords) X(kw_defaults) X(kwarg) X(kwonlyargs) \
+    X(left) X(lineno) X(lower) X(msg) X(name) X(names) X(op) X(operand) X(ops) \
+    X(optional_vars) X(orelse) X(pattern) X(patterns) X(posonlyargs) X(returns) X(right) \
+    X(simple) X(slice) X(step) X(subject) X(target) X(targets) X(test) X(type) X(upper) \
+    X(value) X(values) X(vararg) X(_fields)
+/* clang-format on */
 
 enum { LW_AST_SLOTS = 256 }; /* a power of two, over twice the number of kinds */
 

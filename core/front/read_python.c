@@ -396,7 +396,8 @@ annotation_from_text(lw_reader *r, PyObject *text)
     if (tree == NULL)
         return 0;
     body = lw_ast_get(tree, r->ast.body);
-    if (body != NULL && lw_ast_kind_of(&r->ast, body) != LW_AST_Constant)
+    if (body !=
+        NULL) /* may be a text again: quoted, and `from __future__ import annotations` */
         konst = lw_read_annotation_expr(r, body);
     Py_DECREF(tree);
     return konst;

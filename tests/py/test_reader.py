@@ -31,7 +31,7 @@ CASES = sorted(GOLDEN.glob("*.case"))
 def run_text(text: str, name: str) -> dict:
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space = {"__name__": "case"}
-    exec(compile(text, name, "exec"), space)
+    exec(compile(text, name, "exec", dont_inherit=True), space)
     return space
 
 
@@ -339,9 +339,11 @@ def test_future_annotations_and_reading_leaves_no_warnings(recwarn):
     text = 'def f(x: "no such type" = 1, y: float = 2) -> "float":\n    return x is 1 or "\\d"\n'
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        space = run_text(text, "odd.py")
+        space, quoted = run_text(text, "odd.py"), "from __future__ import annotations\n" + text
+        future = run_text(quoted, "future.py")
     found = _dump_tree(space["f"])
     assert "(x=1, y: type float=2) -> type float" in found
+    assert "(x=1, y: type float=2) -> type float" in _dump_tree(future["f"])
     assert not recwarn.list
 
 
