@@ -214,6 +214,8 @@ node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
     if (!has_unknown_step(l, t))
         return false;
     uint32_t step = l->typed->lists.data[t->args + 2];
+    if ((step & LW_ARG_TAG) == LW_ARG_KONST)
+        return false;
     return (step & LW_ARG_TAG) || inst->nodes[step].konst == 0;
 }
 
@@ -354,8 +356,9 @@ lw_lower_instance(lw_lowering *l, uint32_t instance)
     f->can_raise = lw_instance_raises(l, instance);
     f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
     f->slotted = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->slotted);
+    f->iterators = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->iterators);
     const char *name = function_name(l, f->fn, instance);
-    if (f->webs == NULL || f->slotted == NULL || name == NULL) {
+    if (f->webs == NULL || f->slotted == NULL || f->iterators == NULL || name == NULL) {
         l->module->failed = true;
         return 0;
     }

@@ -55,6 +55,8 @@ entry_element(lw_frame *f, uint32_t k)
     return lw_value_element(f, f->shared, entry_at(f, k + 1));
 }
 
+static lw_value entry_as(lw_frame *f, uint32_t entry, lw_type as);
+
 /* The tuple's own type is not in the entry: `as` says it, for a parameter or a result. */
 static lw_value
 entry_pack(lw_frame *f, uint32_t k, lw_type as)
@@ -63,12 +65,12 @@ entry_pack(lw_frame *f, uint32_t k, lw_type as)
     lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
     const lw_type_row *row;
 
-    if (lw_type_kind_of(f->l->types, as) != LW_TK_TUPLE)
+    if (lw_type_kind_of(f->l->types, as) != LW_TK_TUPLE &&
+        lw_type_kind_of(f->l->types, as) != LW_TK_FUNCTION)
         return lw_lower_fail(f, f->node, "packed arguments without a tuple type");
     row = lw_type_get(f->l->types, as);
     for (uint32_t i = 0; parts && i < count && i < row->n; i++) {
-        lw_value element = lw_lower_entry(f, entry_at(f, k + 1 + i));
-        element = lw_value_convert(f, element, row->elements[i]);
+        lw_value element = entry_as(f, entry_at(f, k + 1 + i), row->elements[i]);
         for (uint32_t j = 0; j < element.n && at < n; j++)
             parts[at++] = element.parts[j];
     }
@@ -83,7 +85,27 @@ entry_as(lw_frame *f, uint32_t entry, lw_type as)
     switch (entry & LW_ARG_TAG) {
     case 0: return lw_lower_as(f, entry, as);
     case LW_ARG_PACK: return entry_pack(f, k, as);
+    case LW_ARG_KONST: return lw_value_konst(f, k, as);
     default: return lw_value_convert(f, lw_lower_entry(f, entry), as);
+    }
+}
+
+/* Of numbers; what is only known at compile time has no parts anyway. */
+static lw_type
+type_of_konst(lw_frame *f, uint32_t konst)
+{
+    const lw_konst *k = lw_typed_konst(f->l->typed, konst);
+
+    switch (k->kind) {
+    case LW_K_BOOL: return LW_DT_b1;
+    case LW_K_INT: return LW_T_INDEX;
+    case LW_K_UINT: return LW_DT_u64;
+    case LW_K_BIGINT:
+    case LW_K_FLOAT: return LW_T_PYFLOAT;
+    case LW_K_COMPLEX: return LW_T_PYCOMPLEX;
+    case LW_K_SCALAR: return (lw_type)k->dtype;
+    case LW_K_NONE: return LW_T_NONE;
+    default: return LW_T_STATIC;
     }
 }
 
@@ -96,6 +118,7 @@ lw_lower_entry(lw_frame *f, uint32_t entry)
     case 0: return lw_lower_expression(f, entry);
     case LW_ARG_ELEMENT: return entry_element(f, k);
     case LW_ARG_WEB: return lw_lower_web_read(f, k);
+    case LW_ARG_KONST: return lw_value_konst(f, k, type_of_konst(f, k));
     default: return lw_lower_fail(f, f->node, "packed arguments of a named function");
     }
 }
@@ -221,16 +244,25 @@ lower_call(lw_frame *f, uint32_t node)
 
 /* ---- operators ---- */
 
+/* Operands that stay as they are: tuples. */
+static bool
+is_joined(const lw_frame *f, lw_type operand)
+{
+    return lw_type_kind_of(f->l->types, operand) == LW_TK_TUPLE || operand == LW_T_BOTTOM;
+}
+
 /* The operands of a shift or power keep types of their own; all else is brought to `operand`.
  */
 lw_value
-lw_lower_binary_nodes(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x, uint32_t y)
+lw_lower_binary_nodes(lw_frame *f, uint32_t node, lw_pyop op, lw_value left, uint32_t y)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
     lw_type operand = t->operand;
-    bool joined =
-        lw_type_kind_of(f->l->types, operand) == LW_TK_TUPLE || operand == LW_T_BOTTOM;
-    lw_value left = joined ? lw_lower_expression(f, x) : lw_lower_as(f, x, operand), right;
+    bool joined = is_joined(f, operand);
+    lw_value right;
+
+    if (!joined)
+        left = lw_value_convert(f, left, operand);
 
     if (joined || lw_is_shift(op))
         right = lw_lower_expression(f, y);
@@ -240,6 +272,17 @@ lw_lower_binary_nodes(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x, uint32
         right = lw_lower_as(f, y, operand);
     lw_lower_place(f, node);
     return lw_lower_binary(f, op, left, right, t->type);
+}
+
+static lw_value
+lower_binary(lw_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type operand = lw_typed_at(f, node)->operand;
+    lw_value left =
+        is_joined(f, operand) ? lw_lower_expression(f, n->a) : lw_lower_as(f, n->a, operand);
+
+    return lw_lower_binary_nodes(f, node, (lw_pyop)n->op, left, n->b);
 }
 
 static lw_value
@@ -317,9 +360,13 @@ value_boolop(lw_frame *f, lw_pyop op, uint32_t start, uint32_t n, lw_type type)
         left += reached(f, lw_list_at(f, start + i));
     if (left == 0)
         return lw_lower_as(f, node, type);
-    lw_value own = lw_lower_expression(f, node);
     int8_t known = lw_typed_at(f, node)->truth;
-    lw_ref truth = known >= 0 ? constant_bool(f, known) : lw_value_truth(f, own);
+    if (known >= 0) { /* not the answer, or the rest would be dead */
+        lw_lower_condition(f, node);
+        return value_boolop(f, op, start + 1, n - 1, type);
+    }
+    lw_value own = lw_lower_expression(f, node);
+    lw_ref truth = lw_value_truth(f, own);
     lw_value first = lw_value_convert(f, own, type);
     if (rest_is_cheap(f, start + 1, n - 1)) {
         lw_value rest = value_boolop(f, op, start + 1, n - 1, type);
@@ -375,9 +422,8 @@ compare_links(lw_frame *f, lw_value left, uint32_t start, uint32_t n)
     int8_t known = lw_typed_at(f, link)->truth;
     lw_value right = compare_operand(f, l->a, operand);
     lw_lower_place(f, link);
-    lw_ref this = lw_typed_at(f, link)->konst
-                      ? constant_bool(f, known > 0)
-                      : lw_lower_compare(f, (lw_pyop)l->op, left, right, operand);
+    lw_ref this = known >= 0 ? constant_bool(f, known)
+                             : lw_lower_compare(f, (lw_pyop)l->op, left, right, operand);
     uint32_t cost = 0;
 
     if (n == 1)
@@ -415,6 +461,7 @@ lower_ifexp(lw_frame *f, uint32_t node)
 
     if (only_b || only_c || lw_typed_at(f, n->a)->truth >= 0) {
         bool yes = only_b || (!only_c && lw_typed_at(f, n->a)->truth == 1);
+        lw_lower_condition(f, n->a); /* for what it does */
         return lw_lower_as(f, yes ? n->b : n->c, type);
     }
     uint32_t cost = lw_cost_expression(f, n->b) + lw_cost_expression(f, n->c);
@@ -643,7 +690,7 @@ lower_kind(lw_frame *f, uint32_t node)
     case LW_NODE_KONST: return lw_value_konst(f, n->a, lw_typed_at(f, node)->type);
     case LW_NODE_NAME: return lower_name(f, node);
     case LW_NODE_UNARY: return lower_unary(f, node);
-    case LW_NODE_BINARY: return lw_lower_binary_nodes(f, node, (lw_pyop)n->op, n->a, n->b);
+    case LW_NODE_BINARY: return lower_binary(f, node);
     case LW_NODE_BOOLOP: return lower_boolop(f, node);
     case LW_NODE_COMPARE: return lower_boolean(f, node);
     case LW_NODE_IFEXP: return lower_ifexp(f, node);

@@ -41,7 +41,7 @@ cost_entry(lw_frame *f, uint32_t entry)
 
     switch (entry & LW_ARG_TAG) {
     case 0: return entry ? lw_cost_expression(f, entry) : 0;
-    case LW_ARG_ELEMENT: return lists[k + 1] == 0 ? lw_cost_expression(f, lists[k]) : 0;
+    case LW_ARG_ELEMENT: return lw_cost_expression(f, lists[k]);
     case LW_ARG_PACK:
         for (uint32_t i = 0; i < lists[k]; i++)
             cost = sum(cost, cost_entry(f, lists[k + 1 + i]));

@@ -13,6 +13,7 @@ typedef struct lw_value {
     lw_type type;
     uint32_t n;
     const lw_ref *parts;
+    const struct lw_iterator *iterator; /* of a range, or NULL */
 } lw_value;
 
 typedef struct lw_lowering {
@@ -54,6 +55,7 @@ typedef struct lw_frame {
     lw_builder b;
     const lw_ref **webs; /* by web: its value's parts (single) or its slots; NULL = none yet */
     bool *slotted;       /* by web: kept in slots although it has one definition */
+    const struct lw_iterator **iterators; /* by web: of ranges in variables */
     lw_loop *loop;
     uint32_t regions; /* open BLOCKs and LOOPs */
     uint32_t node;    /* statement or expression that is lowered now */
@@ -112,7 +114,9 @@ bool lw_is_shift(lw_pyop op);
 lw_value lw_lower_expression(lw_frame *f, uint32_t node);
 lw_value lw_lower_as(lw_frame *f, uint32_t node, lw_type type); /* and converted */
 lw_ref lw_lower_condition(lw_frame *f, uint32_t node);
-lw_value lw_lower_binary_nodes(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x, uint32_t y);
+/* `node` says the types; left as it is, the right operand still a node. */
+lw_value lw_lower_binary_nodes(lw_frame *f, uint32_t node, lw_pyop op, lw_value left,
+                               uint32_t right);
 /* Entries of a call's argument list (LW_ARG_*). `given`: an entry is there. */
 bool lw_argument_given(const lw_frame *f, uint32_t call, uint32_t index);
 lw_value lw_lower_argument(lw_frame *f, uint32_t call, uint32_t index);
@@ -127,7 +131,7 @@ void lw_lower_web_write(lw_frame *f, uint32_t web, lw_value value);
 lw_value lw_lower_web_read(lw_frame *f, uint32_t web);
 uint32_t lw_lower_region_open(lw_frame *f, bool loop); /* BLOCK or LOOP; its number */
 void lw_lower_region_close(lw_frame *f);
-void lw_region_leave(lw_frame *f, uint32_t region);
+void lw_block_leave(lw_frame *f, uint32_t region);
 
 /* ---- lower_iterator.c: what a for loop runs over ---- */
 /* Ranges, and what is made of them, have a count that is computed before the loop; tuples have
@@ -150,6 +154,7 @@ typedef struct lw_iterator {
     uint32_t n_inner;
 } lw_iterator;
 lw_iterator lw_iterator_of(lw_frame *f, uint32_t node);
+lw_value lw_iterator_value(lw_frame *f, uint32_t node);
 /* Item k (u64); i is the same number when the loop is written out. */
 lw_value lw_iterator_item(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i);
 

@@ -146,7 +146,8 @@ of_node(lw_frame *f, uint32_t node)
         if (impl == LW_IMPL_ZIP || impl == LW_IMPL_ENUMERATE || impl == LW_IMPL_REVERSED)
             return of_call(f, node, impl);
     }
-    return of_tuple(f, lw_lower_expression(f, node));
+    lw_value value = lw_lower_expression(f, node);
+    return value.iterator ? *value.iterator : of_tuple(f, value);
 }
 
 static lw_iterator
@@ -163,6 +164,18 @@ lw_iterator
 lw_iterator_of(lw_frame *f, uint32_t node)
 {
     return of_entry(f, node);
+}
+
+/* range(…) and its kind as the value of a variable. */
+lw_value
+lw_iterator_value(lw_frame *f, uint32_t node)
+{
+    lw_iterator *kept = lw_arena_take(f->l->arena, sizeof *kept);
+    lw_type type = lw_typed_at(f, node)->type;
+
+    if (kept != NULL)
+        *kept = of_entry(f, node);
+    return (lw_value){.type = type, .iterator = kept};
 }
 
 /* ---- items ---- */

@@ -248,6 +248,8 @@ is_none(const call *c, uint32_t i)
 {
     uint32_t entry = c->f->l->typed->lists.data[lw_typed_at(c->f, c->node)->args + i];
 
+    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
+        return lw_typed_konst(c->f->l->typed, entry & ~(uint32_t)LW_ARG_TAG)->kind == LW_K_NONE;
     return !(entry & LW_ARG_TAG) && lw_typed_at(c->f, entry)->type == LW_T_NONE;
 }
 
@@ -622,6 +624,24 @@ lower_float_binary(const call *c)
     }
 }
 
+/* enumerate, zip and reversed of tuples are tuples again. */
+static lw_value
+lower_written_out(const call *c)
+{
+    lw_iterator it = lw_iterator_of(c->f, c->node);
+    uint32_t n = lw_parts_of(c->f->l->types, c->type), at = 0;
+    lw_ref *parts = lw_arena_take(c->f->l->arena, (n + 1) * sizeof *parts);
+
+    if (!it.fixed || it.count)
+        return fail(c);
+    for (uint32_t i = 0; parts && i < it.n_fixed; i++) {
+        lw_value value = lw_iterator_item(c->f, &it, lw_ir_int(c->b, LW_DT_u64, i), i);
+        for (uint32_t j = 0; j < value.n && at < n; j++)
+            parts[at++] = value.parts[j];
+    }
+    return (lw_value){.type = c->type, .n = parts ? at : 0, .parts = parts};
+}
+
 /* ---- operators as functions ---- */
 
 static lw_value
@@ -712,6 +732,13 @@ lower_by_impl(const call *c)
     case LW_IMPL_NEXTAFTER:
     case LW_IMPL_RECT:
     case LW_IMPL_FMA: return lower_float_binary(c);
+    case LW_IMPL_RANGE:
+    case LW_IMPL_ZIP:
+    case LW_IMPL_ENUMERATE:
+    case LW_IMPL_REVERSED:
+        return lw_type_kind_of(c->f->l->types, c->type) == LW_TK_RANGE
+                   ? lw_iterator_value(c->f, c->node)
+                   : lower_written_out(c);
     default: return fail(c);
     }
 }

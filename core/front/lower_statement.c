@@ -30,6 +30,9 @@ void
 lw_lower_web_write(lw_frame *f, uint32_t web, lw_value value)
 {
     value = lw_value_convert(f, value, web_at(f, web)->type);
+    f->iterators[web] = value.iterator;
+    if (value.iterator && !web_at(f, web)->single)
+        lw_lower_fail(f, f->node, "a range in a variable that is assigned more than once");
     if (web_at(f, web)->single && !f->slotted[web]) {
         f->webs[web] = value.parts;
     } else if (f->flat == 0) {
@@ -54,8 +57,10 @@ lw_lower_web_read(lw_frame *f, uint32_t web)
     if (web_at(f, web)->single && !f->slotted[web]) {
         if (f->webs[web] == NULL && lw_parts_of(f->l->types, type) > 0)
             return lw_lower_fail(f, f->node, "a variable that has no value yet");
-        return (lw_value){
-            .type = type, .n = lw_parts_of(f->l->types, type), .parts = f->webs[web]};
+        return (lw_value){.type = type,
+                          .n = lw_parts_of(f->l->types, type),
+                          .parts = f->webs[web],
+                          .iterator = f->iterators[web]};
     }
     pending = pending_of(f, web, 0);
     return pending ? pending->value : lw_value_get(f, slots_of(f, web), type);
@@ -81,12 +86,35 @@ lw_lower_region_close(lw_frame *f)
 }
 
 void
-lw_region_leave(lw_frame *f, uint32_t region)
+lw_block_leave(lw_frame *f, uint32_t region)
 {
     lw_ir_break(&f->b, f->regions - 1 - region);
 }
 
 /* ---- assignment ---- */
+
+/* *name = elements from … from + count - 1, as a tuple of the variable's type. */
+static void
+assign_rest(lw_frame *f, uint32_t name, lw_value tuple, uint32_t from, uint32_t count)
+{
+    uint32_t web = name ? lw_typed_at(f, name)->web : 0, n = 0, at = 0;
+    lw_ref *parts;
+
+    if (web == 0)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        n += lw_value_element(f, tuple, from + i).n;
+    parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+    for (uint32_t i = 0; parts && i < count; i++) {
+        lw_type type = lw_type_get(f->l->types, web_at(f, web)->type)->elements[i];
+        lw_value element = lw_value_element(f, tuple, from + i);
+        element = lw_value_convert(f, element, type);
+        for (uint32_t j = 0; j < element.n && at < n; j++)
+            parts[at++] = element.parts[j];
+    }
+    lw_lower_web_write(
+        f, web, (lw_value){.type = web_at(f, web)->type, .n = parts ? at : 0, .parts = parts});
+}
 
 /* a, (b, *c), d = …: the elements before and after the star by position, the rest to the star.
  */
@@ -103,23 +131,12 @@ assign_tuple(lw_frame *f, uint32_t target, lw_value value)
     have = lw_type_get(f->l->types, value.type)->n;
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = lw_list_at(f, n->b + i);
-        if (lw_node_at(f, item)->kind != LW_NODE_STAR) {
+        if (lw_node_at(f, item)->kind == LW_NODE_STAR) {
+            assign_rest(f, lw_node_at(f, item)->a, value, at, have + 1 - n->c);
+            at += have + 1 - n->c;
+        } else {
             lw_lower_assign(f, item, lw_value_element(f, value, at++));
-            continue;
         }
-        uint32_t rest = have + 1 - n->c, n_parts = 0;
-        const lw_ref *first = NULL;
-        for (uint32_t j = 0; j < rest; j++) {
-            lw_value element = lw_value_element(f, value, at++);
-            first = first ? first : element.parts;
-            n_parts += element.n;
-        }
-        uint32_t name = lw_node_at(f, item)->a, web = lw_typed_at(f, name)->web;
-        lw_value taken = {
-            .type = web ? web_at(f, web)->type : LW_T_NONE, .n = n_parts, .parts = first};
-        /* the same elements, in a tuple type of their own; each is converted to the web's */
-        if (web != 0)
-            lw_lower_web_write(f, web, taken);
     }
 }
 
@@ -162,14 +179,22 @@ lower_assign(lw_frame *f, uint32_t node)
         lw_lower_assign(f, lw_list_at(f, n->b + i), value);
 }
 
-/* The target is read (its node's own web may have changed: the operand names it) and written.
- */
+/* One web of the target is read, another one may be written. */
 static void
 lower_augassign(lw_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
+    lw_value before, result;
 
-    lw_lower_assign(f, n->a, lw_lower_binary_nodes(f, node, (lw_pyop)n->op, n->a, n->b));
+    if (t->konst) {
+        result = lw_value_konst(f, t->konst, t->type);
+    } else {
+        before = target->konst ? lw_value_konst(f, target->konst, target->operand)
+                               : lw_lower_web_read(f, target->target);
+        result = lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
+    }
+    lw_lower_assign(f, n->a, result);
 }
 
 static void
@@ -216,7 +241,7 @@ static void
 leave_unless(lw_frame *f, lw_ref condition, uint32_t region)
 {
     lw_ir_if(&f->b, lw_ir_not(&f->b, condition));
-    lw_region_leave(f, region);
+    lw_block_leave(f, region);
     lw_ir_end(&f->b);
 }
 
@@ -314,8 +339,14 @@ static void
 lower_for(lw_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
-    lw_iterator it = lw_iterator_of(f, n->b);
+    lw_iterator it;
 
+    if (lw_typed_at(f, lw_node_at(f, n->c)->a)->dead) { /* not even one round */
+        if (lw_node_at(f, n->c)->b)
+            lw_lower_body(f, lw_node_at(f, n->c)->b);
+        return;
+    }
+    it = lw_iterator_of(f, n->b);
     if (it.fixed)
         for_written_out(f, n, &it);
     else
@@ -328,9 +359,9 @@ lower_jump(lw_frame *f, bool leave)
     if (f->loop == NULL)
         lw_lower_fail(f, f->node, "break or continue outside a loop");
     else if (leave)
-        lw_region_leave(f, f->loop->break_region);
+        lw_block_leave(f, f->loop->break_region);
     else if (f->loop->continue_is_block)
-        lw_region_leave(f, f->loop->continue_region);
+        lw_block_leave(f, f->loop->continue_region);
     else
         lw_ir_continue(&f->b, f->regions - 1 - f->loop->continue_region);
 }
@@ -339,16 +370,32 @@ lower_jump(lw_frame *f, bool leave)
 
 static lw_ref pattern_holds(lw_frame *f, uint32_t pattern, lw_value subject);
 
+/* How many elements the pattern's i-th item takes: one, or what a star leaves. */
+static uint32_t
+items_taken(lw_frame *f, const lw_node *n, uint32_t i, uint32_t n_items)
+{
+    bool star = lw_node_at(f, lw_list_at(f, n->b + i))->kind == LW_NODE_STAR;
+
+    return star ? n_items + 1 - n->c : 1;
+}
+
+/* Inference has compared the lengths: a tuple that cannot match has truth 0. */
 static lw_ref
 sequence_holds(lw_frame *f, const lw_node *n, lw_value subject)
 {
     lw_ref all = lw_ir_int(&f->b, LW_DT_b1, 1);
+    uint32_t at = 0, n_items;
 
-    if (!lw_value_is_tuple(&subject, f) || lw_type_get(f->l->types, subject.type)->n != n->c)
+    if (!lw_value_is_tuple(&subject, f))
         return lw_ir_int(&f->b, LW_DT_b1, 0);
+    n_items = lw_type_get(f->l->types, subject.type)->n;
     for (uint32_t i = 0; i < n->c; i++) {
-        lw_value element = lw_value_element(f, subject, i);
-        all = lw_ir_and(&f->b, all, pattern_holds(f, lw_list_at(f, n->b + i), element));
+        uint32_t item = lw_list_at(f, n->b + i);
+        if (lw_node_at(f, item)->kind != LW_NODE_STAR) {
+            lw_value element = lw_value_element(f, subject, at);
+            all = lw_ir_and(&f->b, all, pattern_holds(f, item, element));
+        }
+        at += items_taken(f, n, i, n_items);
     }
     return all;
 }
@@ -382,6 +429,8 @@ captures(lw_frame *f, uint32_t pattern)
 {
     const lw_node *n = lw_node_at(f, pattern);
 
+    if (n->kind == LW_NODE_STAR)
+        return n->a != 0;
     if (n->kind == LW_NODE_PATTERN_AS)
         return n->b != 0 || (n->a != 0 && captures(f, n->a));
     if (n->kind != LW_NODE_PATTERN_OR && n->kind != LW_NODE_PATTERN_SEQ)
@@ -412,6 +461,21 @@ bind_alternatives(lw_frame *f, const lw_node *n, uint32_t i, lw_value subject)
 }
 
 static void
+bind_sequence(lw_frame *f, const lw_node *n, lw_value subject)
+{
+    uint32_t n_items = lw_type_get(f->l->types, subject.type)->n, at = 0;
+
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t item = lw_list_at(f, n->b + i), taken = items_taken(f, n, i, n_items);
+        if (lw_node_at(f, item)->kind == LW_NODE_STAR)
+            assign_rest(f, lw_node_at(f, item)->a, subject, at, taken);
+        else
+            bind_pattern(f, item, lw_value_element(f, subject, at));
+        at += taken;
+    }
+}
+
+static void
 bind_pattern(lw_frame *f, uint32_t pattern, lw_value subject)
 {
     const lw_node *n = lw_node_at(f, pattern);
@@ -421,8 +485,7 @@ bind_pattern(lw_frame *f, uint32_t pattern, lw_value subject)
     if (n->kind == LW_NODE_PATTERN_OR) {
         bind_alternatives(f, n, 0, subject);
     } else if (n->kind == LW_NODE_PATTERN_SEQ) {
-        for (uint32_t i = 0; i < n->c; i++)
-            bind_pattern(f, lw_list_at(f, n->b + i), lw_value_element(f, subject, i));
+        bind_sequence(f, n, subject);
     } else {
         if (n->a)
             bind_pattern(f, n->a, subject);
@@ -439,7 +502,7 @@ run_case(lw_frame *f, const lw_node *c, lw_value subject, uint32_t done)
         lw_ir_if(&f->b, lw_lower_condition(f, c->b));
     lw_lower_body(f, c->c);
     if (!lw_ir_ended(&f->b))
-        lw_region_leave(f, done);
+        lw_block_leave(f, done);
     if (c->b)
         lw_ir_end(&f->b);
 }
