@@ -408,9 +408,9 @@ shape_of(const lw_emitter *e, lw_dtype type, unsigned lanes)
     uint32_t code = e->inst->flags & LW_MEM_ALIGN_MASK;
     shape s = {.align = code ? 1u << (code - 1) : size};
 
-    /* libNVVM splits <16 x i8> into four accesses, and turns bitcasts of <4 x i32> back into
-     * it; it knows vectors of half */
-    if (e->gpu && lanes > 1 && size < 4 && total >= 4 && type != LW_DT_f16)
+    /* libNVVM splits <16 x i8> into four accesses, turns bitcasts of <4 x i32> back into it,
+     * and cannot compile arithmetic that it gathers from the lanes of <8 x half> */
+    if (e->gpu && lanes > 1 && size < 4 && total >= 4)
         s.words = total / 4;
     if (s.words == 1)
         snprintf(s.text, sizeof s.text, "i32");
@@ -469,6 +469,8 @@ unpack_words(lw_emitter *e, const shape *s, lw_name loaded, lw_dtype type, uint3
         part = lw_def(e, "trunc i32 $s to i$u", part.text, bits);
         if (type == LW_DT_b1)
             part = lw_def(e, "icmp ne i8 $s, 0", part.text);
+        else if (type == LW_DT_f16)
+            part = lw_def(e, "bitcast i16 $s to half", part.text);
         if (i + 1 < lanes)
             vector = lw_def(e, "insertelement <$u x $t> $s, $t $s, i32 $u", lanes, type,
                             vector.text, type, part.text, i);
@@ -486,7 +488,10 @@ pack_words(lw_emitter *e, const shape *s, lw_name vector, lw_dtype type, uint32_
 
     for (uint32_t i = 0; i < lanes; i++) {
         part = lw_def(e, "extractelement <$u x $t> $s, i32 $u", lanes, type, vector.text, i);
-        part = lw_def(e, "zext $t $s to i32", type, part.text);
+        if (type == LW_DT_f16)
+            part = lw_def(e, "bitcast half $s to i16", part.text);
+        part = lw_def(e, "zext $s $s to i32", type == LW_DT_f16 ? "i16" : lw_type(e, type),
+                      part.text);
         if (i % each)
             part = lw_def(e, "shl i32 $s, $u", part.text, i % each * bits);
         word = i % each ? lw_def(e, "or i32 $s, $s", word.text, part.text) : part;
