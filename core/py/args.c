@@ -376,8 +376,8 @@ read_type(lw_operand *out, PyObject *dict)
         return refuse(PyExc_TypeError, "typestr", "a str", typestr);
     text = PyUnicode_AsUTF8AndSize(typestr, &n);
     if (text == NULL)
-        return -1;
-    if (n < 3 || strlen(text) != (size_t)n)
+        PyErr_Clear(); /* lone surrogates */
+    if (text == NULL || n < 3 || strlen(text) != (size_t)n)
         return refuse(PyExc_TypeError, "typestr", "like '<f4'", typestr);
     out->dtype = (uint8_t)simple_type(text, n);
     if (out->dtype == LW_DT_void)

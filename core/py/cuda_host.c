@@ -150,11 +150,29 @@ mapped_interface(PyObject *self, void *Py_UNUSED(closure))
     return result;
 }
 
+/* What NumPy computes lies in ordinary memory, so it is an ordinary array or scalar. */
+static PyObject *
+mapped_wrap(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *array, *context = Py_None;
+    int return_scalar = 0;
+
+    if (!PyArg_ParseTuple(args, "O|Op:__array_wrap__", &array, &context, &return_scalar))
+        return NULL;
+    if (return_scalar && PyArray_Check(array))
+        return PyArray_Return((PyArrayObject *)Py_NewRef(array)); /* steals */
+    return Py_NewRef(array);
+}
+
+static PyMethodDef mapped_methods[] = {{"__array_wrap__", mapped_wrap, METH_VARARGS, NULL},
+                                       {NULL, NULL, 0, NULL}};
+
 static PyGetSetDef mapped_getset[] = {{"__cuda_array_interface__", mapped_interface, NULL,
                                        "CUDA Array Interface, version 3", NULL},
                                       {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot mapped_slots[] = {
     {Py_tp_getset, mapped_getset},
+    {Py_tp_methods, mapped_methods},
     {Py_tp_doc, "A NumPy array whose memory the device reaches as well. Made by "
                 "cuda.mapped_array and cuda.managed_array."},
     {0, NULL}};

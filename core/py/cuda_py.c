@@ -415,7 +415,8 @@ static PyType_Spec context_spec = {"lanewise.cuda.Context", sizeof(context_objec
 
 static PyStructSequence_Field memory_fields[] = {
     {"free", "bytes that can be allocated"}, {"total", "bytes of the device"}, {NULL, NULL}};
-static PyStructSequence_Desc memory_desc = {"lanewise.cuda.MemoryInfo", NULL, memory_fields, 2};
+static PyStructSequence_Desc memory_desc = {"lanewise.cuda.MemoryInfo",
+                                            "Memory of a device, in bytes.", memory_fields, 2};
 
 /* ---- gpus: the devices, counted when asked ---- */
 
@@ -841,7 +842,8 @@ add_gpus(PyObject *module)
 int
 lw_cuda_register(PyObject *core)
 {
-    PyObject *module = PyModule_New("lanewise._core.cuda");
+    /* named as users find the functions, which pickling goes by */
+    PyObject *module = PyModule_New("lanewise.cuda");
     int result = -1;
 
     if (module == NULL)

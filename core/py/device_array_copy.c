@@ -109,7 +109,8 @@ host_array(PyArray_Descr *descr, int ndim, const int64_t *shape, const int64_t *
     Py_INCREF(descr); /* stolen, also on failure */
     return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims,
                                                  strides != NULL ? steps : NULL, data,
-                                                 NPY_ARRAY_WRITEABLE, NULL);
+                                                 /* flags on NULL data would mean F order */
+                                                 data != NULL ? NPY_ARRAY_WRITEABLE : 0, NULL);
 }
 
 /* A host array laid out as the device array (of `n_bytes` from `low`), over *room, which the

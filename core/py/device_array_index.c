@@ -53,7 +53,8 @@ take_slice(cursor *at, PyObject *key)
         at->layout->offset += start * stride;
     at->layout->shape[k] = n;
     /* a step beyond the axis means one element: its stride is never taken */
-    at->layout->strides[k] = n > 1 ? stride * step : stride;
+    if (__builtin_mul_overflow(stride, (int64_t)step, &at->layout->strides[k]))
+        at->layout->strides[k] = stride;
     at->layout->ndim++;
     at->axis++;
     return 0;
@@ -106,7 +107,7 @@ take(cursor *at, PyObject *key, int n_hidden)
     if (PySlice_Check(key))
         return take_slice(at, key);
     if (PyIndex_Check(key) && !PyBool_Check(key) && !PyArray_IsScalar(key, Bool) &&
-        !lw_is_device_array(key))
+        !lw_is_device_array(key) && !PyArray_Check(key))
         return take_integer(at, key);
     PyErr_Format(PyExc_IndexError,
                  "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and field "

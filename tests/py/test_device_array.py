@@ -1,0 +1,802 @@
+"""DeviceArray against NumPy: contents, views, assignment, conversion, printing, lifetime."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import gc
+import operator
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+from fake_driver import needs_device, needs_kernels
+from lanewise import cuda
+
+pytestmark = needs_device
+
+DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+          "float16", "float32", "float64", "complex64", "complex128"]
+RECORD = np.dtype([("a", "i4"), ("b", "f8"), ("c", "u1", (3,))])
+
+
+def data(shape, dtype="float64"):
+    n = int(np.prod(shape))
+    values = (np.arange(n) * 7 % 101 - 20).reshape(shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * (values % 5)
+    return values.astype(dtype)
+
+
+def same(device, host):
+    got = device.copy_to_host() if isinstance(device, cuda.DeviceArray) else device
+    assert np.shape(got) == np.shape(host)
+    assert np.asarray(got).dtype == np.asarray(host).dtype
+    np.testing.assert_array_equal(got, host)
+
+
+# ---- to the device and back ----
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (3, 4), (0, 5), (2, 3, 4), (1,) * 9, (2,) * 12])
+def test_round_trip(dtype, shape):
+    a = data(shape, dtype)
+    d = cuda.to_device(a)
+    same(d, a)
+    assert (d.shape, d.ndim, d.size, d.nbytes, d.itemsize) == (a.shape, a.ndim, a.size, a.nbytes, a.itemsize)
+    assert d.dtype == a.dtype
+    if a.size:
+        assert d.strides == a.strides
+
+
+@pytest.mark.parametrize("dtype", ["M8[ns]", "m8[s]", "S5", "U3", "V7", ">i4", RECORD, "longdouble"])
+def test_any_dtype_is_stored(dtype):
+    a = np.zeros((3, 2), dtype)
+    if np.dtype(dtype).kind not in "V":
+        a[1] = np.array(["5"]).astype(dtype) if np.dtype(dtype).kind in "SU" else np.array([5]).astype(dtype)
+    d = cuda.to_device(a)
+    assert d.dtype == a.dtype
+    assert d.copy_to_host().tobytes() == a.tobytes()
+    assert d[::-1, 1].copy_to_host().tobytes() == a[::-1, 1].tobytes()
+
+
+@pytest.mark.parametrize("make", [
+    lambda a: a, lambda a: a.T, lambda a: a[::2], lambda a: a[:, ::-1], lambda a: np.asfortranarray(a),
+    lambda a: np.broadcast_to(a[0], (4, *a[0].shape)), lambda a: a.transpose(1, 2, 0)])
+def test_host_layouts(make):
+    a = make(data((4, 5, 6), "int32"))
+    same(cuda.to_device(a), a)
+    target = np.empty(a.shape, a.dtype)[...]
+    assert cuda.to_device(a).copy_to_host(target) is target
+    np.testing.assert_array_equal(target, a)
+    target = np.zeros((*a.shape, 2), a.dtype)[..., 1]
+    cuda.to_device(a).copy_to_host(ary=target)
+    np.testing.assert_array_equal(target, a)
+
+
+def test_fortran_order_is_kept():
+    d = cuda.to_device(np.asfortranarray(data((3, 4))))
+    assert d.flags["F_CONTIGUOUS"] and not d.flags["C_CONTIGUOUS"] and d.is_f_contiguous()
+    assert d.copy_to_host().flags.f_contiguous
+
+
+def test_objects_are_refused():
+    with pytest.raises(TypeError, match="Python objects"):
+        cuda.to_device(np.array([object()]))
+    with pytest.raises(TypeError, match="Python objects"):
+        cuda.device_array(3, object)
+    with pytest.raises(TypeError, match="Python objects"):
+        cuda.device_array_like(np.array([None]))
+
+
+def test_copy_to_host_checks_its_target():
+    d = cuda.to_device(data((2, 3)))
+    with pytest.raises(TypeError, match="ary: expected a NumPy array, got list"):
+        d.copy_to_host([1])
+    with pytest.raises(ValueError, match="shape"):
+        d.copy_to_host(np.empty((3, 2)))
+    with pytest.raises(TypeError, match="float32"):
+        d.copy_to_host(np.empty((2, 3), "f4"))
+    target = np.empty((2, 3))
+    target.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        d.copy_to_host(target)
+
+
+# ---- views ----
+
+VIEWS = {
+    "int": np.s_[1], "negative": np.s_[-2], "slice": np.s_[1:3], "step": np.s_[::2], "back": np.s_[::-1],
+    "two": np.s_[1, 2], "three ints": np.s_[1, 2, 3], "mixed": np.s_[:, 1, ::3], "ellipsis": np.s_[..., 2],
+    "ellipsis middle": np.s_[1, ..., ::-2], "ellipsis alone": np.s_[...], "newaxis": np.s_[None],
+    "newaxis inside": np.s_[:, None, 1], "empty tuple": (), "empty slice": np.s_[3:1], "far": np.s_[100:],
+    "wide step": np.s_[::1000], "negative wide": np.s_[3:0:-2, 4:1:-1], "ints and ellipsis": np.s_[1, 2, 3, ...],
+    "numpy int": np.s_[np.int64(2)], "huge": np.s_[-10**30:10**30], "back to start": np.s_[2::-1, ::2, -1:-6:-2],
+}
+
+
+@pytest.mark.parametrize("key", VIEWS.values(), ids=VIEWS)
+def test_views(key):
+    a = data((4, 5, 6), "int16")
+    d = cuda.to_device(a)
+    view = d[key]
+    same(view, a[key])
+    if isinstance(view, cuda.DeviceArray):
+        assert view.base is d
+        assert view.flags["C_CONTIGUOUS"] == a[key].flags.c_contiguous
+        assert view.flags["F_CONTIGUOUS"] == a[key].flags.f_contiguous
+        assert not view.flags["OWNDATA"]
+        if view.size:
+            assert view.strides == a[key].strides
+    else:
+        assert isinstance(view, np.int16)
+
+
+@pytest.mark.parametrize("key, text", [
+    (4, "out of bounds for axis 0 with size 4"), (-5, "out of bounds"), (np.s_[0, 0, 0, 0], "too many indices"),
+    (np.s_[..., ...], "single ellipsis"), ([1, 2], "got list"), (np.array([1]), "got numpy.ndarray"), (True, "got bool"),
+    (1.0, "got float"), ((0, "x"), "got str"), (10**30, "fit"), (np.True_, "got numpy.bool")])
+def test_bad_index(key, text):
+    d = cuda.to_device(data((4, 5, 6)))
+    with pytest.raises(IndexError, match=text):
+        d[key]
+    with pytest.raises(IndexError, match=text):
+        d[key] = 1
+
+
+def test_slice_step_zero():
+    with pytest.raises(ValueError):
+        cuda.to_device([1])[::0]
+
+
+def test_fields():
+    a = np.zeros(4, RECORD)
+    a["a"] = [1, 2, 3, 4]
+    a["b"] = 0.5
+    a["c"] = np.arange(12).reshape(4, 3)
+    d = cuda.to_device(a)
+    for name in RECORD.names:
+        same(d[name], a[name])
+    d["a"][1:] = 9
+    assert d.copy_to_host()["a"].tolist() == [1, 9, 9, 9]
+    assert d[1]["a"] == 9
+    with pytest.raises(ValueError, match="no field"):
+        d["nothing"]
+
+
+RESHAPES = [((4, 6), (24,)), ((4, 6), (2, 2, 6)), ((4, 6), (-1,)), ((4, 6), (3, -1, 2)), ((24,), (2, 3, 4)), ((1,), ()),
+            ((), (1, 1)), ((0, 3), (3, 0)), ((0,), (5, 0, 2)), ((2, 1, 3), (6, 1)), ((6,), (6, 1, 1)), ((4, 6), (8, 3))]
+
+
+@pytest.mark.parametrize("old, new", RESHAPES)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_reshape(old, new, order):
+    a = data(old)
+    a = np.asfortranarray(a) if order == "F" else a
+    d = cuda.to_device(a)
+    same(d.reshape(new, order=order), a.reshape(new, order=order))
+    if new:
+        same(d.reshape(*new, order=order), a.reshape(*new, order=order))
+    assert d.reshape(new, order=order).base is d
+
+
+@pytest.mark.parametrize("key", [np.s_[::2], np.s_[:, ::2], np.s_[::-1], np.s_[1:3, :, 1], np.s_[:, None]])
+@pytest.mark.parametrize("new", [(-1,), (2, -1), (-1, 2, 1)])
+def test_reshape_of_views_that_need_no_copy(key, new):
+    a = data((4, 5, 6))
+    expected = a[key]
+    try:
+        reshaped = expected.view()
+        reshaped.shape = tuple(expected.size // abs(int(np.prod(new))) if n == -1 else n for n in new)
+    except (AttributeError, ValueError):
+        pytest.skip("NumPy copies here too")
+    d = cuda.to_device(a)
+    view = d[key].reshape(new)
+    assert view.base is d
+    same(view, reshaped)
+
+
+@needs_kernels
+def test_reshape_that_copies():
+    a = data((4, 5, 6))
+    d = cuda.to_device(a)
+    same(d.T.reshape(-1), a.T.reshape(-1))
+    same(d[:, ::2].ravel(), a[:, ::2].ravel())
+    same(d.T.flatten(), a.T.flatten())
+
+
+@pytest.mark.parametrize("new", [(5,), (-1, -1), (-1, 5), (-2, 12), (2**62, 4, 4)])
+def test_bad_reshape(new):
+    with pytest.raises(ValueError):
+        cuda.to_device(data((4, 6))).reshape(new)
+
+
+@pytest.mark.parametrize("new", ["ab", 2.0, (2.0, 12), None])
+def test_reshape_wrong_type(new):
+    with pytest.raises(TypeError):
+        cuda.to_device(data((4, 6))).reshape(new)
+
+
+def test_transpose_and_squeeze():
+    a = data((2, 1, 3))
+    d = cuda.to_device(a)
+    same(d.T, a.T)
+    same(d.transpose(), a.transpose())
+    same(d.transpose(2, 0, 1), a.transpose(2, 0, 1))
+    same(d.transpose((1, -1, 0)), a.transpose((1, -1, 0)))
+    same(d.squeeze(), a.squeeze())
+    same(d.squeeze(1), a.squeeze(1))
+    same(d[None].squeeze((0, 2)), a[None].squeeze((0, 2)))
+    for bad in [(0, 1), (0, 0, 1), (0, 1, 3)]:
+        with pytest.raises(ValueError):
+            d.transpose(bad)
+    with pytest.raises(ValueError):
+        d.squeeze(0)
+    with pytest.raises(TypeError):
+        d.transpose("a", "b", "c")
+
+
+def test_view_as_other_dtype():
+    a = data((4, 6), "int32")
+    d = cuda.to_device(a)
+    for dtype in ["f4", "u4", "i2", "i8", "V4"]:
+        assert d.view(dtype).copy_to_host().tobytes() == a.view(dtype).tobytes()
+        assert d.view(dtype).shape == a.view(dtype).shape
+    assert d.view().base is d
+    with pytest.raises(ValueError):
+        d.view("V5")
+    with pytest.raises(ValueError):
+        d.T.view("i2")
+
+
+# ---- assignment ----
+
+VALUES = {"scalar": 7, "negative": -3, "float": 2.9, "numpy": np.float32(5), "zero": 0}
+
+
+@pytest.mark.parametrize("dtype", DTYPES + ["M8[s]", RECORD])
+@pytest.mark.parametrize("value", [0, 1, 77])
+@pytest.mark.parametrize("key", [np.s_[...], np.s_[1], np.s_[::2], np.s_[:, 1:3], np.s_[::-1, ::-1], np.s_[3:3]])
+def test_fill_part(dtype, value, key):
+    a = np.zeros((5, 7), dtype)
+    d = cuda.to_device(a)
+    value = np.array([value]).astype(dtype)[0]
+    a[key] = value
+    d[key] = value
+    same(d, a)
+
+
+@pytest.mark.parametrize("n", [1, 3, 1000, 5000])
+@pytest.mark.parametrize("item", [1.5, 2 + 3j, -1])
+def test_fill_pattern(n, item):
+    for dtype in ["complex128", "complex64"]:
+        d = cuda.device_array(n, dtype)
+        d.fill(item)
+        same(d, np.full(n, item, dtype))
+
+
+def test_fill_records():
+    item = np.array((5, 2.25, [1, 2, 3]), RECORD)[()]
+    d = cuda.device_array(3000, RECORD)
+    d.fill(item)
+    assert (d.copy_to_host() == np.full(3000, item)).all()
+    d = cuda.device_array(5, "V3000")
+    d.fill(np.void(b"abc" * 1000))
+    assert d.copy_to_host().tobytes() == b"abc" * 5000
+
+
+@pytest.mark.parametrize("key, shape", [
+    (np.s_[...], (5, 6)), (np.s_[...], (6,)), (np.s_[...], (5, 1)), (np.s_[...], (1, 5, 6)), (np.s_[1], (6,)),
+    (np.s_[::2], (3, 6)), (np.s_[:, 2], (5,)), (np.s_[::-1], (5, 6)), (np.s_[:, ::-1], (6,)), (np.s_[1:3, 2:4], (2, 2))])
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_assign_host(key, shape, dtype):
+    a = data((5, 6), "int32")
+    d = cuda.to_device(a)
+    value = data(shape, dtype) + 100
+    a[key] = value
+    d[key] = value
+    same(d, a)
+
+
+def test_assign_to_fortran_order():
+    a = np.asfortranarray(data((5, 6)))
+    d = cuda.to_device(a)
+    d[...] = np.arange(30.0).reshape(5, 6)
+    same(d, np.arange(30.0).reshape(5, 6))
+    d.T[...] = np.arange(30.0).reshape(6, 5)
+    same(d, np.arange(30.0).reshape(6, 5).T)
+
+
+@pytest.mark.parametrize("key, other", [
+    (np.s_[...], np.s_[...]), (np.s_[1], np.s_[2]), (np.s_[1:3], np.s_[2:4]), (np.s_[::-1], np.s_[...]),
+    (np.s_[0:4], np.s_[1:5]), (np.s_[1:5], np.s_[0:4]), (np.s_[...], np.s_[3]), (np.s_[:, :3], np.s_[:, 3:])])
+def test_assign_device_also_overlapping(key, other):
+    a = data((5, 6))
+    d = cuda.to_device(a)
+    a[key] = a[other].copy()
+    d[key] = d[other]
+    same(d, a)
+
+
+def test_assign_between_arrays():
+    d = cuda.to_device(data((5, 6)))
+    e = cuda.to_device(data((6,)))
+    d[...] = e
+    same(d, np.broadcast_to(data((6,)), (5, 6)))
+    d[2] = cuda.to_device(9.0)
+    same(d[2], np.full(6, 9.0))
+    with pytest.raises(ValueError, match="broadcast"):
+        d[...] = cuda.to_device(data((5,)))
+    with pytest.raises(ValueError):
+        d[...] = np.zeros(5)
+    with pytest.raises(ValueError):
+        d[0:0] = cuda.to_device(data((5,)))
+
+
+@needs_kernels
+def test_assign_with_cast_and_strides():
+    a = data((64, 65), "int16")
+    d = cuda.to_device(np.zeros((64, 65), "f4"))
+    d[:, ::2] = cuda.to_device(a)[:, ::2]
+    expected = np.zeros((64, 65), "f4")
+    expected[:, ::2] = a[:, ::2]
+    same(d, expected)
+    d[:, 1] = 3
+    expected[:, 1] = 3
+    same(d, expected)
+    for dtype in DTYPES:
+        same(cuda.to_device(a).astype(dtype), a.astype(dtype))
+
+
+def test_bad_assignment():
+    d = cuda.to_device(np.zeros(4, "u1"))
+    with pytest.raises(OverflowError):
+        d[0] = 300
+    with pytest.raises((ValueError, TypeError)):
+        d[0] = "x"
+    with pytest.raises(ValueError, match="delete"):
+        del d[0]
+    with pytest.raises(ValueError, match="scalar"):
+        d.fill([1, 2])
+    same(d, np.zeros(4, "u1"))
+
+
+def test_read_only():
+    class Exporter:
+        pass
+
+    d = cuda.to_device(data((4,)))
+    exporter = Exporter()
+    exporter.__cuda_array_interface__ = {**d.__cuda_array_interface__, "data": (d.__cuda_array_interface__["data"][0], True)}
+    e = cuda.as_cuda_array(exporter)
+    assert not e.flags["WRITEABLE"] and not e[1:].flags["WRITEABLE"]
+    assert e.__cuda_array_interface__["data"][1] is True
+    for write in (lambda: operator.setitem(e, 0, 1), lambda: e[1:].fill(1), lambda: e.copy_to_device(d)):
+        with pytest.raises(ValueError, match="read-only"):
+            write()
+    assert e.copy().flags["WRITEABLE"]
+
+
+def test_copy_to_device():
+    d = cuda.device_array((3, 4), "f4")
+    d.copy_to_device(data((3, 4), "f4"))
+    same(d, data((3, 4), "f4"))
+    d.copy_to_device(cuda.to_device(np.ones((3, 4), "f4")))
+    same(d, np.ones((3, 4), "f4"))
+    e = cuda.to_device(data((3, 4), "f4"), to=d)
+    assert e is d
+    same(d, data((3, 4), "f4"))
+    with pytest.raises(TypeError, match="to: expected a DeviceArray"):
+        cuda.to_device([1], to=[2])
+
+
+def test_bfloat16():
+    d = cuda.device_array(4, "bfloat16")
+    assert d.itemsize == 2 and "bfloat16" in repr(d)
+    d.fill(1.5)
+    assert d.copy_to_host().view("u2").tolist() == [0x3FC0] * 4
+    d[1:] = [1.0, -2.0, 3.140625]
+    assert d.copy_to_host().view("u2").tolist() == [0x3FC0, 0x3F80, 0xC000, 0x4049]
+    assert d.copy().dtype.itemsize == 2 and "bfloat16" in repr(d.copy())
+
+
+# ---- copies ----
+
+
+def test_copies():
+    a = data((3, 4))
+    d = cuda.to_device(a)
+    for e in (d.copy(), copy.copy(d), copy.deepcopy(d), d.astype(d.dtype)):
+        same(e, a)
+        assert e.base is None and e.__cuda_array_interface__["data"] != d.__cuda_array_interface__["data"]
+    assert d.astype(d.dtype, copy=False) is d
+    assert d[1:].copy().is_c_contiguous()
+    same(d[1:].copy(), a[1:])
+    f = cuda.to_device(np.asfortranarray(a))
+    assert f.copy(order="K").is_f_contiguous()
+    with pytest.raises(ValueError, match="order"):
+        d.copy(order="X")
+    with pytest.raises(TypeError):
+        d.astype("nonsense")
+
+
+def test_pickle():
+    for a in (data((3, 4)), np.zeros(3, RECORD), np.array(5)):
+        same(pickle.loads(pickle.dumps(cuda.to_device(a))), a)
+
+
+# ---- as numbers, as sequences ----
+
+
+def test_numbers():
+    one = cuda.to_device(np.array([2.5]))
+    assert float(one) == 2.5 and int(one) == 2 and complex(one) == 2.5 and bool(one)
+    assert one.item() == 2.5 and type(one.item()) is float
+    assert operator.index(cuda.to_device(np.array(3))) == 3
+    assert not cuda.to_device(0)
+    many = cuda.to_device([1, 2])
+    for convert in (float, int, complex, operator.index):
+        with pytest.raises(TypeError):
+            convert(many)
+    with pytest.raises(TypeError):
+        operator.index(one)
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(many)
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(cuda.device_array(0))
+    with pytest.raises(ValueError, match="size 1"):
+        many.item()
+    assert many.item(1) == 2 and cuda.to_device(data((2, 3))).item(1, 2) == data((2, 3)).item(1, 2)
+    assert cuda.to_device(data((2, 3))).tolist() == data((2, 3)).tolist()
+
+
+def test_sequence():
+    a = data((3, 2))
+    d = cuda.to_device(a)
+    assert len(d) == 3
+    for row, expected in zip(d, a):
+        same(row, expected)
+    assert list(cuda.to_device([4, 5])) == [4, 5]
+    for call in (len, iter):
+        with pytest.raises(TypeError):
+            call(cuda.to_device(1.0))
+    with pytest.raises(TypeError):
+        hash(d)
+    with pytest.raises(TypeError, match="cannot be called"):
+        cuda.DeviceArray()
+    with pytest.raises(TypeError):
+        type("Sub", (cuda.DeviceArray,), {})
+
+
+def test_numpy_conversion_is_explicit():
+    d = cuda.to_device(data((3,)))
+    with pytest.raises(TypeError, match="copy_to_host"):
+        np.asarray(d)
+    with pytest.raises(TypeError, match="copy_to_host"):
+        np.sum(d.__array__())
+    with pytest.raises(ValueError, match="copy=False"):
+        d.__array__(copy=False)
+    np.testing.assert_array_equal(np.array(d, copy=True), data((3,)))
+    assert d.__array__(np.float32, copy=True).dtype == np.float32
+    with pytest.raises((BufferError, RuntimeError, TypeError)):
+        np.from_dlpack(d)
+
+
+def test_operators_stand_back():
+    class Other:
+        __array_ufunc__ = None
+
+        def __radd__(self, other):
+            return "reflected"
+
+        def __rpow__(self, other):
+            return "power"
+
+        def __gt__(self, other):
+            return "greater"
+
+    d = cuda.to_device([1.0])
+    assert d + Other() == "reflected"
+    assert d ** Other() == "power"
+    assert (d < Other()) == "greater"
+    with pytest.raises(TypeError):
+        d - Other()
+    with pytest.raises(TypeError):
+        d @ d
+
+
+def test_ufunc_without_counterpart():
+    with pytest.raises(TypeError, match="numpy.isnat has no lanewise counterpart"):
+        np.isnat(cuda.to_device([1.0]))
+
+
+@needs_kernels
+@pytest.mark.parametrize("op", ["add", "sub", "mul", "truediv", "floordiv", "mod", "lt", "le", "eq", "ne", "gt", "ge"])
+def test_operators(op):
+    function = getattr(operator, op)
+    a, b = data((50,)), data((50,)) + 30.5
+    same(function(cuda.to_device(a), cuda.to_device(b)), function(a, b))
+    same(function(cuda.to_device(a), 3.0), function(a, 3.0))
+    same(function(3.0, cuda.to_device(b)), function(3.0, b))
+
+
+@needs_kernels
+def test_more_operators():
+    a, i = data((50,)), data((50,), "int32")
+    d, e = cuda.to_device(a), cuda.to_device(i)
+    same(-d, -a)
+    same(abs(d), abs(a))
+    same(+d, +a)
+    same(~e, ~i)
+    same(e << 2, i << 2)
+    same(e >> 1, i >> 1)
+    same(e & 6, i & 6)
+    same(e | 6, i | 6)
+    same(e ^ 6, i ^ 6)
+    same(d ** 2, a ** 2)
+    keep = d
+    d += 1
+    assert d is keep
+    same(d, a + 1)
+    same(np.add(e, e), i + i)
+
+
+# ---- printing ----
+
+
+@pytest.mark.parametrize("make", [
+    lambda: data((3,)), lambda: data((3, 4), "f4"), lambda: np.zeros(0), lambda: np.array(5), lambda: data((2000,)),
+    lambda: data((40, 50), "i4"), lambda: data((8, 2, 100)), lambda: np.array([True, False]), lambda: np.linspace(0, 1, 5),
+    lambda: data((3, 4)).T, lambda: data((1001,), "c8"), lambda: np.array(["2020-01-01"], "M8[D]")])
+def test_printing(make):
+    a = make()
+    d = cuda.to_device(a)
+    text = np.array2string(a, separator=", ", prefix="DeviceArray(", suffix=")")
+    dtype = "bool" if a.dtype == bool else str(a.dtype)
+    assert repr(d) == f"DeviceArray({text}, dtype={dtype}, device={int(d.device)})"
+    assert str(d) == str(a)
+
+
+def test_printing_empty():
+    assert repr(cuda.device_array((0, 3))) == "DeviceArray([], shape=(0, 3), dtype=float64, device=0)"
+
+
+def test_printing_fetches_edges_only():
+    d = cuda.device_array(2**26, "u1")  # 64 MB
+    d.fill(3)
+    with np.printoptions(edgeitems=2):
+        assert repr(d) == "DeviceArray([3, 3, ..., 3, 3], dtype=uint8, device=0)"
+
+
+# ---- making ----
+
+
+def test_device_array():
+    d = cuda.device_array((3, 4))
+    assert d.dtype == np.float64 and d.is_c_contiguous()
+    assert cuda.device_array(5, np.int8).shape == (5,)
+    assert cuda.device_array(np.int64(5)).shape == (5,)
+    assert cuda.device_array(np.array([2, 3])).shape == (2, 3)
+    assert cuda.device_array((3, 4), order="F").strides == (8, 24)
+    e = cuda.device_array((3, 4), "f4", strides=(-32, 8))
+    e.fill(2)
+    assert e.strides == (-32, 8)
+    same(e, np.full((3, 4), 2, "f4"))
+    assert cuda.device_array((1,) * 63 + (9,), "u1", strides=(0,) * 64).ndim == 64
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ((1.5,), TypeError), (("ab",), TypeError), ((None,), TypeError), ((-1,), ValueError), (((2, -3),), ValueError),
+    (((1,) * 65,), ValueError), ((2**70,), ValueError), (((2**40, 2**40),), ValueError), ((3, "nonsense"), TypeError),
+    ((3, "f4", None, "X"), ValueError), ((3, "f4", (1, 2)), ValueError), ((3, "f4", (2**62,)), ValueError),
+    ((3, "f4", None, "C", -5), ValueError), ((3, "f4", None, "C", "stream"), TypeError), ((), TypeError),
+    (((2.0, 3),), TypeError), ((3, "f4", 2.5), TypeError)])
+def test_bad_device_array(arguments, error):
+    with pytest.raises(error):
+        cuda.device_array(*arguments)
+
+
+def test_unknown_keyword():
+    with pytest.raises(TypeError):
+        cuda.device_array(3, nonsense=1)
+    with pytest.raises(TypeError):
+        cuda.to_device([1], nonsense=1)
+
+
+def test_device_array_like():
+    for a in (data((3, 4), "f4"), np.asfortranarray(data((3, 4))), data(()), np.zeros(2, RECORD)):
+        for source in (a, cuda.to_device(a)):
+            d = cuda.device_array_like(source)
+            assert (d.shape, d.dtype) == (a.shape, a.dtype)
+            assert d.is_f_contiguous() == a.flags.f_contiguous
+    assert cuda.to_device(data((3,)), copy=False).shape == (3,)
+
+
+def test_out_of_memory_is_named():
+    from lanewise.errors import DriverError
+
+    with pytest.raises(DriverError) as caught:
+        cuda.device_array(2**50, "u1")
+    assert caught.value.name == "CUDA_ERROR_OUT_OF_MEMORY"
+    same(cuda.to_device([1.0]), np.array([1.0]))
+
+
+# ---- lifetime ----
+
+
+def used():
+    gc.collect()
+    return cuda.current_context().pool_statistics()["n_used"]
+
+
+def test_memory_is_given_back():
+    before = used()
+    d = cuda.to_device(data((100,)))
+    view = d[1:]
+    assert used() == before + 1
+    del d
+    assert used() == before + 1
+    same(view, data((100,))[1:])
+    del view
+    assert used() == before
+
+
+def test_blocks_are_reused():
+    address = cuda.device_array(1000).__cuda_array_interface__["data"][0]
+    hits = cuda.current_context().pool_statistics()["n_hits"]
+    assert cuda.device_array(1000).__cuda_array_interface__["data"][0] == address
+    assert cuda.current_context().pool_statistics()["n_hits"] == hits + 1
+
+
+def test_weak_references():
+    d = cuda.to_device([1])
+    ref, gone = weakref.ref(d), []
+    weakref.finalize(d, gone.append, 1)
+    assert ref() is d
+    del d
+    assert ref() is None and gone == [1]
+
+
+def test_errors_leave_nothing():
+    before = used()
+    for _ in range(50):
+        for call in (lambda: cuda.device_array(3, strides=(2**62,)), lambda: cuda.to_device([1])[5],
+                     lambda: cuda.to_device([1]).reshape(7), lambda: cuda.to_device([1, 2]).copy_to_device([1, 2, 3])):
+            with pytest.raises((ValueError, IndexError)):
+                call()
+    assert used() == before
+
+
+# ---- streams ----
+
+
+def test_arrays_follow_streams():
+    s, t = cuda.stream(), cuda.stream(blocking=False)
+    d = cuda.to_device(data((1000,)), stream=s)
+    assert d.stream == s.handle
+    e = cuda.device_array(1000, stream=t)
+    e.copy_to_device(d, stream=t)
+    assert d.stream == t.handle and e.stream == t.handle
+    out = e.copy_to_host(stream=s)
+    s.synchronize()
+    np.testing.assert_array_equal(out, data((1000,)))
+    assert e.stream == s.handle
+    d.fill(1, stream=0)
+    same(d, np.ones(1000))
+
+
+def test_arrays_keep_their_stream():
+    s = cuda.stream()
+    ref = weakref.ref(s)
+    d = cuda.to_device([1.0, 2.0], stream=s)
+    t = cuda.stream()
+    d.fill(3.0, stream=t)
+    del s, t
+    gc.collect()
+    assert ref() is not None
+    same(d, np.array([3.0, 3.0]))
+    del d
+    gc.collect()
+    assert ref() is None
+
+
+def test_per_thread_stream_across_threads():
+    import threading
+
+    s = cuda.per_thread_default_stream()
+    d = cuda.to_device(data((1000,)), stream=s)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(d.copy_to_host(stream=s)))
+    thread.start()
+    thread.join()
+    cuda.synchronize()
+    np.testing.assert_array_equal(found[0], data((1000,)))
+
+
+# ---- exchange ----
+
+
+def test_interface():
+    d = cuda.to_device(data((3, 4), "f4"))
+    face = d.__cuda_array_interface__
+    assert face["shape"] == (3, 4) and face["typestr"] == "<f4" and face["strides"] is None
+    assert face["version"] == 3 and face["stream"] == 1 and face["data"][1] is False
+    assert d.T.__cuda_array_interface__["strides"] == (4, 16)
+    assert cuda.device_array((0, 3)).__cuda_array_interface__["data"][0] == 0
+    s = cuda.stream()
+    assert cuda.device_array(3, stream=s).__cuda_array_interface__["stream"] == s.handle
+    record = cuda.device_array(3, RECORD).__cuda_array_interface__
+    assert np.dtype(record["descr"]) == RECORD
+
+
+def test_dlpack_round_trip():
+    for a in (data((3, 4), "f4"), data((5,), "c16"), np.zeros((0, 2), "i2"), np.array(True), data((2,) * 10, "u8")):
+        d = cuda.to_device(a)
+
+        class Exporter:
+            def __dlpack__(self, **keywords):
+                return d.__dlpack__(**keywords)
+
+            def __dlpack_device__(self):
+                return d.__dlpack_device__()
+
+        e = cuda.from_dlpack(Exporter())
+        same(e, a)
+        if a.size:
+            assert e.__cuda_array_interface__["data"] == d.__cuda_array_interface__["data"]
+        for version in (None, (0, 8), (1, 0), (1, 9)):
+            same(cuda.from_dlpack(d.__dlpack__(max_version=version)), a)
+        assert cuda.from_dlpack(d).base is d
+        same(cuda.from_dlpack(Exporter(), copy=True), a)
+    same(cuda.from_dlpack(cuda.to_device(data((4, 6))).T[::2].__dlpack__()), data((4, 6)).T[::2])
+
+
+def test_dlpack_keeps_memory():
+    before = used()
+    capsule = cuda.to_device([1.0]).__dlpack__()
+    assert used() == before + 1
+    e = cuda.from_dlpack(capsule)
+    del capsule
+    same(e, np.array([1.0]))
+    del e
+    assert used() == before
+    capsule = cuda.to_device([1.0]).__dlpack__()
+    first = cuda.from_dlpack(capsule)
+    with pytest.raises(BufferError, match="consumed"):
+        cuda.from_dlpack(capsule)
+    del capsule, first
+    assert used() == before
+
+
+def test_dlpack_arguments():
+    d = cuda.to_device(data((3,)))
+    assert d.__dlpack_device__() == (2, 0)
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    assert name(d.__dlpack__()) == b"dltensor"
+    assert name(d.__dlpack__(max_version=(1, 0))) == b"dltensor_versioned"
+    for stream in (None, 1, 2, -1):
+        d.__dlpack__(stream=stream)
+    for stream, error in ((0, ValueError), (-2, ValueError), ("x", TypeError), (1.0, TypeError), (True, TypeError), (-10**30, ValueError)):
+        with pytest.raises(error, match="stream"):
+            d.__dlpack__(stream=stream)
+    with pytest.raises(BufferError, match="dl_device"):
+        d.__dlpack__(dl_device=(1, 0))
+    d.__dlpack__(dl_device=(2, 0))
+    for bad in ("x", (1,), 5):
+        with pytest.raises(TypeError, match="dl_device"):
+            d.__dlpack__(dl_device=bad)
+        with pytest.raises(TypeError, match="max_version"):
+            d.__dlpack__(max_version=bad)
+    with pytest.raises(TypeError):
+        d.__dlpack__(1)
+    copied = cuda.from_dlpack(d.__dlpack__(copy=True))
+    d.fill(0)
+    same(copied, data((3,)))
+    with pytest.raises(BufferError):
+        cuda.device_array(3, RECORD).__dlpack__()
+    with pytest.raises(BufferError):
+        cuda.device_array((3,), "f4", strides=(6,)).__dlpack__()

@@ -1,0 +1,42 @@
+"""Device arrays, operands, streams and events on the fake driver, in processes of their own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from fake_driver import ROOT, build
+
+
+@pytest.fixture(scope="module")
+def fake_driver(tmp_path_factory):
+    if not shutil.which("gcc") and not shutil.which("cc"):
+        pytest.skip("no C compiler to build the fake driver with")
+    return build(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.mark.parametrize("devices", ["1", "2"])
+@pytest.mark.parametrize("name", ["test_device_array.py", "test_operands.py", "test_cuda.py"])
+def test_on_fake_driver(name, devices, fake_driver, run_python):
+    done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-q",
+                      str(ROOT / "tests/py" / name), check=False, LANEWISE_CUDA_DRIVER=str(fake_driver),
+                      LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=devices)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 20
+
+
+def test_no_driver(run_python, tmp_path):
+    code = ("from lanewise import cuda, errors\n"
+            "assert not cuda.is_available() and cuda.detect() is False and repr(cuda.gpus) == '<no CUDA devices>'\n"
+            "cuda.close()\n"
+            "for call in (cuda.synchronize, cuda.stream, lambda: cuda.to_device([1]), lambda: cuda.gpus[0],\n"
+            "             lambda: cuda.device_array(3), cuda.current_context, lambda: len(cuda.gpus)):\n"
+            "    try:\n"
+            "        call()\n"
+            "    except errors.DriverError as problem:\n"
+            "        assert 'nothing.so' in str(problem), problem\n"
+            "    else:\n"
+            "        raise AssertionError(call)\n")
+    run_python("-c", code, LANEWISE_CUDA_DRIVER=str(tmp_path / "nothing.so"))
