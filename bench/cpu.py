@@ -1,0 +1,125 @@
+"""lanewise against NumPy, numba (parallel) and numexpr on the CPU, interleaved in one run.
+
+    python bench/cpu.py
+
+Peers that are not installed are left out. Each figure is the least of 30 interleaved rounds.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, Callable
+
+import numpy as np
+
+import lanewise as lw
+
+try:
+    import numba
+except ImportError:
+    numba = None
+try:
+    import numexpr
+except ImportError:
+    numexpr = None
+
+
+def race(runners: dict[str, Callable[[], Any]], rounds: int = 30) -> dict[str, float]:
+    """Least seconds of each, run in turns so that noise hits all."""
+    least = {name: math.inf for name in runners}
+    for run in runners.values():
+        run()
+    for _ in range(rounds):
+        for name, run in runners.items():
+            start = time.perf_counter()
+            run()
+            least[name] = min(least[name], time.perf_counter() - start)
+    return least
+
+
+def ulp(got: np.ndarray, exact: np.ndarray) -> float:
+    """Largest distance in units of the last place, NaN equal to NaN."""
+    with np.errstate(all="ignore"):
+        off = np.abs(got.astype(np.longdouble) - exact) / np.spacing(np.abs(exact.astype(got.dtype)))
+    return float(np.nanmax(off))
+
+
+def show(title: str, times: dict[str, float], note: str = "") -> None:
+    mine = times["lanewise"]
+    others = "  ".join(f"{name} {seconds * 1e3:.3f} ms ({seconds / mine:.2f}x)" for name, seconds in times.items() if name != "lanewise")
+    print(f"{title:<28} lanewise {mine * 1e3:.3f} ms   {others}  {note}", flush=True)
+
+
+FUNCTIONS = {
+    "exp": (lambda x: math.exp(x), np.exp, "exp(x)"),
+    "sin": (lambda x: math.sin(x), np.sin, "sin(x)"),
+    "log": (lambda x: math.log(x), np.log, "log(x)"),
+    "pow": (lambda x: x**1.7, lambda x, out=None: np.power(x, 1.7, out=out), "x**1.7"),
+}
+
+
+def math_rows() -> None:
+    x = np.random.default_rng(1).uniform(0.1, 20.0, 1_000_000)
+    out = np.empty_like(x)
+    for name, (function, numpy_function, text) in FUNCTIONS.items():
+        mine = lw.vectorize(function)
+        precise = lw.vectorize(precise=True)(function)
+        runners = {"lanewise": lambda: mine(x, out=out), "NumPy": lambda: numpy_function(x, out=out)}
+        if numba is not None:
+            theirs = numba.vectorize(["float64(float64)"], target="parallel")(function)
+            runners["numba parallel"] = lambda: theirs(x, out=out)
+        if numexpr is not None:
+            runners["numexpr"] = lambda: numexpr.evaluate(text, out=out)
+        times = race(runners)
+        exact = numpy_function(x.astype(np.longdouble))
+        libm = np.fromiter((function(v) for v in x[:20_000].tolist()), np.float64, 20_000)
+        equal = "precise=True equals libm" if np.array_equal(precise(x[:20_000]), libm) else "precise=True DIFFERS from libm"
+        show(f"{name} float64 10^6", times, f"{ulp(mine(x), exact):.2f} ULP, {equal}")
+
+
+def muladd_row() -> None:
+    n = 20_000_000
+    rng = np.random.default_rng(2)
+    a, b, out = rng.random(n), rng.random(n), np.empty(n)
+    function = lambda x, y: x * y + x  # noqa: E731
+    mine = lw.vectorize(function)
+
+    def by_numpy() -> None:
+        np.multiply(a, b, out=out)
+        np.add(out, a, out=out)
+
+    runners = {"lanewise": lambda: mine(a, b, out=out), "NumPy": by_numpy}
+    if numba is not None:
+        theirs = numba.vectorize(["float64(float64, float64)"], target="parallel")(function)
+        runners["numba parallel"] = lambda: theirs(a, b, out=out)
+    if numexpr is not None:
+        runners["numexpr"] = lambda: numexpr.evaluate("a*b+a", out=out)
+    times = race(runners, 12)
+    show("a*b+a float64 2*10^7", times, f"{24 * n / times['lanewise'] / 1e9:.1f} GB/s")
+
+
+def small_row() -> None:
+    x, out = np.ones(8), np.ones(8)
+    mine = lw.vectorize(["f8(f8, f8)"])(lambda a, b: a + b)
+    repeat = range(2000)
+
+    def many(f: Callable[..., Any]) -> Callable[[], None]:
+        def run() -> None:
+            for _ in repeat:
+                f(x, x, out=out)
+
+        return run
+
+    runners = {"lanewise": many(mine), "NumPy": many(np.add)}
+    if numba is not None:
+        runners["numba"] = many(numba.vectorize(["float64(float64, float64)"])(lambda a, b: a + b))
+    times = race(runners)
+    print(f"{'8 elements, out=':<28} " + "  ".join(f"{name} {seconds / 2000 * 1e9:.0f} ns" for name, seconds in times.items()))
+
+
+if __name__ == "__main__":
+    print(f"NumPy {np.__version__}, numba {numba.__version__ if numba else '-'}, {lw._core._vector_bits}-bit vectors")
+    math_rows()
+    muladd_row()
+    small_row()
