@@ -1,0 +1,764 @@
+/* Inference: frames, walks to the fix-point, diagnostics. See infer_internal.h for the method.
+ */
+#include "core/front/infer_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- texts
+ * ------------------------------------------------------------------------------------ */
+
+static bool
+is_reporting(const lw_frame *f)
+{
+    return f->report && f->run->quiet == 0;
+}
+
+static const char *
+keep(lw_frame *f, lw_text *text)
+{
+    const char *kept = lw_arena_strdup(f->run->arena, lw_text_get(text));
+
+    lw_text_reset(text);
+    return kept ? kept : "";
+}
+
+const char *
+lw_say(lw_frame *f, const char *format, ...)
+{
+    lw_text text = {0};
+    va_list args;
+
+    if (!is_reporting(f))
+        return NULL;
+    va_start(args, format);
+    lw_text_addv(&text, format, args);
+    va_end(args);
+    return keep(f, &text);
+}
+
+const char *
+lw_say_type(lw_frame *f, lw_type type)
+{
+    lw_text text = {0};
+
+    if (!is_reporting(f))
+        return "";
+    lw_type_print(lw_types_of(f), type, &text);
+    return keep(f, &text);
+}
+
+const char *
+lw_say_source(lw_frame *f, uint32_t node)
+{
+    const lw_tree *tree = f->run->tree;
+    const lw_loc *loc = &tree->locs.data[lw_node_of(f, node)->loc];
+    const lw_file *file = &tree->files.data[loc->file];
+    const char *line, *said;
+
+    if (!is_reporting(f) || loc->line != loc->end_line || loc->line < file->first_line ||
+        loc->line - file->first_line >= file->n_lines)
+        return "";
+    line = file->lines[loc->line - file->first_line];
+    if (loc->end_col > strlen(line) || loc->col >= loc->end_col || loc->end_col - loc->col > 60)
+        return "";
+    said = lw_arena_strndup(f->run->arena, line + loc->col, loc->end_col - loc->col);
+    return said ? said : "";
+}
+
+/* "blur(A: float32, i: int64)" */
+static const char *
+say_where(lw_frame *f)
+{
+    lw_text text = {0};
+
+    lw_text_addf(&text, "%s(", f->fn->name);
+    for (uint32_t i = 0; i < f->fn->params.n && i < f->n_params; i++) {
+        lw_text_addf(&text, "%s%s: ", i ? ", " : "", f->fn->params.data[i].name);
+        lw_type_print(lw_types_of(f), f->params[i].type, &text);
+    }
+    lw_text_add(&text, ")");
+    return keep(f, &text);
+}
+
+/* --- complaints
+ * --------------------------------------------------------------------------------- */
+
+/* What the language leaves out is "unsupported", all else a fault of typing. */
+static lw_status
+status_of(const char *code)
+{
+    return strcmp(code, "E101") == 0 || strcmp(code, "E102") == 0 ||
+                   strcmp(code, "E160") == 0 || strcmp(code, "E151") == 0
+               ? LW_ERR_UNSUPPORTED
+               : LW_ERR_TYPING;
+}
+
+lw_status
+lw_complain(lw_frame *f, uint32_t loc, const char *code, const char *label, const char *help,
+            const char *format, ...)
+{
+    lw_text text = {0};
+    va_list args;
+    lw_status status = status_of(code);
+
+    if (!f->report)
+        return LW_OK;
+    if (f->run->quiet)
+        return status;
+    va_start(args, format);
+    lw_text_addv(&text, format, args);
+    va_end(args);
+    return lw_diagnose(f->run->tree, loc, say_where(f), status, code, label, help, f->run->err,
+                       "%s", keep(f, &text));
+}
+
+lw_status
+lw_complain_kept(lw_frame *f, uint32_t diag)
+{
+    if (!f->report)
+        return LW_OK;
+    if (f->run->quiet)
+        return f->run->tree->diags.data[diag].status;
+    return lw_diagnose_kept(f->run->tree, diag, say_where(f), f->run->err);
+}
+
+lw_status
+lw_out_of_memory(lw_frame *f)
+{
+    return lw_fail_memory(f->run->err);
+}
+
+bool
+lw_list_add(lw_frame *f, uint32_t entry)
+{
+    uint32_t *slot = lw_array_push(&f->run->typed->lists, f->run->arena);
+
+    if (slot)
+        *slot = entry;
+    return slot != NULL;
+}
+
+/* --- conversions at the edges
+ * --------------------------------------------------------------------- */
+
+lw_status
+lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to, const char *what)
+{
+    lw_dtype from = lw_type_stored(lw_types_of(f), type);
+    const char *to_name = lw_dtypes[to].public_name, *lost = "fraction";
+
+    if (type == LW_T_BOTTOM || lw_can_cast_same_kind(from, to))
+        return LW_OK;
+    if (from == LW_DT_void)
+        return lw_complain(f, loc, "E142", lw_say(f, "this is %s", lw_say_type(f, type)), NULL,
+                           "a %s of type %s cannot receive this", what, to_name);
+    if (lw_is_integer(from) && lw_is_integer(to)) {
+        if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL &&
+            !lw_literal_fits(lw_types_of(f), type, to))
+            return lw_complain(f, loc, "E130",
+                               lw_say(f, "%s does not fit %s", lw_say_type(f, type), to_name),
+                               NULL, "integer constant out of range");
+        return LW_OK;
+    }
+    if (f->run->typed->options.casting_unsafe)
+        return LW_OK;
+    if (lw_is_complex(from) && !lw_is_complex(to))
+        lost = "imaginary part";
+    else if (to == LW_DT_b1)
+        lost = "value";
+    return lw_complain(
+        f, loc, "E142",
+        lw_say(f, "%s into %s %s %s would drop the %s", lw_say_type(f, type),
+               to_name[0] == 'i' ? "an" : "a", to_name, what, lost),
+        lw_is_complex(from)
+            ? "`.real` or `abs(...)`; to allow it everywhere `casting=\"unsafe\"`"
+        : to == LW_DT_b1
+            ? "compare with `!= 0`"
+            : "`int(...)` or `round(...)`; to allow it everywhere `casting=\"unsafe\"`",
+        "%s cannot be stored as %s", lw_say_type(f, type), to_name);
+}
+
+/* --- the result
+ * ----------------------------------------------------------------------------------- */
+
+static lw_status
+complain_missing_return(lw_frame *f, uint32_t value, uint32_t none)
+{
+    uint32_t loc = f->return_locs.data[value];
+    const char *type = lw_say_type(f, f->returns.data[value].type), *name = f->fn->name;
+    uint32_t body_loc = lw_node_of(f, f->fn->body)->loc;
+    const lw_loc *end = &f->run->tree->locs.data[body_loc ? body_loc : f->fn->loc];
+    const char *label;
+
+    if (none != UINT32_MAX)
+        label = lw_say(f, "returns %s here, but line %u returns nothing", type,
+                       f->run->tree->locs.data[f->return_locs.data[none]].line);
+    else
+        label = lw_say(
+            f, "returns %s here, but line %u reaches the end of `%s` and returns nothing", type,
+            end->end_line, name);
+    return lw_complain(
+        f, loc, "E112", label,
+        lw_type_is_number(f, f->returns.data[value].type)
+            ? "end the function with `return 0.0` (a compiled function has one "
+              "return type)"
+            : "end the function with a `return` (a compiled function has one return "
+              "type)",
+        "a value on one path, nothing on another");
+}
+
+/* Two returns that do not go together. */
+static lw_status
+complain_returns(lw_frame *f, const char *problem)
+{
+    const char *why;
+
+    for (uint32_t i = 1; i < f->returns.n; i++) {
+        lw_type x = f->returns.data[0].type, y = f->returns.data[i].type;
+
+        lw_join2(f, x, y, &why);
+        if (why)
+            return lw_complain(
+                f, f->return_locs.data[i], problem,
+                lw_say(f, "returns %s here and %s at line %u", lw_say_type(f, y),
+                       lw_say_type(f, x), f->run->tree->locs.data[f->return_locs.data[0]].line),
+                strcmp(problem, "E143") == 0 ? "cast one of them, as in `np.int64(...)`"
+                                             : "return the same kind of value everywhere",
+                "a compiled function has one return type");
+    }
+    return lw_complain(f, f->return_locs.data[0], problem, NULL,
+                       "return the same kind of value everywhere",
+                       "the returns of `%s` have no common type", f->fn->name);
+}
+
+static uint32_t
+find_return(const lw_frame *f, bool none)
+{
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        if ((f->returns.data[i].type == LW_T_NONE) == none)
+            return i;
+    return UINT32_MAX;
+}
+
+static lw_status
+join_returns(lw_frame *f, lw_type *out)
+{
+    lw_type *types = lw_arena_take(f->run->arena, (f->returns.n + 1) * sizeof *types);
+    const char *problem = NULL;
+
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        types[i] = f->returns.data[i].type;
+    *out =
+        lw_join(lw_types_of(f), f->run->typed->options.typing, types, f->returns.n, &problem);
+    return problem ? complain_returns(f, problem) : LW_OK;
+}
+
+/* All returns give one constant. */
+static uint32_t
+common_konst(lw_frame *f)
+{
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        if (!f->returns.data[i].konst ||
+            !lw_konst_same(f, f->returns.data[0].konst, f->returns.data[i].konst))
+            return 0;
+    return f->returns.n ? f->returns.data[0].konst : 0;
+}
+
+static lw_status
+infer_result(lw_frame *f, lw_value *result)
+{
+    const lw_konst *annotation =
+        f->fn->return_annotation ? lw_konst_of(f, f->fn->return_annotation) : NULL;
+    uint32_t value = find_return(f, false), none = find_return(f, true);
+    lw_status status = LW_OK;
+
+    *result = (lw_value){LW_T_NONE, 0};
+    if (value == UINT32_MAX)
+        return LW_OK;
+    if (none != UINT32_MAX || f->falls_off)
+        return complain_missing_return(f, value, none);
+    if (annotation && annotation->kind == LW_K_DTYPE) {
+        for (uint32_t i = 0; i < f->returns.n; i++)
+            LW_TRY(lw_check_conversion(f, f->return_locs.data[i], f->returns.data[i].type,
+                                       annotation->dtype, "result"));
+        result->type = annotation->dtype;
+        return LW_OK;
+    }
+    result->konst = common_konst(f);
+    LW_TRY(join_returns(f, &result->type));
+fail:
+    return status;
+}
+
+/* --- one instance
+ * ------------------------------------------------------------------------------------ */
+
+static lw_status
+walk(lw_frame *f, bool report)
+{
+    lw_status status;
+
+    f->round++;
+    f->report = report;
+    f->changed = false;
+    f->returns.n = f->return_locs.n = 0;
+    f->can_raise = false;
+    f->loop = NULL;
+    LW_TRY(lw_webs_begin_round(f));
+    LW_TRY(lw_infer_body(f, f->fn->body));
+    f->falls_off = f->now.live;
+    if (f->run->arena->failed || f->run->typed->types.failed)
+        return lw_out_of_memory(f);
+fail:
+    return status;
+}
+
+static lw_status
+walk_to_the_end(lw_frame *f)
+{
+    lw_status status;
+
+    do {
+        if (f->round >= LW_ROUNDS)
+            return lw_fail(f->run->quiet ? NULL : f->run->err, LW_ERR_INTERNAL,
+                           "types of `%s` did not settle in %d walks", f->fn->name, LW_ROUNDS);
+        LW_TRY(walk(f, false));
+    } while (f->changed);
+    LW_TRY(walk(f, true));
+fail:
+    return status;
+}
+
+static lw_status
+new_instance(lw_run *run, lw_frame *f, uint32_t fn, const lw_value *params, uint32_t n)
+{
+    lw_instance *instance;
+    lw_type *types = lw_arena_take(run->arena, (n + 1) * sizeof *types);
+    uint32_t *konsts = lw_arena_take(run->arena, (n + 1) * sizeof *konsts);
+    lw_typed_node *nodes = lw_arena_take(run->arena, run->tree->nodes.n * sizeof *nodes);
+
+    if (run->typed->instances.n >= LW_MAX_INSTANCES)
+        return lw_fail(run->quiet ? NULL : run->err, LW_ERR_UNSUPPORTED,
+                       "more than %d variants of functions for one signature",
+                       LW_MAX_INSTANCES);
+    instance = lw_array_push(&run->typed->instances, run->arena);
+    if (!types || !konsts || !nodes || !instance)
+        return lw_fail_memory(run->err);
+    for (uint32_t i = 0; i < n; i++) {
+        types[i] = params[i].type;
+        konsts[i] = params[i].konst;
+    }
+    for (uint32_t i = 0; i < run->tree->nodes.n; i++)
+        nodes[i].truth = -1;
+    *instance = (lw_instance){
+        .fn = fn, .n_params = n, .param_types = types, .param_konsts = konsts, .nodes = nodes};
+    f->run = run;
+    f->fn = &run->tree->fns.data[fn];
+    f->fn_index = fn;
+    f->instance = run->typed->instances.n - 1;
+    f->n_params = n;
+    f->params = params;
+    f->nodes = nodes;
+    return LW_OK;
+}
+
+static lw_status
+infer_frame(lw_frame *f, lw_value *result)
+{
+    lw_instance *instance;
+    lw_status status;
+
+    LW_TRY(lw_webs_init(f));
+    LW_TRY(walk_to_the_end(f));
+    LW_TRY(infer_result(f, result));
+    LW_TRY(lw_webs_finish(f));
+    instance = &f->run->typed->instances.data[f->instance];
+    instance->result = result->type;
+    instance->can_raise = f->can_raise;
+    instance->falls_off = f->falls_off;
+    if (f->run->arena->failed || f->run->typed->types.failed)
+        return lw_out_of_memory(f);
+fail:
+    return status;
+}
+
+static uint32_t
+find_memo(lw_run *run, lw_frame *caller, uint32_t fn, const lw_value *params, uint32_t n)
+{
+    for (uint32_t i = 0; i < run->memos.n; i++) {
+        const lw_memo *memo = &run->memos.data[i];
+        bool same = memo->fn == fn && memo->n == n;
+
+        for (uint32_t j = 0; same && j < n; j++)
+            same = memo->params[j].type == params[j].type &&
+                   (memo->params[j].konst == params[j].konst ||
+                    lw_konst_same(caller, memo->params[j].konst, params[j].konst));
+        if (same)
+            return i;
+    }
+    return UINT32_MAX;
+}
+
+static lw_status
+add_memo(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n, uint32_t *out)
+{
+    lw_value *copy = lw_arena_take(run->arena, (n + 1) * sizeof *copy);
+    lw_memo *memo = lw_array_push(&run->memos, run->arena);
+
+    if (copy == NULL || memo == NULL)
+        return lw_fail_memory(run->err);
+    memcpy(copy, params, n * sizeof *copy);
+    *memo = (lw_memo){.fn = fn, .n = n, .params = copy};
+    *out = run->memos.n - 1;
+    return LW_OK;
+}
+
+static lw_status
+run_frame(lw_run *run, uint32_t memo)
+{
+    const lw_memo row = run->memos.data[memo];
+    lw_frame *frame = lw_arena_take(run->arena, sizeof *frame), *caller = run->frame;
+    uint32_t depth = run->depth;
+    lw_value result = {LW_T_NONE, 0};
+    lw_status status;
+
+    if (frame == NULL)
+        return lw_fail_memory(run->err);
+    frame->caller = caller;
+    LW_TRY(new_instance(run, frame, row.fn, row.params, row.n));
+    run->memos.data[memo].busy = true;
+    run->memos.data[memo].instance = frame->instance;
+    run->frame = frame;
+    run->n_frames++;
+    status = infer_frame(frame, &result);
+    run->n_frames--;
+    run->frame = caller;
+    run->depth = depth;
+    run->memos.data[memo].busy = false;
+    run->memos.data[memo].result = result;
+fail:
+    run->memos.data[memo].status = status;
+    return status;
+}
+
+/* On LW_OK with memo->busy the function is calling itself. A failure is remembered, and made
+ * again when it is to be reported. */
+lw_status
+lw_infer_instance(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n, uint32_t loc,
+                  uint32_t *memo)
+{
+    lw_status status;
+
+    *memo = run->frame ? find_memo(run, run->frame, fn, params, n) : UINT32_MAX;
+    if (*memo != UINT32_MAX) {
+        const lw_memo *found = &run->memos.data[*memo];
+        if (found->busy || found->status == LW_OK || run->quiet)
+            return found->busy ? LW_OK : found->status;
+    } else {
+        LW_TRY(add_memo(run, fn, params, n, memo));
+    }
+    if (run->n_frames >= LW_MAX_FRAMES)
+        return lw_diagnose(run->tree, loc, run->frame->fn->name, LW_ERR_UNSUPPORTED, "E151",
+                           NULL, "use a loop; recursion is not supported",
+                           run->quiet ? NULL : run->err,
+                           "calls nested more than %d levels deep", LW_MAX_FRAMES);
+    LW_TRY(run_frame(run, *memo));
+fail:
+    return status;
+}
+
+/* --- the end: only instances that are called
+ * ------------------------------------------------------------ */
+
+static void
+mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t *stack)
+{
+    uint32_t n = 0;
+
+    number[instance] = 1;
+    stack[n++] = instance;
+    while (n) {
+        const lw_instance *row = &typed->instances.data[stack[--n]];
+
+        for (uint32_t i = 1; i < typed->tree->nodes.n; i++) {
+            const lw_typed_node *node = &row->nodes[i];
+            if (node->call != LW_CALL_INSTANCE || number[node->target])
+                continue;
+            number[node->target] = 1;
+            stack[n++] = node->target;
+        }
+    }
+}
+
+/* Walks before the last one may have made variants that nobody calls in the end. */
+static lw_status
+drop_unused(lw_run *run)
+{
+    lw_typed *typed = run->typed;
+    uint32_t n = typed->instances.n, kept = 1;
+    uint32_t *number = lw_arena_take(run->arena, n * sizeof *number);
+    uint32_t *stack = lw_arena_take(run->arena, n * sizeof *stack);
+
+    if (number == NULL || stack == NULL)
+        return lw_fail_memory(run->err);
+    mark_called(typed, 1, number, stack);
+    for (uint32_t i = 1; i < n; i++) {
+        if (!number[i])
+            continue;
+        number[i] = kept;
+        typed->instances.data[kept++] = typed->instances.data[i];
+    }
+    typed->instances.n = kept;
+    for (uint32_t i = 1; i < kept; i++)
+        for (uint32_t j = 1; j < typed->tree->nodes.n; j++)
+            if (typed->instances.data[i].nodes[j].call == LW_CALL_INSTANCE)
+                typed->instances.data[i].nodes[j].target =
+                    number[typed->instances.data[i].nodes[j].target];
+    return LW_OK;
+}
+
+/* --- W201
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static bool
+is_narrow(const lw_type *types, uint32_t n)
+{
+    bool has_float = false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (types[i] >= LW_N_DTYPES || types[i] == LW_DT_f64 || types[i] == LW_DT_c128)
+            return false;
+        has_float |= lw_is_float((lw_dtype)types[i]) || types[i] == LW_DT_c64;
+    }
+    return has_float;
+}
+
+static lw_status
+warn_wide(lw_run *run)
+{
+    lw_text text = {0};
+    lw_diag *diag;
+
+    if (run->lint_lines.n == 0)
+        return LW_OK;
+    diag = lw_array_push(&run->typed->warnings, run->arena);
+    if (diag == NULL)
+        return lw_fail_memory(run->err);
+    lw_text_addf(&text,
+                 "float64 arithmetic where all arguments are float32 or narrower (line%s",
+                 run->lint_lines.n > 1 ? "s" : "");
+    for (uint32_t i = 0; i < run->lint_lines.n; i++)
+        lw_text_addf(&text, "%s%u", i ? ", " : " ", run->lint_lines.data[i]);
+    lw_text_add(&text, ")");
+    diag->status = LW_OK;
+    memcpy(diag->code, "W201", 5);
+    diag->loc = run->lint_loc;
+    diag->message = lw_arena_strdup(run->arena, lw_text_get(&text));
+    diag->label = run->lint_label;
+    diag->help = "cast with `np.float32(...)`, or use float64 arguments";
+    lw_text_reset(&text);
+    return diag->message ? LW_OK : lw_fail_memory(run->err);
+}
+
+/* --- the door
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static lw_typed *
+new_typed(const lw_tree *tree, const lw_front_options *options)
+{
+    lw_typed *typed = lw_alloc_zero(1, sizeof *typed);
+
+    if (typed == NULL)
+        return NULL;
+    lw_arena_init(&typed->arena);
+    typed->tree = tree;
+    typed->options = *options;
+    lw_types_init(&typed->types, &typed->arena);
+    if (typed->types.failed || !lw_array_reserve(&typed->instances, 1, &typed->arena) ||
+        !lw_array_reserve(&typed->lists, 1, &typed->arena)) {
+        lw_typed_free(typed);
+        return NULL;
+    }
+    typed->instances.n = typed->lists.n = 1;
+    return typed;
+}
+
+static bool
+has_walrus(const lw_tree *tree)
+{
+    for (uint32_t i = 1; i < tree->nodes.n; i++)
+        if (tree->nodes.data[i].kind == LW_NODE_WALRUS)
+            return true;
+    return false;
+}
+
+static lw_status
+check_arguments(const lw_tree *tree, const lw_type *types, uint32_t n, lw_error *err)
+{
+    if (tree->fns.n < 2)
+        return lw_fail(err, LW_ERR_INTERNAL, "a tree without a function");
+    if (tree->fns.data[1].captures.n)
+        return lw_fail(err, LW_ERR_INTERNAL, "the user's function has unresolved captures");
+    for (uint32_t i = 0; i < n; i++)
+        if (types[i] == LW_T_BOTTOM || types[i] >= LW_N_DTYPES || types[i] == LW_DT_ptr)
+            if (types[i] < LW_T_INDEX || types[i] > LW_T_PYCOMPLEX)
+                return lw_fail(err, LW_ERR_INTERNAL, "argument %u has no scalar type", i + 1);
+    return LW_OK;
+}
+
+/* Parameters beyond the arguments take their defaults; *args takes what is left. */
+static lw_status
+bind_arguments(lw_frame *scratch, const lw_type *types, uint32_t n, lw_value *out,
+               lw_error *err)
+{
+    const lw_fn *fn = scratch->fn;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        const lw_fn_param *param = &fn->params.data[i];
+
+        if (param->kind == LW_PARAM_VARARG) {
+            out[i].type = lw_type_tuple(lw_types_of(scratch), types + at, n - at, NULL);
+            at = n;
+        } else if (at < n) {
+            out[i].type = types[at++];
+        } else if (param->default_konst) {
+            out[i] = lw_konst_value(scratch, param->default_konst);
+        } else {
+            return lw_diagnose(scratch->run->tree, fn->loc, fn->name, LW_ERR_TYPING, "E153",
+                               NULL, NULL, err, "`%s` needs an argument for `%s`", fn->name,
+                               param->name);
+        }
+    }
+    if (at < n)
+        return lw_diagnose(scratch->run->tree, fn->loc, fn->name, LW_ERR_TYPING, "E153", NULL,
+                           NULL, err, "`%s` takes %u argument%s, the signature has %u",
+                           fn->name, at, at == 1 ? "" : "s", n);
+    return LW_OK;
+}
+
+lw_status
+lw_infer(const lw_tree *tree, const lw_front_options *options, const lw_type *arg_types,
+         uint32_t n_args, lw_typed **out, lw_error *err)
+{
+    static const lw_front_options defaults = {0};
+    lw_typed *typed = NULL;
+    lw_run *run;
+    lw_frame *scratch;
+    lw_value *params;
+    uint32_t memo, n_params;
+    lw_status status;
+
+    *out = NULL;
+    LW_TRY(check_arguments(tree, arg_types, n_args, err));
+    typed = new_typed(tree, options ? options : &defaults);
+    if (typed == NULL)
+        return lw_fail_memory(err);
+    n_params = tree->fns.data[1].params.n;
+    run = lw_arena_take(&typed->arena, sizeof *run);
+    scratch = lw_arena_take(&typed->arena, sizeof *scratch);
+    params = lw_arena_take(&typed->arena, (n_params + 1) * sizeof *params);
+    status = LW_ERR_OUT_OF_MEMORY;
+    if (run == NULL || scratch == NULL || params == NULL)
+        goto fail;
+    *run = (lw_run){.tree = tree,
+                    .typed = typed,
+                    .arena = &typed->arena,
+                    .err = err,
+                    .has_walrus = has_walrus(tree),
+                    .lint = is_narrow(arg_types, n_args)};
+    scratch->run = run;
+    scratch->fn = &tree->fns.data[1];
+    if (scratch->fn->problem) {
+        status = lw_diagnose_kept(tree, scratch->fn->problem, scratch->fn->name, err);
+        goto fail;
+    }
+    LW_TRY(bind_arguments(scratch, arg_types, n_args, params, err));
+    LW_TRY(lw_infer_instance(run, 1, params, n_params, scratch->fn->loc, &memo));
+    LW_TRY(drop_unused(run));
+    LW_TRY(warn_wide(run));
+    *out = typed;
+    return LW_OK;
+fail:
+    if (status == LW_ERR_OUT_OF_MEMORY)
+        lw_fail_memory(err);
+    lw_typed_free(typed);
+    return status;
+}
+
+void
+lw_typed_free(lw_typed *typed)
+{
+    if (typed == NULL)
+        return;
+    lw_arena_reset(&typed->arena);
+    lw_free(typed);
+}
+
+/* --- results against a signature
+ * --------------------------------------------------------------------------------- */
+
+static uint32_t
+last_return(const lw_typed *typed)
+{
+    const lw_tree *tree = typed->tree;
+    const lw_node *body = &tree->nodes.data[tree->fns.data[1].body];
+    uint32_t loc = tree->fns.data[1].loc;
+
+    for (uint32_t i = 0; i < body->c; i++) {
+        const lw_node *statement = &tree->nodes.data[tree->lists.data[body->b + i]];
+        if (statement->kind == LW_NODE_RETURN && statement->a)
+            loc = tree->nodes.data[statement->a].loc;
+    }
+    return loc;
+}
+
+static lw_status
+check_result(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to)
+{
+    return lw_check_conversion(f, loc, type, to, "result");
+}
+
+lw_status
+lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
+                       lw_error *err)
+{
+    const lw_instance *instance = &typed->instances.data[1];
+    const lw_type_row *row = lw_type_get(&typed->types, instance->result);
+    uint32_t n = row && row->kind == LW_TK_TUPLE ? row->n : instance->result != LW_T_NONE;
+    uint32_t loc = last_return(typed);
+    lw_typed *own = (lw_typed *)(uintptr_t)typed; /* its arena takes the texts */
+    lw_run run = {.tree = typed->tree, .typed = own, .arena = &own->arena, .err = err};
+    lw_value *params = lw_arena_take(&own->arena, (instance->n_params + 1) * sizeof *params);
+    lw_frame f = {.run = &run,
+                  .fn = &typed->tree->fns.data[1],
+                  .fn_index = 1,
+                  .report = true,
+                  .n_params = instance->n_params,
+                  .params = params};
+    lw_status status = LW_OK;
+
+    if (params == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < instance->n_params; i++)
+        params[i].type = instance->param_types[i];
+    if (n != n_out)
+        return lw_complain(
+            &f, loc, "E153",
+            lw_say(&f, "%u result%s, the signature has %u", n, n == 1 ? "" : "s", n_out), NULL,
+            "wrong number of results");
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(check_result(&f, loc,
+                            row && row->kind == LW_TK_TUPLE
+                                ? lw_type_get(&typed->types, instance->result)->elements[i]
+                                : instance->result,
+                            out_types[i]));
+fail:
+    return status;
+}
