@@ -110,29 +110,15 @@ lw_code_equal(PyObject *x, PyObject *y)
 }
 
 PyObject *
-lw_code_find(PyObject *code, PyObject *name, PyObject *wanted)
+lw_code_last(PyObject *code)
 {
-    PyObject *consts = PyObject_GetAttrString(code, "co_consts");
-    PyObject *found = NULL;
+    PyObject *consts = PyObject_GetAttrString(code, "co_consts"), *found = NULL;
 
-    if (consts == NULL)
-        return NULL;
-    for (Py_ssize_t i = 0; found == NULL && i < PyTuple_GET_SIZE(consts); i++) {
-        PyObject *item = PyTuple_GET_ITEM(consts, i);
-        int same = 0;
-        if (!PyCode_Check(item))
-            continue;
-        if (PyUnicode_Compare(((PyCodeObject *)item)->co_name, name) == 0)
-            same = lw_code_equal(item, wanted);
-        if (same == 1)
-            found = item;
-        else if (same == 0)
-            found = lw_code_find(item, name, wanted);
-        if (same < 0 || PyErr_Occurred())
-            break;
-    }
-    Py_DECREF(consts); /* code still owns it */
-    return PyErr_Occurred() ? NULL : found;
+    for (Py_ssize_t i = 0; consts && i < PyTuple_GET_SIZE(consts); i++)
+        if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
+            found = PyTuple_GET_ITEM(consts, i);
+    Py_XDECREF(consts); /* code still owns it */
+    return found;
 }
 
 static bool

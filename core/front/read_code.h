@@ -9,9 +9,10 @@
 /* Compares bytecode, names, arguments and constants, nested code included; positions, flags of
  * nesting and qualified names do not count. -1 with an exception set. */
 int lw_code_equal(PyObject *x, PyObject *y);
-/* The first code object called `name` below `code` that equals `wanted` (borrowed from code),
- * NULL without an exception when there is none. */
-PyObject *lw_code_find(PyObject *code, PyObject *name, PyObject *wanted);
+/* The last code object among the constants of `code` (borrowed from it): where a function was
+ * just made, that function's, for its decorators and defaults come first. NULL: there is none,
+ * or an exception is set. */
+PyObject *lw_code_last(PyObject *code);
 
 typedef struct lw_code_span {
     long line, col, end_line, end_col; /* col, end_col: UTF-8 bytes, -1 when not known */

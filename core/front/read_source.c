@@ -356,19 +356,32 @@ compile_tree(const finder *f, PyObject *tree)
     return code;
 }
 
+/* The candidate's code in a compiled stub: module, `_`, class, then the function (below the
+ * scope of its type parameters, if it has any). */
+static PyObject *
+code_in_stub(const finder *f, PyObject *stub)
+{
+    PyObject *code = stub;
+
+    for (int level = 0; code != NULL && level < 3; level++)
+        code = lw_code_last(code);
+    if (code != NULL && PyUnicode_Compare(((PyCodeObject *)code)->co_name, f->name) != 0)
+        code = lw_code_last(code);
+    return code;
+}
+
 /* 1: compiling this node gives the function's code; 0: it does not; -1: exception set. */
 static int
 proves(const finder *f, PyObject *candidate)
 {
-    PyObject *hole = NULL, *stub = stub_new(f, &hole), *code = NULL;
+    PyObject *hole = NULL, *stub = stub_new(f, &hole), *code = NULL, *own;
     int result = -1;
 
     if (stub != NULL && hole != NULL && stub_fill(f, hole, candidate) == 0)
         code = compile_tree(f, stub);
     if (code != NULL) {
-        result = lw_code_find(code, f->name, f->code) != NULL;
-        if (PyErr_Occurred())
-            result = -1;
+        own = code_in_stub(f, code);
+        result = own ? lw_code_equal(own, f->code) : PyErr_Occurred() ? -1 : 0;
     }
     if (result < 0 && PyErr_Occurred() && cleared_syntax_error())
         result = 0;
