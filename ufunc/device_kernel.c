@@ -2,6 +2,7 @@
 
 #include "core/ir/build.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MOST_ELEMENTS = 32, MOST_PARTS = 2 }; /* elements a thread holds; parts of a complex */
@@ -113,6 +114,7 @@ decompose(kernel *k, lw_ref item, lw_ref *coordinate)
     lw_builder *b = &k->b;
     int last = k->key->ndim - 1;
 
+    assert(last >= 0); /* FLAT kernels have no coordinates */
     for (int d = 0; d < last; d++) {
         lw_ref high = lw_ir_mulhi(b, item, k->multiplier[d]);
         lw_ref quotient = lw_ir_shr(b, lw_ir_add(b, high, item), k->shift[d]);

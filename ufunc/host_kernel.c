@@ -5,6 +5,7 @@
 #include "ufunc/device_kernel.h"
 #include "ufunc/host_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- what the scalar function does ---- */
@@ -251,6 +252,7 @@ describe(lw_host_kernel *kernel, const lw_loop *loop)
         kernel->size[i] = lw_dtypes[loop->types[i]].size_bytes;
         bytes += kernel->size[i];
     }
+    assert(bytes > 0);
     kernel->block = (uint32_t)(LW_HOST_SCRATCH / bytes / LW_HOST_BLOCK * LW_HOST_BLOCK);
     if (kernel->block > 1024)
         kernel->block = 1024;

@@ -49,8 +49,7 @@ typedef struct parser {
     int depth;
 } parser;
 
-/* ---- errors
- * ----------------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 /* Cells before `end`, as good as bytes get: continuation bytes take no room. */
 static int
@@ -125,9 +124,7 @@ expected(const parser *s, const char *what)
     return fail_at(s, s->p, s->p + 1, "E180", NULL, "expected %s, not `%c`", what, *s->p);
 }
 
-/* ---- tokens
- * -------------------------------------------------------------------------------------------
- */
+/* ---- tokens ---- */
 
 static void
 skip_space(parser *s)
@@ -154,9 +151,7 @@ is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* ---- types
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- types ---- */
 
 static lw_status parse_type(parser *s, lw_sig_type *out);
 
@@ -303,8 +298,7 @@ parse_type(parser *s, lw_sig_type *out)
     return status;
 }
 
-/* ---- signatures
- * ------------------------------------------------------------------------------------------ */
+/* ---- signatures ---- */
 
 /* "ff->f": NumPy's type characters. */
 static lw_status
@@ -339,7 +333,7 @@ parse_numpy_style(parser *s, const char *arrow, lw_signature *out)
         status = parse_characters(s, arrow + 2, end, &results);
     if (status != LW_OK)
         return status;
-    if (results.n == 0)
+    if (results.n == 0 || results.data == NULL)
         return fail_at(s, arrow, arrow + 2, "E180", NULL, "no result after `->`");
     out->args = args.data;
     out->n_args = args.n;
@@ -416,9 +410,7 @@ lw_signature_parse_type(const char *text, lw_arena *arena, lw_sig_type *out, lw_
     return LW_OK;
 }
 
-/* ---- checks
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- checks ---- */
 
 static lw_status
 refuse(const lw_signature *signature, const lw_sig_type *type, lw_error *err, const char *help,
@@ -488,9 +480,7 @@ lw_signature_n_out(const lw_signature *signature)
     }
 }
 
-/* ---- order
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- order ---- */
 
 static int
 compare_types(const lw_sig_type *x, const lw_sig_type *y)
@@ -587,9 +577,7 @@ lw_signatures_sort(lw_signature *signatures, uint32_t n, bool keep_order, lw_err
     return LW_OK;
 }
 
-/* ---- printing
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- printing ---- */
 
 static void
 print_dims(const lw_sig_type *type, lw_text *out)

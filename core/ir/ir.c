@@ -1,5 +1,6 @@
 #include "core/ir/ir.h"
 
+#include <assert.h>
 #include <string.h>
 
 const lw_op_row lw_ops[LW_N_OPS] = {
@@ -121,6 +122,7 @@ lw_module_copy(const lw_module *module, lw_module **out, lw_error *err)
     lw_module *copy = NULL;
 
     LW_TRY(lw_module_new(&copy, err));
+    assert(copy != NULL);
     copy->failed = module->failed;
     if (!copy_contents(module, copy)) {
         status = lw_fail_memory(err);

@@ -7,6 +7,7 @@
 #include "core/link/toolchain.h"
 #include "core/tables/version.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -110,6 +111,7 @@ lw_dump_wanted(const char *stage, const char *name)
 void
 lw_dump(const char *stage, const char *name, const char *text)
 {
+    assert(text != NULL);
     fprintf(stderr, "---- %s of %s ----\n%s%s", stage, name ? name : "?", text,
             *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
 }

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/link/disk_cache.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -192,6 +193,7 @@ trim_memory(void)
 static lw_status
 copy_error(const lw_error *from, lw_error *to)
 {
+    assert(from != NULL);
     if (to == NULL || to->status != LW_OK)
         return from->status;
     *to = *from;

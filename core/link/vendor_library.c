@@ -3,6 +3,7 @@
 #include "core/base/dynload.h"
 #include "core/base/memory.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct lw_vendor_open {
@@ -82,6 +83,7 @@ lw_vendor_get(lw_vendor *vendor, const char *path, const void **table, lw_error 
     if (open == NULL) {
         status = open_new(vendor, path, &open, err);
         if (status == LW_OK) {
+            assert(open != NULL);
             open->next = vendor->opened;
             vendor->opened = open;
         }

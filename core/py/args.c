@@ -1219,7 +1219,7 @@ wrap_cupy(lw_device_array *result)
         out = PyObject_CallMethod(cupy, "ndarray", "OO", shape, (PyObject *)result->descr);
     } else if (shape != NULL && strides != NULL) {
         memory = PyObject_CallMethod(cuda, "UnownedMemory", "KLOi", result->data,
-                                     (long long)(result->size * result->itemsize),
+                                     (long long)result->size * result->itemsize,
                                      (PyObject *)result, result->device->ordinal);
         pointer =
             memory != NULL ? PyObject_CallMethod(cuda, "MemoryPointer", "Oi", memory, 0) : NULL;

@@ -28,7 +28,7 @@ typedef struct request {
 static int
 layout_read(request *out, PyObject *strides, const char *order)
 {
-    int64_t size, high;
+    int64_t size, high = 0;
     int n;
 
     if (strcmp(order, "C") != 0 && strcmp(order, "F") != 0) {

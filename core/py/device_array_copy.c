@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "core/device/copy.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Up to this many contiguous runs a strided copy is made of driver copies: each costs about as
@@ -331,6 +332,7 @@ fill_dense(lw_device_array *to, CUdeviceptr at, const char *item, int64_t n_byte
     lw_error err = {0};
     uint32_t value = 0;
 
+    assert(period > 0);
     while (period % 2 == 0 && memcmp(item, item + period / 2, period / 2) == 0)
         period /= 2;
     for (size_t i = 1; period > 1 && i <= period; i++) /* three equal bytes, say */

@@ -2,6 +2,7 @@
  * strides can express the new shape: those copy, as NumPy's do. */
 #include "core/py/device_array_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void
@@ -48,8 +49,10 @@ strides_for(const lw_layout *old, int ndim, const int64_t *shape, int64_t itemsi
         while (n_old != n_new)
             if (n_new < n_old)
                 n_new *= shape[i_end++];
-            else
+            else {
+                assert(o_end < n); /* the sizes agree */
                 n_old *= from[o_end++];
+            }
         for (int k = o; k + 1 < o_end; k++)
             if (step[k] != from[k + 1] * step[k + 1])
                 return false;
