@@ -335,7 +335,7 @@ lw_value_element(lw_frame *f, lw_value tuple, uint32_t index)
 lw_complex
 lw_value_as_complex(lw_frame *f, lw_value value, lw_dtype half)
 {
-    lw_ref parts[2], from_parts[2] = {part(&value, 0), part(&value, 1)};
+    lw_ref parts[2] = {0}, from_parts[2] = {part(&value, 0), part(&value, 1)};
 
     lw_lower_cast(&f->b, lw_type_stored(f->l->types, value.type), from_parts,
                   half == LW_DT_f32 ? LW_DT_c64 : LW_DT_c128, parts);
