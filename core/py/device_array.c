@@ -146,6 +146,23 @@ object_new(int ndim)
     return self;
 }
 
+/* Memory goes back in the order of the stream that used it last; never waits, unless there is
+ * no memory left even for a note of that. */
+static void
+give_back(lw_device_array *self)
+{
+    if (self->block == NULL) {
+        if (self->base != NULL && self->root == self && self->stream != self->origin)
+            /* the keeper's own stream may hand the memory on: let it wait for us, if it can */
+            (void)lw_stream_after(self->device, self->origin, self->stream, NULL);
+        return;
+    }
+    if (self->stream != self->block->stream &&
+        lw_pool_also_on(self->block, self->stream, NULL) != LW_OK)
+        (void)lw_stream_synchronize(self->device, self->stream, NULL);
+    lw_pool_put(self->block);
+}
+
 static void
 object_free(PyObject *object)
 {
@@ -154,14 +171,11 @@ object_free(PyObject *object)
 
     if (self->weakrefs != NULL)
         PyObject_ClearWeakRefs(object);
-    if (self->block != NULL)
-        lw_pool_put(self->block);
-    else if (self->base != NULL && self->root == self && self->stream != self->origin)
-        /* the keeper's own stream may hand the memory on: let it wait for us, if it can */
-        (void)lw_stream_after(self->device, self->origin, self->stream, NULL);
+    give_back(self);
     if (self->shape != self->dims)
         lw_free(self->shape);
     Py_XDECREF(self->stream_owner);
+    Py_XDECREF(self->origin_owner);
     Py_XDECREF(self->base);
     Py_XDECREF(self->descr);
     if (free_list.n < N_FREE)
@@ -200,29 +214,15 @@ set_layout(lw_device_array *self, const int64_t *shape, const int64_t *strides, 
     return 0;
 }
 
-/* The Stream behind a handle must live as long as the memory that was used on it. */
-static int
+/* The Stream behind a handle must live while the memory was last used on it, and so must the
+ * one it came with. Those in between may go: the later one was put behind them. */
+static void
 keep_stream(lw_device_array *root, CUstream stream)
 {
-    PyObject *owner, *list;
-    int found;
+    PyObject *owner = (uintptr_t)stream <= 2 ? NULL : lw_stream_owner(stream);
 
-    if ((uintptr_t)stream <= 2 || (owner = lw_stream_owner(stream)) == NULL ||
-        owner == root->stream_owner)
-        return 0;
-    if (root->stream_owner == NULL) {
-        root->stream_owner = Py_NewRef(owner);
-        return 0;
-    }
-    if (!PyList_CheckExact(root->stream_owner)) {
-        list = PyList_New(1);
-        if (list == NULL)
-            return -1;
-        PyList_SET_ITEM(list, 0, root->stream_owner);
-        root->stream_owner = list;
-    }
-    found = PySequence_Contains(root->stream_owner, owner);
-    return found != 0 ? (found < 0 ? -1 : 0) : PyList_Append(root->stream_owner, owner);
+    if (owner != root->stream_owner)
+        Py_XSETREF(root->stream_owner, Py_XNewRef(owner));
 }
 
 static lw_device_array *
@@ -240,7 +240,10 @@ array_new(lw_device *device, CUstream stream, lw_dtype dtype, PyArray_Descr *des
     self->itemsize = PyDataType_ELSIZE(descr);
     self->device = device;
     self->stream = stream;
-    if (set_layout(self, shape, strides, order, &n_bytes) < 0 || keep_stream(self, stream) < 0)
+    keep_stream(self, stream);
+    self->origin = stream;
+    self->origin_owner = Py_XNewRef(self->stream_owner);
+    if (set_layout(self, shape, strides, order, &n_bytes) < 0)
         goto fail;
     if (lw_pool_take(device, (size_t)n_bytes, stream, &self->block, &err) != LW_OK) {
         self->block = NULL;
@@ -299,7 +302,9 @@ lw_device_array_over(lw_device *device, CUstream stream, CUdeviceptr data, lw_dt
     self->readonly = readonly;
     if (stream == LW_STREAM_PER_THREAD)
         self->thread = (unsigned long)pthread_self();
-    if (set_layout(self, shape, strides, 'C', &n_bytes) < 0 || keep_stream(self, stream) < 0) {
+    keep_stream(self, stream);
+    self->origin_owner = Py_XNewRef(self->stream_owner);
+    if (set_layout(self, shape, strides, 'C', &n_bytes) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -393,11 +398,8 @@ lw_device_array_move_stream(lw_device_array *root, CUstream stream, lw_error *er
     LW_TRY(outside_capture(root->device, stream, earlier, &outside, err));
     if (outside)
         return LW_OK;
-    if (keep_stream(root, stream) < 0)
-        return lw_py_capture(err);
     LW_TRY(lw_stream_after(root->device, stream, earlier, err));
-    if (root->block != NULL && stream != root->block->stream)
-        LW_TRY(lw_pool_also_on(root->block, stream, err));
+    keep_stream(root, stream);
     root->stream = stream;
     root->thread = thread;
     return LW_OK;

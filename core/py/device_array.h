@@ -42,7 +42,8 @@ typedef struct lw_device_array {
     PyObject *stream_owner;       /* in a root: the Stream object behind `stream`, or NULL */
     struct lw_device_array *root; /* borrowed: self, or base */
     unsigned long thread;         /* in a root whose stream is per-thread: whose */
-    CUstream origin;              /* in a root over foreign memory: the stream it came with */
+    CUstream origin;              /* in a root: the stream its memory came with */
+    PyObject *origin_owner;       /* the Stream object behind `origin`, or NULL */
     PyArray_Descr *descr;
     PyObject *weakrefs;
     int64_t dims[2 * LW_INLINE_DIMS];

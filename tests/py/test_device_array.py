@@ -689,18 +689,19 @@ def test_arrays_follow_streams():
 
 
 def test_arrays_keep_their_stream():
-    s = cuda.stream()
-    ref = weakref.ref(s)
-    d = cuda.to_device([1.0, 2.0], stream=s)
-    t = cuda.stream()
-    d.fill(3.0, stream=t)
-    del s, t
+    refs, streams = [], [cuda.stream() for _ in range(4)]
+    d = cuda.to_device([1.0, 2.0], stream=streams[0])
+    for s in streams:
+        d.fill(3.0, stream=s)
+        refs.append(weakref.ref(s))
+    del s, streams
     gc.collect()
-    assert ref() is not None
+    # the first owns the memory, the last was used last; those between have been waited for
+    assert [ref() is not None for ref in refs] == [True, False, False, True]
     same(d, np.array([3.0, 3.0]))
     del d
     gc.collect()
-    assert ref() is None
+    assert not any(ref() for ref in refs)
 
 
 def test_per_thread_stream_across_threads():
