@@ -1,0 +1,259 @@
+#include "core/py/debug_typing_py.h"
+
+#include "core/front/named.h"
+#include "core/front/read_python.h"
+#include "core/front/typed.h"
+#include "core/py/raise.h"
+
+#include <string.h>
+
+static PyObject *
+text_object(const lw_text *text)
+{
+    if (text->failed)
+        return PyErr_NoMemory();
+    return PyUnicode_DecodeUTF8(lw_text_get(text), (Py_ssize_t)text->n, "replace");
+}
+
+/* --- names of types
+ * ---------------------------------------------------------------------------- */
+
+/* A dtype's name, "index", "pyfloat", "pycomplex", "None", or a literal "lit 5", "lit 0 9". */
+static int
+parse_type(lw_types *types, const char *text, lw_type *out)
+{
+    long long lo, hi;
+    int n = sscanf(text, "lit %lld %lld", &lo, &hi);
+
+    if (n >= 1) {
+        *out = lw_type_literal(types, lo, n == 2 ? hi : lo);
+        return 0;
+    }
+    *out = strcmp(text, "index") == 0       ? (lw_type)LW_T_INDEX
+           : strcmp(text, "pyfloat") == 0   ? (lw_type)LW_T_PYFLOAT
+           : strcmp(text, "pycomplex") == 0 ? (lw_type)LW_T_PYCOMPLEX
+           : strcmp(text, "None") == 0
+               ? (lw_type)LW_T_NONE
+               : (lw_type)lw_dtype_from_name(text, (unsigned)strlen(text));
+    if (*out == LW_T_BOTTOM) {
+        PyErr_Format(PyExc_ValueError, "unknown type '%.100s'", text);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+parse_mode(const char *mode, lw_typing *out)
+{
+    if (strcmp(mode, "weak") != 0 && strcmp(mode, "numba") != 0) {
+        PyErr_Format(PyExc_ValueError, "typing mode must be 'weak' or 'numba', not '%.50s'",
+                     mode);
+        return -1;
+    }
+    *out = strcmp(mode, "numba") == 0 ? LW_TYPING_NUMBA : LW_TYPING_WEAK;
+    return 0;
+}
+
+enum { MAX_TYPES = 64 };
+
+/* "float32, int32" */
+static int
+parse_types(lw_types *types, const char *list, lw_type *out, uint32_t *n)
+{
+    char word[64];
+
+    *n = 0;
+    while (*list) {
+        size_t length = strcspn(list, ","), skip = strspn(list, " "), end = length;
+
+        while (end > skip && list[end - 1] == ' ')
+            end--;
+        if (end - skip >= sizeof word || *n >= MAX_TYPES) {
+            PyErr_SetString(PyExc_ValueError, "too many types, or a name too long");
+            return -1;
+        }
+        if (end > skip) {
+            memcpy(word, list + skip, end - skip);
+            word[end - skip] = '\0';
+            if (parse_type(types, word, &out[*n]) < 0)
+                return -1;
+            ++*n;
+        }
+        list += length + (list[length] == ',');
+    }
+    return 0;
+}
+
+/* --- the functions
+ * --------------------------------------------------------------------------------- */
+
+static PyObject *
+dump_tree(const lw_tree *tree, const lw_type *types, uint32_t n, lw_typing typing)
+{
+    lw_front_options options = {.typing = typing};
+    lw_typed *typed = NULL;
+    lw_error err = {0};
+    lw_text text = {0};
+    PyObject *result;
+
+    if (lw_infer(tree, &options, types, n, &typed, &err) != LW_OK)
+        return lw_py_raise(&err);
+    lw_typed_print(typed, &text);
+    result = text_object(&text);
+    lw_text_reset(&text);
+    lw_typed_free(typed);
+    return result;
+}
+
+static PyObject *
+dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"function", "types", "mode", "source", NULL};
+    const char *list, *mode = "weak";
+    PyObject *function, *source = NULL, *result = NULL;
+    lw_type types[MAX_TYPES];
+    lw_arena arena;
+    lw_types table;
+    lw_typing typing;
+    lw_tree *tree = NULL;
+    lw_error err = {0};
+    uint32_t n;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|sO:_dump_typed", names, &function, &list,
+                                     &mode, &source) ||
+        parse_mode(mode, &typing) < 0)
+        return NULL;
+    lw_arena_init(&arena);
+    lw_types_init(&table, &arena);
+    if (parse_types(&table, list, types, &n) == 0) {
+        if (lw_read_function(function, source, &tree, NULL, &err) != LW_OK)
+            lw_py_raise(&err);
+        else
+            result = dump_tree(tree, types, n, typing);
+    }
+    lw_tree_free(tree);
+    lw_arena_reset(&arena);
+    return result;
+}
+
+typedef PyObject *(*over_types)(lw_types *table, lw_typing typing, const lw_type *types,
+                                uint32_t n);
+
+static PyObject *
+with_types(PyObject *args, const char *format, over_types function)
+{
+    const char *list, *mode = "weak";
+    PyObject *result = NULL;
+    lw_type types[MAX_TYPES];
+    lw_typing typing;
+    lw_arena arena;
+    lw_types table;
+    uint32_t n;
+
+    if (!PyArg_ParseTuple(args, format, &list, &mode) || parse_mode(mode, &typing) < 0)
+        return NULL;
+    lw_arena_init(&arena);
+    lw_types_init(&table, &arena);
+    if (parse_types(&table, list, types, &n) == 0)
+        result = function(&table, typing, types, n);
+    lw_arena_reset(&arena);
+    return result;
+}
+
+static PyObject *
+type_object(const lw_types *table, lw_type type)
+{
+    lw_text text = {0};
+    PyObject *result;
+
+    if (type == LW_T_BOTTOM)
+        Py_RETURN_NONE;
+    lw_type_print(table, type, &text);
+    result = text_object(&text);
+    lw_text_reset(&text);
+    return result;
+}
+
+static PyObject *
+promote_types(lw_types *table, lw_typing typing, const lw_type *types, uint32_t n)
+{
+    if (n != 2) {
+        PyErr_SetString(PyExc_ValueError, "two types are promoted");
+        return NULL;
+    }
+    return type_object(table, lw_promote(table, typing, types[0], types[1]));
+}
+
+static PyObject *
+promote(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    return with_types(args, "s|s:_promote", promote_types);
+}
+
+/* The type, or the code of the problem. */
+static PyObject *
+join_types(lw_types *table, lw_typing typing, const lw_type *types, uint32_t n)
+{
+    const char *problem = NULL;
+    lw_type joined = lw_join(table, typing, types, n, &problem);
+
+    return problem ? PyUnicode_FromString(problem) : type_object(table, joined);
+}
+
+static PyObject *
+join(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    return with_types(args, "s|s:_join", join_types);
+}
+
+static PyObject *
+can_cast(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *from, *to, *casting = "safe";
+    lw_dtype x, y;
+
+    if (!PyArg_ParseTuple(args, "ss|s:_can_cast", &from, &to, &casting))
+        return NULL;
+    x = lw_dtype_from_name(from, (unsigned)strlen(from));
+    y = lw_dtype_from_name(to, (unsigned)strlen(to));
+    if (x == LW_DT_void || y == LW_DT_void) {
+        PyErr_SetString(PyExc_ValueError, "unknown dtype");
+        return NULL;
+    }
+    return PyBool_FromLong(strcmp(casting, "same_kind") == 0 ? lw_can_cast_same_kind(x, y)
+                                                             : lw_can_cast_safe(x, y));
+}
+
+/* The rows of names.def: (path, min, max) each. */
+static PyObject *
+named_functions(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    PyObject *list = PyList_New(LW_N_NAMES - 1);
+
+    for (uint32_t i = 1; list && i < LW_N_NAMES; i++) {
+        PyObject *row = Py_BuildValue("(sii)", lw_names[i].path, (int)lw_names[i].min,
+                                      (int)lw_names[i].max);
+        if (row == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i - 1, row);
+    }
+    return list;
+}
+
+static PyMethodDef methods[] = {
+    {"_dump_typed", (PyCFunction)(void (*)(void))dump_typed, METH_VARARGS | METH_KEYWORDS,
+     "_dump_typed(function, types, mode='weak', source=None): the typed tree as text."},
+    {"_promote", promote, METH_VARARGS,
+     "_promote('float32, lit 5', mode): what operators use."},
+    {"_join", join, METH_VARARGS, "_join('float32, lit 5', mode): one type for a variable."},
+    {"_can_cast", can_cast, METH_VARARGS, "_can_cast(from, to, casting='safe')"},
+    {"_named_functions", named_functions, METH_NOARGS, "The rows of names.def."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+lw_debug_typing_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, methods);
+}
