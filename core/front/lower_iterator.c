@@ -20,6 +20,16 @@ rounds_of(lw_builder *b, lw_ref distance, lw_ref stride)
     return lw_ir_add(b, lw_int_floordiv(b, lw_ir_sub(b, distance, one), stride), one);
 }
 
+static uint64_t
+constant_count(int64_t start, int64_t stop, int64_t step)
+{
+    uint64_t from = (uint64_t)start, to = (uint64_t)stop, stride = (uint64_t)step;
+
+    if (step > 0)
+        return start < stop ? (to - from - 1) / stride + 1 : 0;
+    return step < 0 && start > stop ? (from - to - 1) / (0 - stride) + 1 : 0;
+}
+
 /* Rounds of range(start, stop, step), unsigned: no difference of two int64 overflows there. */
 static lw_ref
 range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
@@ -29,6 +39,10 @@ range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
     lw_ref from = lw_ir_cast(b, LW_DT_u64, start), to = lw_ir_cast(b, LW_DT_u64, stop);
     uint64_t bits = 0;
     bool constant = lw_ir_is_const(b, step, &bits);
+    uint64_t first, last;
+    if (constant && lw_ir_is_const(b, start, &first) && lw_ir_is_const(b, stop, &last))
+        return lw_ir_int(b, LW_DT_u64,
+                         (int64_t)constant_count((int64_t)first, (int64_t)last, (int64_t)bits));
     lw_ref rises = lw_ir_compare(b, LW_OP_LT, start, stop);
     lw_ref falls = lw_ir_compare(b, LW_OP_GT, start, stop);
 

@@ -312,6 +312,19 @@ for_written_out(lw_frame *f, const lw_node *n, const lw_iterator *it)
     lw_lower_region_close(f);
 }
 
+/* 32 bits where they surely suffice: GPUs have no 64-bit integer unit. */
+static lw_for
+open_counter(lw_builder *b, lw_ref count)
+{
+    uint64_t bits;
+    bool small = lw_ir_is_const(b, count, &bits) && bits <= INT32_MAX;
+    lw_dtype type = small ? LW_DT_i32 : LW_DT_u64;
+
+    if (small)
+        count = lw_ir_int(b, type, (int64_t)bits);
+    return lw_ir_for(b, lw_ir_zero(b, type), count, lw_ir_int(b, type, 1), 0, 0);
+}
+
 /* Counts rounds from 0: no step can overflow, and LLVM knows how often it runs. */
 static void
 for_counted(lw_frame *f, const lw_node *n, const lw_iterator *it)
@@ -322,13 +335,12 @@ for_counted(lw_frame *f, const lw_node *n, const lw_iterator *it)
 
     if (both->b)
         loop.break_region = lw_lower_region_open(f, false);
-    lw_for counter =
-        lw_ir_for(b, lw_ir_zero(b, LW_DT_u64), it->count, lw_ir_int(b, LW_DT_u64, 1), 0, 0);
+    lw_for counter = open_counter(b, it->count);
     loop.continue_region = f->regions++;
     if (!both->b)
         loop.break_region = loop.continue_region;
     f->loop = &loop;
-    lw_lower_assign(f, n->a, lw_iterator_item(f, it, counter.i, 0));
+    lw_lower_assign(f, n->a, lw_iterator_item(f, it, lw_ir_cast(b, LW_DT_u64, counter.i), 0));
     lw_lower_body(f, both->a);
     lw_ir_for_end(b, &counter);
     f->regions--;
