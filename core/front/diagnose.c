@@ -12,8 +12,7 @@ enum {
     MAX_WORD = 64,       /* of names that are compared */
 };
 
-/* ---- display cells
- * ----------------------------------------------------------------------------- */
+/* ---- display cells ---- */
 
 typedef struct range {
     uint32_t first, last;
@@ -103,8 +102,7 @@ add_cells(lw_text *out, const char *line, uint32_t first, uint32_t last)
     }
 }
 
-/* ---- the message
- * ---------------------------------------------------------------------------------- */
+/* ---- the message ---- */
 
 static const char *
 source_line(const lw_tree *tree, const lw_loc *loc)
@@ -302,8 +300,7 @@ lw_diagnose_called_from(const lw_tree *tree, uint32_t loc_index, const char *fun
     lw_text_reset(&text);
 }
 
-/* ---- did you mean
- * ----------------------------------------------------------------------------------- */
+/* ---- did you mean ---- */
 
 static uint32_t
 smallest(uint32_t a, uint32_t b, uint32_t c)

@@ -50,6 +50,13 @@ lw_captures_free(lw_captures *captures)
     lw_free(captures);
 }
 
+void
+lw_captures_finish(lw_captures *captures)
+{
+    if (captures != NULL)
+        Py_CLEAR(captures->seen);
+}
+
 uint32_t
 lw_captures_count(const lw_captures *captures)
 {

@@ -61,8 +61,7 @@ read_field(lw_reader *r, PyObject *node, PyObject *field)
     return child ? lw_read_expr(r, child) : 0;
 }
 
-/* ---- operators
- * ------------------------------------------------------------------------------------- */
+/* ---- operators ---- */
 
 static uint32_t
 read_unary(lw_reader *r, PyObject *node, uint32_t loc)
@@ -208,8 +207,7 @@ read_ifexp(lw_reader *r, PyObject *node, uint32_t loc)
     return c ? lw_read_node(r, LW_NODE_IFEXP, LW_PY_NONE, loc, test, b, c) : 0;
 }
 
-/* ---- tuples, names, attributes, subscripts
- * ----------------------------------------------------------- */
+/* ---- tuples, names, attributes, subscripts ---- */
 
 /* A tuple of constants is one constant. */
 static uint32_t
@@ -334,9 +332,7 @@ read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
     return lw_read_node(r, LW_NODE_SUBSCRIPT, LW_PY_NONE, loc, a, b, 0);
 }
 
-/* ---- calls
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- calls ---- */
 
 static uint32_t
 read_keyword(lw_reader *r, PyObject *keyword)
@@ -530,9 +526,7 @@ done:
     return result;
 }
 
-/* ---- the rest
- * -------------------------------------------------------------------------------------------
- */
+/* ---- the rest ---- */
 
 static uint32_t
 read_constant(lw_reader *r, PyObject *node, uint32_t loc)
@@ -677,9 +671,7 @@ lw_read_expr(lw_reader *r, PyObject *node)
     return result;
 }
 
-/* ---- targets
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- targets ---- */
 
 static uint32_t
 marked_store(lw_reader *r, uint32_t node)

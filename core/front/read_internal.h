@@ -2,7 +2,9 @@
  *
  *   read_python.c    the door: work list of functions, parameters, bodies
  *   read_scope.c     which variable, global, cell or builtin a name means
- *   read_konst.c     Python objects -> konsts; attributes of frozen objects
+ *   read_params.c    parameters, defaults, annotations
+ *   read_konst.c     Python objects -> konsts     read_numpy.c  those of NumPy
+ *   read_attribute.c attributes of frozen objects
  *   read_fold.c      exact folding with Python's own arithmetic
  *   read_expr.c      expressions     read_stmt.c  statements, patterns
  *   read_captures.c  what was frozen, and whether it has changed
@@ -116,6 +118,25 @@ uint32_t lw_read_named(lw_reader *r, PyObject *object);
 /* A konst that may annotate a variable or parameter, from an object; 0: none (or stop). */
 uint32_t lw_read_annotation(lw_reader *r, PyObject *annotation);
 
+/* A konst that stands for `object` (may be NULL). */
+uint32_t lw_read_push(lw_reader *r, PyObject *object, lw_konst konst);
+/* The field names of a namedtuple class (new reference), or NULL. */
+PyObject *lw_read_field_names(PyObject *type);
+
+/* ---- NumPy (read_numpy.c) ---- */
+bool lw_read_is_numpy(lw_reader *r, PyObject *object, const char *class_name);
+lw_dtype lw_read_numpy_dtype(PyObject *dtype);                /* void: none of ours */
+lw_dtype lw_read_numpy_class(lw_reader *r, PyObject *object); /* np.float32 and the like */
+/* 0 and status OK: not of a type that compiled code knows, or too large. */
+uint32_t lw_read_numpy_scalar(lw_reader *r, PyObject *object);
+uint32_t lw_read_numpy_array(lw_reader *r, PyObject *object);
+
+/* ---- parameters (read_params.c); false: stop ---- */
+bool lw_read_params(lw_reader *r, PyObject *args);
+bool lw_read_live_defaults(lw_reader *r, uint32_t fn);
+bool lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args);
+bool lw_read_live_annotations(lw_reader *r, uint32_t fn);
+
 /* ---- folding (read_fold.c): new reference, or NULL without exception: not to be folded ----
  */
 PyObject *lw_fold_unary(lw_pyop op, PyObject *x);
@@ -141,6 +162,8 @@ uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
 
 /* ---- captures (read_captures.c) ---- */
 lw_captures *lw_captures_new(void);
+void
+lw_captures_finish(lw_captures *captures); /* nothing more will be added; NULL is allowed */
 int lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name,
                          PyObject *value);
 int lw_captures_add_cell(lw_captures *captures, PyObject *cell);

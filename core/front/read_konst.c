@@ -9,10 +9,8 @@
 
 #include <string.h>
 
-enum { MAX_TABLE_BYTES = 64 * 1024 }; /* the constant memory of a GPU */
-
-static uint32_t
-push(lw_reader *r, PyObject *object, lw_konst konst)
+uint32_t
+lw_read_push(lw_reader *r, PyObject *object, lw_konst konst)
 {
     lw_konst *slot = lw_array_push(&r->tree->konsts, &r->tree->arena);
     PyObject **kept;
@@ -33,7 +31,7 @@ push(lw_reader *r, PyObject *object, lw_konst konst)
 uint32_t
 lw_read_konst_text(lw_reader *r, lw_konst_kind kind, const char *text, const char *help)
 {
-    return push(r, NULL, (lw_konst){.kind = kind, .text = text, .help = help});
+    return lw_read_push(r, NULL, (lw_konst){.kind = kind, .text = text, .help = help});
 }
 
 PyObject *
@@ -53,8 +51,7 @@ lw_read_konst_node(lw_reader *r, PyObject *object, uint32_t loc)
     return konst ? lw_read_node(r, LW_NODE_KONST, LW_PY_NONE, loc, konst, 0, 0) : 0;
 }
 
-/* ---- numbers and texts
- * ---------------------------------------------------------------------------- */
+/* ---- numbers and texts ---- */
 
 static uint32_t
 from_int(lw_reader *r, PyObject *object)
@@ -65,12 +62,12 @@ from_int(lw_reader *r, PyObject *object)
     PyObject *plain, *digits;
 
     if (!overflow)
-        return push(r, object, konst);
+        return lw_read_push(r, object, konst);
     if (overflow > 0) {
         konst.u = PyLong_AsUnsignedLongLong(object);
         if (!PyErr_Occurred()) {
             konst.kind = LW_K_UINT;
-            return push(r, object, konst);
+            return lw_read_push(r, object, konst);
         }
         PyErr_Clear();
     }
@@ -92,7 +89,7 @@ from_int(lw_reader *r, PyObject *object)
         r->status = LW_OK;
         konst.text = "an integer of more than 4300 digits";
     }
-    return push(r, object, konst);
+    return lw_read_push(r, object, konst);
 }
 
 static uint32_t
@@ -102,11 +99,11 @@ from_text(lw_reader *r, PyObject *object)
 
     if (text == NULL) { /* a lone surrogate: no text to compare or print */
         PyErr_Clear();
-        return push(r, object,
-                    (lw_konst){.kind = LW_K_OBJECT, .text = "a str that is not UTF-8"});
+        return lw_read_push(r, object,
+                            (lw_konst){.kind = LW_K_OBJECT, .text = "a str that is not UTF-8"});
     }
     text = lw_read_text(r, text);
-    return text ? push(r, object, (lw_konst){.kind = LW_K_STR, .text = text}) : 0;
+    return text ? lw_read_push(r, object, (lw_konst){.kind = LW_K_STR, .text = text}) : 0;
 }
 
 /* Exactly the numbers, texts and singletons of Python; 0 and status OK: none of these. */
@@ -117,35 +114,34 @@ from_basic(lw_reader *r, PyObject *object)
 
     if (object == Py_None || object == Py_Ellipsis) {
         konst.kind = object == Py_None ? LW_K_NONE : LW_K_ELLIPSIS;
-        return push(r, object, konst);
+        return lw_read_push(r, object, konst);
     }
     if (PyBool_Check(object)) {
         konst.kind = LW_K_BOOL;
         konst.i = object == Py_True;
-        return push(r, object, konst);
+        return lw_read_push(r, object, konst);
     }
     if (PyLong_Check(object))
         return from_int(r, object);
     if (PyFloat_CheckExact(object)) {
         konst.kind = LW_K_FLOAT;
         konst.d = PyFloat_AS_DOUBLE(object);
-        return push(r, object, konst);
+        return lw_read_push(r, object, konst);
     }
     if (PyComplex_CheckExact(object)) {
         konst.kind = LW_K_COMPLEX;
         konst.d = PyComplex_RealAsDouble(object);
         konst.im = PyComplex_ImagAsDouble(object);
-        return push(r, object, konst);
+        return lw_read_push(r, object, konst);
     }
     return PyUnicode_Check(object) ? from_text(r, object) : 0;
 }
 
-/* ---- sequences
- * -------------------------------------------------------------------------------------- */
+/* ---- sequences ---- */
 
 /* The field names of a namedtuple class or instance (new reference), or NULL. */
-static PyObject *
-field_names(PyObject *type)
+PyObject *
+lw_read_field_names(PyObject *type)
 {
     PyObject *fields;
 
@@ -178,7 +174,7 @@ static uint32_t
 from_sequence(lw_reader *r, PyObject *object, PyObject *fast)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
-    PyObject *fields = field_names((PyObject *)Py_TYPE(object));
+    PyObject *fields = lw_read_field_names((PyObject *)Py_TYPE(object));
     uint32_t *items = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *items);
     lw_konst konst = {.kind = LW_K_TUPLE, .n = (uint32_t)n, .items = items};
 
@@ -193,7 +189,7 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *fast)
         konst.text = lw_read_text(r, Py_TYPE(object)->tp_name);
     }
     Py_XDECREF(fields);
-    return r->status == LW_OK ? push(r, object, konst) : 0;
+    return r->status == LW_OK ? lw_read_push(r, object, konst) : 0;
 }
 
 static uint32_t
@@ -211,162 +207,12 @@ from_tuple_or_list(lw_reader *r, PyObject *object)
     return konst;
 }
 
-/* ---- NumPy
- * ------------------------------------------------------------------------------------------ */
-
-/* The loaded numpy module, borrowed, or NULL. */
-static PyObject *
-numpy_module(lw_reader *r)
-{
-    PyObject *modules;
-
-    if (!r->numpy_looked) {
-        modules = PyImport_GetModuleDict();
-        r->numpy = modules ? PyDict_GetItemString(modules, "numpy") : NULL;
-        Py_XINCREF(r->numpy);
-        r->numpy_looked = true;
-    }
-    return r->numpy;
-}
-
-static int
-is_instance_of(lw_reader *r, PyObject *object, const char *name)
-{
-    PyObject *numpy = numpy_module(r);
-    PyObject *type = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
-    int result = type ? PyObject_IsInstance(object, type) : 0;
-
-    Py_XDECREF(type);
-    if (PyErr_Occurred())
-        PyErr_Clear();
-    return result == 1;
-}
-
-/* The lw_dtype of a numpy.dtype in native order; void: none of ours. */
-static lw_dtype
-of_numpy_dtype(PyObject *dtype)
-{
-    PyObject *character = PyObject_GetAttrString(dtype, "char");
-    PyObject *native = character ? PyObject_GetAttrString(dtype, "isnative") : NULL;
-    PyObject *name = native ? PyObject_GetAttrString(dtype, "name") : NULL;
-    const char *text = name && PyUnicode_Check(character) ? PyUnicode_AsUTF8(character) : NULL;
-    lw_dtype result = LW_DT_void;
-
-    if (text != NULL && native == Py_True)
-        result = lw_dtype_from_char(text[0]);
-    if (name != NULL && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0)
-        result = LW_DT_bf16; /* ml_dtypes */
-    Py_XDECREF(character);
-    Py_XDECREF(native);
-    Py_XDECREF(name);
-    PyErr_Clear();
-    return result;
-}
-
-/* A NumPy scalar class or anything else that numpy.dtype() takes as a class. */
-static lw_dtype
-of_numpy_class(lw_reader *r, PyObject *object)
-{
-    PyObject *numpy = numpy_module(r);
-    PyObject *generic = numpy ? PyObject_GetAttrString(numpy, "generic") : NULL;
-    PyObject *dtype = NULL;
-    lw_dtype result = LW_DT_void;
-
-    if (generic != NULL && PyType_Check(object) && PyType_Check(generic) &&
-        PyType_IsSubtype((PyTypeObject *)object, (PyTypeObject *)generic))
-        dtype = PyObject_CallMethod(numpy, "dtype", "O", object);
-    if (dtype != NULL)
-        result = of_numpy_dtype(dtype);
-    Py_XDECREF(generic);
-    Py_XDECREF(dtype);
-    PyErr_Clear();
-    return result;
-}
-
-static void
-set_scalar(lw_konst *konst, PyObject *item)
-{
-    switch (lw_dtypes[konst->dtype].kind) {
-    case LW_KIND_BOOL: konst->i = PyObject_IsTrue(item) == 1; break;
-    case LW_KIND_INT: konst->i = PyLong_AsLongLong(item); break;
-    case LW_KIND_UINT: konst->u = PyLong_AsUnsignedLongLong(item); break;
-    case LW_KIND_FLOAT: konst->d = PyFloat_AsDouble(item); break;
-    default:
-        konst->d = PyComplex_RealAsDouble(item);
-        konst->im = PyComplex_ImagAsDouble(item);
-        break;
-    }
-}
-
-static uint32_t
-from_numpy_scalar(lw_reader *r, PyObject *object)
-{
-    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
-    lw_konst konst = {.kind = LW_K_SCALAR, .dtype = dtype ? of_numpy_dtype(dtype) : LW_DT_void};
-    PyObject *item = NULL;
-    uint32_t result = 0;
-
-    if (konst.dtype == LW_DT_bf16)
-        item = PyNumber_Float(object);
-    else if (konst.dtype != LW_DT_void)
-        item = PyObject_CallMethod(object, "item", NULL);
-    if (item != NULL)
-        set_scalar(&konst, item);
-    if (item != NULL && !PyErr_Occurred())
-        result = push(r, object, konst);
-    PyErr_Clear();
-    Py_XDECREF(item);
-    Py_XDECREF(dtype);
-    return result;
-}
-
-static uint32_t
-push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype)
-{
-    uint32_t *shape = lw_arena_take(&r->tree->arena, ((size_t)view->ndim + 1) * sizeof *shape);
-    char *bytes = lw_arena_take(&r->tree->arena, (size_t)view->len + 1);
-
-    if (shape == NULL || bytes == NULL)
-        return lw_read_no_memory(r);
-    for (int i = 0; i < view->ndim; i++)
-        shape[i] = (uint32_t)view->shape[i];
-    if (PyBuffer_ToContiguous(bytes, (Py_buffer *)view, view->len, 'C') < 0)
-        return lw_read_failed(r);
-    return push(r, object,
-                (lw_konst){.kind = LW_K_ARRAY,
-                           .dtype = dtype,
-                           .n = (uint32_t)view->ndim,
-                           .items = shape,
-                           .bytes = bytes});
-}
-
-/* 0 and status OK: not an array we can freeze. */
-static uint32_t
-from_array(lw_reader *r, PyObject *object)
-{
-    PyObject *dtype_object = PyObject_GetAttrString(object, "dtype");
-    lw_dtype dtype = dtype_object ? of_numpy_dtype(dtype_object) : LW_DT_void;
-    Py_buffer view;
-    uint32_t konst = 0;
-
-    Py_XDECREF(dtype_object);
-    if (dtype == LW_DT_void || PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
-        PyErr_Clear();
-        return 0;
-    }
-    if (view.len <= MAX_TABLE_BYTES)
-        konst = push_array(r, object, &view, dtype);
-    PyBuffer_Release(&view);
-    return konst;
-}
-
-/* ---- types and functions
- * ---------------------------------------------------------------------------- */
+/* ---- types and functions ---- */
 
 static uint32_t
 push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype)
 {
-    return push(
+    return lw_read_push(
         r, object,
         (lw_konst){.kind = LW_K_DTYPE, .dtype = dtype, .text = lw_dtypes[dtype].public_name});
 }
@@ -419,7 +265,7 @@ from_type(lw_reader *r, PyObject *object)
 
     for (uint64_t i = 0; i < 4; i++)
         if (object == (PyObject *)pytypes[i])
-            return push(r, object, (lw_konst){.kind = LW_K_PYTYPE, .u = i});
+            return lw_read_push(r, object, (lw_konst){.kind = LW_K_PYTYPE, .u = i});
     if (PyExceptionClass_Check(object)) {
         PyTypeObject *type = (PyTypeObject *)object;
         PyObject *module = PyObject_GetAttrString(object, "__module__");
@@ -433,9 +279,10 @@ from_type(lw_reader *r, PyObject *object)
         Py_XDECREF(name);
         Py_XDECREF(full);
         PyErr_Clear();
-        return text ? push(r, object, (lw_konst){.kind = LW_K_EXCEPTION, .text = text}) : 0;
+        return text ? lw_read_push(r, object, (lw_konst){.kind = LW_K_EXCEPTION, .text = text})
+                    : 0;
     }
-    dtype = of_numpy_class(r, object);
+    dtype = lw_read_numpy_class(r, object);
     return dtype != LW_DT_void ? push_dtype(r, object, dtype) : 0;
 }
 
@@ -555,8 +402,8 @@ from_callable(lw_reader *r, PyObject *object)
     if (r->status != LW_OK)
         return 0;
     if (row != 0)
-        return push(r, object,
-                    (lw_konst){.kind = LW_K_NAMED, .u = row, .text = named_text(row)});
+        return lw_read_push(r, object,
+                            (lw_konst){.kind = LW_K_NAMED, .u = row, .text = named_text(row)});
     if (PyFunction_Check(object) && comes_from(object, "numpy"))
         return 0; /* works on whole arrays; not written to be compiled */
     if (PyMethod_Check(object))
@@ -568,11 +415,10 @@ from_callable(lw_reader *r, PyObject *object)
         return 0;
     fn = lw_read_function_konst(r, function, self);
     Py_DECREF(function);
-    return fn ? push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
+    return fn ? lw_read_push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
 }
 
-/* ---- anything else
- * ----------------------------------------------------------------------------------- */
+/* ---- anything else ---- */
 
 static PyObject *
 attribute_text(PyObject *object, const char *name)
@@ -611,7 +457,7 @@ describe(PyObject *object)
 static const char *
 hint_for(lw_reader *r, PyObject *object)
 {
-    if (is_instance_of(r, object, "ndarray"))
+    if (lw_read_is_numpy(r, object, "ndarray"))
         return "arrays up to 64 KiB of a numeric dtype in native byte order can be constants; "
                "pass "
                "larger ones as an argument";
@@ -633,7 +479,7 @@ from_other(lw_reader *r, PyObject *object)
         return lw_read_failed(r);
     konst.text = lw_read_str(r, text);
     Py_DECREF(text);
-    return konst.text ? push(r, object, konst) : 0;
+    return konst.text ? lw_read_push(r, object, konst) : 0;
 }
 
 static uint32_t
@@ -644,7 +490,7 @@ from_module(lw_reader *r, PyObject *object)
     if (name == NULL)
         PyErr_Clear();
     name = lw_read_text(r, name ? name : "module");
-    return name ? push(r, object, (lw_konst){.kind = LW_K_MODULE, .text = name}) : 0;
+    return name ? lw_read_push(r, object, (lw_konst){.kind = LW_K_MODULE, .text = name}) : 0;
 }
 
 /* Everything that is no plain Python number, text or sequence; 0 and status OK: unknown. */
@@ -658,12 +504,12 @@ from_object(lw_reader *r, PyObject *object)
         return from_module(r, object);
     if (PyType_Check(object))
         konst = from_type(r, object);
-    else if (is_instance_of(r, object, "generic"))
-        konst = from_numpy_scalar(r, object);
-    else if (is_instance_of(r, object, "ndarray"))
-        konst = from_array(r, object);
-    else if (is_instance_of(r, object, "dtype") &&
-             (dtype = of_numpy_dtype(object)) != LW_DT_void)
+    else if (lw_read_is_numpy(r, object, "generic"))
+        konst = lw_read_numpy_scalar(r, object);
+    else if (lw_read_is_numpy(r, object, "ndarray"))
+        konst = lw_read_numpy_array(r, object);
+    else if (lw_read_is_numpy(r, object, "dtype") &&
+             (dtype = lw_read_numpy_dtype(object)) != LW_DT_void)
         konst = push_dtype(r, object, dtype);
     else if ((dtype = of_type_object(object)) != LW_DT_void)
         konst = push_dtype(r, object, dtype);
@@ -711,150 +557,4 @@ lw_read_konst(lw_reader *r, PyObject *object)
     }
     Py_XDECREF(id);
     return konst || r->status != LW_OK ? konst : lw_read_failed(r);
-}
-
-/* ---- attributes
- * --------------------------------------------------------------------------------------- */
-
-/* Modules whose contents do not change under a program: no guard, for speed. */
-static bool
-is_stable_module(PyObject *module)
-{
-    static const char *const names[] = {"math",     "cmath",    "numpy",         "builtins",
-                                        "operator", "lanewise", "lanewise.types"};
-    const char *name = PyModule_GetName(module);
-
-    if (name == NULL)
-        PyErr_Clear();
-    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static int
-found_or_missing(PyObject *value)
-{
-    if (value != NULL)
-        return 1;
-    if (!PyErr_ExceptionMatches(PyExc_Exception))
-        return -1;
-    PyErr_Clear();
-    return 2;
-}
-
-static int
-guarded_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject *value)
-{
-    int result = 0;
-
-    if (PyModule_Check(object)) {
-        if (!is_stable_module(object))
-            result = lw_captures_add_name(r->captures, PyModule_GetDict(object), name, value);
-    } else if (!PyCFunction_Check(value) && !PyMethod_Check(value)) {
-        result = lw_captures_add_attribute(r->captures, object, name, value);
-    }
-    return result;
-}
-
-/* What attributes of a value are known when reading: the parts of a number, the fields of a
- * namedtuple, the shape of a table. The rest is left to inference. */
-static bool
-is_value_attribute(lw_reader *r, PyObject *object, PyObject *name)
-{
-    static const char *const table_names[] = {"shape", "ndim",     "size",
-                                              "dtype", "itemsize", "nbytes"};
-    const char *text = PyUnicode_AsUTF8(name);
-    PyObject *fields;
-    int has;
-
-    if (text == NULL)
-        return false;
-    if (PyLong_Check(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object))
-        return strcmp(text, "real") == 0 || strcmp(text, "imag") == 0 ||
-               strcmp(text, "value") == 0 || strcmp(text, "name") == 0;
-    fields = field_names((PyObject *)Py_TYPE(object));
-    if (fields != NULL) {
-        has = PySequence_Contains(fields, name);
-        Py_DECREF(fields);
-        return has == 1;
-    }
-    if (is_instance_of(r, object, "ndarray") || is_instance_of(r, object, "generic"))
-        for (size_t i = 0; i < sizeof table_names / sizeof *table_names; i++)
-            if (strcmp(text, table_names[i]) == 0)
-                return true;
-    return false;
-}
-
-static bool
-is_value(lw_reader *r, PyObject *object)
-{
-    return object == Py_None || PyLong_Check(object) || PyFloat_Check(object) ||
-           PyComplex_Check(object) || PyUnicode_Check(object) || PyTuple_Check(object) ||
-           PyList_Check(object) || is_instance_of(r, object, "ndarray") ||
-           is_instance_of(r, object, "generic");
-}
-
-/* A property runs code of its own at each read: nothing to freeze. */
-static bool
-is_property(PyObject *object, PyObject *name)
-{
-    PyObject *raw = PyType_Check(object) ? NULL : _PyType_Lookup(Py_TYPE(object), name);
-
-    return raw != NULL && PyObject_TypeCheck(raw, &PyProperty_Type);
-}
-
-int
-lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out)
-{
-    int result;
-
-    *out = NULL;
-    if (is_value(r, object)) {
-        if (!is_value_attribute(r, object, name))
-            return 0;
-        *out = PyObject_GetAttr(object, name);
-        return found_or_missing(*out) == 2 ? 0 : 1;
-    }
-    if (is_property(object, name) &&
-        !PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_member_map_"))
-        return 0;
-    *out = PyObject_GetAttr(object, name);
-    result = found_or_missing(*out);
-    if (result == 1 && guarded_attribute(r, object, name, *out) < 0)
-        result = -1;
-    if (result < 0) {
-        Py_CLEAR(*out);
-        lw_read_failed(r);
-    }
-    return result;
-}
-
-/* ---- annotations
- * --------------------------------------------------------------------------------------- */
-
-static bool
-is_type_konst(const lw_reader *r, uint32_t konst)
-{
-    const lw_konst *k = &r->tree->konsts.data[konst];
-
-    if (k->kind == LW_K_DTYPE || k->kind == LW_K_PYTYPE || k->kind == LW_K_NONE)
-        return true;
-    if (k->kind != LW_K_TUPLE || k->n == 0)
-        return false;
-    for (uint32_t i = 0; i < k->n; i++)
-        if (!is_type_konst(r, k->items[i]))
-            return false;
-    return true;
-}
-
-uint32_t
-lw_read_annotation(lw_reader *r, PyObject *annotation)
-{
-    uint32_t konst;
-
-    if (PyUnicode_Check(annotation) || PyFunction_Check(annotation))
-        return 0;
-    konst = lw_read_konst(r, annotation);
-    return konst && is_type_konst(r, konst) ? konst : 0;
 }

@@ -6,8 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- failures
- * ------------------------------------------------------------------------------------ */
+/* ---- failures ---- */
 
 uint32_t
 lw_read_failed(lw_reader *r)
@@ -50,8 +49,7 @@ lw_read_str(lw_reader *r, PyObject *str)
     return lw_read_text(r, text);
 }
 
-/* ---- nodes
- * ------------------------------------------------------------------------------------------ */
+/* ---- nodes ---- */
 
 uint32_t
 lw_read_loc(lw_reader *r, PyObject *node)
@@ -166,8 +164,7 @@ lw_read_is_error(const lw_reader *r, uint32_t node)
     return r->tree->nodes.data[node].kind == LW_NODE_ERROR;
 }
 
-/* ---- the work list
- * ------------------------------------------------------------------------------------ */
+/* ---- the work list ---- */
 
 static uint32_t
 new_fn(lw_reader *r, const char *name, uint32_t parent)
@@ -225,241 +222,7 @@ lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self)
     return fn || r->status != LW_OK ? fn : lw_read_failed(r);
 }
 
-/* ---- parameters
- * ------------------------------------------------------------------------------------------ */
-
-static bool
-add_param(lw_reader *r, PyObject *arg, lw_param_kind kind)
-{
-    PyObject *name = lw_ast_get(arg, r->ast.arg);
-    uint32_t var = lw_scope_add(r, r->scope, name);
-    lw_fn *fn = &r->tree->fns.data[r->scope->fn];
-    lw_fn_param *param = var ? lw_array_push(&fn->params, &r->tree->arena) : NULL;
-
-    if (param == NULL) {
-        lw_read_no_memory(r);
-        return false;
-    }
-    *param = (lw_fn_param){.name = fn->vars.data[var].name, .var = var, .kind = kind};
-    return true;
-}
-
-static bool
-add_params(lw_reader *r, PyObject *args, PyObject *field, lw_param_kind kind, Py_ssize_t skip)
-{
-    PyObject *list;
-    Py_ssize_t n = lw_ast_list(args, field, &list);
-
-    for (Py_ssize_t i = skip; i < n; i++)
-        if (!add_param(r, PyList_GET_ITEM(list, i), kind))
-            return false;
-    return true;
-}
-
-/* In Python's order: positional-only, positional, *args, keyword-only. The self of a bound
- * method is no parameter: its name stands for the object. */
-static bool
-read_params(lw_reader *r, PyObject *args)
-{
-    PyObject *list, *vararg = lw_ast_get(args, r->ast.vararg),
-                    *kwarg = lw_ast_get(args, r->ast.kwarg);
-    Py_ssize_t n_posonly = lw_ast_list(args, r->ast.posonlyargs, &list), skip = 0;
-
-    if (r->self != NULL && r->scope->parent == NULL) {
-        PyObject *first;
-        if (n_posonly == 0)
-            lw_ast_list(args, r->ast.args, &list);
-        first = list && PyList_GET_SIZE(list) ? lw_ast_get(PyList_GET_ITEM(list, 0), r->ast.arg)
-                                              : NULL;
-        r->self_name = first ? lw_read_str(r, first) : NULL;
-        skip = first != NULL;
-    }
-    if (!add_params(r, args, r->ast.posonlyargs, LW_PARAM_POSITIONAL, n_posonly ? skip : 0) ||
-        !add_params(r, args, r->ast.args, LW_PARAM_POSITIONAL, n_posonly ? 0 : skip))
-        return false;
-    if (vararg != NULL && !add_param(r, vararg, LW_PARAM_VARARG))
-        return false;
-    if (!add_params(r, args, r->ast.kwonlyargs, LW_PARAM_KEYWORD_ONLY, 0))
-        return false;
-    if (kwarg != NULL)
-        r->tree->fns.data[r->scope->fn].problem = lw_read_diag(
-            r, lw_read_loc(r, kwarg), LW_ERR_UNSUPPORTED, "E101", "compiled code has no dict",
-            "name each parameter", "a `**` parameter cannot be compiled");
-    return r->status == LW_OK;
-}
-
-static lw_fn_param *
-param_named(lw_reader *r, uint32_t fn, const char *name)
-{
-    lw_fn *f = &r->tree->fns.data[fn];
-
-    for (uint32_t i = 0; name && i < f->params.n; i++)
-        if (strcmp(f->params.data[i].name, name) == 0)
-            return &f->params.data[i];
-    return NULL;
-}
-
-static uint32_t
-count_positional(const lw_fn *fn)
-{
-    uint32_t n = 0;
-
-    while (n < fn->params.n && fn->params.data[n].kind == LW_PARAM_POSITIONAL)
-        n++;
-    return n;
-}
-
-/* Defaults of a live function: its __defaults__ and __kwdefaults__, as they are now. */
-static bool
-read_live_defaults(lw_reader *r, uint32_t fn)
-{
-    PyObject *defaults = PyFunction_GET_DEFAULTS(r->function);
-    PyObject *kwdefaults = PyFunction_GET_KW_DEFAULTS(r->function), *key, *value;
-    Py_ssize_t n = defaults ? PyTuple_GET_SIZE(defaults) : 0, position = 0;
-    uint32_t n_positional = count_positional(&r->tree->fns.data[fn]);
-
-    for (Py_ssize_t i = 0; i < n && i < (Py_ssize_t)n_positional; i++) {
-        uint32_t konst = lw_read_konst(r, PyTuple_GET_ITEM(defaults, n - 1 - i));
-        if (konst == 0)
-            return false;
-        r->tree->fns.data[fn].params.data[n_positional - 1 - (uint32_t)i].default_konst = konst;
-    }
-    while (kwdefaults != NULL && PyDict_Next(kwdefaults, &position, &key, &value)) {
-        uint32_t konst = lw_read_konst(r, value);
-        lw_fn_param *param = konst ? param_named(r, fn, PyUnicode_AsUTF8(key)) : NULL;
-        if (konst == 0)
-            return false;
-        if (param != NULL)
-            param->default_konst = konst;
-    }
-    return true;
-}
-
-/* Defaults of a nested def are evaluated where it stands: only constants are supported. */
-static bool
-read_nested_default(lw_reader *r, uint32_t fn, uint32_t param, PyObject *node)
-{
-    uint32_t value = lw_read_expr(r, node);
-
-    if (value == 0)
-        return false;
-    if (r->tree->nodes.data[value].kind == LW_NODE_KONST)
-        r->tree->fns.data[fn].params.data[param].default_konst = r->tree->nodes.data[value].a;
-    else if (r->tree->nodes.data[value].kind == LW_NODE_ERROR)
-        r->tree->fns.data[fn].problem = r->tree->nodes.data[value].a;
-    else
-        r->tree->fns.data[fn].problem =
-            lw_read_diag(r, lw_read_loc(r, node), LW_ERR_UNSUPPORTED, "E101",
-                         "this default is known only at run time", "pass it as an argument",
-                         "defaults of nested functions must be constants");
-    return r->status == LW_OK;
-}
-
-static bool
-read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args)
-{
-    PyObject *list;
-    Py_ssize_t n = lw_ast_list(args, r->ast.defaults, &list);
-    uint32_t n_positional = count_positional(&r->tree->fns.data[fn]), n_params;
-
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!read_nested_default(r, fn, n_positional - (uint32_t)(n - i),
-                                 PyList_GET_ITEM(list, i)))
-            return false;
-    n = lw_ast_list(args, r->ast.kw_defaults, &list);
-    n_params = r->tree->fns.data[fn].params.n;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *node = PyList_GET_ITEM(list, i);
-        if (node != Py_None && !read_nested_default(r, fn, n_params - (uint32_t)(n - i), node))
-            return false;
-    }
-    return true;
-}
-
-/* ---- annotations
- * --------------------------------------------------------------------------------------------
- */
-
-/* The konst of an annotation written as text, "float32": an expression in the function's
- * module. */
-static uint32_t
-annotation_from_text(lw_reader *r, PyObject *text)
-{
-    PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST, .cf_feature_version = PY_MINOR_VERSION};
-    const char *utf8 = PyUnicode_AsUTF8(text);
-    PyObject *tree = NULL, *body;
-    uint32_t konst = 0;
-
-    if (utf8 != NULL)
-        tree = Py_CompileStringExFlags(utf8, "<annotation>", Py_eval_input, &flags, -1);
-    PyErr_Clear();
-    if (tree == NULL)
-        return 0;
-    body = lw_ast_get(tree, r->ast.body);
-    if (body !=
-        NULL) /* may be a text again: quoted, and `from __future__ import annotations` */
-        konst = lw_read_annotation_expr(r, body);
-    Py_DECREF(tree);
-    return konst;
-}
-
-/* 0 and status OK: no type. Only names, attributes and tuples of them can be one. */
-uint32_t
-lw_read_annotation_expr(lw_reader *r, PyObject *node)
-{
-    lw_ast_kind kind = node ? lw_ast_kind_of(&r->ast, node) : LW_AST_UNKNOWN;
-    PyObject *object;
-    uint32_t expr;
-
-    if (kind == LW_AST_Constant) {
-        object = lw_ast_get(node, r->ast.value);
-        return object && PyUnicode_Check(object) ? annotation_from_text(r, object) : 0;
-    }
-    if (kind != LW_AST_Name && kind != LW_AST_Attribute && kind != LW_AST_Tuple)
-        return 0;
-    expr = lw_read_expr(r, node);
-    object = lw_read_object(r, expr);
-    return object ? lw_read_annotation(r, object) : 0;
-}
-
-static bool
-set_annotation(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
-{
-    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
-    uint32_t konst =
-        PyUnicode_Check(value) ? annotation_from_text(r, value) : lw_read_annotation(r, value);
-    lw_fn_param *param = param_named(r, fn, name);
-
-    if (r->status != LW_OK)
-        return false;
-    if (param != NULL)
-        param->annotation = konst;
-    else if (name != NULL && strcmp(name, "return") == 0)
-        r->tree->fns.data[fn].return_annotation = konst;
-    return true;
-}
-
-/* From 3.14 on reading the attribute evaluates the annotations: whatever that raises, there are
- * none then. */
-static bool
-read_live_annotations(lw_reader *r, uint32_t fn)
-{
-    PyObject *annotations = PyObject_GetAttrString(r->function, "__annotations__");
-    PyObject *key, *value;
-    Py_ssize_t position = 0;
-    bool ok = true;
-
-    PyErr_Clear();
-    while (annotations && PyDict_Check(annotations) && ok &&
-           PyDict_Next(annotations, &position, &key, &value))
-        ok = set_annotation(r, fn, key, value);
-    Py_XDECREF(annotations);
-    return ok;
-}
-
-/* ---- bodies
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- bodies ---- */
 
 static uint32_t
 read_lambda_body(lw_reader *r, PyObject *body)
@@ -530,9 +293,9 @@ lw_read_nested(lw_reader *r, PyObject *node)
     if (fn == 0 || lw_scope_init(r, &scope, outer, fn) < 0)
         return 0;
     r->scope = &scope;
-    ok = set_place(r, fn, node) && read_params(r, args);
+    ok = set_place(r, fn, node) && lw_read_params(r, args);
     r->scope = outer;
-    ok = ok && read_nested_defaults(r, fn, args);
+    ok = ok && lw_read_nested_defaults(r, fn, args);
     returns = ok ? lw_ast_get(node, r->ast.returns) : NULL;
     if (returns != NULL) {
         uint32_t konst = lw_read_annotation_expr(r, returns);
@@ -589,15 +352,15 @@ read_parsed(lw_reader *r, uint32_t fn, const lw_source *source)
         return false;
     r->scope = &scope;
     ok = set_place(r, fn, source->node) && refuse_async(r, fn, source->node) &&
-         read_params(r, lw_ast_get(source->node, r->ast.args)) && read_live_defaults(r, fn) &&
-         read_live_annotations(r, fn) && read_code(r, source->node);
+         lw_read_params(r, lw_ast_get(source->node, r->ast.args)) &&
+         lw_read_live_defaults(r, fn) && lw_read_live_annotations(r, fn) &&
+         read_code(r, source->node);
     lw_scope_reset(&scope);
     r->scope = NULL;
     return ok;
 }
 
-/* ---- functions without a text
- * -------------------------------------------------------------------------------- */
+/* ---- functions without a text ---- */
 
 /* A place without a line to show. */
 static uint32_t
@@ -686,9 +449,7 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
     return ok;
 }
 
-/* ---- the door
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- the door ---- */
 
 static void
 reader_reset(lw_reader *r)
@@ -757,6 +518,7 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
         read_all(&r, function, self, source);
     Py_DECREF(function);
     reader_reset(&r);
+    lw_captures_finish(r.captures);
     if (r.status == LW_OK) {
         *out = r.tree;
         if (captures != NULL)
@@ -768,118 +530,4 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
     if (r.status == LW_ERR_PYTHON && err->status == LW_OK)
         err->status = LW_ERR_PYTHON;
     return r.status;
-}
-
-/* ---- the text of a function
- * ----------------------------------------------------------------------------------------- */
-
-/* Lines first … last (from 1), from byte `col` of the first to `end_col` of the last; new str.
- */
-static PyObject *
-cut_text(PyObject *lines, uint32_t first, uint32_t last, uint32_t col, uint32_t end_col)
-{
-    PyObject *result = NULL;
-    lw_text text;
-
-    lw_text_init(&text);
-    for (uint32_t i = first; i <= last && i <= (uint32_t)PyList_GET_SIZE(lines); i++) {
-        const char *line = PyUnicode_AsUTF8(PyList_GET_ITEM(lines, i - 1));
-        size_t from = i == first ? col : 0, to = line ? strlen(line) : 0;
-        PyErr_Clear();
-        if (i == last && end_col < to)
-            to = end_col;
-        if (from < to)
-            lw_text_add_n(&text, line + from, to - from);
-    }
-    if (text.failed)
-        PyErr_NoMemory();
-    else
-        result = PyUnicode_DecodeUTF8(lw_text_get(&text), (Py_ssize_t)text.n, "strict");
-    lw_text_reset(&text);
-    return result;
-}
-
-/* Take `indent` bytes off each line; NULL without an exception when a line has less (a
- * docstring at the margin): then the indentation must stay. */
-static PyObject *
-dedented(PyObject *text, size_t indent)
-{
-    const char *p = PyUnicode_AsUTF8(text);
-    PyObject *result = NULL;
-    lw_text out;
-
-    lw_text_init(&out);
-    while (p != NULL && *p) {
-        size_t length = strcspn(p, "\n"), blank = strspn(p, " \t\r\f");
-        if (blank < length && blank < indent)
-            break;
-        if (blank < length)
-            lw_text_add_n(&out, p + indent, length - indent);
-        lw_text_add(&out, "\n");
-        p += length + (p[length] == '\n');
-    }
-    if (p != NULL && *p == '\0' && !out.failed)
-        result = PyUnicode_DecodeUTF8(lw_text_get(&out), (Py_ssize_t)out.n, "strict");
-    lw_text_reset(&out);
-    return result;
-}
-
-static PyObject *
-lambda_text(const lw_ast *ast, const lw_source *source)
-{
-    PyObject *text;
-    uint32_t first =
-        (uint32_t)((int32_t)lw_ast_number(source->node, ast->lineno) + source->offset);
-
-    text = cut_text(source->lines, first, lw_source_last_line(ast, source),
-                    lw_ast_number(source->node, ast->col_offset),
-                    lw_ast_number(source->node, ast->end_col_offset));
-    if (text != NULL && PyUnicode_FindChar(text, '\n', 0, PyUnicode_GET_LENGTH(text), 1) >= 0)
-        Py_SETREF(text, PyUnicode_FromFormat("(%U)", text));
-    return text;
-}
-
-static PyObject *
-def_text(const lw_ast *ast, const lw_source *source)
-{
-    uint32_t first =
-        (uint32_t)((int32_t)lw_ast_number(source->node, ast->lineno) + source->offset);
-    uint32_t indent = lw_ast_number(source->node, ast->col_offset);
-    PyObject *text, *flush;
-
-    text = cut_text(source->lines, first, lw_source_last_line(ast, source), 0, UINT32_MAX);
-    if (text == NULL || indent == 0)
-        return text;
-    flush = dedented(text, indent);
-    if (flush == NULL && !PyErr_Occurred())
-        flush = PyUnicode_FromFormat("if 1:\n%U", text);
-    Py_DECREF(text);
-    return flush;
-}
-
-PyObject *
-lw_read_source_text(PyObject *object)
-{
-    PyObject *function = lw_python_function(object), *text = NULL;
-    lw_source source = {0};
-    lw_source_result result = LW_SOURCE_FAILED;
-    lw_ast ast;
-
-    if (function == NULL)
-        return NULL;
-    if (lw_ast_init(&ast) == 0)
-        result = lw_source_find(&ast, function, NULL, &source);
-    if (result == LW_SOURCE_FOUND)
-        text = lw_ast_kind_of(&ast, source.node) == LW_AST_Lambda ? lambda_text(&ast, &source)
-                                                                  : def_text(&ast, &source);
-    else if (result != LW_SOURCE_FAILED)
-        PyErr_Format(PyExc_OSError, "%s: the source of `%U` %s",
-                     result == LW_SOURCE_CHANGED ? "E171" : "E170",
-                     ((PyFunctionObject *)function)->func_qualname,
-                     result == LW_SOURCE_CHANGED ? "changed on disk since it was imported"
-                                                 : "cannot be found");
-    lw_source_reset(&source);
-    lw_ast_reset(&ast);
-    Py_DECREF(function);
-    return text;
 }

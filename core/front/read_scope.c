@@ -65,8 +65,7 @@ lw_scope_add(lw_reader *r, lw_scope *scope, PyObject *name)
     return slot->name ? var : 0;
 }
 
-/* ---- which names a function binds
- * ---------------------------------------------------------------- */
+/* ---- which names a function binds ---- */
 
 static int
 add_name(lw_reader *r, lw_scope *scope, PyObject *name)
@@ -201,8 +200,7 @@ lw_scope_scan(lw_reader *r, lw_scope *scope, PyObject *node)
     return result;
 }
 
-/* ---- what a name means
- * ----------------------------------------------------------------------------- */
+/* ---- what a name means ---- */
 
 /* The variable of `scope` for `name`, captured from the functions around when it is theirs; 0:
  * neither, or stop. */

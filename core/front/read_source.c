@@ -57,8 +57,7 @@ lw_source_last_line(const lw_ast *ast, const lw_source *source)
     return (uint32_t)((int32_t)lw_ast_number(source->node, ast->end_lineno) + source->offset);
 }
 
-/* ---- parsing
- * ---------------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 /* Warnings (an odd escape, `is 1`) were given when the module was compiled: keep them from
  * being given again between quiet_begin and quiet_end. NULL with an exception set. */
@@ -143,8 +142,7 @@ parse_object(const finder *f, PyObject *text)
     return utf8 ? parse(f, utf8) : NULL;
 }
 
-/* ---- candidates and their proof
- * ----------------------------------------------------------------- */
+/* ---- candidates and their proof ---- */
 
 static bool
 is_candidate(const finder *f, PyObject *node)
@@ -424,8 +422,7 @@ choose(const finder *f, int32_t offset, bool *failed)
     return NULL;
 }
 
-/* ---- attempts
- * ------------------------------------------------------------------------------------ */
+/* ---- attempts ---- */
 
 /* Parse `text` (steals it; NULL passes an exception on) and look for the function in it. */
 static lw_source_result
@@ -628,8 +625,7 @@ attempt_all(finder *f, PyObject *lines, lw_source *out)
     return result;
 }
 
-/* ---- where the lines come from
- * -------------------------------------------------------------------- */
+/* ---- where the lines come from ---- */
 
 static PyObject *
 no_lines(PyObject *lines)
@@ -687,8 +683,7 @@ find_in_cache(finder *f, lw_source *out)
     return result;
 }
 
-/* ---- source=
- * --------------------------------------------------------------------------------------- */
+/* ---- source= ---- */
 
 /* The text is the caller's word: a function of the right name will do when none can be proved.
  */
@@ -732,8 +727,7 @@ find_in_text(finder *f, PyObject *text, lw_source *out)
     return LW_SOURCE_FOUND;
 }
 
-/* ---- the door
- * --------------------------------------------------------------------------------------- */
+/* ---- the door ---- */
 
 /* "Disk" of "Disk.area": the class whose name mangles __private names. */
 static PyObject *

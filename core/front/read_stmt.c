@@ -67,8 +67,7 @@ read_else(lw_reader *r, PyObject *node)
                                                          : 0;
 }
 
-/* ---- assignments
- * -------------------------------------------------------------------------------------- */
+/* ---- assignments ---- */
 
 static uint32_t
 read_assign(lw_reader *r, PyObject *node, uint32_t loc)
@@ -131,8 +130,7 @@ read_annassign(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
         r, out, lw_read_node(r, LW_NODE_ANNASSIGN, LW_PY_NONE, loc, target, konst, value));
 }
 
-/* ---- control flow
- * -------------------------------------------------------------------------------------- */
+/* ---- control flow ---- */
 
 /* The statements of a branch that is surely taken join those around it. */
 static bool
@@ -209,8 +207,7 @@ read_return(lw_reader *r, PyObject *node, uint32_t loc)
     return lw_read_node(r, LW_NODE_RETURN, LW_PY_NONE, loc, value, 0, 0);
 }
 
-/* ---- assert and raise
- * ------------------------------------------------------------------------------------ */
+/* ---- assert and raise ---- */
 
 /* The text of a constant message (a KONST STR node made of str(value)), or an ERROR node. */
 static uint32_t
@@ -322,9 +319,7 @@ read_raise(lw_reader *r, PyObject *node, uint32_t loc)
     return read_raise_call(r, loc, index, args, n);
 }
 
-/* ---- match
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- match ---- */
 
 static uint32_t read_pattern(lw_reader *r, PyObject *node);
 
@@ -445,8 +440,7 @@ done:
     return result;
 }
 
-/* ---- definitions and what cannot be compiled
- * ----------------------------------------------------------------- */
+/* ---- definitions and what cannot be compiled ---- */
 
 /* A caret range below the keyword alone: the statement may be a hundred lines. */
 static uint32_t

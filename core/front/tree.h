@@ -69,7 +69,8 @@ typedef enum lw_konst_kind {
     LW_K_MODULE,     /* text = name; attributes are resolved by the reader */
     LW_K_ARRAY,      /* a small constant table: dtype, n = ndim, items = shape, bytes, C order */
     LW_K_ELLIPSIS,
-    LW_K_EXCEPTION,  /* text = class name ("ValueError"), help = constant message or NULL */
+    LW_K_EXCEPTION,  /* text = class name ("ValueError"; "module:Outer.Bad" for others than builtins),
+                        help = constant message or NULL */
     LW_K_OBJECT,     /* anything else: text = how to name it in E152, help = hint or NULL */
 } lw_konst_kind;
 
@@ -127,7 +128,7 @@ typedef struct lw_fn {
 typedef struct lw_diag {
     lw_status status;
     char code[8];
-    uint32_t loc;
+    uint32_t loc;        /* 0: the place of the call */
     const char *message; /* the sentence */
     const char *label;   /* beside the caret */
     const char *help;    /* or NULL */

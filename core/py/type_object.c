@@ -50,8 +50,7 @@ lw_state_clear(lw_state *state)
         loaded = NULL;
 }
 
-/* ---- making and reading
- * ------------------------------------------------------------------------- */
+/* ---- making and reading ---- */
 
 bool
 lw_type_object_get(PyObject *object, lw_sig_type *out)
@@ -127,8 +126,7 @@ type_dealloc(PyObject *self)
     Py_DECREF(class);
 }
 
-/* ---- comparing
- * ------------------------------------------------------------------------------------ */
+/* ---- comparing ---- */
 
 static bool
 same_type(const lw_sig_type *x, const lw_sig_type *y)
@@ -165,8 +163,7 @@ type_hash(PyObject *self)
     return hash == -1 ? -2 : hash;
 }
 
-/* ---- casting
- * ---------------------------------------------------------------------------------------- */
+/* ---- casting ---- */
 
 static PyObject *
 wrong_value(lw_dtype dtype, PyObject *value, const char *why)
@@ -267,8 +264,7 @@ lw_type_cast(lw_dtype dtype, PyObject *value)
     return scalar_of(dtype, &result);
 }
 
-/* ---- calling: a value casts, types make a signature
- * ----------------------------------------------------- */
+/* ---- calling: a value casts, types make a signature ---- */
 
 static PyObject *
 signature_new(PyObject *result, PyObject *args)
@@ -347,8 +343,7 @@ type_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return lw_type_cast(type->dtype, first);
 }
 
-/* ---- indexing: array types
- * -------------------------------------------------------------------------------- */
+/* ---- indexing: array types ---- */
 
 /* `:` gives 0, `::1` gives 1, anything else -1. */
 static int
@@ -401,9 +396,7 @@ type_subscript(PyObject *self, PyObject *key)
     return type_alloc(&type);
 }
 
-/* ---- attributes
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
 static PyObject *
 type_get_dtype(PyObject *self, void *closure)
@@ -504,9 +497,7 @@ static PyType_Spec type_spec = {
     .slots = type_slots,
 };
 
-/* ---- signatures
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- signatures ---- */
 
 static PyObject *
 signature_repr(PyObject *object)
@@ -621,8 +612,7 @@ static PyType_Spec signature_spec = {
     .slots = signature_slots,
 };
 
-/* ---- functions of the module
- * ----------------------------------------------------------------------------------------- */
+/* ---- functions of the module ---- */
 
 static PyObject *
 type_from_text(PyObject *module, PyObject *text)

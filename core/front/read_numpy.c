@@ -1,0 +1,152 @@
+/* NumPy objects, without its C interface: what is not loaded into the process cannot be the
+ * type of an object in it, and reading works where NumPy is absent. */
+#include "core/front/read_internal.h"
+
+enum { MAX_TABLE_BYTES = 64 * 1024 }; /* the constant memory of a GPU */
+
+/* The loaded numpy module, borrowed, or NULL. */
+static PyObject *
+numpy_module(lw_reader *r)
+{
+    PyObject *modules;
+
+    if (!r->numpy_looked) {
+        modules = PyImport_GetModuleDict();
+        r->numpy = modules ? PyDict_GetItemString(modules, "numpy") : NULL;
+        Py_XINCREF(r->numpy);
+        r->numpy_looked = true;
+    }
+    return r->numpy;
+}
+
+bool
+lw_read_is_numpy(lw_reader *r, PyObject *object, const char *name)
+{
+    PyObject *numpy = numpy_module(r);
+    PyObject *type = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
+    int result = type ? PyObject_IsInstance(object, type) : 0;
+
+    Py_XDECREF(type);
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    return result == 1;
+}
+
+/* The lw_dtype of a numpy.dtype in native order; void: none of ours. */
+lw_dtype
+lw_read_numpy_dtype(PyObject *dtype)
+{
+    PyObject *character = PyObject_GetAttrString(dtype, "char");
+    PyObject *native = character ? PyObject_GetAttrString(dtype, "isnative") : NULL;
+    PyObject *name = native ? PyObject_GetAttrString(dtype, "name") : NULL;
+    const char *text = name && PyUnicode_Check(character) ? PyUnicode_AsUTF8(character) : NULL;
+    lw_dtype result = LW_DT_void;
+
+    if (text != NULL && native == Py_True)
+        result = lw_dtype_from_char(text[0]);
+    if (name != NULL && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0)
+        result = LW_DT_bf16; /* ml_dtypes */
+    Py_XDECREF(character);
+    Py_XDECREF(native);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return result;
+}
+
+/* A NumPy scalar class or anything else that numpy.dtype() takes as a class. */
+lw_dtype
+lw_read_numpy_class(lw_reader *r, PyObject *object)
+{
+    PyObject *numpy = numpy_module(r);
+    PyObject *generic = numpy ? PyObject_GetAttrString(numpy, "generic") : NULL;
+    PyObject *dtype = NULL;
+    lw_dtype result = LW_DT_void;
+
+    if (generic != NULL && PyType_Check(object) && PyType_Check(generic) &&
+        PyType_IsSubtype((PyTypeObject *)object, (PyTypeObject *)generic))
+        dtype = PyObject_CallMethod(numpy, "dtype", "O", object);
+    if (dtype != NULL)
+        result = lw_read_numpy_dtype(dtype);
+    Py_XDECREF(generic);
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    return result;
+}
+
+static void
+set_scalar(lw_konst *konst, PyObject *item)
+{
+    switch (lw_dtypes[konst->dtype].kind) {
+    case LW_KIND_BOOL: konst->i = PyObject_IsTrue(item) == 1; break;
+    case LW_KIND_INT: konst->i = PyLong_AsLongLong(item); break;
+    case LW_KIND_UINT: konst->u = PyLong_AsUnsignedLongLong(item); break;
+    case LW_KIND_FLOAT: konst->d = PyFloat_AsDouble(item); break;
+    default:
+        konst->d = PyComplex_RealAsDouble(item);
+        konst->im = PyComplex_ImagAsDouble(item);
+        break;
+    }
+}
+
+uint32_t
+lw_read_numpy_scalar(lw_reader *r, PyObject *object)
+{
+    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+    lw_konst konst = {.kind = LW_K_SCALAR,
+                      .dtype = dtype ? lw_read_numpy_dtype(dtype) : LW_DT_void};
+    PyObject *item = NULL;
+    uint32_t result = 0;
+
+    if (konst.dtype == LW_DT_bf16)
+        item = PyNumber_Float(object);
+    else if (konst.dtype != LW_DT_void)
+        item = PyObject_CallMethod(object, "item", NULL);
+    if (item != NULL)
+        set_scalar(&konst, item);
+    if (item != NULL && !PyErr_Occurred())
+        result = lw_read_push(r, object, konst);
+    PyErr_Clear();
+    Py_XDECREF(item);
+    Py_XDECREF(dtype);
+    return result;
+}
+
+static uint32_t
+push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype)
+{
+    uint32_t *shape = lw_arena_take(&r->tree->arena, ((size_t)view->ndim + 1) * sizeof *shape);
+    char *bytes = lw_arena_take(&r->tree->arena, (size_t)view->len + 1);
+
+    if (shape == NULL || bytes == NULL)
+        return lw_read_no_memory(r);
+    for (int i = 0; i < view->ndim; i++)
+        shape[i] = (uint32_t)view->shape[i];
+    if (PyBuffer_ToContiguous(bytes, (Py_buffer *)view, view->len, 'C') < 0)
+        return lw_read_failed(r);
+    return lw_read_push(r, object,
+                        (lw_konst){.kind = LW_K_ARRAY,
+                                   .dtype = dtype,
+                                   .n = (uint32_t)view->ndim,
+                                   .items = shape,
+                                   .bytes = bytes});
+}
+
+/* 0 and status OK: not an array we can freeze. */
+uint32_t
+lw_read_numpy_array(lw_reader *r, PyObject *object)
+{
+    PyObject *dtype_object = PyObject_GetAttrString(object, "dtype");
+    lw_dtype dtype = dtype_object ? lw_read_numpy_dtype(dtype_object) : LW_DT_void;
+    Py_buffer view;
+    uint32_t konst = 0;
+
+    Py_XDECREF(dtype_object);
+    if (dtype == LW_DT_void || PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (view.len <= MAX_TABLE_BYTES)
+        konst = push_array(r, object, &view, dtype);
+    PyBuffer_Release(&view);
+    return konst;
+}
