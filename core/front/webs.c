@@ -140,8 +140,6 @@ definition(lw_frame *f, uint32_t var, uint32_t node)
         def->parent = def->ring = index;
         def->bit = (uint8_t)++f->n_defs[var];
         f->first_def[var] = index;
-        if (def->next && f->fn->vars.data[var].captured)
-            unite(f, index, def->next);
     }
     if (node)
         f->nodes[node].web = index;
