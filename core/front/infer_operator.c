@@ -110,7 +110,7 @@ lw_check_literal(lw_frame *f, uint32_t node, lw_value x, lw_type to, uint32_t ot
                      value, type, other)
             : lw_say(f, "%s does not fit %s", value, type),
         *other && dtype < LW_DT_i32
-            ? lw_say(f, "`np.int32(%s)` computes in int32", other)
+            ? lw_say(f, "`np.int32(%s)` in its place computes in int32", other)
             : "Python ints are 64-bit in compiled code: use a float, `float(...)`",
         "integer constant out of range");
 }

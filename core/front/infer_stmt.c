@@ -423,11 +423,11 @@ infer_return(lw_frame *f, uint32_t node)
     const lw_node *n = lw_node_of(f, node);
     lw_value value = {LW_T_NONE, 0}, *slot;
     uint32_t *loc;
-    lw_status status;
+    lw_status status = LW_OK;
 
     if (n->a) {
         LW_TRY(lw_infer_expr(f, n->a, &value));
-        LW_TRY(check_returned(f, n->loc, value.type));
+        LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));
     }
     slot = lw_array_push(&f->returns, f->run->arena);
     loc = lw_array_push(&f->return_locs, f->run->arena);

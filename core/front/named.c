@@ -283,7 +283,7 @@ fail:
 static lw_status
 type_index(call *c)
 {
-    lw_status status;
+    lw_status status = LW_OK;
 
     for (uint32_t i = 0; i < c->n; i++)
         if (i == 0 || c->args[i].value.type != LW_T_NONE)
@@ -448,7 +448,7 @@ fail:
 static lw_status
 type_numpy_clip(call *c)
 {
-    lw_status status;
+    lw_status status = LW_OK;
 
     for (uint32_t i = 0; i < c->n; i++)
         if (i == 0 || c->args[i].value.type != LW_T_NONE)

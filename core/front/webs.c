@@ -402,7 +402,7 @@ web_type(lw_frame *f, uint32_t root, uint32_t loc, lw_type *out)
 {
     lw_type few[16], *set = few;
     uint32_t n = 0, room = 16;
-    const char *problem;
+    const char *problem = NULL;
 
     *out = LW_T_BOTTOM;
     for (uint32_t def = f->defs.data[root].ring;; def = f->defs.data[def].ring) {
