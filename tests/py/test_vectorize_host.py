@@ -189,6 +189,7 @@ def test_bad_body_raises_compile_error_each_time():
 DTYPES = "?bBhHiIlLefdFD"
 
 
+@pytest.mark.filterwarnings("ignore:.*64 tuples")
 @pytest.mark.parametrize("a", DTYPES)
 def test_lazy_dtypes_follow_numpy(a, add):
     for b in DTYPES:
@@ -207,6 +208,15 @@ def test_weak_scalars(dtype, scalar, add):
     assert add(x, scalar).dtype == np.add(x, scalar).dtype
     assert add(scalar, x).dtype == np.add(scalar, x).dtype
     assert np.allclose(add(x, scalar), np.add(x, scalar))
+
+
+def test_many_variants_are_told_of():
+    f = lw.vectorize(lambda x, y: x)
+    dtypes = "?bBhHiIlL"
+    with pytest.warns(lw.PerformanceWarning, match="64 tuples"):
+        for a in dtypes:
+            for b in dtypes:
+                f.resolve_dtypes((np.dtype(a), np.dtype(b), None))
 
 
 def test_weak_int_out_of_range(add):
