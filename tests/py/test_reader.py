@@ -487,7 +487,7 @@ def test_reading_leaves_nothing_behind():
         except Exception:
             pass
 
-    for _ in range(500):
+    for _ in range(1500):
         read(good), read(failing)
     gc.collect()
     before = sys.getallocatedblocks()
@@ -495,7 +495,7 @@ def test_reading_leaves_nothing_behind():
         read(good), read(failing)
     gc.collect()
     # one lost reference a call would be 1000; the interpreter's own tables grow by some hundred, once
-    assert sys.getallocatedblocks() - before < 500
+    assert sys.getallocatedblocks() - before < 700
 
 
 # ---- what was frozen, and whether it changed -----------------------------------------------------------
