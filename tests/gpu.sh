@@ -38,9 +38,10 @@ build() {
 }
 wants build && part build build
 [ $bad -eq 0 ] || { cat "$out/build.log"; exit 1; }
-part info "$python" -m lanewise info
+
 cd "$out" # so that the sources are not what is imported
-tests="$python -m pytest -c $root/pyproject.toml --rootdir $root -x --maxfail=25"
+part info "$python" -m lanewise info
+tests="$python -m pytest -c $root/pyproject.toml --rootdir $root --maxfail=40"
 wants suite && part suite $tests "$root/tests/py" -m "gpu or not gpu" -k "device or cuda or operand or vectorize"
 wants oracle && part oracle $tests "$root/tests/oracle" --device
 wants fuzz && part fuzz "$python" "$root/tests/fuzz/run.py" --gpu --count "${FUZZ_COUNT:-1000}"

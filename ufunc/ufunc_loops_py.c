@@ -637,15 +637,19 @@ dtype_arguments(const lw_ufunc *self, const lw_dtype *dtypes, const char *weak)
 static PyObject *
 signature_argument(const lw_ufunc *self, PyObject *signature, PyObject *dtype)
 {
+    PyArray_Descr *descr = NULL;
     PyObject *tuple;
 
     if (signature != NULL && signature != Py_None)
         return Py_NewRef(signature);
     if (dtype == NULL || dtype == Py_None)
         return Py_NewRef(Py_None);
+    if (PyArray_DescrConverter(dtype, &descr) != NPY_SUCCEED)
+        return NULL;
     tuple = PyTuple_New(self->nin + self->nout);
     for (int i = 0; tuple != NULL && i < self->nin + self->nout; i++)
-        PyTuple_SET_ITEM(tuple, i, Py_NewRef(i < self->nin ? Py_None : dtype));
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(i < self->nin ? Py_None : (PyObject *)descr));
+    Py_DECREF(descr);
     return tuple;
 }
 
@@ -661,8 +665,9 @@ ask_numpy(lw_ufunc *self, const lw_dtype *dtypes, const char *weak, PyObject *si
     if (method == NULL || given == NULL || chosen == NULL)
         goto done;
     args = PyTuple_Pack(1, given);
-    kwargs = Py_BuildValue("{s:O}", "signature", chosen);
-    if (args == NULL || kwargs == NULL)
+    kwargs = PyDict_New();
+    if (args == NULL || kwargs == NULL ||
+        (chosen != Py_None && PyDict_SetItemString(kwargs, "signature", chosen) < 0))
         goto done;
     if (casting != NULL && casting != Py_None &&
         PyDict_SetItemString(kwargs, "casting", casting) < 0)

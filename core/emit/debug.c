@@ -54,7 +54,7 @@ lw_debug_start(lw_emitter *e)
     e->debug_unit = lw_metadata(e,
                                 "distinct !DICompileUnit(language: DW_LANG_C99, file: !$u, "
                                 "producer: \"lanewise\", isOptimized: true, runtimeVersion: 0, "
-                                "emissionKind: LineTablesOnly)",
+                                "emissionKind: DebugDirectivesOnly)",
                                 add_file(e, 1));
     return LW_OK;
 }
