@@ -33,7 +33,9 @@ def _gpu() -> dict[str, Any]:
     from lanewise import cuda
 
     try:
-        return {"devices": [str(line) for line in cuda.detect_lines()]}
+        cuda.get_current_device()  # says what was looked for and where when there is none
+        return {f"device {d.id}": "{}, compute capability {}.{}, {:.1f} GiB".format(
+            d.name, *d.compute_capability, d.total_memory / 2**30) for d in cuda.gpus}
     except Exception as problem:  # whatever is wrong with a driver belongs in the report
         return {"problem": str(problem)}
 
@@ -65,8 +67,10 @@ def report() -> str:
     for key, value in info().items():
         if isinstance(value, dict):
             lines.append(f"{key}:")
-            lines += [f"    {name:<16} {' at '.join(str(v) for v in item if v) or 'not found' if isinstance(item, tuple) else item}"
-                      for name, item in value.items()]
+            for name, item in value.items():
+                if isinstance(item, tuple):  # (path, the kind of place it was found in)
+                    item = f"{item[0]} ({item[1]})" if item[0] else "not found"
+                lines.append(f"    {name:<16} {item}")
         else:
             text = str(value).rstrip().replace("\n", "\n    ")
             lines.append(f"{key:<16} {text}" if "\n" not in text else f"{key}:\n    {text}")

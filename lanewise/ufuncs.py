@@ -10,6 +10,8 @@ dtypes and errors are NumPy's, but for what docs/differences.md lists.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lanewise import _core
@@ -43,7 +45,7 @@ def _make(name: str) -> "_core.Ufunc":
     reference = getattr(np, name)
     parameters = ", ".join("xyz"[: reference.nin])
     source = f"def {name}({parameters}):\n    return np.{name}({parameters})\n"
-    scope = {"np": np, "__name__": __name__}
+    scope: dict[str, Any] = {"np": np, "__name__": __name__}
     exec(compile(source, f"<lanewise.ufuncs.{name}>", "exec"), scope)
     function = scope[name]
     function.__doc__ = f"{name}({parameters}): as numpy.{name}, on host and device arrays."
@@ -57,7 +59,7 @@ def __getattr__(name: str) -> "_core.Ufunc":
     real = _ALIASES.get(name, name)
     if real not in _NAMES:
         raise AttributeError(f"module 'lanewise.ufuncs' has no attribute {name!r}")
-    made = globals().get(real)
+    made: "_core.Ufunc | None" = globals().get(real)
     if made is None:
         made = globals().setdefault(real, _make(real))
         _by_numpy.setdefault(getattr(np, real), made)

@@ -1,0 +1,72 @@
+"""Scalar Python functions as machine-code kernels, on NVIDIA GPUs and on every core of a CPU."""
+
+from typing import Any
+
+from lanewise import cache as cache
+from lanewise import cuda as cuda
+from lanewise import errors as errors
+from lanewise import types as types
+from lanewise import ufuncs as ufuncs
+from lanewise._core import (
+    Ufunc as Ufunc,
+    __version__ as __version__,
+    bfloat16 as bfloat16,
+    bool_ as bool_,
+    compile as compile,
+    complex64 as complex64,
+    complex128 as complex128,
+    explain as explain,
+    float16 as float16,
+    float32 as float32,
+    float64 as float64,
+    from_dtype as from_dtype,
+    int8 as int8,
+    int16 as int16,
+    int32 as int32,
+    int64 as int64,
+    intp as intp,
+    typeof as typeof,
+    uint8 as uint8,
+    uint16 as uint16,
+    uint32 as uint32,
+    uint64 as uint64,
+    uintp as uintp,
+    vectorize as vectorize,
+    void as void,
+)
+from lanewise.config import config as config
+from lanewise.errors import LanewiseError as LanewiseError, PerformanceWarning as PerformanceWarning
+from lanewise.ufuncs import (
+    abs as abs, absolute as absolute, acos as acos, acosh as acosh, add as add, arccos as
+    arccos, arccosh as arccosh, arcsin as arcsin, arcsinh as arcsinh, arctan as arctan, arctan2
+    as arctan2, arctanh as arctanh, asin as asin, asinh as asinh, atan as atan, atan2 as atan2,
+    atanh as atanh, bitwise_and as bitwise_and, bitwise_count as bitwise_count, bitwise_invert
+    as bitwise_invert, bitwise_left_shift as bitwise_left_shift, bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or, bitwise_right_shift as bitwise_right_shift, bitwise_xor as
+    bitwise_xor, cbrt as cbrt, ceil as ceil, conj as conj, conjugate as conjugate, copysign as
+    copysign, cos as cos, cosh as cosh, deg2rad as deg2rad, degrees as degrees, divide as
+    divide, divmod as divmod, equal as equal, exp as exp, exp2 as exp2, expm1 as expm1, fabs as
+    fabs, float_power as float_power, floor as floor, floor_divide as floor_divide, fmax as
+    fmax, fmin as fmin, fmod as fmod, frexp as frexp, gcd as gcd, greater as greater,
+    greater_equal as greater_equal, heaviside as heaviside, hypot as hypot, invert as invert,
+    isfinite as isfinite, isinf as isinf, isnan as isnan, lcm as lcm, ldexp as ldexp, left_shift
+    as left_shift, less as less, less_equal as less_equal, log as log, log10 as log10, log1p as
+    log1p, log2 as log2, logaddexp as logaddexp, logaddexp2 as logaddexp2, logical_and as
+    logical_and, logical_not as logical_not, logical_or as logical_or, logical_xor as
+    logical_xor, maximum as maximum, minimum as minimum, mod as mod, modf as modf, multiply as
+    multiply, negative as negative, nextafter as nextafter, not_equal as not_equal, positive as
+    positive, pow as pow, power as power, rad2deg as rad2deg, radians as radians, reciprocal as
+    reciprocal, remainder as remainder, right_shift as right_shift, rint as rint, sign as sign,
+    signbit as signbit, sin as sin, sinh as sinh, spacing as spacing, sqrt as sqrt, square as
+    square, subtract as subtract, tan as tan, tanh as tanh, true_divide as true_divide, trunc as
+    trunc,
+)
+
+__all__ = [
+    "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
+    "float64", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "typeof",
+    "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
+]
+
+def info() -> dict[str, Any]: ...

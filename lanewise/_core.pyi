@@ -1,0 +1,261 @@
+"""The compiled core of lanewise; use it through the package."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import EllipsisType, ModuleType
+from typing import Any, Literal, SupportsIndex, TypeAlias, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+_Target: TypeAlias = Literal["auto", "cpu", "cuda", "parallel"]
+_FastMath: TypeAlias = bool | Iterable[Literal["nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast"]]
+_Check: TypeAlias = Iterable[Literal["divide", "overflow", "nan", "bounds"]]
+_SignatureLike: TypeAlias = "str | Signature | tuple[Any, ...]"
+_Signatures: TypeAlias = "_SignatureLike | Sequence[_SignatureLike]"
+_Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+_Order: TypeAlias = Literal["C", "F", "A", "K"]
+_Axis: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | None
+_DTypes: TypeAlias = "np.dtype[Any] | type[int] | type[float] | type[complex] | None"
+
+__version__: str
+_vector_bits: int
+cuda: ModuleType
+
+@final
+class Type:
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def layout(self) -> str | None: ...
+    @property
+    def __lanewise_dtype__(self) -> int: ...
+    @overload
+    def __call__(self, value: complex | np.generic, /) -> Any: ...
+    @overload
+    def __call__(self, *args: Type) -> Signature: ...
+    def __getitem__(self, key: slice | tuple[slice, ...], /) -> Type: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Signature:
+    @property
+    def return_type(self) -> Type | None: ...
+    @property
+    def args(self) -> tuple[Type, ...]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Ufunc:
+    __name__: str
+    __qualname__: str
+    __module__: str
+    __doc__: str | None
+    @property
+    def nin(self) -> int: ...
+    @property
+    def nout(self) -> int: ...
+    @property
+    def nargs(self) -> int: ...
+    @property
+    def ntypes(self) -> int: ...
+    @property
+    def types(self) -> list[str]: ...
+    @property
+    def signatures(self) -> list[str]: ...
+    @property
+    def identity(self) -> Any: ...
+    @property
+    def signature(self) -> None: ...
+    @property
+    def stats(self) -> dict[str, Any]: ...
+    @property
+    def py_func(self) -> Callable[..., Any]: ...
+    @property
+    def __wrapped__(self) -> Callable[..., Any]: ...
+    @property
+    def __signature__(self) -> Any: ...
+    def __call__(
+        self,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> Any: ...
+    def reduce(
+        self,
+        array: ArrayLike,
+        /,
+        axis: _Axis = 0,
+        dtype: DTypeLike | None = None,
+        out: NDArray[Any] | EllipsisType | None = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: ArrayLike = True,
+    ) -> Any: ...
+    def accumulate(
+        self,
+        array: ArrayLike,
+        /,
+        axis: SupportsIndex = 0,
+        dtype: DTypeLike | None = None,
+        out: NDArray[Any] | EllipsisType | None = None,
+    ) -> NDArray[Any]: ...
+    def reduceat(
+        self,
+        array: ArrayLike,
+        /,
+        indices: ArrayLike,
+        axis: SupportsIndex = 0,
+        dtype: DTypeLike | None = None,
+        out: NDArray[Any] | EllipsisType | None = None,
+    ) -> NDArray[Any]: ...
+    def outer(self, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any: ...
+    def at(self, a: NDArray[Any], indices: Any, b: ArrayLike = ..., /) -> None: ...
+    def resolve_dtypes(
+        self,
+        dtypes: tuple[_DTypes, ...],
+        *,
+        signature: Any = None,
+        casting: _Casting | None = None,
+        reduction: bool = False,
+    ) -> tuple[np.dtype[Any], ...]: ...
+    def add(self, sig: _SignatureLike, /) -> None: ...
+    def bind(self, *args: Any) -> Callable[[], Any]: ...
+    def compile(self, sig: _SignatureLike, target: str | None = None) -> None: ...
+    def inspect_types(self, sig: _SignatureLike | None = None) -> str: ...
+    def inspect_llvm(self, sig: _SignatureLike | None = None, target: str = "cpu") -> str: ...
+    def inspect_nvvm(self, sig: _SignatureLike | None = None, target: str = "sm_90") -> str: ...
+    def inspect_ptx(self, sig: _SignatureLike | None = None, target: str = "sm_90") -> str: ...
+    def inspect_sass(self, sig: _SignatureLike | None = None, target: str = "sm_90") -> str: ...
+    def inspect_asm(self, sig: _SignatureLike | None = None) -> str: ...
+    def resources(self, sig: _SignatureLike, target: str | None = None) -> dict[str, Any]: ...
+    def export(self, sigs: Sequence[_SignatureLike], archs: Sequence[str]) -> dict[tuple[str, str], bytes]: ...
+    def __copy__(self) -> Ufunc: ...
+    def __deepcopy__(self, memo: Any, /) -> Ufunc: ...
+    def _state(self) -> dict[str, Any]: ...
+
+@overload
+def vectorize(
+    signatures: Callable[..., Any],
+    *,
+    target: _Target = "auto",
+    identity: Any = None,
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Sequence[Any] = (),
+    debug: bool = False,
+    lineinfo: bool = True,
+    opt: bool = True,
+    fma: bool = True,
+    precise: bool = False,
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    excluded: Iterable[int | str] = (),
+    static: Iterable[int | str] = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    order: Literal["canonical", "given"] = "canonical",
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+) -> Ufunc: ...
+@overload
+def vectorize(
+    signatures: _Signatures | None = None,
+    *,
+    target: _Target = "auto",
+    identity: Any = None,
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Sequence[Any] = (),
+    debug: bool = False,
+    lineinfo: bool = True,
+    opt: bool = True,
+    fma: bool = True,
+    precise: bool = False,
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    excluded: Iterable[int | str] = (),
+    static: Iterable[int | str] = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    order: Literal["canonical", "given"] = "canonical",
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+) -> Callable[[Callable[..., Any]], Ufunc]: ...
+@overload
+def compile(
+    f: Callable[..., Any],
+    sig: _SignatureLike,
+    target: str = "sm_90",
+    output: Literal["cubin", "ltoir", "object"] = "cubin",
+) -> bytes: ...
+@overload
+def compile(
+    f: Callable[..., Any],
+    sig: _SignatureLike,
+    target: str = "sm_90",
+    *,
+    output: Literal["ir", "llvm", "nvvm", "ptx", "sass", "asm"],
+) -> str: ...
+@overload
+def compile(
+    f: Callable[..., Any],
+    sig: _SignatureLike,
+    target: str,
+    output: Literal["ir", "llvm", "nvvm", "ptx", "sass", "asm"],
+) -> str: ...
+def explain(f: Callable[..., Any], sig: _SignatureLike) -> str: ...
+def typeof(value: Any, /) -> Type: ...
+def from_dtype(dtype: DTypeLike, /) -> Type: ...
+
+bool_: Type
+int8: Type
+int16: Type
+int32: Type
+int64: Type
+uint8: Type
+uint16: Type
+uint32: Type
+uint64: Type
+intp: Type
+uintp: Type
+float16: Type
+bfloat16: Type
+float32: Type
+float64: Type
+complex64: Type
+complex128: Type
+void: Type
+
+def _cache_info() -> dict[str, Any]: ...
+def _cache_clear(memory_only: bool, /) -> None: ...
+def _settings() -> list[tuple[str, str, str, str, str]]: ...
+def _setting_get(field: str, /) -> int | str: ...
+def _setting_set(field: str, value: str | None, /) -> None: ...
+def _toolchain_info() -> dict[str, Any]: ...
+def _time_launch(ufunc: Ufunc, n: int, /, *operands: Any) -> float: ...
+def _type_from_text(text: str, /) -> Type: ...
+def _source_text(function: Callable[..., Any], /) -> Any: ...
+def _dump_tree(function: Callable[..., Any], source: str | None = None) -> str: ...
+def _captures(function: Callable[..., Any], /) -> Any: ...
+def _captures_changed(captures: Any, /) -> bool: ...
+def _parse_signature(text: str, /) -> str: ...
+def _sort_signatures(signatures: list[str], /) -> list[str]: ...

@@ -1,0 +1,142 @@
+"""Stubs and runtime say the same: every public name is in both, signatures match where the runtime
+knows them (mypy's own stubtest), and user code type-checks as it runs."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+import lanewise as lw
+from source_tree import ROOT
+
+pytest.importorskip("mypy", reason="mypy is missing: the stubs cannot be checked")
+
+CONFIG = str(ROOT / "pyproject.toml")
+MODULES = ["lanewise", "lanewise.cache", "lanewise.config", "lanewise.cuda", "lanewise.errors", "lanewise.types", "lanewise.ufuncs"]
+
+
+def mypy(module: str, *arguments: str, cwd) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "MYPYPATH": str(ROOT), "MYPY_CACHE_DIR": str(cwd / "mypy-cache")}
+    environment.pop("LD_PRELOAD", None)  # mypy is not what the sanitizers look at
+    return subprocess.run([sys.executable, "-m", module, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.skipif("LW_ASAN" in os.environ, reason="imports the extension without the sanitizer")
+def test_stubtest(tmp_path):
+    done = mypy("mypy.stubtest", "lanewise", "--concise", "--mypy-config-file", CONFIG, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_package_type_checks(tmp_path):
+    done = mypy("mypy", "--config-file", CONFIG, str(ROOT / "lanewise"), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+GOOD = '''
+from typing import Any
+
+import numpy as np
+
+import lanewise as lw
+from lanewise import cuda, float32, vectorize
+
+
+@vectorize
+def f(x: Any, y: Any) -> Any:
+    return x * y + 1
+
+
+@vectorize(["float32(float32)", "f8(f8)"], identity=0, target="cpu", fastmath={"contract"})
+def g(x: Any) -> Any:
+    return x / 2
+
+
+reveal_type(f)
+reveal_type(g.types)
+reveal_type(float32(float32, float32))
+reveal_type(float32[:, ::1])
+reveal_type(lw.compile(f, "f4(f4, f4)"))
+reveal_type(lw.compile(f, "f4(f4, f4)", "host", "asm"))
+reveal_type(lw.add)
+reveal_type(lw.info())
+reveal_type(cuda.to_device(np.ones(3)).shape)
+with lw.config(target="cpu"):
+    f(np.ones(3), 2.0, out=np.ones(3))
+try:
+    f.reduce([1.0, 2.0], axis=None, keepdims=True)
+except lw.errors.CompileError as problem:
+    reveal_type(problem.lineno)
+'''
+REVEALED = ["Ufunc", "list[", "Signature", "Type", "bytes", "str", "Ufunc", "dict[", "tuple[", "int"]
+
+BAD = '''
+import lanewise as lw
+
+lw.vectorize(target="gpu")(abs)
+lw.vectorize(nopthon=True)(abs)
+lw.nonsense
+lw.compile(abs, "f4(f4)", output="exe")
+lw.float32 + 1
+lw.vectorize(abs).reduce([1], keepdims="yes")
+'''
+
+
+def test_user_code_type_checks(tmp_path):
+    (tmp_path / "good.py").write_text(GOOD)
+    done = mypy("mypy", "--strict", "--config-file", CONFIG, "good.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    notes = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
+    assert len(notes) == len(REVEALED)
+    assert all(expected in note for expected, note in zip(REVEALED, notes)), notes
+
+
+def test_wrong_user_code_is_told(tmp_path):
+    (tmp_path / "bad.py").write_text(BAD)
+    done = mypy("mypy", "--config-file", CONFIG, "bad.py", cwd=tmp_path)
+    lines = {int(line.split(":")[1]) for line in done.stdout.splitlines() if line.startswith("bad.py") and "error" in line}
+    assert lines == {4, 5, 6, 7, 8, 9}, done.stdout
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_all_is_complete(name):
+    """__all__ is sorted out: every name in it exists, every public name made here is in it."""
+    module = importlib.import_module(name)
+    if not hasattr(module, "__all__"):
+        pytest.skip(f"{name} has no __all__")
+    listed = module.__all__
+    assert len(set(listed)) == len(listed)
+    missing = [public for public in listed if not hasattr(module, public)]
+    assert not missing, missing
+    stub = ROOT / (name.replace(".", "/") + ("/__init__.pyi" if name == "lanewise" else ".pyi"))
+    if stub.is_file():
+        said = next(ast.literal_eval(node.value) for node in ast.parse(stub.read_text()).body
+                    if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+        assert said == listed
+
+
+def test_every_ufunc_is_at_top_level():
+    assert [name for name in lw.ufuncs.__all__ if getattr(lw, name) is not getattr(lw.ufuncs, name)] == []
+    stub = ast.parse((ROOT / "lanewise" / "__init__.pyi").read_text())
+    imported = {alias.name for node in stub.body if isinstance(node, ast.ImportFrom) and node.module == "lanewise.ufuncs" for alias in node.names}
+    assert imported == set(lw.ufuncs.__all__)
+
+
+def test_signatures_of_the_runtime():
+    """What help() and inspect show for C functions."""
+    import inspect
+
+    shown = inspect.signature(lw.vectorize)
+    assert list(shown.parameters)[:4] == ["signatures", "target", "identity", "typing"]
+    assert all(p.kind is p.KEYWORD_ONLY for name, p in shown.parameters.items() if name != "signatures")
+    with pytest.raises(TypeError, match="nonsense"):
+        lw.vectorize(nonsense=1)
+    for name in shown.parameters:  # every keyword that is shown is known
+        if name not in ("signatures", "source"):
+            lw.vectorize(**{name: shown.parameters[name].default})(lambda x: x)
+    assert list(inspect.signature(lw.compile).parameters) == ["f", "sig", "target", "output"]
+    assert list(inspect.signature(lw.vectorize(lambda a, b: a + b)).parameters)[:2] == ["a", "b"]
