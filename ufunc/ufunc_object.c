@@ -677,37 +677,56 @@ ufunc_reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
 
 static PyMethodDef ufunc_methods_head[] = {
     {"add", ufunc_add, METH_O,
-     PyDoc_STR("add(sig)\n\nCompile for one more signature.\n\n>>> f.add('float32(float32)')")},
+     PyDoc_STR("add($self, sig, /)\n--\n\nCompile for one more signature.\n\n"
+               ">>> f.add('float32(float32)')")},
     {"bind", ufunc_bind, METH_VARARGS,
-     PyDoc_STR("bind(*args)\n\nA callable that repeats this call.\n\n"
-               ">>> step = f.bind(x, y, out); step()")},
+     PyDoc_STR("bind($self, /, *args)\n--\n\nA callable that repeats this call.\n\n"
+               ">>> step = f.bind(np.arange(3)); step()\n"
+               "array([1, 2, 3])")},
     {"compile", WITH_KEYWORDS(lw_ufunc_compile),
-     PyDoc_STR("compile(sig, target=None)\n\nMake the machine code now instead of at the first "
-               "call.\n\n>>> f.compile('float32(float32)', 'cpu')")},
+     PyDoc_STR("compile($self, /, sig, target=None)\n--\n\n"
+               "Make the machine code now instead of at the first call.\n\n"
+               ">>> f.compile('float32(float32)', 'cpu')")},
     {"inspect_types", WITH_KEYWORDS(lw_ufunc_inspect_types),
-     PyDoc_STR("inspect_types(sig=None)\n\nEach expression with its type, as text.\n\n"
-               ">>> print(f.inspect_types('f->f'))")},
+     PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
+               "Each expression with its type, as text.\n\n"
+               ">>> 'float32' in f.inspect_types('f->f')\n"
+               "True")},
     {"inspect_llvm", WITH_KEYWORDS(lw_ufunc_inspect_llvm),
-     PyDoc_STR("inspect_llvm(sig=None, target='cpu')\n\nLLVM text of the host loop, or of the "
-               "kernel for 'sm_90'.\n\n>>> print(f.inspect_llvm('f->f'))")},
+     PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
+               "LLVM text of the host loop, or of the kernel for 'sm_90'.\n\n"
+               ">>> 'fadd' in f.inspect_llvm('f->f')\n"
+               "True")},
     {"inspect_nvvm", WITH_KEYWORDS(lw_ufunc_inspect_nvvm),
-     PyDoc_STR("inspect_nvvm(sig=None, target='sm_90')\n\nNVVM IR of the kernel.\n\n"
-               ">>> print(f.inspect_nvvm('f->f'))")},
+     PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
+               "NVVM IR of the kernel.\n\n"
+               ">>> 'nvvm.annotations' in f.inspect_nvvm('f->f')\n"
+               "True")},
     {"inspect_ptx", WITH_KEYWORDS(lw_ufunc_inspect_ptx),
-     PyDoc_STR("inspect_ptx(sig=None, target='sm_90')\n\nPTX of the kernel.\n\n"
-               ">>> print(f.inspect_ptx('f->f'))")},
+     PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\n"
+               "PTX of the kernel.\n\n"
+               ">>> '.entry' in f.inspect_ptx('f->f')\n"
+               "True")},
     {"inspect_sass", WITH_KEYWORDS(lw_ufunc_inspect_sass),
-     PyDoc_STR("inspect_sass(sig=None, target='sm_90')\n\nThe GPU's instructions.\n\n"
-               ">>> print(f.inspect_sass('f->f'))")},
+     PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
+               "The GPU's instructions.\n\n"
+               ">>> 'FADD' in f.inspect_sass('f->f')\n"
+               "True")},
     {"inspect_asm", WITH_KEYWORDS(lw_ufunc_inspect_asm),
-     PyDoc_STR("inspect_asm(sig=None)\n\nThis CPU's instructions.\n\n"
-               ">>> print(f.inspect_asm('f->f'))")},
+     PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\n"
+               "This CPU's instructions.\n\n"
+               ">>> 'ret' in f.inspect_asm('f->f')\n"
+               "True")},
     {"resources", WITH_KEYWORDS(lw_ufunc_resources),
-     PyDoc_STR("resources(sig, target=None)\n\nWhat the code needs, as a dict.\n\n"
-               ">>> f.resources('f->f', 'cpu')['code_bytes']")},
+     PyDoc_STR("resources($self, /, sig, target=None)\n--\n\n"
+               "What the code needs, as a dict.\n\n"
+               ">>> f.resources('f->f', 'cpu')['code_bytes'] > 0\n"
+               "True")},
     {"export", WITH_KEYWORDS(lw_ufunc_export),
-     PyDoc_STR("export(sigs, archs)\n\nObject code and cubins ahead of time: "
-               "{(types, arch): bytes}.\n\n>>> f.export(['f->f'], ['host', 'sm_90'])")},
+     PyDoc_STR("export($self, /, sigs, archs)\n--\n\n"
+               "Object code and cubins ahead of time: {(types, arch): bytes}.\n\n"
+               ">>> sorted(f.export(['f->f', 'd->d'], ['host']))\n"
+               "[('d->d', 'host'), ('f->f', 'host')]")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", ufunc_reduce_by_source, METH_NOARGS, NULL},
     {"__copy__", ufunc_itself, METH_NOARGS, NULL},
