@@ -49,7 +49,7 @@ def main():
     logistic(x, out=out, where=x > 0)
     print("where:", out)
 
-    print("reduce:", larger.reduce([3, 1, 4, 1, 5]), larger.accumulate([3, 1, 4, 1, 5]), larger.reduce([]))
+    print("reduce:", larger.reduce([3, 1, 4, 1, 5]), larger.accumulate([3, 1, 4, 1, 5]), larger.reduce(np.array([], np.int64)))
     print("outer:", larger.outer([1, 4], [2, 3]).tolist())
 
     y, x = np.ogrid[-1.5:1.5:400j, -2.0:1.0:400j]

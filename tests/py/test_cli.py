@@ -40,11 +40,12 @@ def test_info_is_a_dict():
     assert {"python", "platform", "numpy", "cpu", "cuda libraries", "looked in", "cuda driver", "cache", "settings"} <= set(found)
 
 
-def test_a_wrong_setting_is_an_error_not_a_guess(run_python):
-    code = ("import lanewise as lw\n"
-            "try:\n    lw.compile(lambda x: x + 1, 'f4(f4)', target='sm_90')\n"
-            "except lw.errors.CompilerNotFound as problem:\n    print(problem)\n")
-    said = run_python("-c", code, **NOTHING).stdout
+def test_a_wrong_setting_is_an_error_not_a_guess(run_python, tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import lanewise as lw\n"
+        "try:\n    lw.compile(lambda x: x + 1, 'f4(f4)', target='sm_90')\n"
+        "except lw.errors.CompilerNotFound as problem:\n    print(problem)\n")
+    said = run_python("program.py", **NOTHING).stdout
     assert "/nowhere/libnvvm.so" in said and "LANEWISE_LIBNVVM" in said
 
 
