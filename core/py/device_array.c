@@ -91,12 +91,32 @@ lw_dtype_of_descr(PyArray_Descr *descr)
     return strcmp(name, "bfloat16") == 0 ? LW_DT_bf16 : LW_DT_void;
 }
 
+/* "bfloat16" and the scalars of lanewise.types; LW_DT_void: ask NumPy. */
+static lw_dtype
+own_type(PyObject *object)
+{
+    PyObject *number;
+    long row = 0;
+
+    if (PyUnicode_Check(object))
+        return PyUnicode_CompareWithASCIIString(object, "bfloat16") == 0 ? LW_DT_bf16
+                                                                         : LW_DT_void;
+    if (PyType_Check(object) || PyArray_DescrCheck(object))
+        return LW_DT_void;
+    number = PyObject_GetAttrString(object, "__lanewise_dtype__");
+    if (number != NULL && PyLong_Check(number))
+        row = PyLong_AsLong(number);
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return row > LW_DT_void && row < LW_DT_ptr ? (lw_dtype)row : LW_DT_void;
+}
+
 int
 lw_dtype_read(PyObject *object, lw_dtype *dtype, PyArray_Descr **descr)
 {
-    if (PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, "bfloat16") == 0) {
-        *dtype = LW_DT_bf16;
-        *descr = lw_descr_of(LW_DT_bf16);
+    *dtype = own_type(object);
+    if (*dtype != LW_DT_void) {
+        *descr = lw_descr_of(*dtype);
         Py_XINCREF(*descr);
         return *descr == NULL ? -1 : 0;
     }

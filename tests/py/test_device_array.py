@@ -606,6 +606,14 @@ def test_unknown_keyword():
         cuda.to_device([1], nonsense=1)
 
 
+def test_lanewise_types_are_dtypes():
+    import lanewise as lw
+
+    for kind in (lw.bool_, lw.int8, lw.uint64, lw.float16, lw.float32, lw.complex128):
+        assert cuda.device_array(3, kind).dtype == kind.dtype
+    assert "bfloat16" in repr(cuda.device_array(3, lw.bfloat16).view())
+
+
 def test_device_array_like():
     for a in (data((3, 4), "f4"), np.asfortranarray(data((3, 4))), data(()), np.zeros(2, RECORD)):
         for source in (a, cuda.to_device(a)):
