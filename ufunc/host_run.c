@@ -91,18 +91,47 @@ typedef struct pair {
     uint64_t half[2];
 } pair;
 
+/* One value n times. */
+static void
+splat(char *to, const char *from, uint32_t size, uint32_t n)
+{
+#define FILL(type)                                                                             \
+    {                                                                                          \
+        type value;                                                                            \
+        memcpy(&value, from, sizeof value);                                                    \
+        for (uint32_t i = 0; i < n; i++)                                                       \
+            memcpy(to + i * sizeof value, &value, sizeof value);                               \
+    }                                                                                          \
+    break;
+
+    switch (size) {
+    case 1: FILL(uint8_t)
+    case 2: FILL(uint16_t)
+    case 4: FILL(uint32_t)
+    case 8: FILL(uint64_t)
+    default: FILL(pair)
+    }
+#undef FILL
+}
+
 static void
 gather(char *to, const char *from, int64_t stride, uint32_t size, uint32_t n)
 {
 #define COPY(type)                                                                             \
     for (uint32_t i = 0; i < n; i++)                                                           \
-        memcpy(to + i * sizeof(type), from + i * stride, sizeof(type));
+        memcpy(to + i * sizeof(type), from + i * stride, sizeof(type));                        \
+    break;
+
+    if (stride == 0) {
+        splat(to, from, size, n);
+        return;
+    }
     switch (size) {
-    case 1: COPY(uint8_t) break;
-    case 2: COPY(uint16_t) break;
-    case 4: COPY(uint32_t) break;
-    case 8: COPY(uint64_t) break;
-    default: COPY(pair) break;
+    case 1: COPY(uint8_t)
+    case 2: COPY(uint16_t)
+    case 4: COPY(uint32_t)
+    case 8: COPY(uint64_t)
+    default: COPY(pair)
     }
 #undef COPY
 }
@@ -112,14 +141,15 @@ scatter(char *to, const char *from, int64_t stride, uint32_t size, uint32_t n)
 {
 #define COPY(type)                                                                             \
     for (uint32_t i = 0; i < n; i++)                                                           \
-        memcpy(to + i * stride, from + i * sizeof(type), sizeof(type));
+        memcpy(to + i * stride, from + i * sizeof(type), sizeof(type));                        \
+    break;
 
     switch (size) {
-    case 1: COPY(uint8_t) break;
-    case 2: COPY(uint16_t) break;
-    case 4: COPY(uint32_t) break;
-    case 8: COPY(uint64_t) break;
-    default: COPY(pair) break;
+    case 1: COPY(uint8_t)
+    case 2: COPY(uint16_t)
+    case 4: COPY(uint32_t)
+    case 8: COPY(uint64_t)
+    default: COPY(pair)
     }
 #undef COPY
 }
@@ -229,7 +259,7 @@ static void
 pad(char *buffer, uint32_t size, uint32_t n, uint32_t whole)
 {
     if (n < whole)
-        gather(buffer + n * size, buffer + (n - 1) * size, 0, size, whole - n);
+        splat(buffer + n * size, buffer + (n - 1) * size, size, whole - n);
 }
 
 /* n <= kernel->block elements from `begin`: what is not contiguous goes through `scratch`.
