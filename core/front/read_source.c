@@ -665,6 +665,24 @@ get_lines(const finder *f, bool refresh)
     return lines;
 }
 
+/* The text of `python -c text`, which linecache knows from 3.13 on only: the argument itself. A
+ * code object from exec has the same file name, but is not equal to anything in there. */
+static PyObject *
+command_lines(const finder *f)
+{
+    PyObject *argv = PySys_GetObject("orig_argv"), *text = NULL, *lines; /* borrowed */
+    Py_ssize_t n = argv && PyList_Check(argv) ? PyList_GET_SIZE(argv) : 0;
+
+    if (PyUnicode_CompareWithASCIIString(f->filename, "<string>") != 0)
+        return PyList_New(0);
+    for (Py_ssize_t i = 0; i + 1 < n && text == NULL; i++)
+        if (PyUnicode_Check(PyList_GET_ITEM(argv, i)) &&
+            PyUnicode_CompareWithASCIIString(PyList_GET_ITEM(argv, i), "-c") == 0)
+            text = PyList_GET_ITEM(argv, i + 1);
+    lines = text ? PyObject_CallMethod(text, "splitlines", "O", Py_True) : PyList_New(0);
+    return lines ? lines : no_lines(NULL);
+}
+
 static lw_source_result
 find_in_cache(finder *f, lw_source *out)
 {
@@ -672,6 +690,8 @@ find_in_cache(finder *f, lw_source *out)
 
     for (int refresh = 0; refresh < 2; refresh++) {
         PyObject *lines = get_lines(f, refresh);
+        if (lines != NULL && PyList_GET_SIZE(lines) == 0)
+            Py_SETREF(lines, command_lines(f));
         if (lines == NULL)
             return LW_SOURCE_FAILED;
         if (PyList_GET_SIZE(lines) > 0)
@@ -680,6 +700,9 @@ find_in_cache(finder *f, lw_source *out)
         if (result == LW_SOURCE_FOUND || result == LW_SOURCE_FAILED)
             break;
     }
+    if (result == LW_SOURCE_CHANGED &&
+        PyUnicode_CompareWithASCIIString(f->filename, "<string>") == 0)
+        result = LW_SOURCE_NONE; /* from exec: what was looked into is another text */
     return result;
 }
 
