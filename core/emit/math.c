@@ -352,19 +352,45 @@ emit_rsqrt(lw_emitter *e, const op *o)
     lw_float_result(e, o->type, "fdiv$s $t 1.0, $s", fast.text, o->wide, root.text);
 }
 
-/* LLVM's minnum is min.f32 of PTX, which takes the number when one is NaN and puts -0 below +0.
- * The host's name for the same is minimumnum. */
-static void
-emit_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
+/* The operand, or the other one where it is NaN. */
+static lw_name
+number_first(lw_emitter *e, const op *o, unsigned which)
 {
-    const char *stem = e->gpu      ? (is_min ? "minnum" : "maxnum")
-                       : keeps_nan ? (is_min ? "minimum" : "maximum")
-                                   : (is_min ? "minimumnum" : "maximumnum");
+    const char *own = o->args[which].text, *other = o->args[1 - which].text;
+    lw_name nan = lw_def(e, "fcmp uno $t $s, $s", o->wide, own, own);
+
+    return lw_def(e, "select i1 $s, $t $s, $t $s", nan.text, o->wide, other, o->wide, own);
+}
+
+/* minimum gives NaN when one is NaN, so for fmin the NaNs go first. (LLVM has minimumnum for
+ * this, but LLVM 22 loses the number on x86 when it knows that one operand is never NaN.) */
+static void
+emit_host_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
+{
+    const char *stem = is_min ? "minimum" : "maximum";
+    lw_name fast = lw_fast(e), x = o->args[0], y = o->args[1];
+    uint32_t bits = lw_dtypes[o->wide].bits;
+
+    lw_declare(e, "$t @llvm.$s.f$u($t, $t)", o->wide, stem, bits, o->wide, o->wide);
+    if (!keeps_nan) {
+        x = number_first(e, o, 0);
+        y = number_first(e, o, 1);
+    }
+    lw_float_result(e, o->type, "call$s $t @llvm.$s.f$u($t $s, $t $s)", fast.text, o->wide,
+                    stem, bits, o->wide, x.text, o->wide, y.text);
+}
+
+/* LLVM's minnum is min.f32 of PTX, which takes the number when one is NaN and puts -0 below +0.
+ */
+static void
+emit_gpu_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
+{
+    const char *stem = is_min ? "minnum" : "maxnum";
     uint32_t bits = lw_dtypes[o->wide].bits;
     lw_name fast = lw_fast(e), best, sum, unordered;
 
     lw_declare(e, "$t @llvm.$s.f$u($t, $t)", o->wide, stem, bits, o->wide, o->wide);
-    if (!e->gpu || !keeps_nan) {
+    if (!keeps_nan) {
         lw_float_result(e, o->type, "call$s $t @llvm.$s.f$u($t $s, $t $s)", fast.text, o->wide,
                         stem, bits, o->wide, o->args[0].text, o->wide, o->args[1].text);
         return;
@@ -375,6 +401,15 @@ emit_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
     unordered = lw_def(e, "fcmp uno $t $s, $s", o->wide, o->args[0].text, o->args[1].text);
     lw_float_result(e, o->type, "select i1 $s, $t $s, $t $s", unordered.text, o->wide, sum.text,
                     o->wide, best.text);
+}
+
+static void
+emit_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
+{
+    if (e->gpu)
+        emit_gpu_extreme(e, o, is_min, keeps_nan);
+    else
+        emit_host_extreme(e, o, is_min, keeps_nan);
 }
 
 static void
