@@ -77,14 +77,17 @@ form_of(lw_ufunc_object *self, lw_loop *loop, int cc, const char *form, bool as_
     PyObject *result = NULL;
 
     options.name = self->table->name;
-    Py_BEGIN_ALLOW_THREADS status = module_for(self, loop, cc, &module, &err);
+    Py_BEGIN_ALLOW_THREADS
+    status = module_for(self, loop, cc, &module, &err);
     if (status == LW_OK)
         status = lw_build_output(module, cc, form, &options, &bytes, &err);
-    Py_END_ALLOW_THREADS if (status != LW_OK) lw_py_raise(&err);
-    else if (as_bytes) result =
-        PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
-    else result =
-        PyUnicode_DecodeUTF8((const char *)bytes.data, (Py_ssize_t)bytes.n, "replace");
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    else if (as_bytes)
+        result = PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
+    else
+        result = PyUnicode_DecodeUTF8((const char *)bytes.data, (Py_ssize_t)bytes.n, "replace");
     lw_bytes_reset(&bytes);
     lw_module_free(module);
     return result;
