@@ -25,6 +25,8 @@ sort_of(PyObject *object)
 {
     if (is_plain(object))
         return PLAIN;
+    if (lw_is_device_array(object)) /* its own override leads back here */
+        return DEVICE;
     if (lw_is_device_operand(object))
         return lw_has_override(object) ? DEVICE | OTHER : DEVICE;
     return lw_has_override(object) ? OTHER : PLAIN;

@@ -54,7 +54,7 @@ def docstrings():
             yield name, doc
         if inspect.ismodule(thing) or inspect.isclass(thing):
             for member, value in vars(thing).items():
-                if member.startswith("_") or inspect.ismodule(value) or isinstance(value, type(f)):
+                if member.startswith("_") or inspect.ismodule(value) or isinstance(value, (lw.Ufunc, lw._core.Type)):
                     continue
                 if not getattr(value, "__module__", None) or str(value.__module__).startswith("lanewise") or inspect.isclass(thing):
                     stack.append((f"{name}.{member}", value))
