@@ -23,6 +23,13 @@ lw_konst_of(lw_frame *f, uint32_t konst)
     return lw_typed_konst(f->run->typed, konst);
 }
 
+const char *
+lw_konst_text(lw_frame *f, uint32_t konst)
+{
+    const char *text = lw_konst_of(f, konst)->text;
+    return text ? text : "";
+}
+
 /* --- values --------------------------------------------------------------------------------
  */
 

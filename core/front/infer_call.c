@@ -71,7 +71,7 @@ infer_args(lw_frame *f, const lw_node *call, arg_list *args, bool *unknown)
             continue;
         }
         if (n->kind == LW_NODE_ARG_KEYWORD) {
-            arg.keyword = lw_konst_of(f, n->a)->text;
+            arg.keyword = lw_konst_text(f, n->a);
             arg.node = n->b;
         }
         arg.entry = arg.node;
@@ -646,7 +646,7 @@ try_method(lw_frame *f, uint32_t node, bool *is_method, lw_value *out)
     *is_method = true;
     LW_TRY(infer_args(f, lw_node_of(f, node), &args, &unknown));
     if (object.type != LW_T_BOTTOM && !unknown)
-        LW_TRY(call_method(f, node, object, lw_konst_of(f, callee->b)->text, &args, out));
+        LW_TRY(call_method(f, node, object, lw_konst_text(f, callee->b), &args, out));
 fail:
     return status;
 }

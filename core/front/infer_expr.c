@@ -421,8 +421,11 @@ infer_konst(lw_frame *f, uint32_t node, lw_value *out)
 static lw_status
 infer_name(lw_frame *f, uint32_t node, lw_value *out)
 {
-    return lw_use(f, lw_node_of(f, node)->a, lw_node_of(f, node)->loc, out,
-                  &f->nodes[node].web);
+    const lw_node *n = lw_node_of(f, node);
+
+    if (n->flags & LW_NODE_STORE)
+        return lw_complain(f, n->loc, "E101", NULL, NULL, "an assignment target has no value");
+    return lw_use(f, n->a, n->loc, out, &f->nodes[node].web);
 }
 
 /* What is captured is looked at when the function is called or passed on. */

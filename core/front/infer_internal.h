@@ -165,6 +165,7 @@ lw_type lw_join2(lw_frame *f, lw_type x, lw_type y, const char **problem);
 
 /* --- fold.c ------------------------------------------------------------------------------ */
 const lw_konst *lw_konst_of(lw_frame *f, uint32_t konst);
+const char *lw_konst_text(lw_frame *f, uint32_t konst); /* "" when it has none */
 lw_value lw_konst_value(lw_frame *f, uint32_t konst);
 bool lw_konst_same(lw_frame *f, uint32_t x, uint32_t y);
 /* Number of a konst equal to *konst, reusing `old` when it is the same; 0: memory is out. */

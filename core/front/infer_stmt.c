@@ -58,7 +58,10 @@ lw_assign(lw_frame *f, uint32_t target, lw_value value)
     const lw_node *n = lw_node_of(f, target);
 
     switch ((lw_node_kind)n->kind) {
-    case LW_NODE_NAME: return lw_define(f, n->a, target, value);
+    case LW_NODE_NAME:
+        if (!(n->flags & LW_NODE_STORE))
+            break;
+        return lw_define(f, n->a, target, value);
     case LW_NODE_TUPLE: return assign_tuple(f, target, value);
     case LW_NODE_SUBSCRIPT:
         return lw_complain(f, n->loc, "E160", "an element is assigned here",
@@ -68,8 +71,9 @@ lw_assign(lw_frame *f, uint32_t target, lw_value value)
     case LW_NODE_ATTRIBUTE:
         return lw_complain(f, n->loc, "E162", NULL, NULL, "attributes cannot be assigned");
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
-    default: return lw_complain(f, n->loc, "E101", NULL, NULL, "this cannot be assigned to");
+    default: break;
     }
+    return lw_complain(f, n->loc, "E101", NULL, NULL, "this cannot be assigned to");
 }
 
 /* `a, mode = x, "fast"`: the parts keep what is known about them one by one. */
@@ -117,7 +121,7 @@ infer_augassign(lw_frame *f, uint32_t node)
     lw_value x, y, result;
     lw_status status;
 
-    if (target->kind != LW_NODE_NAME)
+    if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
         return lw_assign(f, n->a, (lw_value){LW_T_BOTTOM, 0}); /* complains */
     LW_TRY(lw_use(f, target->a, target->loc, &x, &typed->target));
     typed->operand = x.type;
@@ -142,7 +146,7 @@ infer_annassign(lw_frame *f, uint32_t node)
     lw_value value;
     lw_status status = LW_OK;
 
-    if (target->kind != LW_NODE_NAME)
+    if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
         return lw_assign(f, n->a, (lw_value){LW_T_BOTTOM, 0});
     if (pins)
         LW_TRY(lw_pin(f, target->a, n->loc, annotation->dtype));

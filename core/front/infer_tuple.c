@@ -346,7 +346,7 @@ lw_status
 lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
-    const char *name = lw_konst_of(f, n->b)->text;
+    const char *name = lw_konst_text(f, n->b);
     lw_value object;
     lw_status status;
 

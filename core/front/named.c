@@ -402,7 +402,8 @@ type_numpy_unary(call *c)
         break;
     default: LW_TRY(numpy_operand(c, 0, 1, all));
     }
-    if (c->row->rule == LW_RULE_NP_SMALL && c->operand == LW_DT_b1)
+    if ((c->row->rule == LW_RULE_NP_SMALL || c->row->rule == LW_RULE_NP_SAME) &&
+        c->operand == LW_DT_b1)
         c->operand = LW_DT_i8;
     c->type = c->operand;
     switch (c->row->rule) {
