@@ -111,7 +111,8 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
         return NULL;
     contiguous_key(loop, &key);
     lw_kernel_symbol(options.name, loop, &key, symbol);
-    Py_BEGIN_ALLOW_THREADS status = make_module(self, loop, &module, &err);
+    Py_BEGIN_ALLOW_THREADS
+    status = make_module(self, loop, &module, &err);
     if (status == LW_OK)
         status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
     if (status == LW_OK)
@@ -119,7 +120,9 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
             lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin), symbol, &info, &err);
     lw_module_free(module);
     lw_blob_unref(cubin);
-    Py_END_ALLOW_THREADS if (status != LW_OK) return lw_py_raise(&err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
     return resources_dict(&info, symbol, cc, &key, PyFloat_FromDouble(occupancy_of(&info, cc)));
 }
 

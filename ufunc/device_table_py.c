@@ -276,9 +276,10 @@ lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key)
     if (entry == NULL)
         return (lw_entry *)PyErr_NoMemory();
     memcpy(&entry->key, key, sizeof *key);
-    Py_BEGIN_ALLOW_THREADS status = load(resolution, key, entry, &err);
-    Py_END_ALLOW_THREADS if (status != LW_OK)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    status = load(resolution, key, entry, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
         lw_image_drop(entry->image);
         lw_free(entry);
         return (lw_entry *)lw_py_raise(&err);

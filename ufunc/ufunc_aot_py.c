@@ -105,12 +105,16 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
         loop = lw_ufunc_loop(self, in);
     if (loop == NULL)
         goto done;
-    Py_BEGIN_ALLOW_THREADS status = build(self, loop, cc, output, &out, &err);
-    Py_END_ALLOW_THREADS if (status != LW_OK) lw_py_raise(&err);
+    Py_BEGIN_ALLOW_THREADS
+    status = build(self, loop, cc, output, &out, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
     else if (strcmp(output, "cubin") == 0 || strcmp(output, "ltoir") == 0 ||
-             strcmp(output, "object") == 0) result =
-        PyBytes_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
-    else result = PyUnicode_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
+             strcmp(output, "object") == 0)
+        result = PyBytes_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
+    else
+        result = PyUnicode_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
 done:
     lw_bytes_reset(&out);
     Py_DECREF(self);

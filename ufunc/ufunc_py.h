@@ -11,7 +11,8 @@
 struct lw_plan_table;
 
 typedef struct lw_ufunc {
-    PyObject_HEAD vectorcallfunc vectorcall;
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
     PyObject *inner;   /* the real numpy.ufunc of the host loops */
     PyObject *py_func; /* the user's function */
     PyObject *dict;    /* __name__, __doc__, … */

@@ -1,6 +1,7 @@
 /* The error convention of pure C: a function returns lw_status (0 = good) and writes the first
- * cause into a lw_error; later echoes do not overwrite it. Whoever holds something leaves through
- * `fail:`. Only core/py/raise.c turns a lw_error into a Python exception, by errors.def. */
+ * cause into a lw_error; later echoes do not overwrite it. Whoever holds something leaves
+ * through `fail:`. Only core/py/raise.c turns a lw_error into a Python exception, by
+ * errors.def. */
 #ifndef LW_BASE_ERROR_H
 #define LW_BASE_ERROR_H
 
@@ -15,8 +16,10 @@ typedef enum lw_status {
 
 typedef struct lw_error {
     lw_status status;
-    char *text; /* owned; the whole message, ready to show; NULL when status is 0 or memory is out */
-    /* compile errors: where in the user's Python; line 0 = unknown. Columns count from 0, bytes. */
+    char *text; /* owned; the whole message, ready to show; NULL when status is 0 or memory is
+                   out */
+    /* compile errors: where in the user's Python; line 0 = unknown. Columns count from 0,
+     * bytes. */
     char *file, *help; /* owned or NULL */
     char code[8];      /* "E110" or "" */
     uint32_t line, col, end_line, end_col;
@@ -25,8 +28,8 @@ typedef struct lw_error {
     int vendor_code;
 } lw_error; /* start it as {0} */
 
-/* Set the error unless one is set already; returns the status, so `return lw_fail(...)` reads well.
- * err may be NULL: the status is returned all the same. */
+/* Set the error unless one is set already; returns the status, so `return lw_fail(...)` reads
+ * well. err may be NULL: the status is returned all the same. */
 lw_status lw_fail(lw_error *err, lw_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 lw_status lw_fail_memory(lw_error *err);

@@ -16,13 +16,13 @@ typedef struct lw_raise_row {
 
 typedef struct lw_scalar {
     lw_module *module;
-    uint32_t body;             /* function number of the scalar function */
+    uint32_t body; /* function number of the scalar function */
     uint32_t n_in, n_out;
-    const lw_dtype *in, *out;  /* public dtypes (complex stays c64 / c128); in module's arena */
-    bool can_raise;            /* then result 0 of the function is an i32 status: 0 or raises index + 1 */
+    const lw_dtype *in, *out; /* public dtypes (complex stays c64 / c128); in module's arena */
+    bool can_raise; /* then result 0 of the function is an i32 status: 0 or raises index + 1 */
     uint32_t n_raises;
     const lw_raise_row *raises;
-    bool pure_integer;         /* no float operation anywhere: no FP flags can be raised */
+    bool pure_integer; /* no float operation anywhere: no FP flags can be raised */
 } lw_scalar;
 
 /* out_types: what the signature wants the results to be, or NULL: as inferred (weak int -> i64,
@@ -31,8 +31,9 @@ lw_status lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_
                    lw_scalar **out, lw_error *err);
 void lw_scalar_free(lw_scalar *scalar);
 
-/* The conversion of one value, as in the tables of frontend.md §2; shared with the doors. Complex
- * values are two refs. */
-void lw_lower_cast(lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to, lw_ref *out_parts);
+/* The conversion of one value, as in the tables of frontend.md §2; shared with the doors.
+ * Complex values are two refs. */
+void lw_lower_cast(lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to,
+                   lw_ref *out_parts);
 
 #endif

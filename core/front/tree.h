@@ -1,8 +1,9 @@
 /* The tree of a user's function: what the reader makes of Python's AST, and all that passes
  * after it know. Free of Python: names, numbers and texts are copied. Lies in one arena.
  *
- * A tree holds every function that can be reached from the first one (callees, nested functions),
- * each read once per function object. Indices are 32-bit; 0 means none everywhere ([0] unused). */
+ * A tree holds every function that can be reached from the first one (callees, nested
+ * functions), each read once per function object. Indices are 32-bit; 0 means none everywhere
+ * ([0] unused). */
 #ifndef LW_FRONT_TREE_H
 #define LW_FRONT_TREE_H
 
@@ -23,12 +24,35 @@ typedef enum lw_node_kind {
 /* Python's operators, in the order of this list everywhere. */
 typedef enum lw_pyop {
     LW_PY_NONE = 0,
-    LW_PY_ADD, LW_PY_SUB, LW_PY_MUL, LW_PY_DIV, LW_PY_FLOORDIV, LW_PY_MOD, LW_PY_POW,
-    LW_PY_MATMUL, LW_PY_LSHIFT, LW_PY_RSHIFT, LW_PY_BITAND, LW_PY_BITOR, LW_PY_BITXOR,
-    LW_PY_NEG, LW_PY_POS, LW_PY_INVERT, LW_PY_NOT,
-    LW_PY_AND, LW_PY_OR,
-    LW_PY_EQ, LW_PY_NE, LW_PY_LT, LW_PY_LE, LW_PY_GT, LW_PY_GE,
-    LW_PY_IS, LW_PY_IS_NOT, LW_PY_IN, LW_PY_NOT_IN,
+    LW_PY_ADD,
+    LW_PY_SUB,
+    LW_PY_MUL,
+    LW_PY_DIV,
+    LW_PY_FLOORDIV,
+    LW_PY_MOD,
+    LW_PY_POW,
+    LW_PY_MATMUL,
+    LW_PY_LSHIFT,
+    LW_PY_RSHIFT,
+    LW_PY_BITAND,
+    LW_PY_BITOR,
+    LW_PY_BITXOR,
+    LW_PY_NEG,
+    LW_PY_POS,
+    LW_PY_INVERT,
+    LW_PY_NOT,
+    LW_PY_AND,
+    LW_PY_OR,
+    LW_PY_EQ,
+    LW_PY_NE,
+    LW_PY_LT,
+    LW_PY_LE,
+    LW_PY_GT,
+    LW_PY_GE,
+    LW_PY_IS,
+    LW_PY_IS_NOT,
+    LW_PY_IN,
+    LW_PY_NOT_IN,
     LW_N_PYOPS
 } lw_pyop;
 
@@ -51,27 +75,30 @@ typedef struct lw_loc {
 } lw_loc;
 
 typedef enum lw_konst_kind {
-    LW_K_UNDEFINED,  /* text: the name; an error (E150) when evaluated. help: "did you mean" or NULL */
+    LW_K_UNDEFINED, /* text: the name; an error (E150) when evaluated. help: "did you mean" or
+                       NULL */
     LW_K_NONE,
-    LW_K_BOOL,       /* i */
-    LW_K_INT,        /* Python int within int64: i */
-    LW_K_UINT,       /* Python int in 2^63 … 2^64-1: u */
-    LW_K_BIGINT,     /* outside of both: text = decimal digits with sign; d = nearest double */
-    LW_K_FLOAT,      /* Python float: d */
-    LW_K_COMPLEX,    /* Python complex: d, im */
-    LW_K_STR,        /* text */
-    LW_K_TUPLE,      /* items (konst indices), n; names or NULL (namedtuple); text: class name or NULL */
-    LW_K_SCALAR,     /* NumPy scalar, strong: dtype, and i / u / d / (d, im) by its kind */
-    LW_K_DTYPE,      /* a type used as a value: calling it casts. dtype; text = its name */
-    LW_K_PYTYPE,     /* the Python types int float bool complex as values: u = 0, 1, 2, 3 */
-    LW_K_NAMED,      /* a function of names.def: u = row (lw_name_id) */
-    LW_K_FUNCTION,   /* a Python function: u = index into tree->fns (read lazily: see fns[u].problem) */
-    LW_K_MODULE,     /* text = name; attributes are resolved by the reader */
-    LW_K_ARRAY,      /* a small constant table: dtype, n = ndim, items = shape, bytes, C order */
+    LW_K_BOOL,     /* i */
+    LW_K_INT,      /* Python int within int64: i */
+    LW_K_UINT,     /* Python int in 2^63 … 2^64-1: u */
+    LW_K_BIGINT,   /* outside of both: text = decimal digits with sign; d = nearest double */
+    LW_K_FLOAT,    /* Python float: d */
+    LW_K_COMPLEX,  /* Python complex: d, im */
+    LW_K_STR,      /* text */
+    LW_K_TUPLE,    /* items (konst indices), n; names or NULL (namedtuple); text: class name or
+                      NULL */
+    LW_K_SCALAR,   /* NumPy scalar, strong: dtype, and i / u / d / (d, im) by its kind */
+    LW_K_DTYPE,    /* a type used as a value: calling it casts. dtype; text = its name */
+    LW_K_PYTYPE,   /* the Python types int float bool complex as values: u = 0, 1, 2, 3 */
+    LW_K_NAMED,    /* a function of names.def: u = row (lw_name_id) */
+    LW_K_FUNCTION, /* a Python function: u = index into tree->fns (read lazily: see
+                      fns[u].problem) */
+    LW_K_MODULE,   /* text = name; attributes are resolved by the reader */
+    LW_K_ARRAY,    /* a small constant table: dtype, n = ndim, items = shape, bytes, C order */
     LW_K_ELLIPSIS,
-    LW_K_EXCEPTION,  /* text = class name ("ValueError"; "module:Outer.Bad" for others than builtins),
-                        help = constant message or NULL */
-    LW_K_OBJECT,     /* anything else: text = how to name it in E152, help = hint or NULL */
+    LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
+                       builtins), help = constant message or NULL */
+    LW_K_OBJECT,    /* anything else: text = how to name it in E152, help = hint or NULL */
 } lw_konst_kind;
 
 typedef struct lw_konst {
@@ -90,13 +117,17 @@ typedef struct lw_konst {
     const void *bytes;
 } lw_konst;
 
-typedef enum lw_param_kind { LW_PARAM_POSITIONAL, LW_PARAM_KEYWORD_ONLY, LW_PARAM_VARARG } lw_param_kind;
+typedef enum lw_param_kind {
+    LW_PARAM_POSITIONAL,
+    LW_PARAM_KEYWORD_ONLY,
+    LW_PARAM_VARARG
+} lw_param_kind;
 
 typedef struct lw_fn_param {
     const char *name;
-    uint32_t var;          /* its variable */
+    uint32_t var;           /* its variable */
     uint32_t default_konst; /* 0: none */
-    uint32_t annotation;   /* konst of the annotation (DTYPE, …); 0: none */
+    uint32_t annotation;    /* konst of the annotation (DTYPE, …); 0: none */
     lw_param_kind kind;
 } lw_fn_param;
 
@@ -113,15 +144,15 @@ typedef struct lw_var {
 typedef struct lw_fn {
     const char *name; /* "<lambda>" for lambdas */
     uint32_t file, line;
-    uint32_t parent;  /* nested functions: the function they are defined in; 0: none */
-    bool is_lambda;   /* its body is one RETURN */
+    uint32_t parent; /* nested functions: the function they are defined in; 0: none */
+    bool is_lambda;  /* its body is one RETURN */
     LW_ARRAY(lw_fn_param) params;
     LW_ARRAY(lw_var) vars; /* [0] unused; parameters first */
     LW_ARRAY(lw_fn_capture) captures;
     uint32_t body;              /* BODY node */
     uint32_t loc;               /* of the def */
     uint32_t return_annotation; /* konst; 0: none */
-    uint32_t problem;           /* diag to raise when it is called (no source, wrong syntax); 0: none */
+    uint32_t problem; /* diag to raise when it is called (no source, wrong syntax); 0: none */
 } lw_fn;
 
 /* An error found while reading, raised only where the code is reached. */

@@ -10,13 +10,13 @@ typedef enum lw_error_model { LW_ERRORS_NUMPY, LW_ERRORS_PYTHON } lw_error_model
 
 typedef struct lw_front_options {
     lw_typing typing;
-    uint32_t fast;         /* LW_FAST_* of core/ir/ir.h */
-    bool fma;              /* a*b+c may fuse */
+    uint32_t fast; /* LW_FAST_* of core/ir/ir.h */
+    bool fma;      /* a*b+c may fuse */
     bool precise;
-    bool casting_unsafe;   /* result float -> int allowed */
-    bool promote_narrow;   /* i32 with f32 gives f32 */
-    uint32_t checks;       /* LW_CHECK_* */
-    bool ignore_errors;    /* errors="ignore": assert and raise are dropped */
+    bool casting_unsafe; /* result float -> int allowed */
+    bool promote_narrow; /* i32 with f32 gives f32 */
+    uint32_t checks;     /* LW_CHECK_* */
+    bool ignore_errors;  /* errors="ignore": assert and raise are dropped */
 } lw_front_options;
 
 enum { LW_CHECK_DIVIDE = 1, LW_CHECK_OVERFLOW = 2, LW_CHECK_NAN = 4, LW_CHECK_BOUNDS = 8 };
@@ -24,10 +24,13 @@ enum { LW_CHECK_DIVIDE = 1, LW_CHECK_OVERFLOW = 2, LW_CHECK_NAN = 4, LW_CHECK_BO
 /* What a CALL node calls. */
 typedef enum lw_call_kind {
     LW_CALL_NONE,
-    LW_CALL_INSTANCE, /* target: index into typed->instances; args in parameter order in `args` */
-    LW_CALL_NAMED,    /* target: names.def row; arguments converted to `operand` unless the row says otherwise */
+    LW_CALL_INSTANCE, /* target: index into typed->instances; args in parameter order in `args`
+                       */
+    LW_CALL_NAMED,    /* target: names.def row; arguments converted to `operand` unless the row
+                         says otherwise */
     LW_CALL_CAST,     /* target: lw_dtype; one argument (or none: zero) */
-    LW_CALL_METHOD,   /* target: names.def row of the same meaning (x.conjugate()); args[0] is the object */
+    LW_CALL_METHOD, /* target: names.def row of the same meaning (x.conjugate()); args[0] is the
+                       object */
 } lw_call_kind;
 
 /* Entries of a call's `args`. A plain number is the node of the argument's value, 0 the
@@ -35,10 +38,12 @@ typedef enum lw_call_kind {
  * `*t` or packed into `*args` is tagged; k is then an index into typed->lists. */
 enum {
     LW_ARG_TAG = 7u << 29,
-    LW_ARG_ELEMENT = 1u << 29, /* lists[k] = node of a tuple or function value, lists[k + 1] = element of it (function: capture); evaluate the node once, at its first element */
-    LW_ARG_PACK = 2u << 29,    /* lists[k] = count, then that many entries: a tuple made of them */
-    LW_ARG_WEB = 3u << 29,     /* captures: k is a web of the calling instance, read at the call */
-    LW_ARG_KONST = 4u << 29,   /* k is a konst (lw_typed_konst) */
+    LW_ARG_ELEMENT =
+        1u << 29, /* lists[k] = node of a tuple or function value, lists[k + 1] = element of it
+                     (function: capture); evaluate the node once, at its first element */
+    LW_ARG_PACK = 2u << 29, /* lists[k] = count, then that many entries: a tuple made of them */
+    LW_ARG_WEB = 3u << 29,  /* captures: k is a web of the calling instance, read at the call */
+    LW_ARG_KONST = 4u << 29, /* k is a konst (lw_typed_konst) */
 };
 
 /* What `operand` means where it is not simply the common type:
@@ -50,42 +55,50 @@ enum {
  *   LSHIFT, RSHIFT: the left operand's; the right operand keeps its own stored type
  *   tuple at BINARY: concatenation (ADD)
  *   POW: base; the exponent too unless it is an integer under a float base, or konst
- *   NAME that is the target of AUGASSIGN: `web` is written, `target` is the web that is read (0:
- *     `konst` is its value), operand the type of the value read
- *   AUGASSIGN: type is what the operation gives (then converted to the target), operand as BINARY */
+ *   NAME that is the target of AUGASSIGN: `web` is written, `target` is the web that is read
+ * (0: `konst` is its value), operand the type of the value read AUGASSIGN: type is what the
+ * operation gives (then converted to the target), operand as BINARY */
 
 typedef struct lw_typed_node {
     lw_type type;    /* of the value; statements: BOTTOM */
-    lw_type operand; /* what operands are converted to first: BINARY, UNARY, LINK, BOOLOP, IFEXP (the join), CALL_NAMED */
-    uint32_t konst;  /* nonzero: folded to this constant (index into tree->konsts or typed->konsts, see lw_typed_konst); lowering does not visit below */
+    lw_type operand; /* what operands are converted to first: BINARY, UNARY, LINK, BOOLOP, IFEXP
+                        (the join), CALL_NAMED */
+    uint32_t konst;  /* nonzero: folded to this constant (index into tree->konsts or
+                        typed->konsts, see lw_typed_konst); lowering does not visit below */
     uint32_t target;
-    uint32_t args;   /* calls: start in typed->lists of `n_args` entries (LW_ARG_*); INSTANCE: one per parameter of the instance, captures last */
+    uint32_t args; /* calls: start in typed->lists of `n_args` entries (LW_ARG_*); INSTANCE: one
+                      per parameter of the instance, captures last */
     uint32_t n_args;
-    uint32_t web;    /* NAME: its web in the instance; 0: the value is never needed (function, module, konst) */
-    uint8_t call;    /* lw_call_kind */
-    bool dead;       /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable; lowering skips them */
-    int8_t truth;    /* conditions (also BOOLOP operands, patterns, CASEs): 1 always true, 0 always false, -1 decided at run time */
+    uint32_t web; /* NAME: its web in the instance; 0: the value is never needed (function,
+                     module, konst) */
+    uint8_t call; /* lw_call_kind */
+    bool dead;    /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
+                     lowering skips them */
+    int8_t truth; /* conditions (also BOOLOP operands, patterns, CASEs): 1 always true, 0 always
+                     false, -1 decided at run time */
 } lw_typed_node;
 
 /* A variable after renaming: the definitions that reach common uses. */
 typedef struct lw_web {
     uint32_t var;
     lw_type type;
-    bool single;   /* one definition, which dominates all uses in its region or deeper: no slot needed */
+    bool single;   /* one definition, which dominates all uses in its region or deeper: no slot
+                      needed */
     bool is_param; /* that definition is the parameter */
 } lw_web;
 
 typedef struct lw_instance {
     uint32_t fn;
-    uint32_t n_params;         /* including captures, which follow the parameters */
+    uint32_t n_params; /* including captures, which follow the parameters */
     const lw_type *param_types;
-    const uint32_t *param_konsts; /* nonzero: this argument is known at compile time (str, None, function, …) */
+    const uint32_t *param_konsts; /* nonzero: this argument is known at compile time (str, None,
+                                     function, …) */
     const uint32_t *param_webs;   /* web that receives parameter i; 0: never used */
-    lw_type result;            /* join of the returns; LW_T_NONE for procedures */
-    bool can_raise;            /* has a live assert or raise, or calls one that has */
-    bool falls_off;            /* the end of the body can be reached */
-    lw_typed_node *nodes;      /* indexed by tree node */
-    LW_ARRAY(lw_web) webs;     /* [0] unused */
+    lw_type result;               /* join of the returns; LW_T_NONE for procedures */
+    bool can_raise;               /* has a live assert or raise, or calls one that has */
+    bool falls_off;               /* the end of the body can be reached */
+    lw_typed_node *nodes;         /* indexed by tree node */
+    LW_ARRAY(lw_web) webs;        /* [0] unused */
 } lw_instance;
 
 typedef struct lw_typed {
@@ -95,25 +108,28 @@ typedef struct lw_typed {
     lw_front_options options;
     LW_ARRAY(lw_instance) instances; /* [1] is the user's function */
     LW_ARRAY(uint32_t) lists;
-    LW_ARRAY(lw_konst) konsts; /* made by folding; index i here is konst number tree->konsts.n + i */
+    LW_ARRAY(lw_konst)
+    konsts; /* made by folding; index i here is konst number tree->konsts.n + i */
     LW_ARRAY(lw_diag) warnings; /* W201; locs of the tree */
 } lw_typed;
 
 const lw_konst *lw_typed_konst(const lw_typed *typed, uint32_t konst);
 
-/* arg_types: one for each parameter of the user's function (scalars). arg_konsts may be NULL, or
- * for each argument a konst of the tree or 0 (static arguments). Errors are user diagnostics. */
-lw_status lw_infer(const lw_tree *tree, const lw_front_options *options, const lw_type *arg_types,
-                   uint32_t n_args, lw_typed **out, lw_error *err);
+/* arg_types: one for each parameter of the user's function (scalars). arg_konsts may be NULL,
+ * or for each argument a konst of the tree or 0 (static arguments). Errors are user
+ * diagnostics. */
+lw_status lw_infer(const lw_tree *tree, const lw_front_options *options,
+                   const lw_type *arg_types, uint32_t n_args, lw_typed **out, lw_error *err);
 /* May the results be stored as these dtypes? same_kind casts are silent; float -> int and
  * complex -> float are E142 unless options.casting_unsafe; a wrong count is E153. */
-lw_status lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
-                                 lw_error *err);
+lw_status lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types,
+                                 uint32_t n_out, lw_error *err);
 void lw_typed_free(lw_typed *typed); /* NULL is allowed */
-/* Each expression with its type, beside the source: inspect_types, explain, LANEWISE_DUMP=typed. */
+/* Each expression with its type, beside the source: inspect_types, explain,
+ * LANEWISE_DUMP=typed. */
 void lw_typed_print(const lw_typed *typed, lw_text *out);
 /* Both typings, line by line, and where they differ. */
-lw_status lw_explain(const lw_tree *tree, const lw_type *arg_types, uint32_t n_args, lw_text *out,
-                     lw_error *err);
+lw_status lw_explain(const lw_tree *tree, const lw_type *arg_types, uint32_t n_args,
+                     lw_text *out, lw_error *err);
 
 #endif

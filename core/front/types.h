@@ -1,6 +1,6 @@
 /* The types of the front end, interned: equality is equality of the index. Scalars are their
- * lw_dtype. Weak types follow NumPy 2's promotion: a literal or run-time Python number takes the
- * type of the strong operand it meets. */
+ * lw_dtype. Weak types follow NumPy 2's promotion: a literal or run-time Python number takes
+ * the type of the strong operand it meets. */
 #ifndef LW_FRONT_TYPES_H
 #define LW_FRONT_TYPES_H
 
@@ -12,33 +12,34 @@
 typedef uint32_t lw_type;
 
 enum {
-    LW_T_BOTTOM = 0,          /* nothing known yet */
+    LW_T_BOTTOM = 0, /* nothing known yet */
     /* 1 … LW_DT_c128: the strong scalars, = lw_dtype */
-    LW_T_INDEX = 32,          /* run-time Python int: weak, stored as i64 */
-    LW_T_PYFLOAT,             /* run-time Python float: weak, stored as f64 */
-    LW_T_PYCOMPLEX,           /* weak, stored as two f64 */
+    LW_T_INDEX = 32, /* run-time Python int: weak, stored as i64 */
+    LW_T_PYFLOAT,    /* run-time Python float: weak, stored as f64 */
+    LW_T_PYCOMPLEX,  /* weak, stored as two f64 */
     LW_T_NONE,
-    LW_T_STATIC,              /* only known as a konst: str, module, function, type, exception */
+    LW_T_STATIC, /* only known as a konst: str, module, function, type, exception */
     LW_T_FIRST_COMPOUND
 };
 
 typedef enum lw_type_kind {
     LW_TK_BOTTOM,
     LW_TK_SCALAR,
-    LW_TK_WEAK,   /* INDEX, PYFLOAT, PYCOMPLEX */
+    LW_TK_WEAK,    /* INDEX, PYFLOAT, PYCOMPLEX */
     LW_TK_LITERAL, /* an int known to lie in lo … hi (128-bit safe): weak, stored as i64 */
     LW_TK_NONE,
     LW_TK_STATIC,
-    LW_TK_TUPLE,  /* elements */
-    LW_TK_FUNCTION, /* a nested function as a value: fn index; elements: types of what it captures. In the
-                       function that defines it nothing is stored (captures are read at the call); passed
-                       to another one it is the tuple of its captured values */
-    LW_TK_RANGE,  /* range(...), or enumerate / zip over ranges; elements[0]: type of one item */
+    LW_TK_TUPLE,    /* elements */
+    LW_TK_FUNCTION, /* a nested function as a value: fn index; elements: types of what it
+                       captures. In the function that defines it nothing is stored (captures are
+                       read at the call); passed to another one it is the tuple of its captured
+                       values */
+    LW_TK_RANGE, /* range(...), or enumerate / zip over ranges; elements[0]: type of one item */
 } lw_type_kind;
 
 typedef struct lw_type_row {
     lw_type_kind kind;
-    uint32_t n;               /* TUPLE, FUNCTION: elements; RANGE: 1 */
+    uint32_t n; /* TUPLE, FUNCTION: elements; RANGE: 1 */
     const lw_type *elements;
     const char *const *names; /* namedtuple or NULL */
     __int128 lo, hi;          /* LITERAL */
@@ -57,7 +58,8 @@ typedef enum lw_typing { LW_TYPING_WEAK, LW_TYPING_NUMBA } lw_typing;
 
 void lw_types_init(lw_types *types, lw_arena *arena);
 lw_type lw_type_literal(lw_types *types, __int128 lo, __int128 hi);
-lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n, const char *const *names);
+lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
+                      const char *const *names);
 lw_type lw_type_function(lw_types *types, uint32_t fn, const lw_type *captured, uint32_t n);
 lw_type lw_type_range(lw_types *types, lw_type item);
 lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
@@ -70,13 +72,14 @@ void lw_type_print(const lw_types *types, lw_type type, lw_text *out);
 
 void lw_text_add_int128(lw_text *out, __int128 value);
 
-/* What arithmetic computes in; LW_T_BOTTOM: these two cannot be combined. `literal` of a LITERAL
- * operand matters for E130 (does not fit); the caller checks with lw_literal_fits. */
+/* What arithmetic computes in; LW_T_BOTTOM: these two cannot be combined. `literal` of a
+ * LITERAL operand matters for E130 (does not fit); the caller checks with lw_literal_fits. */
 lw_type lw_promote(lw_types *types, lw_typing typing, lw_type x, lw_type y);
 bool lw_literal_fits(const lw_types *types, lw_type literal, lw_dtype dtype);
-/* The type of a variable or result that receives all of these: a function of the set, not of the
- * order. LW_T_BOTTOM with *problem set ("E140", "E143", "E112") when there is none. */
-lw_type lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const char **problem);
+/* The type of a variable or result that receives all of these: a function of the set, not of
+ * the order. LW_T_BOTTOM with *problem set ("E140", "E143", "E112") when there is none. */
+lw_type lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+                const char **problem);
 /* Casts between strong scalars, as np.can_cast. */
 bool lw_can_cast_safe(lw_dtype from, lw_dtype to);
 bool lw_can_cast_same_kind(lw_dtype from, lw_dtype to);

@@ -477,9 +477,10 @@ static PyMethodDef type_methods[] = {
 };
 
 static PyType_Slot type_slots[] = {
-    {Py_tp_doc, (void *)PyDoc_STR("A type of lanewise.\n\n"
-                                  ">>> float32(1.5), float32[:, ::1], float64(float64, int32)\n"
-                                  "(np.float32(1.5), float32[:, ::1], float64(float64, int32))")},
+    {Py_tp_doc,
+     (void *)PyDoc_STR("A type of lanewise.\n\n"
+                       ">>> float32(1.5), float32[:, ::1], float64(float64, int32)\n"
+                       "(np.float32(1.5), float32[:, ::1], float64(float64, int32))")},
     {Py_tp_dealloc, (void *)type_dealloc},
     {Py_tp_repr, (void *)type_repr},
     {Py_tp_hash, (void *)type_hash},

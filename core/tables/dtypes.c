@@ -3,15 +3,33 @@
 #include <string.h>
 
 const lw_dtype_row lw_dtypes[LW_N_DTYPES] = {
-    [LW_DT_void] = {.name = "void", .public_name = "void", .llvm = "void", .memory = "void",
-                    .alias = "", .kind = LW_KIND_VOID, .parts = LW_DT_void},
-#define DTYPE(row, public, kind_, bits_, llvm_, memory_, parts_, ctype, numpy_, alias_)         \
-    [LW_DT_##row] = {.name = #row, .public_name = public, .llvm = llvm_, .memory = memory_,    \
-                     .alias = alias_, .kind = LW_KIND_##kind_, .bits = bits_,                  \
-                     .size_bytes = bits_ / 8, .parts = LW_DT_##parts_, .numpy = numpy_},
+    [LW_DT_void] = {.name = "void",
+                    .public_name = "void",
+                    .llvm = "void",
+                    .memory = "void",
+                    .alias = "",
+                    .kind = LW_KIND_VOID,
+                    .parts = LW_DT_void},
+#define DTYPE(row, public, kind_, bits_, llvm_, memory_, parts_, ctype, numpy_, alias_)        \
+    [LW_DT_##row] = {.name = #row,                                                             \
+                     .public_name = public,                                                    \
+                     .llvm = llvm_,                                                            \
+                     .memory = memory_,                                                        \
+                     .alias = alias_,                                                          \
+                     .kind = LW_KIND_##kind_,                                                  \
+                     .bits = bits_,                                                            \
+                     .size_bytes = bits_ / 8,                                                  \
+                     .parts = LW_DT_##parts_,                                                  \
+                     .numpy = numpy_},
 #include "core/tables/dtypes.def"
-    [LW_DT_ptr] = {.name = "ptr", .public_name = "pointer", .llvm = "ptr", .memory = "ptr",
-                   .alias = "", .kind = LW_KIND_PTR, .bits = 64, .size_bytes = 8,
+    [LW_DT_ptr] = {.name = "ptr",
+                   .public_name = "pointer",
+                   .llvm = "ptr",
+                   .memory = "ptr",
+                   .alias = "",
+                   .kind = LW_KIND_PTR,
+                   .bits = 64,
+                   .size_bytes = 8,
                    .parts = LW_DT_ptr},
 };
 

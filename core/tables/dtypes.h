@@ -30,10 +30,10 @@ typedef struct lw_dtype_row {
     const char *llvm, *memory;
     const char *alias; /* NumPy's short name, "f4" */
     lw_kind kind;
-    uint16_t bits;       /* in memory: 8 for bool, 128 for c128 */
-    uint8_t size_bytes;  /* in memory */
-    lw_dtype parts;      /* c64 -> f32; itself for the others */
-    char numpy;          /* type character; 0: NumPy has none */
+    uint16_t bits;      /* in memory: 8 for bool, 128 for c128 */
+    uint8_t size_bytes; /* in memory */
+    lw_dtype parts;     /* c64 -> f32; itself for the others */
+    char numpy;         /* type character; 0: NumPy has none */
 } lw_dtype_row;
 
 extern const lw_dtype_row lw_dtypes[LW_N_DTYPES];

@@ -1,4 +1,5 @@
-/* <stdatomic.h> (C17, 7.17) on clang's builtins, as far as the sources use it: see README.md. */
+/* <stdatomic.h> (C17, 7.17) on clang's builtins, as far as the sources use it: see README.md.
+ */
 #ifndef LW_TIDY_STDATOMIC_H
 #define LW_TIDY_STDATOMIC_H
 
@@ -34,22 +35,22 @@ typedef struct atomic_flag {
         0                                                                                      \
     }
 
-#define atomic_init __c11_atomic_init
+#define atomic_init                __c11_atomic_init
 #define atomic_thread_fence(order) __c11_atomic_thread_fence(order)
 #define atomic_signal_fence(order) __c11_atomic_signal_fence(order)
 
-#define atomic_load_explicit __c11_atomic_load
-#define atomic_store_explicit __c11_atomic_store
-#define atomic_exchange_explicit __c11_atomic_exchange
+#define atomic_load_explicit                    __c11_atomic_load
+#define atomic_store_explicit                   __c11_atomic_store
+#define atomic_exchange_explicit                __c11_atomic_exchange
 #define atomic_compare_exchange_strong_explicit __c11_atomic_compare_exchange_strong
-#define atomic_compare_exchange_weak_explicit __c11_atomic_compare_exchange_weak
-#define atomic_fetch_add_explicit __c11_atomic_fetch_add
-#define atomic_fetch_sub_explicit __c11_atomic_fetch_sub
-#define atomic_fetch_or_explicit __c11_atomic_fetch_or
-#define atomic_fetch_and_explicit __c11_atomic_fetch_and
+#define atomic_compare_exchange_weak_explicit   __c11_atomic_compare_exchange_weak
+#define atomic_fetch_add_explicit               __c11_atomic_fetch_add
+#define atomic_fetch_sub_explicit               __c11_atomic_fetch_sub
+#define atomic_fetch_or_explicit                __c11_atomic_fetch_or
+#define atomic_fetch_and_explicit               __c11_atomic_fetch_and
 
-#define atomic_load(object) __c11_atomic_load(object, __ATOMIC_SEQ_CST)
-#define atomic_store(object, value) __c11_atomic_store(object, value, __ATOMIC_SEQ_CST)
+#define atomic_load(object)            __c11_atomic_load(object, __ATOMIC_SEQ_CST)
+#define atomic_store(object, value)    __c11_atomic_store(object, value, __ATOMIC_SEQ_CST)
 #define atomic_exchange(object, value) __c11_atomic_exchange(object, value, __ATOMIC_SEQ_CST)
 #define atomic_compare_exchange_strong(object, expected, value)                                \
     __c11_atomic_compare_exchange_strong(object, expected, value, __ATOMIC_SEQ_CST,            \
@@ -59,7 +60,7 @@ typedef struct atomic_flag {
                                        __ATOMIC_SEQ_CST)
 #define atomic_fetch_add(object, value) __c11_atomic_fetch_add(object, value, __ATOMIC_SEQ_CST)
 #define atomic_fetch_sub(object, value) __c11_atomic_fetch_sub(object, value, __ATOMIC_SEQ_CST)
-#define atomic_fetch_or(object, value) __c11_atomic_fetch_or(object, value, __ATOMIC_SEQ_CST)
+#define atomic_fetch_or(object, value)  __c11_atomic_fetch_or(object, value, __ATOMIC_SEQ_CST)
 #define atomic_fetch_and(object, value) __c11_atomic_fetch_and(object, value, __ATOMIC_SEQ_CST)
 
 #endif
