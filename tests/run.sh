@@ -10,7 +10,7 @@ python="$VENV/bin/python"
 export LANEWISE_CACHE_DIR="$root/build/test-cache"
 rm -rf "$LANEWISE_CACHE_DIR"
 
-say() { printf '\n== %s\n' "$*"; }
+say() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 
 say "formatting"
 git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
@@ -36,3 +36,4 @@ say "Python suite, installed wheel"
 mkdir -p build/run
 cd build/run
 LW_C_BUILD="$root/build/dev" "$python" -m pytest -c "$root/pyproject.toml" --rootdir "$root" "$root/tests"
+say "everything passed"
