@@ -346,6 +346,7 @@ lw_nearest(const char *word, const char *const *candidates, uint32_t n)
     /* a name of one or two letters is near to everything: only its case may be wrong */
     uint32_t best = length < 3 ? 1 : length < 6 ? 2 : length < 10 ? 3 : 4;
     const char *nearest = NULL;
+    bool begins, nearest_begins = false;
 
     if (length == 0 || length > MAX_WORD)
         return NULL;
@@ -357,9 +358,12 @@ lw_nearest(const char *word, const char *const *candidates, uint32_t n)
         if (other > length + best || length > other + best)
             continue;
         d = distance(word, (uint32_t)length, candidates[i], (uint32_t)other);
-        if (d < best) {
+        begins = strncmp(word, candidates[i], other < length ? other : length) == 0;
+        /* of equally near ones, a word that was typed too long or too short */
+        if (d < best || (d == best && nearest != NULL && begins && !nearest_begins)) {
             best = d;
             nearest = candidates[i];
+            nearest_begins = begins;
         }
     }
     return nearest;

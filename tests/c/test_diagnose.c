@@ -176,15 +176,17 @@ test_kept(void)
 static void
 test_nearest(void)
 {
-    static const char *const names[] = {"sqrt", "sin", "float32", "x", "y", "", "threshold"};
+    static const char *const names[] = {"sqrt", "sign",      "float32", "x",  "y",
+                                        "",     "threshold", "sin",     "exp"};
     const char *near;
 
-#define NEAR(word) ((near = lw_nearest(word, names, 7)) ? near : "(none)")
+#define NEAR(word) ((near = lw_nearest(word, names, 9)) ? near : "(none)")
     check_text("one letter more", NEAR("sqrtt"), "sqrt");
+    check_text("typed too long", NEAR("sinn"), "sin");
     check_text("swapped", NEAR("flaot32"), "float32");
     check_text("case", NEAR("X"), "x");
     check_text("short names are no typos", NEAR("z"), "(none)");
-    check_text("itself is no help", NEAR("sin"), "(none)");
+    check_text("itself is no help", NEAR("exp"), "(none)");
     check_text("far", NEAR("wavelength"), "(none)");
     check_text("two off in a long word", NEAR("treshhold"), "threshold");
     check_text("empty", NEAR(""), "(none)");
