@@ -1,4 +1,5 @@
-/* SHA-256 against the examples of FIPS 180-4 (NIST, "Example Values", 2015) and itself in pieces. */
+/* SHA-256 against the examples of FIPS 180-4 (NIST, "Example Values", 2015) and itself in
+ * pieces. */
 #include "core/base/hash.h"
 
 #include <stdio.h>
@@ -28,8 +29,7 @@ int
 main(void)
 {
     static char million[1000000];
-    static const char *const two =
-        "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+    static const char *const two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
     static const size_t pieces[] = {1, 7, 63, 64, 65, 1000, 1000000};
 
     memset(million, 'a', sizeof million);
