@@ -248,7 +248,30 @@ test_refusals(void)
                        "  %e = call double @llvm.exp.f64(double %d)\n"
                        "  %r = fptrunc double %e to float\n") TAIL,
                    90, LW_ERR_COMPILE, "nvvmVerifyProgram");
-    expect_refusal(not_used, 90, LW_ERR_LINK, "no kernel lw_k");
+    CHECK(lw_memory_live() == live);
+}
+
+/* A kernel that @llvm.used does not name comes out of a link by way of PTX; link-time
+ * optimisation drops it, which is told. */
+static void
+test_dropped_kernel(void)
+{
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_bytes out = {0}, other = {0};
+    lw_link_input extra;
+    lw_error err = {0};
+    int64_t live = lw_memory_live();
+
+    CHECK(good(lw_compile_cuda(not_used, "lw_k", 90, &options, NULL, 0, &out, &err), &err));
+    lw_bytes_reset(&out);
+    CHECK(good(lw_nvvm_compile(given, "lw_given", 90, &options, LW_NVVM_LTOIR, &other, &err),
+               &err));
+    extra = (lw_link_input){LW_LINK_LTOIR, other.data, other.n, "given"};
+    CHECK(lw_compile_cuda(not_used, "lw_k", 90, &options, &extra, 1, &out, &err) ==
+          LW_ERR_LINK);
+    CHECK(out.data == NULL && strstr(lw_error_text(&err), "no kernel lw_k") != NULL);
+    lw_error_reset(&err);
+    lw_bytes_reset(&other);
     CHECK(lw_memory_live() == live);
 }
 
@@ -368,6 +391,7 @@ main(void)
     test_options();
     test_link_inputs();
     test_refusals();
+    test_dropped_kernel();
     test_not_found();
     test_threads();
     test_damaged_cubin();
