@@ -616,6 +616,8 @@ lw_lower_body(lw_frame *f, uint32_t body)
 {
     const lw_node *n = lw_node_at(f, body);
 
+    if (lw_typed_at(f, body)->dead) /* the `else` of a loop that always breaks */
+        return;
     for (uint32_t i = 0; i < n->c && f->l->status == LW_OK; i++) {
         uint32_t statement = lw_list_at(f, n->b + i);
         if (lw_typed_at(f, statement)->dead)
