@@ -405,11 +405,12 @@ check_returned(lw_frame *f, uint32_t loc, lw_type type)
         return lw_complain(f, loc, "E102", NULL, "loop over it here",
                            "a range is not a value that can be returned");
     case LW_TK_LITERAL:
-        if (!lw_literal_fits(lw_types_of(f), type, LW_DT_i64))
-            return lw_complain(f, loc, "E130",
-                               lw_say(f, "%s is outside of int64", lw_say_type(f, type)),
-                               "Python ints are 64-bit in compiled code: use a float",
-                               "integer constant out of range");
+        if (!lw_literal_fits(lw_types_of(f), type, lw_type_stored(lw_types_of(f), type)))
+            return lw_complain(
+                f, loc, "E130",
+                lw_say(f, "%s is outside of int64 and uint64", lw_say_type(f, type)),
+                "Python ints are 64-bit in compiled code: use a float",
+                "integer constant out of range");
         return LW_OK;
     case LW_TK_TUPLE:
         for (uint32_t i = 0; i < n; i++)

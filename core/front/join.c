@@ -66,6 +66,14 @@ join_integers(lw_types *types, lw_typing typing, numbers *set, const char **prob
         }
         literal = lw_type_literal(types, set->lo, set->hi);
     }
+    if (set->has_literal && !lw_literal_fits(types, literal, LW_DT_i64)) {
+        /* from 2^63 on only uint64 holds it */
+        if (set->lo < 0 || set->has_signed || set->has_index) {
+            *problem = "E143";
+            return LW_T_BOTTOM;
+        }
+        return set->integer == LW_DT_void ? literal : (lw_type)LW_DT_u64;
+    }
     if (set->integer == LW_DT_void)
         return set->has_index ? LW_T_INDEX : set->has_literal ? literal : LW_DT_b1;
     if (set->has_literal && !lw_literal_fits(types, literal, set->integer))

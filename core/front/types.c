@@ -155,7 +155,10 @@ lw_type_stored(const lw_types *types, lw_type type)
 {
     switch (lw_type_kind_of(types, type)) {
     case LW_TK_SCALAR: return (lw_dtype)type;
-    case LW_TK_LITERAL: return LW_DT_i64;
+    case LW_TK_LITERAL:
+        return lw_type_get(types, type)->hi > INT64_MAX && lw_type_get(types, type)->lo >= 0
+                   ? LW_DT_u64
+                   : LW_DT_i64;
     case LW_TK_WEAK:
         return type == LW_T_INDEX ? LW_DT_i64 : type == LW_T_PYFLOAT ? LW_DT_f64 : LW_DT_c128;
     default: return LW_DT_void;

@@ -546,11 +546,11 @@ check_range(lw_frame *f, uint32_t root, lw_type type)
     uint32_t node = f->defs.data[root].node;
 
     if (lw_type_kind_of(lw_types_of(f), type) != LW_TK_LITERAL ||
-        lw_literal_fits(lw_types_of(f), type, LW_DT_i64))
+        lw_literal_fits(lw_types_of(f), type, lw_type_stored(lw_types_of(f), type)))
         return LW_OK;
     return lw_complain(
         f, node ? lw_node_of(f, node)->loc : f->fn->loc, "E130",
-        lw_say(f, "`%s` would hold %s, outside of int64",
+        lw_say(f, "`%s` would hold %s, outside of int64 and uint64",
                f->fn->vars.data[f->defs.data[root].var].name, lw_say_type(f, type)),
         "Python ints are 64-bit in compiled code", "integer too large for a variable");
 }

@@ -56,6 +56,7 @@ test_interning(lw_types *types)
     CHECK(prints(types, lw_type_literal(types, huge, huge),
                  "int 1267650600228229401496703205376"));
     CHECK(lw_type_stored(types, lw_type_literal(types, 0, 0)) == LW_DT_i64);
+    CHECK(lw_type_stored(types, lw_type_literal(types, 0, UINT64_MAX)) == LW_DT_u64);
     CHECK(lw_type_stored(types, LW_T_PYCOMPLEX) == LW_DT_c128);
     CHECK(lw_type_stored(types, plain) == LW_DT_void);
     CHECK(lw_type_kind_of(types, 1000000) == LW_TK_BOTTOM);

@@ -95,6 +95,7 @@ JOINS = [
     ("pycomplex, float64", "complex128"),
     ("uint64, lit 5", "uint64"),
     ("uint64, lit -1", "E143"),
+    ("uint8, lit 9223372036854775807", "int64"),
     ("uint64, int64", "E143"),
     ("uint64, int8", "E143"),
     ("uint64, index", "E143"),
