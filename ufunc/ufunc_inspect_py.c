@@ -1,5 +1,6 @@
 /* Looking into a Ufunc: the text and binary forms of its loops, for the host and, without a
  * GPU, for any compute capability. */
+#include "core/device/context.h"
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/raise.h"
@@ -216,18 +217,34 @@ no_device_side(const char *what)
     return lw_py_raise(&err);
 }
 
+/* What resources() means without target=: the GPU where there is one or the
+ * decorator named it, else the host. */
+static int
+default_cc(const lw_ufunc_object *self)
+{
+    lw_error err = {0};
+    lw_device *device;
+
+    if (self->base.options.target == LW_CHOOSE_CPU)
+        return 0;
+    if (lw_driver_available() && lw_device_current(&device, &err) == LW_OK)
+        return device->cc_major * 10 + device->cc_minor;
+    lw_error_reset(&err);
+    return self->base.options.target == LW_CHOOSE_CUDA ? 90 : 0;
+}
+
 PyObject *
 lw_ufunc_resources(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"sig", "target", NULL};
     lw_ufunc_object *self = (lw_ufunc_object *)object;
-    int fallback = self->base.options.target == LW_CHOOSE_CUDA ? 90 : 0, cc;
+    int cc;
     PyObject *sig, *target = Py_None;
     lw_loop *loop;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", names, &sig, &target))
         return NULL;
-    cc = read_target(target, fallback);
+    cc = read_target(target, default_cc(self));
     loop = cc < 0 ? NULL : loop_of(self, sig);
     if (loop == NULL)
         return NULL;

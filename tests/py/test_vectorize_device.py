@@ -59,7 +59,7 @@ def test_mixed_dtypes(left, right):
 LAYOUTS = {
     "transposed": lambda x: x.T, "every second": lambda x: x[:, ::2], "backwards": lambda x: x[::-1, ::-1],
     "one row": lambda x: x[:1], "one column": lambda x: x[:, :1], "offset": lambda x: x[1:, 3:],
-    "strided rows": lambda x: x[::3], "0-d": lambda x: x[1, 2], "new axis": lambda x: x[:, None, :],
+    "strided rows": lambda x: x[::3], "0-d": lambda x: x[1:2, 2:3].reshape(()), "new axis": lambda x: x[:, None, :],
 }
 
 
