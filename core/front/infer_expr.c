@@ -444,6 +444,9 @@ infer_walrus(lw_frame *f, uint32_t node, lw_value *out)
 
     LW_TRY(lw_infer_expr(f, n->b, out));
     LW_TRY(lw_assign(f, n->a, *out));
+    /* a folded expression is not evaluated, and the assignment has to happen */
+    if (out->konst && !lw_konst_is_static(f, out->konst))
+        out->konst = 0;
 fail:
     return status;
 }
