@@ -155,7 +155,8 @@ static void
 print_type(const lw_typed *typed, const lw_typed_node *node, lw_text *out)
 {
     lw_type_print(&typed->types, node->type, out);
-    if (node->konst && lw_type_kind_of(&typed->types, node->type) != LW_TK_LITERAL)
+    if (node->konst && !node->web &&
+        lw_type_kind_of(&typed->types, node->type) != LW_TK_LITERAL)
         lw_text_add(out, " (constant)");
 }
 
