@@ -29,14 +29,18 @@ typedef enum op {
     OP_not_equal,
     OP_greater,
     OP_greater_equal,
+    OP_square,
+    OP_sqrt,
+    OP_reciprocal,
     N_OPS
 } op;
 
 static const char *const op_names[N_OPS] = {
-    "add",         "subtract", "multiply",   "divide",      "floor_divide", "remainder",
-    "divmod",      "power",    "left_shift", "right_shift", "bitwise_and",  "bitwise_or",
-    "bitwise_xor", "negative", "positive",   "absolute",    "invert",       "less",
-    "less_equal",  "equal",    "not_equal",  "greater",     "greater_equal"};
+    "add",         "subtract",  "multiply",   "divide",      "floor_divide",  "remainder",
+    "divmod",      "power",     "left_shift", "right_shift", "bitwise_and",   "bitwise_or",
+    "bitwise_xor", "negative",  "positive",   "absolute",    "invert",        "less",
+    "less_equal",  "equal",     "not_equal",  "greater",     "greater_equal", "square",
+    "sqrt",        "reciprocal"};
 
 /* ---- calling a ufunc ---- */
 
@@ -128,13 +132,38 @@ BOTH(left_shift) BOTH(right_shift) BOTH(bitwise_and) BOTH(bitwise_or) BOTH(bitwi
 BINARY(divmod) UNARY(negative) UNARY(positive) UNARY(absolute) UNARY(invert)
     /* clang-format on */
 
-    static PyObject *nb_power(PyObject *a, PyObject *b, PyObject *modulus)
+    /* ndarray's own short cuts: an exact square where the exponent is a Python number. N_OPS:
+       none. */
+    static op power_short_cut(PyObject *base, PyObject *exponent)
+{
+    lw_dtype dtype;
+    double value;
+
+    if (!lw_is_device_array(base) ||
+        !(PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent)))
+        return N_OPS;
+    dtype = (lw_dtype)((lw_device_array *)base)->dtype;
+    if (lw_is_integer(dtype) || dtype == LW_DT_b1 || dtype == LW_DT_void)
+        return N_OPS;
+    value = PyFloat_AsDouble(exponent);
+    PyErr_Clear(); /* an int too large for a double is none of these */
+    return value == 2.0    ? OP_square
+           : value == 1.0  ? OP_positive
+           : value == 0.5  ? OP_sqrt
+           : value == -1.0 ? OP_reciprocal
+                           : N_OPS;
+}
+
+static PyObject *
+nb_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     PyObject *args[] = {a, b};
+    op short_cut;
 
     if (modulus != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
-    return call(OP_power, args, 2);
+    short_cut = power_short_cut(a, b);
+    return short_cut == N_OPS ? call(OP_power, args, 2) : call(short_cut, args, 1);
 }
 
 static PyObject *
@@ -142,9 +171,13 @@ nb_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     PyObject *args[] = {a, b, a};
 
+    PyObject *short_args[] = {a, a};
+    op short_cut;
+
     if (modulus != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
-    return call(OP_power, args, 3);
+    short_cut = power_short_cut(a, b);
+    return short_cut == N_OPS ? call(OP_power, args, 3) : call(short_cut, short_args, 2);
 }
 
 static PyObject *

@@ -12,7 +12,7 @@ from lanewise import cuda
 pytestmark = [pytest.mark.gpu, needs_device, needs_kernels]
 
 
-@lw.vectorize
+@lw.vectorize(fma=False)
 def muladd(a, b):
     return a * b + a
 
