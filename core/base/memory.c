@@ -69,8 +69,8 @@ lw_memory_live(void)
     return atomic_load(&live_blocks);
 }
 
-void
+int64_t
 lw_memory_fail_at(int64_t n)
 {
-    atomic_store(&fail_in, n);
+    return atomic_exchange(&fail_in, n);
 }

@@ -16,7 +16,8 @@ char *lw_strdup(const char *text);
 
 /* Blocks taken and not yet given back, by the whole process. */
 int64_t lw_memory_live(void);
-/* The n-th allocation from now fails, once (0 = the next); -1 switches it off. */
-void lw_memory_fail_at(int64_t n);
+/* The n-th allocation from now fails, once (0 = the next); -1 switches it off. Returns what was
+ * left of the last one: negative when it has failed, or was off. */
+int64_t lw_memory_fail_at(int64_t n);
 
 #endif

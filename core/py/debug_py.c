@@ -1,5 +1,6 @@
 #include "core/py/debug_py.h"
 
+#include "core/base/memory.h"
 #include "core/front/read_python.h"
 #include "core/front/signature.h"
 #include "core/py/raise.h"
@@ -164,12 +165,33 @@ parse_signature(PyObject *module, PyObject *text)
     return result;
 }
 
+static PyObject *
+memory_live(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLongLong(lw_memory_live());
+}
+
+/* Fail the n-th allocation from now, once; whether the one asked for before is still to come. */
+static PyObject *
+memory_fail_at(PyObject *module, PyObject *number)
+{
+    long long n = PyLong_AsLongLong(number);
+
+    (void)module;
+    if (n == -1 && PyErr_Occurred())
+        return NULL;
+    return PyBool_FromLong(lw_memory_fail_at(n) >= 0);
+}
+
 static PyMethodDef functions[] = {
     {"_dump_tree", (PyCFunction)(void (*)(void))dump_tree, METH_VARARGS | METH_KEYWORDS, NULL},
     {"_captures", captures_of, METH_O, NULL},
     {"_captures_changed", captures_changed, METH_O, NULL},
     {"_parse_signature", parse_signature, METH_O, NULL},
     {"_sort_signatures", sort_signatures, METH_O, NULL},
+    {"_memory_live", memory_live, METH_NOARGS, NULL},
+    {"_memory_fail_at", memory_fail_at, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

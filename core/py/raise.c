@@ -69,7 +69,7 @@ lw_py_raise(lw_error *err)
             PyErr_SetString(PyExc_SystemError, "an error was reported without an exception");
         goto done;
     }
-    if (err->status == LW_ERR_OUT_OF_MEMORY && err->text == NULL) {
+    if (err->text == NULL) { /* memory was out when it was written, whatever the cause was */
         PyErr_NoMemory();
         goto done;
     }
