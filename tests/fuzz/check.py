@@ -1,0 +1,295 @@
+"""Compiles programs and compares them with the oracle, several programs as outputs of one function."""
+
+from __future__ import annotations
+
+import linecache
+import math
+import random
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+import generate
+import oracle
+import typing_rules as rules
+from semantics import COMPLEX, FLOATS, NUMPY, Undefined
+
+BATCH = 16
+HEAD = "import math\nimport numpy as np\n"
+
+
+class Problem(NamedTuple):
+    kind: str  # value, type, rejected, accepted, code, position, internal
+    source: str
+    types: tuple
+    text: str
+
+    def __str__(self):
+        return f"{self.kind}: parameters {', '.join(self.types)}\n{self.source}{self.text}"
+
+
+class Judged(NamedTuple):
+    """A program and what the oracle says of it."""
+
+    name: str
+    source: str
+    types: tuple
+    code: str  # the error it must be refused with, or ""
+    compiled: object
+
+
+def judge(source, types, name):
+    """None where the oracle has no opinion."""
+    try:
+        return Judged(name, source, types, "", oracle.Program(source).function(name, types))
+    except oracle.Reject as refusal:
+        return Judged(name, source, types, refusal.code, None)
+    except oracle.Unclear:
+        return None
+
+
+def define(source, name):
+    """The function of a text, which stays readable as source."""
+    file = f"<fuzz {hash(source)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    space = {}
+    exec(compile(source, file, "exec"), space)
+    return space[name]
+
+
+def join_programs(programs):
+    """One function that returns what all of these return, and how many outputs each has."""
+    params = ", ".join("abc"[: len(programs[0].types)])
+    calls = [f"{'*' if p.compiled.is_tuple else ''}{p.name}({params})" for p in programs]
+    text = HEAD + "".join(p.source for p in programs)
+    return f"{text}def joined({params}):\n    return ({', '.join(calls)},)\n"
+
+
+def compiled(source, name, **options):
+    import lanewise as lw
+
+    return lw.vectorize(cache=False, warn=False, **options)(define(source, name))
+
+
+def call(function, arguments):
+    with np.errstate(all="ignore"):
+        out = function(*arguments)
+    return out if isinstance(out, tuple) else (out,)
+
+
+# ---- comparison ----
+
+
+def bits(array):
+    """Bytes in which NaNs are one value."""
+    flat = np.atleast_1d(array)
+    if flat.dtype.kind == "c":
+        return bits(flat.view(flat.real.dtype))
+    if flat.dtype.kind == "f":
+        flat = np.where(np.isnan(flat), np.array(np.nan, flat.dtype), flat)
+    return flat.view(f"u{flat.dtype.itemsize}") if flat.dtype.kind != "b" else flat
+
+
+def ulp_distance(got, reference, t):
+    """Units in the last place of t between a value and its reference, which may be wider."""
+    info = np.finfo(NUMPY[t])
+    got, reference = np.longdouble(got), np.longdouble(reference)
+    if np.isnan(got) or np.isnan(reference):
+        return 0 if np.isnan(got) and np.isnan(reference) else math.inf
+    limit = np.longdouble(info.max)
+    if np.isinf(got) or abs(reference) > limit:
+        near = max(abs(min(abs(got), limit * 2)), abs(reference)) >= limit and min(abs(got), abs(reference)) > limit * (1 - 64 * np.longdouble(info.eps))
+        same_sign = np.signbit(got) == np.signbit(reference)
+        return 0 if same_sign and (near or got == reference) else math.inf
+    exponent = math.frexp(abs(float(reference)))[1] if reference else info.minexp
+    unit = np.longdouble(2.0) ** max(exponent - FLOATS[t], int(info.minexp) - FLOATS[t] + 1)
+    return float(abs(got - reference) / unit)
+
+
+def allowed(inexact, gpu):
+    name, t = inexact
+    row = rules.ulps()[name]
+    bound = row[(0 if gpu else 2) + (t == "f8")]
+    # float16 adds half an ulp to what float32 has
+    return (1 if t == "f2" else bound) + 0.5
+
+
+def expected_rows(program, arguments):
+    rows = []
+    for values in zip(*(a.tolist() for a in arguments)):
+        try:
+            rows.append(program.compiled(*values))
+        except Undefined:
+            rows.append(None)
+        except Exception as mistake:
+            raise RuntimeError(f"the oracle fails on {values}\n{program.source}") from mistake
+    return rows
+
+
+def compare(program, outputs, arguments, gpu=False):
+    """The first difference as text, or None."""
+    wanted = expected_rows(program, arguments)
+    for i, (got, t) in enumerate(zip(outputs, program.compiled.outputs)):
+        if got.dtype != NUMPY[t]:
+            return "type", f"# output {i} is {got.dtype}, expected {NUMPY[t]}\n"
+        inexact = program.compiled.inexact.get(i)
+        column = [None if row is None else row[i] for row in wanted]
+        problem = near(got, column, t, allowed(inexact, gpu)) if inexact else exact(got, column, t)
+        if problem is not None:
+            inputs = ", ".join(repr(a[problem]) for a in arguments)
+            return "value", f"# output {i} of f({inputs}): got {got[problem]!r}, expected {column[problem]!r}\n"
+    return None
+
+
+def exact(got, column, t):
+    filled = np.array([0 if v is None else v for v in column], NUMPY[t])
+    differ = bits(got) != bits(filled)
+    if t in COMPLEX:
+        differ = differ.reshape(-1, 2).any(axis=1)
+    return next((i for i in np.flatnonzero(differ) if column[i] is not None), None)
+
+
+def near(got, column, t, bound):
+    for i, want in enumerate(column):
+        if want is not None and ulp_distance(got[i], want, t) > bound:
+            return i
+    return None
+
+
+# ---- checks ----
+
+
+def check_refusal(program):
+    """The compiler must refuse this one, with its code and a position in the text."""
+    import lanewise as lw
+
+    source = HEAD + program.source
+    arguments = generate.arrays(program.types)
+    try:
+        call(compiled(source, program.name), arguments)
+    except lw.errors.CompileError as refusal:
+        return refusal_problem(program, refusal, source)
+    except Exception as other:
+        return Problem("internal", program.source, program.types, f"# {type(other).__name__}: {other}\n")
+    if program.code.startswith("E14") and ("for " in source or "while " in source):
+        return None  # which types meet first in a loop is not laid down
+    return Problem("accepted", program.source, program.types, f"# expected {program.code}\n")
+
+
+def refusal_problem(program, refusal, source):
+    code, line = getattr(refusal, "code", None), getattr(refusal, "lineno", None)
+    message = "".join(f"# {text}\n" for text in str(refusal).splitlines())
+    if not (isinstance(code, str) and code.startswith("E1")):
+        return Problem("code", program.source, program.types, f"# code {code!r}\n{message}")
+    if not (isinstance(line, int) and 1 <= line <= source.count("\n")) or not isinstance(getattr(refusal, "col", None), int):
+        return Problem("position", program.source, program.types, message)
+    if len(str(refusal).splitlines()) > 12:
+        return Problem("position", program.source, program.types, "# more than 12 lines\n" + message)
+    if program.code and not code.startswith(program.code) and not program.code.startswith("E14"):
+        return Problem("code", program.source, program.types, f"# expected {program.code}\n{message}")
+    return None
+
+
+def check_one(program, gpu=False):
+    """A Problem or None."""
+    import lanewise as lw
+
+    if program.code:
+        return check_refusal(program)
+    source = HEAD + program.source
+    arguments = generate.arrays(program.types)
+    try:
+        outputs = run(source, program.name, arguments, gpu)
+    except lw.errors.CompileError as refusal:
+        found = refusal_problem(program._replace(code=""), refusal, source)
+        message = "".join(f"# {text}\n" for text in str(refusal).splitlines())
+        return found or Problem("rejected", program.source, program.types, message)
+    except Exception as other:
+        return Problem("internal", program.source, program.types, f"# {type(other).__name__}: {other}\n")
+    return judge_outputs(program, outputs, arguments, gpu)
+
+
+def run(source, name, arguments, gpu):
+    """Outputs on the CPU; with gpu a pair: from device arrays, and the CPU's with the same options."""
+    if not gpu:
+        return call(compiled(source, name, fma=False), arguments)
+    import lanewise as lw
+
+    function = compiled(source, name)
+    device = call(function, [lw.cuda.to_device(a) for a in arguments])
+    return [d.copy_to_host() for d in device], call(function, arguments)
+
+
+def judge_outputs(program, outputs, arguments, gpu):
+    if not gpu:
+        found = compare(program, outputs, arguments)
+        return Problem(found[0], program.source, program.types, found[1]) if found else None
+    device, host = outputs
+    for i, (d, h) in enumerate(zip(device, host)):
+        if i in program.compiled.inexact:
+            name, t = program.compiled.inexact[i]
+            bound = allowed((name, t), True) + allowed((name, t), False)
+            where = next((j for j in range(len(d)) if ulp_distance(d[j], h[j], t) > bound), None)
+        else:
+            where = exact_arrays(d, h)
+        if where is not None:
+            inputs = ", ".join(repr(a[where]) for a in arguments)
+            return Problem("gpu", program.source, program.types, f"# output {i} of f({inputs}): GPU {d[where]!r}, CPU {h[where]!r}\n")
+    return None
+
+
+def exact_arrays(x, y):
+    if x.dtype != y.dtype:
+        return 0
+    differ = bits(x) != bits(y)
+    if x.dtype.kind == "c":
+        differ = differ.reshape(-1, 2).any(axis=1)
+    return next(iter(np.flatnonzero(differ)), None)
+
+
+def programs_of(seed, size=BATCH):
+    """The programs of one batch: they share their parameter types."""
+    types = generate.parameter_types(random.Random(f"types {seed}"))
+    out = []
+    for i in range(size):
+        name = f"p{i}"
+        judged = judge(generate.generate(seed * 1000 + i, types, name), types, name)
+        if judged:
+            out.append(judged)
+    return types, out
+
+
+def check_batch(seed, size=BATCH, gpu=False):
+    """(programs looked at, [Problem])."""
+    warnings.simplefilter("ignore")
+    types, programs = programs_of(seed, size)
+    good = [p for p in programs if not p.code]
+    problems = [p for p in (check_refusal(p) for p in programs if p.code) if p] if not gpu else []
+    groups, group, outputs = [], [], 0
+    for p in good:  # a function has 64 operands at most
+        if outputs + len(p.compiled.outputs) > 60 - len(types):
+            groups.append(group)
+            group, outputs = [], 0
+        group.append(p)
+        outputs += len(p.compiled.outputs)
+    for group in groups + [group]:
+        problems += check_group(group, gpu) if group else []
+    return len(programs), problems
+
+
+def check_group(group, gpu):
+    arguments = generate.arrays(group[0].types)
+    try:
+        outputs = run(join_programs(group), "joined", arguments, gpu)
+    except Exception:
+        return [p for p in (check_one(g, gpu) for g in group) if p]
+    problems, at = [], 0
+    for p in group:
+        n = len(p.compiled.outputs)
+        mine = (outputs[0][at : at + n], outputs[1][at : at + n]) if gpu else outputs[at : at + n]
+        at += n
+        found = judge_outputs(p, mine, arguments, gpu)
+        if found:
+            problems.append(found)
+    return problems

@@ -1,0 +1,65 @@
+"""A slice of the differential fuzzer for every run of the suite, and the programs that failed once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lanewise._core")
+
+import run
+
+HERE = Path(__file__).resolve().parent
+FOUND = sorted((HERE / "found").glob("*.py"))
+
+
+@pytest.fixture
+def device(request):
+    return request.config.getoption("--device")
+
+
+def fuzz(*arguments):
+    done = subprocess.run([sys.executable, str(HERE / "run.py"), *arguments], capture_output=True, text=True, timeout=240)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
+def test_found_before(path, device):
+    problem = run.check_kept(path, gpu=device)
+    assert problem is None, str(problem)
+
+
+def test_random_programs(device):
+    code, text = fuzz("--seed", "100000", "--count", "300", "--shrink", *(["--gpu"] if device else []))
+    assert code == 0, text
+
+
+def test_a_crash_is_a_failure(monkeypatch, capsys):
+    """The parent notices a child that dies."""
+    monkeypatch.setattr(run.Session, "command", lambda self: [sys.executable, "-c", "import os, sys; print('{\"start\": 5}', flush=True); os.abort()"])
+    session = run.Session(run.parse(["--count", "1", "--seed", "5"]))
+    session.run_child()
+    assert session.counts["crash"] == 1 and session.seed == 6
+    assert "batch 5 ended with -6" in capsys.readouterr().out
+
+
+def test_shrinking_keeps_the_failure(monkeypatch):
+    """A wrong compiler is noticed, and the program cut down to what matters."""
+    import check
+    import shrink
+
+    honest = check.run
+
+    def faulty(source, name, arguments, gpu):
+        outputs = honest(source, name, arguments, gpu)
+        return tuple(o + 1 for o in outputs) if "//" in source else outputs
+
+    monkeypatch.setattr(check, "run", faulty)
+    source = "def f(a, b):\n    c = a * 3\n    if b > 2:\n        c += b\n    d = (c + 1) // (b + 5)\n    return d - 1\n"
+    problem = check.check_one(check.judge(source, ("i4", "i4"), "f"))
+    assert problem.kind == "value"
+    small = shrink.shrink(problem, seconds=30)
+    assert "//" in small.source and len(small.source) < 50
