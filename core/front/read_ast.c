@@ -65,6 +65,8 @@ lw_ast_init(lw_ast *ast)
     for (int kind = 1; kind < LW_N_AST_KINDS; kind++) {
         PyObject *type = PyObject_GetAttrString(ast->module, kind_names[kind]);
         if (type == NULL) { /* this Python has no such syntax */
+            if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+                return -1;
             PyErr_Clear();
             continue;
         }
@@ -84,13 +86,31 @@ lw_ast_reset(lw_ast *ast)
     Py_CLEAR(ast->module);
 }
 
+static _Thread_local bool lost_memory_error;
+
+void
+lw_read_clear(void)
+{
+    lost_memory_error |= PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError);
+    PyErr_Clear();
+}
+
+bool
+lw_read_lost_memory(void)
+{
+    bool lost = lost_memory_error;
+
+    lost_memory_error = false;
+    return lost;
+}
+
 PyObject *
 lw_ast_get(PyObject *node, PyObject *field)
 {
     PyObject *value = PyObject_GetAttr(node, field);
 
     if (value == NULL) {
-        PyErr_Clear();
+        lw_read_clear();
         return NULL;
     }
     Py_DECREF(value); /* the node still owns it */
@@ -113,6 +133,6 @@ lw_ast_number(PyObject *node, PyObject *field)
     long number = value != NULL && PyLong_Check(value) ? PyLong_AsLong(value) : 0;
 
     if (number == -1 && PyErr_Occurred())
-        PyErr_Clear();
+        lw_read_clear();
     return number < 0 ? 0 : (uint32_t)number;
 }

@@ -12,7 +12,7 @@ is_stable_module(PyObject *module)
     const char *name = PyModule_GetName(module);
 
     if (name == NULL)
-        PyErr_Clear();
+        lw_read_clear();
     for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -26,7 +26,7 @@ found_or_missing(PyObject *value)
         return 1;
     if (!PyErr_ExceptionMatches(PyExc_Exception))
         return -1;
-    PyErr_Clear();
+    lw_read_clear();
     return 2;
 }
 

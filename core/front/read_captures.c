@@ -143,7 +143,7 @@ same_value(PyObject *x, PyObject *y)
         return false;
     equal = PyObject_RichCompareBool(x, y, Py_EQ);
     if (equal < 0)
-        PyErr_Clear();
+        lw_read_clear();
     return equal == 1;
 }
 
@@ -167,7 +167,7 @@ current_value(const guard *g)
 #endif
     }
     if (value == NULL)
-        PyErr_Clear();
+        lw_read_clear();
     return value;
 }
 

@@ -1,5 +1,7 @@
 #include "core/front/read_code.h"
 
+#include "core/front/read_ast.h"
+
 #include <string.h>
 
 /* Optimised, new locals, *args, **kwargs, generator, coroutine, async generator: what is part
@@ -24,7 +26,7 @@ same_tail(PyObject *x, PyObject *y)
     const char *a = PyUnicode_AsUTF8(x), *b = a ? PyUnicode_AsUTF8(y) : NULL, *tails[2];
     const char *marks[2] = {a, b};
 
-    PyErr_Clear();
+    lw_read_clear();
     for (int i = 0; i < 2; i++) {
         tails[i] = NULL;
         while (marks[i] != NULL && (marks[i] = strstr(marks[i], ".<locals>.")) != NULL)
@@ -183,7 +185,7 @@ widen_by_lines(PyObject *code, lw_code_span *out)
     }
     Py_XDECREF(iterator);
     Py_XDECREF(lines);
-    PyErr_Clear();
+    lw_read_clear();
 }
 
 static void
@@ -197,7 +199,7 @@ widen_by_code(PyObject *code, bool nested, lw_code_span *out, bool *known)
         widen(item, out, known);
         Py_DECREF(item);
     }
-    PyErr_Clear();
+    lw_read_clear();
     if (!*known)
         widen_by_lines(code, out);
     for (Py_ssize_t i = 0; consts != NULL && i < PyTuple_GET_SIZE(consts); i++)

@@ -267,12 +267,12 @@ missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name
         if (text != NULL)
             names[n_names++] = text;
     }
-    PyErr_Clear();
+    lw_read_clear();
     if (names != NULL && word != NULL)
         near = lw_nearest(word, names, n_names);
     snprintf(help, sizeof help, "did you mean `%.100s`?", near ? near : "");
     if (owner == NULL)
-        PyErr_Clear();
+        lw_read_clear();
     result = lw_read_error(r, node, LW_ERR_TYPING, "E150", NULL, near ? help : NULL,
                            "%s `%.100s` has no attribute `%.100s`", owner ? "module" : "type",
                            owner ? owner : Py_TYPE(object)->tp_name, word ? word : "?");
@@ -425,7 +425,7 @@ fill_fields(lw_reader *r, PyObject *type, PyObject *fields, const lw_read_items 
     PyObject *defaults = PyObject_GetAttrString(type, "_field_defaults");
     bool ok = true;
 
-    PyErr_Clear();
+    lw_read_clear();
     for (uint32_t i = 0; i < items->n && ok; i++) {
         const lw_node *arg = &r->tree->nodes.data[items->data[i]];
         Py_ssize_t field = field_of(r, arg, fields, i);
@@ -496,7 +496,7 @@ namedtuple_fields(PyObject *callee)
     if (callee != NULL && PyType_Check(callee) &&
         PyType_IsSubtype((PyTypeObject *)callee, &PyTuple_Type))
         fields = PyObject_GetAttrString(callee, "_fields");
-    PyErr_Clear();
+    lw_read_clear();
     if (fields != NULL && !PyTuple_Check(fields))
         Py_CLEAR(fields);
     return fields;

@@ -35,7 +35,7 @@ static PyObject *
 folded(PyObject *result)
 {
     if (result == NULL)
-        PyErr_Clear();
+        lw_read_clear();
     return result;
 }
 
@@ -48,7 +48,7 @@ lw_fold_truth(PyObject *x)
         return -1;
     truth = PyObject_IsTrue(x);
     if (truth < 0)
-        PyErr_Clear();
+        lw_read_clear();
     return truth;
 }
 
@@ -79,7 +79,7 @@ bits_of(PyObject *x)
     double result = bits ? PyLong_AsDouble(bits) : 0;
 
     Py_XDECREF(bits);
-    PyErr_Clear();
+    lw_read_clear();
     return result;
 }
 
@@ -89,7 +89,7 @@ size_of(PyObject *x)
     double size = PyLong_AsDouble(x);
 
     if (size == -1.0 && PyErr_Occurred()) { /* an integer beyond every double */
-        PyErr_Clear();
+        lw_read_clear();
         return 1e300;
     }
     return size;
@@ -180,7 +180,7 @@ lw_fold_compare(lw_pyop op, PyObject *x, PyObject *y)
             return NULL;
         result = PySequence_Contains(y, x);
         if (result < 0)
-            PyErr_Clear();
+            lw_read_clear();
         return result < 0 ? NULL : PyBool_FromLong((result == 1) == (op == LW_PY_IN));
     }
     if (is_basic)

@@ -69,12 +69,12 @@ from_int(lw_reader *r, PyObject *object)
             konst.kind = LW_K_UINT;
             return lw_read_push(r, object, konst);
         }
-        PyErr_Clear();
+        lw_read_clear();
     }
     konst.kind = LW_K_BIGINT;
     konst.d = PyLong_AsDouble(object);
     if (PyErr_Occurred()) {
-        PyErr_Clear();
+        lw_read_clear();
         konst.d = overflow > 0 ? Py_HUGE_VAL : -Py_HUGE_VAL;
     }
     plain = PyNumber_Long(object);
@@ -83,7 +83,7 @@ from_int(lw_reader *r, PyObject *object)
     Py_XDECREF(plain);
     Py_XDECREF(digits);
     if (konst.text == NULL) { /* more digits than Python is willing to print */
-        PyErr_Clear();
+        lw_read_clear();
         if (r->status != LW_OK && r->status != LW_ERR_PYTHON)
             return 0;
         r->status = LW_OK;
@@ -98,7 +98,7 @@ from_text(lw_reader *r, PyObject *object)
     const char *text = PyUnicode_AsUTF8(object);
 
     if (text == NULL) { /* a lone surrogate: no text to compare or print */
-        PyErr_Clear();
+        lw_read_clear();
         return lw_read_push(r, object,
                             (lw_konst){.kind = LW_K_OBJECT, .text = "a str that is not UTF-8"});
     }
@@ -151,7 +151,7 @@ lw_read_field_names(PyObject *type)
     if (fields != NULL && PyTuple_Check(fields))
         return fields;
     Py_XDECREF(fields);
-    PyErr_Clear();
+    lw_read_clear();
     return NULL;
 }
 
@@ -227,7 +227,7 @@ comes_from(PyObject *object, const char *package)
     bool result = text && strncmp(text, package, n) == 0 && (text[n] == '\0' || text[n] == '.');
 
     Py_XDECREF(module);
-    PyErr_Clear();
+    lw_read_clear();
     return result;
 }
 
@@ -240,7 +240,7 @@ of_type_object(PyObject *object)
     const char *text;
     lw_dtype dtype = LW_DT_void;
 
-    PyErr_Clear();
+    lw_read_clear();
     if (number != NULL && PyLong_Check(number)) {
         long row = PyLong_AsLong(number);
         dtype = row > 0 && row < LW_DT_ptr ? (lw_dtype)row : LW_DT_void;
@@ -251,7 +251,7 @@ of_type_object(PyObject *object)
     }
     Py_XDECREF(number);
     Py_XDECREF(name);
-    PyErr_Clear();
+    lw_read_clear();
     return dtype;
 }
 
@@ -278,7 +278,7 @@ from_type(lw_reader *r, PyObject *object)
         Py_XDECREF(module);
         Py_XDECREF(name);
         Py_XDECREF(full);
-        PyErr_Clear();
+        lw_read_clear();
         return text ? lw_read_push(r, object, (lw_konst){.kind = LW_K_EXCEPTION, .text = text})
                     : 0;
     }
@@ -298,7 +298,7 @@ add_named(lw_reader *r, PyObject *modules, const char *path, uint32_t row)
     int result = 0;
 
     if (object == NULL)
-        PyErr_Clear(); /* this Python or NumPy lacks it */
+        lw_read_clear(); /* this Python or NumPy lacks it */
     else if (number == NULL || PyDict_SetDefault(r->named, id, number) == NULL ||
              PyList_Append(r->named_kept, object) < 0)
         result = -1;
@@ -361,7 +361,7 @@ function_behind(PyObject *object)
         return NULL;
     for (int i = 0; i < 2 && function == NULL; i++) {
         function = PyObject_GetAttrString(object, names[i]);
-        PyErr_Clear();
+        lw_read_clear();
         if (function != NULL && !PyFunction_Check(function))
             Py_CLEAR(function);
     }
@@ -410,7 +410,7 @@ from_callable(lw_reader *r, PyObject *object)
         self = PyMethod_GET_SELF(object);
     function = PyFunction_Check(object) || PyMethod_Check(object) ? lw_python_function(object)
                                                                   : function_behind(object);
-    PyErr_Clear();
+    lw_read_clear();
     if (function == NULL)
         return 0;
     fn = lw_read_function_konst(r, function, self);
@@ -427,7 +427,7 @@ attribute_text(PyObject *object, const char *name)
 
     if (text != NULL && !PyUnicode_Check(text))
         Py_CLEAR(text);
-    PyErr_Clear();
+    lw_read_clear();
     return text;
 }
 
@@ -488,7 +488,7 @@ from_module(lw_reader *r, PyObject *object)
     const char *name = PyModule_GetName(object);
 
     if (name == NULL)
-        PyErr_Clear();
+        lw_read_clear();
     name = lw_read_text(r, name ? name : "module");
     return name ? lw_read_push(r, object, (lw_konst){.kind = LW_K_MODULE, .text = name}) : 0;
 }

@@ -28,7 +28,7 @@ lw_read_is_numpy(lw_reader *r, PyObject *object, const char *name)
 
     Py_XDECREF(type);
     if (PyErr_Occurred())
-        PyErr_Clear();
+        lw_read_clear();
     return result == 1;
 }
 
@@ -49,7 +49,7 @@ lw_read_numpy_dtype(PyObject *dtype)
     Py_XDECREF(character);
     Py_XDECREF(native);
     Py_XDECREF(name);
-    PyErr_Clear();
+    lw_read_clear();
     return result;
 }
 
@@ -69,7 +69,7 @@ lw_read_numpy_class(lw_reader *r, PyObject *object)
         result = lw_read_numpy_dtype(dtype);
     Py_XDECREF(generic);
     Py_XDECREF(dtype);
-    PyErr_Clear();
+    lw_read_clear();
     return result;
 }
 
@@ -105,7 +105,7 @@ lw_read_numpy_scalar(lw_reader *r, PyObject *object)
         set_scalar(&konst, item);
     if (item != NULL && !PyErr_Occurred())
         result = lw_read_push(r, object, konst);
-    PyErr_Clear();
+    lw_read_clear();
     Py_XDECREF(item);
     Py_XDECREF(dtype);
     return result;
@@ -142,7 +142,7 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
 
     Py_XDECREF(dtype_object);
     if (dtype == LW_DT_void || PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
-        PyErr_Clear();
+        lw_read_clear();
         return 0;
     }
     if (view.len <= MAX_TABLE_BYTES)

@@ -165,7 +165,7 @@ annotation_from_text(lw_reader *r, PyObject *text)
 
     if (utf8 != NULL)
         tree = Py_CompileStringExFlags(utf8, "<annotation>", Py_eval_input, &flags, -1);
-    PyErr_Clear();
+    lw_read_clear();
     if (tree == NULL)
         return 0;
     body = lw_ast_get(tree, r->ast.body);
@@ -222,7 +222,7 @@ lw_read_live_annotations(lw_reader *r, uint32_t fn)
     Py_ssize_t position = 0;
     bool ok = true;
 
-    PyErr_Clear();
+    lw_read_clear();
     while (annotations && PyDict_Check(annotations) && ok &&
            PyDict_Next(annotations, &position, &key, &value))
         ok = set_annotation(r, fn, key, value);

@@ -329,7 +329,7 @@ keep_lines(lw_reader *r, const lw_source *source)
     for (uint32_t i = 0; i < n; i++) {
         const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(source->lines, first - 1 + i));
         size_t length = text ? strcspn(text, "\r\n") : 0;
-        PyErr_Clear();
+        lw_read_clear();
         lines[i] = lw_arena_strndup(&r->tree->arena, text ? text : "", length);
         if (lines[i] == NULL)
             return lw_read_no_memory(r);
@@ -415,7 +415,7 @@ no_source(lw_reader *r, uint32_t fn, lw_source_result result)
 static bool
 too_deep(lw_reader *r, uint32_t fn)
 {
-    PyErr_Clear();
+    lw_read_clear();
     r->status = LW_OK;
     r->tree->fns.data[fn].problem = lw_read_diag(
         r, r->tree->fns.data[fn].loc, LW_ERR_UNSUPPORTED, "E101", NULL,
@@ -514,8 +514,13 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
         return err->status = LW_ERR_PYTHON;
     if (source == Py_None)
         source = NULL;
+    lw_read_lost_memory(); /* of an earlier time */
     if (reader_init(&r, captures != NULL, err))
         read_all(&r, function, self, source);
+    if (lw_read_lost_memory() && r.status != LW_ERR_PYTHON) {
+        lw_error_reset(err);
+        r.status = lw_fail_memory(err);
+    }
     Py_DECREF(function);
     reader_reset(&r);
     lw_captures_finish(r.captures);

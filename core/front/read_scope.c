@@ -243,7 +243,7 @@ closure_value(lw_reader *r, PyObject *name, PyObject **out)
     names = PyObject_GetAttrString(PyFunction_GET_CODE(r->function), "co_freevars");
     i = names ? PySequence_Index(names, name) : -1;
     Py_XDECREF(names);
-    PyErr_Clear();
+    lw_read_clear();
     if (i < 0 || i >= PyTuple_GET_SIZE(cells))
         return 0;
     cell = PyTuple_GET_ITEM(cells, i);
@@ -280,7 +280,7 @@ add_keys(lw_read_items *starts, lw_text *pool, PyObject *dict)
         const char *text = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
         uint32_t *start;
         if (text == NULL) {
-            PyErr_Clear();
+            lw_read_clear();
             continue;
         }
         start = lw_array_push(starts, NULL);

@@ -24,6 +24,7 @@ typedef struct finder {
     int flags; /* of `from __future__` */
     bool is_lambda;
     bool is_rewritten; /* pytest replaced its asserts: the bytecode cannot be compared */
+    bool no_memory;    /* an attempt ended for lack of memory: finding nothing proves nothing */
 } finder;
 
 void
@@ -87,7 +88,7 @@ quiet_end(PyObject *guard)
     PyErr_Fetch(&type, &value, &trace);
     left = PyObject_CallMethod(guard, "__exit__", "OOO", Py_None, Py_None, Py_None);
     Py_XDECREF(left);
-    PyErr_Clear();
+    lw_read_clear();
     PyErr_Restore(type, value, trace);
     Py_DECREF(guard);
 }
@@ -108,13 +109,15 @@ parse(const finder *f, const char *text)
 
 /* Does the pending exception only say "this is not Python"? Then it is cleared. */
 static bool
-cleared_syntax_error(void)
+cleared_syntax_error(finder *f)
 {
-    if (!PyErr_ExceptionMatches(PyExc_SyntaxError) &&
+    bool no_memory = PyErr_ExceptionMatches(PyExc_MemoryError); /* or too deep for the parser */
+
+    if (!no_memory && !PyErr_ExceptionMatches(PyExc_SyntaxError) &&
         !PyErr_ExceptionMatches(PyExc_ValueError) &&
-        !PyErr_ExceptionMatches(PyExc_RecursionError) &&
-        !PyErr_ExceptionMatches(PyExc_MemoryError)) /* the parser's word for "too deep" */
+        !PyErr_ExceptionMatches(PyExc_RecursionError))
         return false;
+    f->no_memory |= no_memory;
     PyErr_Clear();
     return true;
 }
@@ -203,7 +206,7 @@ looks_imported(const finder *f, PyObject *value)
     result = own && module && PyUnicode_Check(own) && PyUnicode_Check(module) &&
              PyUnicode_Compare(own, module) != 0;
     Py_XDECREF(module);
-    PyErr_Clear();
+    lw_read_clear();
     return result;
 }
 
@@ -370,7 +373,7 @@ code_in_stub(const finder *f, PyObject *stub)
 
 /* 1: compiling this node gives the function's code; 0: it does not; -1: exception set. */
 static int
-proves(const finder *f, PyObject *candidate)
+proves(finder *f, PyObject *candidate)
 {
     PyObject *hole = NULL, *stub = stub_new(f, &hole), *code = NULL, *own;
     int result = -1;
@@ -381,7 +384,7 @@ proves(const finder *f, PyObject *candidate)
         own = code_in_stub(f, code);
         result = own ? lw_code_equal(own, f->code) : PyErr_Occurred() ? -1 : 0;
     }
-    if (result < 0 && PyErr_Occurred() && cleared_syntax_error())
+    if (result < 0 && PyErr_Occurred() && cleared_syntax_error(f))
         result = 0;
     else if (result < 0 && !PyErr_Occurred())
         result = 0;
@@ -401,7 +404,7 @@ looks_like(const finder *f, PyObject *candidate, int32_t offset)
 
 /* The right one among f->candidates, those on the expected line first; borrowed. */
 static PyObject *
-choose(const finder *f, int32_t offset, bool *failed)
+choose(finder *f, int32_t offset, bool *failed)
 {
     for (int pass = 0; pass < 2; pass++) {
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(f->candidates); i++) {
@@ -434,11 +437,11 @@ attempt(finder *f, PyObject *lines, PyObject *text, int32_t offset, bool is_whol
 
     Py_XDECREF(text);
     if (module == NULL)
-        return cleared_syntax_error() ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
+        return cleared_syntax_error(f) ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
     if (PyList_SetSlice(f->candidates, 0, PyList_GET_SIZE(f->candidates), NULL) < 0 ||
         collect(f, module) < 0 || (is_whole_file && set_imports(f, module) < 0)) {
         Py_DECREF(module);
-        return cleared_syntax_error() ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
+        return cleared_syntax_error(f) ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
     }
     node = choose(f, offset, &failed);
     if (node == NULL) {
@@ -463,7 +466,7 @@ line_text(PyObject *lines, long line)
     if (line >= 1 && line <= PyList_GET_SIZE(lines))
         text = PyUnicode_AsUTF8(PyList_GET_ITEM(lines, line - 1));
     if (text == NULL)
-        PyErr_Clear();
+        lw_read_clear();
     return text ? text : "";
 }
 
@@ -633,7 +636,7 @@ no_lines(PyObject *lines)
     if (lines == NULL) { /* a broken loader, a file that is no text: no source */
         if (!PyErr_ExceptionMatches(PyExc_Exception))
             return NULL;
-        PyErr_Clear();
+        lw_read_clear();
         return PyList_New(0);
     }
     if (PyList_Check(lines))
@@ -654,7 +657,7 @@ get_lines(const finder *f, bool refresh)
         PyObject *done = PyObject_CallMethod(linecache, "checkcache", "O", f->filename);
         Py_XDECREF(done);
         if (done == NULL)
-            PyErr_Clear();
+            lw_read_clear();
     }
     lines = no_lines(PyObject_CallMethod(linecache, "getlines", "OO", f->filename, f->globals));
     if (lines != NULL && PyList_GET_SIZE(lines) == 0 &&
@@ -700,6 +703,10 @@ find_in_cache(finder *f, lw_source *out)
         if (result == LW_SOURCE_FOUND || result == LW_SOURCE_FAILED)
             break;
     }
+    if (result == LW_SOURCE_CHANGED && f->no_memory) {
+        PyErr_NoMemory();
+        return LW_SOURCE_FAILED;
+    }
     if (result == LW_SOURCE_CHANGED &&
         PyUnicode_CompareWithASCIIString(f->filename, "<string>") == 0)
         result = LW_SOURCE_NONE; /* from exec: what was looked into is another text */
@@ -711,7 +718,7 @@ find_in_cache(finder *f, lw_source *out)
 /* The text is the caller's word: a function of the right name will do when none can be proved.
  */
 static PyObject *
-choose_given(const finder *f, bool *failed)
+choose_given(finder *f, bool *failed)
 {
     PyObject *node = choose(f, 0, failed);
 
@@ -767,7 +774,7 @@ enclosing_class(PyObject *function)
     if (end != NULL && end > start && *start != '<')
         name = PyUnicode_FromStringAndSize(start, end - start);
     Py_XDECREF(qualname);
-    PyErr_Clear();
+    lw_read_clear();
     return name ? name : PyUnicode_FromString("_");
 }
 

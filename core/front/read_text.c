@@ -16,7 +16,7 @@ cut_text(PyObject *lines, uint32_t first, uint32_t last, uint32_t col, uint32_t 
     for (uint32_t i = first; i <= last && i <= (uint32_t)PyList_GET_SIZE(lines); i++) {
         const char *line = PyUnicode_AsUTF8(PyList_GET_ITEM(lines, i - 1));
         size_t from = i == first ? col : 0, to = line ? strlen(line) : 0;
-        PyErr_Clear();
+        lw_read_clear();
         if (i == last && end_col < to)
             to = end_col;
         if (from < to)

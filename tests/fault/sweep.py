@@ -1,0 +1,235 @@
+"""Fail the n-th allocation for n = 0, 1, 2, … until the work passes; this file holds no test.
+
+`python sweep.py python` walks Python's own allocations through the scenarios below, in a process
+of its own, for CPython does not promise to live on; `python sweep.py device` walks ours on the
+fake driver.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import sys
+import traceback
+
+import numpy as np
+
+import lanewise as lw
+from lanewise import _core
+
+X = np.arange(1, 40, dtype=np.float64)
+FLOATS = np.arange(1, 40, dtype=np.float32)
+
+
+def axpy(a, x):
+    return a * x + x
+
+
+def two(x, y):
+    if x < y:
+        return x, y
+    return y, x
+
+
+def helper(x):
+    return x + 1
+
+
+def calls(x):
+    total = 0.0
+    for _ in range(3):
+        total += helper(x)
+    return total
+
+
+KEPT = lw.vectorize(axpy, identity=None)
+DECLARED = lw.vectorize(["f8(f8, f8)", "f4(f4, f4)"])(axpy)
+SUM = lw.vectorize(identity=0)(lambda x, y: x + y)
+
+
+WANTED = {"axpy": X * X + X, "axpy2": 3 * X, "min": np.minimum(X, X[::-1]), "calls": 3 * X + 3, "sum": X.sum(),
+          "weak": FLOATS * 2 + 2, "three": np.float64(3)}
+MASK = X > 3
+
+
+def equal(got, wanted):
+    """By bytes: NumPy's own comparison is not what is tried."""
+    if got.tobytes() != WANTED[wanted].tobytes():
+        raise AssertionError(f"{got} instead of {WANTED[wanted]}")
+
+
+def forget():
+    lw.cache.clear(memory_only=True)
+
+
+def declared_new():
+    f = lw.vectorize(["f8(f8, f8)", "f4(f4, f4)"])(axpy)
+    equal(f(X, X), "axpy")
+
+
+def refused_syntax():
+    try:
+        lw.vectorize(lambda x: [x])(X)
+    except lw.errors.CompileError as problem:
+        assert "list" in str(problem)
+    else:
+        raise AssertionError("a list was returned")
+
+
+def refused_operand():
+    try:
+        KEPT("text", X)
+    except TypeError as problem:
+        assert "text" in str(problem) or "str" in str(problem).lower(), problem
+    else:
+        raise AssertionError("a text was taken")
+
+
+def inspected():
+    assert "total" in lw.vectorize(["f8(f8)"])(calls).inspect_types("f8(f8)")
+    assert "define" in KEPT.inspect_llvm("f8(f8, f8)")
+
+
+# name -> (work, what brings the state back that the work starts from)
+HOST = {
+    "decorate": (lambda: lw.vectorize(axpy), None),
+    "decorate with signatures": (lambda: lw.vectorize(["f8(f8, f8)", "ff->f"])(axpy), None),
+    "decorate with types": (lambda: lw.vectorize([lw.float64(lw.float64, lw.float64)], identity=1)(axpy), None),
+    "first call, cached": (lambda: equal(lw.vectorize(axpy)(X, X), "axpy"), forget),
+    "first call, declared": (declared_new, forget),
+    "first call, not cached": (lambda: equal(lw.vectorize(axpy, cache=False)(2.0, X), "axpy2"), forget),
+    "several outputs": (lambda: equal(lw.vectorize(two)(X, X[::-1])[0], "min"), forget),
+    "helper function": (lambda: equal(lw.vectorize(calls)(X), "calls"), forget),
+    "call": (lambda: equal(KEPT(X, X), "axpy"), None),
+    "call with weak scalar": (lambda: equal(KEPT(FLOATS, 2), "weak"), None),
+    "call with strides and out": (lambda: KEPT(X[::2], X[1::2][0], out=np.zeros(20)), None),
+    "call with where": (lambda: KEPT(X, X, out=np.zeros(39), where=MASK), None),
+    "call with dtype": (lambda: DECLARED(X, X, dtype="f4", casting="unsafe"), None),
+    "reduce": (lambda: equal(SUM.reduce(X), "sum"), None),
+    "outer and accumulate": (lambda: (SUM.outer(X, X), SUM.accumulate(X)), None),
+    "add a signature": (lambda: lw.vectorize(["f8(f8, f8)"])(axpy).add("f4(f4, f4)"), None),
+    "compile error": (refused_syntax, None),
+    "operand refused": (refused_operand, None),
+    "bad signature": (lambda: caught(lw.errors.SignatureError, lw.vectorize, "f8(f8"), None),
+    "read a function": (lambda: _core._dump_tree(calls), None),
+    "captures": (lambda: _core._captures(calls), None),
+    "parse a signature": (lambda: _core._parse_signature("f8(i4, c16, uint8)"), None),
+    "sort signatures": (lambda: _core._sort_signatures(["f8(f8)", "f4(f4)", "i2(i2)"]), None),
+    "explain": (lambda: lw.explain(calls, "f4(f4)"), None),
+    "inspect": (inspected, None),
+    "compile to nvvm": (lambda: lw.compile(two, "(f4, f4)", "sm_90", "nvvm"), None),
+    "compile to ir": (lambda: lw.compile(axpy, "f4(f4, f4)", "sm_90", "ir"), None),
+    "compile to object": (lambda: lw.compile(axpy, "f4(f4, f4)", "cpu", "object"), None),
+    "attributes": (lambda: (DECLARED.types, DECLARED.signatures, DECLARED.stats, repr(DECLARED)), None),
+    "resolve_dtypes": (lambda: SUM.resolve_dtypes((np.dtype("f4"), np.dtype("i2"), None)), None),
+    "pickle": (lambda: equal(pickle.loads(pickle.dumps(SUM))(1.0, 2.0), "three"), None),
+    "types": (lambda: (lw.float32[:, ::1], lw.float64(lw.int32), lw.typeof(X), lw.from_dtype("f4")), None),
+    "settings": (lambda: settings(), None),
+    "bind": (lambda: KEPT.bind(X, X)(), None),
+}
+HEAVY = {
+    "compile to cubin": (lambda: lw.compile(axpy, "f4(f4, f4)", "sm_90", "cubin"), None),
+    "cold compile": (lambda: equal(lw.vectorize(calls, cache=False)(X), "calls"), forget),
+}
+
+
+def settings():
+    with lw.config(dump_only="nobody"):
+        assert lw.config.dump_only == "nobody"
+
+
+def caught(kind, call, *args):
+    try:
+        call(*args)
+    except kind:
+        return
+    raise AssertionError(f"{call} did not raise {kind}")
+
+
+def state(reset, wanted=None):
+    """Our blocks; collected garbage counts only where they are not as wanted."""
+    if reset is not None:
+        reset()
+    live = _core._memory_live()
+    if wanted is None or live != wanted:
+        gc.collect()
+        live = _core._memory_live()
+    return live
+
+
+def once(work):
+    """The class and words of what work raises, and its traceback as text; None when it passes."""
+    try:
+        work()
+    except Exception as problem:
+        return type(problem), str(problem), traceback.format_exc(limit=4)
+    return None
+
+
+def sweep(work, reset=None, most=2000, live=state):
+    """Fail allocation 0, 1, …; the number of those that were noticed."""
+    noticed, n, before = 0, 0, None
+    for _ in range(3):
+        live(reset)
+        work()
+    gc.collect()
+    gc.freeze()
+    for n in range(most):
+        before = live(reset, before)
+        _core._memory_fail_at(n)
+        problem = once(work)
+        if _core._memory_fail_at(-1):
+            assert problem is None, problem
+            return n, noticed
+        if problem is not None:
+            noticed += 1
+            assert issubclass(problem[0], MemoryError), (n, *problem)
+        after = live(reset, before)
+        assert after == before, f"allocation {n} failed: {before} blocks before, {after} after: {problem}"
+        problem = once(work)
+        assert problem is None, (n, *problem)
+    raise AssertionError(f"still failing after {n} allocations")
+
+
+ALLOWED = (MemoryError, lw.errors.LanewiseError)
+
+
+def sweep_python(name, work, most):
+    """The same for Python's allocations. A failure that is not seen is one that CPython or NumPy
+    got over."""
+    import _testcapi
+
+    noticed = 0
+    for _ in range(3):
+        work()
+    for n in range(most):
+        problem = None
+        try:
+            _testcapi.set_nomemory(n, n + 1)
+            try:
+                work()
+            finally:
+                _testcapi.remove_mem_hooks()
+        except ALLOWED:
+            noticed += 1
+        except SystemError as caught_problem:  # plain np.add does so too: see test_allocation.py
+            if "ufunc" not in str(caught_problem) or "without setting an exception" not in str(caught_problem):
+                problem = caught_problem
+        except BaseException as caught_problem:
+            problem = caught_problem
+        if problem is not None:
+            print(f"{name}: allocation {n} gave {problem!r}")
+            traceback.print_exception(problem, limit=6)
+            return 1
+        work()
+    print(f"{name}: {noticed} of {most} noticed")
+    return 0
+
+
+if __name__ == "__main__":
+    kind, most, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    bad = 0
+    for title in wanted or HOST:
+        print(title, flush=True)
+        bad += sweep_python(title, HOST[title][0], most)
+    sys.exit(bad != 0)

@@ -1,0 +1,42 @@
+"""Memory runs out at every place there is: a MemoryError, nothing kept, and the next try works."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import sweep
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("name", sweep.HOST)
+def test_our_allocations(name):
+    total, noticed = sweep.sweep(*sweep.HOST[name])
+    assert noticed <= total
+
+
+@pytest.mark.parametrize("name", sweep.HEAVY)
+def test_compilers(name):
+    total, noticed = sweep.sweep(*sweep.HEAVY[name])
+    assert noticed > 10
+
+
+def test_failures_are_noticed():
+    """The sweep is no empty loop: these allocate, and each failure is seen."""
+    for name in ("decorate with signatures", "read a function", "parse a signature"):
+        total, noticed = sweep.sweep(*sweep.HOST[name])
+        assert total == noticed > 0, name
+
+
+GROUPS = [list(sweep.HOST)[i::4] for i in range(4)]
+
+
+@pytest.mark.skipif("LW_ASAN" in os.environ, reason="set_nomemory replaces the allocator that ASan watches")
+@pytest.mark.parametrize("names", GROUPS, ids=["a", "b", "c", "d"])
+def test_pythons_allocations(names, run_python):
+    pytest.importorskip("_testcapi")
+    done = run_python(str(HERE / "sweep.py"), "python", "120", *names, check=False, timeout=200)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-3000:]
