@@ -130,13 +130,14 @@ lower_simple(const call *c)
                                                  complex_argument(c, 0)));
     if (lw_is_complex(c->dtype))
         return fail(c);
-    if (!lw_is_float(c->dtype))
-        return c->impl == LW_IMPL_FMOD
-                   ? result(c, lw_num_fmod(c->b, scalar_argument(c, 0), scalar_argument(c, 1)))
-                   : fail(c);
+    if (!lw_is_float(c->dtype) && c->impl != LW_IMPL_FMOD)
+        return fail(c);
+    lw_ref x = scalar_argument(c, 0);
     if (lw_intrinsics[row->intrinsic].n_args == 1)
-        return result(c, lw_float_call(c->b, row->intrinsic, scalar_argument(c, 0)));
-    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1);
+        return result(c, lw_float_call(c->b, row->intrinsic, x));
+    lw_ref y = scalar_argument(c, 1);
+    if (!lw_is_float(c->dtype))
+        return result(c, lw_num_fmod(c->b, x, y));
     return result(c, lw_float_call2(c->b, row->intrinsic, x, y));
 }
 
