@@ -22,6 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 HANG = 120  # seconds without a word from the child
+CRASHES = 10  # children that die before there is no point in going on
 
 
 def parse(arguments=None):
@@ -72,11 +73,11 @@ class Session:
         return (self.options.count and self.programs >= self.options.count) or (self.options.seconds and not self.left())
 
     def run(self):
-        while not self.over():
+        while not self.over() and self.counts["crash"] < CRASHES:
             self.run_child()
         spent = time.monotonic() - self.begun
-        print(f"{self.programs} programs in {spent:.0f} s ({1000 * spent / max(self.programs, 1):.1f} ms each), failures: {dict(self.counts) or 'none'}")
-        return 1 if self.counts else 0
+        print(f"{self.programs} programs in {spent:.0f} s ({1000 * spent / max(self.programs, 1):.1f} ms each), failures: {dict(+self.counts) or 'none'}")
+        return 1 if +self.counts else 0
 
     def command(self):
         rest = ["--seed", str(self.seed), "--count", str(max(self.options.count - self.programs, 0))]
