@@ -17,6 +17,7 @@ typedef struct kernel {
     lw_ref constant[LW_PLAN_OPERANDS][MOST_PARTS]; /* VALUE, CONSTANT: in the loop's dtype */
     lw_ref size[LW_PLAN_DIMS], multiplier[LW_PLAN_DIMS], shift[LW_PLAN_DIMS];
     lw_ref stride[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
+    lw_ref extent[2]; /* TILED */
     lw_ref error_word;
 } kernel;
 
@@ -91,6 +92,8 @@ add_params(kernel *k)
 
     k->items = lw_ir_param_add(&k->b, key->ndim ? LW_DT_u32 : LW_DT_i64, 0, "items");
     add_operand_params(k);
+    for (int d = 0; d < 2 && key->tiled; d++)
+        k->extent[d] = lw_ir_param_add(&k->b, LW_DT_u32, 0, "extent");
     for (int d = 0; d + 1 < key->ndim; d++) {
         k->size[d] = lw_ir_param_add(&k->b, LW_DT_u32, 0, "size");
         k->multiplier[d] = lw_ir_param_add(&k->b, LW_DT_u32, 0, "multiplier");
@@ -145,6 +148,14 @@ strided_offset(kernel *k, int operand, const lw_ref *coordinate)
     return sum ? lw_ir_cast(b, LW_DT_i64, sum) : lw_ir_int(b, LW_DT_i64, 0);
 }
 
+static void
+locate_at(kernel *k, const lw_ref *coordinate, site *s)
+{
+    for (int i = 0; i < k->key->n_operands; i++)
+        if (!is_constant(k, i))
+            s->at[i] = lw_ir_offset(&k->b, k->pointer[i], strided_offset(k, i, coordinate));
+}
+
 /* The access number `item` (FLAT: i64; STRIDED: u32) of `width` elements. */
 static void
 locate(kernel *k, lw_ref item, unsigned width, site *s)
@@ -152,16 +163,15 @@ locate(kernel *k, lw_ref item, unsigned width, site *s)
     lw_builder *b = &k->b;
     lw_ref coordinate[LW_PLAN_DIMS];
 
-    if (k->key->ndim)
+    if (k->key->ndim) {
         decompose(k, item, coordinate);
-    for (int i = 0; i < k->key->n_operands; i++) {
+        locate_at(k, coordinate, s);
+    }
+    for (int i = 0; i < k->key->n_operands && !k->key->ndim; i++) {
         int64_t step = (int64_t)width * lw_dtypes[dtype_of(k, i)].size_bytes;
-        lw_ref bytes;
-        if (is_constant(k, i))
-            continue;
-        bytes = k->key->ndim ? strided_offset(k, i, coordinate)
-                             : lw_ir_mul(b, item, lw_ir_int(b, LW_DT_i64, step));
-        s->at[i] = lw_ir_offset(b, k->pointer[i], bytes);
+        if (!is_constant(k, i))
+            s->at[i] = lw_ir_offset(b, k->pointer[i],
+                                    lw_ir_mul(b, item, lw_ir_int(b, LW_DT_i64, step)));
     }
     if (k->scalar->can_raise)
         s->element =
@@ -201,6 +211,7 @@ load_operand(kernel *k, int operand, lw_ref at, unsigned width, lw_ref *parts)
     if (dtype == LW_DT_b1)
         for (unsigned i = 0; i < lanes; i++)
             parts[2 * i] = lw_ir_cast(b, LW_DT_b1, parts[2 * i]);
+    assert(n == 1 || n == 2);
     for (unsigned e = 0; e < lanes / n || e == 0; e++)
         lw_lower_cast(b, dtype, parts + 2 * e, k->loop_types[operand], parts + 2 * e);
     if (repeated)
@@ -449,6 +460,84 @@ fail:
     return status;
 }
 
+/* TILED: a warp covers 8 x 4 elements, so that both a row-wise and a column-wise operand cost
+ * it 4 to 8 sectors; a thread takes four such patches below each other. */
+enum { PATCH_X = 8, PATCH_Y = 4, PATCHES = 4 };
+
+static void
+patch_coordinates(kernel *k, lw_ref tid, lw_ref *x, lw_ref *y)
+{
+    lw_builder *b = &k->b;
+    lw_ref lane = lw_ir_and(b, tid, lw_ir_int(b, LW_DT_u32, 31));
+    lw_ref warp = lw_ir_shr(b, tid, lw_ir_int(b, LW_DT_u32, 5));
+    lw_ref column = lw_ir_and(b, warp, lw_ir_int(b, LW_DT_u32, 3));
+    lw_ref row = lw_ir_shr(b, warp, lw_ir_int(b, LW_DT_u32, 2));
+
+    *x = lw_ir_add(b, lw_ir_mul(b, column, lw_ir_int(b, LW_DT_u32, PATCH_X)),
+                   lw_ir_and(b, lane, lw_ir_int(b, LW_DT_u32, PATCH_X - 1)));
+    *y = lw_ir_add(b, lw_ir_mul(b, row, lw_ir_int(b, LW_DT_u32, PATCH_Y)),
+                   lw_ir_shr(b, lane, lw_ir_int(b, LW_DT_u32, 3)));
+}
+
+/* All four patches of a thread: with the square wholly inside, loads first; else one by one. */
+static lw_status
+walk_patches(kernel *k, lw_ref *coordinate, bool inside, lw_error *err)
+{
+    lw_builder *b = &k->b;
+    lw_ref first = coordinate[1];
+    workspace *w = lw_arena_take(&b->module->arena, PATCHES * sizeof *w);
+
+    if (w == NULL)
+        return lw_fail_memory(err);
+    for (int stage = 0; stage < (inside ? 2 : 1); stage++)
+        for (int p = 0; p < PATCHES; p++) {
+            if (stage == 0) {
+                coordinate[1] = lw_ir_add(b, first, lw_ir_int(b, LW_DT_u32, p * 2 * PATCH_Y));
+                if (!inside)
+                    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, coordinate[1], k->extent[1]));
+                locate_at(k, coordinate, &w[p].site);
+                if (k->scalar->can_raise)
+                    w[p].site.element = lw_ir_cast(b, LW_DT_i64, coordinate[1]);
+                load_site(k, &w[p].site, 1, w[p].in);
+            }
+            if (stage == 1 || !inside) {
+                run_body(k, w[p].in, 0, w[p].site.element, w[p].out);
+                store_site(k, &w[p].site, 1, w[p].out);
+            }
+            if (!inside)
+                lw_ir_end(b);
+        }
+    return LW_OK;
+}
+
+static lw_status
+tiled_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_builder *b = &k->b;
+    lw_ref side = lw_ir_int(b, LW_DT_u32, LW_PLAN_TILE), x, y, corner[2], fits[2];
+    lw_ref coordinate[LW_PLAN_DIMS], whole[LW_PLAN_DIMS];
+
+    decompose(k, block, coordinate);
+    patch_coordinates(k, tid, &x, &y);
+    for (int d = 0; d < 2; d++) {
+        corner[d] = lw_ir_mul(b, coordinate[d], side);
+        fits[d] = lw_ir_compare(b, LW_OP_LE, lw_ir_add(b, corner[d], side), k->extent[d]);
+    }
+    coordinate[0] = lw_ir_add(b, corner[0], x);
+    coordinate[1] = lw_ir_add(b, corner[1], y);
+    memcpy(whole, coordinate, sizeof whole);
+    lw_ir_if(b, lw_ir_and(b, fits[0], fits[1]));
+    LW_TRY(walk_patches(k, whole, true, err));
+    lw_ir_else(b);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, coordinate[0], k->extent[0]));
+    LW_TRY(walk_patches(k, coordinate, false, err));
+    lw_ir_end(b);
+    lw_ir_end(b);
+fail:
+    return status;
+}
+
 static lw_status
 emit_kernel(kernel *k, lw_error *err)
 {
@@ -458,6 +547,8 @@ emit_kernel(kernel *k, lw_error *err)
     lw_ref block = lw_ir_cast(b, index, lw_ir_sreg(b, LW_SREG_CTAID_X));
 
     load_constants(k);
+    if (k->key->tiled)
+        return tiled_blocks(k, tid, block, err);
     if (k->key->width * k->key->groups == 1 || k->key->masked) {
         lw_ref first = lw_ir_mul(b, block, lw_ir_int(b, index, LW_PLAN_BLOCK));
         return walk_single(k, lw_ir_add(b, first, tid), err);

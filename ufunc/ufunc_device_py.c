@@ -358,12 +358,13 @@ check_output_shapes(const lw_call *call)
 static void
 keep_order(const lw_call *call, int64_t itemsize, int64_t *strides)
 {
-    int axes[LW_MAX_DIMS];
+    const int ndim = call->ndim;
+    int axes[LW_MAX_DIMS] = {0};
     int64_t step = itemsize;
 
-    for (int d = 0; d < call->ndim; d++)
+    for (int d = 0; d < ndim; d++)
         axes[d] = d;
-    for (int i = 1; i < call->ndim; i++) /* stable: outermost first by falling stride */
+    for (int i = 1; i < ndim; i++) /* stable: outermost first by falling stride */
         for (int j = i; j > 0; j--) {
             int64_t before = 0, here = 0;
             for (int k = 0; k < call->self->nin && before == here; k++) {
@@ -385,7 +386,7 @@ keep_order(const lw_call *call, int64_t itemsize, int64_t *strides)
             axes[j] = axes[j - 1];
             axes[j - 1] = kept;
         }
-    for (int i = call->ndim - 1; i >= 0; i--) {
+    for (int i = ndim - 1; i >= 0; i--) {
         strides[axes[i]] = step;
         step *= call->shape[axes[i]] ? call->shape[axes[i]] : 1;
     }
@@ -604,15 +605,38 @@ typedef struct launch_values {
     uint32_t divider[3 * LW_PLAN_DIMS];
     int64_t stride[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
     int32_t stride32[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
+    uint32_t extent[2];
     CUdeviceptr error_word;
 } launch_values;
+
+static int64_t
+squares(int64_t size)
+{
+    return (size + LW_PLAN_TILE - 1) / LW_PLAN_TILE;
+}
+
+/* Elements, accesses or squares: what `items` counts for this kernel. */
+static int64_t
+count_items(const lw_plan *plan, const lw_kernel_key *key)
+{
+    if (key->tiled)
+        return plan->n / plan->shape[0] / plan->shape[1] * squares(plan->shape[0]) *
+               squares(plan->shape[1]);
+    return key->ndim ? plan->n / key->width : plan->n;
+}
 
 static uint32_t
 add_walk(const lw_plan *plan, const lw_kernel_key *key, launch_values *v, void **params,
          uint32_t n)
 {
+    for (int d = 0; d < 2 && key->tiled; d++) {
+        v->extent[d] = (uint32_t)plan->shape[d];
+        params[n++] = &v->extent[d];
+    }
     for (int d = 0; d + 1 < key->ndim; d++) {
-        uint32_t size = (uint32_t)(d == 0 ? plan->shape[0] / key->width : plan->shape[d]);
+        uint32_t size = (uint32_t)(key->tiled && d < 2 ? squares(plan->shape[d])
+                                   : d == 0            ? plan->shape[0] / key->width
+                                                       : plan->shape[d]);
         lw_divider divider = lw_divider_of(size);
         v->divider[3 * d] = size;
         v->divider[3 * d + 1] = divider.multiplier;
@@ -638,9 +662,10 @@ launch(lw_call *call, const lw_plan *plan, const lw_kernel_key *key, lw_kernel *
     launch_values v;
     void *params[MOST_PARAMS];
     uint32_t n = 0;
-    uint64_t per_block = (uint64_t)LW_PLAN_BLOCK * key->groups * (key->ndim ? 1 : key->width);
+    uint64_t per_block =
+        key->tiled ? 1 : (uint64_t)LW_PLAN_BLOCK * key->groups * (key->ndim ? 1 : key->width);
 
-    v.items = key->ndim ? plan->n / key->width : plan->n;
+    v.items = count_items(plan, key);
     v.items32 = (uint32_t)v.items;
     params[n++] = key->ndim ? (void *)&v.items32 : (void *)&v.items;
     for (int i = 0; i < key->n_operands; i++) {
@@ -670,6 +695,7 @@ launch_cut(lw_call *call, lw_plan *plan, const lw_kernel_key *key, lw_kernel *ke
 {
     const int64_t limit = INT64_C(1) << 30;
     lw_status status = LW_OK;
+    const int n_operands = plan->n_operands;
     int d = plan->ndim - 1;
     int64_t whole = plan->shape[d], inner = plan->n / whole, step;
     char *data[LW_PLAN_OPERANDS];
@@ -679,21 +705,21 @@ launch_cut(lw_call *call, lw_plan *plan, const lw_kernel_key *key, lw_kernel *ke
     if (plan->n / key->width <= limit)
         return launch(call, plan, key, kernel, err);
     step = inner >= limit ? 1 : limit / inner;
-    for (int i = 0; i < plan->n_operands; i++)
+    for (int i = 0; i < n_operands; i++)
         data[i] = plan->operands[i].data;
     if (d == 0)
         step -= step % key->width;
     for (int64_t at = 0; at < whole && status == LW_OK; at += step) {
         plan->shape[d] = whole - at < step ? whole - at : step;
         plan->n = inner * plan->shape[d];
-        for (int i = 0; i < plan->n_operands; i++)
+        for (int i = 0; i < n_operands; i++)
             plan->operands[i].data =
                 data[i] + (plan->operands[i].by_value ? 0 : at * plan->operands[i].strides[d]);
         status = launch_cut(call, plan, key, kernel, err);
     }
     plan->shape[d] = whole;
     plan->n = inner * whole;
-    for (int i = 0; i < plan->n_operands; i++)
+    for (int i = 0; i < n_operands; i++)
         plan->operands[i].data = data[i];
     return status;
 }

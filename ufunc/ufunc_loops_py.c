@@ -531,7 +531,7 @@ retry_with_ints(lw_ufunc_object *self, const lw_wanted *wanted, lw_dtype *in)
 static lw_loop *
 choose_by_inputs(lw_ufunc_object *self, const lw_wanted *wanted)
 {
-    lw_dtype in[LW_MAX_ARGS], strong = strong_part(self, wanted);
+    lw_dtype in[LW_MAX_ARGS] = {LW_DT_void}, strong = strong_part(self, wanted);
     lw_loop *loop;
 
     for (int i = 0; i < self->base.nin; i++)

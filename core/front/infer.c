@@ -2,6 +2,7 @@
  */
 #include "core/front/infer_internal.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -420,6 +421,7 @@ add_memo(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n, uint32_t 
 static lw_status
 run_frame(lw_run *run, uint32_t memo)
 {
+    assert(memo < run->memos.n && run->memos.data != NULL);
     const lw_memo row = run->memos.data[memo];
     lw_frame *frame = lw_arena_take(run->arena, sizeof *frame), *caller = run->frame;
     uint32_t depth = run->depth;
@@ -461,7 +463,7 @@ lw_infer_instance(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n, 
     } else {
         LW_TRY(add_memo(run, fn, params, n, memo));
     }
-    if (run->n_frames >= LW_MAX_FRAMES)
+    if (run->frame != NULL && run->n_frames >= LW_MAX_FRAMES)
         return lw_diagnose(run->tree, loc, run->frame->fn->name, LW_ERR_UNSUPPORTED, "E151",
                            NULL, "use a loop; recursion is not supported",
                            run->quiet ? NULL : run->err,

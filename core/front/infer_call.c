@@ -1,6 +1,7 @@
 /* Calls: binding of arguments to parameters, closures, instances by argument types. */
 #include "core/front/infer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef LW_ARRAY(lw_arg) arg_list;
@@ -350,6 +351,7 @@ bind(binding *b, const arg_list *args)
     uint32_t n = 0;
     lw_status status;
 
+    assert(args->n == 0 || args->data != NULL);
     while (n < args->n && args->data[n].keyword == NULL)
         n++;
     LW_TRY(bind_positional(b, args->data, n));
@@ -512,6 +514,7 @@ fail:
 static lw_status
 no_keywords(lw_frame *f, const arg_list *args, const char *what)
 {
+    assert(args->n == 0 || args->data != NULL);
     for (uint32_t i = 0; i < args->n; i++)
         if (args->data[i].keyword)
             return lw_complain(f, lw_node_of(f, args->data[i].node)->loc, "E153",
@@ -526,6 +529,7 @@ place_keywords(lw_frame *f, lw_name_id name, const arg_list *args, arg_list *pla
 {
     lw_status status = LW_OK;
 
+    assert(args->n == 0 || args->data != NULL);
     for (uint32_t i = 0; i < args->n; i++) {
         lw_arg arg = args->data[i];
         int at = arg.keyword ? lw_name_keyword(name, arg.keyword) : (int)placed->n;

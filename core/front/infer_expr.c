@@ -128,7 +128,7 @@ condition_operands(lw_frame *f, uint32_t node, int *truth, lw_flow *early)
         uint32_t operand = f->run->tree->lists.data[n->b + i];
         lw_flow yes = {0}, no = {0};
         bool split = f->run->has_walrus;
-        int one;
+        int one = -1;
 
         f->nodes[operand].dead = stopped;
         if (stopped)

@@ -1,6 +1,7 @@
 /* Tuples, their elements and attributes, and what a for loop takes from its iterable. */
 #include "core/front/infer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 const lw_type_row *
@@ -113,6 +114,7 @@ lw_infer_tuple(lw_frame *f, uint32_t node, lw_value *out)
     types = lw_arena_take(f->run->arena, (items.n + 1) * sizeof *types);
     if (types == NULL)
         return lw_out_of_memory(f);
+    assert(items.n == 0 || items.data != NULL);
     for (uint32_t i = 0; i < items.n; i++) {
         types[i] = items.data[i].type;
         unknown |= types[i] == LW_T_BOTTOM;
@@ -246,6 +248,7 @@ slice_tuple(lw_frame *f, uint32_t node, lw_value tuple, lw_value *out)
     types = lw_arena_take(f->run->arena, (items.n + 1) * sizeof *types);
     if (types == NULL)
         return lw_out_of_memory(f);
+    assert(items.n == 0 || items.data != NULL);
     for (uint32_t i = 0; i < items.n; i++)
         types[i] = items.data[i].type;
     out->type = lw_type_tuple(lw_types_of(f), types, items.n, NULL);

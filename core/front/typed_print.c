@@ -7,6 +7,7 @@
  */
 #include "core/front/typed.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,7 +143,7 @@ types_column(const lw_tree *tree, const lw_typed *typed, const lw_instance *inst
 {
     uint32_t width = 0, file = tree->fns.data[instance->fn].file;
     (void)typed;
-
+    assert(all->n == 0 || all->data != NULL);
     for (uint32_t i = 0; i < all->n; i++) {
         uint32_t end =
             n_columns(line_text(tree, file, all->data[i].line), all->data[i].end_col);
@@ -174,6 +175,7 @@ print_instance(const lw_typed *typed, const lw_instance *instance, lw_text *out)
     if (!collect(typed, instance, &all))
         out->failed = true;
     width = types_column(tree, typed, instance, &all);
+    assert(all.n == 0 || all.data != NULL);
     for (uint32_t i = 0; i < all.n; i++) {
         const entry *e = &all.data[i];
         const char *text = line_text(tree, file, e->line);
@@ -225,6 +227,7 @@ print_both(const lw_typed *weak, const lw_typed *numba, uint32_t index, lw_text 
     if (!collect(weak, x, &all))
         out->failed = true;
     width = types_column(tree, weak, x, &all);
+    assert(all.n == 0 || all.data != NULL);
     for (uint32_t i = 0; i < all.n; i++) {
         const entry *e = &all.data[i];
         const char *text = line_text(tree, file, e->line);
