@@ -3,8 +3,10 @@
  * inside tests nothing, the last one walks its elements with a test each.
  *
  * Parameters of the kernel, in order:
- *   items                    FLAT: i64 elements; STRIDED: u32 accesses
+ *   items                    FLAT: i64 elements; STRIDED: u32 accesses; TILED: u32 squares
  *   one per operand          its address, or by value its parts in the loop's dtype
+ *   TILED only               the extents of dimensions 0 and 1 (u32); below, their sizes count
+ *                            squares
  *   STRIDED only             per dimension but the outermost: size, multiplier, shift (u32);
  *                            per operand and dimension its stride in bytes (i32, wide: i64),
  * but none for VALUE and CONSTANT, nor the innermost of CONTIGUOUS and REPEATED where the body

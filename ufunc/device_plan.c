@@ -268,9 +268,28 @@ groups_of(const lw_plan *plan, const lw_kernel_key *key)
     return groups;
 }
 
-void
-lw_plan_key(const lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key)
+/* The dimension along which some input that is not contiguous innermost is contiguous; 0: none
+ * worth a square. */
+static int
+tiled_dim(const lw_plan *plan, const lw_kernel_key *key)
 {
+    for (int i = 0; i < plan->n_in; i++) {
+        const lw_plan_operand *operand = &plan->operands[i];
+        if (key->operands[i].access != LW_ACCESS_GENERAL)
+            continue;
+        for (int d = 1; d < plan->ndim; d++)
+            if (operand->strides[d] == lw_dtypes[operand->dtype].size_bytes &&
+                plan->shape[d] >= LW_PLAN_TILE && plan->shape[0] >= LW_PLAN_TILE)
+                return d;
+    }
+    return 0;
+}
+
+void
+lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key)
+{
+    int tiled;
+
     memset(key, 0, sizeof *key);
     key->n_operands = (uint8_t)plan->n_operands;
     key->n_in = (uint8_t)plan->n_in;
@@ -290,6 +309,13 @@ lw_plan_key(const lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *ke
     key->groups = 1;
     if (has_loop || plan->masked || plan->n <= SMALL)
         return;
+    tiled = tiled_dim(plan, key);
+    if (tiled) {
+        if (tiled != 1)
+            swap_dims(plan, 1, tiled);
+        key->tiled = 1;
+        return;
+    }
     key->width = (uint8_t)width_of(plan, key);
     key->groups = (uint8_t)groups_of(plan, key);
     while (key->groups > 1 && cost * key->width * key->groups > COST_PER_THREAD)

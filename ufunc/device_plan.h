@@ -7,7 +7,9 @@
  *   FLAT    one dimension, each operand contiguous, constant (stride 0) or passed by value
  *   STRIDED anything else: coordinates by multiplication instead of division (Granlund and
  *           Montgomery, "Division by Invariant Integers using Multiplication", 1994)
- * A STRIDED call whose innermost dimension is contiguous walks it in vectors of `width`. */
+ * A STRIDED call whose innermost dimension is contiguous walks it in vectors of `width`. One in
+ * which an input is contiguous along another dimension (a transposed array) is TILED: a block
+ * takes a square of both dimensions, so that each sector fetched is used whole by its block. */
 #ifndef LW_UFUNC_DEVICE_PLAN_H
 #define LW_UFUNC_DEVICE_PLAN_H
 
@@ -17,6 +19,7 @@ enum {
     LW_PLAN_DIMS =
         32, /* after merging; a NumPy array has at most 64, of which half must merge */
     LW_PLAN_OPERANDS = LW_MAX_ARGS + 1, /* and the mask of where= */
+    LW_PLAN_TILE = 32,                  /* side of a TILED block's square, in elements */
     LW_PLAN_BLOCK = 256,                /* threads; 8 blocks fill an SM of 2048 threads */
 };
 
@@ -54,7 +57,8 @@ typedef struct lw_kernel_key {
     uint8_t wide;                          /* byte offsets do not fit 31 bits */
     uint8_t noalias;                       /* no output shares memory with another operand */
     uint8_t masked;
-    uint8_t pad[3];
+    uint8_t tiled; /* dimensions 0 and 1 are walked in squares of LW_PLAN_TILE */
+    uint8_t pad[2];
     struct {
         uint8_t dtype, access;
     } operands[LW_PLAN_OPERANDS];
@@ -66,9 +70,9 @@ typedef struct lw_kernel_key {
  * counts are set by the caller. */
 bool lw_plan_normalise(lw_plan *plan, int ndim, const int64_t *shape,
                        const int64_t *const *strides);
-/* The kernel a normalised plan wants. cost: instructions of the body; has_loop: it contains
- * one. */
-void lw_plan_key(const lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key);
+/* The kernel a normalised plan wants; may swap dimensions of the plan (TILED). cost:
+ * instructions of the body; has_loop: it contains one. */
+void lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key);
 /* Bytes of the key that are used. */
 size_t lw_kernel_key_size(const lw_kernel_key *key);
 

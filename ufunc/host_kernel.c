@@ -12,6 +12,7 @@
 
 typedef struct facts {
     bool vector_math; /* calls something that libmvec has */
+    bool own_math;    /* and what core/emit writes out instead */
     bool branches;    /* anything that may be computed and thrown away, or libm's own flags */
 } facts;
 
@@ -20,7 +21,12 @@ look_at(const lw_inst *inst, facts *f)
 {
     switch (inst->op) {
     case LW_OP_INTRINSIC:
-        if (lw_intrinsics[inst->a].vector_stem[0] != 0)
+        if (lw_intrinsics[inst->a].vector_stem[0] == 0)
+            ;
+        else if (lw_host_has_fma() &&
+                 lw_emit_is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type))
+            f->own_math = true;
+        else
             f->vector_math = true;
         if (inst->a != LW_IN_sqrt && inst->a != LW_IN_fabs)
             f->branches = true;
@@ -231,6 +237,8 @@ guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
         cost += 20u * kernel->size[i];
     if (f->vector_math)
         cost += 2000;
+    if (f->own_math)
+        cost += 1000;
     if (kernel->has_loop)
         cost += 100000;
     return cost > 1000000 ? 1000000 : (uint32_t)cost;

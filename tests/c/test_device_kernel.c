@@ -145,6 +145,8 @@ test_strided(void)
     int64_t dense[3] = {3200, 40, 4}, row[3] = {0, 0, 4}, column[3] = {320, 4, 0},
             odd[3] = {10000, 84, 8};
     int64_t back[3] = {-3200, -40, -4};
+    int64_t turned_shape[3] = {100, 80, 90}; /* a[k, j, i] where out is [i, j, k] */
+    int64_t turned[3] = {4, 400, 32000}, dense_turned[3] = {28800, 360, 4};
     lw_scalar scalar;
     lw_kernel_key key;
     lw_plan plan;
@@ -172,6 +174,12 @@ test_strided(void)
     CHECK(key.width == 1 && key.operands[0].access == LW_ACCESS_GENERAL);
     try_kernel(&scalar, types, &key);
     key.wide = 1;
+    try_kernel(&scalar, types, &key);
+
+    start_plan(&plan, LW_DT_f32);
+    normalise(&plan, 3, turned_shape, turned, dense_turned, dense_turned);
+    lw_plan_key(&plan, 3, false, &key);
+    CHECK(key.tiled && plan.operands[0].strides[1] == 4);
     try_kernel(&scalar, types, &key);
 
     start_plan(&plan, LW_DT_f32);
