@@ -1,0 +1,289 @@
+"""Device ufunc calls on the fake driver, which test_driver_faults.py runs pytest on in a process
+of its own: every driver call fails in turn, our allocations fail in turn, and what launches got."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import struct
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+import sweep
+from lanewise import _core, cuda
+
+FAKE = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"])
+FAKE.fake_cuda_used_bytes.restype = ctypes.c_longlong
+KINDS = (b"memory", b"host", b"streams", b"events", b"modules", b"contexts", b"pools")
+
+
+class Launch(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char * 256), ("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3),
+                ("shared_bytes", ctypes.c_uint), ("stream", ctypes.c_void_p), ("n_params", ctypes.c_int),
+                ("early", ctypes.c_int), ("n_bytes", ctypes.c_uint), ("values", ctypes.c_ubyte * 4096),
+                ("offsets", ctypes.c_uint * 64), ("sizes", ctypes.c_uint * 64)]
+
+    def value(self, i):
+        """Parameter i as an unsigned number."""
+        return int.from_bytes(bytes(self.values)[self.offsets[i]:self.offsets[i] + self.sizes[i]], "little")
+
+
+def last_launch():
+    launch = Launch()
+    assert FAKE.fake_cuda_last_launch(ctypes.byref(launch)), "nothing was launched"
+    return launch
+
+
+def body(x, y):
+    return x * y + x
+
+
+def checked(x):
+    if x < 0:
+        raise ValueError("negative")
+    return x + 1
+
+
+F = lw.vectorize(body)
+PAIR = lw.vectorize(lambda x, y: (x + y, x - y))
+HOSTED = lw.vectorize(target="cuda")(body)
+CHECKED = lw.vectorize(checked)
+A = np.arange(600, dtype=np.float32).reshape(20, 30)
+D = cuda.to_device(A)
+E = cuda.to_device(A.copy())
+MASK = cuda.to_device(A > 100)
+OUT = cuda.to_device(np.zeros((20, 30), np.float32))
+WIDE = cuda.to_device(np.zeros((40, 60), np.float32))
+SMALL = cuda.to_device(np.ones(30, np.int16))
+
+
+class Foreign:
+    """Another library's array."""
+
+    def __init__(self, array):
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, "stream": 1}
+
+
+FOREIGN = Foreign(D)
+
+
+def first_call():
+    lw.vectorize(body)(D, E)
+
+
+def out_twice():
+    F(D, E, out=OUT)
+    F(OUT, OUT, out=OUT)
+
+
+def to_and_fro():
+    d = cuda.to_device(A)
+    assert d[::2, 1:].copy_to_host().tobytes() == A[::2, 1:].tobytes()
+
+
+def views():
+    d = D[1:, ::3].T
+    assert d.reshape(-1).shape == (19 * 10,) and d[0].shape == (19,)
+
+
+def on_a_stream():
+    stream, d = cuda.stream(), cuda.to_device(A)  # D would keep the stream as its last one
+    F(d, d, stream=stream)
+    stream.synchronize()
+
+
+SCENARIOS = {
+    "contiguous": lambda: F(D, E),
+    "strided": lambda: F(WIDE[::2, 1::2], E),
+    "transposed": lambda: F(WIDE.T[:30, :20].T, E),
+    "broadcast and mixed dtypes": lambda: F(D, SMALL),
+    "out": out_twice,
+    "strided out": lambda: F(D, E, out=WIDE[::2, ::2]),
+    "where": lambda: F(D, E, out=OUT, where=MASK),
+    "host mask": lambda: F(D, E, out=OUT, where=A > 3),
+    "weak scalar": lambda: F(D, 3),
+    "NumPy scalar": lambda: F(np.float64(3), D),
+    "foreign": lambda: F(FOREIGN, 2),
+    "overlap": lambda: F(WIDE[1:], 1, out=WIDE[:-1]),
+    "two outputs": lambda: PAIR(D, E),
+    "dtype": lambda: F(D, E, dtype="f8"),
+    "target cuda on host arrays": lambda: HOSTED(A, 2.0),
+    "can raise": lambda: CHECKED(D),
+    "stream": on_a_stream,
+    "first call": first_call,
+    "operator": lambda: D * 2 + E,
+    "to_device and back": to_and_fro,
+    "views": views,
+    "bind": lambda: F.bind(D, E)(),
+    "fill and copy": lambda: (OUT.fill(1), OUT.copy()),
+}
+FORGETS = ("first call",)
+
+
+def forget(name):
+    if name in FORGETS:
+        lw.cache.clear(memory_only=True)
+
+
+def counts():
+    """What is alive: the driver's things, blocks of the pool in use, blocks of ours."""
+    gc.collect()
+    alive = tuple(FAKE.fake_cuda_live(kind) for kind in KINDS[1:])
+    return alive, cuda.current_context().pool_statistics()["n_used"]
+
+
+def drop_errors():
+    try:
+        cuda.synchronize()
+    except lw.errors.LanewiseError:
+        pass
+
+
+CODES = [(2, "CUDA_ERROR_OUT_OF_MEMORY"), (700, "CUDA_ERROR_ILLEGAL_ADDRESS"), (719, "CUDA_ERROR_LAUNCH_FAILED"),
+         (400, "CUDA_ERROR_INVALID_HANDLE"), (1, "CUDA_ERROR_INVALID_VALUE"), (999, "CUDA_ERROR_UNKNOWN")]
+
+
+@pytest.mark.parametrize("code, word", CODES, ids=[word for _, word in CODES])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_driver_call_fails(name, code, word):
+    work = SCENARIOS[name]
+    for _ in range(3):
+        forget(name)
+        work()
+    forget(name)
+    gc.collect()
+    gc.freeze()
+    before, noticed = counts(), 0
+    for n in range(1, 200):
+        forget(name)
+        FAKE.fake_cuda_fail(None, n, code)
+        problem = None
+        try:
+            work()
+        except (lw.errors.DriverError, lw.errors.LinkError) as error:
+            problem, text = type(error), str(error)
+            assert word in text, text
+            if problem is lw.errors.DriverError:
+                assert (error.code, error.name) == (code, word)
+            noticed += 1
+            del error
+        failed = FAKE.fake_cuda_failed()
+        FAKE.fake_cuda_fail(None, 0, 0)
+        forget(name)
+        assert counts() == before, (n, problem)
+        forget(name)
+        work()
+        if not failed:
+            break
+    else:
+        raise AssertionError("still failing")
+    assert noticed > 0 or name == "views"
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_our_allocations_fail(name):
+    def live(reset, wanted=None):
+        forget(name)
+        drop_errors()
+        return (_core._memory_live(), *counts())
+
+    sweep.sweep(SCENARIOS[name], None, live=live)
+
+
+# ---- what launches got ----
+
+
+def flat_launch(n, dtype, f=F):
+    x = cuda.device_array(n, dtype)
+    result = f(x, x)
+    return last_launch(), x, result
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 255, 256, 257, 4096, 100_003, 1 << 20])
+@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "f8", "c16"])
+def test_flat(n, dtype):
+    launch, x, result = flat_launch(n, dtype)
+    assert launch.n_params == 4 and launch.value(0) == n
+    assert launch.value(1) == launch.value(2) == x.__cuda_array_interface__["data"][0]
+    assert launch.value(3) == result.__cuda_array_interface__["data"][0]
+    threads = launch.grid[0] * launch.block[0]
+    assert launch.grid[1] == launch.grid[2] == launch.block[1] == launch.block[2] == 1
+    assert threads * 64 >= n  # one thread takes some accesses of at most 16 elements each
+    assert launch.grid[0] <= -(-n // launch.block[0])
+
+
+@pytest.mark.parametrize("n", [(1 << 31) - 1, 1 << 31, (1 << 31) + 5, (1 << 32) + 3])
+def test_more_than_2_to_the_31(n):
+    launch, x, result = flat_launch(n, "i1")
+    assert launch.value(0) == n and launch.sizes[0] == 8
+    assert 0 < launch.grid[0] < 1 << 31
+    assert launch.grid[0] * launch.block[0] * 64 >= n
+    assert launch.grid[0] * launch.block[0] <= n
+
+
+def test_strided_wide():
+    """Beyond 2^31 bytes, strides are 64-bit numbers, and long strided calls still launch."""
+    x = cuda.device_array((3, 1 << 30), "i1")
+    y = cuda.device_array((3, 1 << 29), "i1")
+    FAKE.fake_cuda_reset_calls()
+    F(x[:, ::2], x[:, 1::2], out=y)
+    assert FAKE.fake_cuda_n_launches() >= 1
+    assert last_launch().grid[0] > 0
+
+
+def test_nothing_to_do():
+    before = FAKE.fake_cuda_n_launches()
+    for shape in ((0,), (0, 5), (5, 0, 3)):
+        assert F(cuda.device_array(shape), cuda.device_array(shape)).shape == shape
+    assert FAKE.fake_cuda_n_launches() == before
+
+
+def test_scalars_travel_by_value():
+    F(D, 3)
+    launch = last_launch()
+    assert launch.n_params == 4 and launch.sizes[2] == 4
+    assert struct.unpack("<f", struct.pack("<I", launch.value(2)))[0] == 3.0
+    F(np.float64(0.5), cuda.device_array(10, "f8"))
+    launch = last_launch()
+    assert struct.unpack("<d", struct.pack("<Q", launch.value(1)))[0] == 0.5
+
+
+def test_streams_of_launches():
+    stream = cuda.stream()
+    F(D, E, stream=stream)
+    assert last_launch().stream == stream.handle if hasattr(stream, "handle") else int(stream)
+    F(D, E)
+    cuda.synchronize()
+
+
+def test_strided_shapes_and_strides():
+    F(WIDE[::2, ::2], E)
+    launch = last_launch()
+    values = [launch.value(i) for i in range(launch.n_params)]
+    assert WIDE.__cuda_array_interface__["data"][0] in values
+    assert E.__cuda_array_interface__["data"][0] in values
+    assert 2 * WIDE.strides[0] in values and 8 in values
+
+
+def test_refused_writes_nothing():
+    launches, before = FAKE.fake_cuda_n_launches(), OUT.copy_to_host()
+    for bad in (lambda: F(D, E, out=cuda.device_array((20, 31), "f4")), lambda: F(D, E, out=OUT, where=MASK[:3]),
+                lambda: F(D, cuda.device_array(7)), lambda: F(D, E, out=cuda.device_array((20, 30), "i2"))):
+        with pytest.raises((ValueError, TypeError)):
+            bad()
+    assert FAKE.fake_cuda_n_launches() == launches
+    assert OUT.copy_to_host().tobytes() == before.tobytes()
+
+
+def test_ten_thousand_launches_keep_nothing():
+    for _ in range(100):
+        F(D, E)
+    before = counts(), _core._memory_live()
+    for _ in range(5000):
+        F(D, E)
+        F(D, 2, out=OUT)
+    cuda.synchronize()
+    assert (counts(), _core._memory_live()) == before
