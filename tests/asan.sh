@@ -18,4 +18,4 @@ PYTHONPATH="$site:$packages" PYTHONMALLOC=malloc PYTHONNOUSERSITE=1 \
 LD_PRELOAD="$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)" \
 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 LW_ASAN=1 LW_C_BUILD="$root/build/asan" LANEWISE_CACHE_DIR="$root/build/test-cache-asan" \
-    "$real" -m pytest -c "$root/pyproject.toml" --rootdir "$root" -x "$root/tests"
+    "$real" -m pytest -c "$root/pyproject.toml" --rootdir "$root" --maxfail=20 "$root/tests"
