@@ -4,7 +4,7 @@ import numpy as np
 
 import lanewise as lw
 
-f = lw.vectorize(lambda a, b: a * b + a)
+f = lw.vectorize(fma=False)(lambda a, b: a * b + a)
 two = lw.vectorize(lambda a: (a + 1, a > 0))
 for dtype in ("int8", "float16", "float32", "float64", "complex64", "complex128"):
     for n in (1, 255, 257, 300_001):
