@@ -215,7 +215,8 @@ lw_complex_rint(lw_builder *b, lw_complex x)
     return (lw_complex){lw_float_call(b, LW_IN_rint, x.re), lw_float_call(b, LW_IN_rint, x.im)};
 }
 
-/* An angle of 0 keeps its sign, whatever the radius. */
+/* An angle of 0 keeps its sign, whatever the radius; without a direction only 0 and the size of
+ * an infinity are known. */
 lw_complex
 lw_complex_rect(lw_builder *b, lw_ref radius, lw_ref angle)
 {
@@ -223,9 +224,15 @@ lw_complex_rect(lw_builder *b, lw_ref radius, lw_ref angle)
     lw_ref flat = lw_ir_compare(b, LW_OP_EQ, angle, real(b, at, 0));
     lw_ref re = lw_ir_mul(b, radius, lw_float_call(b, LW_IN_cos, angle));
     lw_ref im = lw_ir_mul(b, radius, lw_float_call(b, LW_IN_sin, angle));
-    lw_ref zero = lw_ir_select(b, lw_float_isfinite(b, radius), im, angle);
+    lw_ref still = lw_ir_select(b, lw_float_isfinite(b, radius), im, angle);
+    lw_ref none = real(b, at, 0), nan = real(b, at, NAN);
+    lw_ref is_point = lw_ir_compare(b, LW_OP_EQ, radius, none);
+    lw_ref size = lw_ir_select(b, lw_float_isinf(b, radius), absolute(b, radius), nan);
+    lw_ref finite = lw_float_isfinite(b, angle);
 
-    return (lw_complex){re, lw_ir_select(b, flat, zero, im)};
+    re = lw_ir_select(b, finite, re, lw_ir_select(b, is_point, none, size));
+    im = lw_ir_select(b, finite, im, lw_ir_select(b, is_point, none, nan));
+    return (lw_complex){re, lw_ir_select(b, flat, still, im)};
 }
 
 lw_complex
@@ -435,8 +442,7 @@ emit_power(lw_builder *b, lw_complex x, lw_complex y)
     lw_ir_end(b);
     lw_ir_if(b, lw_ir_not(b, lw_complex_truth(b, x)));
     lw_complex none = {zero, zero};
-    lw_ref vanishes = lw_ir_and(b, lw_ir_compare(b, LW_OP_GT, y.re, zero),
-                                lw_ir_compare(b, LW_OP_EQ, y.im, zero));
+    lw_ref vanishes = lw_ir_compare(b, LW_OP_GT, y.re, zero);
     return_parts(b, lw_complex_select(b, vanishes, none, nan));
     lw_ir_end(b);
     lw_ref size = absolute(b, y.re);
@@ -447,8 +453,11 @@ emit_power(lw_builder *b, lw_complex x, lw_complex y)
     lw_ref negative = lw_ir_compare(b, LW_OP_LT, y.re, zero);
     return_parts(b, lw_complex_select(b, negative, lw_complex_div(b, one, power), power));
     lw_ir_end(b);
+    lw_dtype type = type_of(b, x);
+    x = lw_complex_cast(b, LW_DT_f64, x);
+    y = lw_complex_cast(b, LW_DT_f64, y);
     lw_complex exponent = lw_complex_mul(b, y, lw_complex_call(b, LW_COMPLEX_LOG, x));
-    return_parts(b, lw_complex_call(b, LW_COMPLEX_EXP, exponent));
+    return_parts(b, lw_complex_cast(b, type, lw_complex_call(b, LW_COMPLEX_EXP, exponent)));
 }
 
 lw_complex
