@@ -256,7 +256,7 @@ call_method(PyObject *object, enum lw_ufunc_method_id id, PyObject *const *args,
 METHOD(reduce, "reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=<none>, "
                "where=True)\n\nFold an axis, as numpy.ufunc.reduce.\n\n"
                ">>> total = lw.vectorize(lambda a, b: a + b)\n"
-               ">>> total.reduce(np.arange(4))\n6")
+               ">>> total.reduce(np.arange(4)).item()\n6")
 METHOD(accumulate, "accumulate(array, axis=0, dtype=None, out=None)\n\nThe running fold, as "
                    "numpy.ufunc.accumulate.\n\n>>> total.accumulate(np.arange(4))\n"
                    "array([0, 1, 3, 6])")
