@@ -34,7 +34,9 @@ def _gpu() -> dict[str, Any]:
 
     try:
         cuda.get_current_device()  # says what was looked for and where when there is none
-        return {f"device {d.id}": "{}, compute capability {}.{}, {:.1f} GiB".format(
+        major, minor = divmod(_core._driver_version(), 1000)
+        driver = {"driver": f"CUDA {major}.{minor // 10}, {_core._driver_path()}"}
+        return driver | {f"device {d.id}": "{}, compute capability {}.{}, {:.1f} GiB".format(
             d.name, *d.compute_capability, d.total_memory / 2**30) for d in cuda.gpus}
     except Exception as problem:  # whatever is wrong with a driver belongs in the report
         return {"problem": str(problem)}
@@ -68,8 +70,9 @@ def report() -> str:
         if isinstance(value, dict):
             lines.append(f"{key}:")
             for name, item in value.items():
-                if isinstance(item, tuple):  # (path, the kind of place it was found in)
-                    item = f"{item[0]} ({item[1]})" if item[0] else "not found"
+                if isinstance(item, tuple):  # (path, the kind of place it was found in, version)
+                    path, place, version = item
+                    item = f"{path} ({place}) {version}".rstrip() if path else "not found"
                 lines.append(f"    {name:<16} {item}")
         else:
             text = str(value).rstrip().replace("\n", "\n    ")
