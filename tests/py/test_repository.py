@@ -216,3 +216,13 @@ def test_scripts_are_executable_and_parse():
     for name in scripts:
         assert os.access(ROOT / name, os.X_OK), f"{name} is not executable"
         subprocess.run(["bash", "-n", str(ROOT / name)], check=True)
+
+
+def test_names_of_test_files_are_unique():
+    """pytest imports them by their bare names."""
+    import collections
+
+    names = [PurePosixPath(name).name for name in files() if name.startswith("tests/") and name.endswith(".py")
+             and "found" not in PurePosixPath(name).parts and not name.endswith("conftest.py")]
+    twice = [name for name, n in collections.Counter(names).items() if n > 1]
+    assert not twice, twice
