@@ -40,7 +40,8 @@ read_target(const char *target)
     if (lw_cuda_cc_known(cc))
         return cc;
     PyErr_Format(PyExc_ValueError,
-                 "target must be 'host' or a GPU from 'sm_75' to 'sm_121', not '%s'", target);
+                 "target must be 'host' or a GPU from 'sm_75' to 'sm_121', not '%.100s'",
+                 target);
     return -1;
 }
 
@@ -81,12 +82,32 @@ build(lw_ufunc *self, lw_loop *loop, int cc, const char *output, lw_bytes *out, 
     return status;
 }
 
+/* The str as UTF-8; NULL with an exception that names the argument. */
+static const char *
+text_argument(const char *name, PyObject *value)
+{
+    Py_ssize_t n;
+    const char *text;
+
+    if (!PyUnicode_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s must be a str, not %.100s", name,
+                     Py_TYPE(value)->tp_name);
+        return NULL;
+    }
+    text = PyUnicode_AsUTF8AndSize(value, &n);
+    if (text != NULL && strlen(text) == (size_t)n)
+        return text;
+    if (text != NULL)
+        PyErr_Format(PyExc_ValueError, "%s must not hold a null character", name);
+    return NULL;
+}
+
 static PyObject *
 aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"f", "sig", "target", "output", NULL};
     const char *target = "sm_90", *output = NULL;
-    PyObject *f, *sig, *result = NULL;
+    PyObject *f, *sig, *target_given = NULL, *output_given = Py_None, *result = NULL;
     lw_dtype in[LW_MAX_ARGS];
     lw_ufunc *self;
     lw_loop *loop = NULL;
@@ -95,8 +116,10 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
     lw_status status;
     int cc;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|sz:compile", names, &f, &sig, &target,
-                                     &output) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:compile", names, &f, &sig,
+                                     &target_given, &output_given) ||
+        (target_given && (target = text_argument("target", target_given)) == NULL) ||
+        (output_given != Py_None && (output = text_argument("output", output_given)) == NULL) ||
         (cc = read_target(target)) < 0 || (self = ufunc_of(module, f, sig)) == NULL)
         return NULL;
     if (output == NULL)

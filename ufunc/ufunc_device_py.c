@@ -39,7 +39,7 @@ read_keywords(lw_call *call, PyObject *const *values, PyObject *kwnames)
                PyUnicode_CompareWithASCIIString(name, keywords[k].name) != 0)
             k++;
         if (k == sizeof keywords / sizeof *keywords) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'",
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
                          lw_ufunc_name(call->self), name);
             return -1;
         }

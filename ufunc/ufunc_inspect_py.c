@@ -38,7 +38,7 @@ read_target(PyObject *target, int fallback)
     if (cc >= 50 && cc < 1000)
         return (int)cc;
     PyErr_Format(PyExc_ValueError,
-                 "target must be \"cpu\", \"sm_90\" or another compute capability, not %R",
+                 "target must be \"cpu\", \"sm_90\" or another compute capability, not %.200R",
                  target);
     return -1;
 }

@@ -79,6 +79,15 @@ make_scalar(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out)
         return (lw_scalar *)lw_py_raise(&err);
     if (scalar->n_out == (uint32_t)self->base.nout)
         return scalar;
+    if (scalar->n_out == 0) {
+        lw_fail(
+            &err, LW_ERR_TYPING,
+            "`%s` returns no number for these types: return a number, or a tuple of numbers "
+            "for several outputs",
+            self->table->name);
+        lw_scalar_free(scalar);
+        return (lw_scalar *)lw_py_raise(&err);
+    }
     PyErr_Format(PyExc_TypeError,
                  "`%s` returns %u values for these types, but was made with %d",
                  self->table->name, (unsigned)scalar->n_out, self->base.nout);

@@ -44,7 +44,7 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
         return -1;
     n = signatures->n ? signatures->data[0].n_args : required;
     if (n < required || n > most) {
-        PyErr_Format(PyExc_TypeError, "signature `%s` has %u arguments, but `%s` takes %u",
+        PyErr_Format(PyExc_TypeError, "signature `%.100s` has %u arguments, but `%s` takes %u",
                      signatures->data[0].text, (unsigned)n, fn->name, (unsigned)required);
         return -1;
     }
@@ -171,6 +171,8 @@ set_nout(lw_ufunc_object *self, const lw_signature_list *signatures)
         nout = nout_by_trial(self);
     if (nout < 0)
         return -1;
+    if (nout == 0) /* an empty tuple: the first call refuses it */
+        nout = 1;
     if (self->base.nin + nout > LW_MAX_ARGS) {
         PyErr_Format(PyExc_ValueError,
                      "vectorize: %d inputs and %d outputs; NumPy takes at most %d operands",
@@ -266,7 +268,8 @@ declare(lw_ufunc_object *self, const lw_signature *signature)
     if (lw_signature_dtypes(signature, in, out, &n_out) < 0)
         return -1;
     if (n_out != 0 && n_out != (uint32_t)self->base.nout) {
-        PyErr_Format(PyExc_ValueError, "signature `%s` has %u outputs, and the others have %d",
+        PyErr_Format(PyExc_ValueError,
+                     "signature `%.100s` has %u outputs, and the others have %d",
                      signature->text, (unsigned)n_out, self->base.nout);
         return -1;
     }
@@ -598,7 +601,7 @@ add_one(lw_ufunc_object *self, const lw_signature *signature)
     uint32_t n_out;
 
     if (signature->n_args != (uint32_t)self->base.nin) {
-        PyErr_Format(PyExc_ValueError, "add: `%s` takes %d inputs, and `%s` names %u",
+        PyErr_Format(PyExc_ValueError, "add: `%s` takes %d inputs, and `%.100s` names %u",
                      self->table->name, self->base.nin, signature->text,
                      (unsigned)signature->n_args);
         return -1;
@@ -634,8 +637,16 @@ ufunc_add(PyObject *object, PyObject *argument)
 static PyObject *
 ufunc_bind(PyObject *object, PyObject *args)
 {
-    PyObject *functools = PyImport_ImportModule("functools"), *partial, *all, *result = NULL;
+    const lw_ufunc_object *self = (lw_ufunc_object *)object;
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject *functools, *partial, *all, *result = NULL;
 
+    if (n < self->base.nin || n > self->base.nin + self->base.nout)
+        return PyErr_Format(
+            PyExc_TypeError,
+            "bind: `%.100s` takes %d inputs and up to %d outputs, not %zd arguments",
+            self->table->name, self->base.nin, self->base.nout, n);
+    functools = PyImport_ImportModule("functools");
     if (functools == NULL)
         return NULL;
     partial = PyObject_GetAttrString(functools, "partial");

@@ -17,7 +17,7 @@ typedef struct reader {
 static int
 wrong_type(const reader *r, const char *expected, PyObject *value)
 {
-    PyErr_Format(PyExc_TypeError, "%s= must be %s, not %s %R", r->keyword, expected,
+    PyErr_Format(PyExc_TypeError, "%s= must be %s, not %.100s %.200R", r->keyword, expected,
                  Py_TYPE(value)->tp_name, value);
     return -1;
 }
@@ -25,7 +25,7 @@ wrong_type(const reader *r, const char *expected, PyObject *value)
 static int
 wrong_value(const reader *r, const char *expected, PyObject *value)
 {
-    PyErr_Format(PyExc_ValueError, "%s= must be %s, not %R", r->keyword, expected, value);
+    PyErr_Format(PyExc_ValueError, "%s= must be %s, not %.200R", r->keyword, expected, value);
     return -1;
 }
 
@@ -116,7 +116,11 @@ static int
 read_identity(reader *r, PyObject *value)
 {
     if (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "reorderable") != 0)
-        return wrong_value(r, "a value, None, or \"reorderable\"", value);
+        return wrong_value(r, "a number, None, or \"reorderable\"", value);
+    if (value != Py_None && !PyUnicode_Check(value) && !PyLong_Check(value) &&
+        !PyFloat_Check(value) && !PyComplex_Check(value) && !PyArray_IsScalar(value, Number) &&
+        !PyArray_IsScalar(value, Bool))
+        return wrong_type(r, "a number, None, or \"reorderable\"", value);
     r->arguments->identity = value;
     return 0;
 }
@@ -307,7 +311,8 @@ find_keyword(PyObject *name)
     for (size_t i = 0; i < N_KEYWORDS; i++)
         if (PyUnicode_CompareWithASCIIString(name, keywords_known[i].name) == 0)
             return &keywords_known[i];
-    PyErr_Format(PyExc_TypeError, "vectorize() got an unexpected keyword argument '%U'", name);
+    PyErr_Format(PyExc_TypeError, "vectorize() got an unexpected keyword argument '%.100U'",
+                 name);
     return NULL;
 }
 

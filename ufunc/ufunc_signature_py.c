@@ -43,6 +43,30 @@ text_of_descr(PyArray_Descr *descr)
     return text_of_dtype(dtype);
 }
 
+/* Type and signature objects of ours and of numba's, whose str() is what we read. */
+static bool
+is_type_object(PyObject *object)
+{
+    PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool result =
+        name && (strcmp(name, "lanewise") == 0 || strncmp(name, "lanewise.", 9) == 0 ||
+                 strncmp(name, "numba.", 6) == 0);
+
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return result;
+}
+
+static PyObject *
+no_type(PyObject *object)
+{
+    return PyErr_Format(PyExc_TypeError,
+                        "signatures must be a string, a type signature, a tuple of types, or a "
+                        "list of these, not %.100s",
+                        Py_TYPE(object)->tp_name);
+}
+
 /* One type as text: a str as it is, a dtype, a scalar class, or what str() says of a type
  * object of ours or numba's. */
 static PyObject *
@@ -59,7 +83,7 @@ text_of_type(PyObject *object)
     if (!PyArray_DescrCheck(object) &&
         !(PyType_Check(object) &&
           PyType_IsSubtype((PyTypeObject *)object, &PyGenericArrType_Type)))
-        return PyObject_Str(object);
+        return is_type_object(object) ? PyObject_Str(object) : no_type(object);
     if (!PyArray_DescrConverter(object, &descr))
         return NULL;
     text = text_of_descr(descr);
@@ -117,11 +141,30 @@ text_of_signature(PyObject *object)
 
 /* ---- reading ---- */
 
+/* NULL with an exception set: a text that C cannot hold is no signature. */
+static const char *
+utf8_of(PyObject *text)
+{
+    Py_ssize_t n;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &n);
+    lw_error err = {0};
+
+    if (utf8 != NULL && strlen(utf8) == (size_t)n)
+        return utf8;
+    if (utf8 == NULL && !PyErr_ExceptionMatches(PyExc_UnicodeError))
+        return NULL;
+    PyErr_Clear();
+    lw_fail(&err, LW_ERR_SIGNATURE, "E180: the signature holds %s",
+            utf8 ? "a null character" : "a lone surrogate");
+    lw_py_raise(&err);
+    return NULL;
+}
+
 static int
 read_one(PyObject *object, lw_arena *arena, lw_signature_list *out)
 {
     PyObject *text = text_of_signature(object);
-    const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
+    const char *utf8 = text ? utf8_of(text) : NULL;
     lw_signature *slot = utf8 ? lw_array_push(out, arena) : NULL;
     lw_error err = {0};
     int result = -1;
@@ -163,11 +206,7 @@ lw_signatures_read(PyObject *object, lw_arena *arena, lw_signature_list *out)
     if (PyUnicode_Check(object) || !is_list_of_signatures(object)) {
         if (PyAnySet_Check(object) || PyDict_Check(object) || PyLong_Check(object) ||
             PyFloat_Check(object)) {
-            PyErr_Format(
-                PyExc_TypeError,
-                "signatures must be a string, a type signature, a tuple of types, or a "
-                "list of these, not %s",
-                Py_TYPE(object)->tp_name);
+            no_type(object);
             return -1;
         }
         return read_one(object, arena, out);
@@ -185,7 +224,8 @@ lw_signature_dtypes(const lw_signature *signature, lw_dtype *in, lw_dtype *out, 
 
     *n_out = lw_signature_n_out(signature);
     if (signature->n_args + *n_out > LW_MAX_ARGS) {
-        PyErr_Format(PyExc_ValueError, "signature `%s` has %u operands; NumPy takes at most %d",
+        PyErr_Format(PyExc_ValueError,
+                     "signature `%.100s` has %u operands; NumPy takes at most %d",
                      signature->text, (unsigned)(signature->n_args + *n_out), LW_MAX_ARGS);
         return -1;
     }
@@ -201,7 +241,7 @@ check_count(const lw_ufunc_object *self, PyObject *object, const lw_signature *s
 {
     if (signature->n_args == (uint32_t)self->base.nin)
         return 0;
-    PyErr_Format(PyExc_ValueError, "sig: `%s` takes %d inputs, and %R names %u",
+    PyErr_Format(PyExc_ValueError, "sig: `%s` takes %d inputs, and %.200R names %u",
                  self->table->name, self->base.nin, object, (unsigned)signature->n_args);
     return -1;
 }
@@ -219,7 +259,7 @@ lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in)
     if (lw_signatures_read(object, &arena, &list) < 0)
         goto done;
     if (list.n != 1) {
-        PyErr_Format(PyExc_ValueError, "sig must be one signature, not %R", object);
+        PyErr_Format(PyExc_ValueError, "sig must be one signature, not %.200R", object);
         goto done;
     }
     if (check_count(self, object, &list.data[0]) == 0)

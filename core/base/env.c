@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 
 #include <stdatomic.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +27,9 @@ parse_int(const char *value, int64_t *out)
 {
     char *end = NULL;
 
+    errno = 0;
     *out = strtoll(value, &end, 10);
-    return end != value && *end == 0;
+    return end != value && *end == 0 && errno == 0 && *out >= 0; /* none makes sense below 0 */
 }
 
 /* needs: the lock */

@@ -33,7 +33,7 @@ lw_konst_text(lw_frame *f, uint32_t konst)
 /* --- values --------------------------------------------------------------------------------
  */
 
-/* Digits with a sign; false when the number needs more than 127 bits. */
+/* Digits with a sign; false when the number needs more than 127 bits, or is only described. */
 static bool
 parse_int128(const char *text, __int128 *out)
 {
@@ -41,6 +41,8 @@ parse_int128(const char *text, __int128 *out)
     bool minus = *text == '-';
     __int128 value = 0;
 
+    if (strspn(text + (minus || *text == '+'), "0123456789") == 0)
+        return false;
     for (text += minus || *text == '+'; *text >= '0' && *text <= '9'; text++) {
         if (value > limit / 10)
             return false;

@@ -730,13 +730,18 @@ choose_given(finder *f, bool *failed)
 static lw_source_result
 find_in_text(finder *f, PyObject *text, lw_source *out)
 {
-    const char *utf8 = PyUnicode_AsUTF8(text);
+    Py_ssize_t n_bytes;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &n_bytes);
     bool indented = utf8 && (*utf8 == ' ' || *utf8 == '\t'), failed = false;
     PyObject *wrapped =
         utf8 ? PyUnicode_FromFormat(indented ? "if 1:\n%U\n" : "%U\n", text) : NULL;
     PyObject *module = parse_object(f, wrapped), *node;
 
     Py_XDECREF(wrapped);
+    if (utf8 != NULL && strlen(utf8) != (size_t)n_bytes) {
+        Py_CLEAR(module);
+        PyErr_SetString(PyExc_ValueError, "source= must not hold null characters");
+    }
     if (module == NULL)
         return LW_SOURCE_FAILED; /* a SyntaxError in the caller's text is the caller's to see */
     if (collect(f, module) < 0) {
