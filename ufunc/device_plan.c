@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Bytes each thread should have in flight. CUB asks for 48 KB an SM on the H200; 2048 threads
- * of 32 bytes are 64 KB (kernels.md §0, read 2026-11-21). */
+ * of 32 bytes are 64 KB (its tuning tables, read 2026-11-21). */
 #define BYTES_IN_FLIGHT 32
 /* A body of this many instructions, times the elements a thread takes, still fits its registers
  * and compiles in some tens of milliseconds. */

@@ -1,5 +1,5 @@
 /* Making loops (typing and lowering; machine code comes at the first run) and choosing one:
- * frontend.md §3, NumPy 2's promotion with exact dtypes first. */
+ * docs/typing.md, "Choice", NumPy 2's promotion with exact dtypes first. */
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/raise.h"

@@ -109,7 +109,7 @@ typedef struct lw_wanted {
     bool reduction; /* the first input is the accumulator: it must equal the output */
 } lw_wanted;
 
-/* The loop for these operands by the rules of frontend.md §3. NULL: with an exception, or
+/* The loop for these operands by the rules of docs/typing.md. NULL: with an exception, or
  * without one where NumPy's own message says it best. */
 lw_loop *lw_ufunc_choose(lw_ufunc_object *self, const lw_wanted *wanted);
 

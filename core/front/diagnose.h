@@ -1,4 +1,4 @@
-/* Errors in the user's function, shown as frontend.md §5 has them: code and sentence, file:line
+/* Errors in the user's function, shown as docs/errors.md has them: code and sentence, file:line
  * in function with its argument types, the source line, a caret range with a label, one help
  * line. Never more than 12 lines, never an internal name. Columns are display cells. */
 #ifndef LW_FRONT_DIAGNOSE_H

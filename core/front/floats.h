@@ -1,4 +1,4 @@
-/* Float operations beyond one instruction, with NumPy's results (frontend.md §2, ufunc.md §6.1)
+/* Float operations beyond one instruction, with NumPy's results (docs/typing.md)
  * on both targets. Operands have one float type; float16 and bfloat16 are computed in float32
  * and rounded once, as NumPy does. Selects instead of branches. Fast-math flags of the builder
  * choose the faster form where there is one; otherwise the formulas are emitted without any, so

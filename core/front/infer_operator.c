@@ -1,4 +1,4 @@
-/* The types of operators: frontend.md §2, "op, W mode". */
+/* The types of operators: docs/typing.md, "Operators". */
 #include "core/front/infer_internal.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Integer operations with the meaning both targets share (frontend.md §2): they wrap, nothing
+/* Integer operations with the meaning both targets share (docs/typing.md): they wrap, nothing
  * traps, division by zero gives 0, INT_MIN // -1 is INT_MIN. Operands have one integer type
  * unless said otherwise. Selects instead of branches, so that loops over them stay
  * vectorisable. */

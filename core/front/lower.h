@@ -31,7 +31,7 @@ lw_status lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_
                    lw_scalar **out, lw_error *err);
 void lw_scalar_free(lw_scalar *scalar);
 
-/* The conversion of one value, as in the tables of frontend.md §2; shared with the doors.
+/* The conversion of one value, as in docs/typing.md; shared with the doors.
  * Complex values are two refs. */
 void lw_lower_cast(lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to,
                    lw_ref *out_parts);

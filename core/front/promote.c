@@ -1,6 +1,6 @@
 /* NumPy's promotion of strong scalars, NumPy 2's of weak Python numbers (NEP 50), and numba's.
  * The one deliberate difference from NEP 50: a run-time Python int that meets a narrower
- * integer widens it to int64 instead of wrapping silently (frontend.md §2). */
+ * integer widens it to int64 instead of wrapping silently (docs/typing.md). */
 #include "core/front/types.h"
 
 static lw_dtype

@@ -1,7 +1,7 @@
 /* The syntax tree that belongs to a live function, verified: text found by file name and line
  * is compiled again and must give the very code object the function has. So an edited file, a
  * second lambda on the line or a wrapped decorator never yields another function's text.
- * inspect.getsource is not used: it guesses (frontend.md §6). */
+ * inspect.getsource is not used: it guesses (docs/supported.md). */
 #ifndef LW_FRONT_READ_SOURCE_H
 #define LW_FRONT_READ_SOURCE_H
 

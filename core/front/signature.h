@@ -1,5 +1,5 @@
 /* Signatures: "float32(float32, int32)", "(f4, i4)", "ff->f". Pure C: a recursive-descent
- * parser with exact columns, nothing is evaluated. Grammar: frontend.md §3.
+ * parser with exact columns, nothing is evaluated. Grammar: docs/typing.md.
  *
  * Types here are what a signature can name: scalars, arrays of scalars, tuples. */
 #ifndef LW_FRONT_SIGNATURE_H
