@@ -102,6 +102,16 @@ def test_readme_names_only_what_exists():
     assert not bad, "\n".join(bad)
 
 
+def test_documents_named_in_comments_exist():
+    bad = []
+    for name, text in texts():
+        if name.endswith((".c", ".h", ".def", ".py", ".pyi", ".sh", ".txt", ".toml")) and name != "tests/py/test_repository.py":
+            for found in re.findall(r"(?<![\w*{}])[\w./-]*\w\.md\b", text):
+                if not any((ROOT / place / found).exists() for place in ("", PurePosixPath(name).parent, "docs")):
+                    bad.append(f"{name}: {found}")
+    assert not bad, "\n".join(bad)
+
+
 def test_links_between_documents():
     bad = []
     for name in files():
