@@ -379,10 +379,12 @@ type_numpy_compare(call *c)
     lw_status status;
 
     LW_TRY(check_arguments(c, 0, 2, TAKES_COMPLEX | TAKES_FLOAT | TAKES_BOOL));
+    c->type = LW_DT_b1;
+    if (lw_type_is_complex(x->value.type) || lw_type_is_complex(y->value.type))
+        return promote_arguments(c, 0, 2, &c->operand); /* ordered by the real part first */
     LW_TRY(lw_infer_compare(c->f, c->node, lw_impl_operator(c->row->impl), x->node, x->value,
                             y->node, y->value, &truth));
     c->operand = c->f->nodes[c->node].operand;
-    c->type = LW_DT_b1;
     if (truth >= 0 && x->value.konst && y->value.konst)
         c->konst = lw_konst_bool(c->f, c->f->nodes[c->node].konst, truth);
 fail:
@@ -426,9 +428,9 @@ type_numpy_angle(call *c)
     lw_status status;
 
     LW_TRY(numpy_float_operand(c, 1, TAKES_COMPLEX));
+    c->type = lw_float_of(c->operand);
     if (c->operand)
         c->operand = lw_complex_of(c->f, c->operand);
-    c->type = lw_float_of(c->operand);
 fail:
     return status;
 }
@@ -486,6 +488,8 @@ type_numpy_int(call *c)
         return complain_argument(c, 0,
                                  "integers of one signedness: int64 and uint64 have no "
                                  "common type");
+    if (c->operand == LW_DT_b1 && (c->row->impl == LW_IMPL_GCD || c->row->impl == LW_IMPL_LCM))
+        return complain_argument(c, 0, "integers");
     if (c->operand == LW_DT_b1 && !bits)
         c->operand = LW_DT_i8;
     c->type = c->row->rule == LW_RULE_NP_BITCOUNT ? (lw_type)LW_DT_u8 : c->operand;
