@@ -36,6 +36,30 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture(scope="session")
+def on_device(request: pytest.FixtureRequest) -> bool:
+    """Are the tests of values to run on a GPU?"""
+    return request.config.getoption("--device")
+
+
+@pytest.fixture(scope="session")
+def evaluate(on_device):
+    """evaluate(ufunc, *arrays): a tuple of NumPy arrays, computed from device arrays with --device."""
+    import numpy as np
+
+    def run(function, *arrays):
+        with np.errstate(all="ignore"):
+            if not on_device:
+                out = function(*arrays)
+                return out if isinstance(out, tuple) else (out,)
+            import lanewise as lw
+
+            out = function(*[lw.cuda.to_device(np.ascontiguousarray(a)) for a in arrays])
+            return tuple(d.copy_to_host() for d in (out if isinstance(out, tuple) else (out,)))
+
+    return run
+
+
 @pytest.fixture
 def bless(request: pytest.FixtureRequest) -> bool:
     return request.config.getoption("--bless")

@@ -410,7 +410,7 @@ def rule_NP_POWER(row, args, types):
 def rule_NP_INT(row, args, types):
     bits = row.rule != "NP_INT"
     t = numpy_operand(types, floats=False)
-    if t == "f8":
+    if t == "f8" or (t == "b1" and row.impl in ("GCD", "LCM")):
         raise Reject("E120")
     if t == "b1" and not bits:
         t = "i1"
@@ -430,6 +430,11 @@ def rule_NP_COMPARE(row, args, types):
     op = COMPARISONS[row.impl]
     if all(a.konst is not None for a in args):
         raise Unclear("constants")
+    if any(is_complex(t) for t in types):
+        if op not in ("==", "!="):
+            raise Unclear("order of complex numbers")
+        t = promote_all(types)
+        return Call(Value("b1"), [t, t], lambda a: f"({a[0]} {op} {a[1]})")
     operand, known = rules.compare_operand(op, *types)
     if known is not None:
         return Call(Value("b1"), [None, None], lambda a: f"({a[0]}, {a[1]}, {known})[2]")
