@@ -421,7 +421,6 @@ def complex_reference(name, z):
         with np.errstate(all="ignore"):
             want = np.log1p(z.astype("c16"))
             want.real = np.where(np.abs(z) < 0.5, np.log1p(x * (2 + x) + y * y) / 2, want.real)
-            want[z == 0] = z[z == 0]
         return want
     aliases = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
     with np.errstate(all="ignore"):
