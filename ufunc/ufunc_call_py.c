@@ -28,7 +28,8 @@ sort_of(PyObject *object)
     if (lw_is_device_array(object)) /* its own override leads back here */
         return DEVICE;
     if (lw_is_device_operand(object))
-        return lw_has_override(object) ? DEVICE | OTHER : DEVICE;
+        return lw_is_known_library(object) || !lw_has_override(object) ? DEVICE
+                                                                       : DEVICE | OTHER;
     return lw_has_override(object) ? OTHER : PLAIN;
 }
 

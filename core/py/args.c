@@ -128,6 +128,51 @@ row_of(PyTypeObject *type)
     return row;
 }
 
+/* ---- names looked up at every call: interned once ---- */
+
+#define NAMES(X)                                                                               \
+    X(is_cuda)                                                                                 \
+    X(requires_grad) X(is_conj) X(is_neg) X(data) X(dtype) X(ptr) X(device_id) X(ndim) X(size) \
+        X(shape) X(strides) X(get_current_stream)
+
+typedef enum name_id {
+#define X(name) NAME_##name,
+    NAMES(X)
+#undef X
+        N_NAMES
+} name_id;
+
+static PyObject *names[N_NAMES]; /* immortal as NumPy itself: one interpreter */
+
+static const char *
+name_text(name_id id)
+{
+    static const char *const texts[N_NAMES] = {
+#define X(name) #name,
+        NAMES(X)
+#undef X
+    };
+
+    return texts[id];
+}
+
+static PyObject *
+name(name_id id)
+{
+    if (names[id] == NULL)
+        names[id] = PyUnicode_InternFromString(name_text(id));
+    return names[id];
+}
+
+/* New reference, or NULL with an exception. */
+static PyObject *
+get(PyObject *object, name_id id)
+{
+    PyObject *text = name(id);
+
+    return text != NULL ? PyObject_GetAttr(object, text) : NULL;
+}
+
 /* ---- own arrays and host objects ---- */
 
 static int
@@ -552,9 +597,9 @@ loaded_module(const char *name)
 }
 
 static int
-attribute_int(PyObject *object, const char *name, unsigned long long *out)
+attribute_int(PyObject *object, name_id which, unsigned long long *out)
 {
-    PyObject *value = PyObject_GetAttrString(object, name);
+    PyObject *value = get(object, which);
 
     if (value == NULL)
         return -1;
@@ -563,37 +608,49 @@ attribute_int(PyObject *object, const char *name, unsigned long long *out)
     return *out == (unsigned long long)-1 && PyErr_Occurred() ? -1 : 0;
 }
 
+/* cupy.cuda.get_current_stream, found once: a module that is in use is not replaced. */
+static PyObject *
+cupy_get_current_stream(void)
+{
+    static PyObject *function;
+    PyObject *cupy, *cuda;
+
+    if (function != NULL)
+        return function;
+    cupy = loaded_module("cupy");
+    cuda = cupy != NULL ? PyObject_GetAttrString(cupy, "cuda") : NULL;
+    if (cuda != NULL)
+        function = get(cuda, NAME_get_current_stream);
+    Py_XDECREF(cuda);
+    return function;
+}
+
 static int
 cupy_stream(CUstream *out)
 {
-    PyObject *cupy = loaded_module("cupy"), *cuda, *stream = NULL;
+    PyObject *function = cupy_get_current_stream();
+    PyObject *stream = function != NULL ? PyObject_CallNoArgs(function) : NULL;
     unsigned long long handle = 0;
-    int result = -1;
+    int result = stream != NULL ? attribute_int(stream, NAME_ptr, &handle) : -1;
 
-    cuda = cupy != NULL ? PyObject_GetAttrString(cupy, "cuda") : NULL;
-    if (cuda != NULL)
-        stream = PyObject_CallMethod(cuda, "get_current_stream", NULL);
-    if (stream != NULL)
-        result = attribute_int(stream, "ptr", &handle);
     *out = handle <= 1 ? NULL : (CUstream)(uintptr_t)handle;
     Py_XDECREF(stream);
-    Py_XDECREF(cuda);
     return result;
 }
 
 static int
-read_tuple(PyObject *object, const char *name, int64_t *out, int n)
+read_tuple(PyObject *object, name_id which, int64_t *out, int n)
 {
-    PyObject *tuple = PyObject_GetAttrString(object, name);
+    PyObject *tuple = get(object, which);
     int result = -1;
 
     if (tuple != NULL && PyTuple_Check(tuple) && PyTuple_GET_SIZE(tuple) == n) {
         result = 0;
         for (int i = 0; i < n && result == 0; i++)
-            result = int64_of(PyTuple_GET_ITEM(tuple, i), name, &out[i]);
+            result = int64_of(PyTuple_GET_ITEM(tuple, i), name_text(which), &out[i]);
     } else if (tuple != NULL) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a tuple of %d ints, got %R", name, n,
-                     tuple);
+        PyErr_Format(PyExc_TypeError, "%s: expected a tuple of %d ints, got %R",
+                     name_text(which), n, tuple);
     }
     Py_XDECREF(tuple);
     return result;
@@ -610,11 +667,12 @@ read_cupy(lw_operand *out, PyObject *object)
     int result = -1;
 
     out->kind = LW_OPERAND_DEVICE;
-    memory = PyObject_GetAttrString(object, "data");
-    descr = memory != NULL ? PyObject_GetAttrString(object, "dtype") : NULL;
-    if (descr == NULL || attribute_int(memory, "ptr", &address) < 0 ||
-        attribute_int(memory, "device_id", &ordinal) < 0 ||
-        attribute_int(object, "ndim", &ndim) < 0 || attribute_int(object, "size", &size) < 0)
+    memory = get(object, NAME_data);
+    descr = memory != NULL ? get(object, NAME_dtype) : NULL;
+    if (descr == NULL || attribute_int(memory, NAME_ptr, &address) < 0 ||
+        attribute_int(memory, NAME_device_id, &ordinal) < 0 ||
+        attribute_int(object, NAME_ndim, &ndim) < 0 ||
+        attribute_int(object, NAME_size, &size) < 0)
         goto done;
     if (!PyArray_DescrCheck(descr) || ndim > LW_MAX_DIMS) {
         PyErr_SetString(PyExc_TypeError, "not a CuPy array that can be read");
@@ -627,8 +685,8 @@ read_cupy(lw_operand *out, PyObject *object)
             goto done;
         }
     }
-    if (read_tuple(object, "shape", dims, (int)ndim) < 0 ||
-        read_tuple(object, "strides", dims + ndim, (int)ndim) < 0 ||
+    if (read_tuple(object, NAME_shape, dims, (int)ndim) < 0 ||
+        read_tuple(object, NAME_strides, dims + ndim, (int)ndim) < 0 ||
         cupy_stream(&out->stream) < 0)
         goto done;
     if (lw_device_get((int)ordinal, &out->device, &err) != LW_OK) {
@@ -657,7 +715,7 @@ done:
 static int
 check_torch(PyObject *object)
 {
-    PyObject *flag = PyObject_GetAttrString(object, "requires_grad");
+    PyObject *flag = get(object, NAME_requires_grad);
     int needs = flag != NULL ? PyObject_IsTrue(flag) : -1;
 
     Py_XDECREF(flag);
@@ -672,20 +730,20 @@ check_torch(PyObject *object)
 static int
 check_torch_bits(PyObject *object, lw_dtype dtype)
 {
-    static const char *const asks[] = {"is_conj", "is_neg"};
+    static const name_id asks[] = {NAME_is_conj, NAME_is_neg};
     PyObject *answer;
     int is;
 
     if (!lw_is_complex(dtype) && !lw_is_float(dtype))
         return 0;
     for (int i = lw_is_complex(dtype) ? 0 : 1; i < 2; i++) {
-        answer = PyObject_CallMethod(object, asks[i], NULL);
+        answer = name(asks[i]) ? PyObject_CallMethodNoArgs(object, name(asks[i])) : NULL;
         is = answer != NULL ? PyObject_IsTrue(answer) : -1;
         Py_XDECREF(answer);
         if (is > 0)
-            PyErr_Format(PyExc_BufferError,
-                         "a tensor whose %s() is true cannot be an operand: pass %s", asks[i],
-                         i == 0 ? "tensor.resolve_conj()" : "tensor.resolve_neg()");
+            PyErr_Format(
+                PyExc_BufferError, "a tensor whose %U() is true cannot be an operand: pass %s",
+                name(asks[i]), i == 0 ? "tensor.resolve_conj()" : "tensor.resolve_neg()");
         if (is != 0)
             return -1;
     }
@@ -917,6 +975,15 @@ lw_operand_check(lw_operand *operand)
 }
 
 bool
+lw_is_known_library(PyObject *object)
+{
+    lw_array_library library = row_of(Py_TYPE(object))->library;
+
+    return library == LW_LIB_TORCH || library == LW_LIB_CUPY || library == LW_LIB_NUMBA ||
+           library == LW_LIB_JAX;
+}
+
+bool
 lw_is_device_operand(PyObject *object)
 {
     const type_row *row;
@@ -934,7 +1001,7 @@ lw_is_device_operand(PyObject *object)
     case TYPE_EXCHANGE:
     case TYPE_DLPACK:
         if (row->library == LW_LIB_TORCH) { /* an attribute is cheaper than a call */
-            PyObject *flag = PyObject_GetAttrString(object, "is_cuda");
+            PyObject *flag = get(object, NAME_is_cuda);
             is = flag == Py_True;
             Py_XDECREF(flag);
         } else if (type_has(Py_TYPE(object), "__dlpack_device__")) {

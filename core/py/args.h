@@ -82,6 +82,8 @@ int lw_operand_check(lw_operand *operand);
 void lw_operand_release(lw_operand *operand);
 /* Cheap test without reading: could this be a device array? Never raises. */
 bool lw_is_device_operand(PyObject *object);
+/* An array type that we read ourselves, whatever override it brings for NumPy's ufuncs. */
+bool lw_is_known_library(PyObject *object);
 
 /* Order work on `stream` behind the producer's. Own arrays: lw_device_array_use. */
 lw_status lw_operand_use(lw_operand *operand, CUstream stream, lw_error *err);
