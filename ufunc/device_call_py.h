@@ -16,7 +16,7 @@ typedef struct lw_call {
     const lw_operand *first; /* the first device operand: its library gets the result */
     CUstream stream;
     lw_resolution *resolution;
-    bool owns_resolution, masked, all_c;
+    bool masked, all_c;
     char order_letter;
     int n_read, n_host, n_given, n_owned, ndim;
     /* from here on not cleared: filled as far as it is used */

@@ -60,18 +60,14 @@ static PyObject *
 resources_dict(const lw_cubin_info *info, const char *symbol, int cc, const lw_kernel_key *key,
                PyObject *occupancy)
 {
-    PyObject *dict = Py_BuildValue(
-        "{s:s,s:s#,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:N}", "kernel", symbol, "target", "sm_", 3,
-        "registers", info->registers, "shared_bytes", info->shared_bytes, "local_bytes",
-        info->local_bytes, "constant_bytes", info->constant_bytes, "spill_bytes",
-        info->local_bytes, "threads_per_block", LW_PLAN_BLOCK, "elements_per_thread",
-        key->width * key->groups, "occupancy", occupancy);
     PyObject *target = PyUnicode_FromFormat("sm_%d", cc);
 
-    if (dict == NULL || target == NULL || PyDict_SetItemString(dict, "target", target) < 0)
-        Py_CLEAR(dict);
-    Py_XDECREF(target);
-    return dict;
+    return Py_BuildValue("{s:s,s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:N}", "kernel", symbol,
+                         "target", target, "registers", info->registers, "shared_bytes",
+                         info->shared_bytes, "local_bytes", info->local_bytes, "constant_bytes",
+                         info->constant_bytes, "spill_bytes", info->local_bytes,
+                         "threads_per_block", LW_PLAN_BLOCK, "elements_per_thread",
+                         key->width * key->groups, "occupancy", occupancy);
 }
 
 /* Resident threads over what an SM can hold, from the register count: the limits of compute
@@ -133,14 +129,13 @@ compile_for_device(lw_ufunc *self, lw_loop *loop)
     uint8_t codes[LW_MAX_ARGS] = {0};
     lw_resolution *resolution;
     lw_kernel_key key;
-    bool owned;
 
     if (device == NULL)
         return -1;
     for (int i = 0; i < loop->nin; i++)
         codes[i] = (uint8_t)loop->types[i];
-    resolution = lw_resolution_get(self, device, codes, loop->nin + loop->nout, NULL, NULL,
-                                   NULL, &owned);
+    resolution =
+        lw_resolution_get(self, device, codes, loop->nin + loop->nout, NULL, NULL, NULL);
     if (resolution == NULL)
         return -1;
     contiguous_key(loop, &key);

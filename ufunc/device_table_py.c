@@ -92,18 +92,36 @@ find(lw_plan_table *table, lw_device *device, const uint8_t *codes, int n)
 static lw_lock raising_lock = LW_LOCK_INIT;
 static LW_ARRAY(lw_resolution *) raising;
 
-static int
-watch_errors(lw_resolution *resolution)
+/* After a reset (or in a forked child) the word's memory is gone. */
+static bool
+has_live_word(const lw_resolution *resolution)
 {
-    lw_error err = {0};
-    lw_resolution **slot;
+    return lw_context_is_alive(resolution->error_word->context);
+}
 
-    if (lw_host_block_new(resolution->device, LW_HOST_MAPPED, NULL, 8, &resolution->error_word,
-                          &err) != LW_OK) {
+static int
+new_error_word(lw_resolution *resolution)
+{
+    lw_host_block *word = NULL;
+    lw_error err = {0};
+
+    if (lw_host_block_new(resolution->device, LW_HOST_MAPPED, NULL, 8, &word, &err) != LW_OK) {
         lw_py_raise(&err);
         return -1;
     }
-    *(volatile uint64_t *)resolution->error_word->host = 0;
+    *(volatile uint64_t *)word->host = 0;
+    lw_host_block_free(resolution->error_word); /* of before a reset, or NULL */
+    resolution->error_word = word;
+    return 0;
+}
+
+static int
+watch_errors(lw_resolution *resolution)
+{
+    lw_resolution **slot;
+
+    if (new_error_word(resolution) < 0)
+        return -1;
     lw_lock_take(&raising_lock);
     slot = lw_array_push(&raising, NULL);
     if (slot != NULL)
@@ -130,6 +148,22 @@ forget_errors(lw_resolution *resolution)
     lw_lock_give(&raising_lock);
 }
 
+static void
+resolution_free(lw_resolution *resolution)
+{
+    lw_entry *entry, *next;
+
+    for (entry = atomic_load(&resolution->entries); entry != NULL; entry = next) {
+        next = entry->next;
+        lw_image_drop(entry->image);
+        lw_free(entry);
+    }
+    if (resolution->error_word != NULL)
+        forget_errors(resolution);
+    lw_host_block_free(resolution->error_word);
+    lw_free(resolution);
+}
+
 lw_resolution *
 lw_resolution_new(lw_device *device, const lw_loop *loop, const char *name,
                   const lw_build_options *options)
@@ -144,78 +178,69 @@ lw_resolution_new(lw_device *device, const lw_loop *loop, const char *name,
     resolution->options = *options;
     resolution->cost = lw_scalar_cost(loop->scalar, &resolution->has_loop);
     if (loop->scalar->can_raise && watch_errors(resolution) < 0) {
-        lw_resolution_free(resolution);
+        resolution_free(resolution);
         return NULL;
     }
     return resolution;
 }
 
-static lw_resolution *
-resolve(lw_ufunc *self, lw_device *device, const uint8_t *codes, int n, PyObject *signature,
-        PyObject *dtype, PyObject *casting)
+static lw_loop *
+resolve(lw_ufunc *self, const uint8_t *codes, int n, PyObject *signature, PyObject *dtype,
+        PyObject *casting)
 {
     static const char kinds[] = {0, 'i', 'f', 'c'};
-    lw_build_options options = lw_build_options_of(self);
     lw_dtype dtypes[LW_MAX_ARGS];
     char weak[LW_MAX_ARGS];
-    lw_resolution *resolution;
-    lw_loop *loop;
 
     for (int i = 0; i < n; i++) {
         dtypes[i] = (lw_dtype)(codes[i] & 31);
         weak[i] = kinds[codes[i] >> 5];
     }
-    loop = lw_ufunc_resolve(self, dtypes, weak, signature, dtype, casting);
-    if (loop == NULL)
-        return NULL;
-    resolution = lw_resolution_new(device, loop, lw_ufunc_name(self), &options);
-    if (resolution == NULL)
-        return NULL;
-    resolution->n = (uint8_t)n;
-    memcpy(resolution->codes, codes, (size_t)n);
-    return resolution;
+    return lw_ufunc_resolve(self, dtypes, weak, signature, dtype, casting);
+}
+
+static lw_resolution *
+find_by_loop(lw_plan_table *table, const lw_device *device, const lw_loop *loop)
+{
+    lw_resolution *at = atomic_load_explicit(&table->resolutions, memory_order_acquire);
+
+    while (at != NULL && (at->device != device || at->loop != loop))
+        at = at->next;
+    return at;
 }
 
 lw_resolution *
 lw_resolution_get(lw_ufunc *self, lw_device *device, const uint8_t *codes, int n,
-                  PyObject *signature, PyObject *dtype, PyObject *casting, bool *owned)
+                  PyObject *signature, PyObject *dtype, PyObject *casting)
 {
     lw_plan_table *table = self->plans ? self->plans : table_of(self);
+    bool plain = signature == NULL && dtype == NULL && casting == NULL;
+    lw_build_options options = lw_build_options_of(self);
     lw_resolution *resolution;
+    lw_loop *loop;
 
-    *owned = signature != NULL || dtype != NULL || casting != NULL;
     if (table == NULL)
         return NULL;
-    if (*owned)
-        return resolve(self, device, codes, n, signature, dtype, casting);
-    resolution = find(table, device, codes, n);
+    resolution = plain ? find(table, device, codes, n) : NULL;
     if (resolution != NULL)
         return resolution;
-    resolution = resolve(self, device, codes, n, NULL, NULL, NULL);
+    loop = resolve(self, codes, n, signature, dtype, casting);
+    if (loop == NULL)
+        return NULL;
+    resolution = plain ? NULL : find_by_loop(table, device, loop);
+    if (resolution != NULL)
+        return resolution;
+    resolution = lw_resolution_new(device, loop, lw_ufunc_name(self), &options);
     if (resolution == NULL)
         return NULL;
+    if (plain) { /* else the dtypes alone do not lead here: no codes match */
+        resolution->n = (uint8_t)n;
+        memcpy(resolution->codes, codes, (size_t)n);
+    }
     resolution->next = atomic_load(&table->resolutions);
     while (!atomic_compare_exchange_weak(&table->resolutions, &resolution->next, resolution))
         ;
     return resolution;
-}
-
-void
-lw_resolution_free(lw_resolution *resolution)
-{
-    lw_entry *entry, *next;
-
-    if (resolution == NULL)
-        return;
-    for (entry = atomic_load(&resolution->entries); entry != NULL; entry = next) {
-        next = entry->next;
-        lw_image_drop(entry->image);
-        lw_free(entry);
-    }
-    if (resolution->error_word != NULL)
-        forget_errors(resolution);
-    lw_host_block_free(resolution->error_word);
-    lw_free(resolution);
 }
 
 void
@@ -227,7 +252,7 @@ lw_plan_table_free(struct lw_plan_table *plans)
         return;
     for (at = atomic_load(&plans->resolutions); at != NULL; at = next) {
         next = at->next;
-        lw_resolution_free(at);
+        resolution_free(at);
     }
     lw_free(plans);
 }
@@ -256,6 +281,13 @@ fail:
     return status;
 }
 
+/* Entries of before a reset stay in the list, and are passed over. */
+static bool
+is_usable(const lw_entry *entry, const lw_kernel_key *key, size_t size)
+{
+    return memcmp(&entry->key, key, size) == 0 && lw_image_is_alive(entry->image);
+}
+
 lw_entry *
 lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key)
 {
@@ -264,14 +296,17 @@ lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key)
     lw_error err = {0};
     lw_status status;
 
-    if (entry != NULL && memcmp(&entry->key, key, size) == 0)
+    if (entry != NULL && is_usable(entry, key, size))
         return entry;
     entry = atomic_load_explicit(&resolution->entries, memory_order_acquire);
     for (; entry != NULL; entry = entry->next)
-        if (memcmp(&entry->key, key, size) == 0) {
+        if (is_usable(entry, key, size)) {
             atomic_store_explicit(&resolution->last, entry, memory_order_release);
             return entry;
         }
+    if (resolution->error_word != NULL && !has_live_word(resolution) &&
+        new_error_word(resolution) < 0)
+        return NULL;
     entry = lw_alloc_zero(1, sizeof *entry);
     if (entry == NULL)
         return (lw_entry *)PyErr_NoMemory();
@@ -300,7 +335,7 @@ lw_resolution_check(lw_resolution *resolution)
     const lw_raise_row *row;
     uint64_t report;
 
-    if (resolution->error_word == NULL)
+    if (resolution->error_word == NULL || !has_live_word(resolution))
         return 0;
     word = resolution->error_word->host;
     report = *word;
@@ -318,7 +353,8 @@ lw_check_pending_errors(void)
 
     lw_lock_take(&raising_lock);
     for (uint32_t i = 0; i < raising.n && found == NULL; i++)
-        if (*(volatile uint64_t *)raising.data[i]->error_word->host != 0)
+        if (has_live_word(raising.data[i]) &&
+            *(volatile uint64_t *)raising.data[i]->error_word->host != 0)
             found = raising.data[i];
     lw_lock_give(&raising_lock);
     return found ? lw_resolution_check(found) : 0;

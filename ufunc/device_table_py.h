@@ -25,7 +25,7 @@ typedef struct lw_resolution {
     lw_build_options options;
     uint32_t cost;
     bool has_loop;
-    uint8_t n;                  /* operands in codes */
+    uint8_t n;                  /* operands in codes; 0: reached by dtype= and its like */
     uint8_t codes[LW_MAX_ARGS]; /* dtype | weak kind << 5; LW_DT_void: output not given */
     _Atomic(lw_entry *) entries, last;
     lw_host_block *error_word; /* mapped; NULL where the body cannot raise */
@@ -39,14 +39,11 @@ typedef struct lw_plan_table {
 enum { LW_STRONG = 0, LW_WEAK_INT = 1 << 5, LW_WEAK_FLOAT = 2 << 5, LW_WEAK_COMPLEX = 3 << 5 };
 
 /* The resolution for these codes on this device, made when new. signature, dtype, casting as in
- * the call, NULL when not given; an answer that depends on them is not kept: then *owned is set
- * and the caller frees it. NULL with an exception. */
+ * the call, NULL when not given. Lives as long as the Ufunc. NULL with an exception. */
 lw_resolution *lw_resolution_get(lw_ufunc *self, lw_device *device, const uint8_t *codes, int n,
-                                 PyObject *signature, PyObject *dtype, PyObject *casting,
-                                 bool *owned);
-void lw_resolution_free(lw_resolution *resolution);
-/* The loaded kernel for a walk, compiled when new; releases the GIL while it compiles. NULL
- * with an exception. */
+                                 PyObject *signature, PyObject *dtype, PyObject *casting);
+/* The loaded kernel for a walk, compiled when new or after a reset of the device; releases the
+ * GIL while it compiles. NULL with an exception. */
 lw_entry *lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key);
 /* A resolution for a loop that belongs to no Ufunc (copies). NULL with an exception. */
 lw_resolution *lw_resolution_new(lw_device *device, const lw_loop *loop, const char *name,

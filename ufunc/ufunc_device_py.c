@@ -273,7 +273,7 @@ find_resolution(lw_call *call)
             codes[i] = LW_DT_u64 | LW_WEAK_INT;
     }
     call->resolution = lw_resolution_get(call->self, call->device, codes, n, call->signature,
-                                         call->dtype, call->casting, &call->owns_resolution);
+                                         call->dtype, call->casting);
     return call->resolution ? lw_resolution_check(call->resolution) : -1;
 }
 
@@ -891,8 +891,6 @@ lw_call_release(lw_call *call)
         Py_CLEAR(call->made[i]);
     while (call->n_owned > 0)
         Py_DECREF(call->owned[--call->n_owned]);
-    if (call->owns_resolution)
-        lw_resolution_free(call->resolution);
 }
 
 void

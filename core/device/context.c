@@ -497,6 +497,12 @@ lw_context_device(const lw_context *context)
     return context->device;
 }
 
+bool
+lw_context_is_alive(const lw_context *context)
+{
+    return !lw_driver_forked() && !atomic_load_explicit(&context->dead, memory_order_relaxed);
+}
+
 /* Cleaning up goes on after a failure that a working context may report late: the question is
  * not needed, and the change is tried twice. */
 bool
@@ -506,7 +512,7 @@ lw_context_visit(lw_context *context, CUcontext *before)
     int ordinal = context->device->ordinal;
 
     *before = NULL;
-    if (lw_driver_forked() || atomic_load(&context->dead))
+    if (!lw_context_is_alive(context))
         return false;
     (void)LW_CUDA(CtxGetCurrent, (&current), ordinal, NULL);
     if (current == context->handle)

@@ -63,11 +63,14 @@ lw_status lw_device_close(lw_device *device, lw_error *err);
  * become invalid (ours know it, and let go silently). */
 lw_status lw_device_reset(lw_device *device, lw_error *err);
 
-/* For owners of things in the primary context. hold: enters the device first. */
+/* For owners of things in the primary context. hold: opens it where it is not; makes nothing
+ * current. */
 lw_status lw_context_hold(lw_device *device, lw_context **out, lw_error *err);
 void lw_context_drop(lw_context *context); /* NULL is allowed */
 CUcontext lw_context_handle(const lw_context *context);
 lw_device *lw_context_device(const lw_context *context);
+/* False when the context is gone (reset, fork): nothing in it may be touched any more. */
+bool lw_context_is_alive(const lw_context *context);
 /* False when the context is gone (reset, fork, process end): what it held is gone with it.
  * True: it is now current, so that handles of it can be destroyed; lw_device_leave(*before)
  * ends that. */

@@ -151,6 +151,12 @@ lw_image_hold(lw_image *module)
     return module;
 }
 
+bool
+lw_image_is_alive(const lw_image *module)
+{
+    return lw_context_is_alive(module->context);
+}
+
 static void
 kernel_free(lw_kernel *kernel)
 {

@@ -32,6 +32,8 @@ lw_status lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw
                         lw_error *err);
 lw_image *lw_image_hold(lw_image *module); /* returns its argument */
 void lw_image_drop(lw_image *module);      /* NULL is allowed */
+/* False after a reset of its device (or a fork): its kernels must not be launched. */
+bool lw_image_is_alive(const lw_image *module);
 
 /* The same object for the same name. Loaded into the device, attributes read. LW_ERR_LINK when
  * the image has no such kernel. */

@@ -259,6 +259,27 @@ def test_streams_of_launches():
     cuda.synchronize()
 
 
+@pytest.mark.parametrize("keywords", [{}, {"dtype": "f4"}, {"casting": "no"}], ids=str)
+def test_errors_that_kernels_leave_are_told(keywords):
+    CHECKED(D, **keywords)
+    launch = last_launch()
+    word = ctypes.c_uint64.from_address(launch.value(launch.n_params - 1))
+    word.value = 1 << 48 | 7
+    with pytest.raises(ValueError, match="negative.*element 7"):
+        cuda.synchronize()
+    assert word.value == 0
+    CHECKED(D, **keywords)
+
+
+def test_keywords_share_kernels():
+    CHECKED(D, dtype="f4")
+    before = FAKE.fake_cuda_live(b"modules"), FAKE.fake_cuda_live(b"host")
+    for _ in range(3):
+        CHECKED(D, dtype="f4")
+        CHECKED(D, casting="no")
+    assert (FAKE.fake_cuda_live(b"modules"), FAKE.fake_cuda_live(b"host")) == before
+
+
 def test_strided_shapes_and_strides():
     F(WIDE[::2, ::2], E)
     launch = last_launch()

@@ -130,6 +130,30 @@ def test_multiprocessing_that_forks(fake_cuda, run_python):
                "    assert [r.tolist() for r in pool.map(f, [x, x + 1])] == [[0, 2, 4, 6, 8], [2, 4, 6, 8, 10]]\n", LANEWISE_CUDA_DRIVER=fake_cuda, timeout=60)
 
 
+RESET = HOST_WORKS + """
+def checked(v):
+    if v < 0:
+        raise ValueError("negative")
+    return v
+g = lw.vectorize(checked)
+def use():
+    d = cuda.to_device(x)
+    assert f(d).shape == g(d).shape == (5,)
+    d[::2].copy()
+    cuda.synchronize()
+use()
+for _ in range(2):
+    cuda.current_context().reset()
+    cuda.synchronize()
+    use()
+"""
+
+
+def test_calls_after_a_reset(fake_cuda, run_python):
+    """Kernels and error words are made anew; nothing of the old context is touched."""
+    run_python("-c", RESET, LANEWISE_CUDA_DRIVER=fake_cuda)
+
+
 def test_exit_takes_everything_down(fake_cuda, run_python):
     """Arrays, streams and kernels that live to the end: no crash, and a report at exit."""
     done = run_python("-c", HOST_WORKS + "d = f(cuda.to_device(x))\ns = cuda.stream()\ne = cuda.event()\nf(d, stream=s)\n", LANEWISE_CUDA_DRIVER=fake_cuda,
