@@ -70,6 +70,10 @@ lw_debug_function(lw_emitter *e)
 
     if (e->debug_unit == 0)
         return;
+    /* Helpers have no source: inlined, they count as the place they are called from. Line 0
+     * would not do: libNVVM repeats `.loc` for it inside of calls, which ptxas cannot parse. */
+    if (func->linkage != LW_KERNEL && func->line == 0)
+        return;
     memset(e->places, 0, e->module->locs.n * sizeof *e->places);
     file = add_file(e, func->file ? func->file : 1);
     types = lw_metadata(e, "!DISubroutineType(types: !{null})");

@@ -407,6 +407,9 @@ class Frame:
             elif not isinstance(n, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.operator,
                                     ast.unaryop, ast.cmpop, ast.boolop, ast.Load)) or isinstance(n, ast.Invert):
                 return None
+        if any(isinstance(n, (ast.LShift, ast.Pow)) for n in ast.walk(node)) and any(
+                isinstance(n, ast.Constant) and isinstance(n.value, int) and n.value > 4096 for n in ast.walk(node)):
+            raise Unclear("a constant of astronomic size")
         try:
             value = eval(compile(ast.Expression(node), "<folded>", "eval"), known)
         except Exception:

@@ -387,6 +387,10 @@ def _libm(name, n):
     return function
 
 
+_POW = MATH.pow
+_POW.restype, _POW.argtypes = ctypes.c_double, [ctypes.c_double] * 2
+
+
 def reference(name, *args):
     """The function in long double: np.longdouble."""
     if name in ("erf", "erfc", "tgamma", "lgamma", "exp10"):
@@ -394,5 +398,5 @@ def reference(name, *args):
         return np.longdouble(_libm(name, len(args))(*[float(a) for a in args]))
     with np.errstate(all="ignore"):
         if name == "pow" and any(math.isinf(a) or a == 0 for a in args):
-            return np.longdouble(np.power(*map(float, args)))  # glibc's powl(-inf, -2**63) is inf
+            return np.longdouble(_POW(*args))  # glibc's powl(-inf, -2**63) is inf
         return getattr(np, _LONG_ALIASES.get(name, name))(*[np.longdouble(a) for a in args])
