@@ -77,4 +77,4 @@ def report() -> str:
         else:
             text = str(value).rstrip().replace("\n", "\n    ")
             lines.append(f"{key:<16} {text}" if "\n" not in text else f"{key}:\n    {text}")
-    return "\n".join(lines)
+    return "\n".join(lines).encode("utf-8", "backslashreplace").decode()  # paths may be any bytes

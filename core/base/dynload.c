@@ -4,13 +4,53 @@
 #include "core/base/memory.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct lw_library {
     void *handle;
     char *path;
 };
+
+static bool
+segments_are_whole(int file, uint64_t n_bytes)
+{
+    ElfW(Ehdr) head;
+    ElfW(Phdr) part;
+
+    if (pread(file, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof part)
+        return true; /* dlopen has better words for it */
+    for (unsigned i = 0; i < head.e_phnum; i++) {
+        off_t at = (off_t)(head.e_phoff + i * sizeof part);
+        if (pread(file, &part, sizeof part, at) != (ssize_t)sizeof part)
+            return false;
+        if (part.p_type == PT_LOAD &&
+            (part.p_offset > n_bytes || part.p_filesz > n_bytes - part.p_offset))
+            return false;
+    }
+    return true;
+}
+
+/* dlopen maps what the head promises, and dies of SIGBUS where the file ends before. */
+static bool
+is_cut_short(const char *path)
+{
+    int file = strchr(path, '/') ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    struct stat info;
+    bool short_ = false;
+
+    if (file < 0)
+        return false; /* dlopen says why */
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode))
+        short_ = !segments_are_whole(file, (uint64_t)info.st_size);
+    close(file);
+    return short_;
+}
 
 lw_status
 lw_library_open(const char *path, lw_library **out, lw_error *err)
@@ -21,6 +61,10 @@ lw_library_open(const char *path, lw_library **out, lw_error *err)
 
     if (library == NULL)
         return lw_fail_memory(err);
+    if (is_cut_short(path)) {
+        status = lw_fail(err, LW_ERR_COMPILER_NOT_FOUND, "%s: the file is cut short", path);
+        goto fail;
+    }
     library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library->handle == NULL) {
         const char *reason = dlerror();

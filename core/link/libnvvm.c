@@ -93,6 +93,28 @@ read_file(const char *path, lw_bytes *out, lw_error *err)
     return status;
 }
 
+/* Is it LLVM bitcode to its end? Top-level blocks are walked by their lengths: each begins with
+ * a word of abbreviation, kind and width, and a word with its length in words. libNVVM ends the
+ * process when it is given a damaged file. */
+static bool
+is_whole_bitcode(const lw_bytes *bytes)
+{
+    static const uint8_t magic[4] = {'B', 'C', 0xC0, 0xDE};
+    size_t at = 4;
+
+    if (bytes->n % 4 != 0 || bytes->n < 12 || memcmp(bytes->data, magic, 4) != 0)
+        return false;
+    while (at + 8 <= bytes->n) {
+        const uint8_t *head = bytes->data + at;
+        size_t n_words =
+            head[4] | (size_t)head[5] << 8 | (size_t)head[6] << 16 | (size_t)head[7] << 24;
+        if ((head[0] & 3) != 1 /* a block */ || n_words > (bytes->n - at - 8) / 4)
+            return false;
+        at += 8 + 4 * n_words;
+    }
+    return at == bytes->n;
+}
+
 /* needs: the lock */
 static lw_status
 read_device_library(const char *path, device_library **out, lw_error *err)
@@ -108,6 +130,11 @@ read_device_library(const char *path, device_library **out, lw_error *err)
         goto fail;
     }
     LW_TRY(read_file(path, &new->bytes, err));
+    if (!is_whole_bitcode(&new->bytes)) {
+        status = lw_fail(err, LW_ERR_COMPILER_NOT_FOUND,
+                         "libdevice at %s is not LLVM bitcode, or is cut short", path);
+        goto fail;
+    }
     new->next = device_libraries;
     device_libraries = new;
     *out = new;

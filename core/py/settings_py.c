@@ -182,12 +182,13 @@ toolchain_info(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         return lw_py_raise(&err);
-    result = Py_BuildValue("{s:s}", "tried", toolchain->tried);
+    result = Py_BuildValue("{s:N}", "tried", path_text(toolchain->tried));
     for (int i = 0; result != NULL && i < LW_N_COMPONENTS; i++) {
         const lw_found *found = &toolchain->found[i];
         PyObject *version = found->path ? library_version((lw_component)i) : Py_NewRef(Py_None);
         PyObject *pair =
-            version ? Py_BuildValue("(zzN)", found->path, found->place, version) : NULL;
+            version ? Py_BuildValue("(NzN)", path_text(found->path), found->place, version)
+                    : NULL;
         if (pair == NULL || PyDict_SetItemString(result, lw_component_names[i], pair) < 0)
             Py_CLEAR(result);
         Py_XDECREF(pair);
