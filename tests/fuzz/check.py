@@ -197,6 +197,8 @@ def check_one(program, gpu=False):
 
     if program.code:
         return check_refusal(program)
+    if isinstance(gpu, str):
+        return check_compiles(program, gpu)
     source = HEAD + program.source
     arguments = generate.arrays(program.types)
     try:
@@ -260,8 +262,31 @@ def programs_of(seed, size=BATCH):
     return types, out
 
 
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+
+
+def check_compiles(program, gpu):
+    """Machine code for a GPU, which needs none: `gpu` names the architecture."""
+    import lanewise as lw
+
+    signature = f"({', '.join(NUMPY[t].name for t in program.types)})"
+    try:
+        lw.compile(define(HEAD + program.source, program.name), signature, target=gpu, output="cubin")
+    except lw.errors.LanewiseError as problem:
+        message = "".join(f"# {text}\n" for text in str(problem).splitlines()[:8])
+        return Problem(gpu, program.source, program.types, message)
+    return None
+
+
+def check_group_compiles(group, arch):
+    joined = Judged("joined", join_programs(group).removeprefix(HEAD), group[0].types, "", None)
+    if check_compiles(joined, arch) is None:
+        return []
+    return [p for p in (check_compiles(g, arch) for g in group) if p] or [check_compiles(joined, arch)]
+
+
 def check_batch(seed, size=BATCH, gpu=False):
-    """(programs looked at, [Problem])."""
+    """(programs looked at, [Problem]). gpu: run on device arrays; "compile": only compile for a GPU."""
     warnings.simplefilter("ignore")
     types, programs = programs_of(seed, size)
     good = [p for p in programs if not p.code]
@@ -274,7 +299,10 @@ def check_batch(seed, size=BATCH, gpu=False):
         group.append(p)
         outputs += len(p.compiled.outputs)
     for group in groups + [group]:
-        problems += check_group(group, gpu) if group else []
+        if group and gpu == "compile":
+            problems += check_group_compiles(group, ARCHITECTURES[seed % len(ARCHITECTURES)])
+        elif group:
+            problems += check_group(group, gpu)
     return len(programs), problems
 
 

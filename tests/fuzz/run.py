@@ -3,6 +3,7 @@
     python tests/fuzz/run.py --count 20000                 CPU against the oracle, bit for bit
     python tests/fuzz/run.py --seconds 900 --seed 7        as many as go into 15 minutes
     python tests/fuzz/run.py --count 20000 --gpu           device arrays against the CPU
+    python tests/fuzz/run.py --count 2000 --compile        cubins of seven architectures, without a GPU
     python tests/fuzz/run.py --program found/x.py          one kept program
 
 Batches run in child processes: a crash or a hang is a failure like any other, told with the seed
@@ -31,6 +32,7 @@ def parse(arguments=None):
     parser.add_argument("--count", type=int, default=0, help="programs; 0: until --seconds are over")
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--gpu", action="store_true", help="device arrays against the CPU")
+    parser.add_argument("--compile", action="store_const", const="compile", dest="gpu", help="only compile for GPUs of all generations; needs none")
     parser.add_argument("--shrink", action="store_true", help="print failures in their smallest form")
     parser.add_argument("--program", type=Path, help="check one kept program")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -82,7 +84,7 @@ class Session:
     def command(self):
         rest = ["--seed", str(self.seed), "--count", str(max(self.options.count - self.programs, 0))]
         rest += ["--seconds", str(self.left())] if self.options.seconds else []
-        return [sys.executable, str(HERE / "run.py"), "--worker", *rest, *(["--gpu"] if self.options.gpu else [])]
+        return [sys.executable, str(HERE / "run.py"), "--worker", *rest, *([{"compile": "--compile", True: "--gpu"}[self.options.gpu]] if self.options.gpu else [])]
 
     def run_child(self):
         child = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -130,7 +132,7 @@ class Session:
         if self.options.shrink:
             from shrink import shrink
 
-            problem = shrink(problem, self.options.gpu)
+            problem = shrink(problem, kind if self.options.gpu == "compile" else self.options.gpu)
         print(f"batch {self.seed}: {problem}", flush=True)
 
 

@@ -37,6 +37,17 @@ def test_random_programs(device):
     assert code == 0, text
 
 
+def test_random_programs_compile_for_gpus():
+    import lanewise as lw
+
+    try:
+        lw.compile(lambda x: x + 1, "(float32)", target="sm_90", output="cubin")
+    except lw.errors.CompilerNotFound as missing:
+        pytest.skip(str(missing))
+    code, text = fuzz("--seed", "200000", "--count", "110", "--compile", "--shrink")
+    assert code == 0, text
+
+
 def test_a_crash_is_a_failure(monkeypatch, capsys):
     """The parent notices a child that dies."""
     monkeypatch.setattr(run.Session, "command", lambda self: [sys.executable, "-c", "import os, sys; print('{\"start\": 5}', flush=True); os.abort()"])
