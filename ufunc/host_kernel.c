@@ -12,7 +12,7 @@
 
 typedef struct facts {
     bool vector_math; /* calls something that libmvec has */
-    bool own_math;    /* and what core/emit writes out instead */
+    int own_math;     /* calls of what core/emit writes out instead */
     bool branches;    /* anything that may be computed and thrown away, or libm's own flags */
 } facts;
 
@@ -25,7 +25,7 @@ look_at(const lw_inst *inst, facts *f)
             ;
         else if (lw_host_has_fma() &&
                  lw_emit_is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type))
-            f->own_math = true;
+            f->own_math++;
         else
             f->vector_math = true;
         if (inst->a != LW_IN_sqrt && inst->a != LW_IN_fabs)
@@ -169,14 +169,14 @@ element(maker *m, lw_ref i)
 }
 
 static lw_status
-plain_loop(maker *m, lw_module *module, bool strided, lw_error *err)
+plain_loop(maker *m, lw_module *module, bool strided, uint32_t more, lw_error *err)
 {
     lw_for loop;
 
     memset(m->strides, 0, sizeof m->strides);
     start(m, module, strided ? "lw_loop_strided" : "lw_loop_contiguous", strided);
     loop = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, 1),
-                     strided ? LW_LOOP_NO_VECTORIZE : LW_LOOP_VECTORIZE, 0);
+                     strided ? LW_LOOP_NO_VECTORIZE : LW_LOOP_VECTORIZE | more, 0);
     element(m, loop.i);
     lw_ir_for_end(&m->b, &loop);
     finish(m);
@@ -209,13 +209,16 @@ lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err
     lw_status status;
     lw_module *module = NULL;
     maker m = {.loop = loop};
+    facts f = facts_of(loop->scalar);
+    /* one chain of a hundred dependent operations leaves half the processor idle */
+    uint32_t more = f.own_math > 0 && f.own_math <= 2 && !precise ? LW_LOOP_INTERLEAVE : 0;
 
     LW_TRY(lw_module_copy(loop->scalar->module, &module, err));
-    if (facts_of(loop->scalar).vector_math && !precise) {
+    if (f.vector_math && !precise) {
         LW_TRY(block_loop(&m, module, err));
     } else {
-        LW_TRY(plain_loop(&m, module, false, err));
-        LW_TRY(plain_loop(&m, module, true, err));
+        LW_TRY(plain_loop(&m, module, false, more, err));
+        LW_TRY(plain_loop(&m, module, true, 0, err));
     }
     *out = module;
     return LW_OK;
@@ -237,8 +240,7 @@ guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
         cost += 20u * kernel->size[i];
     if (f->vector_math)
         cost += 2000;
-    if (f->own_math)
-        cost += 1000;
+    cost += 1000u * (uint32_t)f->own_math;
     if (kernel->has_loop)
         cost += 100000;
     return cost > 1000000 ? 1000000 : (uint32_t)cost;

@@ -193,6 +193,8 @@ loop_suffix(lw_emitter *e, const lw_emit_region *r)
         lw_text_addf(&list, ", !{!\"llvm.loop.parallel_accesses\", !%u}", r->group);
         if (r->width)
             lw_text_addf(&list, ", !{!\"llvm.loop.vectorize.width\", i32 %u}", r->width);
+        if (r->flags & LW_LOOP_INTERLEAVE)
+            lw_text_add(&list, ", !{!\"llvm.loop.interleave.count\", i32 2}");
     }
     if (list.n != 0) {
         uint32_t self = e->next_metadata;

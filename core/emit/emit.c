@@ -169,6 +169,7 @@ print_tail(lw_emitter *e)
     uint32_t version = 0;
 
     lw_helpers_print(e);
+    lw_own_functions_print(e);
     if (e->declares.n)
         lw_text_addf(e->out, "\n%s", e->declares.data);
     if (e->n_used)

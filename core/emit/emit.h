@@ -1,11 +1,12 @@
 /* IR -> LLVM assembly text. One printer, two dialects:
  * GPU: the subset of NVVM IR that the LLVM-7 reader of libNVVM takes (typed pointers), or
- * opaque pointers by a switch; CPU: LLVM text of today. See toolchain.md for what each reader
+ * opaque pointers by a switch; CPU: LLVM text of today. See README.md for what each reader
  * refuses. */
 #ifndef LW_EMIT_EMIT_H
 #define LW_EMIT_EMIT_H
 
 #include "core/ir/ir.h"
+#include "core/tables/intrinsics.h"
 
 typedef enum lw_target { LW_TARGET_CPU, LW_TARGET_CUDA } lw_target;
 
@@ -14,6 +15,7 @@ typedef struct lw_emit_options {
     bool opaque_pointers; /* CUDA only; CPU text always is */
     bool lineinfo;        /* CUDA: line tables of the user's Python */
     bool precise;         /* CPU: scalar libm instead of libmvec */
+    bool has_fma;         /* CPU: a fused multiply-add; then some functions are our own */
     int vector_bits;      /* CPU: preferred vector width, 128, 256 or 512 */
     /* CPU: whether the C library has this vector function; NULL = none has */
     bool (*has_vector_function)(const char *symbol);
@@ -23,5 +25,9 @@ typedef struct lw_emit_options {
 
 lw_status lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out,
                   lw_error *err);
+
+/* Whether CPU code computes this by instructions alone where the processor has a fused
+ * multiply-add and `precise` is off; the result then depends on nothing but the arguments. */
+bool lw_emit_is_own(lw_intrinsic which, lw_dtype type);
 
 #endif

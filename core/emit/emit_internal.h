@@ -53,6 +53,7 @@ typedef struct lw_emitter {
     uint32_t next_metadata, n_kernels, n_used, n_vectors;
     uint32_t invariant, sreg_range; /* metadata numbers, 0 = not printed yet */
     bool helpers[LW_N_HELPERS];
+    uint32_t own; /* bits: the functions of vector_math.c that are called */
     uint32_t debug_unit;
     uint32_t *places; /* by loc: metadata number in this function, 0 = none yet */
 } lw_emitter;
@@ -92,6 +93,11 @@ void lw_emit_cast(lw_emitter *e);
 
 /* ---- math.c ---- */
 void lw_emit_intrinsic(lw_emitter *e);
+
+/* ---- vector_math.c ---- */
+/* The name of our own function for this, or NULL where a library's is called. */
+const char *lw_own_function(lw_emitter *e, lw_intrinsic which, lw_dtype type);
+void lw_own_functions_print(lw_emitter *e);
 
 /* ---- debug.c ---- */
 lw_status lw_debug_start(lw_emitter *e);

@@ -130,6 +130,17 @@ call_library(lw_emitter *e, const op *o)
     lw_text_reset(&variants);
 }
 
+/* No fast-math flags: they would loosen the double-double arithmetic inside. */
+static void
+call_own(lw_emitter *e, const op *o, const char *name)
+{
+    lw_name args[3];
+
+    arguments(e, o, args);
+    lw_float_result(e, o->type, "call $t @$s($s$s$s)", o->wide, name, args[0].text,
+                    args[1].text, args[2].text);
+}
+
 static void
 call_llvm(lw_emitter *e, const op *o)
 {
@@ -443,6 +454,7 @@ lw_emit_intrinsic(lw_emitter *e)
     const uint32_t *values = e->func->lists.data + e->inst->b;
     op o = {.row = &lw_intrinsics[which], .type = lw_operand_type(e, values[0])};
     lw_how how = e->gpu ? o.row->gpu_how : o.row->host_how;
+    const char *own;
 
     o.wide = lw_is_small(o.type) ? LW_DT_f32 : o.type;
     for (unsigned i = 0; i < o.row->n_args; i++)
@@ -458,7 +470,10 @@ lw_emit_intrinsic(lw_emitter *e)
     for (unsigned i = 0; i < o.row->n_args; i++)
         if (o.row->args[i] == 'v')
             o.args[i] = lw_widen(e, o.type, o.args[i]);
-    if (how == LW_HOW_LLVM)
+    own = lw_own_function(e, which, o.wide);
+    if (own != NULL)
+        call_own(e, &o, own);
+    else if (how == LW_HOW_LLVM)
         call_llvm(e, &o);
     else if (how == LW_HOW_NVVM)
         call_nvvm(e, &o);

@@ -34,6 +34,18 @@ lw_host_vector_bits(void)
     return 128;
 }
 
+bool
+lw_host_has_fma(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
+#elif defined(__aarch64__)
+    return true;
+#else
+    return false;
+#endif
+}
+
 /* ---- what is being built, and for what ---- */
 
 typedef struct job {
@@ -50,6 +62,7 @@ emit_options(const job *j)
     options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
     options.lineinfo = j->options->lineinfo && j->cc;
     options.precise = j->options->precise;
+    options.has_fma = lw_host_has_fma();
     options.vector_bits = lw_host_vector_bits();
     options.has_vector_function = lw_mvec_has;
     return options;

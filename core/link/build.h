@@ -44,5 +44,7 @@ bool lw_dump_wanted(const char *stage, const char *name);
 void lw_dump(const char *stage, const char *name, const char *text);
 /* The width of this CPU's vectors that code is made for: 128, 256 or 512. */
 int lw_host_vector_bits(void);
+/* Whether it has a fused multiply-add. */
+bool lw_host_has_fma(void);
 
 #endif

@@ -1,0 +1,305 @@
+/* Functions of f64 that we compute ourselves on the host, as LLVM text without a branch, call
+ * or table: LLVM's vectoriser spreads them over whatever width the processor has, and every
+ * element goes through the same IEEE operations wherever it lies. They need a fused
+ * multiply-add; elsewhere, and with `precise`, libm is called.
+ *
+ * exp   Argument reduction by k = round(x / ln 2) with ln 2 in two parts (Cody and Waite,
+ *       "Software Manual for the Elementary Functions", 1980), a polynomial for e^r, and two
+ *       factors 2^k1 * 2^k2 that reach subnormal results with one rounding.
+ * log   x = 2^e m, sqrt(1/2) <= m < sqrt(2), s = (m - 1) / (m + 1), log m = 2 atanh s; summed
+ *       as f - (f^2/2 - s (f^2/2 + R)), which keeps s's rounding error small (P. T. P. Tang,
+ *       "Table-driven implementation of the logarithm function", 1990; its form without table
+ *       is that of K. C. Ng's log in Berkeley's libm).
+ * pow   2^(y log2 |x|): log2 m = s (2/ln 2 + s^2 P(s^2)) with all but P's tail in double-double
+ *       (T. J. Dekker, "A floating-point technique for extending the available precision",
+ *       1971; exact products by fma), so that |y log2 x| < 1075 keeps 2^-54 of absolute error.
+ *       What is special follows annex F of C.
+ *
+ * The polynomials are minimax fits for these ranges (Remez's exchange in 300 bits, the leading
+ * coefficients rounded one after the other where said). */
+#include "core/emit/emit_internal.h"
+
+/* ---- how the text is written ---- */
+
+#define LET(to, text)   "  %" to " = " text "\n"
+#define ADD(to, a, b)   LET(to, "fadd double " a ", " b)
+#define SUB(to, a, b)   LET(to, "fsub double " a ", " b)
+#define MUL(to, a, b)   LET(to, "fmul double " a ", " b)
+#define DIV(to, a, b)   LET(to, "fdiv double " a ", " b)
+#define NEG(to, a)      LET(to, "fneg double " a)
+#define CALL1(to, f, a) LET(to, "call double @llvm." f ".f64(double " a ")")
+#define FMA(to, a, b, c)                                                                       \
+    LET(to, "call double @llvm.fma.f64(double " a ", double " b ", double " c ")")
+#define IS(to, how, a, b)   LET(to, "fcmp " how " double " a ", " b)
+#define BOTH(to, a, b)      LET(to, "and i1 " a ", " b)
+#define PICK(to, if_, a, b) LET(to, "select i1 " if_ ", double " a ", double " b)
+#define INT(to, how, a, b)  LET(to, how " i64 " a ", " b)
+#define BITS(to, a)         LET(to, "bitcast double " a " to i64")
+#define FLOAT(to, a)        LET(to, "bitcast i64 " a " to double")
+
+/* (1 + r q) 2^k for |k| <= 1100, where k stands in the last bits of t = ROUND + k: half of it
+ * as one factor, which is exact, half as the other, which rounds once where it must. */
+#define ROUND "6755399441057790.0" /* 1.5 * 2^52 + 2 * 1023 */
+#define SCALE(to, r, q, t)                                                                     \
+    BITS("scale.t", t)                                                                         \
+    INT("scale.half", "lshr", "%scale.t", "1")                                                 \
+    INT("scale.rest", "sub", "%scale.t", "%scale.half")                                        \
+    INT("scale.bits1", "shl", "%scale.half", "52")                                             \
+    INT("scale.bits2", "shl", "%scale.rest", "52")                                             \
+    FLOAT("scale.1", "%scale.bits1")                                                           \
+    FLOAT("scale.2", "%scale.bits2")                                                           \
+    MUL("scale.r", r, "%scale.1")                                                              \
+    FMA("scale.p", "%scale.r", q, "%scale.1")                                                  \
+    MUL(to, "%scale.p", "%scale.2")
+
+/* a > 0, finite: e and m with a = 2^e m, and f = m - 1, d = m + 1 rounded. */
+#define SPLIT(a)                                                                               \
+    IS("tiny", "olt", a, "0x0010000000000000")                                                 \
+    PICK("raise", "%tiny", "0x4350000000000000", "1.0") /* 2^54 */                             \
+    PICK("bias", "%tiny", "4503599627371573.0", "4503599627371519.0")                          \
+    MUL("raised", a, "%raise")                                                                 \
+    BITS("abits", "%raised")                                                                   \
+    INT("shifted", "add", "%abits", "2638147582215219") /* 1.0 - sqrt(1/2), as bits */         \
+    INT("ebits", "lshr", "%shifted", "52")                                                     \
+    INT("emagic", "or", "%ebits", "4841369599423283200") /* 2^52 */                            \
+    FLOAT("efloat", "%emagic")                                                                 \
+    SUB("e", "%efloat", "%bias")                                                               \
+    INT("fraction", "and", "%shifted", "4503599627370495")                                     \
+    INT("mbits", "add", "%fraction", "4604544271217802189") /* sqrt(1/2) */                    \
+    FLOAT("m", "%mbits")                                                                       \
+    SUB("f", "%m", "1.0")                                                                      \
+    ADD("d", "%m", "1.0")
+
+/* Polynomials go in pairs of coefficients (G. Estrin, 1960, one level of it): half the chain,
+ * at the price of one product. */
+#define FIVE_PAIRS(to, x, p)                                                                   \
+    MUL(x ".2", "%" x, "%" x)                                                                  \
+    FMA(p "69", "%" x ".2", "%" p "89", "%" p "67")                                            \
+    FMA(p "49", "%" x ".2", "%" p "69", "%" p "45")                                            \
+    FMA(p "29", "%" x ".2", "%" p "49", "%" p "23")                                            \
+    FMA(to, "%" x ".2", "%" p "29", "%" p "01")
+
+/* clang-format off */
+#define HEAD(name, params) "define internal double @" name "(" params ") nounwind alwaysinline {\n"
+#define TAIL(result) "  ret double " result "\n}\n"
+
+static const char exp_text[] =
+    HEAD("lw_rt_exp", "double %x")
+    IS("high", "ogt", "%x", "710.0")
+    PICK("below", "%high", "710.0", "%x")
+    IS("low", "olt", "%below", "-746.0")
+    PICK("v", "%low", "-746.0", "%below")
+    FMA("t", "%v", "0x3FF71547652B82FE", ROUND)
+    SUB("k", "%t", ROUND)
+    NEG("minus", "%k")
+    FMA("r0", "%minus", "0x3FE62E42FEFA39EF", "%v")
+    FMA("r", "%minus", "0x3C7ABC9E3B39803F", "%r0")
+    FMA("p01", "%r", "0x3FC55555555554FA", "0x3FE000000000000A")
+    FMA("p23", "%r", "0x3F81111111127B4C", "0x3FA5555555550889")
+    FMA("p45", "%r", "0x3F2A01A012A80FBE", "0x3F56C16C18427007")
+    FMA("p67", "%r", "0x3EC71DF250C90C39", "0x3EFA0199A1564ED5")
+    FMA("p89", "%r", "0x3E5AD7FBB857ACA2", "0x3E928AD69F13FC87")
+    FIVE_PAIRS("p0", "r", "p")
+    FMA("q", "%r", "%p0", "1.0")
+    SCALE("out", "%r", "%q", "%t")
+    TAIL("%out");
+
+/* Below 0 the quotient is inf / d, from which comes inf - inf; at 0 it is -1 / 0. */
+static const char log_text[] =
+    HEAD("lw_rt_log", "double %x")
+    SPLIT("%x")
+    IS("negative", "olt", "%x", "0.0")
+    IS("zero", "oeq", "%x", "0.0")
+    PICK("top0", "%zero", "-1.0", "%f")
+    PICK("top", "%negative", "0x7FF0000000000000", "%top0")
+    PICK("bottom", "%zero", "0.0", "%d")
+    DIV("s", "%top", "%bottom")
+    MUL("z", "%s", "%s")
+    MUL("z.2", "%z", "%z")
+    MUL("z.4", "%z.2", "%z.2")
+    FMA("p01", "%z", "0x3FD999999997FDB3", "0x3FE5555555555592")
+    FMA("p23", "%z", "0x3FCC71C52092E849", "0x3FD24924941F15F6")
+    FMA("p45", "%z", "0x3FC39A1B9C3C47FF", "0x3FC74663EF1E9E60")
+    FMA("p03", "%z.2", "%p23", "%p01")
+    FMA("p46", "%z.2", "0x3FC2F056D117092D", "%p45")
+    FMA("p0", "%z.4", "%p46", "%p03")
+    MUL("half", "%top", "0.5")
+    MUL("square", "%half", "%top")
+    FMA("rest", "%z", "%p0", "%square")
+    MUL("small0", "%e", "0x3C7ABC9E3B39803F")
+    FMA("small", "%s", "%rest", "%small0")
+    SUB("over", "%square", "%small")
+    SUB("part", "%top", "%over")
+    FMA("sum", "%e", "0x3FE62E42FEFA39EF", "%part")
+    IS("itself", "ueq", "%x", "0x7FF0000000000000")
+    PICK("out", "%itself", "%x", "%sum")
+    TAIL("%out");
+
+/* %odd, %broken: y is an odd integer; y is finite and no integer. */
+#define KIND_OF_Y                                                                              \
+    CALL1("ywhole", "floor", "%y")                                                             \
+    IS("broken", "one", "%ywhole", "%y")                                                       \
+    MUL("yhalf", "%y", "0.5")                                                                  \
+    CALL1("yhalfwhole", "floor", "%yhalf")                                                     \
+    IS("uneven", "one", "%yhalfwhole", "%yhalf")                                               \
+    IS("whole", "oeq", "%ywhole", "%y")                                                        \
+    BOTH("odd", "%uneven", "%whole")
+
+/* log2 of 2^e m as %l + %ltail. With s = f / d and its rounding error stail, z = s^2 = z + ztail:
+ * log2 m = s (2/ln 2 + c z + z^2 Q(z)), the first two terms exact to twice the digits, the last
+ * 2^-12 of them; stail comes in by the derivative. */
+#define LOG2_PAIR(top)                                                                         \
+    DIV("inverse", "1.0", "%d")                                                                \
+    MUL("s", top, "%inverse")                                                                  \
+    NEG("sminus", "%s")                                                                        \
+    ADD("twice", "%s", "%s")                                                                   \
+    SUB("remains0", top, "%twice") /* exact */                                                 \
+    FMA("remains", "%sminus", top, "%remains0")                                                \
+    MUL("stail", "%remains", "%inverse")                                                       \
+    MUL("z", "%s", "%s")                                                                       \
+    NEG("zminus", "%z")                                                                        \
+    FMA("ztail", "%s", "%s", "%zminus")                                                        \
+    MUL("zz", "%z", "%z")                                                                      \
+    FMA("q01", "%z", "0x3FDA61762A71B891", "0x3FE2776C50EF9E6D")                               \
+    FMA("q23", "%z", "0x3FD0C9A522543679", "0x3FD484B14506AE2F")                               \
+    FMA("q45", "%z", "0x3FC8708041C180AE", "0x3FCC6A66CA6F8299")                               \
+    FMA("q46", "%zz", "0x3FC8C3B5CDB87668", "%q45")                                            \
+    FMA("q26", "%zz", "%q46", "%q23")                                                          \
+    FMA("q", "%zz", "%q26", "%q01")                                                            \
+    FMA("b", "%z", "0x3FEEC709DC3A03FD", "0x40071547652B82FE") /* c z + 2 / ln 2 */            \
+    SUB("btail0", "0x40071547652B82FE", "%b")                                                  \
+    FMA("btail1", "%z", "0x3FEEC709DC3A03FD", "%btail0")                                       \
+    FMA("btail2", "%ztail", "0x3FEEC709DC3A03FD", "0x3C8777D0FFDA0D24")                        \
+    ADD("btail3", "%btail1", "%btail2")                                                        \
+    FMA("btail", "%zz", "%q", "%btail3")                                                       \
+    FMA("slope", "%z", "0x40071547652B82FE", "0x40071547652B82FE") /* 3 c z + 2 / ln 2 */      \
+    MUL("a", "%s", "%b")                                                                       \
+    NEG("aminus", "%a")                                                                        \
+    FMA("atail0", "%s", "%b", "%aminus")                                                       \
+    FMA("atail1", "%stail", "%slope", "%atail0")                                               \
+    ADD("l", "%e", "%a")                                                                       \
+    SUB("lrounded", "%l", "%e")                                                                \
+    SUB("ltail0", "%a", "%lrounded")                                                           \
+    ADD("ltail1", "%ltail0", "%atail1")                                                        \
+    FMA("ltail", "%s", "%btail", "%ltail1")
+
+/* 2^(%v + %vtail), |vtail| < 1 where it counts; cut to where results overflow or vanish, and
+ * 1 where not %usual. */
+#define EXP2_PAIR(to)                                                                          \
+    ADD("w", "%v", "%vtail")                                                                   \
+    ADD("wround", "%w", ROUND)                                                                 \
+    SUB("k", "%wround", ROUND)                                                                 \
+    IS("whigh", "ogt", "%wround", "6755399441058890.0") /* ROUND + 1100 */                     \
+    PICK("wbelow", "%whigh", "6755399441058890.0", "%wround")                                  \
+    IS("wlow", "olt", "%wbelow", "6755399441056690.0")                                         \
+    PICK("wcut", "%wlow", "6755399441056690.0", "%wbelow")                                     \
+    IS("same", "ueq", "%wcut", "%wround")                                                      \
+    BOTH("uncut", "%same", "%usual")                                                           \
+    PICK("t", "%usual", "%wcut", ROUND)                                                        \
+    SUB("r0", "%v", "%k")                                                                      \
+    ADD("r1", "%r0", "%vtail")                                                                 \
+    PICK("r", "%uncut", "%r1", "0.0")                                                          \
+    FMA("g01", "%r", "0x3FAC6B08D7049FE8", "0x3FCEBFBDFF82C5A4")                               \
+    FMA("g23", "%r", "0x3F55D87FE78CD729", "0x3F83B2AB6FBA0119")                               \
+    FMA("g45", "%r", "0x3EEFFCBFBA96A360", "0x3F24309130ED8F5E")                               \
+    FMA("g67", "%r", "0x3E7B5267D09DE32A", "0x3EB62BFC79CDECDC")                               \
+    FMA("g89", "%r", "0x3DFE79B7D1A8A9EF", "0x3E3E61B5053FE9BA")                               \
+    FIVE_PAIRS("g1", "r", "g")                                                                 \
+    FMA("g0", "%r", "%g1", "0x3FE62E42FEFA39EF")                                               \
+    SCALE(to, "%r", "%g0", "%t")
+
+/* x = 0, inf, NaN (%special) are |x| or 1 / |x| in the end. A
+ * negative base under a broken exponent makes s infinite, from which comes the NaN and the
+ * flag. y is cut where every base but 1 overflows or vanishes. */
+static const char pow_text[] =
+    HEAD("lw_rt_pow", "double %x, double %y")
+    KIND_OF_Y
+    BITS("xbits", "%x")
+    INT("size", "and", "%xbits", "9223372036854775807")
+    FLOAT("ax", "%size")
+    INT("sizeless", "sub", "%size", "1")
+    LET("usual", "icmp ult i64 %sizeless, 9218868437227405311")
+    LET("special", "xor i1 %usual, true")
+    SPLIT("%ax")
+    IS("negative", "olt", "%x", "0.0")
+    BOTH("bad", "%negative", "%broken")
+    PICK("top", "%bad", "0x7FF0000000000000", "%f")
+    LOG2_PAIR("%top")
+    IS("yhigh", "ogt", "%y", "0x43F0000000000000") /* 2^64 */
+    PICK("ybelow", "%yhigh", "0x43F0000000000000", "%y")
+    IS("ylow", "olt", "%ybelow", "0xC3F0000000000000")
+    PICK("ycut", "%ylow", "0xC3F0000000000000", "%ybelow")
+    MUL("v", "%ycut", "%l")
+    NEG("vminus", "%v")
+    FMA("vtail0", "%ycut", "%l", "%vminus")
+    FMA("vtail", "%ycut", "%ltail", "%vtail0")
+    EXP2_PAIR("core")
+    IS("ynegative", "olt", "%y", "0.0")
+    BOTH("turned", "%special", "%ynegative")
+    PICK("under", "%turned", "%ax", "1.0")
+    DIV("turn", "1.0", "%under")
+    PICK("upright", "%ynegative", "%turn", "%ax")
+    PICK("plain", "%special", "%upright", "%core")
+    BITS("plainbits", "%plain")
+    LET("signs", "select i1 %odd, i64 -9223372036854775808, i64 0")
+    INT("sign", "and", "%xbits", "%signs")
+    INT("signedbits", "xor", "%plainbits", "%sign")
+    FLOAT("signed", "%signedbits")
+    IS("xone", "oeq", "%x", "1.0")
+    ADD("either", "%x", "%y")
+    PICK("ofnan", "%xone", "1.0", "%either")
+    IS("ynan", "uno", "%y", "0.0")
+    PICK("known", "%ynan", "%ofnan", "%signed")
+    IS("yzero", "oeq", "%y", "0.0")
+    PICK("out", "%yzero", "1.0", "%known")
+    TAIL("%out");
+
+/* clang-format on */
+
+static const struct {
+    lw_intrinsic which;
+    const char *name, *text;
+} functions[] = {{LW_IN_exp, "lw_rt_exp", exp_text},
+                 {LW_IN_log, "lw_rt_log", log_text},
+                 {LW_IN_pow, "lw_rt_pow", pow_text}};
+enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
+_Static_assert(N_FUNCTIONS <= 32, "one bit each");
+
+static int
+find(lw_intrinsic which, lw_dtype type)
+{
+    for (int i = 0; i < N_FUNCTIONS && type == LW_DT_f64; i++)
+        if (functions[i].which == which)
+            return i;
+    return -1;
+}
+
+bool
+lw_emit_is_own(lw_intrinsic which, lw_dtype type)
+{
+    return find(which, type) >= 0;
+}
+
+const char *
+lw_own_function(lw_emitter *e, lw_intrinsic which, lw_dtype type)
+{
+    int i = find(which, type);
+
+    if (e->gpu || e->options->precise || !e->options->has_fma || i < 0)
+        return NULL;
+    e->own |= UINT32_C(1) << i;
+    return functions[i].name;
+}
+
+void
+lw_own_functions_print(lw_emitter *e)
+{
+    if (e->own == 0)
+        return;
+    lw_declare(e, "$t @llvm.fma.f$u($t, $t, $t)", LW_DT_f64, 64u, LW_DT_f64, LW_DT_f64,
+               LW_DT_f64);
+    lw_declare(e, "$t @llvm.floor.f$u($t)", LW_DT_f64, 64u, LW_DT_f64);
+    for (int i = 0; i < N_FUNCTIONS; i++)
+        if (e->own >> i & 1)
+            lw_text_addf(e->out, "\n%s", functions[i].text);
+}
