@@ -70,7 +70,7 @@ def math_rows() -> None:
             theirs = numba.vectorize(["float64(float64)"], target="parallel")(function)
             runners["numba parallel"] = lambda: theirs(x, out=out)
         if numexpr is not None:
-            runners["numexpr"] = lambda: numexpr.evaluate(text, out=out)
+            runners["numexpr"] = lambda text=text: numexpr.evaluate(text, {"x": x}, out=out)
         times = race(runners)
         exact = numpy_function(x.astype(np.longdouble))
         libm = np.fromiter((function(v) for v in x[:20_000].tolist()), np.float64, 20_000)
@@ -94,7 +94,7 @@ def muladd_row() -> None:
         theirs = numba.vectorize(["float64(float64, float64)"], target="parallel")(function)
         runners["numba parallel"] = lambda: theirs(a, b, out=out)
     if numexpr is not None:
-        runners["numexpr"] = lambda: numexpr.evaluate("a*b+a", out=out)
+        runners["numexpr"] = lambda: numexpr.evaluate("a*b+a", {"a": a, "b": b}, out=out)
     times = race(runners, 12)
     show("a*b+a float64 2*10^7", times, f"{24 * n / times['lanewise'] / 1e9:.1f} GB/s")
 
