@@ -68,27 +68,17 @@ given_output(const lw_call *call, PyObject *const *args, Py_ssize_t n_args, int 
     return object;
 }
 
-static const char *
-casting_text(const lw_call *call)
-{
-    return call->casting && PyUnicode_Check(call->casting) ? PyUnicode_AsUTF8(call->casting)
-                                                           : "same_kind";
-}
-
 /* Into the given host array, by NumPy's casting rule; nothing is written when it does not fit.
  */
 static PyObject *
 deliver(const lw_call *call, PyObject *host, PyObject *out)
 {
     PyArrayObject *to = (PyArrayObject *)out, *from = (PyArrayObject *)host;
+    static const char *const rules[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
     NPY_CASTING rule = NPY_SAME_KIND_CASTING;
-    PyObject *text = PyUnicode_FromString(casting_text(call));
 
-    if (text == NULL || PyArray_CastingConverter(text, &rule) != NPY_SUCCEED) {
-        Py_XDECREF(text);
+    if (call->casting != NULL && PyArray_CastingConverter(call->casting, &rule) != NPY_SUCCEED)
         return NULL;
-    }
-    Py_DECREF(text);
     if (PyArray_NDIM(to) != PyArray_NDIM(from) ||
         !PyArray_CompareLists(PyArray_DIMS(to), PyArray_DIMS(from), PyArray_NDIM(to))) {
         PyErr_SetString(PyExc_ValueError, "non-broadcastable output operand: out must have the "
@@ -97,7 +87,7 @@ deliver(const lw_call *call, PyObject *host, PyObject *out)
     }
     if (!PyArray_CanCastArrayTo(from, PyArray_DESCR(to), rule)) {
         PyErr_Format(PyExc_TypeError, "cannot cast the result from %R to %R by casting='%s'",
-                     PyArray_DESCR(from), PyArray_DESCR(to), casting_text(call));
+                     PyArray_DESCR(from), PyArray_DESCR(to), rules[rule]);
         return NULL;
     }
     if (PyArray_FailUnlessWriteable(to, "output array") < 0 || PyArray_CopyInto(to, from) < 0)
@@ -127,34 +117,74 @@ is_number(PyObject *object)
            PyArray_IsScalar(object, Generic);
 }
 
-/* Device copies of the inputs; numbers stay numbers, but for the first of numbers only. NULL
- * with an exception; the tuple owns them. */
+/* Of numbers only, the one that becomes an array: the first that is not weak, for an array's
+ * dtype is strong. -1: there are arrays. */
+static int
+number_to_copy(const lw_call *call, PyObject *const *args)
+{
+    int first_strong = -1;
+
+    for (int i = 0; i < call->self->nin; i++) {
+        if (!is_number(args[i]))
+            return -1;
+        if (first_strong < 0 && (PyBool_Check(args[i]) || PyArray_IsScalar(args[i], Generic)))
+            first_strong = i;
+    }
+    return first_strong < 0 ? 0 : first_strong;
+}
+
+static PyObject *
+copy_of(const lw_call *call, lw_device *device, PyObject *object)
+{
+    PyObject *host = PyArray_FROM_O(object), *copy = NULL;
+
+    if (host != NULL)
+        copy =
+            (PyObject *)lw_device_array_from_host((PyArrayObject *)host, device, call->stream);
+    Py_XDECREF(host);
+    return copy;
+}
+
+/* Device copies of the inputs; numbers stay numbers, but for one of numbers only. NULL with an
+ * exception; the tuple owns them. */
 static PyObject *
 copies(const lw_call *call, PyObject *const *args)
 {
     lw_device *device = lw_current_device();
     PyObject *tuple = device ? PyTuple_New(call->self->nin) : NULL;
-    bool numbers_only = true;
+    int chosen = number_to_copy(call, args);
 
-    for (int i = 0; i < call->self->nin; i++)
-        numbers_only &= is_number(args[i]);
     for (int i = 0; tuple != NULL && i < call->self->nin; i++) {
-        PyObject *host, *copy;
-        if (is_number(args[i]) && !(numbers_only && i == 0)) {
-            PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
-            continue;
-        }
-        host = PyArray_FROM_O(args[i]);
-        copy = host ? (PyObject *)lw_device_array_from_host((PyArrayObject *)host, device,
-                                                            call->stream)
-                    : NULL;
-        Py_XDECREF(host);
-        if (copy == NULL)
+        bool stays = is_number(args[i]) && i != chosen;
+        PyObject *item = stays ? Py_NewRef(args[i]) : copy_of(call, device, args[i]);
+        if (item == NULL)
             Py_CLEAR(tuple);
         else
-            PyTuple_SET_ITEM(tuple, i, copy);
+            PyTuple_SET_ITEM(tuple, i, item);
     }
     return tuple;
+}
+
+/* With where=, what an output holds stays where the mask is false: the call writes into copies
+ * of the outputs given. */
+static int
+keep_masked(const lw_call *call, PyObject *const *outs, PyObject *kwargs)
+{
+    lw_device *device = lw_current_device();
+    int nout = call->self->nout, result = -1;
+    PyObject *tuple = device ? PyTuple_New(nout) : NULL;
+
+    for (int i = 0; tuple != NULL && i < nout; i++) {
+        PyObject *item = outs[i] ? copy_of(call, device, outs[i]) : Py_NewRef(Py_None);
+        if (item == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, item);
+    }
+    if (tuple != NULL)
+        result = PyDict_SetItemString(kwargs, "out", tuple);
+    Py_XDECREF(tuple);
+    return result;
 }
 
 PyObject *
@@ -169,6 +199,8 @@ lw_call_hosted(lw_call *call, PyObject *const *args, Py_ssize_t n_args, PyObject
         return NULL;
     inputs = copies(call, args);
     kwargs = inputs ? keywords_without_out(args + n_args, kwnames) : NULL;
+    if (kwargs != NULL && call->where != NULL && keep_masked(call, outs, kwargs) < 0)
+        goto done;
     if (kwargs != NULL)
         device = PyObject_Call((PyObject *)call->self, inputs, kwargs);
     if (device == NULL)

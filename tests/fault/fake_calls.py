@@ -289,6 +289,41 @@ def test_strided_shapes_and_strides():
     assert 2 * WIDE.strides[0] in values and 8 in values
 
 
+def test_hosted_outputs_keep_what_the_mask_spares():
+    """The fake driver's kernels write nothing: every element is one that the mask spares."""
+    out, second = np.full_like(A, 7.25), np.full_like(A, 8.5)
+    assert HOSTED(A, 2.0, out=out, where=A < 0) is out
+    assert (out == 7.25).all()
+    pair = lw.vectorize(target="cuda")(lambda x, y: (x + y, x - y))
+    first, other = pair(A, A, out=(None, second), where=A < 0)
+    assert other is second and (second == 8.5).all() and first.shape == A.shape
+    frozen = np.zeros_like(A)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        HOSTED(A, 2.0, out=frozen, where=A < 0)
+
+
+@pytest.mark.parametrize("args, dtype", [((2.5, np.float32(1)), "f4"), ((np.float32(1), 2.5), "f4"), ((2, 3.5), "f8"), ((2, 3), "i8"),
+                                         ((2, np.int16(3)), "i2"), ((True, 2), "i8"), ((2.5, np.float64(1)), "f8")], ids=str)
+def test_hosted_numbers_promote_as_in_numpy(args, dtype):
+    assert HOSTED(*args).dtype == np.multiply(*args).dtype == dtype
+
+
+def test_hosted_casting():
+    out = np.zeros((20, 30), np.int32)
+    with pytest.raises(TypeError, match="casting='same_kind'"):
+        HOSTED(A, 2.0, out=out)
+    assert HOSTED(A, 2.0, out=out, casting="unsafe") is out
+
+
+def test_time_launch_refuses():
+    for bad in ((F, 3), (F, 0, D, E), (F, 3, D), (np.add, 3, D, E), (1, 3, D), (F, 3, D, E, OUT, OUT)):
+        with pytest.raises(TypeError):
+            _core._time_launch(*bad)
+    assert _core._time_launch(F, 3, D, E) > 0
+    assert _core._time_launch(F, 3, D[:0], E[:0]) == 0
+
+
 def test_refused_writes_nothing():
     launches, before = FAKE.fake_cuda_n_launches(), OUT.copy_to_host()
     for bad in (lambda: F(D, E, out=cuda.device_array((20, 31), "f4")), lambda: F(D, E, out=OUT, where=MASK[:3]),
