@@ -479,6 +479,22 @@ patch_coordinates(kernel *k, lw_ref tid, lw_ref *x, lw_ref *y)
                    lw_ir_shr(b, lane, lw_ir_int(b, LW_DT_u32, 3)));
 }
 
+/* The element's number in the order of the walk: innermost dimension first. */
+static lw_ref
+patch_element(kernel *k, const lw_ref *coordinate)
+{
+    lw_builder *b = &k->b;
+    int d = k->key->ndim - 1;
+    lw_ref element = lw_ir_cast(b, LW_DT_i64, coordinate[d]);
+
+    while (d-- > 0) {
+        lw_ref extent = lw_ir_cast(b, LW_DT_i64, d < 2 ? k->extent[d] : k->size[d]);
+        element = lw_ir_add(b, lw_ir_mul(b, element, extent),
+                            lw_ir_cast(b, LW_DT_i64, coordinate[d]));
+    }
+    return element;
+}
+
 /* All four patches of a thread: with the square wholly inside, loads first; else one by one. */
 static lw_status
 walk_patches(kernel *k, lw_ref *coordinate, bool inside, lw_error *err)
@@ -497,7 +513,7 @@ walk_patches(kernel *k, lw_ref *coordinate, bool inside, lw_error *err)
                     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, coordinate[1], k->extent[1]));
                 locate_at(k, coordinate, &w[p].site);
                 if (k->scalar->can_raise)
-                    w[p].site.element = lw_ir_cast(b, LW_DT_i64, coordinate[1]);
+                    w[p].site.element = patch_element(k, coordinate);
                 load_site(k, &w[p].site, 1, w[p].in);
             }
             if (stage == 1 || !inside) {

@@ -9,8 +9,10 @@
  *                            squares
  *   STRIDED only             per dimension but the outermost: size, multiplier, shift (u32);
  *                            per operand and dimension its stride in bytes (i32, wide: i64),
- * but none for VALUE and CONSTANT, nor the innermost of CONTIGUOUS and REPEATED where the body
- * can raise the address of one 64-bit word: status << 48 | element */
+ *                            but none for VALUE and CONSTANT, nor the innermost of CONTIGUOUS
+ *                            and REPEATED
+ *   where the body can raise the address of one 64-bit word: status << 48 | element, counted in
+ *                            the order of the walk */
 #ifndef LW_UFUNC_DEVICE_KERNEL_H
 #define LW_UFUNC_DEVICE_KERNEL_H
 
