@@ -91,11 +91,13 @@ static PyObject *
 call_inner(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     uint32_t n_loops = self->base.loops.n;
-    PyObject *result = PyObject_Vectorcall(self->base.inner, args, nargsf, kwnames);
+    PyObject *inner = Py_NewRef(self->base.inner); /* add() in another thread may replace it */
+    PyObject *result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
 
-    if (result != NULL || !should_ask_again(self, n_loops))
-        return result;
-    return PyObject_Vectorcall(self->base.inner, args, nargsf, kwnames);
+    if (result == NULL && should_ask_again(self, n_loops))
+        result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+    Py_DECREF(inner);
+    return result;
 }
 
 /* stream= means nothing to host memory: None and 0 say so too and are taken out. */

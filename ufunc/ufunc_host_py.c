@@ -399,10 +399,11 @@ static int
 add_to_array(lw_ufunc *base, lw_loop *loop)
 {
     uint32_t first = loop->declared ? 0 : base->n_declared;
-    uint32_t at = loop->declared ? base->n_declared++ : base->loops.n;
+    uint32_t at = loop->declared ? base->n_declared : base->loops.n;
 
     if (lw_array_push(&base->loops, NULL) == NULL)
         return -1;
+    base->n_declared += loop->declared;
     while (!base->options.order_given && at > first &&
            goes_before(loop, base->loops.data[at - 1]))
         at--;
