@@ -6,6 +6,7 @@
 #include "ufunc/device_call_py.h"
 
 #include "core/py/raise.h"
+#include "ufunc/ufunc_parts.h"
 
 #include <string.h>
 #include <time.h>
@@ -57,14 +58,13 @@ read_keywords(lw_call *call, PyObject *const *values, PyObject *kwnames)
 
 /* ---- outputs ---- */
 
-static int
+static void
 set_output(lw_call *call, int which, PyObject *value)
 {
     if (value == Py_None)
-        return 0;
+        return;
     call->out_objects[which] = value;
     call->n_given++;
-    return 0;
 }
 
 static int
@@ -89,7 +89,8 @@ read_outputs(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
                          nout, nout, Py_TYPE(call->out)->tp_name);
             return -1;
         }
-        return set_output(call, 0, call->out);
+        set_output(call, 0, call->out);
+        return 0;
     }
     if (PyTuple_GET_SIZE(call->out) != nout) {
         PyErr_Format(
@@ -497,6 +498,10 @@ copy_input(lw_call *call, lw_operand *operand)
     }
     if (lw_device_array_hooks.copy_strided(copy, from, call->stream) < 0)
         goto fail;
+    if (lw_operand_done(operand, call->stream, &err) != LW_OK) {
+        lw_py_raise(&err);
+        goto fail;
+    }
     Py_DECREF(from);
     call->owned[call->n_owned++] = (PyObject *)copy;
     lw_operand_release(operand);
@@ -943,6 +948,8 @@ time_launches(lw_call *call, long n)
     struct timespec start, end;
     lw_status status = LW_OK;
 
+    if (call->plan.n == 0)
+        return 0.0;
     lw_plan_key(&call->plan, call->resolution->cost, call->resolution->has_loop, &key);
     entry = lw_entry_get(call->resolution, &key);
     if (entry == NULL)
@@ -968,15 +975,15 @@ lw_ufunc_time_launch(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssiz
     long n;
     lw_call call;
 
-    if (n_args < 3 || (n = PyLong_AsLong(args[1])) <= 0) {
+    if (n_args < 3 || PyVectorcall_Function(args[0]) != lw_ufunc_call ||
+        (n = PyLong_AsLong(args[1])) <= 0) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "_time_launch(ufunc, n, *operands)");
         return NULL;
     }
     lw_call_init(&call, (lw_ufunc *)args[0]);
-    call.order_letter = 'K';
-    if (make_plan(&call, args + 2, n_args - 2) == 0 && lw_call_run(&call) == 0 &&
-        (seconds = time_launches(&call, n)) >= 0.0)
+    if (check_call(&call, n_args - 2) == 0 && make_plan(&call, args + 2, n_args - 2) == 0 &&
+        lw_call_run(&call) == 0 && (seconds = time_launches(&call, n)) >= 0.0)
         result = PyFloat_FromDouble(seconds);
     lw_call_release(&call);
     return result;

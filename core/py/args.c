@@ -132,8 +132,9 @@ row_of(PyTypeObject *type)
 
 #define NAMES(X)                                                                               \
     X(is_cuda)                                                                                 \
-    X(requires_grad) X(is_conj) X(is_neg) X(data) X(dtype) X(ptr) X(device_id) X(ndim) X(size) \
-        X(shape) X(strides) X(get_current_stream)
+    X(requires_grad)                                                                           \
+    X(is_conj) X(is_neg) X(data) X(dtype) X(ptr) X(device_id) X(ndim) X(size) X(shape)         \
+        X(strides) X(get_current_stream)
 
 typedef enum name_id {
 #define X(name) NAME_##name,
@@ -596,6 +597,16 @@ loaded_module(const char *name)
     return PyDict_GetItemString(PyImport_GetModuleDict(), name);
 }
 
+static PyObject *
+needed_module(const char *name)
+{
+    PyObject *module = loaded_module(name);
+
+    if (module == NULL && !PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError, "%s is not loaded any more", name);
+    return module;
+}
+
 static int
 attribute_int(PyObject *object, name_id which, unsigned long long *out)
 {
@@ -617,7 +628,7 @@ cupy_get_current_stream(void)
 
     if (function != NULL)
         return function;
-    cupy = loaded_module("cupy");
+    cupy = needed_module("cupy");
     cuda = cupy != NULL ? PyObject_GetAttrString(cupy, "cuda") : NULL;
     if (cuda != NULL)
         function = get(cuda, NAME_get_current_stream);
@@ -1274,7 +1285,7 @@ wrap_by_exchange(const lw_dl_exchange *exchange, lw_device_array *result)
 static PyObject *
 wrap_cupy(lw_device_array *result)
 {
-    PyObject *cupy = loaded_module("cupy"), *cuda, *memory = NULL, *pointer = NULL;
+    PyObject *cupy = needed_module("cupy"), *cuda, *memory = NULL, *pointer = NULL;
     PyObject *shape = NULL, *strides = NULL, *out = NULL;
 
     cuda = cupy != NULL ? PyObject_GetAttrString(cupy, "cuda") : NULL;
@@ -1306,12 +1317,10 @@ wrap_cupy(lw_device_array *result)
 static PyObject *
 wrap_by_call(const char *module, const char *function, lw_device_array *result)
 {
-    PyObject *found = loaded_module(module);
+    PyObject *found = needed_module(module);
 
-    if (found == NULL) {
-        PyErr_Format(PyExc_RuntimeError, "%s is not loaded any more", module);
+    if (found == NULL)
         return NULL;
-    }
     return PyObject_CallMethod(found, function, "O", (PyObject *)result);
 }
 
