@@ -1,4 +1,4 @@
-"""What core/link asks of Python: its folders, cuda-pathfinder, and llvmlite.
+"""What core/link asks of Python: cuda-pathfinder and llvmlite.
 
 Called by core/py/llvm_bridge.c only. Nothing here is imported before it is needed: llvmlite costs
 some 50 ms, and a cached kernel never asks for it.
@@ -6,17 +6,9 @@ some 50 ms, and a cached kernel never asks for it.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 _machines: dict[tuple[int, bool], Any] = {}
-
-
-def folders() -> str:
-    """The folders packages may lie in, and the prefix (a conda environment), one a line."""
-    seen = dict.fromkeys(p for p in sys.path if isinstance(p, str) and p and "\n" not in p)
-    seen.setdefault(sys.prefix)
-    return "\n".join(seen)
 
 
 def pathfinder(name: str) -> str:

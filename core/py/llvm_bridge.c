@@ -83,15 +83,38 @@ call_for_text(const char *name, PyObject *arguments, lw_text *out, bool own_stat
     return status;
 }
 
+/* One folder a line, once; what is no text, empty or has a line break names no folder. */
+static void
+add_folder(lw_text *out, PyObject *seen, PyObject *folder)
+{
+    const char *text = folder && PyUnicode_Check(folder) ? PyUnicode_AsUTF8(folder) : NULL;
+
+    if (text != NULL && *text && strchr(text, '\n') == NULL &&
+        PySet_Contains(seen, folder) == 0 && PySet_Add(seen, folder) == 0)
+        lw_text_addf(out, "%s%s", out->n ? "\n" : "", text);
+    PyErr_Clear(); /* a name that is not UTF-8 is passed over */
+}
+
+/* sys.path and sys.prefix, by hand: importing a module for it would cost more than all else
+ * that a kernel from the disk cache needs. */
 static lw_status
 find_folders(lw_text *out, lw_error *err)
 {
-    bool own_state = PyGILState_GetThisThreadState() != NULL;
     PyGILState_STATE gil = PyGILState_Ensure();
-    lw_status status = call_for_text("folders", PyTuple_New(0), out, own_state, err);
+    PyObject *path = PySys_GetObject("path"), *seen = PySet_New(NULL); /* path is borrowed */
+    PyObject *folders =
+        PySequence_Tuple(path ? path : Py_None); /* other threads may change it */
 
+    for (Py_ssize_t i = 0; seen && folders && i < PyTuple_GET_SIZE(folders); i++)
+        add_folder(out, seen, PyTuple_GET_ITEM(folders, i));
+    if (seen != NULL)
+        add_folder(out, seen, PySys_GetObject("prefix"));
+    PyErr_Clear();
+    out->failed |= seen == NULL;
+    Py_XDECREF(seen);
+    Py_XDECREF(folders);
     PyGILState_Release(gil);
-    return status;
+    return out->failed ? lw_fail_memory(err) : LW_OK;
 }
 
 static lw_status
