@@ -6,7 +6,15 @@ some 50 ms, and a cached kernel never asks for it.
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Any
+
+# A fork waits for the compile of another thread: its child could never take llvmlite's lock, nor
+# import what the other was importing.
+_compiling = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release)
 
 _machines: dict[tuple[int, bool], Any] = {}
 
@@ -75,6 +83,11 @@ def compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
 
     RuntimeError with LLVM's words when the text is refused, ImportError without llvmlite.
     """
+    with _compiling:
+        return _compile_host(text, opt, baseline, output)
+
+
+def _compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
     import llvmlite.binding as llvm
 
     machine = _machine(opt, baseline)

@@ -6,19 +6,33 @@
 
 #include <string.h>
 
-/* The exception set now, as text into err; clears it. The first of ImportError and MemoryError
- * keeps its meaning, everything else is LLVM's refusal. */
+/* Is it what llvmlite, or a broken one, raises? Anything else comes from a signal's handler. By
+ * exact class: TimeoutError is an OSError. */
+static bool
+is_compilers_exception(void)
+{
+    PyObject *type = PyErr_Occurred();
+
+    return type == PyExc_RuntimeError || type == PyExc_OSError || type == PyExc_TypeError ||
+           type == PyExc_AttributeError || type == PyExc_ValueError ||
+           PyErr_ExceptionMatches(PyExc_ImportError) ||
+           PyErr_ExceptionMatches(PyExc_MemoryError);
+}
+
+/* The exception set now, as text into err; clears it. RuntimeError is LLVM's refusal, and the
+ * same code would meet it again; MemoryError keeps its meaning; the others say that the
+ * compiler is missing or broken. */
 static lw_status
 fail_from_exception(const char *what, lw_error *err)
 {
     PyObject *type = NULL, *value = NULL, *traceback = NULL, *text = NULL;
-    lw_status status = LW_ERR_COMPILE;
+    lw_status status = LW_ERR_COMPILER_NOT_FOUND;
     const char *words = NULL;
 
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    if (PyErr_GivenExceptionMatches(type, PyExc_ImportError))
-        status = LW_ERR_COMPILER_NOT_FOUND;
+    if (PyErr_GivenExceptionMatches(type, PyExc_RuntimeError))
+        status = LW_ERR_COMPILE;
     else if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError))
         status = LW_ERR_OUT_OF_MEMORY;
     text = value ? PyObject_Str(value) : NULL;
@@ -36,12 +50,12 @@ fail_from_exception(const char *what, lw_error *err)
     return status;
 }
 
-/* KeyboardInterrupt and its like stay set for a thread of Python's own; a thread that got its
- * state only for this call has nobody to give it to. */
+/* What a signal's handler raised (KeyboardInterrupt, and the user's own) stays set for a thread
+ * of Python's own; a thread that got its state only for this call has nobody to give it to. */
 static lw_status
 fail_call(const char *what, bool own_state, lw_error *err)
 {
-    if (!PyErr_ExceptionMatches(PyExc_Exception) && own_state)
+    if (own_state && !is_compilers_exception())
         return lw_fail(err, LW_ERR_PYTHON, "%s was interrupted", what);
     return fail_from_exception(what, err);
 }
