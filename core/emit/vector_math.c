@@ -6,6 +6,7 @@
  * exp   Argument reduction by k = round(x / ln 2) with ln 2 in two parts (Cody and Waite,
  *       "Software Manual for the Elementary Functions", 1980), a polynomial for e^r, and two
  *       factors 2^k1 * 2^k2 that reach subnormal results with one rounding.
+ * expm1, tanh  the same reduction; tanh |x| = t / (t + 2) with t = e^(2|x|) - 1.
  * log   x = 2^e m, sqrt(1/2) <= m < sqrt(2), s = (m - 1) / (m + 1), log m = 2 atanh s; summed
  *       as f - (f^2/2 - s (f^2/2 + R)), which keeps s's rounding error small (P. T. P. Tang,
  *       "Table-driven implementation of the logarithm function", 1990; its form without table
@@ -79,6 +80,29 @@
     FMA(p "29", "%" x ".2", "%" p "49", "%" p "23")                                            \
     FMA(to, "%" x ".2", "%" p "29", "%" p "01")
 
+/* e^a - 1 for a >= -40 as 2 (s w + (s - 1/2)): s = 2^(k-1), w = e^r - 1. Twice at the end,
+ * since 2^1024 is no number. */
+#define EXPM1(to, a)                                                                           \
+    FMA("t", a, "0x3FF71547652B82FE", "6755399441056766.0") /* 1.5 * 2^52 + 1022 */            \
+    SUB("k", "%t", "6755399441056766.0")                                                       \
+    NEG("minus", "%k")                                                                         \
+    FMA("r0", "%minus", "0x3FE62E42FEFA39EF", a)                                               \
+    FMA("r", "%minus", "0x3C7ABC9E3B39803F", "%r0")                                            \
+    FMA("p01", "%r", "0x3FC555555555555B", "0x3FE0000000000000")                               \
+    FMA("p23", "%r", "0x3F8111111110EC64", "0x3FA5555555555503")                               \
+    FMA("p45", "%r", "0x3F2A01A01B37B73E", "0x3F56C16C16C30430")                               \
+    FMA("p67", "%r", "0x3EC71DDF027FCEF9", "0x3EFA01A0136A29DA")                               \
+    FMA("p89A", "%r", "0x3E21E3D3E79C7916", "0x3E5AF6BDB00101F7")                              \
+    FMA("p89", "%r", "%p89A", "0x3E927E5B42D787D0")                                            \
+    FIVE_PAIRS("p0", "r", "p")                                                                 \
+    FMA("w", "%r.2", "%p0", "%r")                                                              \
+    BITS("tbits", "%t")                                                                        \
+    INT("sbits", "shl", "%tbits", "52")                                                        \
+    FLOAT("s", "%sbits")                                                                       \
+    SUB("less", "%s", "0.5")                                                                   \
+    FMA("half", "%s", "%w", "%less")                                                           \
+    ADD(to, "%half", "%half")
+
 /* clang-format off */
 #define HEAD(name, params) "define internal double @" name "(" params ") nounwind alwaysinline {\n"
 #define TAIL(result) "  ret double " result "\n}\n"
@@ -102,6 +126,33 @@ static const char exp_text[] =
     FIVE_PAIRS("p0", "r", "p")
     FMA("q", "%r", "%p0", "1.0")
     SCALE("out", "%r", "%q", "%t")
+    TAIL("%out");
+
+static const char expm1_text[] =
+    HEAD("lw_rt_expm1", "double %x")
+    IS("high", "ogt", "%x", "710.0")
+    PICK("below", "%high", "710.0", "%x")
+    IS("low", "olt", "%below", "-40.0")
+    PICK("v", "%low", "-40.0", "%below")
+    EXPM1("result", "%v")
+    CALL1("size", "fabs", "%x")
+    IS("tiny", "olt", "%size", "0x3C90000000000000") /* 2^-54 */
+    PICK("out", "%tiny", "%x", "%result")
+    TAIL("%out");
+
+/* tanh a = t / (t + 2), t = e^(2a) - 1 */
+static const char tanh_text[] =
+    HEAD("lw_rt_tanh", "double %x")
+    CALL1("size", "fabs", "%x")
+    ADD("twice", "%size", "%size")
+    IS("high", "ogt", "%twice", "44.0")
+    PICK("v", "%high", "44.0", "%twice")
+    EXPM1("top", "%v")
+    ADD("bottom", "%top", "2.0")
+    DIV("ratio", "%top", "%bottom")
+    LET("signed", "call double @llvm.copysign.f64(double %ratio, double %x)")
+    IS("tiny", "olt", "%size", "0x3E30000000000000") /* 2^-28 */
+    PICK("out", "%tiny", "%x", "%signed")
     TAIL("%out");
 
 /* Below 0 the quotient is inf / d, from which comes inf - inf; at 0 it is -1 / 0. */
@@ -260,6 +311,8 @@ static const struct {
     lw_intrinsic which;
     const char *name, *text;
 } functions[] = {{LW_IN_exp, "lw_rt_exp", exp_text},
+                 {LW_IN_expm1, "lw_rt_expm1", expm1_text},
+                 {LW_IN_tanh, "lw_rt_tanh", tanh_text},
                  {LW_IN_log, "lw_rt_log", log_text},
                  {LW_IN_pow, "lw_rt_pow", pow_text}};
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
@@ -299,6 +352,8 @@ lw_own_functions_print(lw_emitter *e)
     lw_declare(e, "$t @llvm.fma.f$u($t, $t, $t)", LW_DT_f64, 64u, LW_DT_f64, LW_DT_f64,
                LW_DT_f64);
     lw_declare(e, "$t @llvm.floor.f$u($t)", LW_DT_f64, 64u, LW_DT_f64);
+    lw_declare(e, "$t @llvm.fabs.f$u($t)", LW_DT_f64, 64u, LW_DT_f64);
+    lw_declare(e, "$t @llvm.copysign.f$u($t, $t)", LW_DT_f64, 64u, LW_DT_f64, LW_DT_f64);
     for (int i = 0; i < N_FUNCTIONS; i++)
         if (e->own >> i & 1)
             lw_text_addf(e->out, "\n%s", functions[i].text);
