@@ -415,10 +415,15 @@ no_source(lw_reader *r, uint32_t fn, lw_source_result result)
 static bool
 too_deep(lw_reader *r, uint32_t fn)
 {
+    uint32_t loc = r->tree->fns.data[fn].loc;
+
     lw_read_clear();
     r->status = LW_OK;
+    if (loc == 0) /* Python's own parser gave up */
+        loc = bare_loc(r, (PyCodeObject *)PyFunction_GET_CODE(r->function));
+    r->tree->fns.data[fn].loc = loc;
     r->tree->fns.data[fn].problem = lw_read_diag(
-        r, r->tree->fns.data[fn].loc, LW_ERR_UNSUPPORTED, "E101", NULL,
+        r, loc, LW_ERR_UNSUPPORTED, "E101", NULL,
         "break the expression up into several statements",
         "`%.100s` is nested too deeply to be compiled", r->tree->fns.data[fn].name);
     return r->tree->fns.data[fn].problem != 0;

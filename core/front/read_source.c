@@ -24,7 +24,8 @@ typedef struct finder {
     int flags; /* of `from __future__` */
     bool is_lambda;
     bool is_rewritten; /* pytest replaced its asserts: the bytecode cannot be compared */
-    bool no_memory;    /* an attempt ended for lack of memory: finding nothing proves nothing */
+    /* an attempt ended for lack of memory, or of stack: finding nothing proves nothing */
+    bool no_memory, too_deep;
 } finder;
 
 void
@@ -112,12 +113,13 @@ static bool
 cleared_syntax_error(finder *f)
 {
     bool no_memory = PyErr_ExceptionMatches(PyExc_MemoryError); /* or too deep for the parser */
+    bool too_deep = PyErr_ExceptionMatches(PyExc_RecursionError);
 
-    if (!no_memory && !PyErr_ExceptionMatches(PyExc_SyntaxError) &&
-        !PyErr_ExceptionMatches(PyExc_ValueError) &&
-        !PyErr_ExceptionMatches(PyExc_RecursionError))
+    if (!no_memory && !too_deep && !PyErr_ExceptionMatches(PyExc_SyntaxError) &&
+        !PyErr_ExceptionMatches(PyExc_ValueError))
         return false;
     f->no_memory |= no_memory;
+    f->too_deep |= too_deep;
     PyErr_Clear();
     return true;
 }
@@ -705,6 +707,10 @@ find_in_cache(finder *f, lw_source *out)
     }
     if (result == LW_SOURCE_CHANGED && f->no_memory) {
         PyErr_NoMemory();
+        return LW_SOURCE_FAILED;
+    }
+    if (result == LW_SOURCE_CHANGED && f->too_deep) {
+        PyErr_SetString(PyExc_RecursionError, "the function is nested too deeply to be read");
         return LW_SOURCE_FAILED;
     }
     if (result == LW_SOURCE_CHANGED &&
