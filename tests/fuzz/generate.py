@@ -48,7 +48,7 @@ class Generator:
         self.counter = self.loops = self.helpers_made = 0
         self.protected = set()
         self.depth = 1
-        self.helpers = {}
+        self.helpers, self.defaulted = {}, set()
 
     # text
 
@@ -111,15 +111,21 @@ class Generator:
         return f"({a} {op} {b})", rules.type_binary(op, self.value_of(a, s), self.value_of(b, t))[0]
 
     def atom_variable(self, _):
-        n = self.pick(self.of_kind("int", "bool", "float"))
+        names = [n for n in self.of_kind("int", "bool", "float") if n[0] not in "KL"]
+        if not names:
+            return f"{self.params[0]}.real", COMPLEX.get(self.vars[self.params[0]], "pf")
+        n = self.pick(names)
         return n, self.vars[n]
 
     def call(self, path, *args):
         values = [self.value_of(*a) for a in args]
         found = named_rules.type_call(path, values)
-        if found.inexact or not any(v in re.findall(r"\w+", a) for v in self.vars for a, _ in args):
+        if found.inexact or not any(self.reads_variable(a) for a, _ in args):
             raise Unclear("leaf, or folded at compile time")
         return f"{path}({', '.join(a for a, _ in args)})", found.value.type
+
+    def reads_variable(self, text):
+        return any(word in self.vars and not word.startswith(("K", "L")) for word in re.findall(r"\w+", text))
 
     def any_expr(self, depth):
         return self.expr(self.pick(["int", "int", "float", "float", "bool"] + (["complex"] if self.of_kind("complex") else [])), depth)
@@ -162,9 +168,13 @@ class Generator:
     conditional = 0
 
     def helper_call(self, what, depth):
-        name, n, results = self.pick(self.helpers.items()) if False else self.pick([(k, *v) for k, v in self.helpers.items()])
-        args = [self.expr("int" if self.chance(0.5) else "float", depth - 1) for _ in range(n)]
-        return f"{name}({', '.join(a for a, _ in args)})", {"int": "i8", "float": "f8", "bool": "b1"}[results]
+        name, n, results = self.pick([(k, *v) for k, v in self.helpers.items()])
+        args = [self.expr("int" if self.chance(0.5) else "float", depth - 1)[0] for _ in range(n)]
+        if n == 2 and self.chance(0.3):
+            args[1] = f"y={args[1]}"
+        elif n == 2 and name in self.defaulted and self.chance(0.3):
+            args.pop()
+        return f"{name}({', '.join(args)})", {"int": "i8", "float": "f8", "bool": "b1"}[results]
 
     def int_expr(self, depth):
         if depth <= 0 or self.chance(0.15):
@@ -263,6 +273,9 @@ class Generator:
             return f"{x}.{self.pick(['real', 'imag'])}", COMPLEX.get(t, "pf")
         if r < 0.97 and self.helpers:
             return self.helper_call("float", depth)
+        if r < 0.98:
+            items = [self.expr("float", d)[0] for _ in range(self.rng.randrange(2, 4))]
+            return f"({', '.join(f'np.float64({i})' for i in items)})[int({self.expr('int', d)[0]}) % {len(items)}]", "f8"
         return self.ternary("float", depth)
 
     def bool_expr(self, depth):
@@ -296,7 +309,13 @@ class Generator:
             return self.binary(self.pick("&|^"), self.expr("bool", d), self.expr("bool", d))
         if r < 0.90:
             return self.call("bool", self.expr(self.pick(["int", "float"]), d))
-        if r < 0.93:
+        if r < 0.91:
+            x, y = [[self.atom_variable(None), self.expr(self.pick(["int", "float"]), 1)] for _ in range(2)]
+            return f"(({x[0][0]}, {x[1][0]}) {self.pick(['<', '<=', '==', '!='])} ({y[0][0]}, {y[1][0]}))", "b1"
+        if r < 0.92:
+            x, items = self.atom_variable(None), [self.atom(self.pick(["int", "float"])) for _ in range(3)]
+            return f"({x[0]} {self.pick(['in', 'not in'])} ({', '.join(i for i, _ in items)}))", "b1"
+        if r < 0.95:
             return self.call(self.pick(["np.less", "np.greater_equal", "np.equal"]), self.expr("int", d), self.expr("float", d))
         return self.atom("bool")
 
@@ -476,7 +495,10 @@ class Generator:
         bounds = (str(self.rng.randrange(1, 6)) if r < 0.5 else f"{self.atom('int')[0]} & {self.pick([3, 7])}" if r < 0.75
                   else f"{self.rng.randrange(-3, 3)}, {self.rng.randrange(3, 12)}, {self.rng.randrange(1, 4)}" if r < 0.9
                   else f"{self.rng.randrange(3, 8)}, {self.rng.randrange(-2, 2)}, -{self.rng.randrange(1, 4)}")
-        if r >= 0.95 and self.depth == 1:
+        if r >= 0.88 and self.depth == 1:
+            self.other_loop(name)
+            return
+        if r >= 0.84 and self.depth == 1:
             items = [self.atom(self.pick(["int", "float"])) for _ in range(3)]
             try:
                 t = rules.join([t for _, t in items])
@@ -492,6 +514,41 @@ class Generator:
         self.jump(self.pick(["break", "continue"]))
         self.block(self.rng.randrange(1, 3))
         self.vars = {n: t for n, t in self.vars.items() if n in outer or n.startswith("v")}
+
+    def other_loop(self, name):
+        """enumerate, zip and reversed, over ranges and tuples."""
+        other = self.fresh("u")
+        items = [self.atom("float")[0] for _ in range(self.rng.randrange(2, 4))]
+        values = f"({', '.join(f'np.float32({i})' for i in items)})"
+        form = self.rng.randrange(5)
+        if form == 0:
+            self.line(f"for {name}, {other} in enumerate({values}):")
+        elif form == 1:
+            self.line(f"for {name}, {other} in enumerate({values}, {self.rng.randrange(-3, 4)}):")
+        elif form == 2:
+            self.line(f"for {name}, {other} in zip(range({self.rng.randrange(1, 5)}), {values}):")
+        elif form == 3:
+            self.line(f"for {name}, {other} in zip(reversed(range({self.atom('int')[0]} & 3)), {values}):")
+        else:
+            self.line(f"for {name} in reversed(range({self.rng.randrange(-2, 2)}, {self.rng.randrange(2, 9)}, {self.rng.randrange(1, 4)})):")
+        outer = dict(self.vars)
+        self.vars[name] = "ix"
+        self.protected |= {name, other}
+        if form < 4:
+            self.vars[other] = "f4"
+        self.jump(self.pick(["break", "continue"]))
+        self.block(self.rng.randrange(1, 3))
+        self.vars = {n: t for n, t in self.vars.items() if n in outer or n.startswith("v")}
+
+    def match(self):
+        self.open_block()
+        self.line(f"match {self.expr('int', 2)[0]} & 7:")
+        self.depth += 1
+        for pattern in self.rng.sample(["0", "1", "2 | 3", "5", f"k if k > {self.rng.randrange(6)}"], 2) + ["_"]:
+            self.line(f"case {pattern}:")
+            self.block(1)
+        self.depth -= 1
+        self.block_starts = []
 
     def while_loop(self):
         name = self.fresh("n")
@@ -545,6 +602,8 @@ class Generator:
                 self.augment()
             elif r < 0.78:
                 self.branch()
+            elif r < 0.80 and self.depth == 1:
+                self.match()
             elif r < 0.95:
                 self.loop()
             else:
@@ -568,6 +627,8 @@ class Generator:
         else:
             text, n, result = f"def {name}(x):\n    if x != x:\n        return 0.5\n    return x * {k}", 1, "float"
         self.before.append(text)
+        if form == 2:
+            self.defaulted.add(name)
         self.helpers[name] = (n, result)
 
     def outcome(self):
@@ -576,6 +637,8 @@ class Generator:
         for _ in range(self.rng.randrange(1, 4)):
             if self.chance(0.2):
                 x, _ = self.expr("float", 2)
+                while not self.reads_variable(x):
+                    x = f"({x} * {self.atom_variable(None)[0]})"
                 if self.chance(0.8):
                     results.append(f"{self.pick(['math.' + n for n in LEAVES] + ['np.' + n for n in NP_LEAVES])}({x})")
                 else:

@@ -22,7 +22,7 @@ from typing_rules import Reject, Unclear, Value, is_lit, is_tuple, stored
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
              ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
              ast.UAdd: "+", ast.USub: "-", ast.Invert: "~", ast.Not: "not",
-             ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+             ast.In: "in", ast.NotIn: "not in", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 CASTS = {"float16": "f2", "float32": "f4", "float64": "f8", "complex64": "c8", "complex128": "c16", "bool_": "b1",
          **{f"int{8 * n}": f"i{n}" for n in (1, 2, 4, 8)}, **{f"uint{8 * n}": f"u{n}" for n in (1, 2, 4, 8)}}
 UNBOUND = -1
@@ -38,9 +38,45 @@ class Instance:
         self.busy = True
 
 
+class Matches(ast.NodeTransformer):
+    """`match` on numbers as the chain of `if` it stands for."""
+
+    def visit_Match(self, node):
+        self.generic_visit(node)
+        name = f"match_{node.lineno}_{node.col_offset}"
+        chain = []
+        for case in reversed(node.cases):
+            test, bound = self.test(case.pattern, name)
+            if case.guard:
+                guard = Renamed(bound, name).visit(case.guard) if bound else case.guard
+                test = ast.BoolOp(ast.And(), [test, guard]) if test else guard
+            body = [ast.Assign([ast.Name(bound, ast.Store())], ast.Name(name, ast.Load())), *case.body] if bound else case.body
+            chain = [ast.If(test, body, chain)] if test else body
+        subject = ast.Assign([ast.Name(name, ast.Store())], node.subject)
+        return [ast.fix_missing_locations(ast.copy_location(n, node)) for n in (subject, *chain)]
+
+    def test(self, pattern, name):
+        """(condition or None for always, name it binds or None)."""
+        if isinstance(pattern, ast.MatchValue):
+            return ast.Compare(ast.Name(name, ast.Load()), [ast.Eq()], [pattern.value]), None
+        if isinstance(pattern, ast.MatchOr):
+            return ast.BoolOp(ast.Or(), [self.test(p, name)[0] for p in pattern.patterns]), None
+        if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+            return None, pattern.name
+        raise Unclear("pattern")
+
+
+class Renamed(ast.NodeTransformer):
+    def __init__(self, old, new):
+        self.old, self.new = old, new
+
+    def visit_Name(self, node):
+        return ast.Name(self.new, node.ctx) if node.id == self.old else node
+
+
 class Program:
     def __init__(self, source):
-        self.tree = ast.parse(source)
+        self.tree = ast.fix_missing_locations(Matches().visit(ast.parse(source)))
         self.functions, self.constants = {}, {}
         self._collect(self.tree.body)
         self.instances, self.texts = {}, []
@@ -339,7 +375,7 @@ class Frame:
         self.now = self.merge(self.now, loop["break"])
 
     def do_For(self, node):
-        item, count, tuple_of = self.iterable(node)
+        item, count = self.iterable(node.iter)
         loop = {"break": None, "continue": None}
         self.now = self.merge(self.now, self.backs.get(node))
         entry = dict(self.now)
@@ -354,25 +390,45 @@ class Frame:
         self.finish_loop(node, self.now if surely else self.merge(self.now, entry), loop)
 
     def iterable(self, node):
-        """(item, how many rounds where known, is it a tuple)."""
-        call = node.iter
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range":
-            bounds = [self.value(a) for a in call.args]
-            for b in bounds:
-                if b.type is not None and not (rules.is_int(b.type) or b.type == "b1"):
-                    raise Reject("E120")
-            if all(b.konst is not None for b in bounds):
-                return Value("ix"), len(range(*(int(b.konst) for b in bounds))), False
-            return Value("ix"), None, False
-        value = self.value(call)
+        """(item, how many rounds where known)."""
+        name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+        if name == "range":
+            return self.range_of(node)
+        if name == "enumerate":
+            item, count = self.iterable(node.args[0])
+            for start in node.args[1:]:
+                self.value(start)
+            return (NOWHERE if item.type is None else Value(("tup", "ix", item.type))), count
+        if name == "zip":
+            parts = [self.iterable(a) for a in node.args]
+            counts = [c for _, c in parts]
+            count = 0 if 0 in counts else None if None in counts else min(counts)
+            known = all(i.type is not None for i, _ in parts)
+            return (Value(("tup", *(i.type for i, _ in parts))) if known else NOWHERE), count
+        if name == "reversed":
+            item, count = self.iterable(node.args[0])
+            return Value(item.type), count
+        return self.tuple_items(node)
+
+    def range_of(self, node):
+        bounds = [self.value(a) for a in node.args]
+        for b in bounds:
+            if b.type is not None and not (rules.is_int(b.type) or b.type == "b1"):
+                raise Reject("E120")
+        if all(b.konst is not None for b in bounds):
+            return Value("ix"), len(range(*(int(b.konst) for b in bounds)))
+        return Value("ix"), None
+
+    def tuple_items(self, node):
+        value = self.value(node)
         if value.type is None:
-            return NOWHERE, None, True
+            return NOWHERE, None
         if not is_tuple(value.type):
             raise Reject("E120")
         n = len(value.type) - 1
         if n == 1:
-            return self.element(value, 0), n, True
-        return Value(self.guard(rules.join, list(value.type[1:]))), n, True
+            return self.element(value, 0), n
+        return Value(self.guard(rules.join, list(value.type[1:]))), n
 
     def do_Break(self, node):
         self.loops[-1]["break"] = self.merge(self.loops[-1]["break"], self.now)
@@ -528,12 +584,21 @@ class Frame:
     def compare(self, op, x, y):
         if x.type is None or y.type is None:
             return None, None
+        if op in ("in", "not in"):
+            return self.membership(op, x, y)
         if x.konst is not None and y.konst is not None and not is_tuple(x.type) and not is_tuple(y.type):
             if isinstance(x.konst, complex) or isinstance(y.konst, complex):
                 raise Unclear("complex constants")
             return None, {"==": x.konst == y.konst, "!=": x.konst != y.konst, "<": x.konst < y.konst, "<=": x.konst <= y.konst,
                           ">": x.konst > y.konst, ">=": x.konst >= y.konst}[op]
         return self.guard(rules.compare_operand, op, x.type, y.type) or (None, None)
+
+    def membership(self, op, x, y):
+        if not is_tuple(y.type) or is_tuple(x.type) or x.konst is not None:
+            raise Unclear("membership")
+        found = [self.guard(rules.compare_operand, "==", x.type, t) or (None, None) for t in y.type[1:]]
+        never = all(truth is False for _, truth in found)
+        return ("in", [operand for operand, _ in found], [truth for _, truth in found]), (op == "not in" if never else None)
 
     def condition(self, node):
         """The truth of an expression where only that is wanted: True, False or None."""
@@ -638,16 +703,28 @@ class Frame:
         cast = _cast_of(node.func)
         if cast:
             return self.call_cast(node, cast, args[0])
-        if args and not any(isinstance(n, ast.Name) and n.id in self.assigned for a in node.args for n in ast.walk(a)):
+        if args and path not in ("int", "float", "bool") and not any(isinstance(n, ast.Name) and n.id in self.assigned for a in node.args for n in ast.walk(a)):
+            if path == "complex" and all(isinstance(a.konst, (int, float)) for a in args):
+                return Value("pc", complex(*(a.konst for a in args)))
             raise Unclear("Python computes this call at compile time")
-        if args and all(a.konst is not None for a in args) and not all(isinstance(a, ast.Name) for a in node.args):
+        if args and all(a.konst is not None for a in args) and any(isinstance(n, (ast.BoolOp, ast.IfExp)) for a in node.args for n in ast.walk(a)):
             raise Unclear("Python may compute this call at compile time")
         return self.call_named(node, path, args)
 
     def call_function(self, node, path, args):
         fn = self.nested.get(path) or self.program.functions[path]
-        keyed = [v if v.konst is not None and (v.type == "b1" or is_lit(v.type)) else Value(v.type) for v in args]
-        params = tuple((a.arg, v) for a, v in zip(fn.args.args, keyed))
+        given = dict(zip((a.arg for a in fn.args.args), zip(args, node.args)))
+        for keyword in node.keywords:
+            given[keyword.arg] = self.value(keyword.value), keyword.value
+        defaults = dict(zip((a.arg for a in reversed(fn.args.args)), reversed(fn.args.defaults)))
+        params, sources = [], []
+        for a in fn.args.args:
+            v, source = given[a.arg] if a.arg in given else (rules.of_python(_evaluate(defaults[a.arg])), None)
+            if v.type is None:
+                return NOWHERE
+            params.append((a.arg, v if v.konst is not None and (v.type == "b1" or is_lit(v.type)) else Value(v.type)))
+            sources.append(source if source is not None else v)
+        params = tuple(params)
         captures = []
         if path in self.nested:
             for name in sorted(_free(fn) & self.assigned - set(self.nested)):
@@ -657,7 +734,7 @@ class Frame:
         instance = self.guard(self.program.instance, fn, params, tuple(captures))
         if instance is None:
             return NOWHERE
-        self.calls[node] = ("function", instance, params, captures)
+        self.calls[node] = ("function", instance, params, captures, sources)
         return Value(instance.result.type)
 
     def call_cast(self, node, to, x):
@@ -891,20 +968,33 @@ class Translator:
         if f.truth[node] is False:
             self.block(node.orelse, depth)
             return
-        call, item = node.iter, self.temporary()
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range":
-            bounds = ", ".join(self.as_(a, "ix") for a in call.args)
-            self.line(depth, f"for {item} in range({bounds}):")
-            self.store_into(node.target, item, "ix", depth + 1)
-        else:
-            t = f.info[call].type
-            joined = rules.join(list(t[1:])) if len(t) > 2 else t[1]
-            items = ", ".join(convert_text(f"{item}[{i}]", one, joined) for i, one in enumerate(t[1:]))
-            self.line(depth, f"{item} = {self.expr(call)}")
-            self.line(depth, f"for {item} in ({items},):")
-            self.store_into(node.target, item, joined, depth + 1)
+        item = self.temporary()
+        text, t = self.items(node.iter)
+        self.line(depth, f"for {item} in {text}:")
+        self.store_into(node.target, item, t, depth + 1)
         self.block(node.body, depth + 1)
         self.otherwise(node, depth)
+
+    def items(self, node):
+        """Text of an iterable, and the type of what it gives."""
+        name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+        if name == "range":
+            return f"range({', '.join(self.as_(a, 'ix') for a in node.args)})", "ix"
+        if name == "enumerate":
+            text, t = self.items(node.args[0])
+            start = self.as_(node.args[1], "ix") if len(node.args) > 1 else "0"
+            return f"enumerate({text}, {start})", ("tup", "ix", t)
+        if name == "zip":
+            parts = [self.items(a) for a in node.args]
+            return f"zip({', '.join(text for text, _ in parts)})", ("tup", *(t for _, t in parts))
+        if name == "reversed":
+            text, t = self.items(node.args[0])
+            return f"reversed({text})", t
+        t = self.frame.info[node].type
+        joined = rules.join(list(t[1:])) if len(t) > 2 else t[1]
+        held = self.temporary()
+        items = ", ".join(convert_text(f"{held}[{i}]", one, joined) for i, one in enumerate(t[1:]))
+        return f"(({held} := {self.expr(node)}), ({items},))[1]", joined
 
     def do_Break(self, node, depth):
         self.line(depth, "break")
@@ -964,7 +1054,9 @@ class Translator:
         text = self.expr(node.value)
         if index.konst is not None:
             return f"{text}[{index.konst}]"
-        raise Unclear("run-time index")
+        joined, t = f.info[node].type, f.info[node.value].type
+        items = ", ".join(convert_text(f"t_[{i}]", one, joined) for i, one in enumerate(t[1:]))
+        return f"(lambda t_, i_: ({items},)[i_])({text}, {self.as_(node.slice, 'ix')})"
 
     def of_Attribute(self, node):
         t = self.frame.info[node.value].type
@@ -1023,6 +1115,10 @@ class Translator:
         operands = [node.left, *node.comparators]
         for i, (op, (operand, truth)) in enumerate(zip(node.ops, f.operand[node])):
             x_node, y_node = operands[i], operands[i + 1]
+            if isinstance(operand, tuple):
+                if len(node.ops) > 1:
+                    raise Unclear("a chain of tuples")
+                return self.of_tuples(OPERATORS[type(op)], operand, x_node, y_node)
             if held is None:
                 x = self.side(x_node, operand)
             else:
@@ -1034,14 +1130,25 @@ class Translator:
             else:
                 held = None
                 y = self.side(y_node, operand)
-            parts.append(str(truth) if truth is not None and self.drops(x_node, y_node) else f"({x} {OPERATORS[type(op)]} {y})")
-            if truth is not None and not self.drops(x_node, y_node):
-                parts[-1] = f"(({x}, {y}), {truth})[1]"
+            parts.append(f"({x} {OPERATORS[type(op)]} {y})" if truth is None else f"(({x}, {y}), {truth})[1]")
         return "(" + " and ".join(parts) + ")"
 
-    def drops(self, *nodes):
-        """Nothing else reads what these evaluate."""
-        return all(isinstance(n, (ast.Constant, ast.Name)) for n in nodes) and False
+    def of_tuples(self, op, operand, x_node, y_node):
+        """x in (…), and tuples compared element by element."""
+        f, (x_held, y_held) = self.frame, (self.temporary(), self.temporary())
+        x_type, y_type = f.info[x_node].type, f.info[y_node].type
+        head = f"({x_held} := {self.expr(x_node)}), ({y_held} := {self.expr(y_node)})"
+        if operand[0] == "in":
+            tests = []
+            for i, (to, truth) in enumerate(zip(operand[1], operand[2])):
+                x, y = (convert_text(text, t, to) if to else text for text, t in ((x_held, x_type), (f"{y_held}[{i}]", y_type[1 + i])))
+                tests.append(str(truth) if truth is not None else f"({x} == {y})")
+            return f"({head}, {'not ' if op == 'not in' else ''}({' or '.join(tests)}))[2]"
+        pairs = []
+        for i, to in enumerate(operand[1]):
+            x, y = (convert_text(text, t, to) if to else text for text, t in ((f"{x_held}[{i}]", x_type[1 + i]), (f"{y_held}[{i}]", y_type[1 + i])))
+            pairs.append(f"({x}, {y})")
+        return f"({head}, tuple_compare('{op}', [{', '.join(pairs)}], {len(x_type) - len(y_type)}))[2]"
 
     def side(self, node, operand):
         return self.as_(node, operand) if operand else self.expr(node)
@@ -1085,10 +1192,10 @@ class Translator:
         f = self.frame
         found = f.calls[node]
         if found[0] == "function":
-            _, instance, params, captures = found
+            _, instance, params, captures, sources = found
             if instance.inexact:
                 raise Unclear("an inexact value is used")
-            args = [self.as_(a, v.type) for a, (_, v) in zip(node.args, params)]
+            args = [constant_text(a) if isinstance(a, Value) else self.as_(a, v.type) for a, (_, v) in zip(sources, params)]
             args += [constant_text(v) if v.konst is not None else self.web(f.uses[node, name])[0] for name, v in captures]
             return f"_f{instance.number}({', '.join(args)})"
         if found[0] == "cast":

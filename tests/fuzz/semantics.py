@@ -374,6 +374,14 @@ def py_max(x, y):
     return y if y > x else x
 
 
+def tuple_compare(op, pairs, longer):
+    """Elements decide from the left; `longer`: how much longer the left tuple is."""
+    for x, y in pairs:
+        if not x == y:
+            return {"==": False, "!=": True, "<": x < y, "<=": x < y, ">": x > y, ">=": x > y}[op]
+    return {"==": longer == 0, "!=": longer != 0, "<": longer < 0, "<=": longer <= 0, ">": longer > 0, ">=": longer >= 0}[op]
+
+
 # ---- functions with an error bound: the reference, wider than the result ----
 
 _LONG_ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",

@@ -294,6 +294,18 @@ def type_unary(op, x):
     return "ix" if is_lit(x) or (x == "b1" and op != "~") else x
 
 
+def _compare_tuples(op, x, y):
+    """(("each", operands), known)."""
+    if op in ("==", "!=") and len(x) != len(y):
+        return None, op == "!="
+    found = [compare_operand("==", a, b) for a, b in zip(x, y)]
+    if any(known is not None for _, known in found):
+        raise Unclear("a constant in a tuple")
+    if op not in ("==", "!=") and any(is_complex(t) for t in (*x, *y)):
+        raise Reject("E120")
+    return ("each", [operand for operand, _ in found]), None
+
+
 KIND_RANKS = "b u i f c"
 
 
@@ -306,8 +318,10 @@ def check_stored(t, to):
 
 def compare_operand(op, x, y):
     """(what both are converted to, or None: by value as they are; the answer where it is known)."""
+    if is_tuple(x) and is_tuple(y):
+        return _compare_tuples(op, x[1:], y[1:])
     if not is_number(x) or not is_number(y):
-        raise Unclear("comparison of tuples")
+        raise Unclear("comparison of a tuple with a number")
     if op not in ("==", "!=") and (is_complex(x) or is_complex(y)):
         raise Reject("E120", "order of complex numbers")
     for lit, other, left in ((x, y, True), (y, x, False)):

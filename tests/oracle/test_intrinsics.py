@@ -374,6 +374,29 @@ def wrapped_abs(a):
     return (abs(a) + 2**63) % 2**64 - 2**63
 
 
+def libm(name, t, n):
+    """libm's own function of float or double, on arrays."""
+    function = getattr(ctypes.CDLL("libm.so.6"), name + ("f" if t == "f4" else ""))
+    kind = ctypes.c_float if t == "f4" else ctypes.c_double
+    function.restype, function.argtypes = kind, [kind] * n
+    return np.vectorize(function, otypes=[NUMPY[t]])
+
+
+@pytest.mark.parametrize("t", ["f4", "f8"])
+def test_precise_equals_libm(t, on_device):
+    if on_device:
+        pytest.skip("precise=True is about the host's libm")
+    x, y = v.values(t, seed=1), v.values(t, seed=2)
+    names = [name for impl, name in INEXACT_MORE.items() if impl not in ("TGAMMA", "LGAMMA") and hasattr(math, name)]
+    names = [(name, 2 if name in ("atan2", "pow", "hypot") else 1) for name in names]
+    f = v.compiled(["x", "y"], [f"math.{name}({'x, y'[: 3 * n - 2]})" for name, n in names], precise=True)
+    with np.errstate(all="ignore"):
+        for (name, n), got in zip(names, f(x, y)):
+            want = libm(name, t, n)(*[x, y][:n])
+            at = v.first_difference(got, want)
+            assert at is None, v.told(f"math.{name}", at, [x, y], got, want)
+
+
 # ---- complex functions ----
 
 CMATH = [path for path in NAMES if path.startswith("cmath.")]
