@@ -150,25 +150,44 @@ key_of(const lw_ufunc_object *self, const lw_dtype *in)
     return PyBytes_FromStringAndSize(text, self->base.nin);
 }
 
+/* The same exception without traceback and context: what one caller or thread got is its own,
+ * and what is remembered keeps no frames alive. */
+static PyObject *
+copy_of_exception(PyObject *value)
+{
+    PyObject *args = PyObject_GetAttrString(value, "args");
+    PyObject *from = args ? PyObject_GetAttrString(value, "__dict__") : NULL;
+    PyObject *copy = from ? PyObject_CallObject((PyObject *)Py_TYPE(value), args) : NULL;
+    PyObject *to = copy ? PyObject_GetAttrString(copy, "__dict__") : NULL;
+
+    if (to == NULL || PyDict_Update(to, from) < 0)
+        Py_CLEAR(copy);
+    Py_XDECREF(args);
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return copy;
+}
+
 static void
 remember_failure(lw_ufunc_object *self, const lw_dtype *in)
 {
-    PyObject *type, *value, *traceback, *key;
+    PyObject *type, *value, *traceback, *key, *copy;
 
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    Py_XDECREF(traceback); /* it would keep frames alive */
     key = key_of(self, in);
-    if (key == NULL || PyDict_SetItem(self->failures, key, value) < 0)
+    copy = key && value ? copy_of_exception(value) : NULL;
+    if (copy == NULL || PyDict_SetItem(self->failures, key, copy) < 0)
         PyErr_Clear();
     Py_XDECREF(key);
-    PyErr_Restore(type, value, NULL);
+    Py_XDECREF(copy);
+    PyErr_Restore(type, value, traceback);
 }
 
 static bool
 raise_remembered(lw_ufunc_object *self, const lw_dtype *in)
 {
-    PyObject *key = key_of(self, in), *value;
+    PyObject *key = key_of(self, in), *value, *copy;
 
     if (key == NULL)
         return true;
@@ -176,8 +195,12 @@ raise_remembered(lw_ufunc_object *self, const lw_dtype *in)
     Py_DECREF(key);
     if (value == NULL)
         return PyErr_Occurred() != NULL;
-    PyException_SetTraceback(value, Py_None);
-    PyErr_SetObject((PyObject *)Py_TYPE(value), value);
+    Py_INCREF(value);
+    copy = copy_of_exception(value);
+    Py_DECREF(value);
+    if (copy != NULL)
+        PyErr_SetObject((PyObject *)Py_TYPE(copy), copy);
+    Py_XDECREF(copy);
     return true;
 }
 

@@ -52,12 +52,24 @@ store(lw_env_id id, const char *value)
     return true;
 }
 
+/* Another thread of the parent may have held it, for some nanoseconds. */
+static void
+after_fork(void)
+{
+    static const lw_lock fresh = LW_LOCK_INIT;
+
+    memcpy(&lock, &fresh, sizeof lock);
+}
+
 /* needs: the lock */
 static void
 know(lw_env_id id)
 {
+    static bool watched;
     const char *value = getenv(lw_env_rows[id].variable);
 
+    if (!watched)
+        watched = pthread_atfork(NULL, NULL, after_fork) == 0;
     if (settings[id].known)
         return;
     if (value == NULL || !store(id, value))
