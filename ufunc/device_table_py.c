@@ -257,6 +257,15 @@ lw_plan_table_free(struct lw_plan_table *plans)
     lw_free(plans);
 }
 
+void
+lw_plan_table_forget(struct lw_plan_table *plans)
+{
+    lw_resolution *at = plans ? atomic_load(&plans->resolutions) : NULL;
+
+    for (; at != NULL; at = at->next)
+        at->n = 0; /* found by their loops only */
+}
+
 /* ---- entries ---- */
 
 static lw_status

@@ -3,6 +3,7 @@
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/raise.h"
+#include "ufunc/device_table_py.h"
 
 #include <string.h>
 
@@ -714,23 +715,69 @@ done:
     return result;
 }
 
+/* bfloat16: NumPy has no dtype of its own for it. */
 static bool
 beyond_numpy(const lw_ufunc *self, const lw_dtype *dtypes, const char *weak)
 {
-    for (int i = 0; i < self->nin; i++)
-        if (!weak[i] && lw_type_num(dtypes[i]) < 0)
+    for (int i = 0; i < self->nin + self->nout; i++)
+        if ((i >= self->nin || !weak[i]) && dtypes[i] != LW_DT_void &&
+            lw_type_num(dtypes[i]) < 0)
             return true;
     return false;
 }
 
-static lw_loop *
-resolve_ourselves(lw_ufunc *self, const lw_dtype *dtypes, const char *weak)
+static bool
+cast_allowed(lw_dtype from, lw_dtype to, NPY_CASTING rule)
 {
-    lw_wanted wanted = {0};
+    switch (rule) {
+    case NPY_UNSAFE_CASTING: return true;
+    case NPY_SAME_KIND_CASTING: return lw_can_cast_same_kind(from, to);
+    case NPY_SAFE_CASTING: return lw_can_cast_safe(from, to);
+    default: return from == to;
+    }
+}
 
+/* -1 with an exception where the loop's dtypes are not the operands' and may not be cast so. */
+static int
+check_casts(const lw_ufunc *self, const lw_loop *loop, const lw_dtype *dtypes, const char *weak,
+            NPY_CASTING rule)
+{
+    for (int i = 0; i < self->nin + self->nout; i++) {
+        bool is_input = i < self->nin;
+        lw_dtype from = is_input ? dtypes[i] : loop->types[i];
+        lw_dtype to = is_input ? loop->types[i] : dtypes[i];
+        if ((is_input && weak[i]) || dtypes[i] == LW_DT_void || cast_allowed(from, to, rule))
+            continue;
+        PyErr_Format(
+            PyExc_TypeError, "cannot cast `%s` %s %d from %s to %s by the casting rule",
+            lw_ufunc_name(self), is_input ? "input" : "output", is_input ? i : i - self->nin,
+            lw_dtypes[from].public_name, lw_dtypes[to].public_name);
+        return -1;
+    }
+    return 0;
+}
+
+static lw_loop *
+resolve_ourselves(lw_ufunc *self, const lw_dtype *dtypes, const char *weak, bool chosen,
+                  PyObject *casting)
+{
+    NPY_CASTING rule = NPY_SAME_KIND_CASTING;
+    lw_wanted wanted = {0};
+    lw_error err = {0};
+    lw_loop *loop;
+
+    if (chosen) {
+        lw_fail(&err, LW_ERR_UNSUPPORTED,
+                "`%s`: dtype= and signature= are not there yet with bfloat16 operands",
+                lw_ufunc_name(self));
+        return (lw_loop *)lw_py_raise(&err);
+    }
+    if (casting != NULL && PyArray_CastingConverter(casting, &rule) != NPY_SUCCEED)
+        return NULL;
     memcpy(wanted.in, dtypes, (size_t)self->nin * sizeof *dtypes);
     memcpy(wanted.weak, weak, (size_t)self->nin);
-    return lw_ufunc_choose(lw_ufunc_whole(self), &wanted);
+    loop = lw_ufunc_choose(lw_ufunc_whole(self), &wanted);
+    return loop && check_casts(self, loop, dtypes, weak, rule) == 0 ? loop : NULL;
 }
 
 lw_loop *
@@ -740,8 +787,9 @@ lw_ufunc_resolve(lw_ufunc *self, const lw_dtype *dtypes, const char *weak, PyObj
     lw_dtype in[LW_MAX_ARGS];
     PyObject *answer;
 
-    if (beyond_numpy(self, dtypes, weak)) /* bfloat16 */
-        return resolve_ourselves(self, dtypes, weak);
+    if (beyond_numpy(self, dtypes, weak))
+        return resolve_ourselves(self, dtypes, weak, signature != NULL || dtype != NULL,
+                                 casting);
     answer = ask_numpy(self, dtypes, weak, signature, dtype, casting);
     if (answer == NULL)
         return NULL;

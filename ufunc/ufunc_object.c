@@ -591,6 +591,7 @@ renew_inner(lw_ufunc_object *self)
         return -1;
     Py_SETREF(self->base.inner, inner);
     forget_methods(self);
+    lw_plan_table_forget(self->base.plans);
     return 0;
 }
 

@@ -49,5 +49,7 @@ PyObject *lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nar
  */
 PyObject *lw_ufunc_time_launch(PyObject *module, PyObject *const *args, Py_ssize_t n_args);
 void lw_plan_table_free(struct lw_plan_table *plans); /* NULL is allowed */
+/* Which loop serves which dtypes is asked anew; kernels stay loaded. NULL is allowed. */
+void lw_plan_table_forget(struct lw_plan_table *plans);
 
 #endif

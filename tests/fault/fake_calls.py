@@ -316,6 +316,29 @@ def test_hosted_casting():
     assert HOSTED(A, 2.0, out=out, casting="unsafe") is out
 
 
+def test_add_is_asked_at_once():
+    """What a loop was chosen for before does not matter after add()."""
+    f = lw.vectorize(["f8(f8)"])(lambda x: x + 1)
+    small = cuda.to_device(np.arange(5, dtype=np.int8))
+    assert f(small).dtype == "f8"
+    f.add("i1(i1)")
+    assert f(small).dtype == f(np.arange(5, dtype=np.int8)).dtype == "i1"
+
+
+def test_bfloat16_outputs():
+    """NumPy does not know the dtype: the casting rules are ours."""
+    out = cuda.device_array((20, 30), "bfloat16")
+    assert F(D, E, out=out) is out
+    assert F(out, E).dtype == F(out, 3, out=D).dtype == "f4"
+    assert F(out, D, out=cuda.device_array((20, 30), "i4"), casting="unsafe").dtype == "i4"
+    for bad in (lambda: F(D, E, out=out, casting="safe"), lambda: F(out, D, out=cuda.device_array((20, 30), "i4")),
+                lambda: F(D.astype("c8"), E, out=out), lambda: F(D, E, out=out, casting="odd")):
+        with pytest.raises((TypeError, ValueError), match="cast"):
+            bad()
+    with pytest.raises(lw.errors.UnsupportedError, match="bfloat16"):
+        F(out, E, dtype="f4")
+
+
 def test_time_launch_refuses():
     for bad in ((F, 3), (F, 0, D, E), (F, 3, D), (np.add, 3, D, E), (1, 3, D), (F, 3, D, E, OUT, OUT)):
         with pytest.raises(TypeError):
@@ -337,6 +360,7 @@ def test_refused_writes_nothing():
 def test_ten_thousand_launches_keep_nothing():
     for _ in range(100):
         F(D, E)
+        F(D, 2, out=OUT)
     before = counts(), _core._memory_live()
     for _ in range(5000):
         F(D, E)
