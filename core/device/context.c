@@ -485,18 +485,6 @@ lw_context_drop(lw_context *context)
         release(context);
 }
 
-CUcontext
-lw_context_handle(const lw_context *context)
-{
-    return context->handle;
-}
-
-lw_device *
-lw_context_device(const lw_context *context)
-{
-    return context->device;
-}
-
 bool
 lw_context_is_alive(const lw_context *context)
 {

@@ -67,8 +67,6 @@ lw_status lw_device_reset(lw_device *device, lw_error *err);
  * current. */
 lw_status lw_context_hold(lw_device *device, lw_context **out, lw_error *err);
 void lw_context_drop(lw_context *context); /* NULL is allowed */
-CUcontext lw_context_handle(const lw_context *context);
-lw_device *lw_context_device(const lw_context *context);
 /* False when the context is gone (reset, fork): nothing in it may be touched any more. */
 bool lw_context_is_alive(const lw_context *context);
 /* False when the context is gone (reset, fork, process end): what it held is gone with it.

@@ -120,24 +120,6 @@ lw_float_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *res
         *rest = lw_ir_cast(b, type, *rest);
 }
 
-lw_ref
-lw_float_floordiv(lw_builder *b, lw_ref x, lw_ref y)
-{
-    lw_ref quotient = 0;
-
-    lw_float_divmod(b, x, y, &quotient, NULL);
-    return quotient;
-}
-
-lw_ref
-lw_float_mod(lw_builder *b, lw_ref x, lw_ref y)
-{
-    lw_ref rest = 0;
-
-    lw_float_divmod(b, x, y, NULL, &rest);
-    return rest;
-}
-
 /* ---- power ---- */
 
 /* x**n as products, for the exponents where that is exact or within an ulp; 0: call pow. */

@@ -19,8 +19,6 @@ void lw_float_relax(lw_builder *b, uint32_t fast);
 
 /* npy_divmod: fmod, then Python's signs. Either result may be NULL. */
 void lw_float_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest);
-lw_ref lw_float_floordiv(lw_builder *b, lw_ref x, lw_ref y);
-lw_ref lw_float_mod(lw_builder *b, lw_ref x, lw_ref y);
 
 /* Constant exponents -1, 0, 1, 2 are exact operations; 3 and 4 are products unless `precise`.
  */

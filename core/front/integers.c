@@ -162,15 +162,6 @@ lw_int_floordiv(lw_builder *b, lw_ref x, lw_ref y)
 }
 
 lw_ref
-lw_int_mod(lw_builder *b, lw_ref x, lw_ref y)
-{
-    lw_ref rest = 0;
-
-    lw_int_divmod(b, x, y, NULL, &rest);
-    return rest;
-}
-
-lw_ref
 lw_int_fmod(lw_builder *b, lw_ref x, lw_ref y)
 {
     return lw_ir_rem(b, x, safe_divisor(b, x, y));

@@ -10,7 +10,6 @@
 /* Python's signs: the remainder has the sign of the divisor. Either result may be NULL. */
 void lw_int_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest);
 lw_ref lw_int_floordiv(lw_builder *b, lw_ref x, lw_ref y);
-lw_ref lw_int_mod(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_int_fmod(lw_builder *b, lw_ref x, lw_ref y); /* C's signs, np.fmod */
 lw_ref lw_int_reciprocal(lw_builder *b, lw_ref x);     /* 1, -1 or 0 */
 

@@ -10,12 +10,6 @@ static const char *const kind_names[LW_N_AST_KINDS] = {[LW_AST_UNKNOWN] = "?",
 
 _Static_assert(LW_N_AST_KINDS * 2 < LW_AST_SLOTS, "the hash must stay half empty");
 
-const char *
-lw_ast_kind_name(lw_ast_kind kind)
-{
-    return kind_names[kind];
-}
-
 static uint32_t
 slot_of(const PyTypeObject *type)
 {

@@ -62,7 +62,6 @@ typedef struct lw_ast {
 int lw_ast_init(lw_ast *ast);
 void lw_ast_reset(lw_ast *ast);
 lw_ast_kind lw_ast_kind_of(const lw_ast *ast, PyObject *node);
-const char *lw_ast_kind_name(lw_ast_kind kind);
 /* Field of a node, borrowed from the node (trees are never changed while they are read); NULL,
  * and no exception, when absent or None. */
 PyObject *lw_ast_get(PyObject *node, PyObject *field);

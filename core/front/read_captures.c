@@ -57,12 +57,6 @@ lw_captures_finish(lw_captures *captures)
         Py_CLEAR(captures->seen);
 }
 
-uint32_t
-lw_captures_count(const lw_captures *captures)
-{
-    return captures->guards.n;
-}
-
 int
 lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
 {

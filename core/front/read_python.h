@@ -33,7 +33,6 @@ PyObject *lw_read_source_text(PyObject *function);
 /* Has a captured name been rebound to something else since? A few ns a name: compares identity
  * first; equal numbers and strings under another identity count as the same. */
 bool lw_captures_changed(lw_captures *captures);
-uint32_t lw_captures_count(const lw_captures *captures);
 void lw_captures_free(lw_captures *captures); /* NULL is allowed */
 /* For tp_traverse of the owner. */
 int lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg);

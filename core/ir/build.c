@@ -198,14 +198,6 @@ lw_ir_type(const lw_builder *b, lw_ref value)
     return (lw_dtype)inst_of(b, value)->type;
 }
 
-unsigned
-lw_ir_lanes(const lw_builder *b, lw_ref value)
-{
-    unsigned lanes = inst_of(b, value)->lanes;
-
-    return lanes ? lanes : 1;
-}
-
 /* ---- constants ---- */
 
 lw_ref

@@ -36,7 +36,6 @@ uint32_t lw_ir_find(const lw_module *module,
 lw_ref lw_ir_emit(lw_builder *b, lw_op op, lw_dtype type, uint32_t a, uint32_t a2, uint32_t a3);
 uint32_t lw_ir_list(lw_builder *b, const lw_ref *values, uint32_t n); /* start of a list */
 lw_dtype lw_ir_type(const lw_builder *b, lw_ref value);
-unsigned lw_ir_lanes(const lw_builder *b, lw_ref value);
 
 /* constants */
 lw_ref lw_ir_int(lw_builder *b, lw_dtype type, int64_t value);  /* any integer type or bool */

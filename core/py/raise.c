@@ -87,11 +87,3 @@ done:
     lw_error_reset(err);
     return NULL;
 }
-
-lw_status
-lw_py_capture(lw_error *err)
-{
-    if (err != NULL && err->status == LW_OK)
-        err->status = LW_ERR_PYTHON;
-    return LW_ERR_PYTHON;
-}

@@ -10,7 +10,5 @@
  * Compile errors carry .code .filename .lineno .col .end_col .help, driver errors .name .code.
  */
 PyObject *lw_py_raise(lw_error *err);
-/* For pure C that called back into Python: note that an exception is set. */
-lw_status lw_py_capture(lw_error *err);
 
 #endif

@@ -14,8 +14,6 @@ typedef struct lw_state {
         *scalars[LW_N_DTYPES]; /* the type object of each dtype, void included; [ptr] NULL */
 } lw_state;
 
-/* The state of the loaded module; NULL before it is initialised. */
-lw_state *lw_state_get(void);
 /* For tp_traverse, tp_clear and tp_free of the module. */
 int lw_state_traverse(lw_state *state, visitproc visit, void *arg);
 void lw_state_clear(lw_state *state);

@@ -23,12 +23,6 @@ typedef struct signature_object {
 
 static lw_state *loaded; /* one interpreter a process: module.c says so */
 
-lw_state *
-lw_state_get(void)
-{
-    return loaded;
-}
-
 int
 lw_state_traverse(lw_state *state, visitproc visit, void *arg)
 {
