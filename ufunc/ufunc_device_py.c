@@ -791,6 +791,32 @@ fail:
     return status == LW_OK ? 0 : -1;
 }
 
+/* errors="raise": wait for the kernel and tell what it raised. While the stream captures
+ * nothing runs: then, as with "defer", the next call or synchronisation tells. */
+static int
+report_errors(const lw_call *call)
+{
+    lw_status status = LW_OK;
+    bool capturing = false;
+    lw_error err = {0};
+
+    if (call->resolution->error_word == NULL || call->self->options.errors != LW_RAISE ||
+        call->plan.n == 0)
+        return 0;
+    if ((uintptr_t)call->stream > 1)
+        LW_TRY(lw_stream_capturing(call->device, call->stream, &capturing, &err));
+    if (capturing)
+        return 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_stream_synchronize(call->device, call->stream, &err);
+    Py_END_ALLOW_THREADS
+    if (status == LW_OK)
+        return lw_resolution_check(call->resolution);
+fail:
+    lw_py_raise(&err);
+    return -1;
+}
+
 /* ---- results ---- */
 
 static PyObject *
@@ -930,7 +956,8 @@ lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf, PyObj
         goto done;
     if (lw_call_is_hosted(&call, args, n_args))
         result = lw_call_hosted(&call, args, n_args, kwnames);
-    else if (make_plan(&call, args, n_args) == 0 && lw_call_run(&call) == 0)
+    else if (make_plan(&call, args, n_args) == 0 && lw_call_run(&call) == 0 &&
+             report_errors(&call) == 0)
         result = results(&call);
 done:
     lw_call_release(&call);

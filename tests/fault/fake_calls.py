@@ -271,6 +271,23 @@ def test_errors_that_kernels_leave_are_told(keywords):
     CHECKED(D, **keywords)
 
 
+@pytest.mark.parametrize("errors, waits", [("raise", True), ("defer", False), ("ignore", False)])
+def test_who_waits_for_errors(errors, waits):
+    f = lw.vectorize(errors=errors)(checked)
+    stream = cuda.stream()
+    d = cuda.to_device(A, stream=stream)
+    for keywords in ({}, {"stream": stream}):
+        f(d, **keywords)
+        FAKE.fake_cuda_fail(b"cuStreamSynchronize", 1, 999)
+        try:
+            f(d, **keywords)
+            told = False
+        except lw.errors.DriverError as problem:
+            told = "cuStreamSynchronize" in str(problem)
+        FAKE.fake_cuda_fail(None, 0, 0)
+        assert told == waits
+
+
 def test_keywords_share_kernels():
     CHECKED(D, dtype="f4")
     before = FAKE.fake_cuda_live(b"modules"), FAKE.fake_cuda_live(b"host")

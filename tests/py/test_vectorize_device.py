@@ -250,10 +250,14 @@ def test_raise_reaches_python():
     check(root(good), np.sqrt(np.arange(100.0)))
     bad = np.arange(100.0)
     bad[17] = -1
-    with pytest.raises(ValueError, match="negative input"):
+    with pytest.raises(ValueError, match="negative input.*element 17"):
         root(cuda.to_device(bad))
-        cuda.synchronize()
     check(root(good), np.sqrt(np.arange(100.0)))
+    later = lw.vectorize(errors="defer")(root.py_func)
+    result = later(cuda.to_device(bad))
+    with pytest.raises(ValueError, match="negative input.*element 17"):
+        result.copy_to_host()
+    check(later(cuda.to_device(np.arange(100.0))), np.sqrt(np.arange(100.0)))
 
 
 def test_threads_share_one_kernel():
