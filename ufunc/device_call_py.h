@@ -1,4 +1,5 @@
-/* One call on the device, while it runs; shared by ufunc_device_py.c and device_hosted_py.c. */
+/* One call on the device, while it runs; shared by ufunc_device_py.c, device_launch_py.c
+ * and device_hosted_py.c. */
 #ifndef LW_UFUNC_DEVICE_CALL_PY_H
 #define LW_UFUNC_DEVICE_CALL_PY_H
 
@@ -33,6 +34,9 @@ void lw_call_init(lw_call *call, lw_ufunc *self);
 void lw_call_release(lw_call *call);
 /* Launch the normalised plan on call->stream, ordered with the operands read. -1: exception. */
 int lw_call_run(lw_call *call);
+/* Launch the planned kernel n times and nothing else: seconds a launch, for the benchmark's
+ * "raw launch" row. -1.0: exception. */
+double lw_call_time(lw_call *call, long n);
 
 /* target="cuda" with host operands only: inputs are copied to the device, results come back as
  * NumPy arrays (or into host arrays given as out). */
