@@ -26,7 +26,8 @@ typedef enum lw_type_kind {
     LW_TK_BOTTOM,
     LW_TK_SCALAR,
     LW_TK_WEAK,    /* INDEX, PYFLOAT, PYCOMPLEX */
-    LW_TK_LITERAL, /* an int known to lie in lo … hi (128-bit safe): weak, stored as i64, from 2^63 on as u64 */
+    LW_TK_LITERAL, /* an int known to lie in lo … hi (128-bit safe): weak, stored as i64, from
+                      2^63 on as u64 */
     LW_TK_NONE,
     LW_TK_STATIC,
     LW_TK_TUPLE,    /* elements */
@@ -64,8 +65,9 @@ lw_type lw_type_function(lw_types *types, uint32_t fn, const lw_type *captured, 
 lw_type lw_type_range(lw_types *types, lw_type item);
 lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
 const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* compound types only */
-/* The scalar a value of this type is kept in: weak int i64 (constants from 2^63 on: u64), weak float f64, weak complex c128,
- * itself for scalars; LW_DT_void for tuples and compile-time types. */
+/* The scalar a value of this type is kept in: weak int i64 (constants from 2^63 on: u64), weak
+ * float f64, weak complex c128, itself for scalars; LW_DT_void for tuples and compile-time
+ * types. */
 lw_dtype lw_type_stored(const lw_types *types, lw_type type);
 /* "float32", "int (weak)", "tuple(float32, int64)": as messages and explain() show it. */
 void lw_type_print(const lw_types *types, lw_type type, lw_text *out);
