@@ -133,8 +133,9 @@ row_of(PyTypeObject *type)
 #define NAMES(X)                                                                               \
     X(is_cuda)                                                                                 \
     X(requires_grad)                                                                           \
-    X(is_conj) X(is_neg) X(data) X(dtype) X(ptr) X(device_id) X(ndim) X(size) X(shape)         \
-        X(strides) X(get_current_stream)
+    X(is_conj)                                                                                 \
+    X(is_neg) X(data) X(dtype) X(ptr) X(device_id) X(ndim) X(size) X(shape) X(strides)         \
+        X(get_current_stream)
 
 typedef enum name_id {
 #define X(name) NAME_##name,
