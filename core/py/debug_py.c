@@ -172,7 +172,8 @@ memory_live(PyObject *module, PyObject *unused)
     return PyLong_FromLongLong(lw_memory_live());
 }
 
-/* Fail the n-th allocation from now, once; whether the one asked for before is still to come. */
+/* Fail the n-th allocation from now, once; whether the one asked for before is still to come.
+ */
 static PyObject *
 memory_fail_at(PyObject *module, PyObject *number)
 {
