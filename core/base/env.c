@@ -14,9 +14,15 @@ const lw_env_row lw_env_rows[LW_N_ENV] = {
 #include "core/tables/env.def"
 };
 
+struct kept {
+    struct kept *next;
+    char text[];
+};
+
 static lw_lock lock = LW_LOCK_INIT;
 static struct {
-    char *value, *previous; /* previous: a reader may still hold it */
+    const char *value; /* one of kept */
+    struct kept *kept; /* every text it ever had, once each: a reader may still hold one */
     int64_t number;
     bool known;
 } settings[LW_N_ENV];
@@ -32,20 +38,35 @@ parse_int(const char *value, int64_t *out)
     return end != value && *end == 0 && errno == 0 && *out >= 0; /* none makes sense below 0 */
 }
 
+/* The text as one that lives as long as the process, and so is not counted. needs: the lock */
+static const char *
+keep(lw_env_id id, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    struct kept *item = settings[id].kept;
+
+    while (item != NULL && strcmp(item->text, text) != 0)
+        item = item->next;
+    if (item == NULL && (item = malloc(sizeof *item + n)) != NULL) {
+        memcpy(item->text, text, n);
+        item->next = settings[id].kept;
+        settings[id].kept = item;
+    }
+    return item ? item->text : NULL;
+}
+
 /* needs: the lock */
 static bool
 store(lw_env_id id, const char *value)
 {
     int64_t number = 0;
-    char *copy;
+    const char *copy;
 
     if (lw_env_rows[id].kind == LW_ENV_INT && !parse_int(value, &number))
         return false;
-    copy = strdup(value); /* settings live as long as the process: not counted */
+    copy = keep(id, value);
     if (copy == NULL)
         return false;
-    free(settings[id].previous);
-    settings[id].previous = settings[id].value;
     settings[id].value = copy;
     settings[id].number = number;
     settings[id].known = true;

@@ -132,6 +132,22 @@ def test_cache_is_cleared_meanwhile(tmp_path):
         assert together(6, work) == [True] * 6
 
 
+def test_settings_change_meanwhile(tmp_path):
+    """Who reads a path while another sets it twice has one that was set."""
+    def work(i):
+        for k in range(200):
+            if i < 2:
+                lw.config.cache_dir = str(tmp_path / f"{i}{k % 3}")
+            elif i < 4:
+                lw.cache.info()
+            else:
+                lw.vectorize(lambda x: x + 5)(X)
+        return True
+
+    with lw.config(cache_dir=str(tmp_path)):
+        assert together(6, work) == [True] * 6
+
+
 class Collects(np.ndarray):
     """Collects garbage, and calls the ufunc again, in the middle of a call."""
 
