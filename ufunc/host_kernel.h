@@ -2,12 +2,12 @@
  *
  * Two shapes of compiled code, so that results never depend on an element's position, on the
  * layout or on the number of threads:
- *   plain   no vector-math function is called: an element's value is the same in any loop.
- *           lw_loop_contiguous takes any n; lw_loop_strided runs strictly in order, which makes
- *           reductions and every overlap right.
+ *   plain   no library's vector function is called: an element's value is the same in any
+ *           loop. lw_loop_contiguous takes any n; lw_loop_strided runs strictly in order,
+ *           which makes reductions and every overlap right.
  *   block   libmvec is used, whose results differ from scalar libm's: only
- *           lw_loop_contiguous exists, for multiples of LW_HOST_BLOCK; tails and strided data
- * go through padded buffers. */
+ *           lw_loop_contiguous exists, for multiples of LW_HOST_BLOCK; tails and strided
+ *           data go through padded buffers. */
 #ifndef LW_UFUNC_HOST_KERNEL_H
 #define LW_UFUNC_HOST_KERNEL_H
 

@@ -11,13 +11,13 @@
  *       as f - (f^2/2 - s (f^2/2 + R)), which keeps s's rounding error small (P. T. P. Tang,
  *       "Table-driven implementation of the logarithm function", 1990; its form without table
  *       is that of K. C. Ng's log in Berkeley's libm).
- * pow   2^(y log2 |x|): log2 m = s (2/ln 2 + s^2 P(s^2)) with all but P's tail in double-double
- *       (T. J. Dekker, "A floating-point technique for extending the available precision",
- *       1971; exact products by fma), so that |y log2 x| < 1075 keeps 2^-54 of absolute error.
- *       What is special follows annex F of C.
+ * pow   2^(y log2 |x|), the logarithm in double-double but for the series' tail (T. J. Dekker,
+ * "A floating-point technique for extending the available precision", 1971; exact products by
+ * fma), so that |y log2 x| < 1075 is off by less than 2^-53. What is special follows annex F of
+ * C.
  *
- * The polynomials are minimax fits for these ranges (Remez's exchange in 300 bits, the leading
- * coefficients rounded one after the other where said). */
+ * The polynomials are minimax fits for these ranges: Remez's exchange in 300 bits, weighted for
+ * the function's relative error. */
 #include "core/emit/emit_internal.h"
 
 /* ---- how the text is written ---- */
@@ -211,10 +211,11 @@ static const char log_text[] =
     NEG("zminus", "%z")                                                                        \
     FMA("ztail", "%s", "%s", "%zminus")                                                        \
     MUL("zz", "%z", "%z")                                                                      \
-    FMA("q01", "%z", "0x3FDA61762A71B891", "0x3FE2776C50EF9E6D")                               \
-    FMA("q23", "%z", "0x3FD0C9A522543679", "0x3FD484B14506AE2F")                               \
-    FMA("q45", "%z", "0x3FC8708041C180AE", "0x3FCC6A66CA6F8299")                               \
-    FMA("q46", "%zz", "0x3FC8C3B5CDB87668", "%q45")                                            \
+    FMA("q01", "%z", "0x3FDA61762A7529B3", "0x3FE2776C50EF9DF2")                               \
+    FMA("q23", "%z", "0x3FD0C9A6B71911AA", "0x3FD484B141841F5F")                               \
+    FMA("q45", "%z", "0x3FC8877BCE76EED0", "0x3FCC69ABA3EF1055")                               \
+    FMA("q67", "%z", "0x3FB0F0D989DD7BD4", "0x3FC75B4FBCF45FF4")                               \
+    FMA("q46", "%zz", "%q67", "%q45")                                                          \
     FMA("q26", "%zz", "%q46", "%q23")                                                          \
     FMA("q", "%zz", "%q26", "%q01")                                                            \
     FMA("b", "%z", "0x3FEEC709DC3A03FD", "0x40071547652B82FE") /* c z + 2 / ln 2 */            \
