@@ -134,8 +134,16 @@ row_of(PyTypeObject *type)
     X(is_cuda)                                                                                 \
     X(requires_grad)                                                                           \
     X(is_conj)                                                                                 \
-    X(is_neg) X(data) X(dtype) X(ptr) X(device_id) X(ndim) X(size) X(shape) X(strides)         \
-        X(get_current_stream)
+    X(is_neg)                                                                                  \
+    X(data)                                                                                    \
+    X(dtype)                                                                                   \
+    X(ptr)                                                                                     \
+    X(device_id)                                                                               \
+    X(ndim)                                                                                    \
+    X(size)                                                                                    \
+    X(shape)                                                                                   \
+    X(strides)                                                                                 \
+    X(get_current_stream)
 
 typedef enum name_id {
 #define X(name) NAME_##name,
@@ -540,11 +548,6 @@ read_interface_dict(lw_operand *out, PyObject *dict)
     PyObject *mask;
     int64_t version, n_bytes;
 
-    if (!PyDict_Check(dict)) {
-        PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ must be a dict, got %.200s",
-                     Py_TYPE(dict)->tp_name);
-        return -1;
-    }
     out->kind = LW_OPERAND_DEVICE;
     mask = entry(dict, "mask");
     if (mask != NULL && mask != Py_None)
@@ -567,12 +570,13 @@ read_interface_dict(lw_operand *out, PyObject *dict)
     return lw_operand_check(out) < 0 ? -1 : find_device(out);
 }
 
-/* absent_is_other: an AttributeError means that it is no device array after all. */
+/* An AttributeError means that it is no device array after all. The dict is copied: an
+ * __index__ in it may run Python that takes entries out of the exporter's own. */
 static int
 read_interface(lw_operand *out, PyObject *object)
 {
-    PyObject *dict = PyObject_GetAttrString(object, "__cuda_array_interface__");
-    int result;
+    PyObject *dict = PyObject_GetAttrString(object, "__cuda_array_interface__"), *own = NULL;
+    int result = -1;
 
     if (dict == NULL) {
         if (!PyErr_ExceptionMatches(PyExc_AttributeError))
@@ -584,7 +588,14 @@ read_interface(lw_operand *out, PyObject *object)
         out->library = LW_LIB_NONE;
         return 0;
     }
-    result = read_interface_dict(out, dict);
+    if (PyDict_Check(dict))
+        own = PyDict_Copy(dict);
+    else
+        PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ must be a dict, got %.200s",
+                     Py_TYPE(dict)->tp_name);
+    if (own != NULL)
+        result = read_interface_dict(out, own);
+    Py_XDECREF(own);
     Py_DECREF(dict);
     return result;
 }

@@ -333,6 +333,25 @@ def test_hosted_casting():
     assert HOSTED(A, 2.0, out=out, casting="unsafe") is out
 
 
+def test_an_exporter_that_changes_while_it_is_read():
+    class Index:
+        def __init__(self, value, dict_):
+            self.value, self.dict = value, dict_
+
+        def __index__(self):
+            self.dict.clear()
+            gc.collect()
+            return self.value
+
+    for field, at in (("shape", 0), ("strides", 1), ("data", 0), ("version", None), ("stream", None)):
+        foreign = Foreign(WIDE[::2, ::2])
+        entries = foreign.__cuda_array_interface__
+        given = entries[field]
+        item = Index(given if at is None else given[at], entries)
+        entries[field] = item if at is None else given[:at] + (item,) + given[at + 1:]
+        assert F(foreign, E).shape == (20, 30)
+
+
 def test_add_is_asked_at_once():
     """What a loop was chosen for before does not matter after add()."""
     f = lw.vectorize(["f8(f8)"])(lambda x: x + 1)
