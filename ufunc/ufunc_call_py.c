@@ -209,6 +209,15 @@ static const char *const method_names[LW_N_METHODS] = {[LW_METHOD_reduce] = "red
                                                            "resolve_dtypes"};
 
 static PyObject *
+call_bound(lw_ufunc_object *self, enum lw_ufunc_method_id id, PyObject *bound,
+           PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    if (id <= LW_METHOD_reduceat)
+        return lw_ufunc_call_reduction(self, id, bound, args, n_args, kwnames);
+    return PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
+}
+
+static PyObject *
 forward(lw_ufunc_object *self, enum lw_ufunc_method_id id, PyObject *const *args,
         Py_ssize_t n_args, PyObject *kwnames)
 {
@@ -220,9 +229,9 @@ forward(lw_ufunc_object *self, enum lw_ufunc_method_id id, PyObject *const *args
     bound = Py_XNewRef(self->bound[id]); /* add() in another thread may replace it */
     if (bound == NULL)
         return NULL;
-    result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
+    result = call_bound(self, id, bound, args, n_args, kwnames);
     if (result == NULL && should_ask_again(self, n_loops))
-        result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
+        result = call_bound(self, id, bound, args, n_args, kwnames);
     Py_DECREF(bound);
     return result;
 }

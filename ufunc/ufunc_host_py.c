@@ -170,8 +170,10 @@ publish(lw_host_table *table, lw_loop *loop)
     list->n = n + 1;
     list->older = old;
     atomic_store_explicit(&table->list, list, memory_order_release);
-    if (loop->scalar->can_raise)
+    if (loop->scalar->can_raise) {
         table->can_raise = true;
+        lw_host_elements_reset(); /* the call that is under way began before this was known */
+    }
     return 0;
 }
 
@@ -327,15 +329,25 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     return 0;
 }
 
+/* As NumPy's own: -1 stands for all bits set, of unsigned integers too. */
 static int
 reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), void *initial)
 {
     lw_host_table *table = (void *)((PyUFuncObject *)context->caller)->data;
     PyObject *identity = table->owner ? table->owner->identity : Py_None;
+    int failed;
 
     if (identity == Py_None || PyUnicode_Check(identity))
         return 0;
-    return PyArray_Pack(context->descriptors[0], initial, identity) < 0 ? -1 : 1;
+    if (PyLong_CheckExact(identity) && PyTypeNum_ISUNSIGNED(context->descriptors[0]->type_num))
+        identity = PyObject_CallOneArg((PyObject *)&PyLongArrType_Type, identity);
+    else
+        Py_INCREF(identity);
+    if (identity == NULL)
+        return -1;
+    failed = PyArray_Pack(context->descriptors[0], initial, identity);
+    Py_DECREF(identity);
+    return failed < 0 ? -1 : 1;
 }
 
 /* ---- registering with NumPy ---- */

@@ -239,6 +239,14 @@ text_of(lw_ufunc_object *self, const char *name)
     return text ? text : "";
 }
 
+/* lanewise.ufuncs' own add and multiply, as NumPy's. */
+static bool
+is_sum_or_product(lw_ufunc_object *self, const char *name)
+{
+    return strcmp(text_of(self, "__module__"), "lanewise.ufuncs") == 0 &&
+           (strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0);
+}
+
 static int
 make_inner(lw_ufunc_object *self)
 {
@@ -246,6 +254,7 @@ make_inner(lw_ufunc_object *self)
     lw_text inner_name = {0};
 
     self->name_taken = means_something(name);
+    self->widens = is_sum_or_product(self, name);
     lw_text_addf(&inner_name, "%s%s", self->name_taken ? "lanewise." : "", name);
     self->table = inner_name.failed ? NULL
                                     : lw_host_table_new(self, lw_text_get(&inner_name),

@@ -60,6 +60,7 @@ typedef struct lw_ufunc_object {
     PyObject *bound[LW_N_METHODS]; /* the inner ufunc's methods, as they are asked for */
     bool lazy;                     /* compiles for any new dtypes */
     bool name_taken;               /* NumPy or pandas means something by this name */
+    bool widens;                   /* reductions of small integers are made in intp */
 } lw_ufunc_object;
 
 static inline lw_ufunc_object *
@@ -150,6 +151,12 @@ bool lw_has_override(PyObject *object);
  * method's self; n_in of them are inputs. */
 int lw_ufunc_override(lw_ufunc_object *self, const char *method, PyObject *const *args,
                       Py_ssize_t n_args, PyObject *kwnames, PyObject **result);
+
+/* The dtype of a reduction: ufunc_reduce_py.c. Sees to it that the inner ufunc's method `id` is
+ * asked with one dtype for accumulator, element and result. */
+PyObject *lw_ufunc_call_reduction(lw_ufunc_object *self, enum lw_ufunc_method_id id,
+                                  PyObject *bound, PyObject *const *args, Py_ssize_t n_args,
+                                  PyObject *kwnames);
 
 /* ---- building, pickling, inspection ---- */
 /* A Ufunc of a Python function. NULL with an exception. */

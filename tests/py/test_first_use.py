@@ -1,0 +1,78 @@
+"""What a scientist's first hour with the package turned up, one regression test each."""
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+
+def _sum(x, y):
+    return x + y
+
+
+def _raises_above_one(x):
+    if x > 1:
+        raise ValueError("too big")
+    return x
+
+
+# ---- errors name the element ----
+
+
+def test_first_call_of_a_raising_function_counts_from_zero():
+    def quiet(x):
+        if x > 100:
+            raise ValueError("never")
+        return x
+
+    lw.vectorize(quiet)(np.zeros(7))  # can raise, does not: counts its elements
+    with pytest.raises(ValueError, match=r"too big.*element 1\)"):
+        lw.vectorize(_raises_above_one)(np.array([1.0, 2.0]))
+
+
+# ---- reductions of lanewise.add and lanewise.multiply ----
+
+
+@pytest.mark.parametrize("name", ["add", "multiply"])
+@pytest.mark.parametrize("dtype", "?bBhHiIlLefdFD")
+def test_sums_and_products_of_small_integers_are_widened(name, dtype):
+    ours, numpys = getattr(lw, name), getattr(np, name)
+    x = np.full((2, 9), 3, dtype)
+    for method, args in [("reduce", ()), ("accumulate", (1,)), ("reduceat", ([0, 3], 1))]:
+        got, want = getattr(ours, method)(x, *args), getattr(numpys, method)(x, *args)
+        assert got.dtype == want.dtype, method
+        assert got.tolist() == want.tolist(), method
+
+
+def test_widening_leaves_dtype_and_out_to_the_caller():
+    x = np.ones(300, np.int8)
+    assert lw.add.reduce(x, dtype=np.int8) == np.add.reduce(x, dtype=np.int8) == 44
+    out = np.zeros((), np.int16)
+    assert lw.add.reduce(x, out=out) is out and out == 300
+
+
+def test_a_users_function_named_add_is_not_widened():
+    def add(x, y):
+        return x + y
+
+    assert lw.vectorize(add).reduce(np.ones(3, np.int8)).dtype == np.int8
+
+
+@pytest.mark.parametrize("method, at", [("accumulate", ()), ("reduceat", ([0, 2],))])
+@pytest.mark.parametrize("dtype", ["i8", "f4", "f8", "c16"])
+def test_running_folds_compute_in_the_dtype_asked_for(method, at, dtype):
+    f = lw.vectorize(_sum)
+    for x in (np.arange(5, dtype="i1"), np.arange(5, dtype="f4")):
+        want = getattr(np.add, method)(x, *at, dtype=dtype)
+        for got in (getattr(f, method)(x, *at, dtype=dtype),
+                    getattr(f, method)(x, *at, 0, dtype),
+                    getattr(f, method)(x, *at, out=np.zeros(want.shape, dtype))):
+            assert got.dtype == want.dtype
+            assert got.tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("dtype", "?bBhHiIlL")
+def test_all_bits_set_is_the_identity_of_unsigned_integers_too(dtype):
+    x = np.array([7, 13, 5]).astype(dtype)
+    assert lw.bitwise_and.reduce(x) == np.bitwise_and.reduce(x)
+    assert lw.bitwise_and.reduce(x[:0]) == np.bitwise_and.reduce(x[:0])
