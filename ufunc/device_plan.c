@@ -122,6 +122,9 @@ lw_plan_normalise(lw_plan *plan, int ndim, const int64_t *shape, const int64_t *
     plan->n = 1;
     for (int d = 0; d < ndim; d++)
         plan->n *= shape[d];
+    plan->ndim = 0;
+    if (plan->n == 0)
+        return true;
     for (int d = ndim - 1; d >= 0; d--) { /* innermost first from here on */
         if (shape[d] == 1)
             continue;
@@ -133,8 +136,6 @@ lw_plan_normalise(lw_plan *plan, int ndim, const int64_t *shape, const int64_t *
         kept++;
     }
     plan->ndim = kept;
-    if (plan->n == 0)
-        return true;
     sort_dims(plan);
     flip_negative(plan);
     merge_dims(plan);

@@ -16,8 +16,7 @@
 #include "ufunc/ufunc.h"
 
 enum {
-    LW_PLAN_DIMS =
-        32, /* after merging; a NumPy array has at most 64, of which half must merge */
+    LW_PLAN_DIMS = 32, /* longer than 1: with more, an array has 2^33 elements */
     LW_PLAN_OPERANDS = LW_MAX_ARGS + 1, /* and the mask of where= */
     LW_PLAN_TILE = 32,                  /* side of a TILED block's square, in elements */
     LW_PLAN_BLOCK = 256,                /* threads; 8 blocks fill an SM of 2048 threads */
@@ -65,9 +64,9 @@ typedef struct lw_kernel_key {
 } lw_kernel_key;
 
 /* Normalise: strides come outermost first, one array a operand, already broadcast (0 where a
- * dimension is repeated). Fills ndim, shape, n and each operand's strides and data. False when
- * more than LW_PLAN_DIMS dimensions remain. operands[].data, dtype, by_value, is_output and the
- * counts are set by the caller. */
+ * dimension is repeated). Fills n and, where there are elements, ndim, shape and each operand's
+ * strides and data. False when more than LW_PLAN_DIMS dimensions are longer than 1.
+ * operands[].data, dtype, by_value, is_output and the counts are set by the caller. */
 bool lw_plan_normalise(lw_plan *plan, int ndim, const int64_t *shape,
                        const int64_t *const *strides);
 /* The kernel a normalised plan wants; may swap dimensions of the plan (TILED). cost:

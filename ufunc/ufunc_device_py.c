@@ -593,8 +593,9 @@ plan_general(lw_call *call)
     if (lw_plan_normalise(&call->plan, call->ndim, call->shape, rows))
         return 0;
     PyErr_Format(PyExc_ValueError,
-                 "operands of %d dimensions that cannot be merged below %d are not supported",
-                 call->ndim, LW_PLAN_DIMS + 1);
+                 "operands of %d dimensions, of which more than %d are longer than 1, are not "
+                 "supported",
+                 call->ndim, LW_PLAN_DIMS);
     return -1;
 }
 

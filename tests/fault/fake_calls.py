@@ -236,8 +236,9 @@ def test_strided_wide():
 
 def test_nothing_to_do():
     before = FAKE.fake_cuda_n_launches()
-    for shape in ((0,), (0, 5), (5, 0, 3)):
+    for shape in ((0,), (0, 5), (5, 0, 3), (2,) * 40 + (0,)):
         assert F(cuda.device_array(shape), cuda.device_array(shape)).shape == shape
+        assert F(cuda.device_array(shape), cuda.device_array(1)).shape == shape
     assert FAKE.fake_cuda_n_launches() == before
 
 
