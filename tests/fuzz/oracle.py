@@ -811,6 +811,8 @@ def _fold_binary(op, x, y):
     """Constants of Python, exactly or not at all."""
     if x.konst is None or y.konst is None:
         return None
+    if "pc" in (x.type, y.type):
+        raise Unclear("Python computes with complex constants")
     kinds = [is_lit(v.type) or v.type == "b1" for v in (x, y)]
     if all(kinds):
         return _fold_ints(op, x, y)
