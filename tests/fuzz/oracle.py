@@ -831,7 +831,7 @@ def _fold_ints(op, x, y):
         return Value("pf", a / b) if b else None
     if op in ("//", "%") and b == 0:
         return None
-    if op == "**" and not 0 <= b <= 60 or op in ("<<", ">>") and not 0 <= b <= 60:
+    if op == "**" and not 0 <= b <= 60 or op == "<<" and not 0 <= b <= 60 or op == ">>" and not 0 <= b < 127:
         return None
     value = {"+": a + b, "-": a - b, "*": a * b, "&": a & b, "|": a | b, "^": a ^ b}.get(op)
     if value is None:
