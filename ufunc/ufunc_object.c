@@ -404,6 +404,8 @@ ufunc_clear(PyObject *object)
     lw_ufunc_object *self = (lw_ufunc_object *)object;
     lw_captures *captures = self->captures;
 
+    if (self->table != NULL) /* finalizers below may still call the inner numpy.ufunc */
+        self->table->owner = NULL;
     self->captures = NULL;
     lw_captures_free(captures);
     forget_methods(self);
@@ -426,8 +428,6 @@ ufunc_dealloc(PyObject *object)
     if (self->base.weakrefs != NULL)
         PyObject_ClearWeakRefs(object);
     ufunc_clear(object);
-    if (self->table != NULL)
-        self->table->owner = NULL;
     lw_plan_table_free(self->base.plans);
     Py_CLEAR(self->base.inner);
     Py_CLEAR(self->identity);
