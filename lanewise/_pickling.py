@@ -75,6 +75,7 @@ def _pack_function(function, source, seen):
         "scope": scope,
         "defaults": function.__defaults__,
         "kwdefaults": function.__kwdefaults__,
+        **({"self": function.__self__} if isinstance(function, types.MethodType) else {}),
     }
 
 
@@ -115,6 +116,8 @@ def _unpack_function(packed):
     function.__qualname__ = packed["qualname"]
     function.__module__ = packed["module"]
     function.__doc__ = packed["doc"]
+    if "self" in packed:
+        function = types.MethodType(function, packed["self"])
     return function, text
 
 

@@ -175,12 +175,30 @@ call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
     return call_host(self, args, nargsf, kwnames, s.stream);
 }
 
+/* NumPy would take the value of such a parameter for an output and write to it. */
+static PyObject *
+refuse_frozen(const lw_ufunc_object *self)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+
+    PyErr_Format(
+        PyExc_TypeError,
+        "`%s` takes %d operand%s: its parameter `%s` has a default, which is compiled in; "
+        "give signatures that count it to make it an operand, and an output as out=",
+        self->table->name, self->base.nin, self->base.nin == 1 ? "" : "s",
+        fn->params.data[self->base.nin].name);
+    return NULL;
+}
+
 PyObject *
 lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
-    seen s = look(args, PyVectorcall_NARGS(nargsf), kwnames);
+    seen s;
 
+    if (self->has_frozen && PyVectorcall_NARGS(nargsf) > self->base.nin)
+        return refuse_frozen(self);
+    s = look(args, PyVectorcall_NARGS(nargsf), kwnames);
     if (s.sorts == PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
         return call_host(self, args, nargsf, kwnames, s.stream);
     return call_sorted(self, args, nargsf, kwnames, s);

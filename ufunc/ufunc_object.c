@@ -55,6 +55,7 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
         return -1;
     }
     self->base.nin = (int)n;
+    self->has_frozen = most > n && most < LW_MAX_ARGS;
     return 0;
 }
 
@@ -351,7 +352,8 @@ lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObj
     self->base.lock = (lw_lock)LW_LOCK_INIT;
     self->failures = PyDict_New();
     self->options = keywords ? PyDict_Copy(keywords) : PyDict_New();
-    self->base.py_func = lw_python_function(function);
+    self->base.py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
+                                                  : lw_python_function(function);
     if (self->failures == NULL || self->options == NULL || self->base.py_func == NULL ||
         lw_door_read(signatures, keywords, &self->base.options, &arguments) < 0 ||
         take_names(self) < 0)

@@ -60,6 +60,7 @@ typedef struct lw_ufunc_object {
     PyObject *bound[LW_N_METHODS]; /* the inner ufunc's methods, as they are asked for */
     bool lazy;                     /* compiles for any new dtypes */
     bool name_taken;               /* NumPy or pandas means something by this name */
+    bool has_frozen;               /* a positional parameter is no operand: it has a default */
     bool widens;                   /* reductions of small integers are made in intp */
 } lw_ufunc_object;
 

@@ -1,5 +1,7 @@
 """What a scientist's first hour with the package turned up, one regression test each."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,37 @@ def test_all_bits_set_is_the_identity_of_unsigned_integers_too(dtype):
     x = np.array([7, 13, 5]).astype(dtype)
     assert lw.bitwise_and.reduce(x) == np.bitwise_and.reduce(x)
     assert lw.bitwise_and.reduce(x[:0]) == np.bitwise_and.reduce(x[:0])
+
+
+# ---- parameters with defaults, bound methods ----
+
+
+def _scaled(x, y=2.0):
+    return x * y
+
+
+def test_a_value_for_a_default_is_not_taken_for_an_output():
+    f, x, y = lw.vectorize(_scaled), np.arange(3.0), np.full(3, 5.0)
+    with pytest.raises(TypeError, match="`_scaled` takes 1 operand: its parameter `y` has a default"):
+        f(x, y)
+    assert y.tolist() == [5, 5, 5]
+    assert f(x, out=y) is y
+    assert y.tolist() == [0, 2, 4]
+    both = lw.vectorize("dd->d")(_scaled)
+    assert both(x, x, y) is y
+    assert y.tolist() == [0, 1, 4]
+
+
+class Gain:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def apply(self, x):
+        return self.factor * x
+
+
+def test_a_bound_method_keeps_its_self():
+    f = lw.vectorize(Gain(3.0).apply)
+    assert f.nin == 1
+    assert f(np.arange(3.0)).tolist() == f.py_func(np.arange(3.0)).tolist() == [0, 3, 6]
+    assert pickle.loads(pickle.dumps(f))(np.arange(3.0)).tolist() == [0, 3, 6]
