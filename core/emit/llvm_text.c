@@ -345,12 +345,90 @@ emit_compare(lw_emitter *e)
               y.text);
 }
 
+static const lw_inst *
+made_by(const lw_emitter *e, lw_ref value)
+{
+    return &e->func->insts.data[value];
+}
+
+static bool
+is_zero(const lw_emitter *e, lw_ref value)
+{
+    const lw_inst *inst = made_by(e, value);
+
+    return inst->op == LW_OP_CONST && e->func->konsts.data[inst->a].bits == 0;
+}
+
+/* x < 0 ? -x : x on integers. LLVM 7 makes abs.s32 of it, whose result ptxas takes for positive
+ * also when x is the least integer: x > -x ? x : -x says the same and becomes max.s32. */
+static bool
+emit_absolute(lw_emitter *e)
+{
+    const lw_inst *test = made_by(e, e->inst->a);
+    bool below = test->op == LW_OP_LT || test->op == LW_OP_LE;
+    bool above = test->op == LW_OP_GT || test->op == LW_OP_GE;
+    lw_ref x = below ? e->inst->c : e->inst->b, minus = below ? e->inst->b : e->inst->c;
+    lw_dtype type = (lw_dtype)e->inst->type;
+    lw_name larger;
+
+    if (lw_dtypes[type].kind != LW_KIND_INT || !(below || above) || test->a != x ||
+        !is_zero(e, test->b) || made_by(e, minus)->op != LW_OP_NEG || made_by(e, minus)->a != x)
+        return false;
+    larger = lw_def(e, "icmp sgt $t $v, $v", type, x, minus);
+    lw_result(e, "select i1 $s, $t $v, $t $v", larger.text, type, x, type, minus);
+    return true;
+}
+
+/* x < y ? x : y on floats. LLVM 7 makes min.f64 of it when one is a constant, and that may give
+ * the other zero: the comparison and the choice are written down as the two instructions. */
+static bool
+emit_extremum(lw_emitter *e)
+{
+    static const char *const tests[] = {"lt", "le", "gt", "ge"};
+    const lw_inst *test = made_by(e, e->inst->a);
+    lw_ref yes = e->inst->b, no = e->inst->c;
+    lw_dtype type = (lw_dtype)e->inst->type;
+    const char *float_type = type == LW_DT_f64 ? "f64" : type == LW_DT_f32 ? "f32" : "f16";
+    const char *any_type = type == LW_DT_f16 ? "b16" : float_type;
+    const char *letter = type == LW_DT_f64 ? "d" : type == LW_DT_f32 ? "f" : "h";
+    char text[160], constraints[16];
+    lw_name operands[4];
+
+    if ((type != LW_DT_f64 && type != LW_DT_f32 && type != LW_DT_f16) || test->op < LW_OP_LT ||
+        test->op > LW_OP_GE || (e->inst->flags & LW_FAST_NSZ) ||
+        !((yes == test->a && no == test->b) || (yes == test->b && no == test->a)))
+        return false;
+    snprintf(text, sizeof text,
+             "{ .reg .pred lw_p; setp.%s.%s lw_p, $1, $2; selp.%s $0, $3, $4, lw_p; }",
+             tests[test->op - LW_OP_LT], float_type, any_type);
+    snprintf(constraints, sizeof constraints, "=%s,%s,%s,%s,%s", letter, letter, letter, letter,
+             letter);
+    for (int i = 0; i < 4; i++) {
+        lw_ref value = i == 0 ? test->a : i == 1 ? test->b : i == 2 ? yes : no;
+        operands[i] = type == LW_DT_f16 ? lw_def(e, "bitcast half $v to i16", value)
+                                        : lw_operand(e, value);
+    }
+    if (type == LW_DT_f16) {
+        lw_name chosen = lw_def(
+            e, "call i16 asm \"$s\", \"$s\"(i16 $s, i16 $s, i16 $s, i16 $s)", text, constraints,
+            operands[0].text, operands[1].text, operands[2].text, operands[3].text);
+        lw_result(e, "bitcast i16 $s to half", chosen.text);
+    } else {
+        lw_result(e, "call $t asm \"$s\", \"$s\"($t $s, $t $s, $t $s, $t $s)", type, text,
+                  constraints, type, operands[0].text, type, operands[1].text, type,
+                  operands[2].text, type, operands[3].text);
+    }
+    return true;
+}
+
 static void
 emit_select(lw_emitter *e)
 {
     lw_dtype type = (lw_dtype)e->inst->type;
     bool has_flags = !e->gpu && lw_is_float(type) && type != LW_DT_bf16;
 
+    if (e->gpu && e->inst->lanes <= 1 && (emit_absolute(e) || emit_extremum(e)))
+        return;
     lw_result(e, "select$s i1 $v, $t $v, $t $v", has_flags ? lw_fast(e).text : "", e->inst->a,
               type, e->inst->b, type, e->inst->c);
 }

@@ -1,0 +1,38 @@
+"""GPU code that must not hold an instruction whose corner differs from ours (found by fuzzing on an H200)."""
+
+import pytest
+
+import lanewise as lw
+
+
+def ptx(function, signature, target):
+    try:
+        return lw.compile(function, signature, target=target, output="ptx")
+    except lw.errors.CompilerNotFound as problem:
+        pytest.skip(str(problem).splitlines()[0])
+
+
+def least(c):
+    return min(0.0, c)
+
+
+def largest(c):
+    return max(c, 0.0)
+
+
+def magnitude(v):
+    return abs(v) % 7
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_zeros_keep_their_sign_in_min_and_max(target, dtype):
+    for function in (least, largest):
+        text = ptx(function, f"({dtype})", target)
+        assert "setp." in text and "min.f" not in text and "max.f" not in text
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+def test_the_least_integer_has_no_positive_absolute_value(target, dtype):
+    assert "abs.s" not in ptx(magnitude, f"({dtype})", target)
