@@ -190,7 +190,8 @@ keep_masked(const lw_call *call, PyObject *const *outs, PyObject *kwargs)
 PyObject *
 lw_call_hosted(lw_call *call, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    PyObject *inputs = NULL, *kwargs = NULL, *device = NULL, *result = NULL, *outs[LW_MAX_ARGS];
+    PyObject *inputs = NULL, *kwargs = NULL, *device = NULL, *result = NULL;
+    PyObject *outs[LW_MAX_ARGS] = {NULL};
     int bad = 0, nout = call->self->nout;
 
     for (int i = 0; i < nout; i++)
