@@ -33,6 +33,6 @@ def test_zeros_keep_their_sign_in_min_and_max(target, dtype):
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+@pytest.mark.parametrize("dtype", ["i4", "i8"])  # narrower ones are widened first, where abs is exact
 def test_the_least_integer_has_no_positive_absolute_value(target, dtype):
     assert "abs.s" not in ptx(magnitude, f"({dtype})", target)
