@@ -7,14 +7,13 @@
  *       "Software Manual for the Elementary Functions", 1980), a polynomial for e^r, and two
  *       factors 2^k1 * 2^k2 that reach subnormal results with one rounding.
  * expm1, tanh  the same reduction; tanh |x| = t / (t + 2) with t = e^(2|x|) - 1.
- * log   x = 2^e m, sqrt(1/2) <= m < sqrt(2), s = (m - 1) / (m + 1), log m = 2 atanh s; summed
- *       as f - (f^2/2 - s (f^2/2 + R)), which keeps s's rounding error small (P. T. P. Tang,
- *       "Table-driven implementation of the logarithm function", 1990; its form without table
- *       is that of K. C. Ng's log in Berkeley's libm).
- * pow   2^(y log2 |x|), the logarithm in double-double but for the series' tail (T. J. Dekker,
- * "A floating-point technique for extending the available precision", 1971; exact products by
- * fma), so that |y log2 x| < 1075 is off by less than 2^-53. What is special follows annex F of
- * C.
+ * log   x = 2^e m, sqrt(1/2) <= m < sqrt(2), f = m - 1, s = f / (m + 1), log m = 2 atanh s;
+ *       summed as f - s (f - R(s^2)), which keeps s's rounding error small (K. C. Ng's log in
+ *       Berkeley's libm).
+ * pow   2^(y log2 |x|), the logarithm in double-double but for its series' tail (T. J. Dekker,
+ *       "A floating-point technique for extending the available precision", 1971; exact
+ *       products by fma): |y log2 x| < 1075 is off by less than 2^-53. What is special follows
+ *       annex F of C.
  *
  * The polynomials are minimax fits for these ranges: Remez's exchange in 300 bits, weighted for
  * the function's relative error. */
@@ -166,21 +165,19 @@ static const char log_text[] =
     PICK("bottom", "%zero", "0.0", "%d")
     DIV("s", "%top", "%bottom")
     MUL("z", "%s", "%s")
-    MUL("z.2", "%z", "%z")
-    MUL("z.4", "%z.2", "%z.2")
+    MUL("zz", "%z", "%z")
     FMA("p01", "%z", "0x3FD999999997FDB3", "0x3FE5555555555592")
     FMA("p23", "%z", "0x3FCC71C52092E849", "0x3FD24924941F15F6")
     FMA("p45", "%z", "0x3FC39A1B9C3C47FF", "0x3FC74663EF1E9E60")
-    FMA("p03", "%z.2", "%p23", "%p01")
-    FMA("p46", "%z.2", "0x3FC2F056D117092D", "%p45")
-    FMA("p0", "%z.4", "%p46", "%p03")
-    MUL("half", "%top", "0.5")
-    MUL("square", "%half", "%top")
-    FMA("rest", "%z", "%p0", "%square")
-    MUL("small0", "%e", "0x3C7ABC9E3B39803F")
-    FMA("small", "%s", "%rest", "%small0")
-    SUB("over", "%square", "%small")
-    SUB("part", "%top", "%over")
+    FMA("p46", "%zz", "0x3FC2F056D117092D", "%p45")
+    FMA("p26", "%zz", "%p46", "%p23")
+    FMA("p0", "%zz", "%p26", "%p01")
+    NEG("zminus", "%z")
+    FMA("rest", "%zminus", "%p0", "%top")
+    MUL("tail", "%e", "0x3C7ABC9E3B39803F")
+    NEG("sminus", "%s")
+    FMA("less", "%sminus", "%rest", "%tail")
+    ADD("part", "%top", "%less")
     FMA("sum", "%e", "0x3FE62E42FEFA39EF", "%part")
     IS("itself", "ueq", "%x", "0x7FF0000000000000")
     PICK("out", "%itself", "%x", "%sum")
