@@ -254,6 +254,13 @@ lw_ufunc_resources(PyObject *object, PyObject *args, PyObject *kwargs)
                                      : no_device_side("resources()");
 }
 
+static bool
+names_no_cc(PyObject *target)
+{
+    return target == Py_None ||
+           (PyUnicode_Check(target) && PyUnicode_CompareWithASCIIString(target, "cuda") == 0);
+}
+
 PyObject *
 lw_ufunc_compile(PyObject *object, PyObject *args, PyObject *kwargs)
 {
@@ -274,7 +281,7 @@ lw_ufunc_compile(PyObject *object, PyObject *args, PyObject *kwargs)
             return NULL;
     } else if (lw_ufunc_device.compile == NULL) {
         return no_device_side("compile()");
-    } else if (lw_ufunc_device.compile(&self->base, loop) < 0) {
+    } else if (lw_ufunc_device.compile(&self->base, loop, names_no_cc(target) ? 0 : cc) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;

@@ -181,8 +181,9 @@ typedef struct lw_ufunc_device_hooks {
     /* A dict of registers, shared, local, constant bytes, spills, threads a block, occupancy.
      */
     PyObject *(*resources)(lw_ufunc *self, lw_loop *loop, int cc);
-    /* Compile and load for the current device: 0, or -1 with an exception. */
-    int (*compile)(lw_ufunc *self, lw_loop *loop);
+    /* Compile and load for the current device, which must be of this cc: 0, or -1 with an
+     * exception. */
+    int (*compile)(lw_ufunc *self, lw_loop *loop, int cc);
 } lw_ufunc_device_hooks;
 
 extern lw_ufunc_device_hooks lw_ufunc_device;

@@ -376,6 +376,14 @@ def test_bfloat16_outputs():
         F(out, E, dtype="f4")
 
 
+def test_compile_is_for_this_device():
+    own = "sm_%d%d" % cuda.get_current_device().compute_capability
+    for target in ("cuda", own, int(own[3:])):
+        F.compile("ff->f", target)
+    with pytest.raises(ValueError, match="sm_75.*" + own):
+        F.compile("ff->f", "sm_75")
+
+
 def test_time_launch_refuses():
     for bad in ((F, 3), (F, 0, D, E), (F, 3, D), (np.add, 3, D, E), (1, 3, D), (F, 3, D, E, OUT, OUT)):
         with pytest.raises(TypeError):
