@@ -43,18 +43,22 @@ text_of_descr(PyArray_Descr *descr)
     return text_of_dtype(dtype);
 }
 
-/* Type and signature objects of ours and of numba's, whose str() is what we read. */
-static bool
+/* Type and signature objects of ours and of numba's, whose str() is what we read; -1 with an
+ * exception set. */
+static int
 is_type_object(PyObject *object)
 {
     PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
-    bool result =
-        name && (strcmp(name, "lanewise") == 0 || strncmp(name, "lanewise.", 9) == 0 ||
-                 strncmp(name, "numba.", 6) == 0);
+    int result = name && (strcmp(name, "lanewise") == 0 || strncmp(name, "lanewise.", 9) == 0 ||
+                          strncmp(name, "numba.", 6) == 0);
 
     Py_XDECREF(module);
-    PyErr_Clear();
+    if (name == NULL && PyErr_Occurred()) {
+        if (PyErr_ExceptionMatches(PyExc_MemoryError))
+            return -1;
+        PyErr_Clear();
+    }
     return result;
 }
 
@@ -65,6 +69,16 @@ no_type(PyObject *object)
                         "signatures must be a string, a type signature, a tuple of types, or a "
                         "list of these, not %.100s",
                         Py_TYPE(object)->tp_name);
+}
+
+static PyObject *
+text_of_object(PyObject *object)
+{
+    int is_type = is_type_object(object);
+
+    if (is_type < 0)
+        return NULL;
+    return is_type ? PyObject_Str(object) : no_type(object);
 }
 
 /* One type as text: a str as it is, a dtype, a scalar class, or what str() says of a type
@@ -83,7 +97,7 @@ text_of_type(PyObject *object)
     if (!PyArray_DescrCheck(object) &&
         !(PyType_Check(object) &&
           PyType_IsSubtype((PyTypeObject *)object, &PyGenericArrType_Type)))
-        return is_type_object(object) ? PyObject_Str(object) : no_type(object);
+        return text_of_object(object);
     if (!PyArray_DescrConverter(object, &descr))
         return NULL;
     text = text_of_descr(descr);
@@ -100,7 +114,7 @@ is_whole_signature(PyObject *object)
     if (PyTuple_Check(object) || PyList_Check(object))
         return true;
     text = text_of_type(object);
-    if (text == NULL) {
+    if (text == NULL) { /* reading it meets the same again, and tells */
         PyErr_Clear();
         return false;
     }

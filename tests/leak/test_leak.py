@@ -45,6 +45,7 @@ def keeps_nothing(work, rounds=ROUNDS):
     assert python < max(rounds // 10, 40), f"{python} blocks of Python's in {rounds} rounds"
 
 
+@pytest.mark.skipif("LW_ASAN" in os.environ, reason="with PYTHONMALLOC=malloc Python counts no blocks; ours are counted all the same")
 def test_the_measure_finds_a_leak():
     kept = []
     python, _ = grown(lambda: kept.append(object()))

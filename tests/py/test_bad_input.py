@@ -364,13 +364,12 @@ GOOD_ARRAYS = {
     "read-only": np.broadcast_to(np.arange(5.0), (3, 5)), "zero stride": np.lib.stride_tricks.as_strided(np.ones(1), (9,), (0,)),
     "negative stride": np.arange(50.0)[::-3], "empty": np.zeros((0, 4)), "0-d": np.array(3.0), "transposed": np.arange(24.0).reshape(2, 3, 4).transpose(1, 2, 0),
     "64 dimensions": np.ones((1,) * 63 + (2,)), "float16": np.arange(9, dtype="f2"), "masked": np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]),
-    "matrix": np.asmatrix([[1.0, 2.0]]), "swapped int": np.arange(9, dtype=">i4"), "swapped complex": np.arange(9, dtype=">c8"),
+    "swapped int": np.arange(9, dtype=">i4"), "swapped complex": np.arange(9, dtype=">c8"),
     "overlapping windows": np.lib.stride_tricks.sliding_window_view(np.arange(20.0), 5), "big-endian 0-d": np.array(3, ">i2"),
     "bool": np.array([True, False]), "list": [1, 2, 3], "range": range(5), "memoryview": memoryview(np.arange(4.0)),
 }
 
 
-@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("name", GOOD_ARRAYS)
 def test_unusual_arrays(name):
     value = GOOD_ARRAYS[name]
