@@ -122,6 +122,19 @@ lw_float_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *res
 
 /* ---- power ---- */
 
+/* x**0.5: (-inf)**0.5 is inf and (-0.0)**0.5 is 0.0, which is not what sqrt gives. */
+static lw_ref
+power_of_half(lw_builder *b, lw_ref x)
+{
+    uint32_t fast = lw_float_exact(b);
+    lw_ref is_low = lw_ir_compare(b, LW_OP_EQ, x, number(b, x, -INFINITY));
+    lw_ref root =
+        lw_float_call(b, LW_IN_sqrt, lw_ir_select(b, is_low, number(b, x, INFINITY), x));
+
+    lw_float_relax(b, fast);
+    return lw_float_call(b, LW_IN_fabs, root);
+}
+
 /* x**n as products, for the exponents where that is exact or within an ulp; 0: call pow. */
 static lw_ref
 power_by_products(lw_builder *b, lw_ref x, double n, bool precise)
@@ -136,6 +149,8 @@ power_by_products(lw_builder *b, lw_ref x, double n, bool precise)
         return lw_ir_div(b, one, x);
     if (n == 0.5 && (b->fast & LW_FAST_AFN))
         return lw_float_call(b, LW_IN_sqrt, x);
+    if (n == 0.5 && !precise)
+        return power_of_half(b, x);
     if (n != 2 && (precise || (n != 3 && n != 4)))
         return 0;
     square = lw_ir_mul(b, x, x);

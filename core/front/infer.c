@@ -169,16 +169,13 @@ lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to, const 
         lost = "imaginary part";
     else if (to == LW_DT_b1)
         lost = "value";
-    return lw_complain(
-        f, loc, "E142",
-        lw_say(f, "%s into %s %s %s would drop the %s", lw_say_type(f, type),
-               to_name[0] == 'i' ? "an" : "a", to_name, what, lost),
-        lw_is_complex(from)
-            ? "`.real` or `abs(...)`; to allow it everywhere `casting=\"unsafe\"`"
-        : to == LW_DT_b1
-            ? "compare with `!= 0`"
-            : "`int(...)` or `round(...)`; to allow it everywhere `casting=\"unsafe\"`",
-        "%s cannot be stored as %s", lw_say_type(f, type), to_name);
+    return lw_complain(f, loc, "E142",
+                       lw_say(f, "%s into %s %s %s would drop the %s", lw_say_type(f, type),
+                              to_name[0] == 'i' ? "an" : "a", to_name, what, lost),
+                       lw_is_complex(from) ? "`.real` or `abs(...)`"
+                       : to == LW_DT_b1    ? "compare with `!= 0`"
+                                           : "`int(...)` or `round(...)`",
+                       "%s cannot be stored as %s", lw_say_type(f, type), to_name);
 }
 
 /* --- the result

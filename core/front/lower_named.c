@@ -120,6 +120,26 @@ static const struct simple_row {
 #undef REAL
 };
 
+static bool
+checks_nan(const lw_frame *f)
+{
+    return f->can_raise && (f->l->typed->options.checks & LW_CHECK_NAN) != 0;
+}
+
+/* check={"nan"}: a NaN that no argument was. y may be x. */
+static lw_value
+checked_result(const call *c, lw_ref made, lw_ref x, lw_ref y)
+{
+    lw_builder *b = c->b;
+
+    if (checks_nan(c->f) && lw_is_float(lw_ir_type(b, made))) {
+        lw_ref was = lw_ir_or(b, lw_float_isnan(b, x), lw_float_isnan(b, y));
+        lw_ref fresh = lw_ir_and(b, lw_float_isnan(b, made), lw_ir_not(b, was));
+        lw_lower_raise(c->f, fresh, "FloatingPointError", "invalid value");
+    }
+    return result(c, made);
+}
+
 static lw_value
 lower_simple(const call *c)
 {
@@ -134,11 +154,11 @@ lower_simple(const call *c)
         return fail(c);
     lw_ref x = scalar_argument(c, 0);
     if (lw_intrinsics[row->intrinsic].n_args == 1)
-        return result(c, lw_float_call(c->b, row->intrinsic, x));
+        return checked_result(c, lw_float_call(c->b, row->intrinsic, x), x, x);
     lw_ref y = scalar_argument(c, 1);
     if (!lw_is_float(c->dtype))
         return result(c, lw_num_fmod(c->b, x, y));
-    return result(c, lw_float_call2(c->b, row->intrinsic, x, y));
+    return checked_result(c, lw_float_call2(c->b, row->intrinsic, x, y), x, y);
 }
 
 /* log(x, base) = log(x) / log(base) */
@@ -816,6 +836,8 @@ lw_cost_named(const lw_frame *f, uint32_t node)
         c.dtype = lw_type_stored(f->l->types, t->operand);
     if (f->can_raise && f->l->typed->options.checks &&
         (lw_impl_operator(c.impl) != LW_PY_NONE || c.impl == LW_IMPL_DIVMOD))
+        return LW_COST_NEVER;
+    if (checks_nan(f) && simple[c.impl].known)
         return LW_COST_NEVER;
     cost = cost_of_impl(&c);
     return cost < LW_COST_NEVER && lw_is_complex(c.dtype) ? 6 * cost : cost;

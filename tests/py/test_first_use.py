@@ -1,6 +1,8 @@
 """What a scientist's first hour with the package turned up, one regression test each."""
 
+import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -112,3 +114,42 @@ def test_a_bound_method_keeps_its_self():
     assert f.nin == 1
     assert f(np.arange(3.0)).tolist() == f.py_func(np.arange(3.0)).tolist() == [0, 3, 6]
     assert pickle.loads(pickle.dumps(f))(np.arange(3.0)).tolist() == [0, 3, 6]
+
+
+# ---- square roots as powers; the NaN check ----
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_power_of_one_half_is_pow_at_the_edges_and_a_root_between(dtype):
+    f = lw.vectorize(lambda x: x**0.5)
+    edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan] * 9, dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = f(edges)
+    want = [math.pow(x, 0.5) for x in edges.tolist()]
+    assert np.array_equal(got, np.array(want, dtype), equal_nan=True)
+    assert np.signbit(got[:4]).tolist() == [False] * 4
+    x = np.linspace(0, 60000, 999, dtype=dtype)
+    assert np.array_equal(f(x), np.sqrt(x))
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        assert np.isnan(f(np.array([-1.0], dtype))).all()
+
+
+@pytest.mark.parametrize("function, value", [
+    (lambda x: math.sqrt(x), -1.0),
+    (lambda x: math.log(x), -1.0),
+    (lambda x: np.arcsin(x), 2.0),
+    (lambda x: math.fmod(2.0, x - 1.0), 1.0),
+    (lambda x: math.sin(x), np.inf),
+    (lambda x: x - x, np.inf),
+])
+def test_nan_check_sees_functions_as_well_as_operators(function, value):
+    f = lw.vectorize(check={"nan"})(function)
+    with pytest.raises(FloatingPointError, match=r"invalid value.*element 2\)"):
+        f(np.array([0.5, 0.5, value, value]))
+    assert np.isnan(f(np.array([np.nan]))).all()  # came in as one
+
+
+def test_nan_check_leaves_an_untaken_branch_alone():
+    f = lw.vectorize(check={"nan"})(lambda x: math.sqrt(x) if x > 0 else 0.0)
+    assert f(np.array([-1.0, 4.0])).tolist() == [0, 2]
