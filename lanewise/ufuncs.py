@@ -10,6 +10,7 @@ dtypes and errors are NumPy's, but for what docs/differences.md lists.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,9 @@ _NAMES = (
     "square subtract tan tanh trunc"
 ).split()
 
+#: Their values belong to the type they are computed in.
+_OF_PRECISION = ("nextafter", "spacing")
+
 __all__ = sorted([*_NAMES, *_ALIASES])
 
 _by_numpy: dict[np.ufunc, "_core.Ufunc"] = {}
@@ -52,7 +56,22 @@ def _make(name: str) -> "_core.Ufunc":
     identity = reference.identity
     if identity is None and name in ("maximum", "minimum", "fmax", "fmin"):
         identity = "reorderable"
-    return _core.vectorize(source=source, identity=identity)(function)
+    made = _core.vectorize(source=source, identity=identity)(function)
+    if name not in _OF_PRECISION:
+        _declare_halves(made, reference)
+    return made
+
+
+def _declare_halves(made: "_core.Ufunc", reference: np.ufunc) -> None:
+    """Where NumPy computes bool and 8-bit integers in float16; compiled functions use float32."""
+    for chars in itertools.product("?bB", repeat=reference.nin):
+        dtypes = [*map(np.dtype, chars), *[None] * reference.nout]
+        try:
+            out = "".join(dtype.char for dtype in reference.resolve_dtypes(tuple(dtypes))[reference.nin:])
+        except TypeError:
+            continue
+        if "e" in out:
+            made.add("".join(chars) + "->" + out)
 
 
 def __getattr__(name: str) -> "_core.Ufunc":

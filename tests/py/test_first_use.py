@@ -153,3 +153,28 @@ def test_nan_check_sees_functions_as_well_as_operators(function, value):
 def test_nan_check_leaves_an_untaken_branch_alone():
     f = lw.vectorize(check={"nan"})(lambda x: math.sqrt(x) if x > 0 else 0.0)
     assert f(np.array([-1.0, 4.0])).tolist() == [0, 2]
+
+
+# ---- NumPy's ufuncs by name ----
+
+FLOATING = [name for name in lw.ufuncs.__all__
+            if name not in ("nextafter", "spacing") and any(types.startswith("e" * getattr(np, name).nin + "->e") for types in getattr(np, name).types)]
+
+
+@pytest.mark.parametrize("name", FLOATING)
+@pytest.mark.parametrize("dtype", "?bB")
+def test_eight_bits_give_numpys_dtype(name, dtype):
+    ours, numpys = getattr(lw, name), getattr(np, name)
+    operands = [np.ones(3, dtype)] * numpys.nin
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            want = numpys(*operands)
+    except TypeError:
+        pytest.skip("NumPy has no such function of this dtype")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got = ours(*operands)
+    for one, other in zip(np.atleast_2d(got), np.atleast_2d(want)):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=2e-3)
