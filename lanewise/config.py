@@ -11,9 +11,24 @@
 from __future__ import annotations
 
 import contextlib as _contextlib
+import os as _os
+import warnings as _warnings
 from typing import Any, Iterator
 
 from lanewise import _core
+
+
+_TARGETS = ("auto", "cpu", "cuda", "parallel")
+_STAGES = ("typed", "ir", "llvm", "nvvm", "ptx", "sass", "asm")
+
+
+def _expected(name: str, value: Any) -> str | None:
+    """What a setting of a few words should be, where `value` is none of them."""
+    if name == "target" and value not in _TARGETS:
+        return "'auto', 'cpu', 'cuda' or 'parallel'"
+    if name == "dump" and value and not set(str(value).split(",")) <= set(_STAGES):
+        return "stages with commas between them: " + ", ".join(_STAGES)
+    return None
 
 
 class Config:
@@ -29,8 +44,9 @@ class Config:
         return _core._setting_get(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "target" and value not in ("auto", "cpu", "cuda", "parallel"):
-            raise ValueError(f"lanewise.config.target must be 'auto', 'cpu', 'cuda' or 'parallel', not {value!r}")
+        expected = _expected(name, value)
+        if expected is not None:
+            raise ValueError(f"lanewise.config.{name} must be {expected}, not {value!r}")
         if isinstance(value, bool):
             value = int(value)
         _core._setting_set(name, None if value is None else str(value))
@@ -56,4 +72,20 @@ class Config:
         return "\n".join(rows)
 
 
+def _check_environment() -> None:
+    """A variable that cannot be meant as it stands is told of, and counts as not set."""
+    for field, variable, kind, _default, _doc in _core._settings():
+        value = _os.environ.get(variable)
+        if not value:
+            continue
+        expected = _expected(field, value)
+        if kind == "int" and not (value.isascii() and value.isdigit()):
+            expected = "an integer from 0 on"
+        if expected is not None:
+            _core._setting_set(field, None)
+            _warnings.warn(f"{variable} must be {expected}, not {value!r}: it is not used",
+                           RuntimeWarning, stacklevel=2)
+
+
 config = Config()
+_check_environment()

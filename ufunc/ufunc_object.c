@@ -44,8 +44,9 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
         return -1;
     n = signatures->n ? signatures->data[0].n_args : required;
     if (n < required || n > most) {
-        PyErr_Format(PyExc_TypeError, "signature `%.100s` has %u arguments, but `%s` takes %u",
-                     signatures->data[0].text, (unsigned)n, fn->name, (unsigned)required);
+        PyErr_Format(PyExc_TypeError, "signature `%.100s` has %u argument%s, but `%s` takes %u",
+                     signatures->data[0].text, (unsigned)n, n == 1 ? "" : "s", fn->name,
+                     (unsigned)required);
         return -1;
     }
     if (n == 0 || n >= LW_MAX_ARGS) {

@@ -1,7 +1,10 @@
 """What a scientist's first hour with the package turned up, one regression test each."""
 
 import math
+import os
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -178,3 +181,35 @@ def test_eight_bits_give_numpys_dtype(name, dtype):
     for one, other in zip(np.atleast_2d(got), np.atleast_2d(want)):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=2e-3)
+
+
+# ---- settings from the environment ----
+
+
+@pytest.mark.parametrize("variable, value, text", [
+    ("LANEWISE_TARGET", "gpu", "must be 'auto', 'cpu', 'cuda' or 'parallel', not 'gpu'"),
+    ("LANEWISE_NUM_THREADS", "-3", "must be an integer from 0 on, not '-3'"),
+    ("LANEWISE_LOG", "yes", "must be an integer from 0 on, not 'yes'"),
+    ("LANEWISE_DUMP", "typed,llvn", "must be stages"),
+])
+def test_a_variable_with_a_wrong_value_is_told_of_and_not_used(variable, value, text):
+    code = "import lanewise as lw; print(lw.config.target, lw.config.threads, lw.config.log, lw.config.dump)"
+    ran = subprocess.run([sys.executable, "-c", code], env={**os.environ, variable: value},
+                         capture_output=True, text=True, check=True)
+    assert f"RuntimeWarning: {variable} {text}" in ran.stderr
+    assert ran.stdout.split() == ["auto", "0", "0"]
+
+
+@pytest.mark.parametrize("variable, value", [
+    ("LANEWISE_TARGET", "cpu"), ("LANEWISE_NUM_THREADS", "1"), ("LANEWISE_DUMP", "typed,ir"), ("LANEWISE_DUMP", "")])
+def test_a_variable_with_a_good_value_is_quiet(variable, value):
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", "import lanewise"],
+                         env={**os.environ, variable: value}, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_dump_of_no_stage_is_refused():
+    with pytest.raises(ValueError, match="config.dump must be stages with commas"):
+        with lw.config(dump="everything"):
+            pass
+    assert lw.config.dump == ""
