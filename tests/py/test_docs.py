@@ -182,11 +182,9 @@ def test_program_of_an_error(code, tmp_path):
 
 
 def test_promotion_tables_are_the_librarys():
-    sys.path.insert(0, str(ROOT / "docs"))
-    try:
-        import generate
-    finally:
-        sys.path.pop(0)
+    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
     wrong = []
     for typing in ("weak", "numba"):
         add = lw.vectorize(typing=typing)(lambda x, y: x + y)
