@@ -271,6 +271,26 @@ emit_binary(lw_emitter *e, const char *for_floats, const char *for_signed,
                   e->inst->a, e->inst->b);
 }
 
+/* Raw division and remainder. On the GPU narrow ones are done in 32 bits: of neg.s16 followed
+ * by rem.s16, ptxas 13.0 keeps the 32768 that has not wrapped (seen on an H200, 2026-11-21). */
+static void
+emit_division(lw_emitter *e, const char *for_signed, const char *for_unsigned)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    const char *widen = is_signed(type) ? "sext" : "zext";
+    lw_name x, y, wide;
+
+    if (!e->gpu || lw_is_float(type) || lw_dtypes[type].bits > 16) {
+        emit_binary(e, "fdiv", for_signed, for_unsigned);
+        return;
+    }
+    x = lw_def(e, "$s $t $v to i32", widen, type, e->inst->a);
+    y = lw_def(e, "$s $t $v to i32", widen, type, e->inst->b);
+    wide =
+        lw_def(e, "$s i32 $s, $s", is_signed(type) ? for_signed : for_unsigned, x.text, y.text);
+    lw_result(e, "trunc i32 $s to $t", wide.text, type);
+}
+
 static void
 emit_mulhi(lw_emitter *e)
 {
@@ -686,8 +706,8 @@ emit_inst(lw_emitter *e)
     case LW_OP_ADD: emit_binary(e, "fadd", "add", "add"); break;
     case LW_OP_SUB: emit_binary(e, "fsub", "sub", "sub"); break;
     case LW_OP_MUL: emit_binary(e, "fmul", "mul", "mul"); break;
-    case LW_OP_DIV: emit_binary(e, "fdiv", "sdiv", "udiv"); break;
-    case LW_OP_REM: emit_binary(e, "", "srem", "urem"); break;
+    case LW_OP_DIV: emit_division(e, "sdiv", "udiv"); break;
+    case LW_OP_REM: emit_division(e, "srem", "urem"); break;
     case LW_OP_MULHI: emit_mulhi(e); break;
     case LW_OP_NEG: emit_neg(e); break;
     case LW_OP_FMA: emit_fma(e); break;

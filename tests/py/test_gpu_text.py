@@ -36,3 +36,9 @@ def test_zeros_keep_their_sign_in_min_and_max(target, dtype):
 @pytest.mark.parametrize("dtype", ["i4", "i8"])  # narrower ones are widened first, where abs is exact
 def test_the_least_integer_has_no_positive_absolute_value(target, dtype):
     assert "abs.s" not in ptx(magnitude, f"({dtype})", target)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+def test_narrow_remainders_are_done_in_32_bits(target):
+    text = ptx(lambda b, c: (-b) % c, "(i2, i2)", target)
+    assert "rem.s32" in text and "rem.s16" not in text
