@@ -130,6 +130,8 @@ class Session:
 
         problem = check.Problem(kind, source, types, text)
         if self.options.shrink:
+            print(f"batch {self.seed}, whole: {problem}", flush=True)
+        if self.options.shrink:
             from shrink import shrink
 
             problem = shrink(problem, kind if self.options.gpu == "compile" else self.options.gpu)

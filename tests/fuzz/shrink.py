@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
+import multiprocessing
 import time
 import warnings
 
 import check
 
+FORK = multiprocessing.get_context("fork")
+PATIENCE = 10  # seconds for one candidate
 SIMPLE = ("0", "1", "2", "0.5", "True")
 
 
@@ -37,8 +40,19 @@ def function_name(source):
 
 
 def fails(source, problem, name, gpu):
+    """In a child: what loses its `break` may never end."""
     if len(source) >= len(problem.source):
         return None
+    ours, theirs = FORK.Pipe()
+    child = FORK.Process(target=lambda: theirs.send(still_fails(source, problem, name, gpu)))
+    child.start()
+    found = ours.recv() if ours.poll(PATIENCE) else None
+    child.kill()
+    child.join()
+    return check.Problem(*found) if found else None
+
+
+def still_fails(source, problem, name, gpu):
     try:
         judged = check.judge(source, problem.types, name)
     except Exception:
@@ -46,7 +60,7 @@ def fails(source, problem, name, gpu):
     if judged is None:
         return None
     found = check.check_one(judged, gpu)
-    return found if found and found.kind == problem.kind else None
+    return tuple(found) if found and found.kind == problem.kind else None
 
 
 def candidates(source, name):
