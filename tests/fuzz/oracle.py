@@ -171,7 +171,9 @@ class Frame:
             raise Reject("E1", "conflicts that keep moving")
         self.report = True
         self.walk()
-        self.instance.result = Value(rules.join([v.type for v in self.returns]))
+        first = self.returns[0] if self.returns else NOWHERE
+        one = first.konst is not None and all(v == first and _same(v.konst, first.konst) for v in self.returns)
+        self.instance.result = Value(rules.join([v.type for v in self.returns]), first.konst if one else None)
         if self.now is not None and self.returns:
             raise Reject("E112")
         self.check_storable(self.instance.result.type)
@@ -584,6 +586,8 @@ class Frame:
     def compare(self, op, x, y):
         if x.type is None or y.type is None:
             return None, None
+        if is_tuple(x.type) and is_tuple(y.type) and x.konst is not None and y.konst is not None:
+            raise Unclear("constant tuples")
         if op in ("in", "not in"):
             return self.membership(op, x, y)
         if x.konst is not None and y.konst is not None and not is_tuple(x.type) and not is_tuple(y.type):
@@ -735,7 +739,8 @@ class Frame:
         if instance is None:
             return NOWHERE
         self.calls[node] = ("function", instance, params, captures, sources)
-        return Value(instance.result.type)
+        folds = all(v.konst is not None for _, v in (*params, *captures))
+        return instance.result if folds else Value(instance.result.type)
 
     def call_cast(self, node, to, x):
         if is_tuple(x.type) or (rules.is_complex(x.type) and to not in semantics.COMPLEX and to != "b1"):
