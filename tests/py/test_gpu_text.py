@@ -42,3 +42,12 @@ def test_the_least_integer_has_no_positive_absolute_value(target, dtype):
 def test_narrow_remainders_are_done_in_32_bits(target):
     text = ptx(lambda b, c: (-b) % c, "(i2, i2)", target)
     assert "rem.s32" in text and "rem.s16" not in text
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("dtype", ["i2", "u2"])
+def test_16_bit_integers_are_not_negated_by_neg(target, dtype):
+    for function in (lambda b, c: (-b) * c,
+                     lambda b, c: ((b - b) - b) * c):
+        text = ptx(function, f"({dtype}, i4)", target)
+        assert "neg.s16" not in text and "sub.s16" not in text
