@@ -297,6 +297,12 @@ lw_device_array *
 lw_device_array_new_descr(lw_device *device, CUstream stream, PyArray_Descr *descr, int ndim,
                           const int64_t *shape, char order)
 {
+    if (PyDataType_ELSIZE(descr) == 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "dtype: %R has items of no bytes; device arrays need some",
+                     (PyObject *)descr);
+        return NULL;
+    }
     return array_new(device, stream, lw_dtype_of_descr(descr), descr, ndim, shape, NULL, order);
 }
 

@@ -809,3 +809,8 @@ def test_dlpack_arguments():
         cuda.device_array(3, RECORD).__dlpack__()
     with pytest.raises(BufferError):
         cuda.device_array((3,), "f4", strides=(6,)).__dlpack__()
+
+
+def test_items_of_no_bytes_are_refused():
+    with pytest.raises(TypeError, match="no bytes"):
+        cuda.device_array(3, "V0")
