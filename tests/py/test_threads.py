@@ -272,6 +272,7 @@ assert f(x)[1] == 2
 
 def test_control_c_during_a_compile(run_python):
     go(run_python, """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts us with it ignored
 f(x)
 came = 0
 for delay in (0.002, 0.01, 0.02, 0.04, 0.08, 0.12):
