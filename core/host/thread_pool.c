@@ -119,7 +119,9 @@ wait_until_not(atomic_uint *word, unsigned old, atomic_uint *asleep)
 static void
 rouse(atomic_uint *word, atomic_uint *asleep)
 {
-    if (atomic_exchange(asleep, 0) != 0)
+    /* only the sleeper clears it: the last finisher of one loop may come here when the caller
+     * already sleeps in the next, and must not take away the mark that its own last one needs */
+    if (atomic_load(asleep) != 0)
         futex_wake(word);
 }
 
