@@ -120,7 +120,8 @@ static void
 rouse(atomic_uint *word, atomic_uint *asleep)
 {
     /* only the sleeper clears it: the last finisher of one loop may come here when the caller
-     * already sleeps in the next, and must not take away the mark that its own last one needs */
+     * already sleeps in the next, and must not take away the mark that its own last one needs
+     */
     if (atomic_load(asleep) != 0)
         futex_wake(word);
 }
