@@ -95,6 +95,7 @@ say(lw_emitter *e, lw_text *out, const char *format, va_list args)
         case 't': lw_text_add(out, lw_type(e, (lw_dtype)va_arg(args, int))); break;
         case 's': lw_text_add(out, va_arg(args, const char *)); break;
         case 'u': lw_text_addf(out, "%u", va_arg(args, uint32_t)); break;
+        case '$': lw_text_add(out, "$"); break;
         default: break;
         }
     }
@@ -305,47 +306,13 @@ emit_mulhi(lw_emitter *e)
     lw_result(e, "trunc i$u $s to $t", wide, product.text, type);
 }
 
-static bool
-is_gpu_short(const lw_emitter *e)
-{
-    lw_dtype type = (lw_dtype)e->inst->type;
-
-    return e->gpu && (type == LW_DT_i16 || type == LW_DT_u16) && e->inst->lanes <= 1;
-}
-
-/* -x of a 16-bit integer on the GPU. ptxas 13.0 takes the result of neg.s16 (and of 0 - x) for
- * sign-extended without wrapping it: -(-32768) then goes on as 32768 (found by fuzzing on an
- * H200, 2026-11-21). A product with -1 is wrapped; LLVM must not see it, lest it makes neg.s16
- * again. */
-static lw_name
-minus_short(lw_emitter *e, lw_ref x)
-{
-    return lw_def(e, "call i16 asm \"$s\", \"=h,h\"(i16 $v)", "mul.lo.s16 $0, $1, -1;", x);
-}
-
-static void
-emit_sub(lw_emitter *e)
-{
-    lw_name minus;
-
-    if (!is_gpu_short(e)) {
-        emit_binary(e, "fsub", "sub", "sub");
-        return;
-    }
-    minus = minus_short(e, e->inst->b);
-    lw_result(e, "add i16 $v, $s", e->inst->a, minus.text);
-}
-
 static void
 emit_neg(lw_emitter *e)
 {
     lw_dtype type = (lw_dtype)e->inst->type;
     lw_name bits;
 
-    if (is_gpu_short(e)) {
-        lw_result(e, "call i16 asm \"$s\", \"=h,h\"(i16 $v)", "mul.lo.s16 $0, $1, -1;",
-                  e->inst->a);
-    } else if (!lw_is_float(type)) {
+    if (!lw_is_float(type)) {
         lw_result(e, "sub $t 0, $v", type, e->inst->a);
     } else if (lw_is_small(type)) {
         bits = lw_def(e, "bitcast $t $v to i16", type, e->inst->a);
@@ -738,7 +705,7 @@ emit_inst(lw_emitter *e)
 {
     switch ((lw_op)e->inst->op) {
     case LW_OP_ADD: emit_binary(e, "fadd", "add", "add"); break;
-    case LW_OP_SUB: emit_sub(e); break;
+    case LW_OP_SUB: emit_binary(e, "fsub", "sub", "sub"); break;
     case LW_OP_MUL: emit_binary(e, "fmul", "mul", "mul"); break;
     case LW_OP_DIV: emit_division(e, "sdiv", "udiv"); break;
     case LW_OP_REM: emit_division(e, "srem", "urem"); break;

@@ -391,27 +391,25 @@ emit_host_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
                     stem, bits, o->wide, x.text, o->wide, y.text);
 }
 
-/* LLVM's minnum is min.f32 of PTX, which takes the number when one is NaN and puts -0 below +0.
- */
+/* min.f32 of PTX takes the number when one is NaN and puts -0 below +0. It is written as
+ * assembly because LLVM, which leaves the order of zeros open, would fold it otherwise. */
 static void
 emit_gpu_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
 {
-    const char *stem = is_min ? "minnum" : "maxnum";
+    const char *stem = is_min ? "min" : "max", *x = o->args[0].text, *y = o->args[1].text;
     uint32_t bits = lw_dtypes[o->wide].bits;
-    lw_name fast = lw_fast(e), best, sum, unordered;
+    const char *registers = bits == 64 ? "=d,d,d" : "=f,f,f";
+    lw_name best, sum, unordered;
 
-    lw_declare(e, "$t @llvm.$s.f$u($t, $t)", o->wide, stem, bits, o->wide, o->wide);
-    if (!keeps_nan) {
-        lw_float_result(e, o->type, "call$s $t @llvm.$s.f$u($t $s, $t $s)", fast.text, o->wide,
-                        stem, bits, o->wide, o->args[0].text, o->wide, o->args[1].text);
-        return;
+    best = lw_def(e, "call $t asm \"$s.f$u $$0, $$1, $$2;\", \"$s\"($t $s, $t $s)", o->wide,
+                  stem, bits, registers, o->wide, x, o->wide, y);
+    if (keeps_nan) {
+        sum = lw_def(e, "fadd $t $s, $s", o->wide, x, y);
+        unordered = lw_def(e, "fcmp uno $t $s, $s", o->wide, x, y);
+        best = lw_def(e, "select i1 $s, $t $s, $t $s", unordered.text, o->wide, sum.text,
+                      o->wide, best.text);
     }
-    best = lw_def(e, "call$s $t @llvm.$s.f$u($t $s, $t $s)", fast.text, o->wide, stem, bits,
-                  o->wide, o->args[0].text, o->wide, o->args[1].text);
-    sum = lw_def(e, "fadd $t $s, $s", o->wide, o->args[0].text, o->args[1].text);
-    unordered = lw_def(e, "fcmp uno $t $s, $s", o->wide, o->args[0].text, o->args[1].text);
-    lw_float_result(e, o->type, "select i1 $s, $t $s, $t $s", unordered.text, o->wide, sum.text,
-                    o->wide, best.text);
+    lw_float_result(e, o->type, "bitcast $t $s to $t", o->wide, best.text, o->wide);
 }
 
 static void

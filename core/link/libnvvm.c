@@ -264,6 +264,39 @@ check_arguments(const char *nvvm_text, int cc, lw_error *err)
     return LW_OK;
 }
 
+/* -x of 16 bits, as a product. ptxas 13.0 takes the result of neg.s16 for sign-extended without
+ * wrapping it: -(-32768) then goes on as 32768, and x - x of 32768 is not 0 (found by fuzzing
+ * on an H200, 2026-11-21). It is done here since LLVM makes such a negation out of many things.
+ */
+static lw_status
+mend_negations(lw_bytes *ptx, lw_error *err)
+{
+    static const char wrong[] = "neg.s16", right[] = "mul.lo.s16";
+    const char *from = (const char *)ptx->data, *at = strstr(from, wrong), *end;
+    lw_status status = LW_OK;
+    lw_bytes mended;
+    lw_text text;
+
+    if (at == NULL)
+        return LW_OK;
+    lw_text_init(&text);
+    for (; at != NULL && (end = strchr(at, ';')) != NULL; at = strstr(from, wrong)) {
+        lw_text_add_n(&text, from, (size_t)(at - from));
+        lw_text_addf(&text, "%s%.*s, -1", right, (int)(end - at - (sizeof wrong - 1)),
+                     at + sizeof wrong - 1);
+        from = end;
+    }
+    lw_text_add(&text, from);
+    if (text.failed || !lw_bytes_copy(&mended, lw_text_get(&text), text.n)) {
+        status = lw_fail_memory(err);
+    } else {
+        lw_bytes_reset(ptx);
+        *ptx = mended;
+    }
+    lw_text_reset(&text);
+    return status;
+}
+
 lw_status
 lw_nvvm_compile(const char *nvvm_text, const char *name, int cc, const lw_cuda_options *options,
                 lw_nvvm_output output, lw_bytes *out, lw_error *err)
@@ -283,8 +316,11 @@ lw_nvvm_compile(const char *nvvm_text, const char *name, int cc, const lw_cuda_o
     CALL("nvvmCreateProgram", j->nvvm->CreateProgram(&j->program));
     LW_TRY(build(j, nvvm_text, libdevice, &list, err));
     LW_TRY(take_result(j, out, err));
-    if (output == LW_NVVM_PTX && out->n > 0 && out->data[out->n - 1] == 0)
-        out->n--; /* libNVVM counts the NUL of a text */
+    if (output == LW_NVVM_PTX) {
+        if (out->n > 0 && out->data[out->n - 1] == 0)
+            out->n--; /* libNVVM counts the NUL of a text */
+        LW_TRY(mend_negations(out, err));
+    }
 fail:
     if (j->program != NULL)
         j->nvvm->DestroyProgram(&j->program);
