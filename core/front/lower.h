@@ -14,14 +14,26 @@ typedef struct lw_raise_row {
     uint32_t line;
 } lw_raise_row;
 
+/* How an argument of the user's function arrives: which parameters of lw_body it is. The parts
+ * of an array follow its type (core/front/types.h): address, extents, strides. */
+typedef struct lw_arg_parts {
+    uint32_t first, n;   /* parameters of the body; n 0: known at compile time */
+    uint32_t n_arrays;   /* arrays and records in it (a tuple may hold several), in order … */
+    const uint32_t *addresses; /* … the parameter that holds each one's address */
+    const bool *written;       /* whether the function may write through it */
+} lw_arg_parts;
+
 typedef struct lw_scalar {
     lw_module *module;
     uint32_t body; /* function number of the scalar function */
     uint32_t n_in, n_out;
-    const lw_dtype *in, *out; /* public dtypes (complex stays c64 / c128); in module's arena */
+    const lw_dtype *in, *out; /* public dtypes (complex stays c64 / c128); in module's arena;
+                                 of kernels: see args */
     bool can_raise; /* then result 0 of the function is an i32 status: 0 or raises index + 1 */
     uint32_t n_raises;
     const lw_raise_row *raises;
+    uint32_t n_args; /* parameters of the Python function */
+    const lw_arg_parts *args;
     bool pure_integer; /* no float operation anywhere: no FP flags can be raised */
 } lw_scalar;
 

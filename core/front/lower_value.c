@@ -22,6 +22,13 @@ has_elements(lw_type_kind kind)
     return kind == LW_TK_TUPLE || kind == LW_TK_FUNCTION;
 }
 
+/* Arrays and records: the address comes first. */
+static bool
+is_address(lw_type_kind kind)
+{
+    return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
+}
+
 uint32_t
 lw_parts_of(const lw_types *types, lw_type type)
 {
@@ -36,6 +43,10 @@ lw_parts_of(const lw_types *types, lw_type type)
     }
     if (is_compile_time(kind))
         return 0;
+    if (kind == LW_TK_ARRAY && lw_type_get(types, type)->shape == NULL)
+        return 1 + 2u * lw_type_get(types, type)->ndim;
+    if (is_address(kind))
+        return 1;
     return lw_is_complex(lw_type_stored(types, type)) ? 2 : 1;
 }
 
@@ -52,8 +63,12 @@ lw_part_types(const lw_types *types, lw_type type, lw_dtype *out)
         }
         return;
     }
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = lw_dtypes[lw_type_stored(types, type)].parts;
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_address(lw_type_kind_of(types, type)))
+            out[i] = i ? LW_DT_i64 : LW_DT_ptr;
+        else
+            out[i] = lw_dtypes[lw_type_stored(types, type)].parts;
+    }
 }
 
 static lw_ref *

@@ -17,7 +17,47 @@ typedef struct lw_front_options {
     bool promote_narrow; /* i32 with f32 gives f32 */
     uint32_t checks;     /* LW_CHECK_* */
     bool ignore_errors;  /* errors="ignore": assert and raise are dropped */
+    bool procedure; /* a kernel: the user's function returns nothing (a value is E183) */
+    bool narrow;    /* every byte offset inside every array argument fits 31 bits */
 } lw_front_options;
+
+/* The type of one argument, before there are interned types: what a door knows of a value. */
+typedef enum lw_arg_kind {
+    LW_ARGK_SCALAR,  /* dtype: strong */
+    LW_ARGK_WEAK,    /* dtype i64, f64 or c128: a Python int, float, complex */
+    LW_ARGK_ARRAY,   /* of dtype, or of record when that is not NULL */
+    LW_ARGK_RECORD,  /* one item, by address */
+    LW_ARGK_TUPLE,   /* n items; names: of a namedtuple */
+    LW_ARGK_KONST,   /* known at compile time: konst of the tree (None, str, function, dtype) */
+} lw_arg_kind;
+
+typedef struct lw_arg_field {
+    const char *name;
+    uint32_t offset;
+    uint32_t ndim;           /* sub-array: its constant shape; 0: none */
+    const int64_t *shape;
+    lw_dtype dtype;          /* void: a nested record */
+    const struct lw_arg_record *record;
+} lw_arg_field;
+
+typedef struct lw_arg_record {
+    const char *name;
+    uint32_t n, itemsize, align;
+    const lw_arg_field *fields;
+} lw_arg_record;
+
+typedef struct lw_arg_spec {
+    lw_arg_kind kind;
+    lw_dtype dtype;
+    uint8_t ndim, layout; /* ARRAY; layout: lw_layout */
+    bool readonly;
+    const lw_arg_record *record;
+    uint32_t n;
+    const struct lw_arg_spec *items;
+    const char *const *names;
+    const char *class_name; /* of a namedtuple */
+    uint32_t konst;
+} lw_arg_spec;
 
 enum { LW_CHECK_DIVIDE = 1, LW_CHECK_OVERFLOW = 2, LW_CHECK_NAN = 4, LW_CHECK_BOUNDS = 8 };
 
@@ -120,6 +160,10 @@ const lw_konst *lw_typed_konst(const lw_typed *typed, uint32_t konst);
  * diagnostics. */
 lw_status lw_infer(const lw_tree *tree, const lw_front_options *options,
                    const lw_type *arg_types, uint32_t n_args, lw_typed **out, lw_error *err);
+/* The same for arguments of any kind: kernels. */
+lw_status lw_infer_specs(const lw_tree *tree, const lw_front_options *options,
+                         const lw_arg_spec *specs, uint32_t n_args, lw_typed **out,
+                         lw_error *err);
 /* May the results be stored as these dtypes? same_kind casts are silent; float -> int and
  * complex -> float are E142 unless options.casting_unsafe; a wrong count is E153. */
 lw_status lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types,

@@ -28,12 +28,37 @@ same_names(const char *const *x, const char *const *y, uint32_t n)
 }
 
 static bool
+same_record(const lw_record *x, const lw_record *y)
+{
+    if (x == NULL || y == NULL)
+        return x == y;
+    if (x->n != y->n || x->itemsize != y->itemsize || x->align != y->align)
+        return false;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (strcmp(x->fields[i].name, y->fields[i].name) != 0 ||
+            x->fields[i].type != y->fields[i].type || x->fields[i].offset != y->fields[i].offset)
+            return false;
+    return true;
+}
+
+static bool
+same_shape(const lw_type_row *x, const lw_type_row *y)
+{
+    if (x->ndim != y->ndim || x->layout != y->layout || x->readonly != y->readonly)
+        return false;
+    if (x->shape == NULL || y->shape == NULL)
+        return x->shape == y->shape;
+    return memcmp(x->shape, y->shape, x->ndim * sizeof *x->shape) == 0;
+}
+
+static bool
 same_row(const lw_type_row *x, const lw_type_row *y)
 {
     return x->kind == y->kind && x->n == y->n && x->lo == y->lo && x->hi == y->hi &&
            x->fn == y->fn &&
            (x->n == 0 || memcmp(x->elements, y->elements, x->n * sizeof *x->elements) == 0) &&
-           same_names(x->names, y->names, x->n);
+           same_names(x->names, y->names, x->n) && same_shape(x, y) &&
+           same_record(x->record, y->record);
 }
 
 static uint64_t
@@ -43,10 +68,43 @@ hash_row(const lw_type_row *row)
 
     hash = lw_hash64(&row->hi, sizeof row->hi, hash);
     hash = lw_hash64(&row->fn, sizeof row->fn, hash);
+    hash = lw_hash64(&row->ndim, sizeof row->ndim, hash);
+    hash = row->record ? lw_hash64(&row->record->itemsize, sizeof(uint32_t), hash) : hash;
     return row->n ? lw_hash64(row->elements, row->n * sizeof *row->elements, hash) : hash;
 }
 
-/* Elements and names are copied: callers pass their own scratch. */
+static const lw_record *
+own_record(lw_types *types, const lw_record *record)
+{
+    lw_record *own = lw_arena_take(types->arena, sizeof *own);
+    lw_record_field *fields =
+        lw_arena_take(types->arena, (record->n + 1) * sizeof *fields);
+
+    if (own == NULL || fields == NULL)
+        return NULL;
+    *own = *record;
+    own->name = record->name ? lw_arena_strdup(types->arena, record->name) : "record";
+    for (uint32_t i = 0; i < record->n; i++) {
+        fields[i] = record->fields[i];
+        fields[i].name = lw_arena_strdup(types->arena, record->fields[i].name);
+    }
+    own->fields = fields;
+    return types->arena->failed ? NULL : own;
+}
+
+static bool
+own_shape(lw_types *types, lw_type_row *row)
+{
+    int64_t *shape = lw_arena_take(types->arena, (row->ndim + 1u) * sizeof *shape);
+
+    if (shape == NULL)
+        return false;
+    memcpy(shape, row->shape, row->ndim * sizeof *shape);
+    row->shape = shape;
+    return true;
+}
+
+/* What a row points to is copied: callers pass their own scratch. */
 static bool
 own(lw_types *types, lw_type_row *row)
 {
@@ -66,6 +124,10 @@ own(lw_types *types, lw_type_row *row)
         memcpy(names, row->names, row->n * sizeof *names);
         row->names = names;
     }
+    if (row->shape && !own_shape(types, row))
+        return false;
+    if (row->record && (row->record = own_record(types, row->record)) == NULL)
+        return false;
     return true;
 }
 
@@ -123,6 +185,48 @@ lw_type_range(lw_types *types, lw_type item)
 {
     lw_type_row row = {.kind = LW_TK_RANGE, .n = 1, .elements = &item};
     return intern(types, &row);
+}
+
+lw_type
+lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout layout, bool readonly,
+              const int64_t *shape)
+{
+    lw_type_row row = {.kind = LW_TK_ARRAY,
+                       .n = 1,
+                       .elements = &element,
+                       .ndim = (uint8_t)ndim,
+                       .layout = (uint8_t)(ndim == 0 ? LW_LAYOUT_C : layout),
+                       .readonly = readonly,
+                       .shape = shape};
+
+    if (ndim == 1 && layout == LW_LAYOUT_F)
+        row.layout = LW_LAYOUT_C;
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_record(lw_types *types, const lw_record *record, bool readonly)
+{
+    lw_type_row row = {.kind = LW_TK_RECORD, .record = record, .readonly = readonly};
+    return intern(types, &row);
+}
+
+int64_t
+lw_type_bytes(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+    int64_t bytes;
+
+    if (row == NULL)
+        return lw_dtypes[lw_type_stored(types, type)].size_bytes;
+    if (row->kind == LW_TK_RECORD)
+        return row->record->itemsize;
+    if (row->kind != LW_TK_ARRAY || row->shape == NULL)
+        return 0;
+    bytes = lw_type_bytes(types, row->elements[0]);
+    for (uint32_t i = 0; i < row->ndim; i++)
+        bytes *= row->shape[i];
+    return bytes;
 }
 
 lw_type_kind
@@ -194,6 +298,25 @@ print_elements(const lw_types *types, const lw_type_row *row, lw_text *out)
     }
 }
 
+/* "float32[:, ::1]", with constant extents "float32[16, 16]". */
+static void
+print_array(const lw_types *types, const lw_type_row *row, lw_text *out)
+{
+    lw_type_print(types, row->elements[0], out);
+    lw_text_add(out, "[");
+    for (uint32_t i = 0; i < row->ndim; i++) {
+        bool dense = (row->layout == LW_LAYOUT_C && i + 1 == row->ndim) ||
+                     (row->layout == LW_LAYOUT_F && i == 0);
+
+        lw_text_add(out, i ? ", " : "");
+        if (row->shape)
+            lw_text_addf(out, "%lld", (long long)row->shape[i]);
+        else
+            lw_text_add(out, dense ? "::1" : ":");
+    }
+    lw_text_add(out, "]");
+}
+
 static void
 print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
 {
@@ -213,6 +336,8 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
         break;
     case LW_TK_FUNCTION: lw_text_add(out, "function"); break;
     case LW_TK_RANGE: lw_text_add(out, "range"); break;
+    case LW_TK_ARRAY: print_array(types, row, out); break;
+    case LW_TK_RECORD: lw_text_add(out, row->record->name); break;
     default: lw_text_add(out, "?");
     }
 }

@@ -36,7 +36,30 @@ typedef enum lw_type_kind {
                        read at the call); passed to another one it is the tuple of its captured
                        values */
     LW_TK_RANGE, /* range(...), or enumerate / zip over ranges; elements[0]: type of one item */
+    LW_TK_ARRAY, /* elements[0]: type of an element, a strong scalar or a RECORD. A value is its
+                    parts: the address (ptr), then, unless the shape is constant, ndim extents
+                    and ndim strides in bytes (i64 each), outermost first. The strides of C and
+                    F layouts are there too, but lowering computes them from the extents */
+    LW_TK_RECORD, /* a structured item in memory: a value is its address (ptr). Reading a field
+                     loads, assigning one stores */
 } lw_type_kind;
+
+typedef enum lw_layout { LW_LAYOUT_ANY, LW_LAYOUT_C, LW_LAYOUT_F } lw_layout;
+
+enum { LW_MAX_ARRAY_DIMS = 32 };
+
+typedef struct lw_record_field {
+    const char *name;
+    lw_type type; /* scalar, RECORD, or ARRAY of constant shape */
+    uint32_t offset;
+} lw_record_field;
+
+typedef struct lw_record {
+    const char *name; /* for messages: "Record(x: float32, y: float64)" */
+    uint32_t n, itemsize;
+    uint32_t align; /* bytes every item is sure to be aligned to; 1 for packed dtypes */
+    const lw_record_field *fields;
+} lw_record;
 
 typedef struct lw_type_row {
     lw_type_kind kind;
@@ -45,6 +68,11 @@ typedef struct lw_type_row {
     const char *const *names; /* namedtuple or NULL */
     __int128 lo, hi;          /* LITERAL */
     uint32_t fn;              /* FUNCTION */
+    uint8_t ndim, layout;     /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
+    bool readonly;            /* ARRAY and RECORD: assigning to it is E162 */
+    const int64_t *shape;     /* ARRAY: constant extents (local, shared, captured tables; layout
+                                 C), or NULL. An extent of a dynamic shared array is not constant */
+    const lw_record *record;  /* RECORD */
     uint32_t next;            /* of the same hash: row number + 1 */
 } lw_type_row;
 
@@ -63,6 +91,13 @@ lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
                       const char *const *names);
 lw_type lw_type_function(lw_types *types, uint32_t fn, const lw_type *captured, uint32_t n);
 lw_type lw_type_range(lw_types *types, lw_type item);
+/* shape: ndim constant extents, or NULL. */
+lw_type lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout layout,
+                      bool readonly, const int64_t *shape);
+/* Copies what `record` points to. */
+lw_type lw_type_record(lw_types *types, const lw_record *record, bool readonly);
+/* Bytes of an item in memory: a scalar's, a record's, that of an array of constant shape. */
+int64_t lw_type_bytes(const lw_types *types, lw_type type);
 lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
 const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* compound types only */
 /* The scalar a value of this type is kept in: weak int i64 (constants from 2^63 on: u64), weak

@@ -83,6 +83,18 @@ void lw_ir_store(lw_builder *b, lw_ref pointer, lw_ref value, unsigned align_byt
 lw_ref lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes);
 lw_ref lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane);
 
+/* memory that functions bring along; align_bytes a power of two */
+lw_ref lw_ir_local(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
+lw_ref lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
+lw_ref lw_ir_dynamic(lw_builder *b);
+lw_ref lw_ir_data(lw_builder *b, const void *bytes, uint32_t n, uint32_t align_bytes); /* copies */
+/* operands: what the lw_atomic wants after the address. */
+lw_ref lw_ir_atomic(lw_builder *b, lw_atomic which, lw_ref pointer, const lw_ref *operands,
+                    uint32_t n);
+/* A row of kernel_ops.def; `type` where the row's result is `v`. */
+lw_ref lw_ir_kernel_call(lw_builder *b, uint32_t row, lw_dtype type, const lw_ref *args,
+                         uint32_t n);
+
 /* calls */
 lw_ref lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n);
 lw_ref lw_ir_result(lw_builder *b, lw_ref call,

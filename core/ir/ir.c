@@ -23,7 +23,14 @@ const char *const lw_sreg_names[LW_N_SREGS] = {
     [LW_SREG_NTID_X] = "ntid.x",     [LW_SREG_NTID_Y] = "ntid.y",
     [LW_SREG_NTID_Z] = "ntid.z",     [LW_SREG_NCTAID_X] = "nctaid.x",
     [LW_SREG_NCTAID_Y] = "nctaid.y", [LW_SREG_NCTAID_Z] = "nctaid.z",
-    [LW_SREG_LANEID] = "laneid",
+    [LW_SREG_LANEID] = "laneid",     [LW_SREG_DYNAMIC_BYTES] = "dynamic_bytes",
+};
+
+const char *const lw_atomic_names[LW_N_ATOMICS] = {
+    [LW_ATOMIC_ADD] = "add",   [LW_ATOMIC_AND] = "and", [LW_ATOMIC_OR] = "or",
+    [LW_ATOMIC_XOR] = "xor",   [LW_ATOMIC_EXCH] = "exch", [LW_ATOMIC_MIN] = "min",
+    [LW_ATOMIC_MAX] = "max",   [LW_ATOMIC_INC] = "inc", [LW_ATOMIC_DEC] = "dec",
+    [LW_ATOMIC_CAS] = "cas",
 };
 
 lw_status

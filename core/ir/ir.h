@@ -67,8 +67,26 @@ typedef enum lw_sreg {
     LW_SREG_NCTAID_Y,
     LW_SREG_NCTAID_Z,
     LW_SREG_LANEID,
+    LW_SREG_DYNAMIC_BYTES, /* of shared memory sized at launch */
     LW_N_SREGS
 } lw_sreg;
+
+/* Operand a of ATOMIC, with the types each is defined for. */
+typedef enum lw_atomic {
+    LW_ATOMIC_ADD,  /* i32 u32 i64 u64 f32 f64 */
+    LW_ATOMIC_AND,  /* 32- and 64-bit integers, as OR XOR EXCH MIN MAX CAS */
+    LW_ATOMIC_OR,
+    LW_ATOMIC_XOR,
+    LW_ATOMIC_EXCH, /* and f32, f64 */
+    LW_ATOMIC_MIN,  /* by the sign of the type */
+    LW_ATOMIC_MAX,
+    LW_ATOMIC_INC, /* u32: old >= operand ? 0 : old + 1 */
+    LW_ATOMIC_DEC, /* u32: old == 0 || old > operand ? operand : old - 1 */
+    LW_ATOMIC_CAS,
+    LW_N_ATOMICS
+} lw_atomic;
+
+extern const char *const lw_atomic_names[LW_N_ATOMICS]; /* "add", … */
 
 extern const char *const lw_sreg_names[LW_N_SREGS]; /* "tid.x", … */
 
@@ -161,12 +179,19 @@ typedef struct lw_extern {
     lw_dtype params[15];
 } lw_extern;
 
+typedef struct lw_data {
+    const uint8_t *bytes;
+    uint32_t n;
+    uint8_t align_log2;
+} lw_data;
+
 typedef struct lw_module {
     lw_arena arena;
     LW_ARRAY(lw_func *) funcs;
     LW_ARRAY(lw_ir_loc) locs;     /* [0] unused */
     LW_ARRAY(const char *) files; /* [0] unused */
     LW_ARRAY(lw_extern) externs;
+    LW_ARRAY(lw_data) datas; /* equal contents are one */
     bool failed; /* sticks: some emit found no memory */
 } lw_module;
 
@@ -174,6 +199,17 @@ lw_status lw_module_new(lw_module **out, lw_error *err);
 void lw_module_free(lw_module *module); /* NULL is allowed */
 /* A deep copy: a door adds its kernel to a copy of the cached scalar function's module. */
 lw_status lw_module_copy(const lw_module *module, lw_module **out, lw_error *err);
+
+/* Bytes of static shared memory a block needs: each SHARED at the next multiple of its
+ * alignment, in the order of functions and instructions. That is where the host's emitter puts
+ * them; a GPU's linker decides for itself. */
+uint32_t lw_ir_shared_bytes(const lw_module *module);
+/* Whether the module asks who runs it: SREG, SHARED, DYNAMIC, BARRIER or KERNEL_CALL. On the host
+ * every function of such a module takes a lw_kernel_context * in front of its parameters
+ * (core/ir/kernel_context.h). */
+bool lw_ir_uses_context(const lw_module *module);
+/* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective. */
+bool lw_ir_is_collective(const lw_module *module);
 
 /* ---- print, parse, verify ---- */
 

@@ -1,0 +1,16 @@
+/* What compiled code on the host knows of the simulated thread it runs as. The simulator
+ * (core/host/simulator.h) makes one for each thread of a block; the emitter reads the fields by
+ * their offsets. Functions of modules for which lw_ir_uses_context holds take a pointer to it in
+ * front of their parameters, and so do the host functions of kernel_ops.def. */
+#ifndef LW_IR_KERNEL_CONTEXT_H
+#define LW_IR_KERNEL_CONTEXT_H
+
+#include "core/ir/ir.h"
+
+typedef struct lw_kernel_context {
+    uint32_t sregs[LW_N_SREGS]; /* by lw_sreg */
+    char *shared;               /* the block's static shared memory, 16-byte aligned */
+    char *dynamic;              /* what was asked for at the launch, 16-byte aligned */
+} lw_kernel_context;
+
+#endif
