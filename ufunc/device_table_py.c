@@ -3,7 +3,7 @@
 #include "core/base/env.h"
 #include "core/py/raise.h"
 #include "ufunc/device_kernel.h"
-#include "ufunc/raise_row_py.h"
+#include "core/py/raise_row.h"
 
 #include <ctype.h>
 #include <stdatomic.h>
@@ -36,16 +36,7 @@ lw_kernel_symbol(const char *name, const lw_loop *loop, const lw_kernel_key *key
 lw_build_options
 lw_build_options_of(const lw_ufunc *self)
 {
-    const lw_door_options *options = &self->options;
-
-    return (lw_build_options){.use_disk = options->cache,
-                              .precise = options->front.precise,
-                              .opt = options->opt,
-                              .lineinfo = options->lineinfo,
-                              .ftz = options->front.fast == LW_FAST_ALL,
-                              .fast_div = (options->front.fast & LW_FAST_ARCP) != 0,
-                              .max_registers = options->max_registers,
-                              .name = lw_ufunc_name(self)};
+    return lw_door_build_options(&self->options, lw_ufunc_name(self));
 }
 
 /* ---- resolutions ---- */

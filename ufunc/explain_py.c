@@ -30,7 +30,7 @@ read_types(PyObject *sig, const lw_tree *tree, lw_type *types, uint32_t *n)
     int result = -1;
 
     lw_arena_init(&arena);
-    if (lw_signatures_read(sig, &arena, &list) < 0)
+    if (lw_signatures_read(sig, true, &arena, &list) < 0)
         goto done;
     if (list.n != 1 || list.data[0].n_args != wanted) {
         PyErr_Format(PyExc_TypeError, "explain() takes one signature with %u argument types",

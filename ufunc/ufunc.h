@@ -14,21 +14,6 @@
 
 #define LW_MAX_ARGS 64 /* NumPy's limit on nin + nout */
 
-typedef enum lw_target_choice {
-    LW_CHOOSE_AUTO,
-    LW_CHOOSE_CPU,
-    LW_CHOOSE_CUDA
-} lw_target_choice;
-
-/* The keywords of the decorator; the same for every generator. */
-typedef struct lw_door_options {
-    lw_target_choice target;
-    lw_front_options front;
-    bool cache, debug, lineinfo, opt, warn, order_given;
-    int max_registers, max_blocksize;
-    enum { LW_RAISE, LW_DEFER, LW_IGNORE } errors;
-} lw_door_options;
-
 /* One loop of a Ufunc: exact dtypes in and out, with the code of each target. Append-only and
  * immortal while its Ufunc lives; code pointers are set once. */
 typedef struct lw_loop {

@@ -2,7 +2,7 @@
  * loops join by PyUFunc_AddLoopFromSpec, so an exact tuple of dtypes always finds its own loop
  * and nothing depends on earlier calls. One C function serves as the loop of all of them: it
  * finds ours by the operands' dtypes and compiles machine code at its first run. */
-#include "ufunc/raise_row_py.h"
+#include "core/py/raise_row.h"
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/llvm_bridge.h"
@@ -13,51 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* ---- dtypes ---- */
-
-#define LONG_IS(wide, narrow) (sizeof(long) == 8 ? (wide) : (narrow))
-
-static const uint8_t dtype_of_num[NPY_NTYPES_LEGACY] = {
-    [NPY_BOOL] = LW_DT_b1,
-    [NPY_BYTE] = LW_DT_i8,
-    [NPY_UBYTE] = LW_DT_u8,
-    [NPY_SHORT] = LW_DT_i16,
-    [NPY_USHORT] = LW_DT_u16,
-    [NPY_INT] = LW_DT_i32,
-    [NPY_UINT] = LW_DT_u32,
-    [NPY_LONG] = LONG_IS(LW_DT_i64, LW_DT_i32),
-    [NPY_ULONG] = LONG_IS(LW_DT_u64, LW_DT_u32),
-    [NPY_LONGLONG] = LW_DT_i64,
-    [NPY_ULONGLONG] = LW_DT_u64,
-    [NPY_HALF] = LW_DT_f16,
-    [NPY_FLOAT] = LW_DT_f32,
-    [NPY_DOUBLE] = LW_DT_f64,
-    [NPY_CFLOAT] = LW_DT_c64,
-    [NPY_CDOUBLE] = LW_DT_c128,
-};
-
-static const int8_t num_of_dtype[LW_N_DTYPES] = {
-    [LW_DT_void] = -1,          [LW_DT_b1] = NPY_BOOL,    [LW_DT_i8] = NPY_INT8,
-    [LW_DT_u8] = NPY_UINT8,     [LW_DT_i16] = NPY_INT16,  [LW_DT_u16] = NPY_UINT16,
-    [LW_DT_i32] = NPY_INT32,    [LW_DT_u32] = NPY_UINT32, [LW_DT_i64] = NPY_INT64,
-    [LW_DT_u64] = NPY_UINT64,   [LW_DT_f16] = NPY_HALF,   [LW_DT_bf16] = -1,
-    [LW_DT_f32] = NPY_FLOAT,    [LW_DT_f64] = NPY_DOUBLE, [LW_DT_c64] = NPY_CFLOAT,
-    [LW_DT_c128] = NPY_CDOUBLE, [LW_DT_ptr] = -1,
-};
-
-int
-lw_type_num(lw_dtype dtype)
-{
-    return num_of_dtype[dtype];
-}
-
-lw_dtype
-lw_dtype_from_num(int type_num)
-{
-    if (type_num < 0 || type_num >= NPY_NTYPES_LEGACY)
-        return LW_DT_void;
-    return (lw_dtype)dtype_of_num[type_num];
-}
+/* ---- texts ---- */
 
 /* bfloat16 has no character of NumPy's own; ml_dtypes uses E. */
 PyObject *

@@ -306,7 +306,7 @@ read_signatures(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_ar
     lw_error err = {0};
     lw_signature annotated;
 
-    if (lw_signatures_read(arguments->signatures, arena, list) < 0)
+    if (lw_signatures_read(arguments->signatures, true, arena, list) < 0)
         return -1;
     if (list->n == 0 && lw_signature_of_annotations(self->base.tree, arena, &annotated)) {
         lw_signature *slot = lw_array_push(list, arena);
@@ -356,7 +356,8 @@ lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObj
     self->base.py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
                                                   : lw_python_function(function);
     if (self->failures == NULL || self->options == NULL || self->base.py_func == NULL ||
-        lw_door_read(signatures, keywords, &self->base.options, &arguments) < 0 ||
+        lw_door_read(LW_DOOR_VECTORIZE, signatures, keywords, &self->base.options, &arguments) <
+            0 ||
         take_names(self) < 0)
         goto fail;
     self->identity = Py_NewRef(arguments.identity);
@@ -638,7 +639,7 @@ ufunc_add(PyObject *object, PyObject *argument)
     int failed;
 
     lw_arena_init(&arena);
-    failed = lw_signatures_read(argument, &arena, &list);
+    failed = lw_signatures_read(argument, true, &arena, &list);
     for (uint32_t i = 0; !failed && i < list.n; i++)
         failed = add_one(self, &list.data[i]);
     lw_arena_reset(&arena);
@@ -833,10 +834,10 @@ check_early(PyObject *signatures, PyObject *keywords)
     lw_arena arena;
     int failed;
 
-    if (lw_door_read(signatures, keywords, &options, &arguments) < 0)
+    if (lw_door_read(LW_DOOR_VECTORIZE, signatures, keywords, &options, &arguments) < 0)
         return -1;
     lw_arena_init(&arena);
-    failed = lw_signatures_read(signatures, &arena, &list);
+    failed = lw_signatures_read(signatures, true, &arena, &list);
     if (!failed && lw_signatures_sort(list.data, list.n, arguments.keep_order, &err) != LW_OK) {
         lw_py_raise(&err);
         failed = -1;

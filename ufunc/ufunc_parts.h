@@ -7,6 +7,8 @@
 #include "core/front/read_python.h"
 #include "core/front/signature.h"
 #include "ufunc/host_kernel.h"
+#include "core/py/signature_read.h"
+#include "core/py/type_num.h"
 #include "ufunc/ufunc_py.h"
 
 /* ---- the host side: ufunc_host_py.c ---- */
@@ -84,9 +86,7 @@ lw_host_kernel *lw_ufunc_kernel(lw_host_table *table, lw_loop *loop);
 /* Elements that loops of this thread have run since the last reset: for error messages. */
 void lw_host_elements_reset(void);
 
-/* ---- dtypes: ufunc_host_py.c ---- */
-int lw_type_num(lw_dtype dtype);              /* NumPy's; -1: it has none */
-lw_dtype lw_dtype_from_num(int type_num);     /* void: none of ours */
+/* ---- texts: ufunc_host_py.c ---- */
 PyObject *lw_types_text(const lw_loop *loop); /* "ff->f" */
 /* "float32(float32, float32)" */
 PyObject *lw_loop_text(const lw_loop *loop);
@@ -117,9 +117,6 @@ lw_loop *lw_ufunc_choose(lw_ufunc_object *self, const lw_wanted *wanted);
 
 /* ---- signatures: ufunc_signature_py.c ---- */
 
-/* Whatever the user gave (a string, types, a tuple of types, a signature object, or a list of
- * these) as parsed signatures, in the user's order. -1 with an exception. */
-int lw_signatures_read(PyObject *object, lw_arena *arena, lw_signature_list *out);
 /* One signature's dtypes. -1 with an exception when it is not one for this door. */
 int lw_signature_dtypes(const lw_signature *signature, lw_dtype *in, lw_dtype *out,
                         uint32_t *n_out);
@@ -128,17 +125,6 @@ int lw_signature_dtypes(const lw_signature *signature, lw_dtype *in, lw_dtype *o
 int lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in);
 /* From the annotations of the tree's function; false: it has none. */
 bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signature *out);
-
-/* ---- the decorator's keywords: ufunc_options_py.c ---- */
-
-typedef struct lw_door_arguments { /* what is not plain code generation; borrowed */
-    PyObject *signatures, *identity, *source;
-    bool keep_order;
-} lw_door_arguments;
-
-/* Read the keywords of a generator. -1 with an exception. */
-int lw_door_read(PyObject *signatures, PyObject *keywords, lw_door_options *options,
-                 lw_door_arguments *arguments);
 
 /* ---- calls: ufunc_call_py.c, ufunc_override_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,

@@ -7,6 +7,7 @@
 #include "ufunc/ufunc.h"
 
 #include "core/base/lock.h"
+#include "core/py/door_options.h"
 
 struct lw_plan_table;
 

@@ -1,4 +1,4 @@
-#include "ufunc/raise_row_py.h"
+#include "core/py/raise_row.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What a kernel raised, as a Python exception. */
-#ifndef LW_UFUNC_RAISE_ROW_PY_H
-#define LW_UFUNC_RAISE_ROW_PY_H
+#ifndef LW_PY_RAISE_ROW_H
+#define LW_PY_RAISE_ROW_H
 
 #include <Python.h>
 

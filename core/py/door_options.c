@@ -1,14 +1,29 @@
 /* The keywords of a generator. One row a keyword; unknown ones are a TypeError, values of the
  * wrong kind name the keyword, what was expected and what came. What cannot be done yet is
  * refused, never ignored. */
-#include "ufunc/ufunc_parts.h"
+#include "core/py/numpy_api.h"
+
+#include "core/py/door_options.h"
 
 #include "core/base/env.h"
 #include "core/py/raise.h"
 
 #include <string.h>
 
+static const char *const door_names[] = {"vectorize", "forall", "jit"};
+
+static const char *
+name_of(lw_door door)
+{
+    int i = 0;
+
+    while (door >> (i + 1))
+        i++;
+    return door_names[i];
+}
+
 typedef struct reader {
+    lw_door door;
     lw_door_options *options;
     lw_door_arguments *arguments;
     const char *keyword;
@@ -257,8 +272,8 @@ read_not_yet(reader *r, PyObject *value)
     }
     if (n == 0)
         return 0;
-    lw_fail(&err, LW_ERR_UNSUPPORTED, "%s= is not supported yet by vectorize: leave it empty",
-            r->keyword);
+    lw_fail(&err, LW_ERR_UNSUPPORTED, "%s= is not supported yet by %s: leave it empty",
+            r->keyword, name_of(r->door));
     lw_py_raise(&err);
     return -1;
 }
@@ -276,43 +291,47 @@ FLAG(precise, front.precise)
 FLAG(warn, warn)
 #undef FLAG
 
+enum { EVERY = LW_DOOR_VECTORIZE | LW_DOOR_FORALL | LW_DOOR_JIT };
+
 static const struct keyword {
     const char *name;
     int (*read)(reader *r, PyObject *value);
+    uint32_t doors;
 } keywords_known[] = {
-    {"target", read_target},
-    {"identity", read_identity},
-    {"typing", read_typing},
-    {"fastmath", read_fastmath},
-    {"cache", read_cache},
-    {"link", read_not_yet},
-    {"debug", read_debug},
-    {"lineinfo", read_lineinfo},
-    {"opt", read_opt},
-    {"fma", read_fma},
-    {"precise", read_precise},
-    {"max_registers", read_max_registers},
-    {"max_blocksize", read_max_blocksize},
-    {"excluded", read_not_yet},
-    {"static", read_not_yet},
-    {"errors", read_errors},
-    {"check", read_check},
-    {"order", read_order},
-    {"source", read_source},
-    {"warn", read_warn},
-    {"nopython", read_nopython},
+    {"target", read_target, EVERY},
+    {"identity", read_identity, LW_DOOR_VECTORIZE},
+    {"typing", read_typing, EVERY},
+    {"fastmath", read_fastmath, EVERY},
+    {"cache", read_cache, EVERY},
+    {"link", read_not_yet, EVERY},
+    {"debug", read_debug, EVERY},
+    {"lineinfo", read_lineinfo, EVERY},
+    {"opt", read_opt, EVERY},
+    {"fma", read_fma, EVERY},
+    {"precise", read_precise, EVERY},
+    {"max_registers", read_max_registers, EVERY},
+    {"max_blocksize", read_max_blocksize, EVERY},
+    {"excluded", read_not_yet, LW_DOOR_VECTORIZE},
+    {"static", read_not_yet, EVERY},
+    {"errors", read_errors, EVERY},
+    {"check", read_check, EVERY},
+    {"order", read_order, LW_DOOR_VECTORIZE},
+    {"source", read_source, EVERY},
+    {"warn", read_warn, EVERY},
+    {"nopython", read_nopython, EVERY},
 };
 
 #define N_KEYWORDS (sizeof keywords_known / sizeof *keywords_known)
 
 static const struct keyword *
-find_keyword(PyObject *name)
+find_keyword(lw_door door, PyObject *name)
 {
     for (size_t i = 0; i < N_KEYWORDS; i++)
-        if (PyUnicode_CompareWithASCIIString(name, keywords_known[i].name) == 0)
+        if ((keywords_known[i].doors & door) &&
+            PyUnicode_CompareWithASCIIString(name, keywords_known[i].name) == 0)
             return &keywords_known[i];
-    PyErr_Format(PyExc_TypeError, "vectorize() got an unexpected keyword argument '%.100U'",
-                 name);
+    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
+                 name_of(door), name);
     return NULL;
 }
 
@@ -327,10 +346,10 @@ default_target(void)
 }
 
 int
-lw_door_read(PyObject *signatures, PyObject *keywords, lw_door_options *options,
+lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_options *options,
              lw_door_arguments *arguments)
 {
-    reader r = {.options = options, .arguments = arguments};
+    reader r = {.door = door, .options = options, .arguments = arguments};
     PyObject *name, *value;
     Py_ssize_t at = 0;
 
@@ -342,7 +361,7 @@ lw_door_read(PyObject *signatures, PyObject *keywords, lw_door_options *options,
                                  .warn = true};
     *arguments = (lw_door_arguments){.signatures = signatures, .identity = Py_None};
     while (keywords != NULL && PyDict_Next(keywords, &at, &name, &value)) {
-        const struct keyword *known = find_keyword(name);
+        const struct keyword *known = find_keyword(door, name);
         if (known == NULL)
             return -1;
         r.keyword = known->name;
@@ -350,4 +369,17 @@ lw_door_read(PyObject *signatures, PyObject *keywords, lw_door_options *options,
             return -1;
     }
     return 0;
+}
+
+lw_build_options
+lw_door_build_options(const lw_door_options *options, const char *name)
+{
+    return (lw_build_options){.use_disk = options->cache,
+                              .precise = options->front.precise,
+                              .opt = options->opt,
+                              .lineinfo = options->lineinfo,
+                              .ftz = options->front.fast == LW_FAST_ALL,
+                              .fast_div = (options->front.fast & LW_FAST_ARCP) != 0,
+                              .max_registers = options->max_registers,
+                              .name = name};
 }

@@ -1,0 +1,42 @@
+/* The keywords of a generator: what every door's decorator takes, and what became of it. */
+#ifndef LW_PY_DOOR_OPTIONS_H
+#define LW_PY_DOOR_OPTIONS_H
+
+#include <Python.h>
+
+#include "core/front/typed.h"
+#include "core/link/build.h"
+
+typedef enum lw_door { /* bits: a keyword says whose it is */
+                       LW_DOOR_VECTORIZE = 1,
+                       LW_DOOR_FORALL = 2,
+                       LW_DOOR_JIT = 4
+} lw_door;
+
+typedef enum lw_target_choice {
+    LW_CHOOSE_AUTO,
+    LW_CHOOSE_CPU,
+    LW_CHOOSE_CUDA
+} lw_target_choice;
+
+typedef struct lw_door_options {
+    lw_target_choice target;
+    lw_front_options front;
+    bool cache, debug, lineinfo, opt, warn, order_given;
+    int max_registers, max_blocksize;
+    enum { LW_RAISE, LW_DEFER, LW_IGNORE } errors;
+} lw_door_options;
+
+typedef struct lw_door_arguments { /* what is not plain code generation; borrowed */
+    PyObject *signatures, *identity, *source;
+    bool keep_order;
+} lw_door_arguments;
+
+/* Read the keywords (a dict, or NULL) of a generator: unknown ones are a TypeError that names
+ * the door. -1 with an exception. */
+int lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords,
+                 lw_door_options *options, lw_door_arguments *arguments);
+/* What core/link hears of them; name is borrowed. */
+lw_build_options lw_door_build_options(const lw_door_options *options, const char *name);
+
+#endif
