@@ -1,0 +1,56 @@
+#include "core/ir/report.h"
+
+#include "core/tables/kernel_ops.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+_Static_assert(sizeof(lw_report_record) == 64, "one 64-byte line of host memory");
+_Static_assert(sizeof(lw_report_control) == 16, "a word and an address");
+
+static lw_ref
+field(lw_builder *b, lw_ref record, size_t offset)
+{
+    return lw_ir_offset(b, record, lw_ir_int(b, LW_DT_i64, (int64_t)offset));
+}
+
+/* 0 for the one thread that is first. */
+static lw_ref
+claim(lw_builder *b, lw_ref control)
+{
+    lw_ref list[] = {control, lw_ir_int(b, LW_DT_u32, 0), lw_ir_int(b, LW_DT_u32, 1)};
+
+    return lw_ir_emit(b, LW_OP_ATOMIC, LW_DT_u32, LW_ATOMIC_CAS, lw_ir_list(b, list, 3), 3);
+}
+
+static void
+write_record(lw_builder *b, lw_ref record, lw_ref status, const lw_ref *values, uint32_t n)
+{
+    lw_ir_store(b, field(b, record, offsetof(lw_report_record, status)), status, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        size_t at = (size_t)i * 4;
+        lw_ir_store(b, field(b, record, offsetof(lw_report_record, block) + at),
+                    lw_ir_sreg(b, (lw_sreg)(LW_SREG_CTAID_X + i)), 0, 0);
+        lw_ir_store(b, field(b, record, offsetof(lw_report_record, thread) + at),
+                    lw_ir_sreg(b, (lw_sreg)(LW_SREG_TID_X + i)), 0, 0);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        lw_ir_store(b, field(b, record, offsetof(lw_report_record, values) + 8 * (size_t)i),
+                    values[i], 0, 0);
+    lw_ir_emit(b, LW_OP_KERNEL_CALL, LW_DT_void, LW_KOP_fence_system, lw_ir_list(b, NULL, 0),
+               0);
+    lw_ir_store(b, record, lw_ir_int(b, LW_DT_u32, 1), 0, 0);
+}
+
+void
+lw_report_emit(lw_builder *b, lw_ref control, lw_ref status, const lw_ref *values, uint32_t n)
+{
+    assert(n <= LW_REPORT_VALUES);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_int(b, LW_DT_i32, 0)));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, claim(b, control), lw_ir_int(b, LW_DT_u32, 0)));
+    lw_ref record = lw_ir_load(b, LW_DT_ptr, 1,
+                               field(b, control, offsetof(lw_report_control, record)), 0, 0);
+    write_record(b, record, status, values, n);
+    lw_ir_end(b);
+    lw_ir_end(b);
+}
