@@ -64,6 +64,9 @@ def __getattr__(name):
     if name in _MODULES:
         return importlib.import_module("lanewise." + name)
     if not name.startswith("_"):
+        types = importlib.import_module("lanewise.types")
+        if name in types.__all__:  # numba's and NumPy's other spellings: f4, boolean, double
+            return getattr(types, name)
         ufuncs = importlib.import_module("lanewise.ufuncs")
         if name in ufuncs.__all__:
             return getattr(ufuncs, name)

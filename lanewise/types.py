@@ -40,7 +40,7 @@ i8 = int_ = long_ = longlong = ssize_t = int64
 u1 = ubyte = uchar = uint8
 u2 = ushort = uint16
 u4 = uintc = uint32
-u8 = ulong = ulonglong = size_t = uint64
+u8 = uint = ulong = ulonglong = size_t = uint64
 f2 = half = float16
 f4 = single = float32
 f8 = double = float_ = float64
@@ -52,6 +52,7 @@ __all__ = [
     "char", "complex128", "complex64", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",
     "int32", "int64", "int8", "int_", "intc", "intp", "long_", "longlong", "none", "short",
-    "single", "size_t", "ssize_t", "typeof", "u1", "u2", "u4", "u8", "ubyte", "uchar", "uint16",
-    "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "ushort", "void",
+    "single", "size_t", "ssize_t", "typeof", "u1", "u2", "u4", "u8", "ubyte", "uchar", "uint",
+    "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "ushort",
+    "void",
 ]

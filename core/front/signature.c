@@ -23,10 +23,11 @@ static const struct spelling {
     {"uintc", LW_DT_u32},    {"int", LW_DT_i64},       {"int_", LW_DT_i64},
     {"long", LW_DT_i64},     {"long_", LW_DT_i64},     {"ulong", LW_DT_u64},
     {"longlong", LW_DT_i64}, {"ulonglong", LW_DT_u64}, {"intp", LW_DT_i64},
-    {"uintp", LW_DT_u64},    {"ssize_t", LW_DT_i64},   {"size_t", LW_DT_u64},
-    {"half", LW_DT_f16},     {"bfloat16", LW_DT_bf16}, {"single", LW_DT_f32},
-    {"double", LW_DT_f64},   {"float", LW_DT_f64},     {"float_", LW_DT_f64},
-    {"csingle", LW_DT_c64},  {"cdouble", LW_DT_c128},  {"complex", LW_DT_c128},
+    {"uintp", LW_DT_u64},    {"uint", LW_DT_u64},      {"ssize_t", LW_DT_i64},
+    {"size_t", LW_DT_u64},   {"half", LW_DT_f16},      {"bfloat16", LW_DT_bf16},
+    {"single", LW_DT_f32},   {"double", LW_DT_f64},    {"float", LW_DT_f64},
+    {"float_", LW_DT_f64},   {"csingle", LW_DT_c64},   {"cdouble", LW_DT_c128},
+    {"complex", LW_DT_c128},
 };
 
 _Static_assert(sizeof(void *) == 8, "intp and long are 64 bits here");
@@ -490,6 +491,35 @@ lw_signature_check_scalar(const lw_signature *signature, lw_error *err)
             "an element-wise function needs at least one argument; this signature only "
             "has the result");
     return check_result(signature, err);
+}
+
+static lw_status
+check_kernel_arg(const lw_signature *signature, const lw_sig_type *arg, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    if (arg->kind == LW_SIG_VOID)
+        return refuse(signature, arg, err, NULL, "an argument cannot be");
+    for (uint32_t i = 0; status == LW_OK && arg->kind == LW_SIG_TUPLE && i < arg->n; i++)
+        status = check_kernel_arg(signature, &arg->items[i], err);
+    return status;
+}
+
+lw_status
+lw_signature_check_kernel(const lw_signature *signature, lw_error *err)
+{
+    for (uint32_t i = 0; i < signature->n_args; i++) {
+        lw_status status = check_kernel_arg(signature, &signature->args[i], err);
+        if (status != LW_OK)
+            return status;
+    }
+    if (signature->result.kind == LW_SIG_NONE || signature->result.kind == LW_SIG_VOID)
+        return LW_OK;
+    return refuse(
+        signature, &signature->result, err,
+        "write `void(...)`; results go to arrays, and device=True makes a function that "
+        "returns values to kernels",
+        "a kernel returns nothing, not");
 }
 
 uint32_t

@@ -50,6 +50,8 @@ lw_status lw_signature_parse_type(const char *text, lw_arena *arena, lw_sig_type
 /* Refuse what @vectorize cannot take: array and tuple arguments, void, results that are no
  * scalars or flat tuples of scalars (E183). */
 lw_status lw_signature_check_scalar(const lw_signature *signature, lw_error *err);
+/* Refuse what a kernel cannot be: one with a result (E183). */
+lw_status lw_signature_check_kernel(const lw_signature *signature, lw_error *err);
 /* Sort narrow to wide: by the tuple of argument ranks, lexicographically, stable. Then refuse
  * duplicates and different numbers of arguments (E182, naming both). */
 lw_status lw_signatures_sort(lw_signature *signatures, uint32_t n, bool keep_order,

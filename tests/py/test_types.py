@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise import errors, types
 from lanewise._core import _parse_signature, _sort_signatures
 from lanewise.types import (bool_, complex64, complex128, float16, float32, float64, from_dtype,
@@ -75,6 +76,11 @@ def test_wrong_uses(call, message):
 
 def test_names():
     assert intp is int64 and uintp is uint64 and types.f4 is float32 and types.double is float64
+    from lanewise import b1, boolean, c8, c16, f4, f8, i4, i8, u4, u8, uint
+
+    assert (b1, boolean, c8, c16, f4, f8, i4, i8, u4, u8, uint) == tuple(
+        map(lw.from_dtype, ("?", "?", "F", "D", "f", "d", "i", "q", "I", "Q", "Q")))
+    assert [name for name in types.__all__ if getattr(lw, name, None) is not getattr(types, name)] == []
     assert [str(t) for t in (bool_, void, types.bfloat16)] == ["bool", "void", "bfloat16"]
     assert (float32[:, ::1].ndim, float32[:, ::1].layout, float32[:].dtype) == (2, "C", np.float32)
     assert float32[::1].layout == "C" and float32[::1, :].layout == "F" and float32.layout is None
