@@ -36,7 +36,8 @@ same_record(const lw_record *x, const lw_record *y)
         return false;
     for (uint32_t i = 0; i < x->n; i++)
         if (strcmp(x->fields[i].name, y->fields[i].name) != 0 ||
-            x->fields[i].type != y->fields[i].type || x->fields[i].offset != y->fields[i].offset)
+            x->fields[i].type != y->fields[i].type ||
+            x->fields[i].offset != y->fields[i].offset)
             return false;
     return true;
 }
@@ -44,7 +45,8 @@ same_record(const lw_record *x, const lw_record *y)
 static bool
 same_shape(const lw_type_row *x, const lw_type_row *y)
 {
-    if (x->ndim != y->ndim || x->layout != y->layout || x->readonly != y->readonly)
+    if (x->ndim != y->ndim || x->layout != y->layout || x->readonly != y->readonly ||
+        x->align != y->align)
         return false;
     if (x->shape == NULL || y->shape == NULL)
         return x->shape == y->shape;
@@ -77,8 +79,7 @@ static const lw_record *
 own_record(lw_types *types, const lw_record *record)
 {
     lw_record *own = lw_arena_take(types->arena, sizeof *own);
-    lw_record_field *fields =
-        lw_arena_take(types->arena, (record->n + 1) * sizeof *fields);
+    lw_record_field *fields = lw_arena_take(types->arena, (record->n + 1) * sizeof *fields);
 
     if (own == NULL || fields == NULL)
         return NULL;
@@ -205,6 +206,18 @@ lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout layout,
 }
 
 lw_type
+lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align)
+{
+    lw_type_row row;
+
+    if (lw_type_kind_of(types, array) != LW_TK_ARRAY)
+        return LW_T_BOTTOM;
+    row = *lw_type_get(types, array);
+    row.align = (uint8_t)(align < lw_type_align(types, row.elements[0]) ? align : 0);
+    return intern(types, &row);
+}
+
+lw_type
 lw_type_record(lw_types *types, const lw_record *record, bool readonly)
 {
     lw_type_row row = {.kind = LW_TK_RECORD, .record = record, .readonly = readonly};
@@ -227,6 +240,18 @@ lw_type_bytes(const lw_types *types, lw_type type)
     for (uint32_t i = 0; i < row->ndim; i++)
         bytes *= row->shape[i];
     return bytes;
+}
+
+uint32_t
+lw_type_align(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    if (row && row->kind == LW_TK_RECORD)
+        return row->record->align;
+    if (row && row->kind == LW_TK_ARRAY)
+        return row->align ? row->align : lw_type_align(types, row->elements[0]);
+    return lw_dtypes[lw_dtypes[lw_type_stored(types, type)].parts].size_bytes;
 }
 
 lw_type_kind

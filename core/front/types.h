@@ -72,6 +72,9 @@ typedef struct lw_type_row {
     bool readonly;            /* ARRAY and RECORD: assigning to it is E162 */
     const int64_t *shape;     /* ARRAY: constant extents (local, shared, captured tables; layout
                                  C), or NULL. An extent of a dynamic shared array is not constant */
+    uint8_t align;            /* ARRAY: bytes that every element is sure to be aligned to, where
+                                 that is less than its type's own (a field of packed records); else
+                                 0 */
     const lw_record *record;  /* RECORD */
     uint32_t next;            /* of the same hash: row number + 1 */
 } lw_type_row;
@@ -94,10 +97,15 @@ lw_type lw_type_range(lw_types *types, lw_type item);
 /* shape: ndim constant extents, or NULL. */
 lw_type lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout layout,
                       bool readonly, const int64_t *shape);
+/* The same array with another promise about its elements' alignment (0: the usual one). */
+lw_type lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align);
 /* Copies what `record` points to. */
 lw_type lw_type_record(lw_types *types, const lw_record *record, bool readonly);
 /* Bytes of an item in memory: a scalar's, a record's, that of an array of constant shape. */
 int64_t lw_type_bytes(const lw_types *types, lw_type type);
+/* What an item of this type in memory is aligned to by itself: a scalar's part, a record's
+ * align, that of an array's elements. */
+uint32_t lw_type_align(const lw_types *types, lw_type type);
 lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
 const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* compound types only */
 /* The scalar a value of this type is kept in: weak int i64 (constants from 2^63 on: u64), weak

@@ -2,8 +2,10 @@
 
 #include "core/front/named.h"
 #include "core/front/read_python.h"
+#include "core/front/records.h"
 #include "core/front/typed.h"
 #include "core/py/raise.h"
+#include "core/py/record_spec.h"
 
 #include <string.h>
 
@@ -241,7 +243,53 @@ named_functions(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
     return list;
 }
 
+/* --- records
+ * --------------------------------------------------------------------------------------- */
+
+/* One line a field, nested ones below theirs: offset, name, type, alignment that is sure. */
+static void
+print_record(const lw_types *types, lw_type type, int indent, lw_text *out)
+{
+    const lw_record *record = lw_record_of(types, type);
+
+    for (uint32_t i = 0; i < record->n; i++) {
+        const lw_record_field *field = &record->fields[i];
+        uint32_t own = lw_type_align(types, field->type);
+        uint32_t here = lw_common_align(record->align, field->offset);
+
+        lw_text_addf(out, "%*s%u %s: ", indent, "", field->offset, field->name);
+        lw_type_print(types, field->type, out);
+        lw_text_addf(out, " /%u\n", own < here ? own : here);
+        if (lw_record_of(types, field->type))
+            print_record(types, field->type, indent + 2, out);
+    }
+}
+
+static PyObject *
+record_text(PyObject *Py_UNUSED(module), PyObject *dtype)
+{
+    lw_arg_record *spec;
+    PyObject *result = NULL;
+    lw_text text = {0};
+    lw_arena arena;
+    lw_types types;
+
+    if (!PyArray_DescrCheck(dtype))
+        return PyErr_Format(PyExc_TypeError, "expected a numpy.dtype");
+    lw_arena_init(&arena);
+    lw_types_init(&types, &arena);
+    if (lw_record_spec((PyArray_Descr *)dtype, &arena, &spec) == 0) {
+        lw_text_addf(&text, "%s %u /%u\n", spec->name, spec->itemsize, spec->align);
+        print_record(&types, lw_record_type(&types, spec, false), 2, &text);
+        result = text_object(&text);
+    }
+    lw_text_reset(&text);
+    lw_arena_reset(&arena);
+    return result;
+}
+
 static PyMethodDef methods[] = {
+    {"_dump_record", record_text, METH_O, "_dump_record(dtype): its type, field by field."},
     {"_dump_typed", (PyCFunction)(void (*)(void))dump_typed, METH_VARARGS | METH_KEYWORDS,
      "_dump_typed(function, types, mode='weak', source=None): the typed tree as text."},
     {"_promote", promote, METH_VARARGS,

@@ -1,0 +1,143 @@
+/* Types of records: a record's type says what may be assumed of its address, `align` bytes of
+ * every item, and of each field what that and its offset leave. */
+#include "core/front/records.h"
+
+#include <string.h>
+
+/* ---- from what a door knows ---- */
+
+uint32_t
+lw_common_align(uint32_t align, uint32_t offset)
+{
+    uint32_t both = align | offset;
+
+    return both & -both;
+}
+
+static lw_type record_type(lw_types *types, const lw_arg_record *spec, bool readonly,
+                           uint32_t align);
+
+static lw_type
+field_type(lw_types *types, const lw_arg_field *field, bool readonly, uint32_t align)
+{
+    lw_type element = field->dtype, array;
+
+    if (field->record)
+        element = record_type(types, field->record, readonly,
+                              lw_common_align(align, field->record->itemsize));
+    if (field->ndim == 0)
+        return element;
+    align = lw_common_align(align, (uint32_t)lw_type_bytes(types, element));
+    array = lw_type_array(types, element, field->ndim, LW_LAYOUT_C, readonly, field->shape);
+    return lw_type_array_aligned(types, array, align);
+}
+
+/* align: what the place of this record allows. */
+static lw_type
+record_type(lw_types *types, const lw_arg_record *spec, bool readonly, uint32_t align)
+{
+    lw_record_field *fields = lw_arena_take(types->arena, (spec->n + 1) * sizeof *fields);
+    lw_record record = {.name = spec->name, .n = spec->n, .itemsize = spec->itemsize};
+
+    if (fields == NULL)
+        return LW_T_BOTTOM;
+    record.align = align < spec->align ? align : spec->align;
+    for (uint32_t i = 0; i < spec->n; i++) {
+        const lw_arg_field *from = &spec->fields[i];
+
+        fields[i].name = from->name;
+        fields[i].offset = from->offset;
+        fields[i].type =
+            field_type(types, from, readonly, lw_common_align(record.align, from->offset));
+    }
+    record.fields = fields;
+    return lw_type_record(types, &record, readonly);
+}
+
+lw_type
+lw_record_type(lw_types *types, const lw_arg_record *spec, bool readonly)
+{
+    return record_type(types, spec, readonly, spec->align);
+}
+
+/* ---- fields ---- */
+
+const lw_type_row *
+lw_record_row(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    return row && row->kind == LW_TK_RECORD ? row : NULL;
+}
+
+/* A record, or an array of records: their common row; else NULL. */
+static const lw_type_row *
+row_with_fields(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    if (row && row->kind == LW_TK_ARRAY)
+        return lw_record_row(types, row->elements[0]);
+    return lw_record_row(types, type);
+}
+
+const lw_record *
+lw_record_of(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = row_with_fields(types, type);
+
+    return row ? row->record : NULL;
+}
+
+const lw_record_field *
+lw_record_field_of(const lw_types *types, lw_type type, const char *name)
+{
+    const lw_type_row *row = row_with_fields(types, type);
+
+    for (uint32_t i = 0; row && i < row->record->n; i++)
+        if (strcmp(row->record->fields[i].name, name) == 0)
+            return &row->record->fields[i];
+    return NULL;
+}
+
+lw_type
+lw_record_view(lw_types *types, lw_type type, const lw_record_field *field)
+{
+    const lw_type_row *array = lw_type_get(types, type), *sub = lw_type_get(types, field->type);
+    bool is_sub = sub && sub->kind == LW_TK_ARRAY;
+    lw_type element = is_sub ? sub->elements[0] : field->type, view;
+    uint32_t ndim = array->ndim + (is_sub ? sub->ndim : 0u);
+    uint32_t align = lw_record_row(types, array->elements[0])->record->align;
+
+    if (ndim > LW_MAX_ARRAY_DIMS)
+        return LW_T_BOTTOM;
+    align = lw_common_align(align, field->offset);
+    if (is_sub)
+        align = lw_type_align(types, field->type);
+    view = lw_type_array(types, element, ndim, LW_LAYOUT_ANY, array->readonly, NULL);
+    return lw_type_array_aligned(types, view, align);
+}
+
+bool
+lw_record_same(const lw_types *types, lw_type x, lw_type y)
+{
+    const lw_type_row *a = lw_type_get(types, x), *b = lw_type_get(types, y);
+
+    if (a == NULL || b == NULL || a->kind != b->kind)
+        return x == y;
+    if (a->kind == LW_TK_ARRAY)
+        return a->ndim == b->ndim && a->shape && b->shape &&
+               memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) == 0 &&
+               lw_record_same(types, a->elements[0], b->elements[0]);
+    if (a->kind != LW_TK_RECORD || a->record->n != b->record->n ||
+        a->record->itemsize != b->record->itemsize)
+        return false;
+    for (uint32_t i = 0; i < a->record->n; i++) {
+        const lw_record_field *p = &a->record->fields[i], *q = &b->record->fields[i];
+
+        if (p->offset != q->offset || strcmp(p->name, q->name) != 0 ||
+            !lw_record_same(types, p->type, q->type))
+            return false;
+    }
+    return true;
+}

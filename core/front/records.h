@@ -1,0 +1,21 @@
+/* Types of records and of views of their fields. */
+#ifndef LW_FRONT_RECORDS_H
+#define LW_FRONT_RECORDS_H
+
+#include "core/front/typed.h"
+
+/* The largest power of two that divides both (0 counts as divisible). */
+uint32_t lw_common_align(uint32_t align, uint32_t offset);
+lw_type lw_record_type(lw_types *types, const lw_arg_record *spec, bool readonly);
+const lw_type_row *lw_record_row(const lw_types *types, lw_type type); /* NULL: no record */
+/* The fields of a record, or of the items of an array of records; NULL: it has none. */
+const lw_record *lw_record_of(const lw_types *types, lw_type type);
+const lw_record_field *lw_record_field_of(const lw_types *types, lw_type type,
+                                          const char *name);
+/* The field of every item of an array: its extents, then those of a sub-array; strides are the
+ * array's, so the layout is any. BOTTOM: too many dimensions. */
+lw_type lw_record_view(lw_types *types, lw_type array, const lw_record_field *field);
+/* Are they of one dtype, whatever is known about their addresses? */
+bool lw_record_same(const lw_types *types, lw_type x, lw_type y);
+
+#endif
