@@ -38,15 +38,107 @@ class_named(const char *exception)
     return class;
 }
 
+/* "element 3", "index 3", "index (3, 4)", "tid=[3, 0, 0] ctaid=[1, 0, 0]" (numba's words) */
+static PyObject *
+place_text(const lw_raise_place *p)
+{
+    const long long at[3] = {p->index[0], p->index[1], p->index[2]};
+
+    switch (p->kind) {
+    case LW_AT_ELEMENT: return PyUnicode_FromFormat("element %lld", at[0]);
+    case LW_AT_INDEX:
+        if (p->ndim == 2)
+            return PyUnicode_FromFormat("index (%lld, %lld)", at[0], at[1]);
+        if (p->ndim == 3)
+            return PyUnicode_FromFormat("index (%lld, %lld, %lld)", at[0], at[1], at[2]);
+        return PyUnicode_FromFormat("index %lld", at[0]);
+    case LW_AT_THREAD:
+        return PyUnicode_FromFormat("tid=[%u, %u, %u] ctaid=[%u, %u, %u]", p->thread[0],
+                                    p->thread[1], p->thread[2], p->block[0], p->block[1],
+                                    p->block[2]);
+    }
+    Py_UNREACHABLE();
+}
+
+/* Steals the value. Classes with slots alone take no attribute: then there is none. */
+static void
+attribute(PyObject *exception, const char *name, PyObject *value)
+{
+    if (value == NULL || PyObject_SetAttrString(exception, name, value) < 0)
+        PyErr_Clear();
+    Py_XDECREF(value);
+}
+
+static void
+place_attributes(PyObject *exception, const lw_raise_place *p)
+{
+    const long long at[3] = {p->index[0], p->index[1], p->index[2]};
+
+    if (p->kind == LW_AT_ELEMENT)
+        attribute(exception, "element", PyLong_FromLongLong(at[0]));
+    else if (p->kind == LW_AT_INDEX && p->ndim == 2)
+        attribute(exception, "index", Py_BuildValue("LL", at[0], at[1]));
+    else if (p->kind == LW_AT_INDEX && p->ndim == 3)
+        attribute(exception, "index", Py_BuildValue("LLL", at[0], at[1], at[2]));
+    else if (p->kind == LW_AT_INDEX)
+        attribute(exception, "index", PyLong_FromLongLong(at[0]));
+    if (p->kind != LW_AT_THREAD)
+        return;
+    attribute(exception, "thread",
+              Py_BuildValue("III", p->thread[0], p->thread[1], p->thread[2]));
+    attribute(exception, "block", Py_BuildValue("III", p->block[0], p->block[1], p->block[2]));
+}
+
+static PyObject *
+text_of(const lw_raise_row *row, const lw_raise_place *place)
+{
+    const char *message = row->message ? row->message : "";
+    PyObject *where = place_text(place), *text = NULL;
+
+    if (where != NULL)
+        text = PyUnicode_FromFormat("%s%s(raised in `%s` at %s:%u, %U)", message,
+                                    *message ? " " : "", row->function, row->file,
+                                    (unsigned)row->line, where);
+    Py_XDECREF(where);
+    return text;
+}
+
+int
+lw_raise_at(const lw_raise_row *row, const lw_raise_place *place)
+{
+    PyObject *class = class_named(row->exception), *text = text_of(row, place);
+    PyObject *exception = text ? PyObject_CallOneArg(class, text) : NULL;
+
+    if (exception != NULL && PyExceptionInstance_Check(exception)) {
+        attribute(exception, "function", PyUnicode_FromString(row->function));
+        attribute(exception, "file", PyUnicode_FromString(row->file));
+        attribute(exception, "line", PyLong_FromUnsignedLong(row->line));
+        place_attributes(exception, place);
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    } else if (text != NULL) { /* a class whose __init__ wants something else */
+        PyErr_Clear();
+        PyErr_SetObject(PyExc_RuntimeError, text);
+    }
+    Py_XDECREF(exception);
+    Py_XDECREF(text);
+    Py_DECREF(class);
+    return -1;
+}
+
 int
 lw_raise_from_row(const lw_raise_row *row, int64_t element)
 {
-    const char *message = row->message ? row->message : "";
-    PyObject *class = class_named(row->exception);
+    lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {element}};
 
-    PyErr_Format(class, "%s%s(raised in `%s` at %s:%u, element %lld)", message,
-                 *message ? " " : "", row->function, row->file, (unsigned)row->line,
-                 (long long)element);
-    Py_DECREF(class);
-    return -1;
+    return lw_raise_at(row, &place);
+}
+
+int
+lw_raise_at_thread(const lw_raise_row *row, const uint32_t block[3], const uint32_t thread[3])
+{
+    lw_raise_place place = {.kind = LW_AT_THREAD};
+
+    memcpy(place.block, block, sizeof place.block);
+    memcpy(place.thread, thread, sizeof place.thread);
+    return lw_raise_at(row, &place);
 }

@@ -5,8 +5,24 @@
 #include <Python.h>
 
 #include "core/front/lower.h"
+#include "core/ir/report.h"
 
-/* Class, message, function, file, line and element. Always -1; the GIL is held. */
+/* Where: an element of a ufunc, an index of a forall space, or a thread of a kernel. */
+typedef struct lw_raise_place {
+    enum { LW_AT_ELEMENT, LW_AT_INDEX, LW_AT_THREAD } kind;
+    uint32_t ndim; /* INDEX: 1 … 3 */
+    int64_t index[3];
+    uint32_t thread[3], block[3]; /* x, y, z */
+} lw_raise_place;
+
+/* Class, message, function, file, line and place, the last four also as the attributes
+ * `function`, `file`, `line`, and `element`, `index`, or `thread` and `block`.
+ * Always -1; the GIL is held. */
+int lw_raise_at(const lw_raise_row *row, const lw_raise_place *place);
+/* The same at an element. */
 int lw_raise_from_row(const lw_raise_row *row, int64_t element);
+/* At the thread that a GPU's record or the simulator names. */
+int lw_raise_at_thread(const lw_raise_row *row, const uint32_t block[3],
+                       const uint32_t thread[3]);
 
 #endif
