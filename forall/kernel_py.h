@@ -1,0 +1,203 @@
+/* What the objects of this door, Forall and Jit, have in common: a Python function with its
+ * specialisations, one for each tuple of argument types; reading the arguments of a call;
+ * machine code of a specialisation for each target.
+ *
+ *     lw_bound bound;                                       (on the stack: some 8 KB, unset)
+ *     lw_bound_init(&bound);
+ *     if (lw_bind(self, args, n_args, &bound) < 0) return NULL;
+ *     special = lw_special_get(self, &bound);               (compiles when new)
+ *     …
+ *     entry = lw_special_device(special, device, &key);     (compiles when new)
+ *     lw_bound_use(&bound, stream); lw_launch(…); lw_bound_done(&bound, stream);
+ *     …
+ *     lw_bound_release(&bound);
+ *
+ * The GIL is held throughout, but for compiling and running. */
+#ifndef LW_FORALL_KERNEL_PY_H
+#define LW_FORALL_KERNEL_PY_H
+
+#include "core/py/args.h"
+
+#include "core/base/lock.h"
+#include "core/device/launch.h"
+#include "core/device/report.h"
+#include "core/front/read_python.h"
+#include "core/front/signature.h"
+#include "core/link/build.h"
+#include "core/py/door_options.h"
+#include "forall/kernel_ir.h"
+
+struct lw_special;
+
+/* ---- the object ---- */
+
+/* The head of both objects. */
+typedef struct lw_function {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *py_func; /* the user's function */
+    PyObject *dict;    /* __name__, __doc__, … as functools.wraps */
+    PyObject *weakrefs;
+    PyObject *source;   /* source=, a str, or NULL */
+    PyObject *keywords; /* dict: the decorator's, as given, for pickling */
+    lw_tree *tree;
+    lw_captures *captures;
+    lw_door door;
+    lw_door_options options;
+    lw_entry_limits limits;
+    uint32_t n_params;   /* of the Python function */
+    uint32_t n_index;    /* of these, in front: the element's index (Forall); Jit: 0 */
+    uint32_t n_required; /* arguments behind the index that have no default */
+    bool lazy;           /* compiles for any new types; false: the declared ones only */
+    _Atomic(struct lw_special *) specials; /* append-only, newest first */
+    _Atomic(struct lw_special *) last;     /* what the last call took: tried first */
+    uint32_t n_specials;
+    double seconds; /* spent compiling */
+    uint32_t compiled, from_memory, from_disk;
+} lw_function;
+
+/* Fill the head of a new object (memory zero but for Python's own head): reads the function and
+ * the keywords that every door has (a dict or NULL). `vectorcall` is the caller's to set.
+ * signatures are not looked at: lw_function_declare does. -1 with an exception; dealloc copes
+ * with what is there. */
+int lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject *function,
+                     PyObject *keywords);
+/* Compile for each of the signatures (as lw_signatures_read takes them; NULL and None: none)
+ * and from then on for no others. They may or may not name the index. -1 with an exception. */
+int lw_function_declare(lw_function *self, PyObject *signatures);
+const char *lw_function_name(const lw_function *self);
+/* For tp_traverse, tp_clear and tp_dealloc of the owner. */
+int lw_function_traverse(lw_function *self, visitproc visit, void *arg);
+void lw_function_clear(lw_function *self);
+void lw_function_reset(lw_function *self); /* last of all: frees what C owns */
+
+/* ---- arguments ---- */
+
+enum {
+    LW_BOUND_ARRAYS = 16, /* more arrays, values or key bytes than these go to the heap */
+    LW_BOUND_VALUES = 160,
+    LW_BOUND_KEY = 256
+};
+
+typedef enum lw_where {                   /* where a call's arrays are */
+                        LW_WHERE_NOWHERE, /* it has none */
+                        LW_WHERE_HOST,
+                        LW_WHERE_DEVICE
+} lw_where;
+
+typedef struct lw_bound_array {
+    PyObject *object;    /* borrowed: the argument, or an item of it */
+    lw_operand *operand; /* of foreign device arrays; else NULL */
+    uint32_t arg;        /* number of the argument, without the index */
+    uint32_t value;      /* values[value] is its address */
+    uint64_t low, high;  /* bytes it reaches: low <= address < high; equal: none */
+    bool record;         /* an np.void: its bytes on the host, to be read only */
+    uint32_t n_bytes;    /* of a record */
+} lw_bound_array;
+
+typedef struct lw_bound {
+    lw_where where;
+    lw_device *device; /* of the first device array, or NULL */
+    bool narrow;       /* every byte offset inside every array fits 31 bits */
+    uint32_t n_args, n_arrays, n_values, n_key, n_operands;
+    uint32_t most_arrays, most_values, most_key; /* that the three have room for */
+    lw_bound_array *arrays;
+    uint64_t *values; /* what the body takes behind its index, in order */
+    uint8_t *key;     /* types alone: two calls of one key run one specialisation */
+    lw_operand *operands[LW_BOUND_ARRAYS]; /* what was lent: heap, or operand_store */
+    PyObject *owned;                       /* list of what must live as long as this, or NULL */
+    lw_bound_array array_store[LW_BOUND_ARRAYS];
+    uint64_t value_store[LW_BOUND_VALUES];
+    uint8_t key_store[LW_BOUND_KEY];
+    lw_operand operand_store[LW_BOUND_ARRAYS];
+} lw_bound;
+
+void lw_bound_init(lw_bound *bound); /* touches the small fields only */
+/* Read every argument once: own and foreign device arrays, NumPy arrays and scalars, Python
+ * numbers (weak), np.void, tuples and namedtuples of these, None. args: those behind the index;
+ * fewer than the function has is fine where the rest have defaults. -1 with an exception that
+ * names the argument; then there is nothing to release. No heap call, and no call into Python's
+ * own code, for up to 16 arrays that are ours or NumPy's. */
+int lw_bind(const lw_function *self, PyObject *const *args, Py_ssize_t n_args, lw_bound *bound);
+void lw_bound_release(lw_bound *bound);
+/* Order `stream` behind whoever produced the arrays, and bring np.void records to the device;
+ * then, after the launch, let foreign producers wait for it. */
+lw_status lw_bound_use(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err);
+lw_status lw_bound_done(lw_bound *bound, CUstream stream, lw_error *err);
+
+/* ---- specialisations ---- */
+
+typedef struct lw_special_cast { /* a number that the declared signature has in another type */
+    uint32_t value;
+    lw_dtype from, to;
+} lw_special_cast;
+
+/* Machine code on a device. */
+typedef struct lw_device_entry {
+    struct lw_device_entry *next;
+    lw_entry_key key;
+    lw_device *device;
+    lw_kernel *kernel;
+    lw_image *image;         /* held: keeps the kernel loaded */
+    lw_report *report;       /* NULL where the body cannot raise */
+    CUdeviceptr control;     /* what such a kernel takes as its last parameter */
+    lw_launch_config config; /* the block of best occupancy, without dynamic shared memory */
+} lw_device_entry;
+
+typedef struct lw_host_entry {
+    struct lw_host_entry *next;
+    lw_entry_key key;
+    lw_code *code;
+    void *address;            /* lw_range_code, lw_sim_single or lw_sim_whole, by the form */
+    uint32_t shared_bytes;    /* static shared memory a block */
+    _Atomic uint32_t cost_ps; /* RANGE: of an element; a guess until a long run has shown it */
+} lw_host_entry;
+
+typedef struct lw_special {
+    struct lw_special *next;
+    lw_function *function; /* borrowed */
+    lw_arena arena;
+    uint32_t n_key;
+    const uint8_t *key;
+    const lw_arg_spec *specs; /* of every parameter, the index included */
+    uint32_t n_specs;
+    const lw_special_cast *casts;
+    uint32_t n_casts;
+    struct lw_special *target; /* itself; or the declared one that calls of this key run */
+    lw_scalar *scalar;         /* NULL where target is another one */
+    uint32_t n_written;
+    const uint32_t *written; /* numbers of the bound arrays that the body may write */
+    bool declared, narrow;
+    PyObject *held; /* list of the objects that the key names by address, or NULL */
+    _Atomic(lw_device_entry *) device, last_device;
+    _Atomic(lw_host_entry *) host;
+} lw_special;
+
+/* The specialisation for these arguments: typed and lowered when it is new. Where it was
+ * declared with other number types, bound->values are converted. NULL with an exception. */
+lw_special *lw_special_get(lw_function *self, lw_bound *bound);
+/* The same from a signature (a str, types, …), for inspection and compiling ahead. */
+lw_special *lw_special_of(lw_function *self, PyObject *signature);
+/* "float32, float32[::1]": new str. */
+PyObject *lw_special_text(const lw_special *special);
+/* Does no array that the body writes overlap another one? entry key: noalias. */
+bool lw_special_noalias(const lw_special *special, const lw_bound *bound);
+/* Code for a target, compiled and loaded when new (and after a reset of the device); the GIL is
+ * given up meanwhile. NULL with an exception. */
+lw_device_entry *lw_special_device(lw_special *special, lw_device *device,
+                                   const lw_entry_key *key);
+lw_host_entry *lw_special_host(lw_special *special, const lw_entry_key *key);
+/* The module that these compile: inspection. cc 0: the host's form of the key. */
+lw_status lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module **out,
+                            lw_error *err);
+void lw_special_free(lw_special *special); /* NULL is allowed */
+
+/* ---- after a launch ---- */
+
+/* errors="raise": wait for the stream and raise what a thread reported; "defer": raise what is
+ * there already. `wording`: how the exception says where, from the record. -1 with an
+ * exception. */
+int lw_entry_report(lw_function *self, lw_special *special, lw_device_entry *entry,
+                    CUstream stream);
+
+#endif
