@@ -50,6 +50,8 @@ print_result_type(lw_emitter *e, const lw_func *func, lw_text *out)
 static void
 print_params(lw_emitter *e, const lw_func *func)
 {
+    if (e->context)
+        lw_text_addf(e->out, "ptr noalias %%ctx%s", func->params.n ? ", " : "");
     for (uint32_t i = 0; i < func->params.n; i++) {
         const lw_ir_param *param = &func->params.data[i];
         bool is_pointer = param->type == LW_DT_ptr;
@@ -76,6 +78,8 @@ print_attributes(lw_emitter *e, const lw_func *func)
         lw_text_add(e->out, " alwaysinline");
     else if (func->linkage == LW_OUTLINED)
         lw_text_add(e->out, " noinline");
+    if (e->convergent)
+        lw_text_add(e->out, " convergent");
     if (e->gpu)
         return;
     lw_text_add(e->out, " \"no-builtins\"");
@@ -170,6 +174,7 @@ print_tail(lw_emitter *e)
 
     lw_helpers_print(e);
     lw_own_functions_print(e);
+    lw_globals_print(e);
     if (e->declares.n)
         lw_text_addf(e->out, "\n%s", e->declares.data);
     if (e->n_used)
@@ -212,11 +217,25 @@ emit_module(lw_emitter *e)
     }
     print_tail(e);
     if (e->out->failed || e->declares.failed || e->metadata.failed || e->kernels.failed ||
-        e->used.failed || e->vectors.failed)
+        e->used.failed || e->vectors.failed || e->globals.failed)
         return lw_fail_memory(e->err);
     return LW_OK;
 fail:
     return status;
+}
+
+/* Any KERNEL_CALL, whether threads wait in it or not, and any BARRIER. */
+static bool
+calls_together(const lw_module *module)
+{
+    for (uint32_t f = 0; f < module->funcs.n; f++) {
+        const lw_func *func = module->funcs.data[f];
+        for (uint32_t i = 1; i < func->insts.n; i++)
+            if (func->insts.data[i].op == LW_OP_BARRIER ||
+                func->insts.data[i].op == LW_OP_KERNEL_CALL)
+                return true;
+    }
+    return false;
 }
 
 lw_status
@@ -228,6 +247,8 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
                     .out = out,
                     .gpu = gpu,
                     .typed = gpu && !options->opaque_pointers,
+                    .context = !gpu && lw_ir_uses_context(module),
+                    .convergent = gpu && calls_together(module),
                     .err = err,
                     .next_metadata = 1};
     lw_status status = emit_module(&e);
@@ -237,6 +258,7 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
     lw_text_reset(&e.kernels);
     lw_text_reset(&e.used);
     lw_text_reset(&e.vectors);
+    lw_text_reset(&e.globals);
     lw_array_free(&e.regions);
     lw_free(e.places);
     return status;

@@ -51,7 +51,12 @@ typedef struct lw_emitter {
     /* what stands at the module's end */
     lw_text declares, metadata, kernels, used, vectors;
     uint32_t next_metadata, n_kernels, n_used, n_vectors;
-    uint32_t invariant, sreg_range; /* metadata numbers, 0 = not printed yet */
+    uint32_t invariant, sreg_ranges[5]; /* metadata numbers, 0 = not printed yet */
+    lw_text globals;                    /* memory of the module: shared variables */
+    uint32_t n_shared;                  /* GPU: variables printed */
+    uint64_t shared_end;                /* CPU: bytes of shared memory given out */
+    bool context;                       /* CPU: functions take %ctx */
+    bool convergent; /* GPU: functions hold operations that threads take part in together */
     bool helpers[LW_N_HELPERS];
     uint32_t own; /* bits: the functions of vector_math.c that are called */
     uint32_t debug_unit;
@@ -78,6 +83,15 @@ void lw_emit_call(lw_emitter *e);
 void lw_emit_call_result(lw_emitter *e);
 void lw_emit_host_call(lw_emitter *e);
 void lw_emit_flow(lw_emitter *e);
+
+/* ---- thread.c ---- */
+void lw_emit_sreg(lw_emitter *e);
+void
+lw_emit_memory_decl(lw_emitter *e); /* LOCAL, SHARED, DYNAMIC, DATA, CONTEXT: in the entry */
+void lw_emit_atomic(lw_emitter *e);
+void lw_emit_barrier(lw_emitter *e);
+void lw_emit_kernel_call(lw_emitter *e);
+void lw_globals_print(lw_emitter *e);
 
 /* ---- convert.c ---- */
 bool lw_is_small(lw_dtype type); /* f16, bf16: arithmetic in f32 */

@@ -471,25 +471,6 @@ emit_bitcast(lw_emitter *e)
     lw_result(e, "$s $t $v to $t", how, from, e->inst->a, to);
 }
 
-static void
-emit_sreg(lw_emitter *e)
-{
-    const char *name = lw_sreg_names[e->inst->a];
-
-    if (!e->gpu) {
-        lw_emit_fail(e, "special registers exist on the GPU alone");
-        return;
-    }
-    lw_declare(e, "i32 @llvm.nvvm.read.ptx.sreg.$s()", name);
-    if (e->inst->a <= LW_SREG_TID_Z) { /* a block has 1024 threads at most */
-        if (e->sreg_range == 0)
-            e->sreg_range = lw_metadata(e, "!{i32 0, i32 1024}");
-        lw_result(e, "call i32 @llvm.nvvm.read.ptx.sreg.$s(), !range !$u", name, e->sreg_range);
-    } else {
-        lw_result(e, "call i32 @llvm.nvvm.read.ptx.sreg.$s()", name);
-    }
-}
-
 /* ---- memory ---- */
 
 /* The type through which memory is read and written. */
@@ -686,18 +667,6 @@ emit_slot(lw_emitter *e, lw_ref slot, bool is_set)
         lw_result(e, "load $t, $s$s %s$u", type, pointer, star, slot);
 }
 
-static void
-emit_barrier(lw_emitter *e)
-{
-    if (!e->gpu) {
-        lw_emit_fail(e, "barriers exist on the GPU alone");
-        return;
-    }
-    if (strstr(lw_text_get(&e->declares), "@llvm.nvvm.barrier0()") == NULL)
-        lw_text_add(&e->declares, "declare void @llvm.nvvm.barrier0() convergent nounwind\n");
-    lw_line(e, "call void @llvm.nvvm.barrier0()");
-}
-
 /* ---- one instruction, and all of a function ---- */
 
 static void
@@ -731,7 +700,10 @@ emit_inst(lw_emitter *e)
     case LW_OP_CAST: lw_emit_cast(e); break;
     case LW_OP_BITCAST: emit_bitcast(e); break;
     case LW_OP_INTRINSIC: lw_emit_intrinsic(e); break;
-    case LW_OP_SREG: emit_sreg(e); break;
+    case LW_OP_SREG:
+        if (e->regions.n == 0)
+            lw_emit_sreg(e);
+        break;
     case LW_OP_GET: emit_slot(e, e->inst->a, false); break;
     case LW_OP_SET: emit_slot(e, e->inst->a, true); break;
     case LW_OP_OFFSET:
@@ -745,13 +717,48 @@ emit_inst(lw_emitter *e)
     case LW_OP_CALL: lw_emit_call(e); break;
     case LW_OP_RESULT: lw_emit_call_result(e); break;
     case LW_OP_HOST_CALL: lw_emit_host_call(e); break;
-    case LW_OP_BARRIER: emit_barrier(e); break;
+    case LW_OP_ATOMIC: lw_emit_atomic(e); break;
+    case LW_OP_KERNEL_CALL: lw_emit_kernel_call(e); break;
+    case LW_OP_BARRIER: lw_emit_barrier(e); break;
+    case LW_OP_LOCAL:
+    case LW_OP_SHARED:
+    case LW_OP_DYNAMIC:
+    case LW_OP_DATA:
+    case LW_OP_CONTEXT:
     case LW_OP_CONST:
     case LW_OP_PARAM:
     case LW_OP_SLOT:
     case LW_OP_NONE:
     case LW_N_OPS: break;
     default: lw_emit_flow(e); break;
+    }
+}
+
+/* What may be used outside the region it stands in: memory, and special registers in a region.
+ */
+static void
+emit_early(lw_emitter *e)
+{
+    unsigned depth = 0;
+
+    for (e->at = 1; e->at < e->func->insts.n; e->at++) {
+        e->inst = &e->func->insts.data[e->at];
+        switch (e->inst->op) {
+        case LW_OP_IF:
+        case LW_OP_BLOCK:
+        case LW_OP_LOOP: depth++; break;
+        case LW_OP_END: depth--; break;
+        case LW_OP_LOCAL:
+        case LW_OP_SHARED:
+        case LW_OP_DYNAMIC:
+        case LW_OP_DATA:
+        case LW_OP_CONTEXT: lw_emit_memory_decl(e); break;
+        case LW_OP_SREG:
+            if (depth > 0)
+                lw_emit_sreg(e);
+            break;
+        default: break;
+        }
     }
 }
 
@@ -764,6 +771,7 @@ emit_entry(lw_emitter *e)
     for (uint32_t i = 1; i < e->func->insts.n; i++)
         if (e->func->insts.data[i].op == LW_OP_SLOT)
             lw_line(e, "%s$u = alloca $t", i, (lw_dtype)e->func->insts.data[i].type);
+    emit_early(e);
     for (uint32_t i = 0; is_entry && i < e->func->params.n; i++)
         if (e->func->params.data[i].type == LW_DT_b1)
             lw_line(e, "%p$ub = icmp ne i8 %p$u, 0", i, i);

@@ -1,5 +1,6 @@
 #include "core/ir/build.h"
 
+#include "core/ir/ir_internal.h"
 #include "core/tables/intrinsics.h"
 
 #include <math.h>
@@ -446,6 +447,99 @@ lw_ref
 lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane)
 {
     return lw_ir_emit(b, LW_OP_LANE, lw_ir_type(b, vector), vector, lane, 0);
+}
+
+/* ---- memory that functions bring along ---- */
+
+static uint32_t
+log2_of(uint32_t align_bytes)
+{
+    uint32_t code = 0;
+
+    while (code < 31 && align_bytes >> code > 1)
+        code++;
+    return code;
+}
+
+lw_ref
+lw_ir_local(lw_builder *b, uint32_t bytes, uint32_t align_bytes)
+{
+    return lw_ir_emit(b, LW_OP_LOCAL, LW_DT_ptr, bytes, log2_of(align_bytes), 0);
+}
+
+lw_ref
+lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes)
+{
+    return lw_ir_emit(b, LW_OP_SHARED, LW_DT_ptr, bytes, log2_of(align_bytes), 0);
+}
+
+lw_ref
+lw_ir_dynamic(lw_builder *b)
+{
+    return lw_ir_emit(b, LW_OP_DYNAMIC, LW_DT_ptr, 0, 0, 0);
+}
+
+lw_ref
+lw_ir_context(lw_builder *b)
+{
+    return lw_ir_emit(b, LW_OP_CONTEXT, LW_DT_ptr, 0, 0, 0);
+}
+
+uint32_t
+lw_ir_data_add(lw_module *module, const void *bytes, uint32_t n, uint32_t align_log2)
+{
+    lw_data *data;
+    uint8_t *copy;
+
+    for (uint32_t i = 0; i < module->datas.n; i++) {
+        data = &module->datas.data[i];
+        if (data->n != n || (n > 0 && memcmp(data->bytes, bytes, n) != 0))
+            continue;
+        if (data->align_log2 < align_log2)
+            data->align_log2 = (uint8_t)align_log2;
+        return i;
+    }
+    copy = lw_arena_take(&module->arena, n ? n : 1);
+    data = copy ? lw_array_push(&module->datas, &module->arena) : NULL;
+    if (data == NULL) {
+        module->failed = true;
+        return 0;
+    }
+    if (n > 0)
+        memcpy(copy, bytes, n);
+    *data = (lw_data){.bytes = copy, .n = n, .align_log2 = (uint8_t)align_log2};
+    return module->datas.n - 1;
+}
+
+lw_ref
+lw_ir_data(lw_builder *b, const void *bytes, uint32_t n, uint32_t align_bytes)
+{
+    uint32_t number = lw_ir_data_add(b->module, bytes, n, log2_of(align_bytes));
+
+    return lw_ir_emit(b, LW_OP_DATA, LW_DT_ptr, number, 0, 0);
+}
+
+/* ---- between threads ---- */
+
+lw_ref
+lw_ir_atomic(lw_builder *b, lw_atomic which, lw_ref pointer, const lw_ref *operands, uint32_t n)
+{
+    lw_ref values[3] = {pointer};
+    uint32_t list;
+
+    n = n < 2 ? n : 2;
+    for (uint32_t i = 0; i < n; i++)
+        values[i + 1] = operands[i];
+    list = lw_ir_list(b, values, n + 1);
+    return lw_ir_emit(b, LW_OP_ATOMIC, lw_ir_type(b, values[n ? 1 : 0]), which, list, n + 1);
+}
+
+lw_ref
+lw_ir_kernel_call(lw_builder *b, uint32_t row, lw_dtype type, const lw_ref *args, uint32_t n)
+{
+    uint32_t list = lw_ir_list(b, args, n);
+
+    return lw_ir_emit(b, LW_OP_KERNEL_CALL, type, row, list, n);
 }
 
 /* ---- calls ---- */

@@ -87,11 +87,14 @@ lw_ref lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane);
 lw_ref lw_ir_local(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
 lw_ref lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
 lw_ref lw_ir_dynamic(lw_builder *b);
-lw_ref lw_ir_data(lw_builder *b, const void *bytes, uint32_t n, uint32_t align_bytes); /* copies */
+lw_ref lw_ir_data(lw_builder *b, const void *bytes, uint32_t n,
+                  uint32_t align_bytes); /* copies */
+/* Host only: the thread's lw_kernel_context, for code that runs a block's threads in a loop. */
+lw_ref lw_ir_context(lw_builder *b);
 /* operands: what the lw_atomic wants after the address. */
 lw_ref lw_ir_atomic(lw_builder *b, lw_atomic which, lw_ref pointer, const lw_ref *operands,
                     uint32_t n);
-/* A row of kernel_ops.def; `type` where the row's result is `v`. */
+/* A row of kernel_ops.def; `type` is that of the row's result: i32, i64, or void. */
 lw_ref lw_ir_kernel_call(lw_builder *b, uint32_t row, lw_dtype type, const lw_ref *args,
                          uint32_t n);
 

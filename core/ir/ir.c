@@ -1,5 +1,7 @@
 #include "core/ir/ir.h"
 
+#include "core/tables/kernel_ops.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -27,9 +29,9 @@ const char *const lw_sreg_names[LW_N_SREGS] = {
 };
 
 const char *const lw_atomic_names[LW_N_ATOMICS] = {
-    [LW_ATOMIC_ADD] = "add",   [LW_ATOMIC_AND] = "and", [LW_ATOMIC_OR] = "or",
-    [LW_ATOMIC_XOR] = "xor",   [LW_ATOMIC_EXCH] = "exch", [LW_ATOMIC_MIN] = "min",
-    [LW_ATOMIC_MAX] = "max",   [LW_ATOMIC_INC] = "inc", [LW_ATOMIC_DEC] = "dec",
+    [LW_ATOMIC_ADD] = "add", [LW_ATOMIC_AND] = "and",   [LW_ATOMIC_OR] = "or",
+    [LW_ATOMIC_XOR] = "xor", [LW_ATOMIC_EXCH] = "exch", [LW_ATOMIC_MIN] = "min",
+    [LW_ATOMIC_MAX] = "max", [LW_ATOMIC_INC] = "inc",   [LW_ATOMIC_DEC] = "dec",
     [LW_ATOMIC_CAS] = "cas",
 };
 
@@ -99,7 +101,23 @@ copy_func(const lw_func *from, lw_arena *arena)
     return to;
 }
 
-/* Functions, files and externs; false when memory is out. */
+static bool
+copy_datas(const lw_module *from, lw_module *to)
+{
+    if (!COPY_ARRAY(&to->datas, &from->datas, &to->arena))
+        return false;
+    for (uint32_t i = 0; i < to->datas.n; i++) {
+        lw_data *data = &to->datas.data[i];
+        uint8_t *bytes = lw_arena_take(&to->arena, data->n ? data->n : 1);
+        if (bytes == NULL)
+            return false;
+        memcpy(bytes, data->bytes, data->n);
+        data->bytes = bytes;
+    }
+    return true;
+}
+
+/* Functions, files, externs and datas; false when memory is out. */
 static bool
 copy_contents(const lw_module *from, lw_module *to)
 {
@@ -113,7 +131,7 @@ copy_contents(const lw_module *from, lw_module *to)
     to->locs.n = to->files.n = 0;
     if (!COPY_ARRAY(&to->locs, &from->locs, &to->arena) ||
         !COPY_ARRAY(&to->files, &from->files, &to->arena) ||
-        !COPY_ARRAY(&to->externs, &from->externs, &to->arena))
+        !COPY_ARRAY(&to->externs, &from->externs, &to->arena) || !copy_datas(from, to))
         return false;
     for (uint32_t i = 1; i < to->files.n; i++)
         to->files.data[i] = copy_name(&to->arena, from->files.data[i]);
@@ -140,4 +158,74 @@ lw_module_copy(const lw_module *module, lw_module **out, lw_error *err)
 fail:
     lw_module_free(copy);
     return status;
+}
+
+/* ---- what a module asks of those who run it ---- */
+
+uint64_t
+lw_ir_shared_end(uint64_t offset, const lw_inst *shared)
+{
+    uint64_t align = UINT64_C(1) << shared->b;
+
+    return (offset + align - 1) / align * align + shared->a;
+}
+
+uint32_t
+lw_ir_shared_bytes(const lw_module *module)
+{
+    uint64_t end = 0;
+
+    for (uint32_t f = 0; f < module->funcs.n; f++) {
+        const lw_func *func = module->funcs.data[f];
+        for (uint32_t i = 1; i < func->insts.n; i++)
+            if (func->insts.data[i].op == LW_OP_SHARED)
+                end = lw_ir_shared_end(end, &func->insts.data[i]);
+    }
+    return end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
+}
+
+static bool
+any_inst(const lw_module *module, bool (*holds)(const lw_inst *inst))
+{
+    for (uint32_t f = 0; f < module->funcs.n; f++) {
+        const lw_func *func = module->funcs.data[f];
+        for (uint32_t i = 1; i < func->insts.n; i++)
+            if (holds(&func->insts.data[i]))
+                return true;
+    }
+    return false;
+}
+
+static bool
+asks_context(const lw_inst *inst)
+{
+    switch (inst->op) {
+    case LW_OP_SREG:
+    case LW_OP_SHARED:
+    case LW_OP_DYNAMIC:
+    case LW_OP_CONTEXT:
+    case LW_OP_BARRIER:
+    case LW_OP_KERNEL_CALL: return true;
+    default: return false;
+    }
+}
+
+bool
+lw_ir_uses_context(const lw_module *module)
+{
+    return any_inst(module, asks_context);
+}
+
+static bool
+waits(const lw_inst *inst)
+{
+    return inst->op == LW_OP_BARRIER ||
+           (inst->op == LW_OP_KERNEL_CALL && inst->a < LW_N_KERNEL_OPS &&
+            lw_kernel_ops[inst->a].collective);
+}
+
+bool
+lw_ir_is_collective(const lw_module *module)
+{
+    return any_inst(module, waits);
 }

@@ -73,8 +73,8 @@ typedef enum lw_sreg {
 
 /* Operand a of ATOMIC, with the types each is defined for. */
 typedef enum lw_atomic {
-    LW_ATOMIC_ADD,  /* i32 u32 i64 u64 f32 f64 */
-    LW_ATOMIC_AND,  /* 32- and 64-bit integers, as OR XOR EXCH MIN MAX CAS */
+    LW_ATOMIC_ADD, /* i32 u32 i64 u64 f32 f64 */
+    LW_ATOMIC_AND, /* 32- and 64-bit integers, as OR XOR EXCH MIN MAX CAS */
     LW_ATOMIC_OR,
     LW_ATOMIC_XOR,
     LW_ATOMIC_EXCH, /* and f32, f64 */
@@ -192,7 +192,7 @@ typedef struct lw_module {
     LW_ARRAY(const char *) files; /* [0] unused */
     LW_ARRAY(lw_extern) externs;
     LW_ARRAY(lw_data) datas; /* equal contents are one */
-    bool failed; /* sticks: some emit found no memory */
+    bool failed;             /* sticks: some emit found no memory */
 } lw_module;
 
 lw_status lw_module_new(lw_module **out, lw_error *err);
@@ -204,11 +204,14 @@ lw_status lw_module_copy(const lw_module *module, lw_module **out, lw_error *err
  * alignment, in the order of functions and instructions. That is where the host's emitter puts
  * them; a GPU's linker decides for itself. */
 uint32_t lw_ir_shared_bytes(const lw_module *module);
-/* Whether the module asks who runs it: SREG, SHARED, DYNAMIC, BARRIER or KERNEL_CALL. On the host
- * every function of such a module takes a lw_kernel_context * in front of its parameters
- * (core/ir/kernel_context.h). */
+/* Where a SHARED ends that starts at the next multiple of its alignment. */
+uint64_t lw_ir_shared_end(uint64_t offset, const lw_inst *shared);
+/* Whether the module asks who runs it: SREG, SHARED, DYNAMIC, CONTEXT, BARRIER or KERNEL_CALL.
+ * On the host every function of such a module takes a lw_kernel_context * in front of its
+ * parameters (core/ir/kernel_context.h). */
 bool lw_ir_uses_context(const lw_module *module);
-/* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective. */
+/* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective.
+ */
 bool lw_ir_is_collective(const lw_module *module);
 
 /* ---- print, parse, verify ---- */

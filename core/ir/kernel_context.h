@@ -1,7 +1,7 @@
 /* What compiled code on the host knows of the simulated thread it runs as. The simulator
  * (core/host/simulator.h) makes one for each thread of a block; the emitter reads the fields by
- * their offsets. Functions of modules for which lw_ir_uses_context holds take a pointer to it in
- * front of their parameters, and so do the host functions of kernel_ops.def. */
+ * their offsets. Functions of modules for which lw_ir_uses_context holds take a pointer to it
+ * in front of their parameters, and so do the host functions of kernel_ops.def. */
 #ifndef LW_IR_KERNEL_CONTEXT_H
 #define LW_IR_KERNEL_CONTEXT_H
 

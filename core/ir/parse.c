@@ -225,14 +225,17 @@ read_list(parser *p, lw_inst *inst)
     inst->c = n;
 }
 
+/* A plain number, or the word that stands for it. */
 static uint32_t
-sreg_named(parser *p)
+number_named(parser *p, lw_op op)
 {
+    if (lw_ir_number_name(op, 0) == NULL)
+        return number(p);
     next(p);
-    for (uint32_t i = 0; i < LW_N_SREGS; i++)
-        if (is(p, lw_sreg_names[i]))
+    for (uint32_t i = 0; lw_ir_number_name(op, i) != NULL; i++)
+        if (is(p, lw_ir_number_name(op, i)))
             return i;
-    complain(p, "a special register");
+    complain(p, "a special register, an atomic or a kernel operation");
     return 0;
 }
 
@@ -255,7 +258,7 @@ read_operand(parser *p, lw_inst *inst, char letter)
         if (found == LW_N_INTRINSICS)
             complain(p, "the name of an intrinsic");
         return found;
-    case 'n': return inst->op == LW_OP_SREG ? sreg_named(p) : number(p);
+    case 'n': return number_named(p, (lw_op)inst->op);
     default: return number(p);
     }
 }
@@ -511,6 +514,49 @@ read_extern(parser *p)
         lw_ir_extern_add(p->module, name, result, params, n);
 }
 
+/* The bytes of a word of hexadecimal digits; their number, 0: it is no such word. */
+static uint32_t
+hex_bytes(const char *word, uint8_t *bytes)
+{
+    uint32_t n = (uint32_t)strlen(word);
+
+    if (n % 2 != 0 || n > 2 * LW_IR_DATA_WORD || strspn(word, "0123456789abcdef") != n)
+        return 0;
+    for (uint32_t i = 0; i < n; i += 2) {
+        const char pair[3] = {word[i], word[i + 1], 0};
+        bytes[i / 2] = (uint8_t)strtoul(pair, NULL, 16);
+    }
+    return n / 2;
+}
+
+static void
+read_data(parser *p)
+{
+    uint32_t wanted = number(p), before = p->module->datas.n, align, n, at = 0;
+    LW_ARRAY(uint8_t) bytes = {0};
+
+    next(p);
+    if (!is(p, "align"))
+        complain(p, "align");
+    align = log2_of(p, number(p));
+    while (!p->failed && (next(p), !at_line_end(p))) {
+        if (!lw_array_reserve(&bytes, LW_IR_DATA_WORD, NULL)) {
+            p->module->failed = true;
+            break;
+        }
+        n = hex_bytes(p->token, bytes.data + at);
+        if (n == 0)
+            complain(p, "words of hexadecimal digits");
+        at = bytes.n += n;
+    }
+    if (!p->failed && at != wanted)
+        complain(p, "as many bytes as it says");
+    if (!p->failed && !p->module->failed &&
+        lw_ir_data_add(p->module, bytes.data, at, align) != before)
+        complain(p, "each datum once");
+    lw_array_free(&bytes);
+}
+
 /* One round over the lines: with `declare`, functions are only created. */
 static void
 read_lines(parser *p, const char *text, bool declare)
@@ -531,8 +577,10 @@ read_lines(parser *p, const char *text, bool declare)
             read_file(p);
         } else if (is(p, "extern")) {
             read_extern(p);
+        } else if (is(p, "data")) {
+            read_data(p);
         } else {
-            complain(p, "func, file or extern");
+            complain(p, "func, file, extern or data");
         }
     } while (!p->failed && !p->module->failed && next_line(p));
 }

@@ -1,6 +1,7 @@
 /* The text form of a module:
  *
  *     extern i32 "lw_call_back" ptr i64
+ *     data 3 align 4 0a0b0c
  *     func internal axpy {
  *         param f32 "a"
  *         result f32
@@ -15,6 +16,7 @@
 #include "core/ir/ir_internal.h"
 
 #include "core/tables/intrinsics.h"
+#include "core/tables/kernel_ops.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -52,6 +54,17 @@ lw_ir_flags_of(lw_op op)
     if (lw_ir_is_memory(op))
         return memory_flags;
     return op == LW_OP_LOOP ? loop_flags : float_flags;
+}
+
+const char *
+lw_ir_number_name(lw_op op, uint32_t value)
+{
+    switch (op) {
+    case LW_OP_SREG: return value < LW_N_SREGS ? lw_sreg_names[value] : NULL;
+    case LW_OP_ATOMIC: return value < LW_N_ATOMICS ? lw_atomic_names[value] : NULL;
+    case LW_OP_KERNEL_CALL: return value < LW_N_KERNEL_OPS ? lw_kernel_ops[value].name : NULL;
+    default: return NULL;
+    }
 }
 
 static void
@@ -127,8 +140,8 @@ print_operand(lw_text *out, const lw_module *module, const lw_func *func, const 
         lw_text_addf(out, " %s", value < LW_N_INTRINSICS ? lw_intrinsics[value].name : "?");
         break;
     case 'n':
-        if (inst->op == LW_OP_SREG && value < LW_N_SREGS)
-            lw_text_addf(out, " %s", lw_sreg_names[value]);
+        if (lw_ir_number_name((lw_op)inst->op, value) != NULL)
+            lw_text_addf(out, " %s", lw_ir_number_name((lw_op)inst->op, value));
         else
             lw_text_addf(out, " %u", value);
         break;
@@ -227,6 +240,26 @@ print_func(lw_text *out, const lw_module *module, const lw_func *func, bool with
     lw_text_add(out, "}\n");
 }
 
+/* Bytes as hexadecimal digits, in words of 32 bytes. */
+static void
+print_data(lw_text *out, const lw_data *data)
+{
+    static const char digits[] = "0123456789abcdef";
+    char word[2 * LW_IR_DATA_WORD];
+
+    lw_text_addf(out, "data %u align %u", data->n, 1u << data->align_log2);
+    for (uint32_t i = 0; i < data->n; i += LW_IR_DATA_WORD) {
+        uint32_t n = data->n - i < LW_IR_DATA_WORD ? data->n - i : LW_IR_DATA_WORD;
+        for (uint32_t k = 0; k < n; k++) {
+            word[2 * k] = digits[data->bytes[i + k] >> 4];
+            word[2 * k + 1] = digits[data->bytes[i + k] & 15];
+        }
+        lw_text_add(out, " ");
+        lw_text_add_n(out, word, 2 * n);
+    }
+    lw_text_add(out, "\n");
+}
+
 void
 lw_ir_print(const lw_module *module, bool with_locs, lw_text *out)
 {
@@ -243,6 +276,8 @@ lw_ir_print(const lw_module *module, bool with_locs, lw_text *out)
             lw_text_addf(out, " %s", lw_dtypes[symbol->params[k]].name);
         lw_text_add(out, "\n");
     }
+    for (uint32_t i = 0; i < module->datas.n; i++)
+        print_data(out, &module->datas.data[i]);
     for (uint32_t i = 0; i < module->funcs.n; i++)
         print_func(out, module, module->funcs.data[i], with_locs);
 }

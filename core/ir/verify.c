@@ -3,6 +3,7 @@
 #include "core/ir/ir.h"
 
 #include "core/tables/intrinsics.h"
+#include "core/tables/kernel_ops.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -314,10 +315,81 @@ check_result_type(checker *c)
     case LW_RESULT_INST:
         RULE(is_scalar_type((lw_dtype)inst->type) ||
                  (inst->type == LW_DT_void &&
-                  (inst->op == LW_OP_CALL || inst->op == LW_OP_HOST_CALL)),
+                  (inst->op == LW_OP_CALL || inst->op == LW_OP_HOST_CALL ||
+                   inst->op == LW_OP_KERNEL_CALL)),
              "%s is no type of a value", name_of((lw_dtype)inst->type));
         return LW_OK;
     }
+    return LW_OK;
+}
+
+static lw_status
+check_memory_decl(checker *c)
+{
+    const lw_inst *inst = c->inst;
+
+    RULE(inst->type == LW_DT_ptr, "its type %s is not ptr", name_of((lw_dtype)inst->type));
+    if (inst->op == LW_OP_LOCAL || inst->op == LW_OP_SHARED) {
+        RULE(inst->a > 0 && inst->a <= INT32_MAX, "%u bytes", inst->a);
+        RULE(inst->b <= 12, "alignment 2^%u; 2^12 at most", inst->b);
+    }
+    if (inst->op == LW_OP_DATA) {
+        RULE(inst->a < c->module->datas.n, "no datum number %u", inst->a);
+        RULE(c->module->datas.data[inst->a].align_log2 <= 12, "alignment 2^%u; 2^12 at most",
+             c->module->datas.data[inst->a].align_log2);
+    }
+    return LW_OK;
+}
+
+static bool
+atomic_takes(lw_atomic which, lw_dtype type)
+{
+    bool word = lw_is_integer(type) && lw_dtypes[type].bits >= 32;
+
+    switch (which) {
+    case LW_ATOMIC_ADD:
+    case LW_ATOMIC_EXCH: return word || type == LW_DT_f32 || type == LW_DT_f64;
+    case LW_ATOMIC_INC:
+    case LW_ATOMIC_DEC: return type == LW_DT_u32;
+    default: return word;
+    }
+}
+
+static lw_status
+check_atomic(checker *c)
+{
+    const lw_inst *inst = c->inst;
+    const uint32_t *list = c->func->lists.data + inst->b;
+    uint32_t n = inst->a == LW_ATOMIC_CAS ? 3 : 2;
+
+    RULE(inst->a < LW_N_ATOMICS, "no atomic number %u", inst->a);
+    RULE(inst->c == n, "%u operands; %s takes %u", inst->c, lw_atomic_names[inst->a], n);
+    RULE(type_of(c, list[0]) == LW_DT_ptr, "its first operand is no ptr");
+    for (uint32_t i = 1; i < n; i++)
+        RULE(type_of(c, list[i]) == inst->type, "operand %u is %s, not %s", i,
+             name_of(type_of(c, list[i])), name_of((lw_dtype)inst->type));
+    RULE(atomic_takes((lw_atomic)inst->a, (lw_dtype)inst->type), "%s does not take %s",
+         lw_atomic_names[inst->a], name_of((lw_dtype)inst->type));
+    return LW_OK;
+}
+
+static lw_status
+check_kernel_call(checker *c)
+{
+    const lw_inst *inst = c->inst;
+    const uint32_t *list = c->func->lists.data + inst->b;
+    const lw_kernel_op_row *row;
+
+    RULE(inst->a < LW_N_KERNEL_OPS, "no kernel operation number %u", inst->a);
+    row = &lw_kernel_ops[inst->a];
+    RULE(inst->type == lw_kernel_op_type(row->result), "%s gives %s", row->name,
+         name_of(lw_kernel_op_type(row->result)));
+    RULE(inst->c == strlen(row->args), "%u arguments; %s takes %u", inst->c, row->name,
+         (unsigned)strlen(row->args));
+    for (uint32_t i = 0; i < inst->c; i++)
+        RULE(type_of(c, list[i]) == lw_kernel_op_type(row->args[i]),
+             "argument %u of %s is %s, not %s", i, row->name, name_of(type_of(c, list[i])),
+             name_of(lw_kernel_op_type(row->args[i])));
     return LW_OK;
 }
 
@@ -357,6 +429,13 @@ check_types(checker *c)
         RULE(is_scalar_type(type_of(c, inst->b)), "%%%u cannot be stored", inst->b);
         return LW_OK;
     case LW_OP_PACK: return check_pack(c);
+    case LW_OP_LOCAL:
+    case LW_OP_SHARED:
+    case LW_OP_DYNAMIC:
+    case LW_OP_DATA:
+    case LW_OP_CONTEXT: return check_memory_decl(c);
+    case LW_OP_ATOMIC: return check_atomic(c);
+    case LW_OP_KERNEL_CALL: return check_kernel_call(c);
     case LW_OP_LANE:
         RULE(inst->b < lanes_of(c, inst->a) && inst->type == type_of(c, inst->a),
              "no lane %u of this type in %%%u", inst->b, inst->a);
@@ -386,14 +465,14 @@ innermost(checker *c)
     return &c->regions.data[c->regions.n - 1];
 }
 
-/* Constants, parameters, slots and special registers are the same everywhere. */
+/* Constants, parameters, special registers, slots and memory are the same everywhere. */
 static void
 bury(checker *c, uint32_t first)
 {
     for (uint32_t i = first; i < c->at; i++) {
         lw_op op = (lw_op)c->func->insts.data[i].op;
-        c->dead[i] =
-            op != LW_OP_CONST && op != LW_OP_PARAM && op != LW_OP_SLOT && op != LW_OP_SREG;
+        c->dead[i] = op != LW_OP_CONST && op != LW_OP_PARAM && op != LW_OP_SREG &&
+                     lw_ops[op].class != LW_CLASS_DECL;
     }
 }
 

@@ -10,6 +10,7 @@
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,11 +30,49 @@ open_libraries(void)
     libraries[2] = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL); /* __divti3, half floats */
 }
 
-/* libm first: a library loaded globally must not change what exp means. */
+enum { MAX_TABLES = 8 };
+static pthread_mutex_t provide_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    const lw_extern_row *rows;
+    size_t n;
+} provided[MAX_TABLES];
+static atomic_uint n_provided; /* tables that readers may look at; they never change */
+
+void
+lw_extern_provide(const lw_extern_row *rows, size_t n)
+{
+    unsigned count, i = 0;
+
+    pthread_mutex_lock(&provide_lock);
+    count = atomic_load(&n_provided);
+    while (i < count && provided[i].rows != rows)
+        i++;
+    assert(i < MAX_TABLES);
+    if (i == count && count < MAX_TABLES) {
+        provided[count].rows = rows;
+        provided[count].n = n;
+        atomic_store(&n_provided, count + 1);
+    }
+    pthread_mutex_unlock(&provide_lock);
+}
+
+static void *
+find_provided(const char *name)
+{
+    unsigned count = atomic_load(&n_provided);
+
+    for (unsigned i = 0; i < count; i++)
+        for (size_t k = 0; k < provided[i].n; k++)
+            if (strcmp(provided[i].rows[k].name, name) == 0)
+                return provided[i].rows[k].address;
+    return NULL;
+}
+
+/* Ours, then libm: a library loaded globally must not change what exp means. */
 void *
 lw_extern_symbol(const char *name)
 {
-    void *address = NULL;
+    void *address = find_provided(name);
 
     pthread_once(&libraries_once, open_libraries);
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries && address == NULL; i++)

@@ -30,6 +30,10 @@ void lw_code_unref(lw_code *code); /* NULL is allowed; the last one unmaps the c
 
 /* The functions the loader would find outside the object: NULL when nowhere. */
 void *lw_extern_symbol(const char *name);
+/* Functions of ours that are found by their names from now on, before any library's. The rows
+ * stay where they are; giving the same ones twice is allowed. At most 8 tables. */
+typedef lw_code_extern lw_extern_row;
+void lw_extern_provide(const lw_extern_row *rows, size_t n);
 /* Does this machine's libmvec have, say, "_ZGVdN4v_exp"? */
 bool lw_mvec_has(const char *symbol);
 

@@ -5,6 +5,7 @@
 
 #include "core/ir/build.h"
 #include "core/tables/intrinsics.h"
+#include "core/tables/kernel_ops.h"
 
 enum { POOL = 16 };
 
@@ -14,6 +15,7 @@ typedef struct random_ir {
     lw_dtype type; /* of the function at hand */
     lw_ref values[POOL], conditions[POOL], slot, pointer;
     unsigned n_values, n_conditions, targets, inside_loop;
+    bool threads;     /* with what only kernels hold */
     bool is_loop[32]; /* by open target, outermost first; false: a block, or a loop's latch */
 } random_ir;
 
@@ -71,12 +73,49 @@ random_arithmetic(random_ir *r)
     }
 }
 
+/* Memory that the function brings along, and operations between threads. */
+static inline void
+random_thread(random_ir *r)
+{
+    static const uint8_t table[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
+    lw_builder *b = &r->b;
+    lw_ref memory, x = random_value(r);
+    lw_ref lanes[4] = {lw_ir_int(b, LW_DT_i32, -1), lw_ir_cast(b, LW_DT_i32, x),
+                       lw_ir_int(b, LW_DT_i32, 1), lw_ir_int(b, LW_DT_i32, 31)};
+    unsigned start = random_below(r, 2);
+
+    switch (random_below(r, 8)) {
+    case 0: memory = lw_ir_local(b, 8u << random_below(r, 4), 8); break;
+    case 1: memory = lw_ir_shared(b, 8 + random_below(r, 40), 16); break;
+    case 2: memory = lw_ir_dynamic(b); break;
+    case 3:
+        memory = lw_ir_data(b, table + start, 8 + random_below(r, 2) * 8, 8);
+        random_keep(r, lw_ir_load(b, r->type, 1, memory, 8, 0));
+        return;
+    case 4:
+        if (r->type == LW_DT_i32 || r->type == LW_DT_f32 || r->type == LW_DT_f64)
+            random_keep(r, lw_ir_atomic(b, LW_ATOMIC_ADD, r->pointer, &x, 1));
+        return;
+    case 5: lw_ir_kernel_call(b, LW_KOP_shfl_xor, LW_DT_i32, lanes, 4); return;
+    case 6: lw_ir_kernel_call(b, LW_KOP_fence_block, LW_DT_void, NULL, 0); return;
+    default:
+        random_keep(r, lw_ir_cast(b, r->type, lw_ir_sreg(b, random_below(r, LW_N_SREGS))));
+        return;
+    }
+    lw_ir_store(b, memory, x, 8, 0);
+    random_keep(r, lw_ir_load(b, r->type, 1, memory, 8, 0));
+}
+
 static inline void
 random_memory(random_ir *r)
 {
     lw_builder *b = &r->b;
     lw_ref lanes[2];
 
+    if (r->threads && random_below(r, 2)) {
+        random_thread(r);
+        return;
+    }
     switch (random_below(r, 4)) {
     case 0: random_keep(r, lw_ir_get(b, r->slot)); break;
     case 1: lw_ir_set(b, r->slot, random_value(r)); break;
@@ -207,13 +246,14 @@ random_func(random_ir *r, lw_module *module, const char *name, lw_dtype type, un
     return b->func_number;
 }
 
-/* Three functions, the last of which calls the others. */
+/* Three functions, the last of which calls the others; seeds from 100 on hold what only kernels
+ * do. */
 static inline lw_module *
 random_module(uint64_t seed)
 {
     static const lw_dtype types[] = {LW_DT_i8,  LW_DT_u16, LW_DT_i32, LW_DT_u64,
                                      LW_DT_f16, LW_DT_f32, LW_DT_f64, LW_DT_bf16};
-    random_ir r = {.state = seed * 77 + 5};
+    random_ir r = {.state = seed * 77 + 5, .threads = seed >= 100};
     lw_dtype type = types[random_below(&r, 8)], ptr = LW_DT_ptr;
     lw_module *module = NULL;
     lw_ref args[3], call;

@@ -327,6 +327,9 @@ check_all(void)
         lw_text_init(&out);
         failed |= emit_random("cuda", seed, 0, &out) || check_spelling(lw_text_get(&out));
         lw_text_reset(&out);
+        lw_text_init(&out);
+        failed |= emit_random("cpu", seed, 0, &out);
+        lw_text_reset(&out);
     }
     if (lw_memory_live() != live) {
         fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));

@@ -162,6 +162,23 @@ static const struct {
     {"%1 = const f32 0\n %2 = bitcast i64 %1\n return ()", "not of one width"},
     {"%1 = const i32 0\n %2 = host_call i32 3 (%1)\n return (%2)", "no extern number 3"},
     {"%1 = const f32 0\n %2 = call i32 @f (%1)\n return (%2)", "it calls itself"},
+    {"%1 = local ptr 0 3\n return ()", "0 bytes"},
+    {"%1 = local i32 8 3\n return ()", "is not ptr"},
+    {"%1 = shared ptr 8 13\n return ()", "2^12 at most"},
+    {"%1 = data ptr 0\n return ()", "no datum number 0"},
+    {"%1 = dynamic ptr\n %2 = const f32 0\n %3 = atomic f32 min (%1 %2)\n return ()",
+     "min does not take f32"},
+    {"%1 = dynamic ptr\n %2 = const i32 0\n %3 = atomic i32 inc (%1 %2)\n return ()",
+     "inc does not take i32"},
+    {"%1 = dynamic ptr\n %2 = const i32 0\n %3 = atomic i32 cas (%1 %2)\n return ()",
+     "cas takes 3"},
+    {"%1 = const i32 0\n %2 = atomic i32 add (%1 %1)\n return ()", "no ptr"},
+    {"%1 = dynamic ptr\n %2 = const i64 0\n %3 = atomic i32 add (%1 %2)\n return ()",
+     "operand 1 is i64, not i32"},
+    {"%1 = const i32 0\n %2 = kcall i32 ballot (%1 %1)\n return ()",
+     "argument 1 of ballot is i32, not b1"},
+    {"%1 = kcall void activemask ()\n return ()", "activemask gives i32"},
+    {"%1 = const i32 0\n %2 = kcall i32 activemask (%1)\n return ()", "activemask takes 0"},
 };
 
 static void
@@ -197,7 +214,7 @@ test_bad_texts(void)
     } bad[] = {
         {"func internal f {\n", "expected }"},
         {"func somehow f {\n}\n", "a linkage"},
-        {"gunk\n", "func, file or extern"},
+        {"gunk\n", "func, file, extern or data"},
         {"func internal f {\nbody\n frob\n}\n",
          "line 3: expected an instruction, got \"frob\""},
         {"func internal f {\nbody\n %2 = const i32 0\n}\n", "numbered by position"},
@@ -210,6 +227,11 @@ test_bad_texts(void)
         {"func internal f {\nbody\n %1 = const ptr 0\n %2 = load f32 %1 align 3\n}\n",
          "a power of two"},
         {"file 2 \"x\"\n", "files numbered from 1"},
+        {"data 2 align 3 0102\n", "a power of two"},
+        {"data 2 align 4 01\n", "as many bytes as it says"},
+        {"data 2 align 4 01 0g\n", "hexadecimal"},
+        {"data 1 align 4 01\ndata 1 align 4 01\n", "each datum once"},
+        {"func internal f {\nbody\n %1 = sreg i32 tid.w\n}\n", "a special register"},
         {"extern i32 \"x\n", "a closing quote"},
     };
 
@@ -225,6 +247,37 @@ test_bad_texts(void)
 }
 
 /* ---- the builder ---- */
+
+static void
+test_context(void)
+{
+    static const uint8_t bytes[] = {1, 2, 3};
+    lw_module *module = NULL;
+    lw_builder b;
+    lw_ref one, mask;
+
+    CHECK(lw_module_new(&module, NULL) == LW_OK, "memory");
+    lw_builder_start(&b, module, "f");
+    one = lw_ir_data(&b, bytes, 3, 1);
+    CHECK(lw_ir_data(&b, bytes, 2, 4) != one, "%u", one);
+    lw_ir_data(&b, bytes, 3, 8);
+    CHECK(module->datas.n == 2 && module->datas.data[0].align_log2 == 3, "%u datas",
+          module->datas.n);
+    lw_ir_local(&b, 8, 8);
+    CHECK(!lw_ir_uses_context(module) && lw_ir_shared_bytes(module) == 0, "no context");
+    lw_ir_shared(&b, 6, 2);
+    lw_ir_shared(&b, 5, 16);
+    CHECK(lw_ir_uses_context(module) && !lw_ir_is_collective(module), "shared memory");
+    CHECK(lw_ir_shared_bytes(module) == 21, "%u bytes", lw_ir_shared_bytes(module));
+    lw_ir_kernel_call(&b, LW_KOP_fence_device, LW_DT_void, NULL, 0);
+    CHECK(!lw_ir_is_collective(module), "a fence waits for nobody");
+    mask = lw_ir_int(&b, LW_DT_i32, -1);
+    lw_ir_kernel_call(&b, LW_KOP_syncwarp, LW_DT_void, &mask, 1);
+    CHECK(lw_ir_is_collective(module), "a warp waits");
+    CHECK(lw_ir_finish(&b, NULL) == LW_OK, "finish");
+    check_valid(module, 0);
+    lw_module_free(module);
+}
 
 static void
 test_constants(void)
@@ -346,6 +399,7 @@ main(void)
 {
     int64_t live = lw_memory_live();
 
+    test_context();
     test_round_trip();
     test_damaged_texts();
     test_verifier();

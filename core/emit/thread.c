@@ -1,0 +1,422 @@
+/* Memory that a function brings along, atomics, and what passes between threads.
+ *
+ * GPU: shared memory is an internal variable of address space 3 an instruction, sized-at-launch
+ * memory one external array, data constants of address space 4; everything becomes a generic
+ * pointer in the entry block, and LLVM finds the address space again where it is used
+ * (InferAddressSpaces). Operations of kernel_ops.def are inline assembly.
+ *
+ * Host: %ctx, the function's first parameter, points to the thread's lw_kernel_context, and
+ * operations of kernel_ops.def are calls of the simulator. */
+#include "core/emit/emit_internal.h"
+
+#include "core/ir/kernel_context.h"
+#include "core/tables/kernel_ops.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- special registers ---- */
+
+/* What a launch can be: 1024 threads a block, 2^31 - 1 blocks; so index arithmetic is known not
+ * to be negative. */
+static const struct {
+    lw_sreg last;
+    const char *range;
+} ranges[] = {
+    {LW_SREG_TID_Z, "!{i32 0, i32 1024}"},  {LW_SREG_CTAID_Z, "!{i32 0, i32 2147483647}"},
+    {LW_SREG_NTID_Z, "!{i32 1, i32 1025}"}, {LW_SREG_NCTAID_Z, "!{i32 1, i32 -2147483648}"},
+    {LW_SREG_LANEID, "!{i32 0, i32 32}"},
+};
+
+static uint32_t
+range_of(lw_emitter *e, uint32_t sreg)
+{
+    unsigned i = 0;
+
+    while (sreg > ranges[i].last)
+        i++;
+    if (e->sreg_ranges[i] == 0)
+        e->sreg_ranges[i] = lw_metadata(e, "$s", ranges[i].range);
+    return e->sreg_ranges[i];
+}
+
+static lw_name
+context_field(lw_emitter *e, size_t offset)
+{
+    return lw_def(e, "getelementptr i8, ptr %ctx, i64 $u", (uint32_t)offset);
+}
+
+void
+lw_emit_sreg(lw_emitter *e)
+{
+    const char *name = lw_sreg_names[e->inst->a];
+    lw_name field;
+
+    if (!e->gpu) {
+        field = context_field(e, offsetof(lw_kernel_context, sregs) +
+                                     e->inst->a * sizeof(uint32_t));
+        if (e->inst->a == LW_SREG_DYNAMIC_BYTES)
+            lw_result(e, "load i32, ptr $s, align 4", field.text);
+        else
+            lw_result(e, "load i32, ptr $s, align 4, !range !$u", field.text,
+                      range_of(e, e->inst->a));
+    } else if (e->inst->a == LW_SREG_DYNAMIC_BYTES) {
+        lw_result(e, "call i32 asm \"mov.u32 $$0, %dynamic_smem_size;\", \"=r\"()");
+    } else {
+        lw_declare(e, "i32 @llvm.nvvm.read.ptx.sreg.$s()", name);
+        lw_result(e, "call i32 @llvm.nvvm.read.ptx.sreg.$s(), !range !$u", name,
+                  range_of(e, e->inst->a));
+    }
+}
+
+/* ---- memory ---- */
+
+/* "%v7 = bitcast [64 x i8]* %t0 to i8*", or nothing but the name where pointers have no type.
+ */
+static void
+as_pointer(lw_emitter *e, const char *kind, uint32_t bytes, unsigned space, const char *name)
+{
+    char in_space[24] = "";
+
+    if (space)
+        snprintf(in_space, sizeof in_space, " addrspace(%u)", space);
+    if (e->typed)
+        lw_result(e, "$s [$u x i8]$s* $s to i8*", kind, bytes, in_space, name);
+    else
+        lw_result(e, "$s ptr$s $s to ptr", kind, in_space, name);
+}
+
+static void
+emit_local(lw_emitter *e)
+{
+    uint32_t align = 1u << e->inst->b;
+    lw_name memory;
+
+    if (!e->typed) {
+        lw_result(e, "alloca [$u x i8], align $u", e->inst->a, align);
+        return;
+    }
+    memory = lw_def(e, "alloca [$u x i8], align $u", e->inst->a, align);
+    as_pointer(e, "bitcast", e->inst->a, 0, memory.text);
+}
+
+static void
+emit_shared(lw_emitter *e)
+{
+    uint64_t end = lw_ir_shared_end(e->shared_end, e->inst);
+    lw_name name;
+
+    if (e->gpu) {
+        snprintf(name.text, sizeof name.text, "@lw_shared_%u", e->n_shared++);
+        lw_text_addf(
+            &e->globals,
+            "%s = internal unnamed_addr addrspace(3) global [%u x i8] undef, align %u\n",
+            name.text, e->inst->a, 1u << e->inst->b);
+        as_pointer(e, "addrspacecast", e->inst->a, 3, name.text);
+        return;
+    }
+    name = context_field(e, offsetof(lw_kernel_context, shared));
+    name = lw_def(e, "load ptr, ptr $s, align 8", name.text);
+    lw_result(e, "getelementptr i8, ptr $s, i64 $u", name.text, (uint32_t)(end - e->inst->a));
+    e->shared_end = end;
+}
+
+static void
+emit_dynamic(lw_emitter *e)
+{
+    static const char line[] =
+        "@lw_dynamic = external addrspace(3) global [0 x i8], align 16\n";
+    lw_name name;
+
+    if (e->gpu) {
+        if (strstr(lw_text_get(&e->globals), line) == NULL)
+            lw_text_add(&e->globals, line);
+        as_pointer(e, "addrspacecast", 0, 3, "@lw_dynamic");
+        return;
+    }
+    name = context_field(e, offsetof(lw_kernel_context, dynamic));
+    lw_result(e, "load ptr, ptr $s, align 8", name.text);
+}
+
+/* Constant memory holds 64 KiB a module; 4 KiB are left to the compiler. What does not fit lies
+ * in global memory, as everything does on the host (space 0). */
+static unsigned
+space_of(const lw_emitter *e, uint32_t number)
+{
+    uint32_t room = 60 << 10;
+
+    if (!e->gpu)
+        return 0;
+    for (uint32_t i = 0; i < number; i++)
+        if (e->module->datas.data[i].n <= room)
+            room -= e->module->datas.data[i].n;
+    return e->module->datas.data[number].n <= room ? 4 : 1;
+}
+
+static void
+emit_data(lw_emitter *e)
+{
+    const lw_data *data = &e->module->datas.data[e->inst->a];
+    lw_name name;
+
+    snprintf(name.text, sizeof name.text, "@lw_data_%u", e->inst->a);
+    if (e->gpu)
+        as_pointer(e, "addrspacecast", data->n ? data->n : 1, space_of(e, e->inst->a),
+                   name.text);
+    else
+        lw_result(e, "getelementptr i8, ptr $s, i64 0", name.text);
+}
+
+void
+lw_emit_memory_decl(lw_emitter *e)
+{
+    switch (e->inst->op) {
+    case LW_OP_LOCAL: emit_local(e); break;
+    case LW_OP_SHARED: emit_shared(e); break;
+    case LW_OP_DYNAMIC: emit_dynamic(e); break;
+    case LW_OP_DATA: emit_data(e); break;
+    default:
+        if (e->gpu)
+            lw_emit_fail(e, "the context exists on the host alone");
+        else
+            lw_result(e, "getelementptr i8, ptr %ctx, i64 0");
+        break;
+    }
+}
+
+static void
+print_bytes(lw_text *out, const lw_data *data)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char byte[3] = "\\";
+
+    for (uint32_t i = 0; i < data->n; i++) {
+        byte[1] = digits[data->bytes[i] >> 4];
+        byte[2] = digits[data->bytes[i] & 15];
+        lw_text_add_n(out, byte, 3);
+    }
+}
+
+void
+lw_globals_print(lw_emitter *e)
+{
+    if (e->globals.n)
+        lw_text_addf(e->out, "\n%s", lw_text_get(&e->globals));
+    for (uint32_t i = 0; i < e->module->datas.n; i++) {
+        const lw_data *data = &e->module->datas.data[i];
+        unsigned space = space_of(e, i);
+        lw_text_addf(e->out, "\n@lw_data_%u = %s unnamed_addr ", i,
+                     e->gpu ? "internal" : "private");
+        if (space)
+            lw_text_addf(e->out, "addrspace(%u) ", space);
+        lw_text_addf(e->out, "constant [%u x i8] c\"%s", data->n ? data->n : 1,
+                     data->n ? "" : "\\00");
+        print_bytes(e->out, data);
+        lw_text_addf(e->out, "\", align %u\n", 1u << data->align_log2);
+    }
+}
+
+/* ---- atomics ---- */
+
+/* The pointer operand as LLVM wants it written, "i32* %t3" or "ptr %v2". */
+static lw_name
+pointer_operand(lw_emitter *e, const char *type, lw_ref pointer)
+{
+    lw_name name = lw_operand(e, pointer), out;
+
+    if (e->typed)
+        name = lw_def(e, "bitcast i8* $s to $s*", name.text, type);
+    snprintf(out.text, sizeof out.text, "%s%s %.40s", e->typed ? type : "ptr",
+             e->typed ? "*" : "", name.text);
+    return out;
+}
+
+/* The names in atomicrmw; NULL: CAS, or by the sign. */
+static const char *
+rmw_name(lw_atomic which, lw_dtype type)
+{
+    bool sign = lw_dtypes[type].kind == LW_KIND_INT;
+
+    switch (which) {
+    case LW_ATOMIC_ADD: return lw_is_float(type) ? "fadd" : "add";
+    case LW_ATOMIC_AND: return "and";
+    case LW_ATOMIC_OR: return "or";
+    case LW_ATOMIC_XOR: return "xor";
+    case LW_ATOMIC_EXCH: return "xchg";
+    case LW_ATOMIC_MIN: return sign ? "min" : "umin";
+    case LW_ATOMIC_MAX: return sign ? "max" : "umax";
+    case LW_ATOMIC_INC: return "uinc_wrap";
+    case LW_ATOMIC_DEC: return "udec_wrap";
+    default: return NULL;
+    }
+}
+
+/* Without it the newer reader of libNVVM takes the whole system; the older one takes the device
+ * whatever is written. */
+static const char *
+scope_of(const lw_emitter *e)
+{
+    return e->gpu ? " syncscope(\"device\")" : "";
+}
+
+static void
+emit_cas(lw_emitter *e, const uint32_t *list)
+{
+    const char *type = lw_type(e, (lw_dtype)e->inst->type);
+    lw_name pointer = pointer_operand(e, type, list[0]), pair;
+
+    pair = lw_def(e, "cmpxchg $s, $s $v, $s $v$s monotonic monotonic", pointer.text, type,
+                  list[1], type, list[2], scope_of(e));
+    lw_result(e, "extractvalue { $s, i1 } $s, 0", type, pair.text);
+}
+
+/* Neither LLVM 7's atomicrmw nor its intrinsics know floats in exchanges: bits go there. */
+static void
+emit_float_exchange(lw_emitter *e, const uint32_t *list)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    const char *bits = type == LW_DT_f32 ? "i32" : "i64";
+    lw_name pointer = pointer_operand(e, bits, list[0]), value;
+
+    value = lw_def(e, "bitcast $t $v to $s", type, list[1], bits);
+    value = lw_def(e, "atomicrmw xchg $s, $s $s$s monotonic", pointer.text, bits, value.text,
+                   scope_of(e));
+    lw_result(e, "bitcast $s $s to $t", bits, value.text, type);
+}
+
+/* Operations that LLVM 7 has no instruction for, as libNVVM's intrinsics: "add.f32". */
+static void
+emit_gpu_intrinsic(lw_emitter *e, const uint32_t *list, const char *what, const char *llvm)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    lw_name pointer = pointer_operand(e, lw_type(e, type), list[0]);
+    const char *kind = e->typed ? llvm : "";
+    const char *star = e->typed ? lw_type(e, type) : "ptr", *end = e->typed ? "*" : "";
+    lw_text line;
+
+    lw_text_init(&line);
+    lw_text_addf(&line, "declare %s @llvm.nvvm.atomic.load.%s.p0%s(%s%s, %s) nounwind\n",
+                 lw_type(e, type), what, kind, star, end, lw_type(e, type));
+    if (line.failed)
+        e->declares.failed = true;
+    else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
+        lw_text_add(&e->declares, lw_text_get(&line));
+    lw_text_reset(&line);
+    lw_result(e, "call $t @llvm.nvvm.atomic.load.$s.p0$s($s, $t $v)", type, what, kind,
+              pointer.text, type, list[1]);
+}
+
+void
+lw_emit_atomic(lw_emitter *e)
+{
+    const uint32_t *list = e->func->lists.data + e->inst->b;
+    lw_atomic which = (lw_atomic)e->inst->a;
+    lw_dtype type = (lw_dtype)e->inst->type;
+    lw_name pointer;
+
+    if (which == LW_ATOMIC_CAS) {
+        emit_cas(e, list);
+    } else if (e->gpu && which == LW_ATOMIC_EXCH && lw_is_float(type)) {
+        emit_float_exchange(e, list);
+    } else if (e->gpu && lw_is_float(type)) {
+        emit_gpu_intrinsic(e, list, type == LW_DT_f32 ? "add.f32" : "add.f64",
+                           type == LW_DT_f32 ? "f32" : "f64");
+    } else if (e->gpu && (which == LW_ATOMIC_INC || which == LW_ATOMIC_DEC)) {
+        emit_gpu_intrinsic(e, list, which == LW_ATOMIC_INC ? "inc.32" : "dec.32", "i32");
+    } else {
+        pointer = pointer_operand(e, lw_type(e, type), list[0]);
+        lw_result(e, "atomicrmw $s $s, $t $v$s monotonic", rmw_name(which, type), pointer.text,
+                  type, list[1], scope_of(e));
+    }
+}
+
+/* ---- between threads ---- */
+
+void
+lw_emit_barrier(lw_emitter *e)
+{
+    static const char gpu[] = "declare void @llvm.nvvm.barrier0() convergent nounwind\n";
+    static const char host[] = "declare void @lw_sim_barrier(ptr) nounwind\n";
+    const char *declare = e->gpu ? gpu : host;
+
+    if (strstr(lw_text_get(&e->declares), declare) == NULL)
+        lw_text_add(&e->declares, declare);
+    if (e->gpu)
+        lw_line(e, "call void @llvm.nvvm.barrier0() convergent");
+    else
+        lw_line(e, "call void @lw_sim_barrier(ptr %ctx)");
+}
+
+/* How an argument goes: a bool as 0 or 1. */
+static const char *
+passed_type(const lw_emitter *e, char letter)
+{
+    return letter == 'l'   ? "i64"
+           : letter == 'p' ? lw_type(e, LW_DT_ptr)
+           : letter        ? "i32"
+                           : "void";
+}
+
+static void
+declare_kernel_op(lw_emitter *e, const lw_kernel_op_row *row)
+{
+    lw_text line;
+
+    lw_text_init(&line);
+    lw_text_addf(&line, "declare %s @%s(ptr", passed_type(e, row->result), row->host);
+    for (const char *arg = row->args; *arg; arg++)
+        lw_text_addf(&line, ", %s", passed_type(e, *arg));
+    lw_text_add(&line, ") nounwind\n");
+    if (line.failed)
+        e->declares.failed = true;
+    else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
+        lw_text_add(&e->declares, lw_text_get(&line));
+    lw_text_reset(&line);
+}
+
+/* "=r,r,l,~{memory}" */
+static lw_name
+constraints_of(const lw_kernel_op_row *row)
+{
+    lw_name name = {""};
+    size_t n = 0;
+
+    if (row->result)
+        n = (size_t)snprintf(name.text, sizeof name.text, "=%c,",
+                             row->result == 'l' ? 'l' : 'r');
+    for (const char *arg = row->args; *arg; arg++)
+        n += (size_t)snprintf(name.text + n, sizeof name.text - n, "%c,",
+                              *arg == 'l' || *arg == 'p' ? 'l' : 'r');
+    snprintf(name.text + n, sizeof name.text - n, "~{memory}");
+    return name;
+}
+
+void
+lw_emit_kernel_call(lw_emitter *e)
+{
+    const lw_kernel_op_row *row = &lw_kernel_ops[e->inst->a];
+    const uint32_t *list = e->func->lists.data + e->inst->b;
+    lw_name args[8];
+    uint32_t n = 0;
+
+    for (; row->args[n]; n++)
+        args[n] = row->args[n] == 'b' ? lw_def(e, "zext i1 $v to i32", list[n])
+                                      : lw_operand(e, list[n]);
+    lw_text_add(e->out, "  ");
+    if (row->result)
+        lw_text_addf(e->out, "%%v%u = ", e->at);
+    lw_text_addf(e->out, "call %s ", passed_type(e, row->result));
+    if (e->gpu) {
+        lw_text_addf(e->out, "asm sideeffect \"%s\", \"%s\"(", row->ptx,
+                     constraints_of(row).text);
+    } else {
+        declare_kernel_op(e, row);
+        lw_text_addf(e->out, "@%s(ptr %%ctx%s", row->host, n ? ", " : "");
+    }
+    for (uint32_t i = 0; i < n; i++)
+        lw_text_addf(e->out, "%s%s %s", i ? ", " : "", passed_type(e, row->args[i]),
+                     args[i].text);
+    lw_text_add(e->out, e->gpu ? ") convergent nounwind" : ")");
+    lw_end_line(e);
+}
