@@ -96,6 +96,19 @@ tuple_type(lw_frame *f, const lw_konst *konst)
     return type;
 }
 
+/* An array frozen from outside: its extents are known, and nobody may write into it. */
+static lw_type
+table_type(lw_frame *f, const lw_konst *konst)
+{
+    int64_t shape[LW_MAX_ARRAY_DIMS];
+
+    if (konst->n > LW_MAX_ARRAY_DIMS)
+        return LW_T_STATIC;
+    for (uint32_t i = 0; i < konst->n; i++)
+        shape[i] = konst->items[i];
+    return lw_type_array(lw_types_of(f), konst->dtype, konst->n, LW_LAYOUT_C, true, shape);
+}
+
 lw_value
 lw_konst_value(lw_frame *f, uint32_t index)
 {
@@ -112,6 +125,7 @@ lw_konst_value(lw_frame *f, uint32_t index)
     case LW_K_COMPLEX: value.type = lw_weak_complex(f); break;
     case LW_K_SCALAR: value.type = konst->dtype; break;
     case LW_K_TUPLE: value.type = tuple_type(f, konst); break;
+    case LW_K_ARRAY: value.type = table_type(f, konst); break;
     default: break;
     }
     return value;
@@ -129,7 +143,8 @@ lw_konst_is_static(lw_frame *f, uint32_t index)
     case LW_K_BIGINT:
     case LW_K_FLOAT:
     case LW_K_COMPLEX:
-    case LW_K_SCALAR: return false;
+    case LW_K_SCALAR:
+    case LW_K_ARRAY: return false;
     case LW_K_TUPLE:
         for (uint32_t i = 0; i < konst->n; i++)
             if (lw_konst_is_static(f, konst->items[i]))

@@ -110,6 +110,12 @@ typedef struct lw_frame {
     bool changed, report, can_raise, falls_off, returns_none;
 } lw_frame;
 
+typedef struct lw_arg {
+    uint32_t node, entry; /* entry: as in lw_typed_node.args */
+    const char *keyword;
+    lw_value value;
+} lw_arg;
+
 /* --- infer.c ---------------------------------------------------------------------------- */
 /* Report a fault of the user's code; LW_OK in all but the last walk. label, help may be NULL.
  */
@@ -231,15 +237,29 @@ const lw_type_row *lw_tuple_row(lw_frame *f, lw_type type); /* NULL: no tuple */
 lw_status lw_infer_items(lw_frame *f, uint32_t node, lw_value iterable, lw_value *item,
                          int64_t *count);
 
-/* --- infer_record.c ------------------------------------------------------------------------- */
+/* --- infer_record.c -------------------------------------------------------------------------
+ */
 /* object.name, object["name"]: of an array, the view of that field of every item. */
 lw_status lw_infer_field(lw_frame *f, uint32_t node, lw_type type, const char *name,
                          lw_type *out);
-/* A target that is a field, and one that is a whole record. Their typed nodes get: type = of what
- * is stored there, operand = what the value is converted to (records: the value's own type). */
+/* A target that is a field, and one that is a whole record. Their typed nodes get: type = of
+ * what is stored there, operand = what the value is converted to (records: the value's own
+ * type). */
 lw_status lw_infer_store_field(lw_frame *f, uint32_t target, lw_type type, const char *name,
                                lw_type value);
 lw_status lw_infer_store_record(lw_frame *f, uint32_t target, lw_type to, lw_type value);
+
+/* --- infer_local.c --------------------------------------------------------------------------
+ */
+/* shape and dtype of an array that a function makes: what calls are given must be known when it
+ * is compiled. BOTTOM arguments (not typed yet) give no extents and no error. */
+lw_status lw_infer_shape_argument(lw_frame *f, lw_name_id name, const lw_arg *arg,
+                                  int64_t *shape, uint32_t *ndim);
+lw_status lw_infer_dtype_argument(lw_frame *f, lw_name_id name, const lw_arg *arg,
+                                  lw_type *out);
+/* local(shape, dtype) */
+lw_status lw_infer_local(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+                         lw_value *out);
 
 /* --- infer_stmt.c
  * ------------------------------------------------------------------------------- */
@@ -251,12 +271,6 @@ lw_status lw_infer_match(lw_frame *f, uint32_t node);
 
 /* --- infer_call.c
  * --------------------------------------------------------------------------------- */
-typedef struct lw_arg {
-    uint32_t node, entry; /* entry: as in lw_typed_node.args */
-    const char *keyword;
-    lw_value value;
-} lw_arg;
-
 lw_status lw_infer_call(lw_frame *f, uint32_t node, lw_value *out);
 /* --- named.c
  * -------------------------------------------------------------------------------------- */

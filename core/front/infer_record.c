@@ -28,7 +28,11 @@ lw_infer_field(lw_frame *f, uint32_t node, lw_type type, const char *name, lw_ty
     *out = LW_T_BOTTOM;
     if (field == NULL)
         return complain_no_field(f, node, type, name);
-    *out = lw_record_row(types, type) ? field->type : lw_record_view(types, type, field);
+    if (lw_record_row(types, type) == NULL)
+        *out = lw_record_view(types, type, field);
+    else
+        *out = lw_record_row(types, type)->readonly ? lw_record_readonly(types, field->type)
+                                                    : field->type;
     return LW_OK;
 }
 

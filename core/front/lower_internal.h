@@ -133,6 +133,16 @@ uint32_t lw_lower_region_open(lw_frame *f, bool loop); /* BLOCK or LOOP; its num
 void lw_lower_region_close(lw_frame *f);
 void lw_block_leave(lw_frame *f, uint32_t region);
 
+/* ---- lower_record.c ---- */
+/* An item in memory, `align` bytes of its address known to be 0 (0: the type's own). Of records
+ * and arrays inside them the value is the address. */
+lw_value lw_lower_load(lw_frame *f, lw_type type, lw_ref address, uint32_t align);
+void lw_lower_store(lw_frame *f, lw_type type, lw_ref address, lw_value value, uint32_t align);
+void lw_lower_record_copy(lw_frame *f, lw_type type, lw_ref to, lw_value value);
+/* object.name and object["name"]; of arrays of records the view. */
+lw_value lw_lower_field(lw_frame *f, lw_value object, const char *name, lw_type type);
+void lw_lower_field_store(lw_frame *f, lw_value object, const char *name, lw_value value);
+
 /* ---- lower_iterator.c: what a for loop runs over ---- */
 /* Ranges, and what is made of them, have a count that is computed before the loop; tuples have
  * one known now (fixed), and the loop is written out. */

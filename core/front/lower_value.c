@@ -6,6 +6,9 @@
 
 #include <math.h>
 
+/* Of constant tables: whatever a GPU loads at once. */
+enum { TABLE_ALIGN = 16 };
+
 /* ---- parts ---- */
 
 static bool
@@ -254,6 +257,15 @@ tuple_constant(lw_frame *f, const lw_konst *k, lw_type type)
     return wrap(type, parts, at);
 }
 
+/* The bytes of the table go with the module. */
+static lw_value
+table_constant(lw_frame *f, const lw_konst *k, lw_type type)
+{
+    uint32_t n = (uint32_t)lw_type_bytes(f->l->types, type);
+
+    return lw_value_scalar(f, type, lw_ir_data(&f->b, k->bytes, n, TABLE_ALIGN));
+}
+
 lw_value
 lw_value_konst(lw_frame *f, uint32_t konst, lw_type type)
 {
@@ -264,6 +276,8 @@ lw_value_konst(lw_frame *f, uint32_t konst, lw_type type)
         return wrap(type, room_for(f, 0), 0);
     if (kind == LW_TK_TUPLE)
         return tuple_constant(f, k, type);
+    if (kind == LW_TK_ARRAY)
+        return table_constant(f, k, type);
     lw_dtype dtype = lw_type_stored(f->l->types, type), half = lw_dtypes[dtype].parts;
     if (!lw_is_complex(dtype))
         return lw_value_scalar(f, type, scalar_constant(&f->b, k, dtype));

@@ -4,6 +4,7 @@
 #include "core/front/read_internal.h"
 
 #include "core/front/diagnose.h"
+#include "core/front/read_record.h"
 #include "core/front/signature.h"
 #include "core/tables/names.h"
 
@@ -493,6 +494,20 @@ from_module(lw_reader *r, PyObject *object)
     return name ? lw_read_push(r, object, (lw_konst){.kind = LW_K_MODULE, .text = name}) : 0;
 }
 
+/* 0 and status OK: no dtype with fields that compiled code knows. */
+static uint32_t
+from_record_dtype(lw_reader *r, PyObject *object)
+{
+    lw_arg_record *record = NULL;
+
+    if (lw_read_record(object, &r->tree->arena, &record) < 0) {
+        lw_read_clear();
+        return 0;
+    }
+    return lw_read_push(r, object,
+                        (lw_konst){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
+}
+
 /* Everything that is no plain Python number, text or sequence; 0 and status OK: unknown. */
 static uint32_t
 from_object(lw_reader *r, PyObject *object)
@@ -511,6 +526,8 @@ from_object(lw_reader *r, PyObject *object)
     else if (lw_read_is_numpy(r, object, "dtype") &&
              (dtype = lw_read_numpy_dtype(object)) != LW_DT_void)
         konst = push_dtype(r, object, dtype);
+    else if (lw_read_is_numpy(r, object, "dtype"))
+        konst = from_record_dtype(r, object);
     else if ((dtype = of_type_object(object)) != LW_DT_void)
         konst = push_dtype(r, object, dtype);
     if (konst == 0 && r->status == LW_OK && PyCallable_Check(object))

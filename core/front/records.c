@@ -101,6 +101,21 @@ lw_record_field_of(const lw_types *types, lw_type type, const char *name)
 }
 
 lw_type
+lw_record_readonly(lw_types *types, lw_type type)
+{
+    const lw_type_row *found = lw_type_get(types, type);
+    lw_type_row row;
+
+    if (found == NULL || (found->kind != LW_TK_RECORD && found->kind != LW_TK_ARRAY))
+        return type;
+    row = *found;
+    if (row.kind == LW_TK_RECORD)
+        return lw_type_record(types, row.record, true);
+    type = lw_type_array(types, row.elements[0], row.ndim, row.layout, true, row.shape);
+    return lw_type_array_aligned(types, type, row.align ? row.align : UINT8_MAX);
+}
+
+lw_type
 lw_record_view(lw_types *types, lw_type type, const lw_record_field *field)
 {
     const lw_type_row *array = lw_type_get(types, type), *sub = lw_type_get(types, field->type);

@@ -12,6 +12,8 @@ const lw_type_row *lw_record_row(const lw_types *types, lw_type type); /* NULL: 
 const lw_record *lw_record_of(const lw_types *types, lw_type type);
 const lw_record_field *lw_record_field_of(const lw_types *types, lw_type type,
                                           const char *name);
+/* What a field is where its record is read-only: a record or array that is, too. */
+lw_type lw_record_readonly(lw_types *types, lw_type type);
 /* The field of every item of an array: its extents, then those of a sub-array; strides are the
  * array's, so the layout is any. BOTTOM: too many dimensions. */
 lw_type lw_record_view(lw_types *types, lw_type array, const lw_record_field *field);

@@ -190,6 +190,7 @@ print_konst(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out)
         lw_text_addf(out, "function %s #%" PRIu64, tree->fns.data[konst->u].name, konst->u);
         break;
     case LW_K_MODULE: lw_text_addf(out, "module %s", konst->text); break;
+    case LW_K_RECORD: lw_text_addf(out, "type %s", konst->text); break;
     case LW_K_ARRAY: print_array(konst, out); break;
     case LW_K_ELLIPSIS: lw_text_add(out, "..."); break;
     case LW_K_EXCEPTION:

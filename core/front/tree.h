@@ -94,7 +94,9 @@ typedef enum lw_konst_kind {
     LW_K_FUNCTION, /* a Python function: u = index into tree->fns (read lazily: see
                       fns[u].problem) */
     LW_K_MODULE,   /* text = name; attributes are resolved by the reader */
-    LW_K_ARRAY,    /* a small constant table: dtype, n = ndim, items = shape, bytes, C order */
+    LW_K_RECORD, /* a structured dtype as a value: bytes = its lw_arg_record (typed.h), text its
+                    name */
+    LW_K_ARRAY,  /* a small constant table: dtype, n = ndim, items = shape, bytes, C order */
     LW_K_ELLIPSIS,
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
