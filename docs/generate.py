@@ -47,6 +47,41 @@ def names() -> str:
                  [[f"`{module}`", ", ".join(listed)] for module, listed in modules.items()])
 
 
+def kernel_rows() -> list[tuple[list[str], str, str]]:
+    """kernel_names.def: the parts of each path behind "lanewise", signature, docstring."""
+    return [(unquote(path).split(".")[1:], unquote(signature), unquote(doc))
+            for _id, path, _low, _high, _rule, _impl, signature, doc in rows("kernel_names", "KERNEL_NAME")]
+
+
+def kernels() -> str:
+    """What kernels have of their own."""
+    return table(["name", "what it is"],
+                 [[f"`{'.'.join(path)}{signature}`", doc] for path, signature, doc in kernel_rows()])
+
+
+def kernel_stubs() -> str:
+    """The same as stubs: a class with the call's parameters each, groups as classes of attributes."""
+    lines, groups = [], defaultdict(list)
+    for path, signature, doc in kernel_rows():
+        if path[0] != "cuda":
+            continue
+        at = "_" + "_".join(path[1:])
+        if signature:
+            parameters = re.sub(r"(\w+)(=\w+)?", lambda part: part[1] + ": Any" + (" = ..." if part[2] else ""), signature[1:-1])
+            lines += [f"class {at}(Protocol):", f'    """{doc}"""', "",
+                      f"    def __call__(self{', ' if parameters else ''}{parameters}) -> Any: ...", ""]
+        groups[".".join(path[1:-1])].append((path[-1], at if signature else "Any"))
+    for group, members in groups.items():
+        if group:
+            lines += [f"class _{group}_group(Protocol):"]
+            for name, kind in members:
+                lines += ["    @property", f"    def {name}(self) -> {kind}: ..."]
+            lines += [""]
+    lines += [f"{group}: _{group}_group" for group in groups if group]
+    lines += [f"{name}: {kind}" for name, kind in groups[""]]
+    return "\n".join(lines)
+
+
 def statements() -> str:
     return table(["node", "what it is"],
                  [[f"`{unquote(text)}`", unquote(doc)] for _name, text, _args, doc in rows("nodes", "NODE") if unquote(doc)])
@@ -107,7 +142,7 @@ def promotion(typing: str) -> str:
 
 
 PARTS = {
-    "settings": settings, "names": names, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
+    "settings": settings, "names": names, "kernels": kernels, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
     "promotion weak": lambda: promotion("weak"), "promotion numba": lambda: promotion("numba"),
 }
 
@@ -119,11 +154,19 @@ def renewed(text: str) -> str:
     return re.sub(r"<!-- generated: ([\w ]+) -->\n.*?<!-- end -->", part, text, flags=re.S)
 
 
+def renewed_stub(text: str) -> str:
+    part = f"# generated: kernels\n{kernel_stubs()}\n# end"
+    names = sorted({path[1] for path, _signature, _doc in kernel_rows() if path[0] == "cuda"})
+    listed = ["    # generated: names", *(f'    "{name}",' for name in names), "    # end"]
+    text = re.sub(r"# generated: kernels\n.*?# end", lambda _match: part, text, flags=re.S)
+    return re.sub(r"    # generated: names\n.*?    # end", lambda _match: "\n".join(listed), text, flags=re.S)
+
+
 def main(arguments: list[str]) -> int:
     stale = []
-    for path in sorted(DOCS.glob("*.md")):
+    for path in [*sorted(DOCS.glob("*.md")), DOCS.parent / "lanewise" / "cuda.pyi"]:
         text = path.read_text(encoding="utf-8")
-        fresh = renewed(text)
+        fresh = renewed_stub(text) if path.suffix == ".pyi" else renewed(text)
         if fresh != text:
             stale.append(path.name)
             if "--check" not in arguments:

@@ -1,4 +1,5 @@
-"""CUDA devices, memory, streams and events, under the names that ``numba.cuda`` gave them.
+"""CUDA devices, memory, streams and events, and what kernels may call, under the names that
+``numba.cuda`` gave them.
 
 Importing this module touches no GPU and loads no driver: the first function that needs one does.
 
@@ -11,6 +12,7 @@ Importing this module touches no GPU and loads no driver: the first function tha
 from __future__ import annotations
 
 from lanewise._core import cuda as _cuda
+from lanewise._core import intrinsics as _intrinsics
 
 DeviceArray = _cuda.DeviceArray
 MappedArray = _cuda.MappedArray
@@ -45,13 +47,16 @@ external_stream = _cuda.external_stream
 event = _cuda.event
 event_elapsed_time = _cuda.event_elapsed_time
 
+# What kernels call: cuda.grid, cuda.shared.array, … (core/tables/kernel_names.def)
+globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrinsics.cuda)})
+
 __all__ = [
     "Context", "Device", "DeviceArray", "Event", "MappedArray", "MemoryInfo", "Stream",
     "as_cuda_array", "close", "current_context", "default_stream", "detect", "device_array",
     "device_array_like", "event", "event_elapsed_time", "external_stream", "from_dlpack",
     "get_current_device", "gpus", "is_available", "is_cuda_array", "managed_array",
     "mapped_array", "per_thread_default_stream", "pinned_array", "select_device", "stream",
-    "synchronize", "to_device",
+    "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]
 
 

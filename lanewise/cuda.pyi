@@ -13,6 +13,45 @@ __all__ = [
     "get_current_device", "gpus", "is_available", "is_cuda_array", "managed_array",
     "mapped_array", "per_thread_default_stream", "pinned_array", "select_device", "stream",
     "synchronize", "to_device",
+    # generated: names
+    "activemask",
+    "all_sync",
+    "any_sync",
+    "ballot_sync",
+    "blockDim",
+    "blockIdx",
+    "brev",
+    "cbrt",
+    "clz",
+    "eq_sync",
+    "ffs",
+    "fma",
+    "grid",
+    "gridDim",
+    "gridsize",
+    "laneid",
+    "lanemask_lt",
+    "match_all_sync",
+    "match_any_sync",
+    "nanosleep",
+    "popc",
+    "rsqrt",
+    "selp",
+    "shfl_down_sync",
+    "shfl_sync",
+    "shfl_up_sync",
+    "shfl_xor_sync",
+    "syncthreads",
+    "syncthreads_and",
+    "syncthreads_count",
+    "syncthreads_or",
+    "syncwarp",
+    "threadIdx",
+    "threadfence",
+    "threadfence_block",
+    "threadfence_system",
+    "warpsize",
+    # end
 ]
 
 class _HasCudaStream(Protocol):
@@ -326,3 +365,230 @@ def per_thread_default_stream() -> Stream: ...
 def external_stream(ptr: SupportsIndex, /) -> Stream: ...
 def event(timing: bool = True) -> Event: ...
 def event_elapsed_time(evtstart: Event, evtend: Event, /) -> float: ...
+
+# generated: kernels
+class _grid(Protocol):
+    """The place of this thread in the whole grid: an int for ndim 1, a tuple of 2 or 3 ints else."""
+
+    def __call__(self, ndim: Any) -> Any: ...
+
+class _gridsize(Protocol):
+    """The number of threads of the whole grid along each dimension."""
+
+    def __call__(self, ndim: Any) -> Any: ...
+
+class _syncthreads(Protocol):
+    """Wait until all threads of the block are here; their writes are then seen by all of them."""
+
+    def __call__(self) -> Any: ...
+
+class _syncthreads_count(Protocol):
+    """syncthreads(), and the number of threads whose predicate is true."""
+
+    def __call__(self, predicate: Any) -> Any: ...
+
+class _syncthreads_and(Protocol):
+    """syncthreads(), and 1 if the predicate is true in all threads, else 0."""
+
+    def __call__(self, predicate: Any) -> Any: ...
+
+class _syncthreads_or(Protocol):
+    """syncthreads(), and 1 if the predicate is true in any thread, else 0."""
+
+    def __call__(self, predicate: Any) -> Any: ...
+
+class _syncwarp(Protocol):
+    """Wait until all lanes of the warp that the mask names are here."""
+
+    def __call__(self, mask: Any = ...) -> Any: ...
+
+class _threadfence(Protocol):
+    """Writes before it are seen by the whole device before writes after it."""
+
+    def __call__(self) -> Any: ...
+
+class _threadfence_block(Protocol):
+    """Writes before it are seen by the block before writes after it."""
+
+    def __call__(self) -> Any: ...
+
+class _threadfence_system(Protocol):
+    """Writes before it are seen by all devices and the host before writes after it."""
+
+    def __call__(self) -> Any: ...
+
+class _nanosleep(Protocol):
+    """Let the thread sleep for about so many nanoseconds, at most about a millisecond."""
+
+    def __call__(self, ns: Any) -> Any: ...
+
+class _shfl_sync(Protocol):
+    """The value that lane src_lane of the warp has."""
+
+    def __call__(self, mask: Any, value: Any, src_lane: Any, width: Any = ...) -> Any: ...
+
+class _shfl_up_sync(Protocol):
+    """The value of the lane delta below; the lowest delta lanes keep their own."""
+
+    def __call__(self, mask: Any, value: Any, delta: Any, width: Any = ...) -> Any: ...
+
+class _shfl_down_sync(Protocol):
+    """The value of the lane delta above; the highest delta lanes keep their own."""
+
+    def __call__(self, mask: Any, value: Any, delta: Any, width: Any = ...) -> Any: ...
+
+class _shfl_xor_sync(Protocol):
+    """The value of the lane whose index is this one's xor lane_mask."""
+
+    def __call__(self, mask: Any, value: Any, lane_mask: Any, width: Any = ...) -> Any: ...
+
+class _all_sync(Protocol):
+    """Whether the predicate is true in all lanes of the mask."""
+
+    def __call__(self, mask: Any, predicate: Any) -> Any: ...
+
+class _any_sync(Protocol):
+    """Whether the predicate is true in any lane of the mask."""
+
+    def __call__(self, mask: Any, predicate: Any) -> Any: ...
+
+class _eq_sync(Protocol):
+    """Whether the predicate is the same in all lanes of the mask."""
+
+    def __call__(self, mask: Any, predicate: Any) -> Any: ...
+
+class _ballot_sync(Protocol):
+    """The lanes of the mask whose predicate is true, one bit each."""
+
+    def __call__(self, mask: Any, predicate: Any) -> Any: ...
+
+class _match_any_sync(Protocol):
+    """The lanes of the mask that have the same value, bit for bit."""
+
+    def __call__(self, mask: Any, value: Any) -> Any: ...
+
+class _match_all_sync(Protocol):
+    """The mask and True if all its lanes have the same value, else (0, False)."""
+
+    def __call__(self, mask: Any, value: Any) -> Any: ...
+
+class _activemask(Protocol):
+    """The lanes of the warp that run together at this moment."""
+
+    def __call__(self) -> Any: ...
+
+class _lanemask_lt(Protocol):
+    """A mask of the lanes below this one."""
+
+    def __call__(self) -> Any: ...
+
+class _popc(Protocol):
+    """The number of bits that are set."""
+
+    def __call__(self, x: Any) -> Any: ...
+
+class _clz(Protocol):
+    """The number of zero bits above the highest one; of 0 the width."""
+
+    def __call__(self, x: Any) -> Any: ...
+
+class _brev(Protocol):
+    """The bits in reverse order."""
+
+    def __call__(self, x: Any) -> Any: ...
+
+class _ffs(Protocol):
+    """The place of the lowest set bit counted from 1; of 0 it is 0."""
+
+    def __call__(self, x: Any) -> Any: ...
+
+class _fma(Protocol):
+    """a * b + c, rounded once."""
+
+    def __call__(self, a: Any, b: Any, c: Any) -> Any: ...
+
+class _cbrt(Protocol):
+    """The cube root."""
+
+    def __call__(self, x: Any) -> Any: ...
+
+class _rsqrt(Protocol):
+    """1 / sqrt(x)."""
+
+    def __call__(self, x: Any) -> Any: ...
+
+class _selp(Protocol):
+    """a if the condition is true, else b; both are evaluated."""
+
+    def __call__(self, condition: Any, a: Any, b: Any) -> Any: ...
+
+class _threadIdx_group(Protocol):
+    @property
+    def x(self) -> Any: ...
+    @property
+    def y(self) -> Any: ...
+    @property
+    def z(self) -> Any: ...
+
+class _blockIdx_group(Protocol):
+    @property
+    def x(self) -> Any: ...
+    @property
+    def y(self) -> Any: ...
+    @property
+    def z(self) -> Any: ...
+
+class _blockDim_group(Protocol):
+    @property
+    def x(self) -> Any: ...
+    @property
+    def y(self) -> Any: ...
+    @property
+    def z(self) -> Any: ...
+
+class _gridDim_group(Protocol):
+    @property
+    def x(self) -> Any: ...
+    @property
+    def y(self) -> Any: ...
+    @property
+    def z(self) -> Any: ...
+
+threadIdx: _threadIdx_group
+blockIdx: _blockIdx_group
+blockDim: _blockDim_group
+gridDim: _gridDim_group
+grid: _grid
+gridsize: _gridsize
+laneid: Any
+warpsize: Any
+syncthreads: _syncthreads
+syncthreads_count: _syncthreads_count
+syncthreads_and: _syncthreads_and
+syncthreads_or: _syncthreads_or
+syncwarp: _syncwarp
+threadfence: _threadfence
+threadfence_block: _threadfence_block
+threadfence_system: _threadfence_system
+nanosleep: _nanosleep
+shfl_sync: _shfl_sync
+shfl_up_sync: _shfl_up_sync
+shfl_down_sync: _shfl_down_sync
+shfl_xor_sync: _shfl_xor_sync
+all_sync: _all_sync
+any_sync: _any_sync
+eq_sync: _eq_sync
+ballot_sync: _ballot_sync
+match_any_sync: _match_any_sync
+match_all_sync: _match_all_sync
+activemask: _activemask
+lanemask_lt: _lanemask_lt
+popc: _popc
+clz: _clz
+brev: _brev
+ffs: _ffs
+fma: _fma
+cbrt: _cbrt
+rsqrt: _rsqrt
+selp: _selp
+# end

@@ -7,6 +7,7 @@
 #include "core/py/debug_py.h"
 #include "core/py/debug_typing_py.h"
 #include "core/py/device_array.h"
+#include "core/py/intrinsic.h"
 #include "core/py/llvm_bridge.h"
 #include "core/py/settings_py.h"
 #include "core/py/state.h"
@@ -25,7 +26,7 @@ module_exec(PyObject *module)
         lw_types_register,       lw_settings_register, lw_device_array_register,
         lw_cuda_register,        lw_ufunc_register,    lw_aot_register,
         lw_explain_register,     lw_debug_register,    lw_debug_typing_register,
-        lw_debug_lower_register,
+        lw_debug_lower_register, lw_intrinsics_register,
     };
 
     if (lw_numpy_import() < 0)

@@ -537,17 +537,26 @@ place_keywords(lw_frame *f, lw_name_id name, const arg_list *args, arg_list *pla
         if (at < 0)
             return lw_complain(f, lw_node_of(f, arg.node)->loc, "E153",
                                lw_say(f, "no parameter `%s` in compiled code", arg.keyword),
-                               NULL, "`%s` has no such parameter", lw_names[name].path);
+                               NULL, "`%s` has no such parameter", lw_name_shown(name));
         while (placed->n <= (uint32_t)at)
             LW_TRY(add_arg(f, placed, (lw_arg){0}));
         if (placed->data[at].entry)
             return lw_complain(f, lw_node_of(f, arg.node)->loc, "E153",
                                lw_say(f, "`%s` is given twice", arg.keyword), NULL,
-                               "`%s` got two values for one parameter", lw_names[name].path);
+                               "`%s` got two values for one parameter", lw_name_shown(name));
         placed->data[at] = arg;
     }
 fail:
     return status;
+}
+
+static const char *
+hint_of(const lw_name_row *row)
+{
+    bool masked = row->rule == LW_RULE_SHUFFLE || row->rule == LW_RULE_MATCH ||
+                  (row->impl >= LW_IMPL_VOTE_ALL && row->impl <= LW_IMPL_BALLOT);
+
+    return masked ? "the mask of lanes comes first; 0xffffffff names all of them" : NULL;
 }
 
 static lw_status
@@ -562,14 +571,14 @@ call_named(lw_frame *f, uint32_t node, lw_name_id name, const arg_list *args, lw
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E153",
             row->min == row->max
-                ? lw_say(f, "`%s` takes %u argument%s, %u given", row->path, row->min,
+                ? lw_say(f, "`%s` takes %u argument%s, %u given", lw_name_shown(name), row->min,
                          row->min == 1 ? "" : "s", placed.n)
                 : lw_say(f, "%u argument%s given", placed.n, placed.n == 1 ? "" : "s"),
-            NULL, "wrong number of arguments for `%s`", row->path);
+            hint_of(row), "wrong number of arguments for `%s`", lw_name_shown(name));
     for (uint32_t i = 0; i < row->min; i++)
         if (placed.data[i].entry == 0)
             return lw_complain(f, lw_node_of(f, node)->loc, "E153", NULL, NULL,
-                               "argument %u of `%s` is missing", i + 1, row->path);
+                               "argument %u of `%s` is missing", i + 1, lw_name_shown(name));
     LW_TRY(lw_infer_named(f, node, name, placed.data, placed.n, out));
 fail:
     return status;

@@ -414,6 +414,8 @@ infer_konst(lw_frame *f, uint32_t node, lw_value *out)
                 ? lw_say(f, "name `%s` is not defined; %s", konst->text, konst->help)
                 : lw_say(f, "name `%s` is not defined", konst->text),
             NULL, "name `%s` is not defined", konst->text);
+    if (konst->kind == LW_K_NAMED && lw_names[konst->u].rule == LW_RULE_SREG)
+        return lw_infer_named(f, node, (lw_name_id)konst->u, NULL, 0, out);
     *out = lw_konst_value(f, n->a);
     return LW_OK;
 }

@@ -287,5 +287,9 @@ lw_status lw_infer_cast(lw_frame *f, uint32_t node, lw_dtype to, const lw_arg *a
  * ------------------------------------------------------------------------------- */
 lw_status lw_infer_builtin(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                            uint32_t n, lw_value *out);
+/* --- named_kernel.c
+ * ------------------------------------------------------------------------------- */
+lw_status lw_infer_kernel(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+                          uint32_t n, lw_value *out);
 
 #endif

@@ -687,7 +687,10 @@ lower_kind(lw_frame *f, uint32_t node)
     const lw_node *n = lw_node_at(f, node);
 
     switch (n->kind) {
-    case LW_NODE_KONST: return lw_value_konst(f, n->a, lw_typed_at(f, node)->type);
+    case LW_NODE_KONST:
+        return lw_typed_at(f, node)->call == LW_CALL_NAMED /* cuda.threadIdx.x */
+                   ? lw_lower_named(f, node)
+                   : lw_value_konst(f, n->a, lw_typed_at(f, node)->type);
     case LW_NODE_NAME: return lower_name(f, node);
     case LW_NODE_UNARY: return lower_unary(f, node);
     case LW_NODE_BINARY: return lower_binary(f, node);

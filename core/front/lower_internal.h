@@ -6,6 +6,7 @@
 
 #include "core/front/complex.h"
 #include "core/front/lower.h"
+#include "core/front/named.h"
 
 /* A value of any type is its scalar parts in order: complex numbers two, tuples those of their
  * elements, what is only known at compile time none. */
@@ -182,5 +183,9 @@ bool lw_lower_tail_flat(lw_frame *f, uint32_t body, uint32_t index);
 /* ---- lower_named.c ---- */
 lw_value lw_lower_named(lw_frame *f, uint32_t node);
 uint32_t lw_cost_named(const lw_frame *f, uint32_t node);
+
+/* ---- lower_kernel.c ---- */
+lw_value lw_lower_kernel(lw_frame *f, uint32_t node);
+uint32_t lw_cost_kernel(lw_rule rule);
 
 #endif

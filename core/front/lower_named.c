@@ -116,6 +116,7 @@ static const struct simple_row {
     REAL(ERF, erf),           REAL(ERFC, erfc),   REAL(TGAMMA, tgamma),
     REAL(LGAMMA, lgamma),     REAL(ATAN2, atan2), REAL(FABS, fabs),
     REAL(COPYSIGN, copysign), REAL(FMOD, fmod),   REAL(IEEE_REMAINDER, remainder),
+    REAL(RSQRT, rsqrt),
 #undef BOTH
 #undef REAL
 };
@@ -787,6 +788,8 @@ lw_lower_named(lw_frame *f, uint32_t node)
     call c = describe(f, node);
     lw_pyop op = lw_impl_operator(c.impl);
 
+    if (lw_is_kernel_rule(lw_names[lw_typed_at(f, node)->target].rule))
+        return lw_lower_kernel(f, node);
     if (op != LW_PY_NONE)
         return lower_operator(&c, op);
     if (simple[c.impl].known && c.impl != LW_IMPL_LOG)
@@ -832,6 +835,8 @@ lw_cost_named(const lw_frame *f, uint32_t node)
     call c = {.impl = lw_names[t->target].impl};
     uint32_t cost;
 
+    if (lw_is_kernel_rule(lw_names[t->target].rule))
+        return lw_cost_kernel(lw_names[t->target].rule);
     if (lw_parts_of(f->l->types, t->operand) > 0)
         c.dtype = lw_type_stored(f->l->types, t->operand);
     if (f->can_raise && f->l->typed->options.checks &&

@@ -37,9 +37,45 @@ static const struct {
     {"numpy.round", "decimals", 1},     {"numpy.around", "decimals", 1},
 };
 
+const char *
+lw_name_shown(lw_name_id name)
+{
+    static const char *const hidden[] = {"builtins.", "lanewise."};
+    const char *path = lw_names[name].path;
+
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (strncmp(path, hidden[i], strlen(hidden[i])) == 0)
+            return path + strlen(hidden[i]);
+    return path;
+}
+
+/* The parameters of kernels' functions are those of their signatures: "(mask, value)". */
+static int
+position_in(const char *signature, const char *word)
+{
+    size_t n = strlen(word);
+    int position = 0;
+
+    for (const char *p = signature; *p; p++) {
+        if ((*p == '(' || *p == ' ') && strncmp(p + 1, word, n) == 0 &&
+            strchr(",)=", p[1 + n]) != NULL)
+            return position;
+        position += *p == ',';
+    }
+    return -1;
+}
+
 int
 lw_name_keyword(lw_name_id name, const char *word)
 {
+    static const char *const signatures[LW_N_NAMES] = {
+#define KERNEL_NAME(id, path, min, max, rule, impl, signature, doc) [LW_NAME_##id] = signature,
+#include "core/tables/kernel_names.def"
+#undef KERNEL_NAME
+    };
+
+    if (signatures[name])
+        return position_in(signatures[name], word);
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         if (strcmp(keywords[i].path, lw_names[name].path) == 0 &&
             strcmp(keywords[i].word, word) == 0)
@@ -96,7 +132,7 @@ complain_argument(call *c, uint32_t i, const char *wanted)
 {
     return lw_complain(c->f, lw_node_of(c->f, c->args[i].node)->loc, "E120",
                        lw_say(c->f, "this is %s", lw_say_type(c->f, c->args[i].value.type)),
-                       NULL, "`%s` needs %s", c->row->path, wanted);
+                       NULL, "`%s` needs %s", lw_name_shown(c->name), wanted);
 }
 
 static bool
@@ -651,6 +687,8 @@ lw_infer_named(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, 
 
     if (is_builtin_rule(c.row->rule)) {
         LW_TRY(lw_infer_builtin(f, node, name, args, n, out));
+    } else if (lw_is_kernel_rule(c.row->rule)) {
+        LW_TRY(lw_infer_kernel(f, node, name, args, n, out));
     } else {
         LW_TRY(c.row->rule < LW_RULE_NP_PROMOTE ? type_python(&c) : type_numpy(&c));
         typed->operand = c.operand;

@@ -4,6 +4,7 @@
 #define LW_FRONT_NAMED_H
 
 #include "core/front/typed.h"
+#include "core/tables/kernel_ops.h"
 #include "core/tables/names.h"
 
 /* How a row is typed. Plain rules are Python's: float arguments keep their width, integers
@@ -44,6 +45,13 @@ typedef enum lw_rule {
     LW_RULE_TYPE,
     LW_RULE_PRINT,
     LW_RULE_TRUTH,
+    LW_RULE_SREG, /* from here to SELP: kernels' own (named_kernel.c) */
+    LW_RULE_GRID,
+    LW_RULE_KERNEL, /* as lw_kernel_call_of says */
+    LW_RULE_SHUFFLE,
+    LW_RULE_MATCH,
+    LW_RULE_BITS,
+    LW_RULE_SELP,
     LW_RULE_NP_PROMOTE,
     LW_RULE_NP_NUMBER,
     LW_RULE_NP_DIVIDE,
@@ -202,6 +210,49 @@ typedef enum lw_impl {
     LW_IMPL_WHERE,
     LW_IMPL_CLIP,
     LW_IMPL_ROUND_DECIMALS,
+    LW_IMPL_TID_X, /* to LANEID: in the order of lw_sreg */
+    LW_IMPL_TID_Y,
+    LW_IMPL_TID_Z,
+    LW_IMPL_CTAID_X,
+    LW_IMPL_CTAID_Y,
+    LW_IMPL_CTAID_Z,
+    LW_IMPL_NTID_X,
+    LW_IMPL_NTID_Y,
+    LW_IMPL_NTID_Z,
+    LW_IMPL_NCTAID_X,
+    LW_IMPL_NCTAID_Y,
+    LW_IMPL_NCTAID_Z,
+    LW_IMPL_LANEID,
+    LW_IMPL_WARPSIZE,
+    LW_IMPL_GRID,
+    LW_IMPL_GRIDSIZE,
+    LW_IMPL_SYNCTHREADS,
+    LW_IMPL_BARRIER_COUNT,
+    LW_IMPL_BARRIER_AND,
+    LW_IMPL_BARRIER_OR,
+    LW_IMPL_SYNCWARP,
+    LW_IMPL_FENCE_DEVICE,
+    LW_IMPL_FENCE_BLOCK,
+    LW_IMPL_FENCE_SYSTEM,
+    LW_IMPL_NANOSLEEP,
+    LW_IMPL_VOTE_ALL,
+    LW_IMPL_VOTE_ANY,
+    LW_IMPL_VOTE_EQ,
+    LW_IMPL_BALLOT,
+    LW_IMPL_ACTIVEMASK,
+    LW_IMPL_LANEMASK_LT,
+    LW_IMPL_SHFL_IDX,
+    LW_IMPL_SHFL_UP,
+    LW_IMPL_SHFL_DOWN,
+    LW_IMPL_SHFL_XOR,
+    LW_IMPL_MATCH_ANY,
+    LW_IMPL_MATCH_ALL,
+    LW_IMPL_POPC,
+    LW_IMPL_CLZ,
+    LW_IMPL_BREV,
+    LW_IMPL_FFS,
+    LW_IMPL_RSQRT,
+    LW_IMPL_SELP,
     LW_N_IMPLS
 } lw_impl;
 
@@ -214,10 +265,25 @@ typedef struct lw_name_row {
 
 extern const lw_name_row lw_names[LW_N_NAMES];
 
+/* A call that is one operation of kernel_ops.def (SYNCTHREADS: a barrier), for the rule KERNEL.
+ * args: m = mask of lanes, b = truth of any value, u = u32. result: v = none, i = i32, u = u32,
+ * b = bool. */
+typedef struct lw_kernel_call {
+    lw_impl impl;
+    const char *args;
+    char result;
+    lw_kernel_op op;
+} lw_kernel_call;
+
+bool lw_is_kernel_rule(lw_rule rule);
+const lw_kernel_call *lw_kernel_call_of(lw_impl impl); /* NULL: none */
+
 /* The row of "math.sin", or LW_NAME_none. */
 lw_name_id lw_name_find(const char *path);
 /* Position of the keyword argument `word` of a row, or -1. */
 int lw_name_keyword(lw_name_id name, const char *word);
+/* The path as users write it: without "builtins." and "lanewise.". */
+const char *lw_name_shown(lw_name_id name);
 /* The operator that an implementation is (LW_IMPL_ADD -> LW_PY_ADD), or LW_PY_NONE. */
 lw_pyop lw_impl_operator(lw_impl impl);
 

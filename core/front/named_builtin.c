@@ -7,12 +7,9 @@
 static lw_status
 complain_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted)
 {
-    const char *path = lw_names[name].path;
-
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
                        lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), NULL,
-                       "`%s` needs %s", strncmp(path, "builtins.", 9) == 0 ? path + 9 : path,
-                       wanted);
+                       "`%s` needs %s", lw_name_shown(name), wanted);
 }
 
 static bool

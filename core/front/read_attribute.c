@@ -7,8 +7,9 @@
 static bool
 is_stable_module(PyObject *module)
 {
-    static const char *const names[] = {"math",     "cmath",    "numpy",         "builtins",
-                                        "operator", "lanewise", "lanewise.types"};
+    static const char *const names[] = {"math",           "cmath",        "numpy",
+                                        "builtins",       "operator",     "lanewise",
+                                        "lanewise.types", "lanewise.cuda"};
     const char *name = PyModule_GetName(module);
 
     if (name == NULL)
@@ -38,7 +39,8 @@ guarded_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject *valu
     if (PyModule_Check(object)) {
         if (!is_stable_module(object))
             result = lw_captures_add_name(r->captures, PyModule_GetDict(object), name, value);
-    } else if (!PyCFunction_Check(value) && !PyMethod_Check(value)) {
+    } else if (!PyCFunction_Check(value) && !PyMethod_Check(value) &&
+               strcmp(Py_TYPE(object)->tp_name, "lanewise._core.IntrinsicGroup") != 0) {
         result = lw_captures_add_attribute(r->captures, object, name, value);
     }
     return result;

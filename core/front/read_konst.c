@@ -321,10 +321,22 @@ build_named(lw_reader *r)
     if (modules == NULL || r->named == NULL || r->named_kept == NULL)
         return -1;
 #define NAMED(id, path, min_args, max_args, rule, impl)                                        \
-    if (add_named(r, modules, path, LW_NAME_##id) < 0)                                         \
+    if (strncmp(path, "lanewise.", 9) != 0 && add_named(r, modules, path, LW_NAME_##id) < 0)   \
         return -1;
 #include "core/tables/names.def"
     return 0;
+}
+
+/* An object of core/py/intrinsic.c holds the number of its row. */
+static uint32_t
+row_of_intrinsic(PyObject *object)
+{
+    PyObject *number = PyObject_GetAttrString(object, "__lanewise_row__");
+    long row = number && PyLong_Check(number) ? PyLong_AsLong(number) : 0;
+
+    Py_XDECREF(number);
+    lw_read_clear();
+    return row > 0 && row < LW_N_NAMES ? (uint32_t)row : 0;
 }
 
 uint32_t
@@ -332,6 +344,8 @@ lw_read_named(lw_reader *r, PyObject *object)
 {
     PyObject *id, *row;
 
+    if (strcmp(Py_TYPE(object)->tp_name, "lanewise._core.Intrinsic") == 0)
+        return row_of_intrinsic(object);
     if (r->named == NULL && build_named(r) < 0)
         return lw_read_failed(r);
     id = PyLong_FromVoidPtr(object);

@@ -69,19 +69,21 @@ fail:
 static PyObject *
 dump_ir(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function", "signature", "fma", "precise",
-                            "fastmath", "checks",    NULL};
+    static char *names[] = {"function", "signature", "fma",       "precise",
+                            "fastmath", "checks",    "procedure", NULL};
     request r = {.options = {.typing = LW_TYPING_WEAK}};
-    int fma = 0, precise = 0, fastmath = 0;
+    int fma = 0, precise = 0, fastmath = 0, procedure = 0;
     PyObject *function, *result = NULL;
     lw_tree *tree = NULL;
     lw_text text = {0};
     lw_error err = {0};
     const char *signature;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|pppI:_dump_ir", names, &function,
-                                     &signature, &fma, &precise, &fastmath, &r.options.checks))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|pppIp:_dump_ir", names, &function,
+                                     &signature, &fma, &precise, &fastmath, &r.options.checks,
+                                     &procedure))
         return NULL;
+    r.options.procedure = procedure;
     r.options.fma = fma;
     r.options.precise = precise;
     r.options.fast = fastmath ? LW_FAST_ALL : 0;
@@ -100,7 +102,8 @@ dump_ir(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 
 static PyMethodDef methods[] = {
     {"_dump_ir", (PyCFunction)(void (*)(void))dump_ir, METH_VARARGS | METH_KEYWORDS,
-     "_dump_ir(function, signature, fma=False, precise=False, fastmath=False, checks=0)"},
+     "_dump_ir(function, signature, fma=False, precise=False, fastmath=False, checks=0, "
+     "procedure=False)"},
     {NULL, NULL, 0, NULL},
 };
 

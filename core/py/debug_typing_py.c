@@ -90,9 +90,10 @@ parse_types(lw_types *types, const char *list, lw_type *out, uint32_t *n)
  * --------------------------------------------------------------------------------- */
 
 static PyObject *
-dump_tree(const lw_tree *tree, const lw_type *types, uint32_t n, lw_typing typing)
+dump_tree(const lw_tree *tree, const lw_type *types, uint32_t n, lw_typing typing,
+          int procedure)
 {
-    lw_front_options options = {.typing = typing};
+    lw_front_options options = {.typing = typing, .procedure = procedure};
     lw_typed *typed = NULL;
     lw_error err = {0};
     lw_text text = {0};
@@ -110,7 +111,7 @@ dump_tree(const lw_tree *tree, const lw_type *types, uint32_t n, lw_typing typin
 static PyObject *
 dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function", "types", "mode", "source", NULL};
+    static char *names[] = {"function", "types", "mode", "source", "procedure", NULL};
     const char *list, *mode = "weak";
     PyObject *function, *source = NULL, *result = NULL;
     lw_type types[MAX_TYPES];
@@ -120,9 +121,10 @@ dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     lw_tree *tree = NULL;
     lw_error err = {0};
     uint32_t n;
+    int procedure = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|sO:_dump_typed", names, &function, &list,
-                                     &mode, &source) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|sOp:_dump_typed", names, &function,
+                                     &list, &mode, &source, &procedure) ||
         parse_mode(mode, &typing) < 0)
         return NULL;
     lw_arena_init(&arena);
@@ -131,7 +133,7 @@ dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         if (lw_read_function(function, source, &tree, NULL, &err) != LW_OK)
             lw_py_raise(&err);
         else
-            result = dump_tree(tree, types, n, typing);
+            result = dump_tree(tree, types, n, typing, procedure);
     }
     lw_tree_free(tree);
     lw_arena_reset(&arena);
@@ -291,7 +293,8 @@ record_text(PyObject *Py_UNUSED(module), PyObject *dtype)
 static PyMethodDef methods[] = {
     {"_dump_record", record_text, METH_O, "_dump_record(dtype): its type, field by field."},
     {"_dump_typed", (PyCFunction)(void (*)(void))dump_typed, METH_VARARGS | METH_KEYWORDS,
-     "_dump_typed(function, types, mode='weak', source=None): the typed tree as text."},
+     "_dump_typed(function, types, mode='weak', source=None, procedure=False): the typed tree "
+     "as text."},
     {"_promote", promote, METH_VARARGS,
      "_promote('float32, lit 5', mode): what operators use."},
     {"_join", join, METH_VARARGS, "_join('float32, lit 5', mode): one type for a variable."},
