@@ -119,7 +119,8 @@ lower_kernel_call(const call *c)
         lw_ir_emit(c->b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
         return nothing(c);
     }
-    made = lw_ir_kernel_call(c->b, row->op, LW_DT_void, args, n);
+    made =
+        lw_ir_kernel_call(c->b, row->op, row->result == 'v' ? LW_DT_void : LW_DT_i32, args, n);
     switch (row->result) {
     case 'v': return nothing(c);
     case 'b':
@@ -168,7 +169,7 @@ shuffle_word(const call *c, const shuffle *s, lw_ref word)
 {
     lw_ref args[4] = {s->mask, lw_ir_bitcast(c->b, LW_DT_i32, word), s->lane, s->clamp};
 
-    return lw_ir_bitcast(c->b, LW_DT_u32, lw_ir_kernel_call(c->b, s->op, LW_DT_void, args, 4));
+    return lw_ir_bitcast(c->b, LW_DT_u32, lw_ir_kernel_call(c->b, s->op, LW_DT_i32, args, 4));
 }
 
 static lw_ref
@@ -230,7 +231,7 @@ lower_match(const call *c)
     lw_ref parts[2];
 
     args[1] = lw_ir_bitcast(c->b, wide ? LW_DT_i64 : LW_DT_i32, args[1]);
-    parts[0] = lw_ir_kernel_call(c->b, op, LW_DT_void, args, 2);
+    parts[0] = lw_ir_kernel_call(c->b, op, LW_DT_i32, args, 2);
     if (!all)
         return result(c, parts[0]);
     parts[1] = lw_ir_compare(c->b, LW_OP_NE, parts[0], lw_ir_zero(c->b, LW_DT_i32));

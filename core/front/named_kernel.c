@@ -182,7 +182,7 @@ type_bits(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, lw_va
 
     if (!lw_type_is_int(f, type))
         return complain_argument(f, name, &args[0], "an integer",
-                                 "`x.view(np.uint32)` gives the bits of a float");
+                                 "cast it, as in `np.uint32(x)`");
     if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL)
         type = lw_weak_int(f);
     f->nodes[node].operand = type;

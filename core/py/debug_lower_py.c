@@ -24,7 +24,8 @@ take_signature(const char *text, request *r, lw_error *err)
 
     lw_arena_init(&arena);
     LW_TRY(lw_signature_parse(text, &arena, &signature, err));
-    LW_TRY(lw_signature_check_scalar(&signature, err));
+    if (!r->options.procedure)
+        LW_TRY(lw_signature_check_scalar(&signature, err));
     r->n_in = signature.n_args;
     r->n_out = lw_signature_n_out(&signature);
     results =
