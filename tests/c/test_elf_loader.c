@@ -275,6 +275,40 @@ test_no_memory(void)
     lw_bytes_reset(&object);
 }
 
+static double
+not_exp(double x)
+{
+    return -x;
+}
+
+/* Functions of ours are found by name, before the libraries', also by objects. */
+static void
+test_provided(void)
+{
+    static lw_extern_row rows[] = {{"exp", NULL}, {"lw_test_given", NULL}};
+    int (*integer)(int) = given_function;
+    double (*number)(double) = not_exp;
+    const char *text = "extern double exp(double); extern int lw_test_given(int);\n"
+                       "double f(double x) { return exp(x) + lw_test_given(2); }\n";
+    double (*f)(double);
+    lw_bytes object = {0};
+    lw_code *code = NULL;
+
+    memcpy(&rows[0].address, &number, sizeof number);
+    memcpy(&rows[1].address, &integer, sizeof integer);
+    for (int i = 0; i < 20; i++) /* the same table again is no further one */
+        lw_extern_provide(rows, 2);
+    CHECK(lw_extern_symbol("exp") == rows[0].address && lw_extern_symbol("log") != NULL);
+    CHECK(compile("-O2 -fPIC -fno-builtin", text, &object));
+    CHECK(lw_code_load(object.data, object.n, NULL, 0, &code, NULL) == LW_OK);
+    if (code != NULL) {
+        GET(f, code, "f");
+        CHECK(f(4.0) == 16.0);
+    }
+    lw_code_unref(code);
+    lw_bytes_reset(&object);
+}
+
 int
 main(void)
 {
@@ -296,5 +330,6 @@ main(void)
     CHECK(!lw_mvec_has("_ZGVdN4v_nothing"));
     if (lw_mvec_has("_ZGVdN4v_exp"))
         CHECK(lw_extern_symbol("_ZGVdN4v_exp") != NULL);
+    test_provided(); /* the last: exp is ours from here on */
     return n_failed != 0;
 }

@@ -62,9 +62,10 @@ def llvm():
 
 
 class HostModule:
-    """Optimised object code of one LLVM text, loaded; module["name"] is the address."""
+    """Optimised object code of one LLVM text, loaded; module["name"] is the address. `functions`: addresses of what
+    it calls, by name, where the process does not have them."""
 
-    def __init__(self, text):
+    def __init__(self, text, functions=None):
         binding = llvm()
         machine = binding.Target.from_default_triple().create_target_machine(
             cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3,
@@ -83,6 +84,8 @@ class HostModule:
         names = [f.name for f in module.functions if not f.is_declaration and f.linkage == binding.Linkage.external]
         self._jit = binding.create_lljit_compiler(machine)
         library = binding.JITLibraryBuilder().add_object_img(self.object).add_current_process()
+        for name, address in (functions or {}).items():
+            library.import_symbol(name, address)
         for name in names:
             library.export_symbol(name)
         self._library = library.link(self._jit, "ops")
