@@ -2,6 +2,8 @@
  * same code for GPUs and the host. All are relaxed, of the device's scope, and give the value
  * that was there before.
  *
+ * - ADD of float32 in global memory takes numbers below the least normal one for 0 on a GPU
+ * (PTX ISA, atom); everywhere else they are kept.
  * - Integers of 8 and 16 bits, bool, float16 and bfloat16 are changed inside the aligned 32-bit
  *   word that holds them; their neighbours keep what others write there meanwhile.
  * - MAX, MIN on floats: a NaN operand changes nothing, and a NaN in memory stays. NANMAX,

@@ -184,6 +184,43 @@ lw_ir_shared_bytes(const lw_module *module)
     return end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
 }
 
+/* `known` by function: bytes + 1, 0 = not asked yet. */
+static uint64_t
+local_bytes_of(const lw_module *module, uint32_t number, uint64_t *known)
+{
+    const lw_func *func = module->funcs.data[number];
+    uint64_t sum = 0;
+
+    if (known[number])
+        return known[number] - 1;
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        const lw_inst *inst = &func->insts.data[i];
+        if (inst->op == LW_OP_LOCAL)
+            sum += inst->a + (UINT64_C(1) << inst->b) - 1;
+        else if (inst->op == LW_OP_CALL)
+            sum += local_bytes_of(module, inst->a, known);
+        if (sum > UINT32_MAX)
+            sum = UINT32_MAX;
+    }
+    known[number] = sum + 1;
+    return sum;
+}
+
+uint32_t
+lw_ir_local_bytes(const lw_module *module)
+{
+    uint64_t *known = lw_alloc_zero(module->funcs.n + 1, sizeof *known), most = 0, bytes;
+
+    if (known == NULL)
+        return UINT32_MAX;
+    for (uint32_t f = 0; f < module->funcs.n; f++) {
+        bytes = local_bytes_of(module, f, known);
+        most = bytes > most ? bytes : most;
+    }
+    lw_free(known);
+    return (uint32_t)most;
+}
+
 static bool
 any_inst(const lw_module *module, bool (*holds)(const lw_inst *inst))
 {

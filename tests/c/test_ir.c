@@ -280,6 +280,22 @@ test_context(void)
 }
 
 static void
+test_local_bytes(void)
+{
+    lw_module *module = parse("func internal g {\nbody\n %1 = local ptr 100 4\n return ()\n}\n"
+                              "func internal f {\nbody\n %1 = local ptr 8 0\n"
+                              " %2 = call void @g ()\n %3 = call void @g ()\n return ()\n}\n"
+                              "func internal h {\nbody\n %1 = local ptr 16 0\n return ()\n}\n");
+
+    CHECK(module && lw_ir_local_bytes(module) == 8 + 2 * 115, "f calls g twice");
+    lw_module_free(module);
+    module = parse("func internal f {\nbody\n %1 = local ptr 2147483647 0\n"
+                   " %2 = local ptr 2147483647 0\n %3 = local ptr 9 0\n return ()\n}\n");
+    CHECK(module && lw_ir_local_bytes(module) == UINT32_MAX, "too many");
+    lw_module_free(module);
+}
+
+static void
 test_constants(void)
 {
     static const struct {
@@ -400,6 +416,7 @@ main(void)
     int64_t live = lw_memory_live();
 
     test_context();
+    test_local_bytes();
     test_round_trip();
     test_damaged_texts();
     test_verifier();
