@@ -131,22 +131,34 @@ push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype
                                    .bytes = bytes});
 }
 
+/* What lends its bytes: ml_dtypes' bfloat16 does so as integers only. New reference. */
+static PyObject *
+lender(PyObject *object, lw_dtype dtype)
+{
+    return dtype == LW_DT_bf16 ? PyObject_CallMethod(object, "view", "s", "uint16")
+                               : Py_NewRef(object);
+}
+
 /* 0 and status OK: not an array we can freeze. */
 uint32_t
 lw_read_numpy_array(lw_reader *r, PyObject *object)
 {
-    PyObject *dtype_object = PyObject_GetAttrString(object, "dtype");
+    PyObject *dtype_object = PyObject_GetAttrString(object, "dtype"), *source = NULL;
     lw_dtype dtype = dtype_object ? lw_read_numpy_dtype(dtype_object) : LW_DT_void;
     Py_buffer view;
     uint32_t konst = 0;
 
     Py_XDECREF(dtype_object);
-    if (dtype == LW_DT_void || PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
+    if (dtype != LW_DT_void)
+        source = lender(object, dtype);
+    if (source == NULL || PyObject_GetBuffer(source, &view, PyBUF_FULL_RO) < 0) {
+        Py_XDECREF(source);
         lw_read_clear();
         return 0;
     }
     if (view.len <= MAX_TABLE_BYTES)
         konst = push_array(r, object, &view, dtype);
     PyBuffer_Release(&view);
+    Py_DECREF(source);
     return konst;
 }
