@@ -38,17 +38,19 @@ from lanewise._core import (
     vectorize,
     void,
 )
+from lanewise._core import intrinsics as _intrinsics
 from lanewise.config import config
 from lanewise.errors import LanewiseError, PerformanceWarning
 
 __all__ = [
     "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "typeof", "types",
-    "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
+    "float64", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "local", "typeof",
+    "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 
 _MODULES = ("cache", "cuda", "types", "ufuncs")
+local = _intrinsics.local
 
 
 def info():

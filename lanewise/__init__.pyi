@@ -1,6 +1,6 @@
 """Scalar Python functions as machine-code kernels, on NVIDIA GPUs and on every core of a CPU."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from lanewise import cache as cache
 from lanewise import cuda as cuda
@@ -75,8 +75,15 @@ from lanewise.ufuncs import (
 __all__ = [
     "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "typeof",
+    "float64", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "local", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
+
+class _local(Protocol):
+    """A new array of this call, uninitialised: an int or tuple of ints and a dtype, all known when the function is compiled."""
+
+    def __call__(self, shape: Any, dtype: Any) -> Any: ...
+
+local: _local
 
 def info() -> dict[str, Any]: ...

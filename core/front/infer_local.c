@@ -13,7 +13,7 @@ complain(lw_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted, co
 {
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
                        lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), help,
-                       "`%s` needs %s", lw_names[name].path, wanted);
+                       "`%s` needs %s", lw_name_shown(name), wanted);
 }
 
 /* --- shape ----------------------------------------------------------------------------------

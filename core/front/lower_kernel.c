@@ -279,6 +279,16 @@ lower_selp(const call *c)
     return lw_value_convert(c->f, lw_value_select(c->f, condition, yes, no), c->type);
 }
 
+static lw_value
+lower_local(const call *c)
+{
+    const lw_types *types = c->f->l->types;
+    uint32_t bytes = (uint32_t)lw_type_bytes(types, c->type);
+
+    return lw_value_scalar(c->f, c->type,
+                           lw_ir_local(c->b, bytes ? bytes : 1, lw_type_align(types, c->type)));
+}
+
 /* ---- all of them ---- */
 
 lw_value
@@ -301,6 +311,7 @@ lw_lower_kernel(lw_frame *f, uint32_t node)
     case LW_RULE_KERNEL: return lower_kernel_call(&c);
     case LW_RULE_SHUFFLE: return lower_shuffle(&c);
     case LW_RULE_MATCH: return lower_match(&c);
+    case LW_RULE_LOCAL: return lower_local(&c);
     case LW_RULE_BITS: return lower_bits(&c);
     default: return lower_selp(&c);
     }

@@ -50,6 +50,7 @@ typedef enum lw_rule {
     LW_RULE_KERNEL, /* as lw_kernel_call_of says */
     LW_RULE_SHUFFLE,
     LW_RULE_MATCH,
+    LW_RULE_LOCAL,
     LW_RULE_BITS,
     LW_RULE_SELP,
     LW_RULE_NP_PROMOTE,
@@ -247,6 +248,7 @@ typedef enum lw_impl {
     LW_IMPL_SHFL_XOR,
     LW_IMPL_MATCH_ANY,
     LW_IMPL_MATCH_ALL,
+    LW_IMPL_LOCAL,
     LW_IMPL_POPC,
     LW_IMPL_CLZ,
     LW_IMPL_BREV,

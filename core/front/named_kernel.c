@@ -212,7 +212,7 @@ fail:
 static bool
 works_anywhere(lw_rule rule)
 {
-    return rule == LW_RULE_BITS || rule == LW_RULE_SELP;
+    return rule == LW_RULE_LOCAL || rule == LW_RULE_BITS || rule == LW_RULE_SELP;
 }
 
 static lw_status
@@ -244,6 +244,7 @@ lw_infer_kernel(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
     case LW_RULE_KERNEL: return type_kernel_call(f, name, args, n, out);
     case LW_RULE_SHUFFLE: return type_shuffle(f, node, name, args, n, out);
     case LW_RULE_MATCH: return type_match(f, node, name, args, out);
+    case LW_RULE_LOCAL: return lw_infer_local(f, node, name, args, out);
     case LW_RULE_BITS: return type_bits(f, node, name, args, out);
     default: return type_selp(f, node, name, args, out);
     }

@@ -17,7 +17,7 @@ from source_tree import rows
 ROWS = [(row[1].strip('"'), row[6].strip('"')) for row in rows("kernel_names", "KERNEL_NAME")]
 CALLS = [path for path, signature in ROWS if signature]
 VALUES = [path for path, signature in ROWS if not signature]
-KERNEL_ONLY = {row[1].strip('"') for row in rows("kernel_names", "KERNEL_NAME") if row[4] not in ("BITS", "SELP", "FLOAT")}
+KERNEL_ONLY = {row[1].strip('"') for row in rows("kernel_names", "KERNEL_NAME") if row[4] not in ("BITS", "SELP", "FLOAT", "LOCAL")}
 
 
 def find(path: str):
