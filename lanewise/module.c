@@ -2,6 +2,7 @@
 #define LW_NUMPY_OWNER
 #include "core/py/numpy_api.h"
 
+#include "core/host/print_host.h"
 #include "core/py/cuda_py.h"
 #include "core/py/debug_lower_py.h"
 #include "core/py/debug_py.h"
@@ -35,6 +36,7 @@ module_exec(PyObject *module)
         if (registers[i](module) < 0)
             return -1;
     lw_py_bridge_install();
+    lw_print_host_register();
     lw_device_copy_register();
     lw_device_inspect_register();
     lw_numpy_names_register();

@@ -13,7 +13,8 @@
 typedef struct facts {
     bool vector_math; /* calls something that libmvec has */
     int own_math;     /* calls of what core/emit writes out instead */
-    bool branches;    /* anything that may be computed and thrown away, or libm's own flags */
+    bool prints;
+    bool branches; /* anything that may be computed and thrown away, or libm's own flags */
 } facts;
 
 static void
@@ -51,6 +52,9 @@ facts_of(const lw_scalar *scalar)
         for (uint32_t k = 1; k < func->insts.n; k++)
             look_at(&func->insts.data[k], &f);
     }
+    f.prints = lw_ir_prints(scalar->module);
+    if (f.prints)
+        f.vector_math = false; /* blocks are padded with elements that would print again */
     return f;
 }
 
@@ -171,12 +175,13 @@ element(maker *m, lw_ref i)
 static lw_status
 plain_loop(maker *m, lw_module *module, bool strided, uint32_t more, lw_error *err)
 {
+    bool in_order = strided || lw_ir_prints(module);
     lw_for loop;
 
     memset(m->strides, 0, sizeof m->strides);
     start(m, module, strided ? "lw_loop_strided" : "lw_loop_contiguous", strided);
     loop = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, 1),
-                     strided ? LW_LOOP_NO_VECTORIZE : LW_LOOP_VECTORIZE | more, 0);
+                     in_order ? LW_LOOP_NO_VECTORIZE : LW_LOOP_VECTORIZE | more, 0);
     element(m, loop.i);
     lw_ir_for_end(&m->b, &loop);
     finish(m);
@@ -255,6 +260,7 @@ describe(lw_host_kernel *kernel, const lw_loop *loop)
     kernel->nin = loop->nin;
     kernel->n = loop->nin + loop->nout;
     kernel->can_raise = loop->scalar->can_raise;
+    kernel->prints = f.prints;
     kernel->touches_flags = !loop->scalar->pure_integer;
     kernel->doubts_flags = kernel->touches_flags && f.branches;
     for (int i = 0; i < kernel->n; i++) {

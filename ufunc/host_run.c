@@ -398,7 +398,7 @@ run_chunks(run *r, int64_t n)
     uint64_t cost_ps = kernel->cost_ps;
     int64_t before;
 
-    if ((double)n * (double)cost_ps > PARALLEL_PS && lw_host_threads() > 1)
+    if ((double)n * (double)cost_ps > PARALLEL_PS && lw_host_threads() > 1 && !kernel->prints)
         return lw_parallel_for(n, grain_of(kernel, cost_ps), chunk, r);
     if (n < MEASURE_FROM)
         return chunk(r, 0, n, 0);

@@ -2,6 +2,8 @@
  * loops join by PyUFunc_AddLoopFromSpec, so an exact tuple of dtypes always finds its own loop
  * and nothing depends on earlier calls. One C function serves as the loop of all of them: it
  * finds ours by the operands' dtypes and compiles machine code at its first run. */
+#include "core/ir/printed.h"
+#include "core/py/print_py.h"
 #include "core/py/raise_row.h"
 #include "ufunc/ufunc_parts.h"
 
@@ -243,6 +245,17 @@ raise_failure(const lw_loop *loop, const lw_host_failure *failure)
     PyGILState_Release(gil);
 }
 
+/* print() in the function. */
+static int
+show_printed(void)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    int result = lw_print_show();
+
+    PyGILState_Release(gil);
+    return result;
+}
+
 static int
 fail_status(lw_status status, lw_error *err)
 {
@@ -275,6 +288,8 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     status = lw_host_run(kernel, data, dimensions[0], strides, &failure);
     if (status != LW_OK)
         return fail_status(status, &err);
+    if (lw_printed_pending() && show_printed() < 0)
+        return -1;
     if (!loop->scalar->can_raise)
         return 0;
     if (failure.row != 0) {

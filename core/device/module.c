@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/device/device_internal.h"
 #include "core/device/module_internal.h"
+#include "core/device/print_buffer.h"
 
 #include <string.h>
 
@@ -108,6 +109,21 @@ module_new(lw_context *context, const lw_digest *digest, const void *image, size
     return LW_OK;
 }
 
+static void module_free(lw_image *module);
+
+/* needs: the registry's lock. An image whose output has nowhere to go is not loaded. */
+static lw_status
+connect(lw_image *module, const void *image, lw_error *err)
+{
+    lw_status status = lw_print_connect(module, image, module->n_bytes, err);
+
+    if (status == LW_OK)
+        return LW_OK;
+    registry = module->next; /* it was put there just now */
+    module_free(module);
+    return status;
+}
+
 lw_status
 lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw_image **out,
               lw_error *err)
@@ -127,6 +143,10 @@ lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw_image **o
         lw_context_drop(context); /* the module holds it already */
     } else {
         status = module_new(context, &digest, image, n_bytes, &module, err);
+        if (status == LW_OK) {
+            context = NULL; /* the module's */
+            status = connect(module, image, err);
+        }
     }
     lw_lock_give(&registry_lock);
     if (status == LW_OK) {

@@ -58,6 +58,7 @@ typedef struct lw_emitter {
     bool context;                       /* CPU: functions take %ctx */
     bool convergent; /* GPU: functions hold operations that threads take part in together */
     bool helpers[LW_N_HELPERS];
+    uint32_t prints; /* bits: print helpers by their number of slots */
     uint32_t own; /* bits: the functions of vector_math.c that are called */
     uint32_t debug_unit;
     uint32_t *places; /* by loc: metadata number in this function, 0 = none yet */
@@ -112,6 +113,10 @@ void lw_emit_intrinsic(lw_emitter *e);
 /* The name of our own function for this, or NULL where a library's is called. */
 const char *lw_own_function(lw_emitter *e, lw_intrinsic which, lw_dtype type);
 void lw_own_functions_print(lw_emitter *e);
+
+/* ---- print.c ---- */
+void lw_emit_print(lw_emitter *e);
+void lw_prints_print(lw_emitter *e);
 
 /* ---- debug.c ---- */
 lw_status lw_debug_start(lw_emitter *e);

@@ -720,6 +720,7 @@ emit_inst(lw_emitter *e)
     case LW_OP_ATOMIC: lw_emit_atomic(e); break;
     case LW_OP_KERNEL_CALL: lw_emit_kernel_call(e); break;
     case LW_OP_BARRIER: lw_emit_barrier(e); break;
+    case LW_OP_PRINT: lw_emit_print(e); break;
     case LW_OP_LOCAL:
     case LW_OP_SHARED:
     case LW_OP_DYNAMIC:

@@ -305,6 +305,7 @@ walk(lw_frame *f, bool report)
     f->changed = false;
     f->returns.n = f->return_locs.n = 0;
     f->can_raise = false;
+    f->prints = false;
     f->loop = NULL;
     LW_TRY(lw_webs_begin_round(f));
     LW_TRY(lw_infer_body(f, f->fn->body));
@@ -377,6 +378,7 @@ infer_frame(lw_frame *f, lw_value *result)
     instance = &f->run->typed->instances.data[f->instance];
     instance->result = result->type;
     instance->can_raise = f->can_raise;
+    instance->prints = f->prints;
     instance->falls_off = f->falls_off;
     if (f->run->arena->failed || f->run->typed->types.failed)
         return lw_out_of_memory(f);

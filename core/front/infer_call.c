@@ -436,10 +436,12 @@ finish_call(binding *b, uint32_t memo, lw_value *out)
     lw_status status = LW_OK;
 
     f->can_raise |= instance->can_raise;
+    f->prints |= instance->prints;
     out->type = instance->result;
     for (uint32_t i = 0; i < b->n; i++)
         all_konst = all_konst && (b->values[i].konst || b->entries[i] == 0);
-    if (row->result.konst && (out->type == LW_T_STATIC || (all_konst && !instance->can_raise)))
+    if (row->result.konst &&
+        (out->type == LW_T_STATIC || (all_konst && !instance->can_raise && !instance->prints)))
         *out = row->result;
     else if (out->type == LW_T_STATIC)
         LW_TRY(lw_complain(f, lw_node_of(f, b->node)->loc, "E104", NULL, NULL,
@@ -566,6 +568,8 @@ call_named(lw_frame *f, uint32_t node, lw_name_id name, const arg_list *args, lw
     arg_list placed = {0};
     lw_status status;
 
+    if (row->rule == LW_RULE_PRINT)
+        return lw_infer_print(f, node, args->data, args->n, out);
     LW_TRY(place_keywords(f, name, args, &placed));
     if (placed.n < row->min || (row->max != 255 && placed.n > row->max))
         return lw_complain(

@@ -107,7 +107,7 @@ typedef struct lw_frame {
     uint32_t n_pool;
     lw_loop *loop;
     uint32_t region, round;
-    bool changed, report, can_raise, falls_off, returns_none;
+    bool changed, report, can_raise, prints, falls_off, returns_none;
 } lw_frame;
 
 typedef struct lw_arg {
@@ -276,6 +276,9 @@ lw_status lw_infer_call(lw_frame *f, uint32_t node, lw_value *out);
  * -------------------------------------------------------------------------------------- */
 lw_status lw_infer_named(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          uint32_t n, lw_value *out);
+/* print(...), whose keywords are still where they were given. infer_print.c */
+lw_status lw_infer_print(lw_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
+                         lw_value *out);
 /* Write the arguments of a call to typed->lists. */
 lw_status lw_call_arguments(lw_frame *f, uint32_t node, const lw_arg *args, uint32_t n);
 /* Python's int, float, bool, complex (0 … 3) called with n arguments. */

@@ -73,7 +73,7 @@ cost_instance(lw_frame *f, uint32_t instance)
     const lw_func *func = f->l->module->funcs.data[number];
     for (uint32_t i = 1; i < func->insts.n; i++) {
         uint16_t op = func->insts.data[i].op;
-        if (op == LW_OP_LOOP || op == LW_OP_CALL || op == LW_OP_HOST_CALL)
+        if (op == LW_OP_LOOP || (lw_ops[op].class == LW_CLASS_WRITE && op != LW_OP_SET))
             return LW_COST_NEVER;
     }
     return func->insts.n;

@@ -188,4 +188,7 @@ uint32_t lw_cost_named(const lw_frame *f, uint32_t node);
 lw_value lw_lower_kernel(lw_frame *f, uint32_t node);
 uint32_t lw_cost_kernel(lw_rule rule);
 
+/* ---- lower_print.c ---- */
+lw_value lw_lower_print(lw_frame *f, uint32_t node);
+
 #endif

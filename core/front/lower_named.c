@@ -738,6 +738,7 @@ lower_by_impl(const call *c)
     case LW_IMPL_LOGICAL_XOR: return lower_logical(c);
     case LW_IMPL_WHERE: return lower_where(c);
     case LW_IMPL_ABS: return lower_abs(c);
+    case LW_IMPL_PRINT: return lw_lower_print(c->f, c->node);
     case LW_IMPL_CONJUGATE:
     case LW_IMPL_SQUARE:
     case LW_IMPL_RECIPROCAL:

@@ -581,9 +581,6 @@ lw_infer_builtin(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
     case LW_RULE_ISINSTANCE: return type_isinstance(f, node, name, args, out);
     case LW_RULE_TYPE: return type_type(f, node, name, &args[0], out);
     case LW_RULE_TRUTH: return type_truth(f, node, name, &args[0], out);
-    default:
-        return lw_complain(f, lw_node_of(f, node)->loc, "E101", "output from compiled code",
-                           "remove it, or print in a kernel (`forall`, `jit`)",
-                           "`print` belongs to kernels; this function computes one element");
+    default: return LW_ERR_INTERNAL; /* print is typed where it is called */
     }
 }

@@ -254,6 +254,18 @@ lw_ir_uses_context(const lw_module *module)
 }
 
 static bool
+shows(const lw_inst *inst)
+{
+    return inst->op == LW_OP_PRINT;
+}
+
+bool
+lw_ir_prints(const lw_module *module)
+{
+    return any_inst(module, shows);
+}
+
+static bool
 waits(const lw_inst *inst)
 {
     return inst->op == LW_OP_BARRIER ||

@@ -214,6 +214,8 @@ uint32_t lw_ir_local_bytes(const lw_module *module);
  * On the host every function of such a module takes a lw_kernel_context * in front of its
  * parameters (core/ir/kernel_context.h). */
 bool lw_ir_uses_context(const lw_module *module);
+/* Whether it holds a PRINT. */
+bool lw_ir_prints(const lw_module *module);
 /* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective.
  */
 bool lw_ir_is_collective(const lw_module *module);

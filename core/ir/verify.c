@@ -2,6 +2,7 @@
  * op rows, types by the rules of check_types, regions and reachability by one walk. */
 #include "core/ir/ir.h"
 
+#include "core/ir/format.h"
 #include "core/tables/intrinsics.h"
 #include "core/tables/kernel_ops.h"
 
@@ -299,6 +300,19 @@ check_bitcast(checker *c)
     return LW_OK;
 }
 
+static lw_status
+check_print(checker *c)
+{
+    RULE(c->inst->c >= 1 && c->inst->c <= LW_FORMAT_SLOTS + 1, "%u words; 1 to %d can be shown",
+         c->inst->c, LW_FORMAT_SLOTS + 1);
+    for (uint32_t i = 0; i < c->inst->c; i++) {
+        lw_dtype type = type_of(c, c->func->lists.data[c->inst->b + i]);
+        RULE(type == LW_DT_i64 || type == LW_DT_u64, "word %u is %s, no 64-bit integer", i,
+             name_of(type));
+    }
+    return LW_OK;
+}
+
 /* What the result class of the row says about the type. */
 static lw_status
 check_result_type(checker *c)
@@ -448,6 +462,7 @@ check_types(checker *c)
         RULE(symbol->result == inst->type, "%s gives %s", symbol->name,
              name_of(symbol->result));
         return check_list_types(c, symbol->params, symbol->n_params, "parameters");
+    case LW_OP_PRINT: return check_print(c);
     case LW_OP_RETURN:
         return check_list_types(c, c->func->results.data, c->func->results.n, "results");
     default:

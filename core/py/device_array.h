@@ -19,6 +19,7 @@
 
 #include "core/device/pool.h"
 #include "core/device/stream.h"
+#include "core/py/print_py.h"
 #include "core/tables/dtypes.h"
 
 #define LW_INLINE_DIMS 8
@@ -128,10 +129,12 @@ typedef struct lw_array_hooks {
 
 extern lw_array_hooks lw_device_array_hooks;
 
-/* To be called after every wait for a device. */
+/* To be called after every wait for a device: shows what was printed, too. */
 static inline int
 lw_check_errors(void)
 {
+    if (lw_print_show() < 0)
+        return -1;
     return lw_device_array_hooks.check_errors ? lw_device_array_hooks.check_errors() : 0;
 }
 

@@ -1,0 +1,254 @@
+/* Reading without losing what is written meanwhile: the halves change roles first, then the
+ * device is waited for, after which nobody writes to the half that was active: it is read and
+ * cleared. */
+#include "core/device/print_buffer.h"
+
+#include "core/base/lock.h"
+#include "core/base/memory.h"
+#include "core/device/copy.h"
+#include "core/device/pool.h"
+#include "core/device/stream.h"
+#include "core/ir/print_buffer.h"
+#include "core/ir/printed.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct header {
+    uint64_t active, used[2], dropped[2], unused[3];
+} header;
+
+_Static_assert(sizeof(header) == LW_PRINT_HEADER, "as core/emit/print.c writes it");
+
+typedef struct buffer {
+    lw_context *context; /* held */
+    lw_device *device;
+    lw_stream *stream; /* our own: reading waits for nothing else */
+    lw_block *block;
+    uint32_t n_users; /* images */
+    struct buffer *next;
+} buffer;
+
+static lw_lock lock = LW_LOCK_INIT; /* of the list and of all reading */
+static buffer *buffers;
+static atomic_uint n_buffers;
+
+static void
+buffer_free(buffer *b)
+{
+    if (b == NULL)
+        return;
+    lw_pool_put(b->block);
+    lw_stream_free(b->stream);
+    lw_context_drop(b->context);
+    lw_free(b);
+}
+
+static lw_status
+buffer_new(lw_device *device, buffer **out, lw_error *err)
+{
+    lw_status status = LW_OK;
+    buffer *b = lw_alloc_zero(1, sizeof *b);
+
+    if (b == NULL)
+        return lw_fail_memory(err);
+    b->device = device;
+    LW_TRY(lw_context_hold(device, &b->context, err));
+    LW_TRY(lw_stream_new(device, false, 0, &b->stream, err));
+    LW_TRY(lw_pool_take(device, LW_PRINT_BYTES, b->stream->handle, &b->block, err));
+    LW_TRY(lw_fill(device, b->block->address, 0, 4, LW_PRINT_BYTES / 4, b->stream->handle, true,
+                   err));
+    *out = b;
+    return LW_OK;
+fail:
+    buffer_free(b);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static void
+add_lines(const uint64_t *words, uint64_t n)
+{
+    for (uint64_t at = 0; at + 1 < n && words[at] != 0; at += words[at] + 1) {
+        const lw_format *format = lw_format_find(words[at + 1]);
+        if (at + words[at] >= n)
+            return;
+        if (format != NULL && format->n_slots + 1 == words[at])
+            lw_printed_add(format, words + at + 2);
+        else
+            lw_printed_drop(1);
+    }
+}
+
+static lw_status
+read_half(buffer *b, const header *head, uint64_t half, lw_error *err)
+{
+    lw_status status = LW_OK;
+    CUstream stream = b->stream->handle;
+    CUdeviceptr at = b->block->address + LW_PRINT_HEADER + half * 8 * LW_PRINT_WORDS;
+    uint64_t n = head->used[half] < LW_PRINT_WORDS ? head->used[half] : LW_PRINT_WORDS;
+    uint64_t *words = lw_alloc(n * 8 + 8);
+
+    if (words == NULL)
+        return lw_fail_memory(err);
+    LW_TRY(lw_copy_to_host(b->device, words, at, n * 8, stream, true, err));
+    LW_TRY(lw_fill(b->device, at, 0, 4, 2 * n, stream, false, err));
+    LW_TRY(lw_fill(b->device, b->block->address + LW_PRINT_USED_AT + 8 * half, 0, 4, 2, stream,
+                   false, err));
+    LW_TRY(lw_fill(b->device, b->block->address + LW_PRINT_DROPPED_AT + 8 * half, 0, 4, 2,
+                   stream, true, err));
+    add_lines(words, n);
+    lw_printed_drop(head->dropped[half]);
+fail:
+    lw_free(words);
+    return status;
+}
+
+static lw_status
+read_header(buffer *b, header *out, lw_error *err)
+{
+    return lw_copy_to_host(b->device, out, b->block->address, sizeof *out, b->stream->handle,
+                           true, err);
+}
+
+static lw_status
+collect(buffer *b, lw_error *err)
+{
+    lw_status status = LW_OK;
+    header head = {0};
+    uint64_t half;
+
+    if (!lw_context_is_alive(b->context))
+        return LW_OK;
+    LW_TRY(read_header(b, &head, err));
+    half = head.active & 1;
+    if (head.used[half] == 0)
+        return LW_OK;
+    LW_TRY(lw_fill(b->device, b->block->address, (uint32_t)half ^ 1, 4, 1, b->stream->handle,
+                   true, err));
+    LW_TRY(lw_device_synchronize(b->device, err));
+    LW_TRY(read_header(b, &head, err));
+    LW_TRY(read_half(b, &head, half, err));
+fail:
+    return status;
+}
+
+lw_status
+lw_print_collect(lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    if (!lw_print_any())
+        return LW_OK;
+    lw_lock_take(&lock);
+    for (buffer *b = buffers; b != NULL && status == LW_OK; b = b->next)
+        status = collect(b, err);
+    lw_lock_give(&lock);
+    return status;
+}
+
+bool
+lw_print_any(void)
+{
+    return atomic_load_explicit(&n_buffers, memory_order_acquire) > 0 && !lw_driver_forked();
+}
+
+/* ---- images ---- */
+
+/* At unloading; its kernels may have printed since somebody looked. */
+static void
+release(void *context)
+{
+    buffer *b = context, **link;
+    lw_error err = {0};
+
+    lw_lock_take(&lock);
+    if (lw_device_synchronize(b->device, &err) == LW_OK)
+        (void)collect(b, &err);
+    if (--b->n_users > 0)
+        b = NULL;
+    for (link = &buffers; b != NULL && *link != b; link = &(*link)->next)
+        continue;
+    if (b != NULL) {
+        *link = b->next;
+        atomic_fetch_sub(&n_buffers, 1);
+    }
+    lw_lock_give(&lock);
+    buffer_free(b);
+    lw_error_reset(&err);
+}
+
+/* needs: lock */
+static lw_status
+buffer_of(lw_device *device, lw_context *context, buffer **out, lw_error *err)
+{
+    lw_status status = LW_OK;
+    buffer *b = buffers;
+
+    while (b != NULL && b->context != context)
+        b = b->next;
+    if (b == NULL) {
+        LW_TRY(buffer_new(device, &b, err));
+        b->next = buffers;
+        buffers = b;
+        atomic_fetch_add(&n_buffers, 1);
+    }
+    b->n_users++;
+    *out = b;
+fail:
+    return status;
+}
+
+static bool
+prints(const void *bytes, size_t n_bytes)
+{
+    static const char name[] = LW_PRINT_VARIABLE; /* in the table of symbols, with its NUL */
+    const char *at = bytes, *end = at + n_bytes;
+
+    while (at < end && (at = memchr(at, name[0], (size_t)(end - at))) != NULL) {
+        if ((size_t)(end - at) >= sizeof name && memcmp(at, name, sizeof name) == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+static lw_status
+set_variable(lw_image *image, const buffer *b, lw_error *err)
+{
+    CUdeviceptr variable = 0;
+    size_t size = 0;
+    uint64_t address = b->block->address;
+    lw_status status = lw_image_global(image, LW_PRINT_VARIABLE, &variable, &size, err);
+
+    if (status != LW_OK)
+        return status;
+    return lw_copy_to_device(b->device, variable, &address, sizeof address, b->stream->handle,
+                             true, err);
+}
+
+lw_status
+lw_print_connect(lw_image *image, const void *bytes, size_t n_bytes, lw_error *err)
+{
+    lw_device *device = lw_image_device(image);
+    lw_context *context = NULL;
+    buffer *b = NULL;
+    lw_status status = LW_OK;
+
+    if (!prints(bytes, n_bytes))
+        return LW_OK;
+    LW_TRY(lw_context_hold(device, &context, err));
+    lw_lock_take(&lock);
+    status = buffer_of(device, context, &b, err);
+    lw_lock_give(&lock);
+    LW_TRY(status);
+    LW_TRY(lw_image_at_unload(image, release, b, err));
+    status = set_variable(image, b, err);
+    b = NULL; /* released with the image */
+fail:
+    if (b != NULL)
+        release(b);
+    lw_context_drop(context);
+    return status;
+}

@@ -1,0 +1,153 @@
+/* print(): a format of the process's list, and the values as 8-byte words. */
+#include "core/front/lower_internal.h"
+
+#include "core/ir/format.h"
+
+typedef struct line {
+    lw_frame *f;
+    uint32_t node;
+    lw_text before; /* text in front of the first value */
+    LW_ARRAY(lw_format_value) values;
+    lw_text behind[LW_FORMAT_SLOTS]; /* each value */
+    lw_ref words[LW_FORMAT_SLOTS + 1];
+    uint32_t n_words; /* the first is the format's number */
+} line;
+
+/* Where text goes now. */
+static void
+add_text(line *l, const char *text)
+{
+    lw_text_add(l->values.n ? &l->behind[l->values.n - 1] : &l->before, text);
+}
+
+/* A number of any width in a 64-bit word: integers by value, floats by their bits. */
+static lw_ref
+as_word(lw_builder *b, lw_ref value)
+{
+    lw_dtype type = lw_ir_type(b, value);
+
+    switch (type) {
+    case LW_DT_f64: return lw_ir_bitcast(b, LW_DT_u64, value);
+    case LW_DT_f32: return lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u32, value));
+    case LW_DT_f16:
+    case LW_DT_bf16: return lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u16, value));
+    case LW_DT_u64: return value;
+    default: return lw_ir_cast(b, LW_DT_i64, value);
+    }
+}
+
+static void
+add_number(line *l, lw_value value)
+{
+    lw_frame *f = l->f;
+    lw_format_value *row;
+
+    if (l->n_words + value.n > LW_FORMAT_SLOTS + 1) {
+        lw_lower_fail(f, l->node, "a print of so many numbers");
+        return;
+    }
+    row = lw_array_push(&l->values, f->l->arena);
+    if (row == NULL) {
+        f->l->module->failed = true;
+        return;
+    }
+    *row = (lw_format_value){.dtype = lw_type_stored(f->l->types, value.type)};
+    for (uint32_t i = 0; i < value.n; i++)
+        l->words[l->n_words++] = as_word(&f->b, value.parts[i]);
+}
+
+static void
+add_value(line *l, lw_value value)
+{
+    uint32_t n;
+
+    if (value.type == LW_T_NONE) {
+        add_text(l, "None");
+    } else if (!lw_value_is_tuple(&value, l->f)) {
+        add_number(l, value);
+    } else {
+        n = lw_type_get(l->f->l->types, value.type)->n;
+        add_text(l, "(");
+        for (uint32_t i = 0; i < n; i++) {
+            add_text(l, i ? ", " : "");
+            add_value(l, lw_value_element(l->f, value, i));
+        }
+        add_text(l, n == 1 ? ",)" : ")");
+    }
+}
+
+/* The text of a constant argument, or NULL. */
+static const char *
+constant_text(lw_frame *f, uint32_t entry)
+{
+    uint32_t k = 0;
+    const lw_konst *konst;
+
+    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
+        k = entry & ~(uint32_t)LW_ARG_TAG;
+    else if ((entry & LW_ARG_TAG) == 0 && entry != 0)
+        k = lw_typed_at(f, entry)->konst                  ? lw_typed_at(f, entry)->konst
+            : lw_node_at(f, entry)->kind == LW_NODE_KONST ? lw_node_at(f, entry)->a
+                                                          : 0;
+    konst = k ? lw_typed_konst(f->l->typed, k) : NULL;
+    return konst && konst->kind == LW_K_STR ? konst->text : NULL;
+}
+
+static uint32_t
+entry_of(line *l, uint32_t index)
+{
+    const lw_typed_node *t = lw_typed_at(l->f, l->node);
+
+    return l->f->l->typed->lists.data[t->args + index];
+}
+
+static void
+add_arguments(line *l)
+{
+    uint32_t n = lw_typed_at(l->f, l->node)->n_args;
+    const char *sep = constant_text(l->f, entry_of(l, 0)),
+               *end = constant_text(l->f, entry_of(l, 1));
+
+    for (uint32_t i = 2; i < n; i++) {
+        const char *text = constant_text(l->f, entry_of(l, i));
+        if (i > 2)
+            add_text(l, sep ? sep : " ");
+        if (text)
+            add_text(l, text);
+        else
+            add_value(l, lw_lower_argument(l->f, l->node, i));
+    }
+    add_text(l, end ? end : "\n");
+}
+
+static void
+emit(line *l)
+{
+    lw_builder *b = &l->f->b;
+    bool failed = l->before.failed;
+    uint64_t number;
+
+    for (uint32_t i = 0; i < l->values.n; i++) {
+        l->values.data[i].behind = lw_text_get(&l->behind[i]);
+        failed |= l->behind[i].failed;
+    }
+    number = failed ? 0 : lw_format_add(lw_text_get(&l->before), l->values.data, l->values.n);
+    if (number == 0)
+        l->f->l->module->failed = true;
+    l->words[0] = lw_ir_bits(b, LW_DT_u64, number);
+    lw_ir_emit(b, LW_OP_PRINT, LW_DT_void, 0, lw_ir_list(b, l->words, l->n_words), l->n_words);
+}
+
+lw_value
+lw_lower_print(lw_frame *f, uint32_t node)
+{
+    line l = {.f = f, .node = node, .n_words = 1};
+
+    add_arguments(&l);
+    if (f->l->status == LW_OK)
+        emit(&l);
+    lw_text_reset(&l.before);
+    for (uint32_t i = 0; i < l.values.n; i++)
+        lw_text_reset(&l.behind[i]);
+    return (lw_value){.type = LW_T_NONE};
+}

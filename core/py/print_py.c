@@ -1,0 +1,174 @@
+#include "core/py/print_py.h"
+
+#include "core/base/memory.h"
+#include "core/device/print_buffer.h"
+#include "core/ir/printed.h"
+#include "core/py/numpy_api.h"
+#include "core/py/raise.h"
+
+#include <string.h>
+
+/* ---- values ---- */
+
+/* A NumPy scalar of these bytes. */
+static PyObject *
+numpy_scalar(int type_number, const void *bytes)
+{
+    PyArray_Descr *descriptor = PyArray_DescrFromType(type_number);
+    char aligned[16];
+    PyObject *scalar;
+
+    if (descriptor == NULL)
+        return NULL;
+    memcpy(aligned, bytes, sizeof aligned);
+    scalar = PyArray_Scalar(aligned, descriptor, NULL);
+    Py_DECREF(descriptor);
+    return scalar;
+}
+
+static PyObject *
+value_object(lw_dtype dtype, const uint64_t *slots)
+{
+    uint64_t bytes[2] = {slots[0], dtype == LW_DT_c128 ? slots[1] : 0};
+    uint32_t parts[4] = {(uint32_t)slots[0]};
+    double wide;
+
+    switch (dtype) {
+    case LW_DT_b1: return PyBool_FromLong(slots[0] != 0);
+    case LW_DT_f64: memcpy(&wide, slots, sizeof wide); return PyFloat_FromDouble(wide);
+    case LW_DT_f32: return numpy_scalar(NPY_FLOAT, bytes);
+    case LW_DT_f16: return numpy_scalar(NPY_HALF, bytes);
+    case LW_DT_bf16: /* the upper half of a float */
+        parts[0] <<= 16;
+        return numpy_scalar(NPY_FLOAT, parts);
+    case LW_DT_c64: parts[1] = (uint32_t)slots[1]; return numpy_scalar(NPY_CFLOAT, parts);
+    case LW_DT_c128: return numpy_scalar(NPY_CDOUBLE, bytes);
+    default:
+        return lw_dtypes[dtype].kind == LW_KIND_INT ? PyLong_FromLongLong((long long)slots[0])
+                                                    : PyLong_FromUnsignedLongLong(slots[0]);
+    }
+}
+
+PyObject *
+lw_print_value_text(lw_dtype dtype, const uint64_t *slots, const char *spec)
+{
+    PyObject *value = value_object(dtype, slots), *format, *text = NULL;
+
+    if (value == NULL)
+        return NULL;
+    if (spec == NULL) {
+        text = PyObject_Str(value);
+    } else {
+        format = PyUnicode_FromString(spec);
+        if (format != NULL)
+            text = PyObject_Format(value, format);
+        Py_XDECREF(format);
+    }
+    Py_DECREF(value);
+    return text;
+}
+
+/* ---- lines ---- */
+
+/* Steals the text. */
+static int
+append(PyObject *parts, PyObject *text)
+{
+    int result = text ? PyList_Append(parts, text) : -1;
+
+    Py_XDECREF(text);
+    return result;
+}
+
+static int
+append_line(PyObject *parts, const lw_format *format, const uint64_t *slots)
+{
+    if (append(parts, PyUnicode_FromString(format->before)) < 0)
+        return -1;
+    for (uint32_t i = 0; i < format->n; i++) {
+        const lw_format_value *value = &format->values[i];
+        if (append(parts, lw_print_value_text(value->dtype, slots, value->spec)) < 0 ||
+            append(parts, PyUnicode_FromString(value->behind)) < 0)
+            return -1;
+        slots += lw_is_complex(value->dtype) ? 2 : 1;
+    }
+    return 0;
+}
+
+static int
+append_lost(PyObject *parts, uint64_t n)
+{
+    return append(parts, PyUnicode_FromFormat("... %llu line%s dropped: the buffer was full\n",
+                                              (unsigned long long)n, n == 1 ? "" : "s"));
+}
+
+/* All lines as one text; a new reference. */
+static PyObject *
+text_of(const lw_printed *printed)
+{
+    PyObject *parts = PyList_New(0), *nothing = PyUnicode_FromString(""), *text = NULL;
+
+    for (uint64_t at = 0; parts && nothing && at < printed->n;) {
+        const lw_format *format = lw_format_find(printed->words[at]);
+        if (append_line(parts, format, printed->words + at + 1) < 0)
+            goto done;
+        at += format->n_slots + 1;
+    }
+    if (parts == NULL || nothing == NULL)
+        goto done;
+    if (printed->n_dropped && append_lost(parts, printed->n_dropped) < 0)
+        goto done;
+    text = PyUnicode_Join(nothing, parts);
+done:
+    Py_XDECREF(nothing);
+    Py_XDECREF(parts);
+    return text;
+}
+
+static int
+write_out(const lw_printed *printed)
+{
+    PyObject *out = PySys_GetObject("stdout"), *text, *result = NULL; /* out: borrowed */
+
+    if (out == NULL || out == Py_None)
+        return 0;
+    Py_INCREF(out);
+    text = text_of(printed);
+    if (text != NULL)
+        result = PyObject_CallMethod(out, "write", "O", text);
+    Py_XDECREF(text);
+    Py_XDECREF(result);
+    Py_DECREF(out);
+    return result ? 0 : -1;
+}
+
+static int
+collect(void)
+{
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_print_collect(&err);
+    Py_END_ALLOW_THREADS
+    if (status == LW_OK)
+        return 0;
+    lw_py_raise(&err);
+    return -1;
+}
+
+int
+lw_print_show(void)
+{
+    lw_printed printed;
+    int result;
+
+    if (lw_print_any() && collect() < 0)
+        return -1;
+    if (!lw_printed_pending())
+        return 0;
+    printed = lw_printed_take();
+    result = write_out(&printed);
+    lw_free(printed.words);
+    return result;
+}

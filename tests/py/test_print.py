@@ -1,0 +1,104 @@
+"""print() in compiled functions: the text is Python's, in the order of the elements."""
+import re
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+import lanewise.errors
+
+
+def plain(x):
+    print("x =", x, "half:", x / 2, x > 2, sep=" | ")
+    return x
+
+
+def ends(x):
+    print(x, end=";")
+    print(end="\n")
+    return x
+
+
+def helper(x):
+    print("seen", x)
+    return 7
+
+
+def through_a_function(x):
+    return x + helper(3)
+
+
+def only_some(x):
+    if x > 1:
+        print(x)
+    return x
+
+
+def looped(x):
+    for i in range(2):
+        print(i, (x, i), None, 1.5)
+    return x
+
+
+def python_prints(function, values, capsys):
+    for x in values:
+        function(x)
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("function", [plain, ends, through_a_function, only_some])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u2", "i4", "u8", "c8", "c16", "?"])
+def test_text_is_pythons(function, dtype, capsys):
+    if dtype in ("c8", "c16", "?") and function in (plain, only_some):
+        pytest.skip("no order or division")
+    x = np.array([0, 1, 2, 3, 100], dtype)
+    if x.dtype.kind in "fc":
+        x = x / x.dtype.type(3)
+    wanted = python_prints(function, x, capsys)
+    lw.vectorize(function)(x)
+    assert capsys.readouterr().out == wanted != ""
+
+
+def test_tuples_and_none(capsys):
+    lw.vectorize(looped)(np.array([2.0, np.nan]))
+    assert capsys.readouterr().out == (
+        "0 (2.0, 0) None 1.5\n1 (2.0, 1) None 1.5\n0 (nan, 0) None 1.5\n1 (nan, 1) None 1.5\n")
+
+
+def test_order_of_many_elements(capsys):
+    x = np.arange(200_000)
+
+    @lw.vectorize
+    def f(v):
+        print(v)
+        return v
+
+    f(x)
+    assert capsys.readouterr().out == "".join(f"{i}\n" for i in range(200_000))
+
+
+def test_strided_and_vector_math(capsys):
+    @lw.vectorize
+    def f(v):
+        print(v)
+        return np.sin(v)
+
+    f(np.arange(10.0)[::3])
+    assert capsys.readouterr().out == "0.0\n3.0\n6.0\n9.0\n"
+
+
+def test_what_cannot_be_shown():
+    with pytest.raises(lw.errors.CompileError, match="print"):
+        lw.vectorize(lambda x: (print(np.sin), x)[1])(1.0)
+    with pytest.raises(lw.errors.CompileError, match="no such parameter"):
+        lw.vectorize(lambda x: (print(x, file=None), x)[1])(1.0)
+    with pytest.raises(lw.errors.CompileError, match="at most 16"):
+        lw.vectorize(lambda x: (print(*(x, x, x, x, x, x), x, x, x, x, x, x, x, x, x, x, x), x)[1])(1.0)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+def test_gpu_code(target):
+    cubin = lw.compile(plain, "float32(float32)", target=target, output="cubin")
+    assert b"lw_print_buffer\0" in cubin
+    ptx = lw.compile(plain, "float32(float32)", target=target, output="ptx")
+    assert re.search(r"atom\S*\.add\.u64", ptx)
