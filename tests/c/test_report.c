@@ -1,5 +1,5 @@
 /* What kernels report: the host half against the fake driver (the test writes what a kernel
- * would), the IR half as text. */
+ * would), the IR half through the verifier and as text. */
 #include "core/device/copy.h"
 #include "core/device/report.h"
 #include "core/device/stream.h"
@@ -121,6 +121,7 @@ test_instructions(void)
     lw_report_emit(&b, control, status, values, 1);
     GOOD(lw_ir_finish(&b, err));
     lw_ir_print(module, false, &text);
+    GOOD(lw_ir_verify(module, err));
     CHECK(strstr(lw_text_get(&text), "atomic") && strstr(lw_text_get(&text), "kcall"));
     lw_text_reset(&text);
     lw_module_free(module);
