@@ -4,6 +4,7 @@
 
 #include "core/host/print_host.h"
 #include "core/py/cuda_py.h"
+#include "core/py/debug_kernel_py.h"
 #include "core/py/debug_lower_py.h"
 #include "core/py/debug_py.h"
 #include "core/py/debug_typing_py.h"
@@ -24,10 +25,10 @@ static int
 module_exec(PyObject *module)
 {
     static int (*const registers[])(PyObject *) = {
-        lw_types_register,       lw_settings_register, lw_device_array_register,
-        lw_cuda_register,        lw_ufunc_register,    lw_aot_register,
-        lw_explain_register,     lw_debug_register,    lw_debug_typing_register,
-        lw_debug_lower_register, lw_intrinsics_register,
+        lw_types_register,       lw_settings_register,   lw_device_array_register,
+        lw_cuda_register,        lw_ufunc_register,      lw_aot_register,
+        lw_explain_register,     lw_debug_register,      lw_debug_typing_register,
+        lw_debug_lower_register, lw_intrinsics_register, lw_debug_kernel_register,
     };
 
     if (lw_numpy_import() < 0)

@@ -527,14 +527,19 @@ drop_unused(lw_run *run)
  */
 
 static bool
-is_narrow(const lw_type *types, uint32_t n)
+is_narrow(lw_frame *f, const lw_value *args, uint32_t n)
 {
     bool has_float = false;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (types[i] >= LW_N_DTYPES || types[i] == LW_DT_f64 || types[i] == LW_DT_c128)
+        const lw_type_row *array = lw_array_row(f, args[i].type);
+        lw_type type = array ? array->elements[0] : args[i].type;
+
+        if (args[i].konst)
+            continue;
+        if (type >= LW_N_DTYPES || type == LW_DT_f64 || type == LW_DT_c128)
             return false;
-        has_float |= lw_is_float((lw_dtype)types[i]) || types[i] == LW_DT_c64;
+        has_float |= lw_is_float((lw_dtype)type) || type == LW_DT_c64;
     }
     return has_float;
 }
@@ -600,26 +605,48 @@ has_walrus(const lw_tree *tree)
 }
 
 static lw_status
-check_arguments(const lw_tree *tree, const lw_type *types, uint32_t n, lw_error *err)
+check_tree(const lw_tree *tree, lw_error *err)
 {
     if (tree->fns.n < 2)
         return lw_fail(err, LW_ERR_INTERNAL, "a tree without a function");
     if (tree->fns.data[1].captures.n)
         return lw_fail(err, LW_ERR_INTERNAL, "the user's function has unresolved captures");
-    for (uint32_t i = 0; i < n; i++)
-        if (types[i] == LW_T_BOTTOM || types[i] >= LW_N_DTYPES || types[i] == LW_DT_ptr)
-            if (types[i] < LW_T_INDEX || types[i] > LW_T_PYCOMPLEX)
-                return lw_fail(err, LW_ERR_INTERNAL, "argument %u has no scalar type", i + 1);
+    return LW_OK;
+}
+
+static lw_status
+no_scalar(uint32_t i, lw_error *err)
+{
+    return lw_fail(err, LW_ERR_INTERNAL, "argument %u has no scalar type", i + 1);
+}
+
+/* Scalars as specs. */
+static lw_status
+spec_of_type(lw_type type, uint32_t i, lw_arg_spec *out, lw_error *err)
+{
+    static const lw_dtype weak[] = {LW_DT_i64, LW_DT_f64, LW_DT_c128};
+    bool is_weak = type >= LW_T_INDEX && type <= LW_T_PYCOMPLEX;
+
+    if (type == LW_T_BOTTOM || (type >= LW_DT_ptr && !is_weak))
+        return no_scalar(i, err);
+    *out = (lw_arg_spec){.kind = is_weak ? LW_ARGK_WEAK : LW_ARGK_SCALAR,
+                         .dtype = is_weak ? weak[type - LW_T_INDEX] : (lw_dtype)type};
     return LW_OK;
 }
 
 /* Parameters beyond the arguments take their defaults; *args takes what is left. */
 static lw_status
-bind_arguments(lw_frame *scratch, const lw_type *types, uint32_t n, lw_value *out,
+bind_arguments(lw_frame *scratch, const lw_value *args, uint32_t n, lw_value *out,
                lw_error *err)
 {
     const lw_fn *fn = scratch->fn;
+    lw_type *types = lw_arena_take(scratch->run->arena, (n + 1) * sizeof *types);
     uint32_t at = 0;
+
+    if (types == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = args[i].type;
 
     for (uint32_t i = 0; i < fn->params.n; i++) {
         const lw_fn_param *param = &fn->params.data[i];
@@ -628,7 +655,7 @@ bind_arguments(lw_frame *scratch, const lw_type *types, uint32_t n, lw_value *ou
             out[i].type = lw_type_tuple(lw_types_of(scratch), types + at, n - at, NULL);
             at = n;
         } else if (at < n) {
-            out[i].type = types[at++];
+            out[i] = args[at++];
         } else if (param->default_konst) {
             out[i] = lw_konst_value(scratch, param->default_konst);
         } else {
@@ -644,20 +671,57 @@ bind_arguments(lw_frame *scratch, const lw_type *types, uint32_t n, lw_value *ou
     return LW_OK;
 }
 
+static lw_status
+values_of_specs(lw_frame *scratch, const lw_arg_spec *specs, uint32_t n, lw_value *out,
+                lw_error *err)
+{
+    lw_types *types = lw_types_of(scratch);
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (specs[i].kind == LW_ARGK_KONST)
+            out[i] = lw_konst_value(scratch, specs[i].konst);
+        else
+            out[i].type = lw_type_of_spec(types, &specs[i]);
+        if (types->failed)
+            return lw_fail_memory(err);
+        if (out[i].type == LW_T_BOTTOM)
+            return no_scalar(i, err);
+    }
+    return LW_OK;
+}
+
 lw_status
 lw_infer(const lw_tree *tree, const lw_front_options *options, const lw_type *arg_types,
          uint32_t n_args, lw_typed **out, lw_error *err)
+{
+    lw_arg_spec *specs = lw_alloc_zero(n_args + 1, sizeof *specs);
+    lw_status status = LW_OK;
+
+    *out = NULL;
+    if (specs == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < n_args; i++)
+        LW_TRY(spec_of_type(arg_types[i], i, &specs[i], err));
+    LW_TRY(lw_infer_specs(tree, options, specs, n_args, out, err));
+fail:
+    lw_free(specs);
+    return status;
+}
+
+lw_status
+lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
+               uint32_t n_args, lw_typed **out, lw_error *err)
 {
     static const lw_front_options defaults = {0};
     lw_typed *typed = NULL;
     lw_run *run;
     lw_frame *scratch;
-    lw_value *params;
+    lw_value *params, *args;
     uint32_t memo, n_params;
     lw_status status;
 
     *out = NULL;
-    LW_TRY(check_arguments(tree, arg_types, n_args, err));
+    LW_TRY(check_tree(tree, err));
     typed = new_typed(tree, options ? options : &defaults);
     if (typed == NULL)
         return lw_fail_memory(err);
@@ -665,22 +729,24 @@ lw_infer(const lw_tree *tree, const lw_front_options *options, const lw_type *ar
     run = lw_arena_take(&typed->arena, sizeof *run);
     scratch = lw_arena_take(&typed->arena, sizeof *scratch);
     params = lw_arena_take(&typed->arena, (n_params + 1) * sizeof *params);
+    args = lw_arena_take(&typed->arena, (n_args + 1) * sizeof *args);
     status = LW_ERR_OUT_OF_MEMORY;
-    if (run == NULL || scratch == NULL || params == NULL)
+    if (run == NULL || scratch == NULL || params == NULL || args == NULL)
         goto fail;
     *run = (lw_run){.tree = tree,
                     .typed = typed,
                     .arena = &typed->arena,
                     .err = err,
-                    .has_walrus = has_walrus(tree),
-                    .lint = is_narrow(arg_types, n_args)};
+                    .has_walrus = has_walrus(tree)};
     scratch->run = run;
     scratch->fn = &tree->fns.data[1];
     if (scratch->fn->problem) {
         status = lw_diagnose_kept(tree, scratch->fn->problem, scratch->fn->name, err);
         goto fail;
     }
-    LW_TRY(bind_arguments(scratch, arg_types, n_args, params, err));
+    LW_TRY(values_of_specs(scratch, specs, n_args, args, err));
+    run->lint = is_narrow(scratch, args, n_args);
+    LW_TRY(bind_arguments(scratch, args, n_args, params, err));
     LW_TRY(lw_infer_instance(run, 1, params, n_params, scratch->fn->loc, &memo));
     LW_TRY(drop_unused(run));
     LW_TRY(warn_wide(run));

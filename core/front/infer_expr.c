@@ -41,6 +41,13 @@ check_truth(lw_frame *f, uint32_t node, lw_value x, int truth)
 {
     if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_number(f, x.type))
         return LW_OK;
+    if (lw_array_row(f, x.type))
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E123",
+            lw_say(f, "truth value of an array: this is %s", lw_say_type(f, x.type)),
+            lw_say(f, "test an element (`%s[i] > 0`), or `%s is None`", lw_say_source(f, node),
+                   lw_say_source(f, node)),
+            "an array has no truth value");
     return lw_complain(f, lw_node_of(f, node)->loc, "E104",
                        lw_say(f, "this is %s", lw_say_type(f, x.type)), NULL,
                        "this has no truth value in compiled code");

@@ -106,6 +106,7 @@ typedef struct lw_frame {
     lw_flow pool[32];
     uint32_t n_pool;
     lw_loop *loop;
+    uint32_t source; /* expression whose value is assigned now; 0: none */
     uint32_t region, round;
     bool changed, report, can_raise, prints, falls_off, returns_none;
 } lw_frame;
@@ -260,6 +261,27 @@ lw_status lw_infer_dtype_argument(lw_frame *f, lw_name_id name, const lw_arg *ar
 /* local(shape, dtype) */
 lw_status lw_infer_local(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          lw_value *out);
+
+/* --- infer_array.c ----------------------------------------------------------------------- */
+const lw_type_row *lw_array_row(lw_frame *f, lw_type type); /* NULL: no array */
+/* The element that an index names, for what takes `A, index` apart. `array` is the array's
+ * node, for messages; the index has been inferred. E121 when it names a view. */
+lw_status lw_infer_element(lw_frame *f, uint32_t array, lw_type type, uint32_t index,
+                           lw_type *element);
+/* node: SUBSCRIPT of an array. */
+lw_status lw_infer_array_subscript(lw_frame *f, uint32_t node, lw_type array, lw_type *out);
+lw_status lw_infer_array_attribute(lw_frame *f, uint32_t node, lw_type array, const char *name,
+                                   bool *found, lw_value *out);
+lw_status lw_infer_array_len(lw_frame *f, uint32_t node, uint32_t array, lw_type type,
+                             lw_value *out);
+lw_status lw_infer_array_items(lw_frame *f, uint32_t node, lw_type array, lw_type *item,
+                               int64_t *count);
+/* target: SUBSCRIPT that is assigned to; node: AUGASSIGN of one. */
+lw_status lw_infer_store(lw_frame *f, uint32_t target, lw_value value);
+lw_status lw_infer_augmented_store(lw_frame *f, uint32_t node);
+/* E160. what: "`+`", "`math.sin`"; help may be NULL. */
+lw_status lw_complain_whole_array(lw_frame *f, uint32_t node, const char *what, lw_type type,
+                                  const char *help);
 
 /* --- infer_stmt.c
  * ------------------------------------------------------------------------------- */

@@ -400,6 +400,27 @@ type_binary(binary *b)
     }
 }
 
+/* "`out[i] = A[i] + 1.0`": the element's form of what was written. */
+static const char *
+say_elements(lw_frame *f, lw_pyop op, uint32_t x_node, lw_type x, uint32_t y_node, lw_type y)
+{
+    const char *left = lw_say_source(f, x_node), *right = lw_say_source(f, y_node);
+
+    if (!f->report || left == NULL || right == NULL || !*left || !*right)
+        return NULL;
+    return lw_say(f, "`out[i] = %s%s %s %s%s`", left, lw_array_row(f, x) ? "[i]" : "",
+                  lw_pyop_text[op], right, lw_array_row(f, y) ? "[i]" : "");
+}
+
+static lw_status
+complain_array_operand(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_type x,
+                       uint32_t y_node, lw_type y)
+{
+    return lw_complain_whole_array(f, node, lw_say(f, "`%s`", lw_pyop_text[op]),
+                                   lw_array_row(f, x) ? x : y,
+                                   say_elements(f, op, x_node, x, y_node, y));
+}
+
 lw_status
 lw_infer_binary(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_value x,
                 uint32_t y_node, lw_value y, lw_value *out)
@@ -412,6 +433,8 @@ lw_infer_binary(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_valu
     *out = (lw_value){LW_T_BOTTOM, 0};
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
+    if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
+        return complain_array_operand(f, node, op, x_node, x.type, y_node, y.type);
     if (x.konst && y.konst)
         konst = lw_fold_binary_konst(f, typed->konst, op, x.konst, y.konst);
     if (konst) {
@@ -445,6 +468,9 @@ lw_infer_unary(lw_frame *f, uint32_t node, lw_pyop op, lw_value x, lw_value *out
         *out = lw_konst_value(f, konst);
         return LW_OK;
     }
+    if (lw_array_row(f, x.type))
+        return lw_complain_whole_array(f, node, lw_say(f, "`%s`", lw_pyop_text[op]), x.type,
+                                       NULL);
     if (!fits)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                            lw_say(f, "the operand is %s", lw_say_type(f, x.type)), NULL,
@@ -657,6 +683,8 @@ lw_infer_compare(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_val
         return LW_OK;
     if (op == LW_PY_IS || op == LW_PY_IS_NOT)
         return infer_is(f, node, op, x, y_node, y, truth);
+    if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
+        return complain_array_operand(f, node, op, x_node, x.type, y_node, y.type);
     if (op == LW_PY_IN || op == LW_PY_NOT_IN)
         return infer_in(f, node, op, x, y, truth);
     if (x.konst && y.konst) {

@@ -63,11 +63,7 @@ lw_assign(lw_frame *f, uint32_t target, lw_value value)
             break;
         return lw_define(f, n->a, target, value);
     case LW_NODE_TUPLE: return assign_tuple(f, target, value);
-    case LW_NODE_SUBSCRIPT:
-        return lw_complain(f, n->loc, "E160", "an element is assigned here",
-                           "`return` the value; writing arrays belongs to kernels (`forall`, "
-                           "`guvectorize`)",
-                           "this function computes one element and cannot write into arrays");
+    case LW_NODE_SUBSCRIPT: return lw_infer_store(f, target, value);
     case LW_NODE_ATTRIBUTE:
         return lw_complain(f, n->loc, "E162", NULL, NULL, "attributes cannot be assigned");
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
@@ -88,8 +84,12 @@ assign_parts(lw_frame *f, uint32_t target, uint32_t source, lw_value value)
     for (uint32_t i = 0; plain && i < t->c; i++)
         plain = lw_node_of(f, lists[t->b + i])->kind != LW_NODE_STAR &&
                 lw_node_of(f, lists[s->b + i])->kind != LW_NODE_STAR;
-    if (!plain)
-        return lw_assign(f, target, value);
+    if (!plain) {
+        f->source = source;
+        status = lw_assign(f, target, value);
+        f->source = 0;
+        return status;
+    }
     for (uint32_t i = 0; i < t->c; i++) {
         uint32_t part = lists[s->b + i];
         lw_value one = {f->nodes[part].type, f->nodes[part].konst};
@@ -121,6 +121,8 @@ infer_augassign(lw_frame *f, uint32_t node)
     lw_value x, y, result;
     lw_status status;
 
+    if (target->kind == LW_NODE_SUBSCRIPT)
+        return lw_infer_augmented_store(f, node);
     if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
         return lw_assign(f, n->a, (lw_value){LW_T_BOTTOM, 0}); /* complains */
     LW_TRY(lw_use(f, target->a, target->loc, &x, &typed->target));
@@ -349,6 +351,7 @@ infer_for(lw_frame *f, uint32_t node)
 
     LW_TRY(lw_infer_expr(f, n->b, &iterable));
     LW_TRY(lw_infer_items(f, n->b, iterable, &item, &count));
+    f->nodes[node].operand = item.type;
     LW_TRY(loop_begin(f, node, &loop));
     if (!lw_flow_take(f, &entry))
         return lw_out_of_memory(f);
@@ -422,6 +425,24 @@ fail:
     return status;
 }
 
+/* What the user's own function may give to the outside. */
+static lw_status
+check_entry_returned(lw_frame *f, uint32_t node, lw_type type)
+{
+    uint32_t loc = lw_node_of(f, node)->loc;
+
+    if (f->caller != NULL || type == LW_T_BOTTOM || type == LW_T_NONE)
+        return LW_OK;
+    if (f->run->typed->options.procedure)
+        return lw_complain(f, loc, "E183", lw_say(f, "this is %s", lw_say_type(f, type)),
+                           "write it into an array argument: `out[i] = ...`",
+                           "a kernel returns no value");
+    if (lw_array_row(f, type))
+        return lw_complain(f, loc, "E183", lw_say(f, "this is %s", lw_say_type(f, type)),
+                           "return an element", "an array cannot be a result");
+    return LW_OK;
+}
+
 static lw_status
 infer_return(lw_frame *f, uint32_t node)
 {
@@ -433,6 +454,7 @@ infer_return(lw_frame *f, uint32_t node)
     if (n->a) {
         LW_TRY(lw_infer_expr(f, n->a, &value));
         LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));
+        LW_TRY(check_entry_returned(f, n->a, value.type));
     }
     slot = lw_array_push(&f->returns, f->run->arena);
     loc = lw_array_push(&f->return_locs, f->run->arena);

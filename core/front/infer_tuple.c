@@ -287,6 +287,8 @@ lw_infer_subscript(lw_frame *f, uint32_t node, lw_value *out)
     LW_TRY(lw_infer_expr(f, n->a, &object));
     if (object.type == LW_T_BOTTOM)
         return LW_OK;
+    if (lw_array_row(f, object.type))
+        return lw_infer_array_subscript(f, node, object.type, &out->type);
     if (lw_tuple_row(f, object.type) == NULL)
         return complain_not_indexable(f, node, object);
     if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
@@ -352,10 +354,13 @@ lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out)
     const char *name = lw_konst_text(f, n->b);
     lw_value object;
     lw_status status;
+    bool found = false;
 
     *out = (lw_value){LW_T_BOTTOM, 0};
     LW_TRY(lw_infer_expr(f, n->a, &object));
-    if (object.type == LW_T_BOTTOM || field(f, object, name, out) ||
+    if (lw_array_row(f, object.type))
+        LW_TRY(lw_infer_array_attribute(f, node, object.type, name, &found, out));
+    if (found || object.type == LW_T_BOTTOM || field(f, object, name, out) ||
         (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
     return lw_complain(f, n->loc, "E161",
@@ -402,6 +407,8 @@ lw_infer_items(lw_frame *f, uint32_t node, lw_value iterable, lw_value *item, in
         *count = f->nodes[node].truth;
         return LW_OK;
     }
+    if (row && row->kind == LW_TK_ARRAY)
+        return lw_infer_array_items(f, node, iterable.type, &item->type, count);
     if (row == NULL || row->kind != LW_TK_TUPLE) {
         if (iterable.type == LW_T_BOTTOM)
             return LW_OK;
@@ -410,7 +417,7 @@ lw_infer_items(lw_frame *f, uint32_t node, lw_value iterable, lw_value *item, in
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                            lw_say(f, "this is %s", lw_say_type(f, iterable.type)),
                            lw_type_is_int(f, iterable.type) ? "use `range(...)`" : NULL,
-                           "a for loop needs a range or a tuple");
+                           "a for loop needs a range, a tuple or an array");
     }
     *count = n;
     if (n > LW_MAX_UNROLL)

@@ -456,6 +456,7 @@ finish(lw_lowering *l, lw_scalar *scalar)
     LW_TRY(lw_ir_verify(l->module, l->err));
     LW_TRY(describe_inputs(l, scalar));
     LW_TRY(describe_outputs(l, scalar));
+    LW_TRY(lw_lower_describe_args(l, scalar));
     scalar->can_raise = lw_instance_raises(l, 1);
     scalar->n_raises = l->raises.n;
     scalar->raises = l->raises.data;

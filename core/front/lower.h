@@ -17,8 +17,8 @@ typedef struct lw_raise_row {
 /* How an argument of the user's function arrives: which parameters of lw_body it is. The parts
  * of an array follow its type (core/front/types.h): address, extents, strides. */
 typedef struct lw_arg_parts {
-    uint32_t first, n;   /* parameters of the body; n 0: known at compile time */
-    uint32_t n_arrays;   /* arrays and records in it (a tuple may hold several), in order … */
+    uint32_t first, n; /* parameters of the body; n 0: known at compile time */
+    uint32_t n_arrays; /* arrays and records in it (a tuple may hold several), in order … */
     const uint32_t *addresses; /* … the parameter that holds each one's address */
     const bool *written;       /* whether the function may write through it */
 } lw_arg_parts;

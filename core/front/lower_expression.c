@@ -514,6 +514,8 @@ lower_attribute(lw_frame *f, uint32_t node)
     lw_type type = lw_typed_at(f, node)->type;
     lw_value object = lw_lower_expression(f, n->a);
 
+    if (lw_type_kind_of(f->l->types, object.type) == LW_TK_ARRAY)
+        return lw_lower_array_attribute(f, node, object, name);
     if (lw_value_is_tuple(&object, f)) {
         const lw_type_row *row = lw_type_get(f->l->types, object.type);
         for (uint32_t i = 0; row->names && i < row->n; i++)
@@ -612,6 +614,8 @@ lower_subscript(lw_frame *f, uint32_t node)
     lw_value tuple = lw_lower_expression(f, n->a);
     int64_t index;
 
+    if (lw_type_kind_of(f->l->types, tuple.type) == LW_TK_ARRAY)
+        return lw_lower_array_subscript(f, node, tuple);
     if (!lw_value_is_tuple(&tuple, f))
         return lw_lower_fail(f, node, "a subscript of what is no tuple");
     if (lw_node_at(f, n->b)->kind == LW_NODE_SLICE)

@@ -73,7 +73,8 @@ cost_instance(lw_frame *f, uint32_t instance)
     const lw_func *func = f->l->module->funcs.data[number];
     for (uint32_t i = 1; i < func->insts.n; i++) {
         uint16_t op = func->insts.data[i].op;
-        if (op == LW_OP_LOOP || (lw_ops[op].class == LW_CLASS_WRITE && op != LW_OP_SET))
+        if (op == LW_OP_LOOP || (lw_ops[op].class == LW_CLASS_WRITE && op != LW_OP_SET) ||
+            (lw_ops[op].class == LW_CLASS_READ && op != LW_OP_GET)) /* may not be there */
             return LW_COST_NEVER;
     }
     return func->insts.n;
@@ -110,6 +111,10 @@ cost_list(lw_frame *f, uint32_t start, uint32_t n)
 static uint32_t
 cost_subscript(lw_frame *f, const lw_node *n)
 {
+    lw_type_kind kind = lw_type_kind_of(f->l->types, lw_typed_at(f, n->a)->type);
+
+    if (kind == LW_TK_ARRAY || kind == LW_TK_RECORD)
+        return LW_COST_NEVER; /* an address that may not be there */
     uint32_t cost = lw_cost_expression(f, n->a);
 
     if (lw_node_at(f, n->b)->kind == LW_NODE_SLICE || lw_typed_at(f, n->b)->konst)
@@ -118,6 +123,15 @@ cost_subscript(lw_frame *f, const lw_node *n)
         return LW_COST_NEVER;
     return sum(cost, sum(lw_cost_expression(f, n->b),
                          2 * lw_parts_of(f->l->types, lw_typed_at(f, n->a)->type)));
+}
+
+static uint32_t
+cost_attribute(lw_frame *f, const lw_node *n)
+{
+    lw_type_kind kind = lw_type_kind_of(f->l->types, lw_typed_at(f, n->a)->type);
+    uint32_t cost = lw_cost_expression(f, n->a);
+
+    return kind == LW_TK_RECORD ? LW_COST_NEVER : kind == LW_TK_ARRAY ? sum(cost, 4) : cost;
 }
 
 uint32_t
@@ -135,7 +149,7 @@ lw_cost_expression(lw_frame *f, uint32_t node)
     case LW_NODE_LINK:
     case LW_NODE_STAR: return lw_cost_expression(f, n->a);
     case LW_NODE_ARG_KEYWORD: return lw_cost_expression(f, n->b);
-    case LW_NODE_ATTRIBUTE: return lw_cost_expression(f, n->a);
+    case LW_NODE_ATTRIBUTE: return cost_attribute(f, n);
     case LW_NODE_BINARY:
         return sum(cost_operator(f, node, (lw_pyop)n->op, n->b),
                    sum(lw_cost_expression(f, n->a), lw_cost_expression(f, n->b)));

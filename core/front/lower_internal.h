@@ -66,6 +66,7 @@ typedef struct lw_frame {
     uint32_t flat;       /* how many arms deep: then assignments wait in `pending` */
     uint32_t flat_start; /* where this arm's begin */
     LW_ARRAY(lw_pending) pending;
+    LW_ARRAY(lw_ref) counters; /* of ranges that only rise from 0 or more: never negative */
 } lw_frame;
 
 /* ---- lower.c ---- */
@@ -144,6 +145,22 @@ void lw_lower_record_copy(lw_frame *f, lw_type type, lw_ref to, lw_value value);
 lw_value lw_lower_field(lw_frame *f, lw_value object, const char *name, lw_type type);
 void lw_lower_field_store(lw_frame *f, lw_value object, const char *name, lw_value value);
 
+/* ---- lower_array.c ---- */
+lw_ref lw_array_extent(lw_frame *f, lw_value array, uint32_t axis); /* i64 */
+lw_ref lw_array_stride(lw_frame *f, lw_value array, uint32_t axis); /* bytes, i64 */
+/* Of array[index], one element: wrapped around and checked as the options say. Aligned as
+ * lw_type_get(array.type)->align says (0: as its type is). */
+lw_ref lw_lower_element_address(lw_frame *f, lw_value array, uint32_t index);
+lw_value lw_lower_array_subscript(lw_frame *f, uint32_t node, lw_value array);
+lw_value lw_lower_array_attribute(lw_frame *f, uint32_t node, lw_value array, const char *name);
+lw_value lw_lower_array_item(lw_frame *f, lw_value array, lw_ref k, lw_type type);
+lw_value lw_array_convert(lw_frame *f, lw_value array, lw_type to);
+void lw_lower_array_store(lw_frame *f, uint32_t target, lw_value value);
+void lw_lower_augmented_store(lw_frame *f, uint32_t node); /* AUGASSIGN of an element */
+
+/* ---- lower_args.c ---- */
+lw_status lw_lower_describe_args(lw_lowering *l, lw_scalar *scalar);
+
 /* ---- lower_iterator.c: what a for loop runs over ---- */
 /* Ranges, and what is made of them, have a count that is computed before the loop; tuples have
  * one known now (fixed), and the loop is written out. */
@@ -151,20 +168,25 @@ typedef struct lw_iterator {
     enum {
         LW_OVER_RANGE,
         LW_OVER_TUPLE,
+        LW_OVER_ARRAY,
         LW_OVER_ENUMERATE,
         LW_OVER_ZIP,
         LW_OVER_REVERSED
     } kind;
-    lw_type type; /* of the iterable: RANGE or TUPLE */
+    lw_type type; /* of the iterable: RANGE, TUPLE or ARRAY */
+    lw_type item; /* ARRAY: of one item */
     bool fixed;
     uint32_t n_fixed;
     lw_ref count;       /* u64 rounds at most; 0: n_fixed alone decides */
     lw_ref start, step; /* i64: of a range, or what enumerate counts from */
-    lw_value tuple;
+    lw_value tuple;     /* or array */
     struct lw_iterator *inner;
     uint32_t n_inner;
 } lw_iterator;
-lw_iterator lw_iterator_of(lw_frame *f, uint32_t node);
+/* Rounds of range(start, stop, step), i64 each: u64. */
+lw_ref lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step);
+/* item: the type of one item. */
+lw_iterator lw_iterator_of(lw_frame *f, uint32_t node, lw_type item);
 lw_value lw_iterator_value(lw_frame *f, uint32_t node);
 /* Item k (u64); i is the same number when the loop is written out. */
 lw_value lw_iterator_item(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i);

@@ -4,7 +4,7 @@
 #include "core/front/integers.h"
 #include "core/front/named.h"
 
-static lw_iterator of_entry(lw_frame *f, uint32_t entry);
+static lw_iterator of_entry(lw_frame *f, uint32_t entry, lw_type item);
 
 /* ---- range ---- */
 
@@ -31,8 +31,8 @@ constant_count(int64_t start, int64_t stop, int64_t step)
 }
 
 /* Rounds of range(start, stop, step), unsigned: no difference of two int64 overflows there. */
-static lw_ref
-range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
+lw_ref
+lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
 {
     lw_ref zero = lw_ir_zero(b, LW_DT_u64), none = lw_ir_zero(b, LW_DT_i64), up = zero,
            down = zero;
@@ -87,17 +87,31 @@ of_range(lw_frame *f, uint32_t call)
         lw_lower_raise(f, lw_ir_compare(&f->b, LW_OP_EQ, it.step, zero), "ValueError",
                        "range() arg 3 must not be zero");
     }
-    it.count = range_count(&f->b, it.start, stop, it.step);
+    it.count = lw_range_count(&f->b, it.start, stop, it.step);
     return it;
 }
 
 /* ---- the others ---- */
 
 static lw_iterator
-of_tuple(lw_frame *f, lw_value tuple)
+of_array(lw_frame *f, lw_value array, lw_type item)
+{
+    lw_ref count = lw_ir_cast(&f->b, LW_DT_u64, lw_array_extent(f, array, 0));
+
+    return (lw_iterator){.kind = LW_OVER_ARRAY,
+                         .type = array.type,
+                         .item = item,
+                         .count = count,
+                         .tuple = array};
+}
+
+static lw_iterator
+of_value(lw_frame *f, lw_value tuple, lw_type item)
 {
     lw_iterator it = {.kind = LW_OVER_TUPLE, .fixed = true, .tuple = tuple};
 
+    if (lw_type_kind_of(f->l->types, tuple.type) == LW_TK_ARRAY)
+        return of_array(f, tuple, item);
     if (lw_value_is_tuple(&tuple, f))
         it.n_fixed = lw_type_get(f->l->types, tuple.type)->n;
     else
@@ -128,6 +142,21 @@ take_shortest(lw_frame *f, lw_iterator *it)
     }
 }
 
+/* Of enumerate, zip, reversed: what their i-th iterable gives. */
+static lw_type
+inner_item(lw_frame *f, lw_type range, int kind, uint32_t i)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, range);
+    lw_type item = row && row->kind == LW_TK_RANGE ? row->elements[0] : (lw_type)LW_T_BOTTOM;
+
+    if (kind == LW_OVER_REVERSED)
+        return item;
+    row = lw_type_get(f->l->types, item);
+    i += kind == LW_OVER_ENUMERATE;
+    return row && row->kind == LW_TK_TUPLE && i < row->n ? row->elements[i]
+                                                         : (lw_type)LW_T_BOTTOM;
+}
+
 static lw_iterator
 of_call(lw_frame *f, uint32_t call, lw_impl impl)
 {
@@ -139,7 +168,8 @@ of_call(lw_frame *f, uint32_t call, lw_impl impl)
     it.n_inner = impl == LW_IMPL_ZIP ? t->n_args : 1;
     it.inner = lw_arena_take(f->l->arena, (it.n_inner + 1) * sizeof *it.inner);
     for (uint32_t i = 0; it.inner && i < it.n_inner; i++)
-        it.inner[i] = of_entry(f, f->l->typed->lists.data[t->args + i]);
+        it.inner[i] = of_entry(f, f->l->typed->lists.data[t->args + i],
+                               inner_item(f, t->type, it.kind, i));
     if (it.inner == NULL)
         it.n_inner = 0;
     take_shortest(f, &it);
@@ -149,7 +179,7 @@ of_call(lw_frame *f, uint32_t call, lw_impl impl)
 }
 
 static lw_iterator
-of_node(lw_frame *f, uint32_t node)
+of_node(lw_frame *f, uint32_t node, lw_type item)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
 
@@ -161,23 +191,23 @@ of_node(lw_frame *f, uint32_t node)
             return of_call(f, node, impl);
     }
     lw_value value = lw_lower_expression(f, node);
-    return value.iterator ? *value.iterator : of_tuple(f, value);
+    return value.iterator ? *value.iterator : of_value(f, value, item);
 }
 
 static lw_iterator
-of_entry(lw_frame *f, uint32_t entry)
+of_entry(lw_frame *f, uint32_t entry, lw_type item)
 {
     if (entry & LW_ARG_TAG)
-        return of_tuple(f, lw_lower_entry(f, entry));
-    lw_iterator it = of_node(f, entry);
+        return of_value(f, lw_lower_entry(f, entry), item);
+    lw_iterator it = of_node(f, entry, item);
     it.type = lw_typed_at(f, entry)->type;
     return it;
 }
 
 lw_iterator
-lw_iterator_of(lw_frame *f, uint32_t node)
+lw_iterator_of(lw_frame *f, uint32_t node, lw_type item)
 {
-    return of_entry(f, node);
+    return of_entry(f, node, item);
 }
 
 /* range(…) and its kind as the value of a variable. */
@@ -188,7 +218,7 @@ lw_iterator_value(lw_frame *f, uint32_t node)
     lw_type type = lw_typed_at(f, node)->type;
 
     if (kept != NULL)
-        *kept = of_entry(f, node);
+        *kept = of_entry(f, node, LW_T_BOTTOM);
     return (lw_value){.type = type, .iterator = kept};
 }
 
@@ -245,17 +275,35 @@ item_reversed(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
     return lw_iterator_item(f, inner, lw_ir_sub(b, last, k), i);
 }
 
+/* From a constant of 0 or more by a constant of 1 or more. */
+static bool
+only_rises(const lw_builder *b, const lw_iterator *it)
+{
+    uint64_t start, step;
+
+    return lw_ir_is_const(b, it->start, &start) && lw_ir_is_const(b, it->step, &step) &&
+           (int64_t)start >= 0 && (int64_t)step > 0;
+}
+
+static lw_value
+item_array(lw_frame *f, const lw_iterator *it, lw_ref k)
+{
+    return lw_lower_array_item(f, it->tuple, k, it->item);
+}
+
 static lw_value
 item_range(lw_frame *f, const lw_iterator *it, lw_ref k)
 {
     lw_builder *b = &f->b;
-    lw_ref value = lw_ir_cast(b, LW_DT_i64, k);
+    lw_ref value = lw_ir_cast(b, LW_DT_i64, k), *slot;
     uint64_t bits;
 
     if (!lw_ir_is_const(b, it->step, &bits) || bits != 1)
         value = lw_ir_mul(b, value, it->step);
     if (!lw_ir_is_const(b, it->start, &bits) || bits != 0)
         value = lw_ir_add(b, it->start, value);
+    if (only_rises(b, it) && (slot = lw_array_push(&f->counters, f->l->arena)) != NULL)
+        *slot = value;
     return lw_value_scalar(f, LW_T_INDEX, value);
 }
 
@@ -264,6 +312,7 @@ lw_iterator_item(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
 {
     switch (it->kind) {
     case LW_OVER_TUPLE: return lw_value_element(f, it->tuple, i);
+    case LW_OVER_ARRAY: return item_array(f, it, k);
     case LW_OVER_RANGE: return item_range(f, it, k);
     case LW_OVER_REVERSED: return item_reversed(f, it, k, i);
     default: return item_tuple(f, it, k, i);

@@ -650,7 +650,7 @@ lower_float_binary(const call *c)
 static lw_value
 lower_written_out(const call *c)
 {
-    lw_iterator it = lw_iterator_of(c->f, c->node);
+    lw_iterator it = lw_iterator_of(c->f, c->node, LW_T_BOTTOM);
     uint32_t n = lw_parts_of(c->f->l->types, c->type), at = 0;
     lw_ref *parts = lw_arena_take(c->f->l->arena, (n + 1) * sizeof *parts);
 
@@ -684,6 +684,17 @@ lower_operator(const call *c, lw_pyop op)
 }
 
 /* ---- all of them ---- */
+
+/* Of an array; other lengths are folded. */
+static lw_value
+lower_len(const call *c)
+{
+    lw_value array = lw_lower_argument(c->f, c->node, 0);
+
+    if (lw_type_kind_of(c->f->l->types, array.type) != LW_TK_ARRAY)
+        return fail(c);
+    return lw_value_scalar(c->f, c->type, lw_array_extent(c->f, array, 0));
+}
 
 static lw_value
 lower_by_impl(const call *c)
@@ -719,6 +730,7 @@ lower_by_impl(const call *c)
     case LW_IMPL_TO_BOOL: return lower_convert(c);
     case LW_IMPL_MIN:
     case LW_IMPL_MAX: return lower_min_max(c);
+    case LW_IMPL_LEN: return lower_len(c);
     case LW_IMPL_SUM: return lower_sum(c);
     case LW_IMPL_ANY:
     case LW_IMPL_ALL: return lower_any_all(c);

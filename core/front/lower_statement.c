@@ -153,6 +153,7 @@ lw_lower_assign(lw_frame *f, uint32_t target, lw_value value)
             lw_lower_web_write(f, web, value);
         return;
     case LW_NODE_TUPLE: assign_tuple(f, target, value); return;
+    case LW_NODE_SUBSCRIPT: lw_lower_array_store(f, target, value); return;
     default: lw_lower_fail(f, target, "an assignment to this"); return;
     }
 }
@@ -187,6 +188,10 @@ lower_augassign(lw_frame *f, uint32_t node)
     const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
     lw_value before, result;
 
+    if (lw_node_at(f, n->a)->kind == LW_NODE_SUBSCRIPT) {
+        lw_lower_augmented_store(f, node);
+        return;
+    }
     if (t->konst) {
         result = lw_value_konst(f, t->konst, t->type);
     } else {
@@ -358,7 +363,7 @@ lower_for(lw_frame *f, uint32_t node)
             lw_lower_body(f, lw_node_at(f, n->c)->b);
         return;
     }
-    it = lw_iterator_of(f, n->b);
+    it = lw_iterator_of(f, n->b, lw_typed_at(f, node)->operand);
     if (it.fixed)
         for_written_out(f, n, &it);
     else

@@ -332,6 +332,10 @@ lw_value_convert(lw_frame *f, lw_value value, lw_type to)
         return wrap(to, room_for(f, 0), 0);
     if (has_elements(kind))
         return convert_tuple(f, value, to);
+    if (kind == LW_TK_ARRAY && lw_type_kind_of(f->l->types, value.type) == kind)
+        return lw_array_convert(f, value, to);
+    if (kind == LW_TK_RECORD && value.n == 1)
+        return (lw_value){.type = to, .n = 1, .parts = value.parts};
     if (value.n == 0)
         return lw_lower_fail(f, f->node,
                              "a value that only exists at compile time is converted");

@@ -215,13 +215,15 @@ type_len(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *x, lw_value 
     const lw_konst *konst = x->value.konst ? lw_konst_of(f, x->value.konst) : NULL;
     __int128 count = 0;
 
+    if (lw_array_row(f, x->value.type))
+        return lw_infer_array_len(f, node, x->node, x->value.type, out);
     if (row) {
         count = row->n;
     } else if (konst && konst->kind == LW_K_STR) {
         for (const char *p = konst->text; *p; p++)
             count += (*p & 0xC0) != 0x80; /* characters, not bytes */
     } else {
-        return complain_argument(f, name, x, "a tuple; arrays belong to kernels");
+        return complain_argument(f, name, x, "a tuple or an array");
     }
     *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, count));
     return LW_OK;

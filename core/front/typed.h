@@ -17,26 +17,26 @@ typedef struct lw_front_options {
     bool promote_narrow; /* i32 with f32 gives f32 */
     uint32_t checks;     /* LW_CHECK_* */
     bool ignore_errors;  /* errors="ignore": assert and raise are dropped */
-    bool procedure; /* a kernel: the user's function returns nothing (a value is E183) */
-    bool narrow;    /* every byte offset inside every array argument fits 31 bits */
+    bool procedure;      /* a kernel: the user's function returns nothing (a value is E183) */
+    bool narrow;         /* every byte offset inside every array argument fits 31 bits */
 } lw_front_options;
 
 /* The type of one argument, before there are interned types: what a door knows of a value. */
 typedef enum lw_arg_kind {
-    LW_ARGK_SCALAR,  /* dtype: strong */
-    LW_ARGK_WEAK,    /* dtype i64, f64 or c128: a Python int, float, complex */
-    LW_ARGK_ARRAY,   /* of dtype, or of record when that is not NULL */
-    LW_ARGK_RECORD,  /* one item, by address */
-    LW_ARGK_TUPLE,   /* n items; names: of a namedtuple */
-    LW_ARGK_KONST,   /* known at compile time: konst of the tree (None, str, function, dtype) */
+    LW_ARGK_SCALAR, /* dtype: strong */
+    LW_ARGK_WEAK,   /* dtype i64, f64 or c128: a Python int, float, complex */
+    LW_ARGK_ARRAY,  /* of dtype, or of record when that is not NULL */
+    LW_ARGK_RECORD, /* one item, by address */
+    LW_ARGK_TUPLE,  /* n items; names: of a namedtuple */
+    LW_ARGK_KONST,  /* known at compile time: konst of the tree (None, str, function, dtype) */
 } lw_arg_kind;
 
 typedef struct lw_arg_field {
     const char *name;
     uint32_t offset;
-    uint32_t ndim;           /* sub-array: its constant shape; 0: none */
+    uint32_t ndim; /* sub-array: its constant shape; 0: none */
     const int64_t *shape;
-    lw_dtype dtype;          /* void: a nested record */
+    lw_dtype dtype; /* void: a nested record */
     const struct lw_arg_record *record;
 } lw_arg_field;
 
@@ -95,6 +95,7 @@ enum {
  *   LSHIFT, RSHIFT: the left operand's; the right operand keeps its own stored type
  *   tuple at BINARY: concatenation (ADD)
  *   POW: base; the exponent too unless it is an integer under a float base, or konst
+ *   FOR: the type of one item
  *   NAME that is the target of AUGASSIGN: `web` is written, `target` is the web that is read
  * (0: `konst` is its value), operand the type of the value read AUGASSIGN: type is what the
  * operation gives (then converted to the target), operand as BINARY */

@@ -107,6 +107,9 @@ int64_t lw_type_bytes(const lw_types *types, lw_type type);
  * align, that of an array's elements. */
 uint32_t lw_type_align(const lw_types *types, lw_type type);
 lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
+/* Of an argument as a door describes it (core/front/typed.h); KONST: BOTTOM. */
+struct lw_arg_spec;
+lw_type lw_type_of_spec(lw_types *types, const struct lw_arg_spec *spec);
 const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* compound types only */
 /* The scalar a value of this type is kept in: weak int i64 (constants from 2^63 on: u64), weak
  * float f64, weak complex c128, itself for scalars; LW_DT_void for tuples and compile-time

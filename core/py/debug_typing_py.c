@@ -4,6 +4,7 @@
 #include "core/front/read_python.h"
 #include "core/front/records.h"
 #include "core/front/typed.h"
+#include "core/py/debug_specs.h"
 #include "core/py/raise.h"
 #include "core/py/record_spec.h"
 
@@ -90,7 +91,7 @@ parse_types(lw_types *types, const char *list, lw_type *out, uint32_t *n)
  * --------------------------------------------------------------------------------- */
 
 static PyObject *
-dump_tree(const lw_tree *tree, const lw_type *types, uint32_t n, lw_typing typing,
+dump_tree(const lw_tree *tree, const lw_arg_spec *specs, uint32_t n, lw_typing typing,
           int procedure)
 {
     lw_front_options options = {.typing = typing, .procedure = procedure};
@@ -99,7 +100,9 @@ dump_tree(const lw_tree *tree, const lw_type *types, uint32_t n, lw_typing typin
     lw_text text = {0};
     PyObject *result;
 
-    if (lw_infer(tree, &options, types, n, &typed, &err) != LW_OK)
+    for (uint32_t i = 0; i < n; i++) /* only kernels take arrays */
+        options.procedure |= specs[i].kind == LW_ARGK_ARRAY;
+    if (lw_infer_specs(tree, &options, specs, n, &typed, &err) != LW_OK)
         return lw_py_raise(&err);
     lw_typed_print(typed, &text);
     result = text_object(&text);
@@ -114,9 +117,8 @@ dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     static char *names[] = {"function", "types", "mode", "source", "procedure", NULL};
     const char *list, *mode = "weak";
     PyObject *function, *source = NULL, *result = NULL;
-    lw_type types[MAX_TYPES];
+    lw_arg_spec specs[LW_MAX_DEBUG_SPECS];
     lw_arena arena;
-    lw_types table;
     lw_typing typing;
     lw_tree *tree = NULL;
     lw_error err = {0};
@@ -128,13 +130,11 @@ dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         parse_mode(mode, &typing) < 0)
         return NULL;
     lw_arena_init(&arena);
-    lw_types_init(&table, &arena);
-    if (parse_types(&table, list, types, &n) == 0) {
-        if (lw_read_function(function, source, &tree, NULL, &err) != LW_OK)
-            lw_py_raise(&err);
-        else
-            result = dump_tree(tree, types, n, typing, procedure);
-    }
+    if (lw_debug_specs(list, &arena, specs, &n, &err) != LW_OK ||
+        lw_read_function(function, source, &tree, NULL, &err) != LW_OK)
+        lw_py_raise(&err);
+    else
+        result = dump_tree(tree, specs, n, typing, procedure);
     lw_tree_free(tree);
     lw_arena_reset(&arena);
     return result;

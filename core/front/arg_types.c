@@ -1,0 +1,48 @@
+/* The types of arguments, from what a door knows of the values. */
+#include "core/front/records.h"
+
+static lw_type
+tuple_type(lw_types *types, const lw_arg_spec *spec)
+{
+    lw_type *items = lw_arena_take(types->arena, (spec->n + 1) * sizeof *items);
+
+    if (items == NULL) {
+        types->failed = true;
+        return LW_T_BOTTOM;
+    }
+    for (uint32_t i = 0; i < spec->n; i++) {
+        items[i] = lw_type_of_spec(types, &spec->items[i]);
+        if (items[i] == LW_T_BOTTOM)
+            return LW_T_BOTTOM;
+    }
+    return lw_type_tuple(types, items, spec->n, spec->names);
+}
+
+static lw_type
+array_type(lw_types *types, const lw_arg_spec *spec)
+{
+    lw_type element = spec->record ? lw_record_type(types, spec->record, spec->readonly)
+                                   : (lw_type)spec->dtype;
+
+    if (element == LW_T_BOTTOM || spec->ndim > LW_MAX_ARRAY_DIMS)
+        return LW_T_BOTTOM;
+    return lw_type_array(types, element, spec->ndim, (lw_layout)spec->layout, spec->readonly,
+                         NULL);
+}
+
+lw_type
+lw_type_of_spec(lw_types *types, const lw_arg_spec *spec)
+{
+    switch (spec->kind) {
+    case LW_ARGK_SCALAR: return spec->dtype < LW_DT_ptr ? (lw_type)spec->dtype : LW_T_BOTTOM;
+    case LW_ARGK_WEAK:
+        return lw_is_complex(spec->dtype) ? LW_T_PYCOMPLEX
+               : lw_is_float(spec->dtype) ? LW_T_PYFLOAT
+                                          : LW_T_INDEX;
+    case LW_ARGK_ARRAY: return array_type(types, spec);
+    case LW_ARGK_RECORD:
+        return spec->record ? lw_record_type(types, spec->record, spec->readonly) : LW_T_BOTTOM;
+    case LW_ARGK_TUPLE: return tuple_type(types, spec);
+    default: return LW_T_BOTTOM;
+    }
+}

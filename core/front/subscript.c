@@ -1,0 +1,131 @@
+#include "core/front/subscript.h"
+
+#include <string.h>
+
+typedef struct reader {
+    const lw_typed *typed;
+    const lw_typed_node *nodes;
+    lw_index *out;
+    uint32_t n_ellipses, ellipsis; /* the item it stands before */
+} reader;
+
+static const lw_konst *
+konst_at(const reader *r, uint32_t konst)
+{
+    return konst ? lw_typed_konst(r->typed, konst) : NULL;
+}
+
+static void
+add(reader *r, lw_index_item item)
+{
+    lw_index *out = r->out;
+
+    out->n_named += item.kind != LW_INDEX_NEW;
+    if (out->n == LW_MAX_INDEX) {
+        out->n_named = LW_MAX_INDEX; /* more than any array has */
+        return;
+    }
+    out->items[out->n++] = item;
+}
+
+static void
+add_value(reader *r, uint32_t node, uint32_t element, lw_type type, uint32_t konst)
+{
+    const lw_konst *k = konst_at(r, konst);
+    lw_index_item item = {
+        .kind = LW_INDEX_AT, .type = type, .node = node, .element = element, .konst = konst};
+
+    if (k && k->kind == LW_K_ELLIPSIS) {
+        r->ellipsis = r->out->n;
+        r->n_ellipses++;
+        return;
+    }
+    if (type == LW_T_BOTTOM)
+        r->out->is_known = false;
+    if (type == LW_T_NONE || (k && k->kind == LW_K_NONE))
+        item.kind = LW_INDEX_NEW;
+    add(r, item);
+}
+
+static const lw_type_row *
+tuple_row(const reader *r, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(&r->typed->types, type);
+
+    return row && row->kind == LW_TK_TUPLE ? row : NULL;
+}
+
+/* A value that is a tuple stands for its elements. */
+static void
+add_tuple(reader *r, uint32_t node, const lw_type_row *row)
+{
+    const lw_konst *k = konst_at(r, r->nodes[node].konst);
+
+    for (uint32_t i = 0; i < row->n; i++)
+        add_value(r, node, i + 1, row->elements[i],
+                  k && k->kind == LW_K_TUPLE && i < k->n ? k->items[i] : 0);
+}
+
+static void
+add_node(reader *r, uint32_t node)
+{
+    const lw_node *n = &r->typed->tree->nodes.data[node];
+    const lw_type_row *row;
+
+    if (n->kind == LW_NODE_SLICE) {
+        bool all = n->a == 0 && n->b == 0 && n->c == 0;
+        add(r, (lw_index_item){.kind = all ? LW_INDEX_ALL : LW_INDEX_SLICE, .node = node});
+        return;
+    }
+    if (n->kind == LW_NODE_STAR) {
+        row = tuple_row(r, r->nodes[n->a].type);
+        if (row)
+            add_tuple(r, n->a, row);
+        r->out->is_known &= row != NULL;
+        return;
+    }
+    add_value(r, node, 0, r->nodes[node].type, r->nodes[node].konst);
+}
+
+/* `...` and the axes that are not named stay. */
+static void
+add_rest(reader *r, uint32_t ndim)
+{
+    lw_index *out = r->out;
+    uint32_t n = out->n_named < ndim ? ndim - out->n_named : 0;
+    uint32_t at = r->n_ellipses ? r->ellipsis : out->n;
+
+    if (out->n + n > LW_MAX_INDEX)
+        n = LW_MAX_INDEX - out->n;
+    memmove(out->items + at + n, out->items + at, (out->n - at) * sizeof *out->items);
+    for (uint32_t i = 0; i < n; i++)
+        out->items[at + i] = (lw_index_item){.kind = LW_INDEX_ALL};
+    out->n += n;
+}
+
+void
+lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, uint32_t ndim,
+              lw_index *out)
+{
+    const lw_node *n = &typed->tree->nodes.data[node];
+    reader r = {.typed = typed, .nodes = nodes, .out = out};
+    const lw_type_row *row = tuple_row(&r, nodes[node].type);
+
+    memset(out, 0, offsetof(lw_index, items));
+    out->is_known = true;
+    if (n->kind == LW_NODE_TUPLE)
+        for (uint32_t i = 0; i < n->c; i++)
+            add_node(&r, typed->tree->lists.data[n->b + i]);
+    else if (row)
+        add_tuple(&r, node, row);
+    else
+        add_node(&r, node);
+    if (r.n_ellipses > 1)
+        out->n_named = LW_MAX_INDEX;
+    add_rest(&r, ndim);
+    out->is_element = r.n_ellipses == 0;
+    for (uint32_t i = 0; i < out->n; i++) {
+        out->n_kept += out->items[i].kind != LW_INDEX_AT;
+        out->is_element &= out->items[i].kind == LW_INDEX_AT;
+    }
+}
