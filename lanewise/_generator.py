@@ -1,0 +1,356 @@
+"""`lanewise.random.Generator`: whole arrays of random numbers, the same on CPU and GPU."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lanewise import _core
+
+_LANES = 65536
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+class Generator:
+    """Fills arrays with random numbers, with the method names and keywords of `numpy.random.Generator`.
+
+    Parameters
+    ----------
+    seed : None, int or numpy.random.SeedSequence
+        None takes entropy from the system.
+    bit_generator : "philox" or "xoroshiro128p"
+        Philox-4x32-10 (Salmon and others, 2011): a number depends on the seed and its place in the stream alone.
+        xoroshiro128+ (Blackman and Vigna, 2018): 65,536 lanes, lane i draws elements i, i + 65536, ….
+    target : None, "cpu" or "cuda"
+        Where results are made when no ``out=`` says so; None: as ``lanewise.config.target``, where "auto" means NumPy arrays.
+
+    Every method takes ``size`` (None: one number, an int or a tuple), ``out=`` (a NumPy or device array; size may be left
+    out) and ``stream=``. The numbers do not depend on the target, the launch or the number of threads.
+
+    Raises TypeError and ValueError for arguments of the wrong kind or outside of the distribution's domain.
+
+    >>> import numpy as np
+    >>> from lanewise.random import Generator
+    >>> g = Generator(42)
+    >>> g.integers(10, size=5).shape
+    (5,)
+    >>> bool(np.all(Generator(7).random(6) == Generator(7).random(6)))
+    True
+    """
+
+    def __init__(self, seed=None, bit_generator="philox", target=None):
+        if bit_generator not in ("philox", "xoroshiro128p"):
+            raise ValueError(f'bit_generator must be "philox" or "xoroshiro128p", not {bit_generator!r}')
+        if target not in (None, "cpu", "cuda"):
+            raise ValueError(f'target must be None, "cpu" or "cuda", not {target!r}')
+        if isinstance(seed, (bool, np.bool_, float, np.floating)):
+            raise TypeError(f"seed must be None, an int or a SeedSequence, not {type(seed).__name__}")
+        self._sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        self.bit_generator = bit_generator
+        self.target = target
+        self._jumps = 0
+        self._place = 0
+        self._states = None
+        k0, k1 = (int(word) for word in self._sequence.generate_state(2))
+        self._key = (k0, k1)
+
+    def __repr__(self):
+        return f"Generator({self.bit_generator!r}, place={self._place})"
+
+    # ---- streams ----
+
+    def spawn(self, n_children):
+        """n_children new generators whose streams are independent of this one and of each other."""
+        return [Generator(child, self.bit_generator, self.target) for child in self._sequence.spawn(n_children)]
+
+    def jumped(self, jumps=1):
+        """A generator with this one's seed, from the start of a stream that overlaps with none of the other jumps."""
+        if isinstance(jumps, bool) or not hasattr(jumps, "__index__") or not 0 <= jumps.__index__() < 2**30 - self._jumps:
+            raise ValueError(f"jumps must be an int from 0 to 2**30, not {jumps!r}")
+        new = Generator(self._sequence, self.bit_generator, self.target)
+        new._jumps = self._jumps + jumps.__index__()
+        return new
+
+    @property
+    def state(self):
+        """All that the next numbers depend on, as a dict that can be kept and assigned again."""
+        states = self._states
+        if states is not None:
+            states = np.array(states if isinstance(states, np.ndarray) else states.copy_to_host())
+        return {"bit_generator": self.bit_generator, "key": self._key, "jumps": self._jumps,
+                "place": self._place, "states": states}
+
+    @state.setter
+    def state(self, value):
+        if not isinstance(value, dict) or value.get("bit_generator") != self.bit_generator:
+            raise ValueError(f"state must be a dict of a {self.bit_generator} generator, as `state` gives it")
+        self._key, self._jumps, self._place = tuple(value["key"]), value["jumps"], value["place"]
+        self._states = None if value["states"] is None else value["states"].copy()
+
+    def __getstate__(self):
+        return {"state": self.state, "sequence": self._sequence, "target": self.target}
+
+    def __setstate__(self, saved):
+        self.__init__(saved["sequence"], saved["state"]["bit_generator"], saved["target"])
+        self.state = saved["state"]
+
+    # ---- distributions ----
+
+    def random(self, size=None, dtype=np.float64, out=None, *, stream=0):
+        """Uniform numbers in [0, 1): float32 with 24, float64 with 53 random bits."""
+        return self.uniform(0.0, 1.0, size, dtype, out, stream=stream)
+
+    def uniform(self, low=0.0, high=1.0, size=None, dtype=np.float64, out=None, *, stream=0):
+        """Uniform numbers: low + (high - low) * u with u in [0, 1)."""
+        low, high = _number("low", low), _number("high", high)
+        fill = self._start("random", size, dtype, out, _FLOATS, stream)
+        cast = fill.dtype.type
+        return fill.run(4 if fill.dtype.itemsize == 4 else 2, cast(low), cast(high - low))
+
+    def standard_normal(self, size=None, dtype=np.float64, out=None, *, stream=0):
+        """Normal numbers of mean 0 and variance 1: Box and Muller's pairs."""
+        return self.normal(0.0, 1.0, size, dtype, out, stream=stream)
+
+    def normal(self, loc=0.0, scale=1.0, size=None, dtype=np.float64, out=None, *, stream=0):
+        """Normal numbers of mean loc and standard deviation scale >= 0."""
+        loc, scale = _number("loc", loc), _number("scale", scale, 0.0)
+        fill = self._start("normal", size, dtype, out, _FLOATS, stream)
+        cast = fill.dtype.type
+        return fill.run(4 if fill.dtype.itemsize == 4 else 2, cast(loc), cast(scale))
+
+    def standard_exponential(self, size=None, dtype=np.float64, out=None, *, stream=0):
+        """Exponential numbers of mean 1."""
+        return self.exponential(1.0, size, dtype, out, stream=stream)
+
+    def exponential(self, scale=1.0, size=None, dtype=np.float64, out=None, *, stream=0):
+        """Exponential numbers of mean scale >= 0: the logarithm of a uniform number."""
+        scale = _number("scale", scale, 0.0)
+        fill = self._start("exponential", size, dtype, out, _FLOATS, stream)
+        return fill.run(4 if fill.dtype.itemsize == 4 else 2, fill.dtype.type(scale))
+
+    def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False, out=None, *, stream=0):
+        """Integers from low up to high (endpoint: including it), without bias; from 0 up to low where high is None."""
+        if high is None:
+            low, high = 0, low
+        low, high = _integer("low", low), _integer("high", high) + bool(endpoint)
+        kind = np.dtype(dtype if out is None else out.dtype)
+        if kind.kind not in "iu":
+            raise TypeError(f"dtype must be an integer type, not {kind}")
+        bounds = np.iinfo(kind)
+        if not bounds.min <= low < high <= int(bounds.max) + 1:
+            raise ValueError(f"low and high must be within {kind} and low below high, not {low} and {high}")
+        span, wide = high - low, np.uint64 if kind == np.uint64 else np.int64
+        one = self.bit_generator == "philox" and span <= 2**32
+        fill = self._start("integers32" if one else "integers64", size, kind, out, (kind,), stream)
+        if span == 2**64:
+            fill.name = "bits"
+            return fill.run(2)
+        least = (2**32 - span) % span if one else (2**64 - span) % span
+        if one:
+            if span == 2**32:
+                least = 0
+            return fill.run(4, wide(low), np.uint64(span), np.uint32(least))
+        return fill.run(1, wide(low), np.uint64(span), np.uint64(least))
+
+    def gamma(self, shape, scale=1.0, size=None, dtype=np.float64, out=None, *, stream=0):
+        """Gamma numbers; shape >= 0, scale >= 0 (Marsaglia and Tsang, 2000)."""
+        shape, scale = _number("shape", shape, 0.0), _number("scale", scale, 0.0)
+        fill = self._start("gamma", size, dtype, out, _FLOATS, stream)
+        return fill.run(1, np.float64(shape), np.float64(scale))
+
+    def standard_gamma(self, shape, size=None, dtype=np.float64, out=None, *, stream=0):
+        """Gamma numbers of scale 1."""
+        return self.gamma(shape, 1.0, size, dtype, out, stream=stream)
+
+    def poisson(self, lam=1.0, size=None, dtype=np.int64, out=None, *, stream=0):
+        """Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from there on."""
+        lam = _number("lam", lam, 0.0, 1e15)
+        fill = self._start("poisson", size, dtype, out, "iu", stream)
+        return fill.run(1, np.float64(lam), np.float64(math.exp(-lam)))
+
+    def binomial(self, n, p, size=None, dtype=np.int64, out=None, *, stream=0):
+        """Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's BTRS (1993) above."""
+        n, p = _integer("n", n), _number("p", p, 0.0, 1.0)
+        if not 0 <= n < 2**53:
+            raise ValueError(f"n must be from 0 to 2**53, not {n}")
+        q = min(p, 1.0 - p)
+        fill = self._start("binomial", size, dtype, out, "iu", stream)
+        none = math.exp(n * math.log1p(-q))
+        return fill.run(1, np.int64(n), np.float64(q), np.bool_(p > 0.5), np.float64(none))
+
+    def choice(self, a, size=None, replace=True, p=None, *, stream=0):
+        """Elements of `a` (an int: of arange(a)), each with probability p; without replacement where replace is False."""
+        items = np.arange(_integer("a", a)) if np.ndim(a) == 0 else np.asarray(a)
+        n = len(items)
+        if not replace:
+            if p is not None:
+                raise ValueError("p must be None where replace is False")
+            count = int(np.prod(_shape(size)))
+            if count > n:
+                raise ValueError(f"cannot take {count} of {n} elements without replacement")
+            return items[self.permutation(n)[:count]].reshape(_shape(size))[() if size is None else ...]
+        if p is None:
+            index = self.integers(n, size=size)
+        else:
+            from lanewise.random import alias_table
+
+            if len(p) != n:
+                raise ValueError(f"p must have {n} elements, not {len(p)}")
+            fill = self._start("choice", size, np.int64, None, "iu", stream, target="cpu")
+            index = fill.run(1, *alias_table(p))
+        return items[index if isinstance(index, (np.ndarray, np.generic)) else index.copy_to_host()]
+
+    def permutation(self, x, *, stream=0):
+        """A shuffled copy of x along its first axis (an int: of arange(x)): sorted by 64 random bits each."""
+        host = np.arange(_integer("x", x)) if np.ndim(x) == 0 else x
+        fill = self._start("bits", len(host), np.uint64, None, "iu", stream, target="cpu")
+        order = np.argsort(fill.run(2), kind="stable")
+        if np.ndim(x) == 0 or isinstance(x, np.ndarray) or not hasattr(x, "copy_to_host"):
+            return np.asarray(host)[order]
+        from lanewise import cuda
+
+        return cuda.to_device(x.copy_to_host()[order], stream=stream)
+
+    # ---- filling ----
+
+    def _start(self, name, size, dtype, out, kinds, stream, target=None):
+        return _Fill(self, name, size, dtype, out, kinds, stream, target)
+
+
+class _Fill:
+    """One array being filled: where it lies, and which kernel does it."""
+
+    def __init__(self, generator, name, size, dtype, out, kinds, stream, target):
+        self.generator, self.name, self.out, self.stream = generator, name, out, stream
+        self.dtype = np.dtype(dtype if out is None else out.dtype)
+        if self.dtype not in kinds if isinstance(kinds, tuple) else self.dtype.kind not in kinds:
+            allowed = " or ".join(map(str, kinds)) if isinstance(kinds, tuple) else "an integer type"
+            raise TypeError(f"dtype must be {allowed}, not {self.dtype}")
+        if out is not None and size is not None and tuple(out.shape) != _shape(size):
+            raise ValueError(f"out has shape {tuple(out.shape)}, size is {_shape(size)}")
+        if isinstance(out, np.ndarray) and not out.flags.writeable:
+            raise ValueError("out is read-only")
+        self.shape = _shape(size) if out is None else tuple(out.shape)
+        self.scalar = size is None and out is None
+        self.on_host = isinstance(out, np.ndarray)
+        if out is None:
+            from lanewise import config
+
+            self.on_host = (target or generator.target or config.target) != "cuda"
+        elif not self.on_host and not hasattr(out, "__cuda_array_interface__") and not hasattr(out, "__dlpack__"):
+            raise TypeError(f"out must be a NumPy or device array, not {type(out).__name__}")
+
+    def run(self, per_block, *parameters):
+        """Fill it; per_block: numbers that one philox block gives."""
+        from lanewise import cuda
+
+        flat = self._flat()
+        if flat.size:
+            if self.generator.bit_generator == "philox":
+                self._philox(flat, per_block, parameters)
+            else:
+                self._lanes(flat, parameters)
+        if self.out is None:
+            result = flat.reshape(self.shape)
+            return result[()] if self.scalar and self.on_host else result
+        if flat is not self.out:
+            if self.on_host:
+                self.out[...] = flat.reshape(self.shape)
+            elif not self._shares:
+                cuda.as_cuda_array(self.out)[...] = flat.reshape(self.shape)
+        return self.out
+
+    def _flat(self):
+        """A contiguous one-dimensional array: a view of out where that is possible."""
+        from lanewise import cuda
+
+        count, self._shares = math.prod(self.shape), True
+        if self.out is None:
+            return np.empty(count, self.dtype) if self.on_host else cuda.device_array(count, self.dtype, stream=self.stream)
+        if self.on_host:
+            return self.out.reshape(-1) if self.out.flags.c_contiguous else np.empty(count, self.dtype)
+        array = self.out if isinstance(self.out, cuda.DeviceArray) else cuda.as_cuda_array(self.out)
+        if array.flags["C_CONTIGUOUS"]:
+            return array.reshape(-1)
+        self._shares = False
+        return cuda.device_array(count, self.dtype, stream=self.stream)
+
+    def _kernel(self, family):
+        from lanewise import _random_kernels as kernels
+
+        name = f"{family}_{self.name}"
+        if self.dtype.kind == "f" and self.name != "gamma":
+            name += f"_{self.dtype.name}"
+        return getattr(kernels, name)
+
+    def _philox(self, flat, per_block, parameters):
+        g = self.generator
+        k0, k1 = (np.uint32(word) for word in g._key)
+        blocks = -(-flat.size // per_block)
+        if not self.on_host:
+            parameters = _on_device(parameters)
+        self._kernel("philox")(blocks, k0, k1, np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, flat,
+                               **self._where())
+        g._place += blocks
+
+    def _lanes(self, flat, parameters):
+        self.name = {"integers64": "integers", "integers32": "integers"}.get(self.name, self.name)
+        if not self.on_host:
+            parameters = _on_device(parameters)
+        self._kernel("lanes")(min(flat.size, _LANES), self._take_states(), _LANES, *parameters, flat, **self._where())
+        self.generator._place += flat.size
+
+    def _where(self):
+        return {} if self.on_host else {"stream": self.stream}
+
+    def _take_states(self):
+        """The lanes' states, moved to where the array lies."""
+        from lanewise import cuda
+        from lanewise.random import init_xoroshiro128p_states_cpu, xoroshiro128p_dtype
+
+        g = self.generator
+        if g._states is None:
+            g._states = np.empty(_LANES, xoroshiro128p_dtype)
+            seed = g._key[0] | g._key[1] << 32
+            init_xoroshiro128p_states_cpu(g._states, seed, g._jumps * _LANES)
+        if self.on_host and not isinstance(g._states, np.ndarray):
+            g._states = g._states.copy_to_host()
+        elif not self.on_host and isinstance(g._states, np.ndarray):
+            g._states = cuda.to_device(g._states, stream=self.stream)
+        return g._states
+
+
+def _on_device(parameters):
+    from lanewise import cuda
+
+    return tuple(cuda.to_device(p) if isinstance(p, np.ndarray) else p for p in parameters)
+
+
+def _shape(size):
+    if size is None:
+        return ()
+    parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    for part in parts:
+        if isinstance(part, bool) or not hasattr(part, "__index__"):
+            raise TypeError(f"size must be an int or a tuple of ints, not {size!r}")
+        if part.__index__() < 0:
+            raise ValueError(f"size must not be negative, not {size!r}")
+    return tuple(part.__index__() for part in parts)
+
+
+def _number(name, value, least=-math.inf, most=math.inf):
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}") from None
+    if not least <= number <= most or math.isnan(number):
+        limits = f"from {least:g} to {most:g}" if most < math.inf else f"at least {least:g}"
+        raise ValueError(f"{name} must be {limits if least > -math.inf else 'a number'}, not {value!r}")
+    return number
+
+
+def _integer(name, value):
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    return value.__index__()

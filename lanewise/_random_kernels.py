@@ -1,0 +1,374 @@
+"""The kernels behind `lanewise.random`: each fills one array, in the language of `forall`.
+
+Philox: words of block b are those of the counter (b, 0, c3); draw k of element e those of (e, k, c3 + 1). So a number
+depends on its place in the stream alone, whatever the launch. xoroshiro128+: lane i draws elements i, i + lanes, … in order.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lanewise import _core, random as r
+from lanewise._core import forall
+
+
+# ---- states of xoroshiro128+ ----
+
+
+@forall
+def _double(i, states, half, table):
+    """states[half + i] = J**half states[i], by look-ups in the table of its products with each byte."""
+    s0 = states[i]["s0"]
+    s1 = states[i]["s1"]
+    low = np.uint64(0)
+    high = np.uint64(0)
+    for byte in range(8):
+        v = np.int64((s0 >> np.uint64(8 * byte)) & np.uint64(255))
+        low ^= table[byte, v, 0]
+        high ^= table[byte, v, 1]
+    for byte in range(8):
+        v = np.int64((s1 >> np.uint64(8 * byte)) & np.uint64(255))
+        low ^= table[8 + byte, v, 0]
+        high ^= table[8 + byte, v, 1]
+    states[half + i]["s0"] = low
+    states[half + i]["s1"] = high
+
+
+@forall
+def _first(i, states, s0, s1):
+    states[i]["s0"] = s0
+    states[i]["s1"] = s1
+
+
+_tables = {}
+
+
+def _table(level, device):
+    from lanewise import cuda
+
+    key = (level, device)
+    if key not in _tables:
+        host = np.frombuffer(_core._xoroshiro_table(level), np.uint64).reshape(16, 256, 2)
+        _tables[key] = cuda.to_device(host)
+    return _tables[key]
+
+
+def fill_states(states, s0, s1, stream):
+    """All states of a device array that starts with (s0, s1), on its stream."""
+    from lanewise import cuda
+
+    n = states.size
+    if n == 0:
+        return
+    device = cuda.get_current_device().id
+    _first(1, states, np.uint64(s0), np.uint64(s1), stream=stream)
+    half, level = 1, 0
+    while half < n:
+        _double(min(half, n - half), states, half, _table(level, device), stream=stream)
+        half *= 2
+        level += 1
+
+
+# ---- philox: four words a block ----
+
+
+def _block(k0, k1, c3, base, i):
+    c0, c1 = r._halves(base + np.uint64(i))
+    return r._philox4x32(k0, k1, c0, c1, np.uint32(0), c3)
+
+
+def _draw(k0, k1, c3, element, attempt):
+    c0, c1 = r._halves(element)
+    return r._philox4x32(k0, k1, c0, c1, np.uint32(attempt), c3 + np.uint32(1))
+
+
+def _long(high, low):
+    return (np.uint64(high) << np.uint64(32)) | np.uint64(low)
+
+
+def _store4(out, i, a, b, c, d):
+    j = 4 * i
+    if j + 3 < len(out):
+        out[j] = a
+        out[j + 1] = b
+        out[j + 2] = c
+        out[j + 3] = d
+    else:
+        out[j] = a
+        if j + 1 < len(out):
+            out[j + 1] = b
+        if j + 2 < len(out):
+            out[j + 2] = c
+
+
+def _store2(out, i, a, b):
+    j = 2 * i
+    out[j] = a
+    if j + 1 < len(out):
+        out[j + 1] = b
+
+
+@forall
+def philox_random_float32(i, k0, k1, c3, base, low, scale, out):
+    a, b, c, d = _block(k0, k1, c3, base, i)
+    _store4(out, i, low + scale * r._unit_float32(a), low + scale * r._unit_float32(b),
+            low + scale * r._unit_float32(c), low + scale * r._unit_float32(d))
+
+
+@forall
+def philox_random_float64(i, k0, k1, c3, base, low, scale, out):
+    a, b, c, d = _block(k0, k1, c3, base, i)
+    _store2(out, i, low + scale * r._unit_float64(a, b), low + scale * r._unit_float64(c, d))
+
+
+@forall
+def philox_normal_float32(i, k0, k1, c3, base, loc, scale, out):
+    a, b, c, d = _block(k0, k1, c3, base, i)
+    w, x = r._normal2_float32(a, b)
+    y, z = r._normal2_float32(c, d)
+    _store4(out, i, loc + scale * w, loc + scale * x, loc + scale * y, loc + scale * z)
+
+
+@forall
+def philox_normal_float64(i, k0, k1, c3, base, loc, scale, out):
+    a, b, c, d = _block(k0, k1, c3, base, i)
+    x, y = r._normal2_float64(_long(a, b), _long(c, d))
+    _store2(out, i, loc + scale * x, loc + scale * y)
+
+
+@forall
+def philox_exponential_float32(i, k0, k1, c3, base, scale, out):
+    a, b, c, d = _block(k0, k1, c3, base, i)
+    _store4(out, i, scale * r._exponential_float32(a), scale * r._exponential_float32(b),
+            scale * r._exponential_float32(c), scale * r._exponential_float32(d))
+
+
+@forall
+def philox_exponential_float64(i, k0, k1, c3, base, scale, out):
+    a, b, c, d = _block(k0, k1, c3, base, i)
+    _store2(out, i, scale * r._exponential_float64(_long(a, b)), scale * r._exponential_float64(_long(c, d)))
+
+
+@forall
+def philox_bits(i, k0, k1, c3, base, out):
+    """Whole 64-bit words: integers of the full range, and the keys of permutations."""
+    a, b, c, d = _block(k0, k1, c3, base, i)
+    _store2(out, i, _long(a, b), _long(c, d))
+
+
+def _below32(k0, k1, c3, element, word, span, least):
+    """word * span >> 32 without bias: words below the threshold are drawn again."""
+    product = np.uint64(word) * np.uint64(span)
+    attempt = 0
+    while np.uint32(product & np.uint64(0xFFFFFFFF)) < least:
+        product = np.uint64(_draw(k0, k1, c3, element, attempt)[0]) * np.uint64(span)
+        attempt += 1
+    return np.int64(product >> np.uint64(32))
+
+
+@forall
+def philox_integers32(i, k0, k1, c3, base, low, span, least, out):
+    a, b, c, d = _block(k0, k1, c3, base, i)
+    e = (base + np.uint64(i)) * np.uint64(4)
+    _store4(out, i, low + _below32(k0, k1, c3, e, a, span, least),
+            low + _below32(k0, k1, c3, e + np.uint64(1), b, span, least),
+            low + _below32(k0, k1, c3, e + np.uint64(2), c, span, least),
+            low + _below32(k0, k1, c3, e + np.uint64(3), d, span, least))
+
+
+@forall
+def philox_integers64(i, k0, k1, c3, base, low, span, least, out):
+    element = base + np.uint64(i)
+    attempt = 0
+    a, b, c, d = _draw(k0, k1, c3, element, attempt)
+    top, rest = r._multiply(_long(a, b), span)
+    while rest < least:
+        attempt += 1
+        a, b, c, d = _draw(k0, k1, c3, element, attempt)
+        top, rest = r._multiply(_long(a, b), span)
+    out[i] = low + top
+
+
+# ---- philox: as many draws as an element needs ----
+
+
+@forall
+def philox_gamma(i, k0, k1, c3, base, shape, scale, out):
+    """Marsaglia and Tsang, 2000: two attempts' words are a normal pair's and a uniform's."""
+    element = base + np.uint64(i)
+    a, b, c, d = _draw(k0, k1, c3, element, 0)
+    boost = 1.0
+    alpha = shape
+    if shape < 1.0:
+        boost = r._exp_float64(max(r._log_float64(r._open_float64(_long(a, b))) / shape, -700.0))
+        alpha = shape + 1.0
+    third = alpha - 1.0 / 3.0
+    slope = 1.0 / math.sqrt(9.0 * third)
+    attempt = 1
+    v = 0.0
+    while True:
+        a, b, c, d = _draw(k0, k1, c3, element, attempt)
+        x, unused = r._normal2_float64(_long(a, b), _long(c, d))
+        a, b, c, d = _draw(k0, k1, c3, element, attempt + 1)
+        attempt += 2
+        v = 1.0 + slope * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        u = r._open_float64(_long(a, b))
+        if r._log_float64(u) < 0.5 * x * x + third * (1.0 - v + r._log_float64(v)):
+            break
+    out[i] = boost * third * v * scale if shape > 0.0 else 0.0
+
+
+@forall
+def philox_poisson(i, k0, k1, c3, base, mean, limit, out):
+    """limit: exp(-mean), made on the host, so that it is the same number everywhere."""
+    element = base + np.uint64(i)
+    attempt = 0
+    result = np.int64(-1)
+    if mean < 10.0:
+        product = 1.0
+        while product > limit:
+            a, b, c, d = _draw(k0, k1, c3, element, attempt)
+            product *= r._open_float64(_long(a, b))
+            result += 1
+            if product > limit:
+                product *= r._open_float64(_long(c, d))
+                result += 1
+            attempt += 1
+    else:
+        while result < 0:
+            a, b, c, d = _draw(k0, k1, c3, element, attempt)
+            result = r._poisson_try(mean, r._unit_float64(a, b), r._open_float64(_long(c, d)))
+            attempt += 1
+    out[i] = result
+
+
+@forall
+def philox_binomial(i, k0, k1, c3, base, n, p, flipped, none, out):
+    """p at most 0.5; flipped: count the failures; none: (1 - p)**n, made on the host."""
+    element = base + np.uint64(i)
+    attempt = 0
+    result = np.int64(-1)
+    while result < 0:
+        a, b, c, d = _draw(k0, k1, c3, element, attempt)
+        u = r._unit_float64(a, b)
+        if n * p < 10.0:
+            result = r._binomial_sum(n, p, none, u)
+        else:
+            result = r._binomial_try(n, p, u, r._open_float64(_long(c, d)))
+        attempt += 1
+    out[i] = n - result if flipped else result
+
+
+@forall
+def philox_choice(i, k0, k1, c3, base, probability, alias, out):
+    a, b, c, d = _draw(k0, k1, c3, base + np.uint64(i), 0)
+    top, rest = r._multiply(_long(a, b), np.uint64(len(probability)))
+    k = np.int64(top)
+    out[i] = k if r._unit_float64(c, d) < probability[k] else alias[k]
+
+
+# ---- xoroshiro128+: each lane draws its elements in order ----
+
+
+@forall
+def lanes_random_float32(i, states, lanes, low, scale, out):
+    for j in range(i, len(out), lanes):
+        out[j] = low + scale * np.float32(r.xoroshiro128p_next(states, i) >> np.uint64(40)) * np.float32(2.0**-24)
+
+
+@forall
+def lanes_random_float64(i, states, lanes, low, scale, out):
+    for j in range(i, len(out), lanes):
+        out[j] = low + scale * r.xoroshiro128p_uniform_float64(states, i)
+
+
+@forall
+def lanes_normal_float32(i, states, lanes, loc, scale, out):
+    for j in range(i, len(out), 2 * lanes):
+        x, y = r.xoroshiro128p_normal2_float32(states, i)
+        out[j] = loc + scale * x
+        if j + lanes < len(out):
+            out[j + lanes] = loc + scale * y
+
+
+@forall
+def lanes_normal_float64(i, states, lanes, loc, scale, out):
+    for j in range(i, len(out), 2 * lanes):
+        x, y = r.xoroshiro128p_normal2_float64(states, i)
+        out[j] = loc + scale * x
+        if j + lanes < len(out):
+            out[j + lanes] = loc + scale * y
+
+
+@forall
+def lanes_exponential_float32(i, states, lanes, scale, out):
+    for j in range(i, len(out), lanes):
+        out[j] = scale * r.xoroshiro128p_exponential_float32(states, i)
+
+
+@forall
+def lanes_exponential_float64(i, states, lanes, scale, out):
+    for j in range(i, len(out), lanes):
+        out[j] = scale * r.xoroshiro128p_exponential_float64(states, i)
+
+
+@forall
+def lanes_bits(i, states, lanes, out):
+    for j in range(i, len(out), lanes):
+        high = r.xoroshiro128p_next(states, i) >> np.uint64(32)
+        out[j] = (high << np.uint64(32)) | (r.xoroshiro128p_next(states, i) >> np.uint64(32))
+
+
+@forall
+def lanes_integers(i, states, lanes, low, span, least, out):
+    for j in range(i, len(out), lanes):
+        top, rest = r._multiply(r.xoroshiro128p_next(states, i), span)
+        while rest < least:
+            top, rest = r._multiply(r.xoroshiro128p_next(states, i), span)
+        out[j] = low + top
+
+
+@forall
+def lanes_gamma(i, states, lanes, shape, scale, out):
+    for j in range(i, len(out), lanes):
+        out[j] = r.xoroshiro128p_gamma_float64(states, i, shape, scale) if shape > 0.0 else 0.0
+
+
+@forall
+def lanes_poisson(i, states, lanes, mean, limit, out):
+    for j in range(i, len(out), lanes):
+        result = np.int64(-1)
+        if mean < 10.0:
+            product = 1.0
+            while product > limit:
+                product *= r._open_float64(r.xoroshiro128p_next(states, i))
+                result += 1
+        else:
+            while result < 0:
+                u = r.xoroshiro128p_uniform_float64(states, i)
+                result = r._poisson_try(mean, u, r._open_float64(r.xoroshiro128p_next(states, i)))
+        out[j] = result
+
+
+@forall
+def lanes_binomial(i, states, lanes, n, p, flipped, none, out):
+    for j in range(i, len(out), lanes):
+        result = np.int64(-1)
+        while result < 0:
+            u = r.xoroshiro128p_uniform_float64(states, i)
+            if n * p < 10.0:
+                result = r._binomial_sum(n, p, none, u)
+            else:
+                result = r._binomial_try(n, p, u, r._open_float64(r.xoroshiro128p_next(states, i)))
+        out[j] = n - result if flipped else result
+
+
+@forall
+def lanes_choice(i, states, lanes, probability, alias, out):
+    for j in range(i, len(out), lanes):
+        out[j] = r.xoroshiro128p_choice(states, i, probability, alias)

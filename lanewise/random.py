@@ -1,0 +1,676 @@
+"""Random numbers inside kernels, and filled into arrays.
+
+Three ways, from the familiar to the new:
+
+* ``numba.cuda.random``'s interface, bit for bit: states of xoroshiro128+ made by
+  `create_xoroshiro128p_states`, one a thread, drawn from with the ``xoroshiro128p_*`` functions.
+* `philox`: a function of (seed, index, counter) without any state.
+* `Generator`: fills whole arrays like `numpy.random.Generator`, the same numbers on CPU and GPU.
+
+    >>> import numpy as np, lanewise as lw
+    >>> from lanewise.random import Generator
+    >>> Generator(1).random(3).dtype
+    dtype('float64')
+
+The ``xoroshiro128p_*`` functions, `philox` and `philox_uniform_*` are written in the language of kernels: call them in any
+function that lanewise compiles. Their intervals: uniform numbers lie in [0, 1), never 1.0.
+
+Known weakness of xoroshiro128+: the lowest bits of `xoroshiro128p_next` are linear (they fail tests of matrix rank and
+linear complexity; Lemire and O'Neill, 2019). All functions here use the top bits; take them too.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lanewise import _core
+
+__all__ = [
+    "Generator", "alias_table", "create_xoroshiro128p_states", "init_xoroshiro128p_state",
+    "init_xoroshiro128p_states", "init_xoroshiro128p_states_cpu", "philox", "philox_uniform_float32",
+    "philox_uniform_float64", "uint64_to_unit_float32", "uint64_to_unit_float64",
+    "xoroshiro128p_binomial", "xoroshiro128p_choice", "xoroshiro128p_dtype",
+    "xoroshiro128p_exponential_float32", "xoroshiro128p_exponential_float64",
+    "xoroshiro128p_gamma_float32", "xoroshiro128p_gamma_float64", "xoroshiro128p_integers",
+    "xoroshiro128p_jump", "xoroshiro128p_next", "xoroshiro128p_normal2_float32",
+    "xoroshiro128p_normal2_float64", "xoroshiro128p_normal_float32",
+    "xoroshiro128p_normal_float64", "xoroshiro128p_poisson", "xoroshiro128p_type",
+    "xoroshiro128p_uniform_float32", "xoroshiro128p_uniform_float64",
+]
+
+#: A state: two 64-bit words, 16 bytes, aligned to 8; numba's layout.
+xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
+xoroshiro128p_type = xoroshiro128p_dtype
+
+_TWO_PI = 2.0 * math.pi
+_TWO_PI_F32 = np.float32(2.0 * math.pi)
+_FACTORIALS = tuple(float(math.factorial(i)) for i in range(13))
+_BELOW_ONE_F32 = np.float32(1.0 - 2.0**-24)
+
+
+# ---- xoroshiro128+ : numba.cuda.random's functions ----
+
+
+def xoroshiro128p_next(states, index):
+    """The next 64 random bits of ``states[index]``, a uint64, and the state moved on by one step.
+
+    Source: Blackman and Vigna, "Scrambled Linear Pseudorandom Number Generators", in the form of
+    2016 (rotations 55, 14, 36), as numba has it.
+    """
+    s0 = states[index]["s0"]
+    s1 = states[index]["s1"]
+    result = s0 + s1
+    s1 = s1 ^ s0
+    states[index]["s0"] = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+    states[index]["s1"] = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+    return result
+
+
+def xoroshiro128p_jump(states, index):
+    """Move ``states[index]`` on by 2**64 steps: to the subsequence of the next state."""
+    low = np.uint64(0)
+    high = np.uint64(0)
+    for word in (np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)):
+        for bit in range(64):
+            if (word >> np.uint64(bit)) & np.uint64(1):
+                low ^= states[index]["s0"]
+                high ^= states[index]["s1"]
+            xoroshiro128p_next(states, index)
+    states[index]["s0"] = low
+    states[index]["s1"] = high
+
+
+def init_xoroshiro128p_state(states, index, seed):
+    """Seed ``states[index]``: one output of SplitMix64 in both words, as numba does.
+
+    The seed for which that is zero (7046029254386353131) takes the next output, since a state of
+    zeros would stay zero for ever.
+    """
+    z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    if z == np.uint64(0):
+        z = np.uint64(0x6E789E6AA1B965F4)
+    states[index]["s0"] = z
+    states[index]["s1"] = z
+
+
+def uint64_to_unit_float64(x):
+    """The top 53 bits of a uint64 as a float64 in [0, 1)."""
+    return np.float64(np.uint64(x) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+def uint64_to_unit_float32(x):
+    """The top 53 bits of a uint64, rounded to a float32 in [0, 1).
+
+    numba's bits, except that where rounding gives 1.0 (once in 2**25) this gives 1 - 2**-24.
+    """
+    y = np.float32(np.uint64(x) >> np.uint64(11)) * np.float32(1.0 / 9007199254740992.0)
+    return min(y, _BELOW_ONE_F32)
+
+
+def xoroshiro128p_uniform_float32(states, index):
+    """A float32 in [0, 1) from ``states[index]``; never 1.0."""
+    return uint64_to_unit_float32(xoroshiro128p_next(states, index))
+
+
+def xoroshiro128p_uniform_float64(states, index):
+    """A float64 in [0, 1) with 53 random bits from ``states[index]``."""
+    return uint64_to_unit_float64(xoroshiro128p_next(states, index))
+
+
+def xoroshiro128p_normal_float32(states, index):
+    """A standard normal float32 from ``states[index]``, as numba draws it.
+
+    Box and Muller's cosine of two float32 uniform numbers; the sine is thrown away. For half the
+    cost a number, use `xoroshiro128p_normal2_float32`.
+    """
+    u1 = xoroshiro128p_uniform_float32(states, index)
+    u2 = xoroshiro128p_uniform_float32(states, index)
+    return math.sqrt(np.float32(-2.0) * math.log(u1)) * math.cos(_TWO_PI_F32 * u2)
+
+
+def xoroshiro128p_normal_float64(states, index):
+    """A standard normal float64 from ``states[index]``, as numba draws it.
+
+    Its uniform numbers are float32, so it has about the accuracy of one: `xoroshiro128p_normal2_float64` does better.
+    """
+    u1 = xoroshiro128p_uniform_float32(states, index)
+    u2 = xoroshiro128p_uniform_float32(states, index)
+    return math.sqrt(-2.0 * np.float64(math.log(u1))) * math.cos(_TWO_PI * np.float64(u2))
+
+
+# ---- xoroshiro128+ : our own ----
+
+
+def xoroshiro128p_normal2_float32(states, index):
+    """Two independent standard normal float32 numbers, from one step of ``states[index]``.
+
+    Box and Muller's pair; the radius has 32 random bits, the angle the next 32.
+    """
+    x = xoroshiro128p_next(states, index)
+    return _normal2_float32(np.uint32(x >> np.uint64(32)), np.uint32(x & np.uint64(0xFFFFFFFF)))
+
+
+def xoroshiro128p_normal2_float64(states, index):
+    """Two independent standard normal float64 numbers, from two steps of ``states[index]``."""
+    x = xoroshiro128p_next(states, index)
+    y = xoroshiro128p_next(states, index)
+    return _normal2_float64(x, y)
+
+
+def xoroshiro128p_exponential_float32(states, index):
+    """An exponential float32 of mean 1 from ``states[index]``."""
+    return _exponential_float32(np.uint32(xoroshiro128p_next(states, index) >> np.uint64(32)))
+
+
+def xoroshiro128p_exponential_float64(states, index):
+    """An exponential float64 of mean 1 from ``states[index]``."""
+    return _exponential_float64(xoroshiro128p_next(states, index))
+
+
+def xoroshiro128p_integers(states, index, low, high):
+    """An int64 from low up to, not including, high, each as likely: no bias.
+
+    Source: Lemire, "Fast Random Integer Generation in an Interval", 2019. Where high <= low it gives low.
+    """
+    span = np.uint64(np.int64(high) - np.int64(low))
+    if np.int64(high) <= np.int64(low):
+        return np.int64(low)
+    top, rest = _multiply(xoroshiro128p_next(states, index), span)
+    if rest < span:
+        least = (np.uint64(0) - span) % span
+        while rest < least:
+            top, rest = _multiply(xoroshiro128p_next(states, index), span)
+    return np.int64(low) + np.int64(top)
+
+
+def xoroshiro128p_gamma_float64(states, index, shape, scale=1.0):
+    """A float64 of the gamma distribution from ``states[index]``; shape > 0, scale > 0.
+
+    Source: Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", 2000. NaN where shape is not positive.
+    """
+    a = np.float64(shape)
+    if not a > 0.0:
+        return np.float64(math.nan)
+    boost = 1.0
+    if a < 1.0:
+        boost = (1.0 - xoroshiro128p_uniform_float64(states, index)) ** (1.0 / a)
+        a += 1.0
+    d = a - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    v = np.float64(0.0)
+    while True:
+        x, unused = xoroshiro128p_normal2_float64(states, index)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        u = 1.0 - xoroshiro128p_uniform_float64(states, index)
+        if u < 1.0 - 0.0331 * (x * x) * (x * x):
+            break
+        if _log_float64(u) < 0.5 * x * x + d * (1.0 - v + _log_float64(v)):
+            break
+    return boost * d * v * np.float64(scale)
+
+
+def xoroshiro128p_gamma_float32(states, index, shape, scale=1.0):
+    """A float32 of the gamma distribution: see `xoroshiro128p_gamma_float64`."""
+    return np.float32(xoroshiro128p_gamma_float64(states, index, shape, scale))
+
+
+def xoroshiro128p_poisson(states, index, lam):
+    """An int64 of the Poisson distribution with mean lam >= 0 from ``states[index]``.
+
+    Below 10 by multiplying uniform numbers (Knuth), from 10 on by transformed rejection (Hormann, "The Transformed
+    Rejection Method for Generating Poisson Random Variables", 1993). -1 where lam is negative or NaN.
+    """
+    mean = np.float64(lam)
+    if not mean >= 0.0:
+        return np.int64(-1)
+    if mean < 10.0:
+        limit = math.exp(-mean)
+        product = xoroshiro128p_uniform_float64(states, index)
+        count = np.int64(0)
+        while product > limit:
+            product *= xoroshiro128p_uniform_float64(states, index)
+            count += 1
+        return count
+    result = np.int64(-1)
+    while result < 0:
+        u = xoroshiro128p_uniform_float64(states, index)
+        v = 1.0 - xoroshiro128p_uniform_float64(states, index)
+        result = _poisson_try(mean, u, v)
+    return result
+
+
+def xoroshiro128p_binomial(states, index, n, p):
+    """An int64: successes in n trials of probability p, from ``states[index]``.
+
+    Inversion where n * min(p, 1 - p) is below 10, else transformed rejection (Hormann's BTRS, "The Generation of Binomial
+    Random Variates", 1993). -1 where n < 0 or p is outside [0, 1].
+    """
+    trials = np.int64(n)
+    chance = np.float64(p)
+    if trials < 0 or not (0.0 <= chance <= 1.0):
+        return np.int64(-1)
+    small = min(chance, 1.0 - chance)
+    result = np.int64(-1)
+    if trials == 0 or small == 0.0:
+        result = np.int64(0)
+    while result < 0:
+        u = xoroshiro128p_uniform_float64(states, index)
+        if trials * small < 10.0:
+            result = _binomial_sum(trials, small, math.exp(trials * math.log1p(-small)), u)
+        else:
+            v = 1.0 - xoroshiro128p_uniform_float64(states, index)
+            result = _binomial_try(trials, small, u, v)
+    return result if chance <= 0.5 else trials - result
+
+
+def xoroshiro128p_choice(states, index, probability, alias):
+    """An int64 index drawn with the weights of `alias_table`'s two arrays: one draw, two loads.
+
+    Source: Walker, "An Efficient Method for Generating Discrete Random Variables", 1977; Vose, 1991.
+    """
+    top, rest = _multiply(xoroshiro128p_next(states, index), np.uint64(len(probability)))
+    i = np.int64(top)
+    if uint64_to_unit_float64(rest) < probability[i]:
+        return i
+    return np.int64(alias[i])
+
+
+# ---- philox: no state at all ----
+
+
+def philox(seed, index, counter=0):
+    """Four uint32 words that depend on the three numbers alone: Philox-4x32-10.
+
+    seed, index and counter are integers of up to 64 bits; equal arguments give equal words on every device. Words differ
+    for every (index, counter) of a seed: number the elements by index and the draws of one by counter.
+
+    Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011; equal to Random123's
+    known answers with the counter (counter, index) and the key seed, low words first.
+    """
+    c0, c1 = _halves(counter)
+    c2, c3 = _halves(index)
+    k0, k1 = _halves(seed)
+    return _philox4x32(k0, k1, c0, c1, c2, c3)
+
+
+def philox_uniform_float32(seed, index, counter=0):
+    """A float32 in [0, 1) with 24 random bits, from the first word of `philox`."""
+    return _unit_float32(philox(seed, index, counter)[0])
+
+
+def philox_uniform_float64(seed, index, counter=0):
+    """A float64 in [0, 1) with 53 random bits, from the first two words of `philox`."""
+    words = philox(seed, index, counter)
+    return _unit_float64(words[0], words[1])
+
+
+# ---- the parts, in the language of kernels ----
+
+
+def _halves(x):
+    word = np.uint64(x)
+    return np.uint32(word & np.uint64(0xFFFFFFFF)), np.uint32(word >> np.uint64(32))
+
+
+def _philox4x32(k0, k1, c0, c1, c2, c3):
+    for _ in range(10):
+        x = np.uint64(c0) * np.uint64(0xD2511F53)
+        y = np.uint64(c2) * np.uint64(0xCD9E8D57)
+        c0 = np.uint32(y >> np.uint64(32)) ^ c1 ^ k0
+        c1 = np.uint32(y & np.uint64(0xFFFFFFFF))
+        c2 = np.uint32(x >> np.uint64(32)) ^ c3 ^ k1
+        c3 = np.uint32(x & np.uint64(0xFFFFFFFF))
+        k0 = k0 + np.uint32(0x9E3779B9)
+        k1 = k1 + np.uint32(0xBB67AE85)
+    return c0, c1, c2, c3
+
+
+def _unit_float32(word):
+    return np.float32(word >> np.uint32(8)) * np.float32(2.0**-24)
+
+
+def _unit_float64(high, low):
+    bits = (np.uint64(high >> np.uint32(5)) << np.uint64(26)) | np.uint64(low >> np.uint32(6))
+    return np.float64(bits) * 2.0**-53
+
+
+def _multiply(x, y):
+    """The high and low halves of a product of two uint64."""
+    mask = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    low = (x & mask) * (y & mask)
+    middle = (x >> half) * (y & mask) + (low >> half)
+    other = (x & mask) * (y >> half) + (middle & mask)
+    high = (x >> half) * (y >> half) + (middle >> half) + (other >> half)
+    return high, (other << half) | (low & mask)
+
+
+# Logarithm, sine and cosine by arithmetic alone, so that every device gives the same bits.
+
+
+def _log_float32(x):
+    """The natural logarithm of a positive, normal float32: Cephes' polynomial (Moshier)."""
+    m, e = math.frexp(x)
+    if m < np.float32(0.70710678):
+        m = m + m
+        e = e - 1
+    f = m - np.float32(1.0)
+    z = f * f
+    y = np.float32(7.0376836292e-2)
+    y = y * f + np.float32(-1.1514610310e-1)
+    y = y * f + np.float32(1.1676998740e-1)
+    y = y * f + np.float32(-1.2420140846e-1)
+    y = y * f + np.float32(1.4249322787e-1)
+    y = y * f + np.float32(-1.6668057665e-1)
+    y = y * f + np.float32(2.0000714765e-1)
+    y = y * f + np.float32(-2.4999993993e-1)
+    y = y * f + np.float32(3.3333331174e-1)
+    y = y * (f * z)
+    k = np.float32(e)
+    y = y + k * np.float32(-2.12194440e-4)
+    y = y + z * np.float32(-0.5)
+    return (f + y) + k * np.float32(0.693359375)
+
+
+def _log_float64(x):
+    """The natural logarithm of a positive, normal float64: the method of fdlibm's e_log.c (Sun, 1993)."""
+    m, e = math.frexp(x)
+    if m < 0.7071067811865476:
+        m = m + m
+        e = e - 1
+    f = m - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    r = 1.479819860511658591e-01
+    r = r * z + 1.531383769920937332e-01
+    r = r * z + 1.818357216161805012e-01
+    r = r * z + 2.222219843214978396e-01
+    r = r * z + 2.857142874366239149e-01
+    r = r * z + 3.999999999940941908e-01
+    r = r * z + 6.666666666666735130e-01
+    r = r * z
+    half = 0.5 * f * f
+    k = np.float64(e)
+    return k * 6.93147180369123816490e-01 - ((half - (s * (half + r) + k * 1.90821492927058770002e-10)) - f)
+
+
+def _exp_float64(x):
+    """exp(x) for x in [-700, 0]: reduced by multiples of log 2, then the Taylor polynomial of degree 13."""
+    k = math.floor(x * 1.4426950408889634 + 0.5)
+    y = (x - np.float64(k) * 6.93147180369123816490e-01) - np.float64(k) * 1.90821492927058770002e-10
+    r = 1.0 / 6227020800.0
+    for i in range(12, -1, -1):
+        r = r * y + 1.0 / _FACTORIALS[i]
+    return math.ldexp(r, k)
+
+
+def _sincos_float32(word):
+    """Sine and cosine of 2 pi word / 2**32: octants exactly, then Cephes' polynomials (Moshier)."""
+    quarter = (word + np.uint32(0x20000000)) >> np.uint32(30)
+    rest = np.int32(word - (quarter << np.uint32(30)))
+    y = np.float32(rest) * np.float32(math.pi / 2**31)
+    z = y * y
+    s = np.float32(-1.9515295891e-4) * z + np.float32(8.3321608736e-3)
+    s = s * z + np.float32(-1.6666654611e-1)
+    s = s * (z * y) + y
+    c = np.float32(2.443315711809948e-5) * z + np.float32(-1.388731625493765e-3)
+    c = c * z + np.float32(4.166664568298827e-2)
+    c = c * (z * z) + (np.float32(1.0) - np.float32(0.5) * z)
+    swap = (quarter & np.uint32(1)) != np.uint32(0)
+    sine = c if swap else s
+    cosine = s if swap else c
+    sine = -sine if quarter >= np.uint32(2) else sine
+    cosine = -cosine if quarter == np.uint32(1) or quarter == np.uint32(2) else cosine
+    return sine, cosine
+
+
+def _sincos_float64(word):
+    """Sine and cosine of 2 pi word / 2**64: octants exactly, then fdlibm's polynomials (Sun, 1993)."""
+    quarter = (word + np.uint64(0x2000000000000000)) >> np.uint64(62)
+    rest = np.int64(word - (quarter << np.uint64(62)))
+    y = np.float64(rest) * (math.pi / 2**63)
+    z = y * y
+    s = 1.58969099521155010221e-10 * z - 2.50507602534068634195e-08
+    s = s * z + 2.75573137070700676789e-06
+    s = s * z - 1.98412698298579493134e-04
+    s = s * z + 8.33333333332248946124e-03
+    s = s * z - 1.66666666666666324348e-01
+    s = s * (z * y) + y
+    c = -1.13596475577881948265e-11 * z + 2.08757232129817482790e-09
+    c = c * z - 2.75573143513906633035e-07
+    c = c * z + 2.48015872894767294178e-05
+    c = c * z - 1.38888888888741095749e-03
+    c = c * z + 4.16666666666666019037e-02
+    c = c * (z * z) + (1.0 - 0.5 * z)
+    swap = (quarter & np.uint64(1)) != np.uint64(0)
+    sine = c if swap else s
+    cosine = s if swap else c
+    sine = -sine if quarter >= np.uint64(2) else sine
+    cosine = -cosine if quarter == np.uint64(1) or quarter == np.uint64(2) else cosine
+    return sine, cosine
+
+
+def _open_float32(word):
+    """A float32 in (0, 1]: never 0, so that it has a logarithm."""
+    return np.float32(word) * np.float32(2.0**-32) + np.float32(2.0**-33)
+
+
+def _open_float64(word):
+    """A float64 in (0, 1) with 53 random bits."""
+    return (np.float64(word >> np.uint64(11)) + 0.5) * 2.0**-53
+
+
+def _normal2_float32(first, second):
+    radius = math.sqrt(np.float32(-2.0) * _log_float32(_open_float32(first)))
+    sine, cosine = _sincos_float32(second)
+    return radius * cosine, radius * sine
+
+
+def _normal2_float64(first, second):
+    radius = math.sqrt(-2.0 * _log_float64(_open_float64(first)))
+    sine, cosine = _sincos_float64(second)
+    return radius * cosine, radius * sine
+
+
+def _exponential_float32(word):
+    return -_log_float32(_open_float32(word))
+
+
+def _exponential_float64(word):
+    return -_log_float64(_open_float64(word))
+
+
+def _log_factorial(k):
+    """log(k!) for k >= 0: exact sums below 10, Stirling's series above."""
+    x = np.float64(k)
+    if x < 10.0:
+        product = 1.0
+        for i in range(2, 10):
+            if i <= x:
+                product *= np.float64(i)
+        return _log_float64(product)
+    y = x + 1.0
+    r = 1.0 / (y * y)
+    series = ((-1.0 / 1680.0 * r + 1.0 / 1260.0) * r - 1.0 / 360.0) * r + 1.0 / 12.0
+    return (y - 0.5) * _log_float64(y) - y + 0.9189385332046727418 + series / y
+
+
+def _poisson_try(mean, u, v):
+    """One attempt of PTRS with u in [0, 1), v in (0, 1]; -1: rejected."""
+    slam = math.sqrt(mean)
+    loglam = _log_float64(mean)
+    b = 0.931 + 2.53 * slam
+    a = -0.059 + 0.02483 * b
+    inverse = 1.1239 + 1.1328 / (b - 3.4)
+    x = u - 0.5
+    us = 0.5 - abs(x)
+    if us <= 0.0:
+        return np.int64(-1)
+    k = np.int64(math.floor((2.0 * a / us + b) * x + mean + 0.43))
+    if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2.0):
+        return k
+    if k < 0 or (us < 0.013 and v > us):
+        return np.int64(-1)
+    left = _log_float64(v) + _log_float64(inverse) - _log_float64(a / (us * us) + b)
+    return k if left <= k * loglam - mean - _log_factorial(k) else np.int64(-1)
+
+
+def _binomial_sum(n, p, none, u):
+    """Inversion by summing the probabilities, `none` that of 0, until u is passed; -1: never."""
+    chance = none
+    odds = p / (1.0 - p)
+    k = np.int64(0)
+    while u > chance:
+        u -= chance
+        k += 1
+        if k > n or k > 200:
+            return np.int64(-1)
+        chance *= odds * (np.float64(n) - np.float64(k) + 1.0) / np.float64(k)
+    return k
+
+
+def _binomial_try(n, p, u, v):
+    """One attempt of BTRS, for n * p >= 10; -1: rejected."""
+    q = 1.0 - p
+    spread = math.sqrt(n * p * q)
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    c = n * p + 0.5
+    limit = 0.92 - 4.2 / b
+    x = u - 0.5
+    us = 0.5 - abs(x)
+    if us <= 0.0:
+        return np.int64(-1)
+    k = np.int64(math.floor((2.0 * a / us + b) * x + c))
+    if us >= 0.07 and v <= limit:
+        return k
+    if k < 0 or k > n:
+        return np.int64(-1)
+    alpha = (2.83 + 5.1 / b) * spread
+    mode = np.int64(math.floor((n + 1) * p))
+    left = _log_float64(v * alpha / (a / (us * us) + b))
+    right = _log_factorial(mode) + _log_factorial(n - mode) - _log_factorial(k) - _log_factorial(n - k)
+    right += np.float64(k - mode) * _log_float64(p / q)
+    return k if left <= right else np.int64(-1)
+
+
+# ---- states and tables, on the host ----
+
+
+def _seed_states(n, seed, subsequence_start):
+    if isinstance(n, (bool, np.bool_)) or not hasattr(n, "__index__"):
+        raise TypeError(f"n must be an int, not {type(n).__name__}")
+    count = n.__index__()
+    if count < 0:
+        raise ValueError(f"n must not be negative, not {count}")
+    return count, _core._xoroshiro_seed(seed, subsequence_start)
+
+
+def init_xoroshiro128p_states_cpu(states, seed, subsequence_start=0):
+    """Fill a NumPy array of `xoroshiro128p_dtype` with states `subsequence_start`, … of `seed`.
+
+    >>> import numpy as np
+    >>> from lanewise import random
+    >>> states = np.empty(2, random.xoroshiro128p_dtype)
+    >>> random.init_xoroshiro128p_states_cpu(states, seed=1)
+    >>> hex(states[1]["s0"])
+    '0x73c19a5348fc9098'
+    """
+    if not isinstance(states, np.ndarray) or states.dtype != xoroshiro128p_dtype or states.ndim != 1:
+        raise TypeError("states must be a one-dimensional NumPy array of xoroshiro128p_dtype, "
+                        f"not {type(states).__name__} {getattr(states, 'dtype', '')}")
+    if states.flags.c_contiguous:
+        _core._xoroshiro_states(states.view(np.uint8), seed, subsequence_start)
+    else:
+        filled = np.empty(len(states), xoroshiro128p_dtype)
+        _core._xoroshiro_states(filled.view(np.uint8), seed, subsequence_start)
+        states[:] = filled
+
+
+def init_xoroshiro128p_states(states, seed, subsequence_start=0, stream=0):
+    """Fill an array of states, on the device or the host, as `create_xoroshiro128p_states` does.
+
+    On the device the states are made there, by doubling: 2**20 of them take 20 short kernels.
+    """
+    if isinstance(states, np.ndarray):
+        init_xoroshiro128p_states_cpu(states, seed, subsequence_start)
+        return
+    from lanewise import _random_kernels as kernels, cuda
+
+    array = states if isinstance(states, cuda.DeviceArray) else cuda.as_cuda_array(states)
+    if array.dtype != xoroshiro128p_dtype or array.ndim != 1:
+        raise TypeError("states must be a one-dimensional array of xoroshiro128p_dtype, "
+                        f"not {array.ndim}-dimensional {array.dtype}")
+    kernels.fill_states(array, *_core._xoroshiro_seed(seed, subsequence_start), stream)
+
+
+def create_xoroshiro128p_states(n, seed, subsequence_start=0, stream=0):
+    """n states of xoroshiro128+, each 2**64 steps from the one before it.
+
+    Parameters: n, how many; seed, an int from -2**63 to 2**64 - 1; subsequence_start, how many states to skip.
+    The states equal numba's for the same seed. They lie on the current GPU; on a machine without one, or where
+    ``lanewise.config.target`` is "cpu", they are a NumPy array. Raises TypeError or ValueError for anything else.
+
+    >>> import lanewise as lw
+    >>> from lanewise.random import create_xoroshiro128p_states
+    >>> with lw.config(target="cpu"):
+    ...     create_xoroshiro128p_states(2, seed=1)["s1"]
+    array([10451216379200822465,  7824668893463868910], dtype=uint64)
+    """
+    count, first = _seed_states(n, seed, subsequence_start)
+    from lanewise import config, cuda
+
+    if config.target == "cpu" or (config.target == "auto" and not cuda.is_available()):
+        states = np.empty(count, xoroshiro128p_dtype)
+        init_xoroshiro128p_states_cpu(states, seed, subsequence_start)
+        return states
+    from lanewise import _random_kernels as kernels
+
+    states = cuda.device_array(count, xoroshiro128p_dtype, stream=stream)
+    kernels.fill_states(states, *first, stream)
+    return states
+
+
+def alias_table(weights):
+    """The two arrays from which `xoroshiro128p_choice` draws an index with these weights.
+
+    weights: one-dimensional, not negative, with a positive sum. Returns (probability float64, alias int64).
+
+    >>> from lanewise.random import alias_table
+    >>> probability, alias = alias_table([1.0, 3.0])
+    >>> probability.tolist(), alias.tolist()
+    ([0.5, 1.0], [1, 1])
+    """
+    p = np.asarray(weights, np.float64)
+    if p.ndim != 1 or p.size == 0:
+        raise ValueError(f"weights must be one-dimensional and not empty, not of shape {p.shape}")
+    if not (p >= 0).all() or not 0 < p.sum() < math.inf:
+        raise ValueError("weights must be finite and not negative, and one of them positive")
+    n = p.size
+    probability, alias = p * (n / p.sum()), np.arange(n, dtype=np.int64)
+    small = [i for i in range(n) if probability[i] < 1.0]
+    large = [i for i in range(n) if probability[i] >= 1.0]
+    while small and large:
+        i, j = small.pop(), large[-1]
+        alias[i] = j
+        probability[j] -= 1.0 - probability[i]
+        if probability[j] < 1.0:
+            small.append(large.pop())
+    probability[small + large] = 1.0
+    return probability, alias
+
+
+def __getattr__(name):
+    if name == "Generator":
+        from lanewise._generator import Generator
+
+        return Generator
+    raise AttributeError(f"module 'lanewise.random' has no attribute {name!r}")
