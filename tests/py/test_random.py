@@ -1,0 +1,418 @@
+"""Random numbers: numba's states and draws bit for bit, Philox's known answers, every distribution against its
+own, the same numbers on every target and launch. Seeds are fixed: nothing here fails by chance."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import random as r
+from lanewise.random import Generator
+
+# States 0, 1, 2 and draws of state 0: numba 0.68.1 on the CPU and numba-cuda 0.30.4 on an H200 give the same.
+VECTORS = {
+    0: ("e220a8397b1dcdaf e220a8397b1dcdaf 12513ce25be05eb1 70d189c276ba17a4 65853d86b6ebe9b4 062a041b9acda8da",
+        "c4415072f63b9b5e d7f110541cbd8ee6 ac68de60d41b5562 9d7622f1bc59ea2a 524fb1135dc9ec1d 75ab0a9b560db808",
+        "3f444150 3f57f110 3f2c68de 3f1d7623 3ea49f62 3eeb5615",
+        "3fe8882a0e5ec773 3feafe220a8397b1 3fe58d1bcc1a836a 3fe3aec45e378b3d 3fd493ec44d7727a 3fdd6ac2a6d5836e",
+        "3eceefdc bf2aaa3a bfbaa826 bf2eca7e", "3fd9ddfb9b3bf107 bfe5554752fbcd3a bff75504b955d9e4 bfe5d94ff564bcce"),
+    1: ("910a2dec89025cc1 910a2dec89025cc1 73c19a5348fc9098 6c96c932f21d71ee 0b3d0cd6ddfa7a4c d3c2c33e9b8e707a",
+        "22145bd91204b982 60c88516f644812e 3b056fab69fc74dd 75dde50d5f276a45 412751ff803711f1 e3aed13b126c2177",
+        "3e08516f 3ec1910a 3e6c15bf 3eebbbca 3e824ea4 3f63aed1",
+        "3fc10a2dec89025c 3fd8322145bd9120 3fcd82b7d5b4fe38 3fdd77794357c9da 3fd049d47fe00dc4 3fec75da27624d84",
+        "bfb93964 bfd48647 3fa2a3a7 bf8ed3c3", "bff7272c547f7da7 bffa90c8d9010593 3ff45474d7f82ed1 bff1da7849293d8e"),
+    42: ("bdd732262feb6e95 bdd732262feb6e95 045a2c270718bc3b 05b3939a23e533b4 a67324e5ecccb8dc 4a81bbd6c315729e",
+         "7bae644c5fd6dd2a 4adeeb991317f5b7 5d1d1b9dd0e277de 8c70b43c88a533db bd80846bb2cdf21b 9e5c9f064dbc596c",
+         "3ef75cc9 3e95bdd7 3eba3a37 3f0c70b4 3f3d8084 3f1e5c9f",
+         "3fdeeb991317f5b6 3fd2b7bae644c5fc 3fd74746e774389c 3fe18e16879114a6 3fe7b0108d7659be 3fe3cb93e0c9b78b",
+         "bea2d3e3 bfad9fd5 bf11edbf 3f08f194", "bfd45a7c263e1332 bff5b3faa820e560 bfe23db7ebcca5b0 3fe11e32618dc051"),
+    2**64 - 1: ("e4d971771b652c20 e4d971771b652c20 f06e5493d9197688 5d1905e55c940204 451fc10b7cd06b84 c2c48037ad7bec7f",
+                "c9b2e2ee36ca5840 10726cb8bb8db296 792fa4ce929cbfda 5120576d7e5ca606 116d2d9034100c5b 9e255c115cd13fd2",
+                "3f49b2e3 3d839366 3ef25f4a 3ea240af 3d8b696d 3f1e255c",
+                "3fe9365c5dc6d94b 3fb0726cb8bb8db0 3fde4be933a4a72e 3fd44815db5f9728 3fb16d2d90341008 3fe3c4ab822b9a27",
+                "3f229012 beff8615 bfdb274f bfa5bbb0", "3fe45202619f0c94 bfdff0c236eb4e8c bffb64e9d54d8281 bff4b7760963eea1"),
+}
+ZERO_SEED = 7046029254386353131
+
+
+@lw.forall
+def draw_next(i, states, out):
+    out[i] = r.xoroshiro128p_next(states, 0)
+
+
+@lw.forall
+def draw_uniform_float32(i, states, out):
+    out[i] = r.xoroshiro128p_uniform_float32(states, 0)
+
+
+@lw.forall
+def draw_uniform_float64(i, states, out):
+    out[i] = r.xoroshiro128p_uniform_float64(states, 0)
+
+
+@lw.forall
+def draw_normal_float32(i, states, out):
+    out[i] = r.xoroshiro128p_normal_float32(states, 0)
+
+
+@lw.forall
+def draw_normal_float64(i, states, out):
+    out[i] = r.xoroshiro128p_normal_float64(states, 0)
+
+
+def states_of(n, seed, start=0):
+    states = np.empty(n, r.xoroshiro128p_dtype)
+    r.init_xoroshiro128p_states_cpu(states, seed, start)
+    return states
+
+
+def bits(array):
+    unsigned = array.view(f"u{array.dtype.itemsize}")
+    return " ".join(f"{int(x):0{2 * array.dtype.itemsize}x}" for x in unsigned)
+
+
+def one_by_one(kernel, seed, n, dtype):
+    """n draws in order from state 0: one launch a draw."""
+    states, out = states_of(1, seed), np.empty(n, dtype)
+    for k in range(n):
+        kernel(1, states, out[k:])
+    return out
+
+
+@pytest.mark.parametrize("seed", VECTORS)
+def test_states_are_numbas(seed):
+    assert bits(states_of(3, seed).view(np.uint64)) == VECTORS[seed][0]
+
+
+@pytest.mark.parametrize("seed", VECTORS)
+def test_draws_are_numbas(seed):
+    _, words, float32, float64, normal32, normal64 = VECTORS[seed]
+    assert bits(one_by_one(draw_next, seed, 6, np.uint64)) == words
+    assert bits(one_by_one(draw_uniform_float32, seed, 6, np.float32)) == float32
+    assert bits(one_by_one(draw_uniform_float64, seed, 6, np.float64)) == float64
+    for got, expected in ((one_by_one(draw_normal_float32, seed, 4, np.float32), normal32),
+                          (one_by_one(draw_normal_float64, seed, 4, np.float64), normal64)):
+        kind = np.uint32 if got.dtype == np.float32 else np.uint64
+        right = np.array([int(x, 16) for x in expected.split()], kind).view(got.dtype)
+        np.testing.assert_allclose(got, right, rtol=3e-7)  # the logarithm is the CPU's own
+
+
+def test_states_by_doubling_are_the_jumped_ones():
+    states = states_of(70000, 5)
+    for i in (0, 1, 2, 3, 4095, 4096, 65535, 65536, 69999):
+        assert lw._core._xoroshiro_seed(5, i) == tuple(states[i].tolist())
+    np.testing.assert_array_equal(states_of(100, 5, 69900), states[69900:])
+    walked = states[:1].copy()
+    with np.errstate(over="ignore"):
+        r.xoroshiro128p_jump(walked, 0)
+    assert walked[0] == states[1]
+
+
+def test_far_subsequences():
+    last = lw._core._xoroshiro_seed(3, 2**64 - 1)
+    one_more = states_of(1, 3)
+    walked = np.array([last], np.uint64).view(r.xoroshiro128p_dtype).reshape(1)
+    with np.errstate(over="ignore"):
+        r.xoroshiro128p_jump(walked, 0)  # 2**64 jumps of 2**64 steps: one step of the seed's state
+        r.xoroshiro128p_next(one_more, 0)
+    assert walked[0] == one_more[0]
+
+
+def test_the_zero_seed_gives_another_state():
+    state = states_of(1, ZERO_SEED)[0]
+    assert state["s0"] != 0
+    host = np.empty(1, r.xoroshiro128p_dtype)
+    with np.errstate(over="ignore"):
+        r.init_xoroshiro128p_state(host, 0, np.uint64(ZERO_SEED))
+    assert host[0] == state
+
+
+@pytest.mark.parametrize("seed, problem", [(1.5, TypeError), (None, TypeError), ("1", TypeError), (True, TypeError),
+                                           (math.nan, TypeError), (2**64, ValueError), (-2**63 - 1, ValueError)])
+def test_bad_seeds(seed, problem):
+    with pytest.raises(problem, match="seed must be"):
+        states_of(1, seed)
+
+
+def test_seeds_are_words():
+    np.testing.assert_array_equal(states_of(2, -1), states_of(2, 2**64 - 1))
+
+
+@pytest.mark.parametrize("n, start, problem", [(-1, 0, ValueError), (2.0, 0, TypeError), (1, -1, ValueError), (1, 0.5, TypeError)])
+def test_bad_counts(n, start, problem):
+    with lw.config(target="cpu"), pytest.raises(problem):
+        r.create_xoroshiro128p_states(n, 1, start)
+
+
+def test_wrong_arrays():
+    with pytest.raises(TypeError, match="xoroshiro128p_dtype"):
+        r.init_xoroshiro128p_states(np.empty(3), 1)
+    strided = np.zeros(6, r.xoroshiro128p_dtype)
+    r.init_xoroshiro128p_states(strided[::2], 9)
+    np.testing.assert_array_equal(strided[::2], states_of(3, 9))
+
+
+def test_uniform_float32_is_never_one():
+    top = np.array([2**64 - 1, 2**64 - 2**39, 2**64 - 2**40], np.uint64)
+
+    @lw.vectorize
+    def to_unit(x):
+        return r.uint64_to_unit_float32(x)
+
+    assert to_unit(top).max() == np.float32(1 - 2.0**-24)
+
+
+# ---- philox ----
+
+
+@lw.vectorize
+def words(seed, index, counter):
+    return r.philox(seed, index, counter)
+
+
+@pytest.mark.parametrize("counter, key, expected", [  # Random123's kat_vectors
+    ((0, 0, 0, 0), (0, 0), "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ((2**32 - 1,) * 4, (2**32 - 1,) * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ((0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0), "d16cfe09 94fdcceb 5001e420 24126ea1"),
+])
+def test_philox_known_answers(counter, key, expected):
+    c0, c1, c2, c3 = counter
+    got = words(np.uint64(key[0] | key[1] << 32), np.uint64(c2 | c3 << 32), np.uint64(c0 | c1 << 32))
+    assert " ".join(f"{int(x):08x}" for x in got) == expected
+
+
+# ---- distributions ----
+
+
+def distance(sample, cdf):
+    """Kolmogorov's statistic times sqrt(n)."""
+    x = np.sort(np.asarray(sample, np.float64))
+    below, n = np.array([cdf(v) for v in x]), len(x)
+    grid = np.arange(n + 1) / n
+    return max((grid[1:] - below).max(), (below - grid[:-1]).max()) * math.sqrt(n)
+
+
+def chi2(counts, expected):
+    """The statistic's distance from its mean in standard deviations; cells of fewer than 10 merged."""
+    c, e, rest_c, rest_e = [], [], 0.0, 0.0
+    for got, wanted in zip(counts, expected):
+        rest_c, rest_e = rest_c + got, rest_e + wanted
+        if rest_e >= 10:
+            c, e, rest_c, rest_e = c + [rest_c], e + [rest_e], 0.0, 0.0
+    c[-1], e[-1] = c[-1] + rest_c, e[-1] + rest_e
+    value, freedom = sum((a - b) ** 2 / b for a, b in zip(c, e)), len(c) - 1
+    return (value - freedom) / math.sqrt(2 * freedom)
+
+
+KINDS = ["philox", "xoroshiro128p"]
+N = 30000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_continuous_distributions(kind, dtype):
+    g = Generator(11, kind)
+    uniform = g.random(N, dtype)
+    assert 0 <= uniform.min() and uniform.max() < 1 and uniform.dtype == dtype
+    assert distance(uniform, lambda v: v) < 1.9
+    assert distance(g.standard_normal(N, dtype), lambda v: 0.5 * math.erfc(-v / math.sqrt(2))) < 1.9
+    assert distance(g.exponential(2.0, N, dtype), lambda v: -math.expm1(-v / 2)) < 1.9
+    assert distance(g.normal(3.0, 0.5, N, dtype), lambda v: 0.5 * math.erfc(-(v - 3) / (0.5 * math.sqrt(2)))) < 1.9
+    assert distance(g.uniform(-2, 6, N, dtype), lambda v: (v + 2) / 8) < 1.9
+    for shape in (1.0, 2.0, 3.0):  # the sums of exponentials
+        terms = int(shape)
+        assert distance(g.gamma(shape, 1.5, N, dtype), lambda v: 1 - math.exp(-v / 1.5) * sum((v / 1.5)**k / math.factorial(k) for k in range(terms))) < 1.9
+    half = g.gamma(0.5, 1.0, N, dtype)
+    assert distance(half, lambda v: math.erf(math.sqrt(v))) < 1.9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mean", [0.1, 1.0, 4.5, 9.9, 10.0, 25.0, 300.0])
+def test_poisson(kind, mean):
+    x = Generator(5, kind).poisson(mean, N)
+    expected = [N * math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(int(mean + 10 * math.sqrt(mean) + 10))]
+    assert abs(chi2(np.bincount(x, minlength=len(expected))[:len(expected)], expected)) < 4.5
+    assert x.min() >= 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n, p", [(1, 0.3), (10, 0.5), (20, 0.9), (40, 0.25), (100, 0.2), (1000, 0.013), (5000, 0.7)])
+def test_binomial(kind, n, p):
+    x = Generator(6, kind).binomial(n, p, N)
+    log = math.lgamma(n + 1)
+    expected = [N * math.exp(log - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p) + (n - k) * math.log1p(-p)) for k in range(n + 1)]
+    assert abs(chi2(np.bincount(x, minlength=n + 1), expected)) < 4.5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("low, high, dtype", [(0, 10, np.int64), (-3, 4, np.int8), (0, 256, np.uint8), (5, 6, np.int32),
+                                              (0, 3 * 2**30, np.uint32), (-2**63, 2**63, np.int64), (0, 2**64, np.uint64),
+                                              (0, 2**32, np.uint32), (-5, 3 * 2**61, np.int64)])
+def test_integers(kind, low, high, dtype):
+    x = Generator(8, kind).integers(low, high, N, dtype)
+    assert x.dtype == dtype and int(x.min()) >= low and int(x.max()) < high
+    if high - low <= 256:
+        counts = np.bincount(x.astype(np.int64) - low, minlength=high - low)
+        assert high - low == 1 or abs(chi2(counts, [N / (high - low)] * (high - low))) < 4.5
+    else:
+        assert distance((x.astype(np.float64) - low) / (high - low), lambda v: v) < 1.9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_choice_and_permutation(kind):
+    g = Generator(9, kind)
+    p = np.array([0.5, 0.1, 0.0, 0.4])
+    counts = np.bincount(g.choice(4, N, p=p), minlength=4)
+    assert counts[2] == 0 and abs(chi2(counts[[0, 1, 3]], N * p[[0, 1, 3]])) < 4.5
+    order = g.permutation(1000)
+    assert sorted(order) == list(range(1000)) and list(order) != list(range(1000))
+    table = np.arange(12).reshape(4, 3)
+    assert sorted(map(tuple, g.permutation(table))) == sorted(map(tuple, table))
+    assert len(set(g.choice(50, 50, replace=False))) == 50
+
+
+def test_neighbouring_states_are_uncorrelated():
+    @lw.forall
+    def fill(i, states, out):
+        for j in range(out.shape[1]):
+            out[i, j] = r.xoroshiro128p_uniform_float64(states, i)
+
+    x = np.empty((200, 5000))
+    fill(200, states_of(200, 1), x)
+    z = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+    assert np.abs((z[1:] * z[:-1]).mean(1)).max() < 5 / math.sqrt(5000)
+
+
+# ---- streams ----
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_do_not_depend_on_threads_or_layout(kind):
+    expected = Generator(3, kind).standard_normal(200001, np.float32)
+    out = np.empty((200001, 2), np.float32)[:, 0]
+    assert Generator(3, kind).standard_normal(out=out, dtype=np.float32) is out
+    np.testing.assert_array_equal(out, expected)
+    with lw.config(threads=1):
+        np.testing.assert_array_equal(Generator(3, kind).standard_normal(200001, np.float32), expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_state_is_saved_and_restored(kind):
+    g = Generator(4, kind)
+    g.random(1000)
+    saved, clone = g.state, pickle.loads(pickle.dumps(g))
+    following = g.random(1000)
+    np.testing.assert_array_equal(clone.random(1000), following)
+    g.state = saved
+    np.testing.assert_array_equal(g.random(1000), following)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_streams_differ(kind):
+    g = Generator(4, kind)
+    streams = [g, g.jumped(), g.jumped(2), *g.spawn(2), Generator(5, kind)]
+    firsts = [tuple(s.random(4)) for s in streams]
+    assert len(set(firsts)) == len(firsts)
+    assert tuple(g.random(4)) not in firsts
+
+
+def test_blocks_of_a_stream_join():
+    whole = Generator(1).random(4000, np.float32)
+    g = Generator(1)
+    np.testing.assert_array_equal(np.concatenate([g.random(1000, np.float32) for _ in range(4)]), whole)
+
+
+def test_dask_blocks():
+    da = pytest.importorskip("dask.array")
+    children = Generator(1).spawn(3)
+    lazy = da.concatenate([da.from_delayed(__import__("dask").delayed(child.standard_normal)(100), (100,), np.float64) for child in children])
+    np.testing.assert_array_equal(lazy.compute(), np.concatenate([c.standard_normal(100) for c in Generator(1).spawn(3)]))
+
+
+def test_scalars_and_shapes():
+    g = Generator(1)
+    assert isinstance(g.random(), float) and g.random((2, 3)).shape == (2, 3) and g.random(0).size == 0
+    assert isinstance(g.integers(5), np.int64)
+
+
+@pytest.mark.parametrize("call, problem, text", [
+    (lambda g: g.random(3, np.int32), TypeError, "dtype must be float32 or float64"),
+    (lambda g: g.random(-1), ValueError, "size must not be negative"),
+    (lambda g: g.random(2.5), TypeError, "size must be an int"),
+    (lambda g: g.random(3, out=np.empty(4)), ValueError, "out has shape"),
+    (lambda g: g.random(out=[1.0]), (TypeError, AttributeError), ""),
+    (lambda g: g.normal(0, -1), ValueError, "scale must be at least 0"),
+    (lambda g: g.poisson(-1), ValueError, "lam must be"),
+    (lambda g: g.poisson(math.nan), ValueError, "lam must be"),
+    (lambda g: g.binomial(-1, 0.5), ValueError, "n must be"),
+    (lambda g: g.binomial(1, 1.5), ValueError, "p must be"),
+    (lambda g: g.integers(5, 5), ValueError, "low below high"),
+    (lambda g: g.integers(0, 300, dtype=np.uint8), ValueError, "within uint8"),
+    (lambda g: g.integers(0, 3, dtype=np.float32), TypeError, "integer type"),
+    (lambda g: g.choice(3, 4, replace=False), ValueError, "cannot take 4"),
+    (lambda g: g.choice(3, p=[0.5, 0.5]), ValueError, "3 elements"),
+    (lambda g: g.choice(2, p=[-1, 2]), ValueError, "not negative"),
+    (lambda g: Generator(1.5), TypeError, "seed must be"),
+    (lambda g: Generator(1, "mt19937"), ValueError, "philox"),
+])
+def test_bad_arguments(call, problem, text):
+    with pytest.raises(problem, match=text):
+        call(Generator(1))
+
+
+# ---- on the GPU ----
+
+
+@pytest.fixture
+def gpu():
+    if not lw.cuda.is_available():
+        pytest.skip("no CUDA device")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 1000, 1 << 20, 2_000_003])
+def test_states_are_made_on_the_device(gpu, n):
+    states = r.create_xoroshiro128p_states(n, 42, 7)
+    np.testing.assert_array_equal(states.copy_to_host(), states_of(n, 42, 7))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_numbers_on_both(gpu, kind):
+    def all_of(g):
+        return [g.random(5001, np.float32), g.random(5001), g.standard_normal(5001, np.float32), g.standard_normal(5001),
+                g.exponential(2.0, 5001, np.float32), g.exponential(2.0, 5001), g.integers(10, size=5001),
+                g.integers(0, 2**40, 5001), g.gamma(0.5, 2.0, 5001), g.gamma(4.0, 2.0, 5001), g.poisson(3.0, 5001),
+                g.poisson(50.0, 5001), g.binomial(20, 0.3, 5001), g.binomial(1000, 0.6, 5001), g.uniform(-1, 1, 5001)]
+
+    for ours, theirs in zip(all_of(Generator(1, kind, "cpu")), all_of(Generator(1, kind, "cuda"))):
+        np.testing.assert_array_equal(theirs.copy_to_host(), ours)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", VECTORS)
+def test_draws_on_the_device_are_numbas(gpu, seed):
+    @lw.forall
+    def draw(i, states, words, singles, doubles, normals):
+        words[0] = r.xoroshiro128p_next(states, 0)
+        singles[0] = r.xoroshiro128p_uniform_float32(states, 1)
+        doubles[0] = r.xoroshiro128p_uniform_float64(states, 2)
+        normals[0] = r.xoroshiro128p_normal_float32(states, 3)
+
+    first = states_of(1, seed)
+    states = lw.cuda.to_device(np.repeat(first, 4))
+    got = [[], [], [], []]
+    arrays = [lw.cuda.device_array(1, t) for t in (np.uint64, np.float32, np.float64, np.float32)]
+    for _ in range(4):
+        draw(1, states, *arrays)
+        for values, array in zip(got, arrays):
+            values.append(bits(array.copy_to_host()))
+    _, words_, float32, float64, _, _ = VECTORS[seed]
+    assert got[0] == words_.split()[:4] and got[1] == float32.split()[:4] and got[2] == float64.split()[:4]
+    gpu_normals = {0: "3eceefdc bf2aaa3b bfbaa826 bf2eca7f", 1: "bfb93964 bfd48647 3fa2a3a7 bf8ed3c3",
+                   42: "bea2d3e3 bfad9fd5 bf11edbf 3f08f194", 2**64 - 1: "3f229013 beff8613 bfdb2750 bfa5bbb0"}
+    assert got[3] == gpu_normals[seed].split()
