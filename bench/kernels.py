@@ -1,0 +1,345 @@
+"""Kernels with arrays and random numbers: lanewise against numba, numba-cuda, CuPy and torch, in one run.
+
+    python bench/kernels.py [gpu | cpu]
+
+Peers that are not installed are left out. Without an argument: both, as far as the machine has them.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import warnings
+from typing import Any, Callable
+
+import numpy as np
+
+import lanewise as lw
+from lanewise import cuda, random as lr
+from lanewise._bench import copy_seconds, gpu_seconds, host_seconds
+
+warnings.filterwarnings("ignore")
+if not hasattr(np, "row_stack"):  # numba-cuda imports it; NumPy 2.5 removed it
+    np.row_stack = np.vstack
+
+
+def peer(name: str) -> Any:
+    try:
+        return __import__(name, fromlist=["x"])
+    except Exception:
+        return None
+
+
+def row(title: str, runs: dict[str, Callable[[], Any]], timer: Callable[..., float], note: Callable[[float], str]) -> None:
+    print(title)
+    for name, run in runs.items():
+        try:
+            seconds = timer(run)
+        except Exception as problem:  # a peer that cannot do it says so in the table
+            print(f"    {name:<26} {type(problem).__name__}: {str(problem).splitlines()[0][:90]}")
+            continue
+        print(f"    {name:<26}{seconds * 1e6:>12.2f} us   {note(seconds)}", flush=True)
+
+
+# ---- the workloads, as users write them ----
+
+
+@lw.forall
+def saxpy(i, a, x, y, out):
+    out[i] = a * x[i] + y[i]
+
+
+@cuda.jit
+def saxpy_jit(a, x, y, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a * x[i] + y[i]
+
+
+@cuda.jit
+def pi_jit(states, iterations, out):
+    thread = cuda.grid(1)
+    inside = 0
+    for _ in range(iterations):
+        x = lr.xoroshiro128p_uniform_float32(states, thread)
+        y = lr.xoroshiro128p_uniform_float32(states, thread)
+        if x * x + y * y <= np.float32(1.0):
+            inside += 1
+    out[thread] = np.float32(4.0) * inside / iterations
+
+
+@lw.forall
+def pi_forall(i, seed, iterations, out):
+    inside = 0
+    for k in range(iterations):
+        a, b, c, d = lr.philox(seed, i, k)
+        x = np.float32(a >> np.uint32(8)) * np.float32(2.0**-24)
+        y = np.float32(b >> np.uint32(8)) * np.float32(2.0**-24)
+        if x * x + y * y <= np.float32(1.0):
+            inside += 1
+    out[i] = np.float32(4.0) * inside / iterations
+
+
+@lw.forall
+def paths(i, states, price, drift, volatility, steps, out):
+    s = price
+    for _ in range(steps // 2):
+        x, y = lr.xoroshiro128p_normal2_float32(states, i)
+        s *= math.exp(drift + volatility * x)
+        s *= math.exp(drift + volatility * y)
+    out[i] = s
+
+
+@cuda.jit
+def histogram(x, out):
+    bins = cuda.shared.array(256, lw.uint32)
+    t = cuda.threadIdx.x
+    for b in range(t, 256, cuda.blockDim.x):
+        bins[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(bins, x[i], 1)
+    cuda.syncthreads()
+    for b in range(t, 256, cuda.blockDim.x):
+        cuda.atomic.add(out, b, bins[b])
+
+
+# ---- GPU ----
+
+
+def launches() -> None:
+    x, y, out = (cuda.to_device(np.ones(256, np.float32)) for _ in range(3))
+    numba_cuda = peer("numba.cuda")
+    f = lw.vectorize(lambda a, b: a + b)
+    f(x, y, out=out)
+    raw = min(lw._core._time_launch(f, 100, x, y) for _ in range(30) if cuda.synchronize() is None)
+    configured, bound = saxpy_jit[1, 256], saxpy.bind(256, 2.0, x, y, out)
+    runs: dict[str, Callable[[], Any]] = {
+        "lanewise forall": lambda: saxpy(256, 2.0, x, y, out),
+        "lanewise forall, bound": bound,
+        "lanewise k[1, 256]": lambda: saxpy_jit[1, 256](2.0, x, y, out),
+        "lanewise configured": lambda: configured(2.0, x, y, out),
+        "lanewise k.forall(n)": lambda: saxpy_jit.forall(256)(2.0, x, y, out),
+    }
+    if numba_cuda is not None:
+        k = numba_cuda.jit(saxpy_jit.py_func)
+        nx, ny, no = (numba_cuda.to_device(np.ones(256, np.float32)) for _ in range(3))
+        runs["numba-cuda k[1, 256]"] = lambda: k[1, 256](2.0, nx, ny, no)
+        runs["numba-cuda forall"] = lambda: k.forall(256)(2.0, nx, ny, no)
+    row(f"host time of a launch (raw {raw * 1e6:.2f} us)", runs, host_seconds, lambda s: f"raw + {(s - raw) * 1e6:.2f} us")
+
+
+def wall(run: Callable[[], Any]) -> float:
+    run()
+    cuda.synchronize()
+    least = math.inf
+    for _ in range(5):
+        start = time.perf_counter()
+        run()
+        cuda.synchronize()
+        least = min(least, time.perf_counter() - start)
+    return least
+
+
+def states() -> None:
+    numba_random = peer("numba.cuda.random")
+    for n in (1 << 20, 10_000_000, 100_000_000):
+        runs: dict[str, Callable[[], Any]] = {"lanewise": lambda: lr.create_xoroshiro128p_states(n, 1)}
+        if numba_random is not None and n == 1 << 20:
+            runs["numba-cuda"] = lambda: numba_random.create_xoroshiro128p_states(n, 1)
+        row(f"create {n} states, wall time", runs, wall, lambda s: "")
+
+
+def fills() -> None:
+    n = 1 << 27
+    cupy, torch = peer("cupy"), peer("torch")
+    for dtype in ("float32", "float64"):
+        out = cuda.device_array(n, dtype)
+        copy = copy_seconds(out.nbytes // 2)
+        for name in ("random", "standard_normal"):
+            runs: dict[str, Callable[[], Any]] = {}
+            for kind in ("philox", "xoroshiro128p"):
+                g = lr.Generator(1, kind, "cuda")
+                runs[f"lanewise {kind}"] = lambda g=g: getattr(g, name)(dtype=dtype, out=out)
+            if cupy is not None:
+                cg, co = cupy.random.default_rng(1), cupy.from_dlpack(out)
+                runs["CuPy Generator"] = lambda: getattr(cg, name)(dtype=dtype, out=co)
+            if torch is not None:
+                t = torch.from_dlpack(out)
+                runs["torch"] = (lambda: t.uniform_()) if name == "random" else (lambda: t.normal_())
+            row(f"{name} {dtype} 2^27", runs, gpu_seconds, lambda s: f"{n / s / 1e9:.0f} G/s, {copy / s:.3f} of copy")
+
+
+def monte_carlo() -> None:
+    threads, points = 270_336, 10_000
+    out = cuda.device_array(threads, np.float32)
+    st = lr.create_xoroshiro128p_states(threads, 1)
+    runs: dict[str, Callable[[], Any]] = {
+        "lanewise xoroshiro128p": lambda: pi_jit[threads // 256, 256](st, points, out),
+        "lanewise philox": lambda: pi_forall(threads, 1, points, out),
+    }
+    numba_cuda, numba_random = peer("numba.cuda"), peer("numba.cuda.random")
+    if numba_cuda is not None and numba_random is not None:
+        uniform = numba_random.xoroshiro128p_uniform_float32
+
+        @numba_cuda.jit
+        def k(rng, iterations, result):
+            thread = numba_cuda.grid(1)
+            inside = 0
+            for _ in range(iterations):
+                x = uniform(rng, thread)
+                y = uniform(rng, thread)
+                if x * x + y * y <= np.float32(1.0):
+                    inside += 1
+            result[thread] = np.float32(4.0) * inside / iterations
+
+        nst, no = numba_random.create_xoroshiro128p_states(threads, 1), numba_cuda.device_array(threads, np.float32)
+        runs["numba-cuda"] = lambda: k[threads // 256, 256](nst, points, no)
+    row("Monte Carlo pi, 270,336 x 10,000", runs, lambda run: gpu_seconds(run, 3, 3), lambda s: f"{threads * points / s / 1e9:.0f} G points/s")
+    print(f"    pi = {out.copy_to_host().astype(float).mean():.6f}")
+
+    n, steps = 1 << 20, 252
+    out = cuda.device_array(n, np.float32)
+    st = lr.create_xoroshiro128p_states(n, 1)
+    one = np.float32
+    runs = {"lanewise": lambda: paths(n, st, one(100), one(1e-4), one(0.01), steps, out)}
+    if numba_cuda is not None and numba_random is not None:
+        normal = numba_random.xoroshiro128p_normal_float32
+
+        @numba_cuda.jit
+        def by_numba(rng, price, drift, volatility, count, result):
+            i = numba_cuda.grid(1)
+            if i < result.size:
+                s = price
+                for _ in range(count):
+                    s *= math.exp(drift + volatility * normal(rng, i))
+                result[i] = s
+
+        nst, no = numba_random.create_xoroshiro128p_states(n, 1), numba_cuda.device_array(n, np.float32)
+        runs["numba-cuda"] = lambda: by_numba[n // 256, 256](nst, one(100), one(1e-4), one(0.01), steps, no)
+    cupy, torch = peer("cupy"), peer("torch")
+    if cupy is not None:
+        def by_cupy():
+            s = cupy.full(n, 100, cupy.float32)
+            for _ in range(steps):
+                s *= cupy.exp(one(1e-4) + one(0.01) * cupy.random.standard_normal(n, dtype=cupy.float32))
+
+        runs["CuPy"] = by_cupy
+    if torch is not None:
+        def by_torch():
+            s = torch.full((n,), 100.0, device="cuda")
+            for _ in range(steps):
+                s *= torch.exp(1e-4 + 0.01 * torch.randn(n, device="cuda"))
+
+        runs["torch"] = by_torch
+    row("Black-Scholes paths, 2^20 x 252", runs, lambda run: gpu_seconds(run, 2, 3), lambda s: f"{n * steps / s / 1e9:.0f} G steps/s")
+
+
+def histograms() -> None:
+    n = 1 << 28
+    host = np.random.default_rng(1).integers(0, 256, n, np.uint8)
+    x, out = cuda.to_device(host), cuda.to_device(np.zeros(256, np.uint32))
+    sms = cuda.get_current_device().MULTIPROCESSOR_COUNT if hasattr(cuda.get_current_device(), "MULTIPROCESSOR_COUNT") else 132
+    histogram[sms * 4, 512](x, out)
+    np.testing.assert_array_equal(out.copy_to_host(), np.bincount(host, minlength=256))
+    runs: dict[str, Callable[[], Any]] = {"lanewise": lambda: histogram[sms * 4, 512](x, out)}
+    cupy = peer("cupy")
+    if cupy is not None:
+        cx = cupy.from_dlpack(x)
+        runs["CuPy bincount"] = lambda: cupy.bincount(cx, minlength=256)
+        try:
+            from cupy.cuda import cub
+
+            edges = cupy.arange(257, dtype=cupy.int32)
+            runs["CUB, through CuPy"] = lambda: cub.device_histogram(cx, edges)
+        except Exception:
+            pass
+    row("histogram 256 bins, uint8 2^28", runs, lambda run: gpu_seconds(run, 5, 5), lambda s: f"{n / s / 1e9:.0f} GB/s")
+
+
+# ---- CPU ----
+
+
+def race(title: str, runners: dict[str, Callable[[], Any]], rounds: int = 15) -> None:
+    least = {name: math.inf for name in runners}
+    for run in runners.values():
+        run()
+    for _ in range(rounds):
+        for name, run in runners.items():
+            start = time.perf_counter()
+            run()
+            least[name] = min(least[name], time.perf_counter() - start)
+    mine = least["lanewise"]
+    print(title, "  ".join(f"{name} {s * 1e3:.3f} ms ({s / mine:.2f}x)" for name, s in least.items()), flush=True)
+
+
+def on_cpu() -> None:
+    numba, n = peer("numba"), 20_000_000
+    x, y, out = np.random.rand(n), np.random.rand(n), np.empty(n)
+    runs: dict[str, Callable[[], Any]] = {"lanewise": lambda: saxpy(n, 2.0, x, y, out)}
+    threads, points = 4096, 2000
+    states_host = np.empty(threads, lr.xoroshiro128p_dtype)
+    lr.init_xoroshiro128p_states_cpu(states_host, 1)
+    result = np.empty(threads, np.float32)
+
+    @lw.forall
+    def pi(i, states, iterations, result):
+        inside = 0
+        for _ in range(iterations):
+            u = lr.xoroshiro128p_uniform_float32(states, i)
+            v = lr.xoroshiro128p_uniform_float32(states, i)
+            if u * u + v * v <= np.float32(1.0):
+                inside += 1
+        result[i] = np.float32(4.0) * inside / iterations
+
+    pi_runs: dict[str, Callable[[], Any]] = {"lanewise": lambda: pi(threads, states_host, points, result)}
+    if numba is not None:
+        @numba.njit(parallel=True)
+        def numba_saxpy(a, p, q, o):
+            for i in numba.prange(o.size):
+                o[i] = a * p[i] + q[i]
+
+        runs["numba prange"] = lambda: numba_saxpy(2.0, x, y, out)
+        numba_random = peer("numba.cuda.random")
+        if numba_random is not None:
+            @numba.njit
+            def step(states, i):
+                s0, s1 = states[i]["s0"], states[i]["s1"]
+                word = s0 + s1
+                s1 ^= s0
+                states[i]["s0"] = np.uint64(s0 << np.uint64(55) | s0 >> np.uint64(9)) ^ s1 ^ (s1 << np.uint64(14))
+                states[i]["s1"] = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+                return np.float32((word >> np.uint64(11)) * (1.0 / 9007199254740992.0))
+
+            @numba.njit(parallel=True)
+            def numba_pi(states, iterations, o):
+                for i in numba.prange(o.size):
+                    inside = 0
+                    for _ in range(iterations):
+                        u = step(states, i)
+                        v = step(states, i)
+                        if u * u + v * v <= np.float32(1.0):
+                            inside += 1
+                    o[i] = np.float32(4.0) * inside / iterations
+
+            pi_runs["numba prange"] = lambda: numba_pi(states_host, points, result)
+    race("cpu saxpy float64 2*10^7       ", runs)
+    race(f"cpu Monte Carlo pi {threads} x {points}", pi_runs)
+    fill = np.empty(10_000_000, np.float32)
+    g, theirs = lr.Generator(1), np.random.default_rng(1)
+    race("cpu random float32 10^7         ", {"lanewise": lambda: g.random(dtype=np.float32, out=fill), "NumPy": lambda: theirs.random(dtype=np.float32, out=fill)}, 8)
+    race("cpu standard_normal float32 10^7", {"lanewise": lambda: g.standard_normal(dtype=np.float32, out=fill), "NumPy": lambda: theirs.standard_normal(dtype=np.float32, out=fill)}, 8)
+
+
+if __name__ == "__main__":
+    which = sys.argv[1:] or ["gpu", "cpu"]
+    if "gpu" in which and cuda.is_available():
+        print(f"{cuda.get_current_device().name}; NumPy {np.__version__}")
+        for part in (launches, states, fills, monte_carlo, histograms):
+            try:
+                part()
+            except Exception as problem:
+                print(f"{part.__name__}: {type(problem).__name__}: {problem}")
+    if "cpu" in which:
+        on_cpu()
