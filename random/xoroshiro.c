@@ -39,8 +39,8 @@ typedef struct poly {
     uint64_t low, high;
 } poly;
 
-/* x^128 modulo the characteristic polynomial of T (found by Berlekamp and Massey's algorithm; its
- * degree is 128 and it is primitive). */
+/* x^128 modulo the characteristic polynomial of T (found by Berlekamp and Massey's algorithm;
+ * its degree is 128 and it is primitive). */
 static const poly x128 = {UINT64_C(0x5fd66762f0e1c001), UINT64_C(0x00653ced7f29f88a)};
 /* x^(2^64): the jump, as Blackman and Vigna publish it for these constants. */
 static const poly jump = {UINT64_C(0xbeac0467eba5facb), UINT64_C(0xd86b048b86aa9922)};
