@@ -59,6 +59,14 @@ def kernels() -> str:
                  [[f"`{'.'.join(path)}{signature}`", doc] for path, signature, doc in kernel_rows()])
 
 
+def libdevice() -> str:
+    """NVIDIA's functions: which work on the CPU too, and which on GPUs only."""
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for name, _result, _letters, _n, how, _what in rows("libdevice", "LIBDEVICE"):
+        found[how != "CALL"].append(f"`{name}`")
+    return table(["where", "functions"], [["CPU and GPU", ", ".join(found[True])], ["GPU only", ", ".join(found[False])]])
+
+
 def kernel_stubs() -> str:
     """The same as stubs: a class with the call's parameters each, groups as classes of attributes."""
     lines, groups = [], defaultdict(list)
@@ -71,6 +79,11 @@ def kernel_stubs() -> str:
             lines += [f"class {at}(Protocol):", f'    """{doc}"""', "",
                       f"    def __call__(self{', ' if parameters else ''}{parameters}) -> Any: ...", ""]
         groups[".".join(path[1:-1])].append((path[-1], at if signature else "Any"))
+    lines += ["class _libdevice_group(Protocol):"]
+    for name, _result, letters, *_rest in rows("libdevice", "LIBDEVICE"):
+        takes = ", ".join(f"{x}: Any" for x, _letter in zip("xyz", unquote(letters)))
+        lines += [f"    def {name}(self, {takes}, /) -> Any: ..."]
+    lines += ["", "libdevice: _libdevice_group"]
     for group, members in groups.items():
         if group:
             lines += [f"class _{group}_group(Protocol):"]
@@ -142,7 +155,7 @@ def promotion(typing: str) -> str:
 
 
 PARTS = {
-    "settings": settings, "names": names, "kernels": kernels, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
+    "settings": settings, "names": names, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
     "promotion weak": lambda: promotion("weak"), "promotion numba": lambda: promotion("numba"),
 }
 
@@ -156,7 +169,7 @@ def renewed(text: str) -> str:
 
 def renewed_stub(text: str) -> str:
     part = f"# generated: kernels\n{kernel_stubs()}\n# end"
-    names = sorted({path[1] for path, _signature, _doc in kernel_rows() if path[0] == "cuda"})
+    names = sorted({path[1] for path, _signature, _doc in kernel_rows() if path[0] == "cuda"} | {"libdevice"})
     listed = ["    # generated: names", *(f'    "{name}",' for name in names), "    # end"]
     text = re.sub(r"# generated: kernels\n.*?# end", lambda _match: part, text, flags=re.S)
     return re.sub(r"    # generated: names\n.*?    # end", lambda _match: "\n".join(listed), text, flags=re.S)

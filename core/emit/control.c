@@ -106,6 +106,27 @@ declare_extern(lw_emitter *e, const lw_extern *symbol)
     lw_text_reset(&line);
 }
 
+/* NVIDIA's libdevice exists for GPUs alone; what both targets have is no call of it here. */
+static void
+refuse_libdevice(lw_emitter *e, const char *symbol)
+{
+    const lw_ir_loc *loc = &e->module->locs.data[e->inst->loc];
+    const char *name = symbol + sizeof "__nv_" - 1;
+
+    if (e->status != LW_OK)
+        return;
+    if (e->inst->loc)
+        e->status = lw_fail(e->err, LW_ERR_UNSUPPORTED,
+                            "`cuda.libdevice.%s` (line %u of %s) exists on GPUs only; on the "
+                            "CPU use a function of `math` or `numpy`",
+                            name, loc->line, e->module->files.data[loc->file]);
+    else
+        e->status = lw_fail(e->err, LW_ERR_UNSUPPORTED,
+                            "`cuda.libdevice.%s` exists on GPUs only; on the CPU use a "
+                            "function of `math` or `numpy`",
+                            name);
+}
+
 void
 lw_emit_host_call(lw_emitter *e)
 {
@@ -113,6 +134,10 @@ lw_emit_host_call(lw_emitter *e)
     bool is_bool = symbol->result == LW_DT_b1;
     lw_name args[15], byte = {""};
 
+    if (!e->gpu && strncmp(symbol->name, "__nv_", 5) == 0) {
+        refuse_libdevice(e, symbol->name);
+        return;
+    }
     declare_extern(e, symbol);
     for (uint32_t i = 0; i < e->inst->c; i++) {
         args[i] = lw_operand(e, e->func->lists.data[e->inst->b + i]);

@@ -317,4 +317,9 @@ lw_status lw_infer_builtin(lw_frame *f, uint32_t node, lw_name_id name, const lw
 lw_status lw_infer_kernel(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_value *out);
 
+/* --- named_atomic.c
+ * ------------------------------------------------------------------------------- */
+lw_status lw_infer_atomic(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+                          uint32_t n, lw_value *out);
+
 #endif

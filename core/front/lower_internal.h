@@ -204,6 +204,7 @@ bool lw_lower_tail_flat(lw_frame *f, uint32_t body, uint32_t index);
 
 /* ---- lower_named.c ---- */
 lw_value lw_lower_named(lw_frame *f, uint32_t node);
+bool lw_argument_is_none(const lw_frame *f, uint32_t call, uint32_t index); /* given, and None */
 uint32_t lw_cost_named(const lw_frame *f, uint32_t node);
 
 /* ---- lower_kernel.c ---- */
@@ -212,5 +213,11 @@ uint32_t lw_cost_kernel(lw_rule rule);
 
 /* ---- lower_print.c ---- */
 lw_value lw_lower_print(lw_frame *f, uint32_t node);
+
+/* ---- lower_libdevice.c ---- */
+lw_value lw_lower_libdevice(lw_frame *f, uint32_t node);
+
+/* ---- lower_atomic.c ---- */
+lw_value lw_lower_atomic(lw_frame *f, uint32_t node);
 
 #endif

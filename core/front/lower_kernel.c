@@ -238,6 +238,58 @@ lower_match(const call *c)
     return lw_value_of(c->f, c->type, parts, 2);
 }
 
+/* ---- memory ---- */
+
+static const lw_type_row *
+array_row(const call *c)
+{
+    return lw_type_get(c->f->l->types, c->type);
+}
+
+/* 16 bytes, so that neighbours can be loaded together, or what was asked for. */
+static uint32_t
+alignment_of(const call *c)
+{
+    uint32_t natural = lw_type_align(c->f->l->types, c->type);
+    uint64_t wanted = 16;
+
+    if (given(c, 2) && !lw_argument_is_none(c->f, c->node, 2))
+        lw_ir_is_const(c->b, argument_as(c, 2, LW_T_INDEX), &wanted);
+    return wanted > natural ? (uint32_t)wanted : natural;
+}
+
+static uint32_t
+array_bytes(const call *c)
+{
+    int64_t bytes = lw_type_bytes(c->f->l->types, c->type);
+
+    return bytes > 0 ? (uint32_t)bytes : 1;
+}
+
+/* The shared memory that the launch asked for, as a one-dimensional array. */
+static lw_value
+dynamic_array(const call *c)
+{
+    int64_t itemsize = lw_type_bytes(c->f->l->types, array_row(c)->elements[0]);
+    lw_ref size = lw_ir_int(c->b, LW_DT_i64, itemsize > 0 ? itemsize : 1);
+    lw_ref parts[3] = {lw_ir_dynamic(c->b),
+                       lw_ir_div(c->b, sreg(c, LW_SREG_DYNAMIC_BYTES), size), size};
+
+    return lw_value_of(c->f, c->type, parts, 3);
+}
+
+static lw_value
+lower_own_array(const call *c)
+{
+    lw_ref memory;
+
+    if (array_row(c)->shape == NULL)
+        return dynamic_array(c);
+    memory = c->impl == LW_IMPL_SHARED ? lw_ir_shared(c->b, array_bytes(c), alignment_of(c))
+                                       : lw_ir_local(c->b, array_bytes(c), alignment_of(c));
+    return lw_value_of(c->f, c->type, &memory, 1);
+}
+
 /* ---- bits and numbers ---- */
 
 static lw_ref
@@ -279,16 +331,6 @@ lower_selp(const call *c)
     return lw_value_convert(c->f, lw_value_select(c->f, condition, yes, no), c->type);
 }
 
-static lw_value
-lower_local(const call *c)
-{
-    const lw_types *types = c->f->l->types;
-    uint32_t bytes = (uint32_t)lw_type_bytes(types, c->type);
-
-    return lw_value_scalar(c->f, c->type,
-                           lw_ir_local(c->b, bytes ? bytes : 1, lw_type_align(types, c->type)));
-}
-
 /* ---- all of them ---- */
 
 lw_value
@@ -311,7 +353,11 @@ lw_lower_kernel(lw_frame *f, uint32_t node)
     case LW_RULE_KERNEL: return lower_kernel_call(&c);
     case LW_RULE_SHUFFLE: return lower_shuffle(&c);
     case LW_RULE_MATCH: return lower_match(&c);
-    case LW_RULE_LOCAL: return lower_local(&c);
+    case LW_RULE_LOCAL:
+    case LW_RULE_SHARED: return lower_own_array(&c);
+    case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
+    case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
+    case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);
     case LW_RULE_BITS: return lower_bits(&c);
     default: return lower_selp(&c);
     }
@@ -322,10 +368,12 @@ uint32_t
 lw_cost_kernel(lw_rule rule)
 {
     switch (rule) {
+    case LW_RULE_CONST_ARRAY: return 0;
     case LW_RULE_SREG:
     case LW_RULE_SELP: return 1;
     case LW_RULE_GRID:
     case LW_RULE_BITS: return 4;
+    case LW_RULE_LIBDEVICE: return 24;
     default: return LW_COST_NEVER;
     }
 }

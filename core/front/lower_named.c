@@ -96,6 +96,16 @@ fail(const call *c)
     return lw_lower_fail(c->f, c->node, lw_names[lw_typed_at(c->f, c->node)->target].path);
 }
 
+bool
+lw_argument_is_none(const lw_frame *f, uint32_t node, uint32_t index)
+{
+    uint32_t entry = f->l->typed->lists.data[lw_typed_at(f, node)->args + index];
+
+    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
+        return lw_typed_konst(f->l->typed, entry & ~(uint32_t)LW_ARG_TAG)->kind == LW_K_NONE;
+    return !(entry & LW_ARG_TAG) && lw_typed_at(f, entry)->type == LW_T_NONE;
+}
+
 /* ---- functions of one float or complex number ---- */
 
 /* `complex` is one more than the function's number; 0: there is none. */
@@ -268,11 +278,7 @@ lower_rounding(const call *c)
 static bool
 is_none(const call *c, uint32_t i)
 {
-    uint32_t entry = c->f->l->typed->lists.data[lw_typed_at(c->f, c->node)->args + i];
-
-    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
-        return lw_typed_konst(c->f->l->typed, entry & ~(uint32_t)LW_ARG_TAG)->kind == LW_K_NONE;
-    return !(entry & LW_ARG_TAG) && lw_typed_at(c->f, entry)->type == LW_T_NONE;
+    return lw_argument_is_none(c->f, c->node, i);
 }
 
 /* round(x), round(x, n), np.round(x, n) */

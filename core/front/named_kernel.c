@@ -1,6 +1,7 @@
 /* Typing of what kernels have of their own (kernel_names.def): indices, barriers, operations
  * between the lanes of a warp, bits. */
 #include "core/front/infer_internal.h"
+#include "core/tables/libdevice.h"
 
 #include <string.h>
 
@@ -206,13 +207,124 @@ fail:
     return status;
 }
 
+/* ---- memory ---- */
+
+/* A kernel has 48 KiB that the compiler lays out; more is asked for at the launch. */
+enum { MAX_SHARED_BYTES = 48 * 1024 };
+
+static lw_status
+check_alignment(lw_frame *f, lw_name_id name, const lw_arg *args, uint32_t n)
+{
+    const lw_konst *konst;
+    __int128 value;
+
+    if (n < 3 || args[2].entry == 0 || args[2].value.type == LW_T_NONE)
+        return LW_OK;
+    konst = args[2].value.konst ? lw_konst_of(f, args[2].value.konst) : NULL;
+    if (konst == NULL || !lw_konst_int_value(konst, &value) || value < 1 || value > 4096 ||
+        (value & (value - 1)) != 0)
+        return complain_argument(
+            f, name, &args[2], "an alignment that is a constant power of two up to 4096", NULL);
+    return LW_OK;
+}
+
+static lw_status
+type_local(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+           lw_value *out)
+{
+    lw_status status;
+
+    LW_TRY(check_alignment(f, name, args, n));
+    LW_TRY(lw_infer_local(f, node, name, args, out));
+fail:
+    return status;
+}
+
+static lw_status
+type_shared(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+            lw_value *out)
+{
+    int64_t shape[LW_MAX_ARRAY_DIMS];
+    __int128 bytes;
+    uint32_t ndim;
+    lw_type element;
+    lw_status status;
+
+    LW_TRY(check_alignment(f, name, args, n));
+    LW_TRY(lw_infer_shape_argument(f, name, &args[0], shape, &ndim));
+    LW_TRY(lw_infer_dtype_argument(f, name, &args[1], &element));
+    if (args[0].value.type == LW_T_BOTTOM || element == LW_T_BOTTOM)
+        return LW_OK;
+    if (ndim == 1 && shape[0] == 0) {
+        out->type = lw_type_array(lw_types_of(f), element, 1, LW_LAYOUT_C, false, NULL);
+        return LW_OK;
+    }
+    bytes = lw_type_bytes(lw_types_of(f), element);
+    for (uint32_t i = 0; i < ndim && bytes <= MAX_SHARED_BYTES; i++)
+        bytes *= shape[i];
+    if (bytes == 0)
+        return complain_argument(f, name, &args[0], "a shape without zeros",
+                                 "the shape 0 is the shared memory that the launch asks for");
+    if (bytes > MAX_SHARED_BYTES)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E103",
+                           lw_say(f, "more than %d KiB", MAX_SHARED_BYTES / 1024),
+                           "use the shape 0, and ask for the bytes at the launch: "
+                           "`kernel[blocks, threads, stream, bytes](...)`",
+                           "this is too large for a shared array");
+    out->type = lw_type_array(lw_types_of(f), element, ndim, LW_LAYOUT_C, false, shape);
+fail:
+    return status;
+}
+
+static lw_status
+type_const_array(lw_frame *f, lw_name_id name, const lw_arg *args, lw_value *out)
+{
+    if (lw_type_kind_of(lw_types_of(f), args[0].value.type) != LW_TK_ARRAY ||
+        !args[0].value.konst)
+        return complain_argument(f, name, &args[0], "an array from outside the function",
+                                 "a global, or a variable of the function around it");
+    *out = args[0].value;
+    return LW_OK;
+}
+
+/* ---- libdevice ---- */
+
+static lw_status
+check_libdevice_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, lw_dtype to)
+{
+    lw_type type = arg->value.type;
+    bool is_float = lw_is_float(to);
+
+    if (!lw_type_is_number(f, type) || lw_type_is_complex(type) ||
+        (!is_float && !is_whole(f, type)))
+        return complain_argument(f, name, arg, is_float ? "a real number" : "an integer", NULL);
+    return is_float ? LW_OK : lw_check_literal(f, arg->node, arg->value, to, 0);
+}
+
+static lw_status
+type_libdevice(lw_frame *f, lw_name_id name, const lw_arg *args, uint32_t n, lw_value *out)
+{
+    const lw_libdevice_row *row = lw_libdevice_of(name);
+    lw_type types[2];
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(check_libdevice_argument(f, name, &args[i], lw_libdevice_dtype(row->args[i])));
+    for (uint32_t i = 0; row->result[i] && i < 2; i++)
+        types[i] = lw_libdevice_dtype(row->result[i]);
+    out->type = row->result[1] ? lw_type_tuple(lw_types_of(f), types, 2, NULL) : types[0];
+fail:
+    return status;
+}
+
 /* ---- all of them ---- */
 
 /* Has it a meaning for the function of one element? */
 static bool
 works_anywhere(lw_rule rule)
 {
-    return rule == LW_RULE_LOCAL || rule == LW_RULE_BITS || rule == LW_RULE_SELP;
+    return rule == LW_RULE_BITS || rule == LW_RULE_SELP || rule == LW_RULE_LOCAL ||
+           rule == LW_RULE_CONST_ARRAY || rule == LW_RULE_LIBDEVICE;
 }
 
 static lw_status
@@ -244,7 +356,11 @@ lw_infer_kernel(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
     case LW_RULE_KERNEL: return type_kernel_call(f, name, args, n, out);
     case LW_RULE_SHUFFLE: return type_shuffle(f, node, name, args, n, out);
     case LW_RULE_MATCH: return type_match(f, node, name, args, out);
-    case LW_RULE_LOCAL: return lw_infer_local(f, node, name, args, out);
+    case LW_RULE_LOCAL: return type_local(f, node, name, args, n, out);
+    case LW_RULE_SHARED: return type_shared(f, node, name, args, n, out);
+    case LW_RULE_CONST_ARRAY: return type_const_array(f, name, args, out);
+    case LW_RULE_ATOMIC: return lw_infer_atomic(f, node, name, args, n, out);
+    case LW_RULE_LIBDEVICE: return type_libdevice(f, name, args, n, out);
     case LW_RULE_BITS: return type_bits(f, node, name, args, out);
     default: return type_selp(f, node, name, args, out);
     }

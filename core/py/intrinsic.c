@@ -10,11 +10,19 @@ typedef struct intrinsic_row {
     const char *path, *signature, *doc;
 } intrinsic_row;
 
+#define ARGUMENTS_1 "(x)"
+#define ARGUMENTS_2 "(x, y)"
+#define ARGUMENTS_3 "(x, y, z)"
+
 static const intrinsic_row rows[] = {
 #define KERNEL_NAME(id, path, min, max, rule, impl, signature, doc)                            \
     {LW_NAME_##id, path, signature, doc},
 #include "core/tables/kernel_names.def"
 #undef KERNEL_NAME
+#define LIBDEVICE(name, result, args, n, how, what)                                            \
+    {LW_NAME_libdevice_##name, "lanewise.cuda.libdevice." #name, ARGUMENTS_##n,                \
+     "__nv_" #name " of NVIDIA's libdevice."},
+#include "core/tables/libdevice.def"
 };
 
 typedef struct intrinsic_object {

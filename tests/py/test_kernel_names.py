@@ -14,10 +14,13 @@ from lanewise import cuda
 from lanewise._core import Intrinsic, IntrinsicGroup, _dump_ir, _dump_typed, _named_functions, intrinsics
 from source_tree import rows
 
+LIBDEVICE = rows("libdevice", "LIBDEVICE")
 ROWS = [(row[1].strip('"'), row[6].strip('"')) for row in rows("kernel_names", "KERNEL_NAME")]
+ROWS += [(f"lanewise.cuda.libdevice.{row[0]}", "(x)") for row in LIBDEVICE]
 CALLS = [path for path, signature in ROWS if signature]
 VALUES = [path for path, signature in ROWS if not signature]
-KERNEL_ONLY = {row[1].strip('"') for row in rows("kernel_names", "KERNEL_NAME") if row[4] not in ("BITS", "SELP", "FLOAT", "LOCAL")}
+ANYWHERE = ("BITS", "SELP", "FLOAT", "LOCAL", "CONST_ARRAY")
+KERNEL_ONLY = {row[1].strip('"') for row in rows("kernel_names", "KERNEL_NAME") if row[4] not in ANYWHERE}
 
 
 def find(path: str):
@@ -148,3 +151,75 @@ def test_the_others_work_elsewhere():
     assert g(x).tolist() == [0, 2**31, 0x30000000, 1, 2**32 - 1] and g(x).dtype == np.uint32
     assert g(np.uint64(1)) == 2**63
     assert h(np.float64(64)) == 1 / 8 + 4 + 64 * 65
+
+
+# ---- libdevice ----
+
+
+def test_all_of_libdevice_is_there():
+    assert len(LIBDEVICE) == 317 == len(dir(cuda.libdevice))
+
+
+def like_the_cpu(name, *arguments):
+    """cuda.libdevice.<name> of columns of arguments, on the CPU."""
+    space = {"cuda": cuda}
+    letters = "xyz"[:len(arguments)]
+    source = f"def f({', '.join(letters)}):\n    return cuda.libdevice.{name}({', '.join(letters)})\n"
+    exec(source, space)
+    return lw.vectorize(source=source)(space["f"])(*arguments)
+
+
+def test_libdevice_on_the_cpu():
+    import numpy as np
+
+    x = np.array([-7.25, -1.5, -0.0, 0.3, 2.5, 1e10])
+    y = np.array([2.0, -0.5, 3.0, 0.25, 7.0, 3.0])
+    i = np.array([-2**31, -5, 0, 1, 12, 2**31 - 1], np.int32)
+    j = np.array([3, -7, 2, 2**30, -1, 5], np.int32)
+    same = np.testing.assert_array_equal
+    near = np.testing.assert_allclose
+    near(like_the_cpu("sin", x), np.sin(x), 1e-15)
+    near(like_the_cpu("expf", y), np.exp(y.astype("f4")), 1e-6)
+    assert like_the_cpu("expf", y).dtype == np.float32 and like_the_cpu("clzll", i).dtype == np.int32
+    near(like_the_cpu("sincos", x), (np.sin(x), np.cos(x)), 1e-15)
+    same(like_the_cpu("frexp", x), np.frexp(x))
+    same(like_the_cpu("modf", x), np.modf(x))
+    same(like_the_cpu("fma", x, y, y), [np.float64(a) * b + b for a, b in zip(x, y)])
+    same(like_the_cpu("fdim", x, y), np.maximum(x - y, 0))
+    same(like_the_cpu("saturatef", x), np.clip(x.astype("f4"), 0, 1))
+    assert like_the_cpu("saturatef", np.nan) == 0 and np.isnan(like_the_cpu("fdim", np.nan, 1.0))
+    same(like_the_cpu("drcp_rn", y), 1 / y)
+    same(like_the_cpu("hiloint2double", like_the_cpu("double2hiint", x), like_the_cpu("double2loint", x)), x)
+    same(like_the_cpu("float_as_int", y), y.astype("f4").view("i4"))
+    same(like_the_cpu("uint2double_rn", i), i.view("u4").astype("f8"))
+    same(like_the_cpu("ll2float_rn", i), i.astype("f4"))
+    same(like_the_cpu("min", i, j), np.minimum(i, j))
+    same(like_the_cpu("umax", i, j), np.maximum(i.view("u4"), j.view("u4")).view("i4"))
+    same(like_the_cpu("abs", i[1:]), abs(i[1:]))
+    same(like_the_cpu("mulhi", i, j), (i.astype("i8") * j >> 32).astype("i4"))
+    same(like_the_cpu("umulhi", i, j), (i.view("u4").astype("u8") * j.view("u4") >> np.uint64(32)).astype("u4").view("i4"))
+    same(like_the_cpu("popc", i), [1, 31, 0, 1, 2, 31])
+    same(like_the_cpu("clz", i), [0, 0, 32, 31, 28, 1])
+    same(like_the_cpu("ffs", i), [32, 1, 0, 1, 3, 1])
+    same(like_the_cpu("brev", i[2:5]), [0, -2**31, 3 << 28])
+    same(like_the_cpu("isnand", [1.0, np.nan]), [0, 1])
+    same(like_the_cpu("isinff", [np.inf, 1, -np.inf]), [1, 0, 1])
+    same(like_the_cpu("signbitd", [-0.0, 0.0]), [1, 0])
+
+
+@pytest.mark.parametrize(("x", "y"), [(7.25, 2), (-7.25, 2), (100.0, -7), (3e300, 1.5), (5e-310, 2e-310), (1.0, 1e308), (2.5, 1), (-63.0, 8)])
+def test_remquo(x, y):
+    import math
+    from fractions import Fraction
+
+    rest, quotient = map(float, like_the_cpu("remquo", x, float(y)))
+    quotient = int(quotient)
+    exact = Fraction(x) / Fraction(y)
+    wanted = round(exact)
+    assert rest == math.remainder(x, y)
+    assert abs(quotient) == abs(wanted) % 8 and quotient * wanted >= 0
+
+
+def test_what_only_gpus_have():
+    with pytest.raises(lw.errors.UnsupportedError, match=r"`cuda.libdevice.fast_sinf` \(line 2 of .*exists on GPUs only"):
+        like_the_cpu("fast_sinf", 1.5)
