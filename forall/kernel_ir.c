@@ -1,0 +1,458 @@
+#include "forall/kernel_ir.h"
+
+#include "core/ir/kernel_context.h"
+#include "core/ir/report.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct maker {
+    lw_builder b;
+    lw_module *module;
+    const lw_scalar *scalar;
+    const lw_entry_key *key;
+    const lw_func *body;
+    uint32_t n_index; /* leading parameters of the body that are the index */
+    lw_ref *args;     /* what the body is called with */
+    lw_ref index[LW_MAX_INDEX];
+    lw_ref control;
+    lw_ref space, status; /* host: pointers */
+    int order[LW_MAX_INDEX];
+    lw_ref size[LW_MAX_INDEX], multiplier[LW_MAX_INDEX], shift[LW_MAX_INDEX]; /* by place */
+    lw_ref start[LW_MAX_INDEX], step[LW_MAX_INDEX];                           /* by dimension */
+} maker;
+
+static lw_ref
+i64(maker *m, int64_t value)
+{
+    return lw_ir_int(&m->b, LW_DT_i64, value);
+}
+
+void
+lw_space_order(const lw_entry_key *key, int order[LW_MAX_INDEX])
+{
+    int n = 0;
+
+    order[n++] = key->fast;
+    for (int d = 0; d < key->n_index; d++) /* then the one beside it, … */
+        if (d != key->fast)
+            order[n++] = d;
+    if (n == 3 && key->fast == 2) { /* the last fastest: the middle one follows */
+        order[1] = 1;
+        order[2] = 0;
+    }
+}
+
+lw_space_divider
+lw_space_divider_of(uint32_t size)
+{
+    lw_space_divider divider = {.size = size};
+
+    while (divider.shift < 32 && ((uint64_t)1 << divider.shift) < size)
+        divider.shift++;
+    divider.multiplier =
+        size ? (uint32_t)(((((uint64_t)1 << divider.shift) - size) << 32) / size + 1) : 0;
+    return divider;
+}
+
+/* ---- parameters ---- */
+
+/* What is known of each parameter of the body: LW_PARAM_*. */
+static void
+param_flags(const maker *m, uint32_t *flags)
+{
+    for (uint32_t i = 0; i < m->scalar->n_args; i++) {
+        const lw_arg_parts *parts = &m->scalar->args[i];
+        for (uint32_t k = 0; k < parts->n_arrays; k++)
+            flags[parts->addresses[k]] = (parts->written[k] ? 0 : LW_PARAM_READONLY) |
+                                         (m->key->noalias ? LW_PARAM_NOALIAS : 0);
+    }
+}
+
+/* The body's parameters behind the index become those of this function. */
+static lw_status
+add_body_params(maker *m, lw_error *err)
+{
+    uint32_t n = m->body->params.n;
+    uint32_t *flags = lw_arena_take(&m->module->arena, (n + 1) * sizeof *flags);
+
+    if (flags == NULL)
+        return lw_fail_memory(err);
+    param_flags(m, flags);
+    for (uint32_t i = m->n_index; i < n; i++) {
+        lw_ir_param *param;
+        m->args[i] = lw_ir_param_add(&m->b, m->body->params.data[i].type, flags[i],
+                                     m->body->params.data[i].name);
+        if (m->b.func == NULL || m->b.func->params.n == 0)
+            continue;
+        param = &m->b.func->params.data[m->b.func->params.n - 1];
+        param->align_log2 = m->body->params.data[i].align_log2;
+    }
+    return LW_OK;
+}
+
+static lw_ref
+call_body(maker *m)
+{
+    memcpy(m->args, m->index, m->n_index * sizeof *m->args);
+    return lw_ir_call(&m->b, m->scalar->body, m->args, m->body->params.n);
+}
+
+/* ---- GPU ---- */
+
+static void
+add_space_params(maker *m)
+{
+    lw_dtype count = m->key->wide ? LW_DT_i64 : LW_DT_u32;
+    lw_dtype at = m->key->wide ? LW_DT_i64 : LW_DT_i32;
+
+    for (int k = 0; k + 1 < m->key->n_index; k++) {
+        m->size[k] = lw_ir_param_add(&m->b, count, 0, "size");
+        if (m->key->wide)
+            continue;
+        m->multiplier[k] = lw_ir_param_add(&m->b, count, 0, "multiplier");
+        m->shift[k] = lw_ir_param_add(&m->b, count, 0, "shift");
+    }
+    for (int d = 0; d < m->key->n_index && m->key->stepped; d++) {
+        m->start[d] = lw_ir_param_add(&m->b, at, 0, "start");
+        m->step[d] = lw_ir_param_add(&m->b, at, 0, "step");
+    }
+}
+
+/* The index of a dimension at coordinate `at`, as the body takes it: a coordinate that was
+ * unsigned arrives known not to be negative. */
+static lw_ref
+index_at(maker *m, int d, lw_ref at)
+{
+    lw_builder *b = &m->b;
+
+    if (m->key->stepped)
+        at = lw_ir_add(b, m->start[d],
+                       lw_ir_mul(b, lw_ir_cast(b, lw_ir_type(b, m->start[d]), at), m->step[d]));
+    return lw_ir_cast(b, LW_DT_i64, at);
+}
+
+static lw_ref
+quotient(maker *m, lw_ref item, int place)
+{
+    lw_builder *b = &m->b;
+
+    if (m->key->wide)
+        return lw_ir_div(b, item, m->size[place]);
+    return lw_ir_shr(b, lw_ir_add(b, lw_ir_mulhi(b, item, m->multiplier[place]), item),
+                     m->shift[place]);
+}
+
+static void
+index_of_item(maker *m, lw_ref item)
+{
+    lw_builder *b = &m->b;
+    int last = m->key->n_index - 1;
+
+    for (int k = 0; k < last; k++) {
+        lw_ref q = quotient(m, item, k);
+        m->index[m->order[k]] =
+            index_at(m, m->order[k], lw_ir_sub(b, item, lw_ir_mul(b, q, m->size[k])));
+        item = q;
+    }
+    m->index[m->order[last]] = index_at(m, m->order[last], item);
+}
+
+static void
+report(maker *m, lw_ref call, const lw_ref *values, uint32_t n)
+{
+    if (m->scalar->can_raise)
+        lw_report_emit(&m->b, m->control, lw_ir_result(&m->b, call, 0), values, n);
+}
+
+static lw_ref
+thread_product(maker *m, lw_dtype type, lw_sreg x, lw_sreg y)
+{
+    return lw_ir_mul(&m->b, lw_ir_cast(&m->b, type, lw_ir_sreg(&m->b, x)),
+                     lw_ir_cast(&m->b, type, lw_ir_sreg(&m->b, y)));
+}
+
+/* Neither counter wraps: a grid has fewer than 2^31 threads (the launcher sees to it), and
+ * items that are not wide are fewer too. */
+static void
+stride_loop(maker *m, lw_ref items)
+{
+    lw_builder *b = &m->b;
+    lw_dtype type = lw_ir_type(b, items);
+    lw_ref slot = lw_ir_slot(b, type), item, call;
+    lw_ref stride = thread_product(m, type, LW_SREG_NCTAID_X, LW_SREG_NTID_X);
+
+    lw_ir_set(b, slot,
+              lw_ir_add(b, thread_product(m, type, LW_SREG_CTAID_X, LW_SREG_NTID_X),
+                        lw_ir_cast(b, type, lw_ir_sreg(b, LW_SREG_TID_X))));
+    lw_ir_loop(b, 0, 0);
+    item = lw_ir_get(b, slot);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, item, items));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    index_of_item(m, item);
+    call = call_body(m);
+    report(m, call, m->index, m->n_index);
+    lw_ir_latch(b);
+    lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), stride));
+    lw_ir_end(b);
+}
+
+static lw_status
+make_gpu(maker *m, const char *symbol, const lw_entry_limits *limits, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_ref items = 0;
+
+    lw_builder_start(&m->b, m->module, symbol);
+    if (m->b.func != NULL) {
+        m->b.func->linkage = LW_KERNEL;
+        m->b.func->max_threads = limits->max_threads;
+        m->b.func->min_blocks = limits->min_blocks;
+        m->b.func->max_registers = limits->max_registers;
+    }
+    if (m->key->form == LW_ENTRY_FORALL) {
+        items = lw_ir_param_add(&m->b, m->key->wide ? LW_DT_i64 : LW_DT_u32, 0, "items");
+        add_space_params(m);
+    }
+    LW_TRY(add_body_params(m, err));
+    if (m->scalar->can_raise)
+        m->control = lw_ir_param_add(&m->b, LW_DT_ptr, 0, "control");
+    if (m->key->form == LW_ENTRY_FORALL)
+        stride_loop(m, items);
+    else
+        report(m, call_body(m), NULL, 0);
+    lw_ir_return(&m->b, NULL, 0);
+    LW_TRY(lw_ir_finish(&m->b, err));
+fail:
+    return status;
+}
+
+/* ---- host: a part of an index space ---- */
+
+enum { RANGE_EXTRA = 4 }; /* space, begin, end, status */
+
+static lw_ref
+field(maker *m, lw_ref base, size_t offset)
+{
+    return lw_ir_offset(&m->b, base, i64(m, (int64_t)offset));
+}
+
+static lw_ref
+space_field(maker *m, size_t offset, int d)
+{
+    return lw_ir_load(&m->b, LW_DT_i64, 1, field(m, m->space, offset + 8 * (size_t)d), 8,
+                      LW_MEM_INVARIANT);
+}
+
+static void
+load_space(maker *m)
+{
+    for (int k = 0; k + 1 < m->key->n_index; k++)
+        m->size[k] = space_field(m, offsetof(lw_space, n), m->order[k]);
+    for (int d = 0; d < m->key->n_index && m->key->stepped; d++) {
+        m->start[d] = space_field(m, offsetof(lw_space, start), d);
+        m->step[d] = space_field(m, offsetof(lw_space, step), d);
+    }
+}
+
+static bool
+has_op(const lw_module *module, lw_op op)
+{
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        for (uint32_t k = 1; k < module->funcs.data[i]->insts.n; k++)
+            if (module->funcs.data[i]->insts.data[k].op == op)
+                return true;
+    return false;
+}
+
+/* Elements are independent of each other by what forall means; but what overlaps is left in
+ * order, so that such a call gives on one core what a Python loop gives. Local memory and
+ * random states are used again by each element, and are no independent memory. */
+static uint32_t
+loop_flags(const maker *m)
+{
+    if (!m->key->noalias || has_op(m->scalar->module, LW_OP_LOCAL) ||
+        has_op(m->scalar->module, LW_OP_ATOMIC))
+        return 0;
+    return LW_LOOP_VECTORIZE;
+}
+
+/* One element; when it raises, the function returns its number. */
+static void
+run_element(maker *m, lw_ref number)
+{
+    lw_builder *b = &m->b;
+    lw_ref call = call_body(m), status;
+
+    if (!m->scalar->can_raise)
+        return;
+    status = lw_ir_result(b, call, 0);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_int(b, LW_DT_i32, 0)));
+    lw_ir_store(b, m->status, status, 0, 0);
+    lw_ir_return(b, &number, 1);
+    lw_ir_end(b);
+}
+
+static void
+line_loop(maker *m, lw_ref begin, lw_ref end)
+{
+    lw_for loop = lw_ir_for(&m->b, begin, end, i64(m, 1), loop_flags(m), 0);
+
+    m->index[0] = index_at(m, 0, loop.i);
+    run_element(m, loop.i);
+    lw_ir_for_end(&m->b, &loop);
+}
+
+/* Row after row of the fastest dimension; the first and the last may be parts of one. */
+static void
+row_loops(maker *m, lw_ref begin, lw_ref end)
+{
+    lw_builder *b = &m->b;
+    int n = m->key->n_index;
+    lw_ref slot = lw_ir_slot(b, LW_DT_i64), at, row, column, left, room, item;
+    lw_for loop;
+
+    lw_ir_set(b, slot, begin);
+    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    at = lw_ir_get(b, slot);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, at, end));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    row = item = lw_ir_div(b, at, m->size[0]);
+    column = lw_ir_sub(b, at, lw_ir_mul(b, row, m->size[0]));
+    for (int k = 1; k < n; k++) {
+        lw_ref q = k + 1 < n ? lw_ir_div(b, item, m->size[k]) : 0;
+        lw_ref c = q ? lw_ir_sub(b, item, lw_ir_mul(b, q, m->size[k])) : item;
+        m->index[m->order[k]] = index_at(m, m->order[k], c);
+        item = q;
+    }
+    left = lw_ir_sub(b, end, at);
+    room = lw_ir_sub(b, m->size[0], column);
+    room = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, room), left, room);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, column, i64(m, 0))); /* it is: LLVM shall know */
+    loop = lw_ir_for(b, column, lw_ir_add(b, column, room), i64(m, 1), loop_flags(m), 0);
+    m->index[m->order[0]] = index_at(m, m->order[0], loop.i);
+    run_element(m, lw_ir_add(b, lw_ir_sub(b, loop.i, column), at));
+    lw_ir_for_end(b, &loop);
+    lw_ir_end(b);
+    lw_ir_latch(b);
+    lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), room));
+    lw_ir_end(b);
+}
+
+/* The loop is a function of its own, so that what is known of its pointers holds throughout. */
+static lw_status
+make_range_loop(maker *m, lw_error *err)
+{
+    lw_status status = LW_OK;
+    const uint32_t fixed = LW_PARAM_NOALIAS | LW_PARAM_READONLY;
+    lw_ref begin, end, none;
+
+    lw_builder_start(&m->b, m->module, "lw_range_loop");
+    if (m->b.func != NULL)
+        m->b.func->linkage = LW_OUTLINED;
+    m->space = lw_ir_param_add(&m->b, LW_DT_ptr, fixed, "space");
+    begin = lw_ir_param_add(&m->b, LW_DT_i64, 0, "begin");
+    end = lw_ir_param_add(&m->b, LW_DT_i64, 0, "end");
+    m->status = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "status");
+    LW_TRY(add_body_params(m, err));
+    lw_ir_result_add(&m->b, LW_DT_i64);
+    load_space(m);
+    none = i64(m, -1);
+    lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_LT, begin, i64(m, 0))); /* never: see above */
+    lw_ir_return(&m->b, &none, 1);
+    lw_ir_end(&m->b);
+    if (m->key->n_index == 1)
+        line_loop(m, begin, end);
+    else
+        row_loops(m, begin, end);
+    none = i64(m, -1);
+    lw_ir_return(&m->b, &none, 1);
+    LW_TRY(lw_ir_finish(&m->b, err));
+fail:
+    return status;
+}
+
+/* ---- host: entries ---- */
+
+static void
+load_values(maker *m, lw_ref values)
+{
+    for (uint32_t i = m->n_index; i < m->body->params.n; i++) {
+        lw_dtype type = m->body->params.data[i].type;
+        lw_dtype stored = type == LW_DT_b1 ? LW_DT_u8 : type;
+        lw_ref at = field(m, values, 8 * (size_t)(i - m->n_index));
+        m->args[i] =
+            lw_ir_cast(&m->b, type, lw_ir_load(&m->b, stored, 1, at, 8, LW_MEM_INVARIANT));
+    }
+}
+
+static lw_status
+make_range(maker *m, const char *symbol, lw_error *err)
+{
+    lw_status status = LW_OK;
+    const uint32_t fixed = LW_PARAM_NOALIAS | LW_PARAM_READONLY;
+    uint32_t n = m->body->params.n, loop, k = 0;
+    lw_ref values, call, *args;
+
+    LW_TRY(make_range_loop(m, err));
+    loop = m->b.func_number;
+    lw_builder_start(&m->b, m->module, symbol);
+    if (m->b.func != NULL)
+        m->b.func->linkage = LW_EXPORTED;
+    args = lw_arena_take(&m->module->arena, (n + RANGE_EXTRA) * sizeof *args);
+    if (args == NULL) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    values = lw_ir_param_add(&m->b, LW_DT_ptr, fixed, "values");
+    args[k++] = lw_ir_param_add(&m->b, LW_DT_ptr, fixed, "space");
+    args[k++] = lw_ir_param_add(&m->b, LW_DT_i64, 0, "begin");
+    args[k++] = lw_ir_param_add(&m->b, LW_DT_i64, 0, "end");
+    args[k++] = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "status");
+    lw_ir_result_add(&m->b, LW_DT_i64);
+    load_values(m, values);
+    memcpy(args + k, m->args + m->n_index, (n - m->n_index) * sizeof *args);
+    call = lw_ir_call(&m->b, loop, args, k + n - m->n_index);
+    lw_ir_return(&m->b, &call, 1);
+    LW_TRY(lw_ir_finish(&m->b, err));
+fail:
+    return status;
+}
+
+lw_status
+lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *symbol,
+                 const lw_entry_limits *limits, lw_module **out, lw_error *err)
+{
+    lw_status status;
+    lw_module *module = NULL;
+    maker m = {.scalar = scalar, .key = key};
+    bool indexed = key->form == LW_ENTRY_FORALL || key->form == LW_ENTRY_RANGE;
+
+    LW_TRY(lw_module_copy(scalar->module, &module, err));
+    m.module = module;
+    m.body = module->funcs.data[scalar->body];
+    m.n_index = indexed ? key->n_index : 0;
+    m.args = lw_arena_take(&module->arena, (m.body->params.n + 1) * sizeof *m.args);
+    if (m.args == NULL) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    if (indexed)
+        lw_space_order(key, m.order);
+    switch ((lw_entry_form)key->form) {
+    case LW_ENTRY_GRID:
+    case LW_ENTRY_FORALL: status = make_gpu(&m, symbol, limits, err); break;
+    case LW_ENTRY_RANGE: status = make_range(&m, symbol, err); break;
+    case LW_ENTRY_SINGLE:
+    case LW_ENTRY_WHOLE: status = lw_fail(err, LW_ERR_INTERNAL, "no host form yet"); break;
+    }
+    if (status != LW_OK)
+        goto fail;
+    *out = module;
+    return LW_OK;
+fail:
+    lw_module_free(module);
+    return status;
+}
