@@ -421,6 +421,100 @@ fail:
     return status;
 }
 
+/* ---- host: a thread, or the threads of a block ---- */
+
+static void
+return_status(maker *m, lw_ref call)
+{
+    lw_ref status =
+        m->scalar->can_raise ? lw_ir_result(&m->b, call, 0) : lw_ir_int(&m->b, LW_DT_i32, 0);
+
+    lw_ir_return(&m->b, &status, 1);
+}
+
+static lw_status
+make_single(maker *m, const char *symbol, lw_error *err)
+{
+    lw_ref values;
+
+    lw_builder_start(&m->b, m->module, symbol);
+    if (m->b.func != NULL)
+        m->b.func->linkage = LW_EXPORTED;
+    lw_ir_result_add(&m->b, LW_DT_i32);
+    values = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "values");
+    lw_ir_context(&m->b); /* so that every function has one, whatever the body asks */
+    load_values(m, values);
+    return_status(m, call_body(m));
+    return lw_ir_finish(&m->b, err);
+}
+
+static void
+set_sreg(maker *m, lw_sreg which, lw_ref value)
+{
+    size_t offset = offsetof(lw_kernel_context, sregs) + 4 * (size_t)which;
+
+    lw_ir_store(&m->b, field(m, lw_ir_context(&m->b), offset), value, 4, 0);
+}
+
+/* Threads in the order of their index. One that raises ends the block: the context names it. */
+static void
+thread_loops(maker *m)
+{
+    lw_builder *b = &m->b;
+    lw_ref zero = lw_ir_int(b, LW_DT_i32, 0), one = lw_ir_int(b, LW_DT_i32, 1), linear, call;
+    lw_ref lane = lw_ir_slot(b, LW_DT_i32);
+    lw_for loop[3];
+
+    lw_ir_set(b, lane, zero);
+    for (int d = 2; d >= 0; d--) {
+        lw_ref end = lw_ir_sreg(b, (lw_sreg)(LW_SREG_NTID_X + d));
+        loop[d] = lw_ir_for(b, zero, end, one, 0, 0);
+        set_sreg(m, (lw_sreg)(LW_SREG_TID_X + d), loop[d].i);
+    }
+    linear = lw_ir_get(b, lane);
+    set_sreg(m, LW_SREG_LANEID, lw_ir_and(b, linear, lw_ir_int(b, LW_DT_i32, 31)));
+    lw_ir_set(b, lane, lw_ir_add(b, linear, one));
+    call = call_body(m);
+    if (m->scalar->can_raise) {
+        lw_ref status = lw_ir_result(b, call, 0);
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, zero));
+        lw_ir_return(b, &status, 1);
+        lw_ir_end(b);
+    }
+    for (int d = 0; d < 3; d++)
+        lw_ir_for_end(b, &loop[d]);
+}
+
+static lw_status
+make_whole(maker *m, const char *symbol, lw_error *err)
+{
+    lw_status status = LW_OK;
+    uint32_t loop, n = m->body->params.n;
+    lw_ref values, zero, call;
+
+    lw_builder_start(&m->b, m->module, "lw_block_loop");
+    if (m->b.func != NULL)
+        m->b.func->linkage = LW_OUTLINED;
+    LW_TRY(add_body_params(m, err));
+    lw_ir_result_add(&m->b, LW_DT_i32);
+    thread_loops(m);
+    zero = lw_ir_int(&m->b, LW_DT_i32, 0);
+    lw_ir_return(&m->b, &zero, 1);
+    LW_TRY(lw_ir_finish(&m->b, err));
+    loop = m->b.func_number;
+    lw_builder_start(&m->b, m->module, symbol);
+    if (m->b.func != NULL)
+        m->b.func->linkage = LW_EXPORTED;
+    lw_ir_result_add(&m->b, LW_DT_i32);
+    values = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "values");
+    load_values(m, values);
+    call = lw_ir_call(&m->b, loop, m->args, n);
+    lw_ir_return(&m->b, &call, 1);
+    LW_TRY(lw_ir_finish(&m->b, err));
+fail:
+    return status;
+}
+
 lw_status
 lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *symbol,
                  const lw_entry_limits *limits, lw_module **out, lw_error *err)
@@ -445,8 +539,8 @@ lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *s
     case LW_ENTRY_GRID:
     case LW_ENTRY_FORALL: status = make_gpu(&m, symbol, limits, err); break;
     case LW_ENTRY_RANGE: status = make_range(&m, symbol, err); break;
-    case LW_ENTRY_SINGLE:
-    case LW_ENTRY_WHOLE: status = lw_fail(err, LW_ERR_INTERNAL, "no host form yet"); break;
+    case LW_ENTRY_SINGLE: status = make_single(&m, symbol, err); break;
+    case LW_ENTRY_WHOLE: status = make_whole(&m, symbol, err); break;
     }
     if (status != LW_OK)
         goto fail;
