@@ -25,6 +25,7 @@
 #include "core/front/signature.h"
 #include "core/link/build.h"
 #include "core/py/door_options.h"
+#include "core/py/signature_read.h"
 #include "forall/kernel_ir.h"
 
 struct lw_special;
@@ -65,6 +66,9 @@ int lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject
 /* Compile for each of the signatures (as lw_signatures_read takes them; NULL and None: none)
  * and from then on for no others. They may or may not name the index. -1 with an exception. */
 int lw_function_declare(lw_function *self, PyObject *signatures);
+/* Before the first specialisation: read the function again where a global or closure variable
+ * has changed. -1 with an exception. */
+int lw_function_refresh(lw_function *self);
 const char *lw_function_name(const lw_function *self);
 /* For tp_traverse, tp_clear and tp_dealloc of the owner. */
 int lw_function_traverse(lw_function *self, visitproc visit, void *arg);
@@ -135,6 +139,7 @@ typedef struct lw_special_cast { /* a number that the declared signature has in 
 /* Machine code on a device. */
 typedef struct lw_device_entry {
     struct lw_device_entry *next;
+    struct lw_special *special; /* borrowed: owns this */
     lw_entry_key key;
     lw_device *device;
     lw_kernel *kernel;
@@ -194,10 +199,11 @@ void lw_special_free(lw_special *special); /* NULL is allowed */
 
 /* ---- after a launch ---- */
 
-/* errors="raise": wait for the stream and raise what a thread reported; "defer": raise what is
- * there already. `wording`: how the exception says where, from the record. -1 with an
- * exception. */
+/* errors="raise": wait for the stream and raise what a thread reported; else raise what is
+ * there already. While the stream captures, nothing. -1 with an exception. */
 int lw_entry_report(lw_function *self, lw_special *special, lw_device_entry *entry,
                     CUstream stream);
+/* Once, at import: what a synchronisation finds reported is raised there. */
+void lw_kernels_watch(void);
 
 #endif

@@ -125,6 +125,7 @@ typedef struct lw_array_hooks {
     lw_numpy_ufunc_hook ufunc;
     /* Raise what kernels reported (assert, raise) by now: -1 with the exception set. */
     int (*check_errors)(void);
+    int (*check_kernels)(void); /* the same for kernels with arrays */
 } lw_array_hooks;
 
 extern lw_array_hooks lw_device_array_hooks;
@@ -134,6 +135,7 @@ static inline int
 lw_check_errors(void)
 {
     if (lw_print_show() < 0)
+    if (lw_device_array_hooks.check_kernels && lw_device_array_hooks.check_kernels() < 0)
         return -1;
     return lw_device_array_hooks.check_errors ? lw_device_array_hooks.check_errors() : 0;
 }

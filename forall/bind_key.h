@@ -1,0 +1,22 @@
+/* The key of a call's argument types, as bytes. Each argument, items of tuples following them:
+ *   SCALAR dtype, WEAK dtype, NONE
+ *   ARRAY dtype layout|readonly<<4 ndim [address of the lw_arg_record, where dtype is void]
+ *   RECORD address of the lw_arg_record
+ *   TUPLE n, NAMED n address of the class
+ * and one last byte, NARROW or BROAD: whether byte offsets fit 31 bits. */
+#ifndef LW_FORALL_BIND_KEY_H
+#define LW_FORALL_BIND_KEY_H
+
+enum lw_key_tag {
+    LW_KEY_SCALAR = 1,
+    LW_KEY_WEAK,
+    LW_KEY_ARRAY,
+    LW_KEY_RECORD,
+    LW_KEY_TUPLE,
+    LW_KEY_NAMED,
+    LW_KEY_NONE,
+    LW_KEY_NARROW,
+    LW_KEY_BROAD
+};
+
+#endif

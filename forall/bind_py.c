@@ -1,0 +1,602 @@
+/* Reading the arguments of a call: one walk that writes the key of their types and the values
+ * behind the body's parameters. The key is decoded into argument types by special_py.c when no
+ * specialisation has it yet; its grammar is in bind_key.h. */
+#include "core/py/numpy_api.h"
+
+#include "forall/bind_key.h"
+#include "forall/kernel_py.h"
+#include "forall/record_py.h"
+
+#include "core/device/copy.h"
+#include "core/py/convert.h"
+#include "core/py/type_num.h"
+
+#include <string.h>
+
+enum { MOST_DEPTH = 8 }; /* of tuples in tuples */
+
+typedef struct binder {
+    const lw_function *self;
+    lw_bound *bound;
+    uint32_t arg;
+    const char *host_name; /* argument that holds the first host array */
+    int depth;
+} binder;
+
+static const char *
+name_of(const binder *r)
+{
+    const lw_fn *fn = &r->self->tree->fns.data[1];
+
+    return fn->params.data[r->self->n_index + r->arg].name;
+}
+
+/* ---- room ---- */
+
+void
+lw_bound_init(lw_bound *bound)
+{
+    memset(bound, 0, offsetof(lw_bound, array_store));
+    bound->arrays = bound->array_store;
+    bound->values = bound->value_store;
+    bound->key = bound->key_store;
+    bound->most_arrays = LW_BOUND_ARRAYS;
+    bound->most_values = LW_BOUND_VALUES;
+    bound->most_key = LW_BOUND_KEY;
+}
+
+/* Twice the room, in the heap; -1 with MemoryError. */
+static int
+grow(void **data, const void *store, uint32_t *most, size_t size)
+{
+    void *more = lw_alloc_zero(*most * 2, size);
+
+    if (more == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(more, *data, *most * size);
+    if (*data != store)
+        lw_free(*data);
+    *data = more;
+    *most *= 2;
+    return 0;
+}
+
+static int
+put_key(lw_bound *b, const void *bytes, uint32_t n)
+{
+    if (b->n_key + n > b->most_key && grow((void **)&b->key, b->key_store, &b->most_key, 1) < 0)
+        return -1;
+    memcpy(b->key + b->n_key, bytes, n);
+    b->n_key += n;
+    return 0;
+}
+
+static inline int
+put_value(lw_bound *b, uint64_t value)
+{
+    if (b->n_values == b->most_values &&
+        grow((void **)&b->values, b->value_store, &b->most_values, sizeof *b->values) < 0)
+        return -1;
+    b->values[b->n_values++] = value;
+    return 0;
+}
+
+/* ---- numbers ---- */
+
+static int
+put_number(binder *r, uint8_t tag, lw_dtype dtype, const void *value)
+{
+    const uint8_t key[] = {tag, (uint8_t)dtype};
+    uint32_t size = lw_dtypes[lw_dtypes[dtype].parts].size_bytes;
+
+    if (put_key(r->bound, key, sizeof key) < 0)
+        return -1;
+    for (uint32_t part = 0; part < (lw_is_complex(dtype) ? 2u : 1u); part++) {
+        uint64_t bits = 0;
+        memcpy(&bits, (const char *)value + part * size, size);
+        if (put_value(r->bound, bits) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+put_int(binder *r, PyObject *object)
+{
+    int overflow;
+    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+
+    if (overflow) {
+        PyErr_Format(PyExc_OverflowError,
+                     "%s: argument `%s`: a Python int is int64 here, and %.100R does not fit; "
+                     "pass np.uint64(...)",
+                     lw_function_name(r->self), name_of(r), object);
+        return -1;
+    }
+    if (value == -1 && PyErr_Occurred())
+        return -1;
+    return put_number(r, LW_KEY_WEAK, LW_DT_i64, &value);
+}
+
+/* ---- arrays ---- */
+
+typedef struct array_facts {
+    lw_dtype dtype; /* void: a record */
+    const lw_arg_record *record;
+    int ndim;
+    lw_layout layout;
+    bool readonly, empty;
+    uint64_t data;
+    int64_t itemsize, size;
+    const int64_t *shape, *strides;
+} array_facts;
+
+static int
+refuse_layout(const binder *r, const char *why)
+{
+    PyErr_Format(PyExc_ValueError, "%s: argument `%s`: %s", lw_function_name(r->self),
+                 name_of(r), why);
+    return -1;
+}
+
+/* Bytes reached, and whether offsets fit 31 bits. -1 where the layout cannot be addressed. */
+static int
+measure(binder *r, const array_facts *a, lw_bound_array *out)
+{
+    int64_t low = 0, high = a->itemsize, most = 0;
+    uint64_t askew = a->data;
+    uint64_t align =
+        a->record ? a->record->align : lw_dtypes[lw_dtypes[a->dtype].parts].size_bytes;
+
+    if (a->size == 0) {
+        out->low = out->high = a->data;
+        return 0;
+    }
+    for (int d = 0; d < a->ndim; d++) {
+        int64_t reach;
+        if (a->shape[d] > most)
+            most = a->shape[d];
+        if (a->shape[d] > 1)
+            askew |= (uint64_t)a->strides[d];
+        if (__builtin_mul_overflow(a->strides[d], a->shape[d] - 1, &reach) ||
+            __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
+            return refuse_layout(r, "its strides reach beyond the address space");
+    }
+    if (askew & (align - 1))
+        return refuse_layout(r, "it is not aligned to its dtype; pass a copy");
+    out->low = a->data + (uint64_t)low;
+    out->high = a->data + (uint64_t)high;
+    if (high - low > INT32_MAX || most > INT32_MAX)
+        r->bound->narrow = false;
+    return 0;
+}
+
+static int
+put_array(binder *r, PyObject *object, const array_facts *a, lw_operand *operand)
+{
+    lw_bound *b = r->bound;
+    uint8_t key[4 + sizeof(void *)] = {LW_KEY_ARRAY, (uint8_t)a->dtype,
+                                       (uint8_t)(a->layout | (a->readonly ? 16 : 0)),
+                                       (uint8_t)a->ndim};
+    lw_bound_array *out;
+
+    if (a->ndim > LW_MAX_ARRAY_DIMS)
+        return refuse_layout(r, "it has more than 32 dimensions");
+    if (b->n_arrays == b->most_arrays &&
+        grow((void **)&b->arrays, b->array_store, &b->most_arrays, sizeof *b->arrays) < 0)
+        return -1;
+    out = &b->arrays[b->n_arrays];
+    *out = (lw_bound_array){
+        .object = object, .operand = operand, .arg = r->arg, .value = b->n_values};
+    if (measure(r, a, out) < 0)
+        return -1;
+    b->n_arrays++;
+    memcpy(key + 4, &a->record, sizeof a->record);
+    if (put_key(b, key, a->record ? sizeof key : 4) < 0 || put_value(b, a->data) < 0)
+        return -1;
+    for (int d = 0; d < a->ndim; d++)
+        if (put_value(b, (uint64_t)a->shape[d]) < 0)
+            return -1;
+    for (int d = 0; d < a->ndim; d++)
+        if (put_value(b, (uint64_t)a->strides[d]) < 0)
+            return -1;
+    return 0;
+}
+
+static int
+no_such_dtype(const binder *r, PyArray_Descr *descr)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "%s: argument `%s` is an array of dtype %R, which compiled code does not "
+                 "know; expected bool, integers, floats, complex numbers, or a structured "
+                 "dtype of these, in native byte order",
+                 lw_function_name(r->self), name_of(r), (PyObject *)descr);
+    return -1;
+}
+
+static int
+mixed(const binder *r, bool host_now)
+{
+    const lw_bound *b = r->bound;
+    const lw_fn *fn = &r->self->tree->fns.data[1];
+    const char *other =
+        b->n_arrays ? fn->params.data[r->self->n_index + b->arrays[0].arg].name : "";
+
+    PyErr_Format(PyExc_TypeError,
+                 "%s: argument `%s` is in %s memory and `%s` in %s memory: move one of them "
+                 "(lanewise.cuda.to_device, copy_to_host)",
+                 lw_function_name(r->self), name_of(r), host_now ? "host" : "device", other,
+                 host_now ? "device" : "host");
+    return -1;
+}
+
+static int
+check_device(const binder *r, lw_device *device)
+{
+    lw_bound *b = r->bound;
+
+    if (b->where == LW_WHERE_HOST)
+        return mixed(r, false);
+    if (b->device != NULL && b->device != device) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: argument `%s` is on device %d, and arrays before it on device %d",
+                     lw_function_name(r->self), name_of(r), device->ordinal,
+                     b->device->ordinal);
+        return -1;
+    }
+    b->where = LW_WHERE_DEVICE;
+    b->device = device;
+    return 0;
+}
+
+static int
+find_record(const binder *r, array_facts *a, PyArray_Descr *descr)
+{
+    if (a->dtype != LW_DT_void)
+        return 0;
+    if (descr == NULL || !PyDataType_HASFIELDS(descr))
+        return descr ? no_such_dtype(r, descr)
+                     : refuse_layout(r, "its dtype is none that compiled code knows");
+    a->record = lw_record_intern(descr);
+    return a->record ? 0 : -1;
+}
+
+static int
+put_own(binder *r, lw_device_array *array)
+{
+    array_facts a = {.dtype = (lw_dtype)array->dtype,
+                     .ndim = array->ndim,
+                     .layout = array->c_contiguous   ? LW_LAYOUT_C
+                               : array->f_contiguous ? LW_LAYOUT_F
+                                                     : LW_LAYOUT_ANY,
+                     .readonly = array->readonly,
+                     .data = array->data,
+                     .itemsize = array->itemsize,
+                     .size = array->size,
+                     .shape = array->shape,
+                     .strides = array->strides};
+
+    if (check_device(r, array->device) < 0 || find_record(r, &a, array->descr) < 0)
+        return -1;
+    return put_array(r, (PyObject *)array, &a, NULL);
+}
+
+static int
+put_host(binder *r, PyArrayObject *array)
+{
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    array_facts a = {.dtype = lw_dtype_of_descr(descr),
+                     .ndim = PyArray_NDIM(array),
+                     .layout = PyArray_IS_C_CONTIGUOUS(array)   ? LW_LAYOUT_C
+                               : PyArray_IS_F_CONTIGUOUS(array) ? LW_LAYOUT_F
+                                                                : LW_LAYOUT_ANY,
+                     .readonly = !PyArray_ISWRITEABLE(array),
+                     .data = (uint64_t)(uintptr_t)PyArray_DATA(array),
+                     .itemsize = PyArray_ITEMSIZE(array),
+                     .size = PyArray_SIZE(array),
+                     .shape = (const int64_t *)PyArray_DIMS(array),
+                     .strides = (const int64_t *)PyArray_STRIDES(array)};
+
+    if (r->bound->where == LW_WHERE_DEVICE)
+        return mixed(r, true);
+    r->bound->where = LW_WHERE_HOST;
+    if (find_record(r, &a, descr) < 0)
+        return -1;
+    return put_array(r, (PyObject *)array, &a, NULL);
+}
+
+static int
+put_foreign(binder *r, lw_operand *operand)
+{
+    array_facts a = {.dtype = (lw_dtype)operand->dtype,
+                     .ndim = operand->ndim,
+                     .layout = operand->c_contiguous ? LW_LAYOUT_C : LW_LAYOUT_ANY,
+                     .readonly = operand->readonly,
+                     .data = operand->data,
+                     .itemsize = operand->itemsize,
+                     .size = operand->size,
+                     .shape = operand->shape,
+                     .strides = operand->strides};
+
+    if (a.layout == LW_LAYOUT_ANY &&
+        lw_layout_is_f(a.ndim, a.shape, a.strides, operand->itemsize))
+        a.layout = LW_LAYOUT_F;
+    if (check_device(r, operand->device) < 0 || find_record(r, &a, operand->descr) < 0)
+        return -1;
+    return put_array(r, operand->object, &a, operand);
+}
+
+/* ---- records, tuples ---- */
+
+static int
+put_record(binder *r, PyObject *object)
+{
+    PyVoidScalarObject *scalar = (PyVoidScalarObject *)object;
+    PyArray_Descr *descr = (PyArray_Descr *)scalar->descr;
+    uint8_t key[1 + sizeof(void *)] = {LW_KEY_RECORD};
+    const lw_arg_record *record =
+        PyDataType_HASFIELDS(descr) ? lw_record_intern(descr) : (no_such_dtype(r, descr), NULL);
+    lw_bound *b = r->bound;
+    lw_bound_array *out;
+
+    if (record == NULL)
+        return -1;
+    if ((uintptr_t)scalar->obval & (record->align - 1))
+        return refuse_layout(r, "it is not aligned to its dtype; pass a copy");
+    if (b->n_arrays == b->most_arrays &&
+        grow((void **)&b->arrays, b->array_store, &b->most_arrays, sizeof *b->arrays) < 0)
+        return -1;
+    out = &b->arrays[b->n_arrays++];
+    *out = (lw_bound_array){.object = object,
+                            .arg = r->arg,
+                            .value = b->n_values,
+                            .low = (uint64_t)(uintptr_t)scalar->obval,
+                            .high = (uint64_t)(uintptr_t)scalar->obval + record->itemsize,
+                            .record = true,
+                            .n_bytes = record->itemsize};
+    memcpy(key + 1, &record, sizeof record);
+    return put_key(b, key, sizeof key) < 0 || put_value(b, out->low) < 0 ? -1 : 0;
+}
+
+static int put(binder *r, PyObject *object);
+
+static int
+put_tuple(binder *r, PyObject *tuple)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    PyTypeObject *type = Py_TYPE(tuple);
+    uint8_t key[2 + sizeof type] = {LW_KEY_TUPLE, (uint8_t)n};
+    uint32_t n_key = 2;
+
+    if (n > UINT8_MAX || r->depth == MOST_DEPTH)
+        return refuse_layout(r, n > UINT8_MAX ? "a tuple of more than 255 items"
+                                              : "tuples nested more than 8 deep");
+    if (type != &PyTuple_Type && PyObject_HasAttrString((PyObject *)type, "_fields")) {
+        key[0] = LW_KEY_NAMED;
+        memcpy(key + 2, &type, sizeof type);
+        n_key = sizeof key;
+    }
+    if (put_key(r->bound, key, n_key) < 0)
+        return -1;
+    r->depth++;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (put(r, PyTuple_GET_ITEM(tuple, i)) < 0)
+            return -1;
+    r->depth--;
+    return 0;
+}
+
+/* ---- any object ---- */
+
+static int
+refuse(const binder *r, PyObject *object)
+{
+    const char *hint = PyList_Check(object) ? "; make it a tuple, or an array by np.asarray"
+                       : PyFunction_Check(object) || PyUnicode_Check(object)
+                           ? "; let the function find it as a global or closure variable"
+                           : "";
+
+    PyErr_Format(PyExc_TypeError,
+                 "%s: argument `%s` is a %.100s; expected an array, a number, a record, None, "
+                 "or a tuple of these%s",
+                 lw_function_name(r->self), name_of(r), Py_TYPE(object)->tp_name, hint);
+    return -1;
+}
+
+static lw_operand *
+new_operand(lw_bound *b)
+{
+    lw_operand *operand;
+
+    if (b->n_operands == LW_BOUND_ARRAYS) {
+        PyErr_Format(PyExc_ValueError,
+                     "more than %d arguments of other libraries; expected arrays of NumPy or "
+                     "lanewise.cuda",
+                     LW_BOUND_ARRAYS);
+        return NULL;
+    }
+    operand = &b->operand_store[b->n_operands];
+    operand->release = NULL;
+    return operand;
+}
+
+static int
+put_other(binder *r, PyObject *object)
+{
+    lw_operand *operand = new_operand(r->bound);
+
+    if (operand == NULL || lw_operand_read(operand, object) < 0)
+        return -1;
+    r->bound->operands[r->bound->n_operands++] = operand;
+    switch ((lw_operand_kind)operand->kind) {
+    case LW_OPERAND_DEVICE: return put_foreign(r, operand);
+    case LW_OPERAND_HOST: return put_host(r, (PyArrayObject *)object);
+    case LW_OPERAND_SCALAR:
+        if (operand->dtype == LW_DT_void)
+            return refuse(r, object);
+        return put_number(r, LW_KEY_SCALAR, (lw_dtype)operand->dtype, &operand->value);
+    case LW_OPERAND_COMPLEX: return put_number(r, LW_KEY_WEAK, LW_DT_c128, &operand->value);
+    default: break;
+    }
+    if (PyLong_Check(object))
+        return put_int(r, object);
+    if (PyFloat_Check(object)) {
+        double value = PyFloat_AS_DOUBLE(object);
+        return put_number(r, LW_KEY_WEAK, LW_DT_f64, &value);
+    }
+    return refuse(r, object);
+}
+
+static int
+put(binder *r, PyObject *object)
+{
+    if (lw_is_device_array(object))
+        return put_own(r, (lw_device_array *)object);
+    if (PyArray_CheckExact(object))
+        return put_host(r, (PyArrayObject *)object);
+    if (PyFloat_CheckExact(object)) {
+        double value = PyFloat_AS_DOUBLE(object);
+        return put_number(r, LW_KEY_WEAK, LW_DT_f64, &value);
+    }
+    if (PyLong_CheckExact(object))
+        return put_int(r, object);
+    if (PyBool_Check(object)) {
+        uint8_t value = object == Py_True;
+        return put_number(r, LW_KEY_SCALAR, LW_DT_b1, &value);
+    }
+    if (PyTuple_Check(object))
+        return put_tuple(r, object);
+    if (object == Py_None) {
+        const uint8_t key = LW_KEY_NONE;
+        return put_key(r->bound, &key, 1);
+    }
+    if (PyArray_IsScalar(object, Void))
+        return put_record(r, object);
+    return put_other(r, object);
+}
+
+/* ---- the call ---- */
+
+static int
+wrong_count(const lw_function *self, Py_ssize_t n)
+{
+    uint32_t most = self->n_params - self->n_index;
+    const char *more = self->n_index ? " behind the index" : "";
+
+    if (self->n_required == most)
+        PyErr_Format(PyExc_TypeError, "%s() takes %u argument%s%s but %zd %s given",
+                     lw_function_name(self), (unsigned)most, most == 1 ? "" : "s", more, n,
+                     n == 1 ? "was" : "were");
+    else
+        PyErr_Format(PyExc_TypeError, "%s() takes from %u to %u arguments%s but %zd %s given",
+                     lw_function_name(self), (unsigned)self->n_required, (unsigned)most, more,
+                     n, n == 1 ? "was" : "were");
+    return -1;
+}
+
+int
+lw_bind(const lw_function *self, PyObject *const *args, Py_ssize_t n_args, lw_bound *bound)
+{
+    binder r = {.self = self, .bound = bound};
+    uint8_t last;
+
+    bound->narrow = true;
+    bound->n_args = (uint32_t)n_args;
+    if (n_args < (Py_ssize_t)self->n_required ||
+        n_args > (Py_ssize_t)(self->n_params - self->n_index)) {
+        wrong_count(self, n_args);
+        goto fail;
+    }
+    for (; r.arg < n_args; r.arg++)
+        if (put(&r, args[r.arg]) < 0)
+            goto fail;
+    last = bound->narrow ? LW_KEY_NARROW : LW_KEY_BROAD;
+    if (put_key(bound, &last, 1) < 0)
+        goto fail;
+    return 0;
+fail:
+    lw_bound_release(bound);
+    return -1;
+}
+
+void
+lw_bound_release(lw_bound *bound)
+{
+    for (uint32_t i = 0; i < bound->n_operands; i++)
+        lw_operand_release(bound->operands[i]);
+    bound->n_operands = 0;
+    if (bound->owned != NULL) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        Py_CLEAR(bound->owned);
+        PyErr_Restore(type, value, traceback);
+    }
+    if (bound->arrays != bound->array_store)
+        lw_free(bound->arrays);
+    if (bound->values != bound->value_store)
+        lw_free(bound->values);
+    if (bound->key != bound->key_store)
+        lw_free(bound->key);
+    bound->arrays = bound->array_store;
+    bound->values = bound->value_store;
+    bound->key = bound->key_store;
+}
+
+/* ---- streams ---- */
+
+/* An np.void lies on the host: the device gets a copy, which goes back to the pool in the order
+ * of the stream. */
+static lw_status
+bring_record(lw_bound *bound, const lw_bound_array *record, lw_device *device, CUstream stream,
+             lw_error *err)
+{
+    const int64_t shape[] = {record->n_bytes ? record->n_bytes : 1};
+    const PyVoidScalarObject *scalar = (PyVoidScalarObject *)record->object;
+    lw_device_array *copy;
+    int failed;
+
+    if (bound->owned == NULL && (bound->owned = PyList_New(0)) == NULL)
+        return lw_fail(err, LW_ERR_PYTHON, "a list");
+    copy = lw_device_array_new(device, stream, LW_DT_u8, 1, shape, 'C');
+    if (copy == NULL)
+        return lw_fail(err, LW_ERR_PYTHON, "an array for a record");
+    bound->values[record->value] = copy->data;
+    failed = PyList_Append(bound->owned, (PyObject *)copy);
+    Py_DECREF(copy);
+    if (failed < 0)
+        return lw_fail(err, LW_ERR_PYTHON, "a list");
+    return lw_copy_to_device(device, (CUdeviceptr)bound->values[record->value], scalar->obval,
+                             record->n_bytes, stream, false, err);
+}
+
+lw_status
+lw_bound_use(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < bound->n_arrays; i++) {
+        const lw_bound_array *array = &bound->arrays[i];
+        if (array->record)
+            LW_TRY(bring_record(bound, array, device, stream, err));
+        else if (array->operand != NULL)
+            LW_TRY(lw_operand_use(array->operand, stream, err));
+        else
+            LW_TRY(lw_device_array_use((lw_device_array *)array->object, stream, err));
+    }
+fail:
+    return status;
+}
+
+lw_status
+lw_bound_done(lw_bound *bound, CUstream stream, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < bound->n_arrays && bound->n_operands; i++)
+        if (bound->arrays[i].operand != NULL)
+            LW_TRY(lw_operand_done(bound->arrays[i].operand, stream, err));
+fail:
+    return status;
+}

@@ -1,0 +1,342 @@
+/* Machine code of a specialisation: made when an entry's key is new, kept in lists that only
+ * grow; and what kernels report when they raise. */
+#include "core/py/numpy_api.h"
+
+#include "forall/kernel_py.h"
+#include "forall/special_parts_py.h"
+
+#include "core/base/memory.h"
+#include "core/py/raise.h"
+#include "core/py/raise_row.h"
+
+#include <ctype.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The function's name, made safe for ptxas, and a hash of the types: the same in every process.
+ */
+static void
+symbol_of(const lw_special *special, const lw_entry_key *key, char out[96])
+{
+    const char *name = lw_function_name(special->function);
+    uint64_t hash = lw_hash64(key, sizeof *key, special->narrow);
+    char clean[64];
+    lw_text text = {0};
+    size_t n = 0;
+
+    lw_special_print(special, &text);
+    hash = lw_hash64(lw_text_get(&text), text.n, hash);
+    lw_text_reset(&text);
+    for (; name[n] && n + 1 < sizeof clean; n++)
+        clean[n] = isalnum((unsigned char)name[n]) ? name[n] : '_';
+    clean[n] = 0;
+    snprintf(out, 96, "%s%s_%08x", n == 0 || isdigit((unsigned char)clean[0]) ? "k_" : "",
+             clean, (unsigned)(hash >> 32));
+}
+
+static bool
+is_host_form(const lw_entry_key *key)
+{
+    return key->form >= LW_ENTRY_RANGE;
+}
+
+lw_status
+lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module **out,
+                  lw_error *err)
+{
+    char symbol[96] = "lw_entry";
+
+    if (!is_host_form(key))
+        symbol_of(special, key, symbol);
+    return lw_kernel_module(special->scalar, key, symbol, &special->function->limits, out, err);
+}
+
+static void
+count(lw_function *self, const lw_build_report *report)
+{
+    self->compiled++;
+    self->from_memory += report->origin == LW_CACHE_MEMORY;
+    self->from_disk += report->origin == LW_CACHE_DISK;
+    self->seconds += report->seconds;
+}
+
+/* ---- GPU ---- */
+
+/* Every entry that can report, for lw_kernels_check; guarded by its lock. */
+static lw_lock reporting_lock = LW_LOCK_INIT;
+static LW_ARRAY(lw_device_entry *) reporting;
+
+static void
+forget(lw_device_entry *entry)
+{
+    lw_lock_take(&reporting_lock);
+    for (uint32_t i = 0; i < reporting.n; i++)
+        if (reporting.data[i] == entry) {
+            reporting.data[i] = reporting.data[--reporting.n];
+            break;
+        }
+    if (reporting.n == 0)
+        lw_array_free(&reporting);
+    lw_lock_give(&reporting_lock);
+}
+
+static lw_status
+watch(lw_device_entry *entry, lw_error *err)
+{
+    lw_device_entry **slot;
+    lw_status status = lw_report_new(entry->device, &entry->report, err);
+
+    if (status != LW_OK)
+        return status;
+    entry->control = lw_report_address(entry->report);
+    lw_lock_take(&reporting_lock);
+    slot = lw_array_push(&reporting, NULL);
+    if (slot != NULL)
+        *slot = entry;
+    lw_lock_give(&reporting_lock);
+    return slot ? LW_OK : lw_fail_memory(err);
+}
+
+static void
+device_entry_free(lw_device_entry *entry)
+{
+    if (entry->report != NULL)
+        forget(entry);
+    lw_report_free(entry->report);
+    lw_image_drop(entry->image);
+    lw_free(entry);
+}
+
+static lw_status
+load(const lw_special *special, const lw_entry_key *key, lw_device_entry *entry,
+     lw_build_report *report, lw_error *err)
+{
+    const lw_function *self = special->function;
+    lw_build_options options = lw_door_build_options(&self->options, lw_function_name(self));
+    lw_device *device = entry->device;
+    lw_status status = LW_OK;
+    lw_module *module = NULL;
+    lw_blob *cubin = NULL;
+    char symbol[96];
+
+    symbol_of(special, key, symbol);
+    LW_TRY(lw_special_module(special, key, &module, err));
+    LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, &options, &cubin,
+                         report, err));
+    LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
+    LW_TRY(lw_image_kernel(entry->image, symbol, &entry->kernel, err));
+    LW_TRY(
+        lw_launch_config_best(entry->kernel, 0, self->limits.max_threads, &entry->config, err));
+    if (special->scalar->can_raise)
+        LW_TRY(watch(entry, err));
+fail:
+    lw_module_free(module);
+    lw_blob_unref(cubin);
+    return status;
+}
+
+/* Entries of before a reset stay in the list, and are passed over. */
+static bool
+is_usable(const lw_device_entry *entry, const lw_device *device, const lw_entry_key *key)
+{
+    return memcmp(&entry->key, key, sizeof *key) == 0 && entry->device == device &&
+           lw_image_is_alive(entry->image);
+}
+
+static lw_device_entry *
+new_device_entry(lw_special *special, lw_device *device, const lw_entry_key *key)
+{
+    lw_device_entry *entry = lw_alloc_zero(1, sizeof *entry);
+    lw_build_report report = {0};
+    lw_error err = {0};
+    lw_status status;
+
+    if (entry == NULL)
+        return (lw_device_entry *)PyErr_NoMemory();
+    entry->key = *key;
+    entry->device = device;
+    entry->special = special;
+    Py_BEGIN_ALLOW_THREADS
+    status = load(special, key, entry, &report, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
+        device_entry_free(entry);
+        return (lw_device_entry *)lw_py_raise(&err);
+    }
+    count(special->function, &report);
+    entry->next = atomic_load(&special->device);
+    while (!atomic_compare_exchange_weak(&special->device, &entry->next, entry))
+        ;
+    return entry;
+}
+
+lw_device_entry *
+lw_special_device(lw_special *special, lw_device *device, const lw_entry_key *key)
+{
+    lw_device_entry *entry = atomic_load_explicit(&special->last_device, memory_order_acquire);
+
+    if (entry != NULL && is_usable(entry, device, key))
+        return entry;
+    entry = atomic_load_explicit(&special->device, memory_order_acquire);
+    while (entry != NULL && !is_usable(entry, device, key))
+        entry = entry->next;
+    if (entry == NULL)
+        entry = new_device_entry(special, device, key);
+    if (entry != NULL)
+        atomic_store_explicit(&special->last_device, entry, memory_order_release);
+    return entry;
+}
+
+/* ---- host ---- */
+
+static lw_status
+build_host(const lw_special *special, const lw_entry_key *key, lw_host_entry *entry,
+           lw_build_report *report, lw_error *err)
+{
+    const lw_function *self = special->function;
+    lw_build_options options = lw_door_build_options(&self->options, lw_function_name(self));
+    lw_status status = LW_OK;
+    lw_module *module = NULL;
+
+    LW_TRY(lw_special_module(special, key, &module, err));
+    entry->shared_bytes = lw_ir_shared_bytes(module);
+    LW_TRY(lw_build_host(module, &options, &entry->code, report, err));
+    entry->address = lw_code_symbol(entry->code, "lw_entry");
+    if (entry->address == NULL)
+        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_entry");
+fail:
+    lw_module_free(module);
+    return status;
+}
+
+static void
+host_entry_free(lw_host_entry *entry)
+{
+    lw_code_unref(entry->code);
+    lw_free(entry);
+}
+
+lw_host_entry *
+lw_special_host(lw_special *special, const lw_entry_key *key)
+{
+    lw_host_entry *entry = atomic_load_explicit(&special->host, memory_order_acquire);
+    lw_build_report report = {0};
+    lw_error err = {0};
+    lw_status status;
+
+    for (; entry != NULL; entry = entry->next)
+        if (memcmp(&entry->key, key, sizeof *key) == 0)
+            return entry;
+    entry = lw_alloc_zero(1, sizeof *entry);
+    if (entry == NULL)
+        return (lw_host_entry *)PyErr_NoMemory();
+    entry->key = *key;
+    Py_BEGIN_ALLOW_THREADS
+    status = build_host(special, key, entry, &report, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
+        host_entry_free(entry);
+        return (lw_host_entry *)lw_py_raise(&err);
+    }
+    count(special->function, &report);
+    entry->next = atomic_load(&special->host);
+    while (!atomic_compare_exchange_weak(&special->host, &entry->next, entry))
+        ;
+    return entry;
+}
+
+void
+lw_special_drop_entries(lw_special *special)
+{
+    lw_device_entry *device = special->device, *next_device;
+    lw_host_entry *host = special->host, *next_host;
+
+    for (; device != NULL; device = next_device) {
+        next_device = device->next;
+        device_entry_free(device);
+    }
+    for (; host != NULL; host = next_host) {
+        next_host = host->next;
+        host_entry_free(host);
+    }
+}
+
+/* ---- what kernels report ---- */
+
+static int
+raise_record(const lw_special *special, const lw_entry_key *key, const lw_report_record *record)
+{
+    const lw_raise_row *row = &special->scalar->raises[record->status - 1];
+    lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = key->n_index};
+
+    if (key->form != LW_ENTRY_FORALL)
+        return lw_raise_at_thread(row, record->block, record->thread);
+    memcpy(place.index, record->values, sizeof place.index);
+    return lw_raise_at(row, &place);
+}
+
+/* -1 with the exception when a thread of the entry's kernel has raised. */
+static int
+check(const lw_special *special, lw_device_entry *entry, CUstream stream)
+{
+    lw_report_record record;
+    lw_error err = {0};
+    bool found = false;
+
+    if (!lw_report_is_alive(entry->report))
+        return 0;
+    if (lw_report_check(entry->report, stream, &found, &record, &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    return found ? raise_record(special, &entry->key, &record) : 0;
+}
+
+int
+lw_entry_report(lw_function *self, lw_special *special, lw_device_entry *entry, CUstream stream)
+{
+    lw_status status = LW_OK;
+    bool capturing = false;
+    lw_error err = {0};
+
+    if (entry->report == NULL)
+        return 0;
+    if ((uintptr_t)stream > 1)
+        LW_TRY(lw_stream_capturing(entry->device, stream, &capturing, &err));
+    if (capturing)
+        return 0;
+    if (self->options.errors == LW_RAISE) {
+        Py_BEGIN_ALLOW_THREADS
+        status = lw_stream_synchronize(entry->device, stream, &err);
+        Py_END_ALLOW_THREADS
+    }
+    if (status == LW_OK)
+        return check(special, entry, stream);
+fail:
+    lw_py_raise(&err);
+    return -1;
+}
+
+/* After a synchronisation: kernels whose calls did not wait. */
+static int
+check_all(void)
+{
+    for (uint32_t i = 0;; i++) {
+        lw_device_entry *entry = NULL;
+        lw_lock_take(&reporting_lock);
+        if (i < reporting.n)
+            entry = reporting.data[i];
+        lw_lock_give(&reporting_lock);
+        if (entry == NULL)
+            return 0;
+        if (check(entry->special, entry, 0) < 0)
+            return -1;
+    }
+}
+
+void
+lw_kernels_watch(void)
+{
+    lw_device_array_hooks.check_kernels = check_all;
+}

@@ -1,0 +1,165 @@
+/* The head of this door's objects: the user's function, its names and its life. */
+#include "core/py/numpy_api.h"
+
+#include "forall/kernel_py.h"
+
+#include "core/py/raise.h"
+
+#include <string.h>
+
+const char *
+lw_function_name(const lw_function *self)
+{
+    return self->tree != NULL && self->tree->fns.n > 1 ? self->tree->fns.data[1].name
+                                                       : "kernel";
+}
+
+/* As functools.wraps does, into our own dict. */
+static int
+take_names(lw_function *self)
+{
+    static const char *const names[] = {"__module__", "__name__", "__qualname__", "__doc__"};
+    PyObject *own = PyObject_GetAttrString(self->py_func, "__dict__");
+    int result = 0;
+
+    self->dict = own && PyDict_Check(own) ? PyDict_Copy(own) : PyDict_New();
+    Py_XDECREF(own);
+    PyErr_Clear();
+    if (self->dict == NULL)
+        return -1;
+    for (int i = 0; i < 4 && result == 0; i++) {
+        PyObject *value = PyObject_GetAttrString(self->py_func, names[i]);
+        if (value == NULL)
+            return -1;
+        result = PyDict_SetItemString(self->dict, names[i], value);
+        Py_DECREF(value);
+    }
+    return result;
+}
+
+static int
+check_index(const lw_function *self, const lw_fn *fn, const char *door)
+{
+    for (uint32_t i = 0; i < self->n_index; i++)
+        if (i >= fn->params.n || fn->params.data[i].kind != LW_PARAM_POSITIONAL) {
+            PyErr_Format(PyExc_TypeError,
+                         "%s: the first %u parameter%s of `%s` %s the element's index; it has "
+                         "%u",
+                         door, (unsigned)self->n_index, self->n_index == 1 ? "" : "s", fn->name,
+                         self->n_index == 1 ? "is" : "are", (unsigned)fn->params.n);
+            return -1;
+        }
+    return 0;
+}
+
+static int
+count_params(lw_function *self, const char *door)
+{
+    const lw_fn *fn = &self->tree->fns.data[1];
+
+    if (check_index(self, fn, door) < 0)
+        return -1;
+    self->n_params = fn->params.n;
+    self->n_required = 0;
+    for (uint32_t i = self->n_index; i < fn->params.n; i++) {
+        const lw_fn_param *param = &fn->params.data[i];
+        if (param->kind == LW_PARAM_POSITIONAL || self->door == LW_DOOR_JIT) {
+            self->n_required += param->default_konst == 0 && param->kind != LW_PARAM_VARARG;
+            continue;
+        }
+        PyErr_Format(
+            PyExc_TypeError, "%s: parameter `%s` of `%s` is %s; arguments are positional", door,
+            param->name, fn->name, param->kind == LW_PARAM_VARARG ? "*args" : "keyword-only");
+        return -1;
+    }
+    return 0;
+}
+
+int
+lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject *function,
+                 PyObject *keywords)
+{
+    lw_door_arguments arguments;
+    lw_error err = {0};
+
+    self->door = door;
+    self->n_index = n_index;
+    self->lazy = true;
+    self->keywords = keywords ? PyDict_Copy(keywords) : PyDict_New();
+    self->py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
+                                             : lw_python_function(function);
+    if (self->keywords == NULL || self->py_func == NULL ||
+        lw_door_read(door, NULL, keywords, &self->options, &arguments) < 0 ||
+        take_names(self) < 0)
+        return -1;
+    self->source = Py_XNewRef(arguments.source);
+    self->options.front.procedure = true;
+    self->limits.max_threads = (uint32_t)self->options.max_blocksize;
+    self->limits.max_registers = (uint32_t)self->options.max_registers;
+    if (lw_read_function(self->py_func, self->source, &self->tree, &self->captures, &err) !=
+        LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    return count_params(self, door == LW_DOOR_JIT ? "jit" : "forall");
+}
+
+int
+lw_function_refresh(lw_function *self)
+{
+    lw_tree *tree = NULL;
+    lw_captures *captures = NULL, *before = self->captures;
+    lw_error err = {0};
+
+    if (self->n_specials != 0 || before == NULL || !lw_captures_changed(before))
+        return 0;
+    if (lw_read_function(self->py_func, self->source, &tree, &captures, &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    lw_tree_free(self->tree);
+    self->tree = tree;
+    self->captures = captures;
+    lw_captures_free(before);
+    return 0;
+}
+
+int
+lw_function_traverse(lw_function *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->py_func);
+    Py_VISIT(self->dict);
+    Py_VISIT(self->source);
+    Py_VISIT(self->keywords);
+    for (lw_special *at = self->specials; at != NULL; at = at->next)
+        Py_VISIT(at->held);
+    return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
+}
+
+void
+lw_function_clear(lw_function *self)
+{
+    lw_captures *captures = self->captures;
+
+    self->captures = NULL;
+    lw_captures_free(captures);
+    Py_CLEAR(self->py_func);
+    Py_CLEAR(self->dict);
+    Py_CLEAR(self->source);
+    Py_CLEAR(self->keywords);
+}
+
+void
+lw_function_reset(lw_function *self)
+{
+    lw_special *at = self->specials, *next;
+
+    self->specials = NULL;
+    self->last = NULL;
+    for (; at != NULL; at = next) {
+        next = at->next;
+        lw_special_free(at);
+    }
+    lw_tree_free(self->tree);
+    self->tree = NULL;
+}

@@ -1,0 +1,86 @@
+#include "forall/record_py.h"
+
+#include "core/base/memory.h"
+#include "core/py/record_spec.h"
+
+#include <string.h>
+
+typedef struct row {
+    struct row *next;
+    lw_arena arena;
+    lw_arg_record *record;
+} row;
+
+static row *rows; /* guarded by the GIL; never freed: keys name them by address */
+
+enum { N_SEEN = 64 };
+static struct {
+    PyArray_Descr *descr; /* owned, so that the address stays its own */
+    const lw_arg_record *record;
+} seen[N_SEEN]; /* direct-mapped; a clash replaces */
+
+static bool same_record(const lw_arg_record *x, const lw_arg_record *y);
+
+static bool
+same_field(const lw_arg_field *x, const lw_arg_field *y)
+{
+    if (strcmp(x->name, y->name) != 0 || x->offset != y->offset || x->ndim != y->ndim ||
+        x->dtype != y->dtype || (x->record == NULL) != (y->record == NULL))
+        return false;
+    if (x->ndim && memcmp(x->shape, y->shape, x->ndim * sizeof *x->shape) != 0)
+        return false;
+    return x->record == NULL || same_record(x->record, y->record);
+}
+
+static bool
+same_record(const lw_arg_record *x, const lw_arg_record *y)
+{
+    bool same = x->n == y->n && x->itemsize == y->itemsize && x->align == y->align;
+
+    for (uint32_t i = 0; same && i < x->n; i++)
+        same = same_field(&x->fields[i], &y->fields[i]);
+    return same;
+}
+
+static const lw_arg_record *
+intern(PyArray_Descr *descr)
+{
+    row *new = lw_alloc_zero(1, sizeof *new), *at;
+
+    if (new == NULL)
+        return (const lw_arg_record *)PyErr_NoMemory();
+    lw_arena_init(&new->arena);
+    if (lw_record_spec(descr, &new->arena, &new->record) < 0) {
+        lw_arena_reset(&new->arena);
+        lw_free(new);
+        return NULL;
+    }
+    for (at = rows; at != NULL && !same_record(at->record, new->record); at = at->next)
+        ;
+    if (at != NULL) {
+        lw_arena_reset(&new->arena);
+        lw_free(new);
+        return at->record;
+    }
+    new->next = rows;
+    rows = new;
+    return new->record;
+}
+
+const lw_arg_record *
+lw_record_intern(PyArray_Descr *descr)
+{
+    size_t k = ((uintptr_t)descr >> 4) % N_SEEN;
+
+    if (seen[k].descr != descr) {
+        const lw_arg_record *record = intern(descr);
+        PyArray_Descr *before = seen[k].descr;
+        if (record == NULL)
+            return NULL;
+        seen[k].descr = (PyArray_Descr *)Py_NewRef(descr);
+        seen[k].record = record;
+        Py_XDECREF(before);
+        return record;
+    }
+    return seen[k].record;
+}

@@ -1,0 +1,12 @@
+/* Structured dtypes by identity: equal ones are one row, for as long as the process lives. */
+#ifndef LW_FORALL_RECORD_PY_H
+#define LW_FORALL_RECORD_PY_H
+
+#include "core/front/typed.h"
+#include "core/py/numpy_api.h"
+
+/* What the dtype is to compiled code. A dtype seen before costs one look-up by its address.
+ * NULL with a TypeError naming the field that compiled code does not know. */
+const lw_arg_record *lw_record_intern(PyArray_Descr *descr);
+
+#endif

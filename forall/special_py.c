@@ -1,0 +1,819 @@
+/* Specialisations: from the key of a call's types, or a signature, to typed and lowered IR. */
+#include "core/py/numpy_api.h"
+
+#include "forall/bind_key.h"
+#include "forall/kernel_py.h"
+#include "forall/special_parts_py.h"
+
+#include "core/base/memory.h"
+#include "core/py/convert.h"
+#include "core/py/raise.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- konsts of the tree that arguments may be ---- */
+
+/* Under the GIL, and nothing reads a tree without it. */
+static uint32_t
+none_konst(lw_tree *tree)
+{
+    lw_konst *slot;
+
+    for (uint32_t i = 1; i < tree->konsts.n; i++)
+        if (tree->konsts.data[i].kind == LW_K_NONE)
+            return i;
+    slot = lw_array_push(&tree->konsts, &tree->arena);
+    if (slot == NULL)
+        return 0;
+    *slot = (lw_konst){.kind = LW_K_NONE};
+    return tree->konsts.n - 1;
+}
+
+/* ---- key -> argument types ---- */
+
+typedef struct decoder {
+    lw_function *self;
+    lw_special *special;
+    const uint8_t *at;
+} decoder;
+
+static void *
+take_address(decoder *d)
+{
+    void *address;
+
+    memcpy(&address, d->at, sizeof address);
+    d->at += sizeof address;
+    return address;
+}
+
+static bool decode(decoder *d, lw_arg_spec *out);
+
+static bool
+decode_items(decoder *d, lw_arg_spec *out)
+{
+    lw_arg_spec *items = lw_arena_take(&d->special->arena, (out->n + 1u) * sizeof *items);
+
+    if (items == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    out->items = items;
+    for (uint32_t i = 0; i < out->n; i++)
+        if (!decode(d, &items[i]))
+            return false;
+    return true;
+}
+
+static char *
+copy_text(decoder *d, PyObject *text)
+{
+    const char *utf8 = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+    char *copy = utf8 ? lw_arena_strdup(&d->special->arena, utf8) : NULL;
+
+    if (utf8 != NULL && copy == NULL)
+        PyErr_NoMemory();
+    else if (copy == NULL && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "a namedtuple's field names must be str");
+    return copy;
+}
+
+static bool
+read_names(decoder *d, PyTypeObject *type, lw_arg_spec *out)
+{
+    PyObject *fields = PyObject_GetAttrString((PyObject *)type, "_fields");
+    PyObject *list = fields ? PySequence_Fast(fields, "_fields must be a tuple") : NULL;
+    const char **names = lw_arena_take(&d->special->arena, (out->n + 1u) * sizeof *names);
+    bool good = list != NULL && names != NULL && PySequence_Fast_GET_SIZE(list) == out->n;
+
+    for (uint32_t i = 0; good && i < out->n; i++)
+        good = (names[i] = copy_text(d, PySequence_Fast_GET_ITEM(list, i))) != NULL;
+    if (!good && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "`%.100s` has not one name for each item", type->tp_name);
+    out->names = names;
+    out->class_name = lw_arena_strdup(&d->special->arena, type->tp_name);
+    Py_XDECREF(list);
+    Py_XDECREF(fields);
+    return good;
+}
+
+/* What a key names by address must stay there. */
+static bool
+hold(lw_special *special, PyObject *object)
+{
+    if (special->held == NULL)
+        special->held = PyList_New(0);
+    return special->held != NULL && PyList_Append(special->held, object) == 0;
+}
+
+static bool
+decode_tuple(decoder *d, bool named, lw_arg_spec *out)
+{
+    out->kind = LW_ARGK_TUPLE;
+    out->n = *d->at++;
+    if (named) {
+        PyTypeObject *type = take_address(d);
+        if (!hold(d->special, (PyObject *)type) || !read_names(d, type, out))
+            return false;
+    }
+    return decode_items(d, out);
+}
+
+static bool
+decode(decoder *d, lw_arg_spec *out)
+{
+    enum lw_key_tag tag = *d->at++;
+
+    memset(out, 0, sizeof *out);
+    switch (tag) {
+    case LW_KEY_SCALAR:
+    case LW_KEY_WEAK:
+        out->kind = tag == LW_KEY_WEAK ? LW_ARGK_WEAK : LW_ARGK_SCALAR;
+        out->dtype = (lw_dtype)*d->at++;
+        return true;
+    case LW_KEY_ARRAY:
+        out->kind = LW_ARGK_ARRAY;
+        out->dtype = (lw_dtype)*d->at++;
+        out->readonly = (*d->at & 16) != 0;
+        out->layout = *d->at++ & 15;
+        out->ndim = *d->at++;
+        if (out->dtype == LW_DT_void)
+            out->record = take_address(d);
+        return true;
+    case LW_KEY_RECORD:
+        out->kind = LW_ARGK_RECORD;
+        out->record = take_address(d);
+        out->readonly = true;
+        return true;
+    case LW_KEY_TUPLE: return decode_tuple(d, false, out);
+    case LW_KEY_NAMED: return decode_tuple(d, true, out);
+    case LW_KEY_NONE:
+        out->kind = LW_ARGK_KONST;
+        out->konst = none_konst(d->self->tree);
+        if (out->konst == 0)
+            PyErr_NoMemory();
+        return out->konst != 0;
+    default: break;
+    }
+    Py_UNREACHABLE();
+}
+
+/* The index is Python's kind of integer: it takes the type of what it meets. */
+static void
+index_specs(const lw_function *self, lw_arg_spec *specs)
+{
+    for (uint32_t i = 0; i < self->n_index; i++)
+        specs[i] = (lw_arg_spec){.kind = LW_ARGK_WEAK, .dtype = LW_DT_i64};
+}
+
+static void
+default_specs(const lw_function *self, uint32_t from, lw_arg_spec *specs)
+{
+    const lw_fn *fn = &self->tree->fns.data[1];
+
+    for (uint32_t i = from; i < self->n_params; i++)
+        specs[i] =
+            (lw_arg_spec){.kind = LW_ARGK_KONST, .konst = fn->params.data[i].default_konst};
+}
+
+static lw_special *
+special_new(lw_function *self, lw_arg_spec **specs)
+{
+    lw_special *special = lw_alloc_zero(1, sizeof *special);
+
+    if (special == NULL)
+        return (lw_special *)PyErr_NoMemory();
+    lw_arena_init(&special->arena);
+    special->function = self;
+    special->target = special;
+    special->n_specs = self->n_params;
+    *specs = lw_arena_take(&special->arena, (self->n_params + 1) * sizeof **specs);
+    if (*specs == NULL) {
+        lw_special_free(special);
+        return (lw_special *)PyErr_NoMemory();
+    }
+    special->specs = *specs;
+    index_specs(self, *specs);
+    return special;
+}
+
+static lw_special *
+special_of_key(lw_function *self, const lw_bound *bound)
+{
+    lw_arg_spec *specs;
+    lw_special *special = special_new(self, &specs);
+    decoder d = {.self = self, .special = special};
+    uint8_t *key;
+
+    if (special == NULL)
+        return NULL;
+    key = lw_arena_take(&special->arena, bound->n_key);
+    if (key == NULL) {
+        lw_special_free(special);
+        return (lw_special *)PyErr_NoMemory();
+    }
+    memcpy(key, bound->key, bound->n_key);
+    special->key = d.at = key;
+    special->n_key = bound->n_key;
+    special->narrow = bound->narrow;
+    for (uint32_t i = 0; i < bound->n_args; i++)
+        if (!decode(&d, &specs[self->n_index + i])) {
+            lw_special_free(special);
+            return NULL;
+        }
+    default_specs(self, self->n_index + bound->n_args, specs);
+    return special;
+}
+
+/* ---- typing and lowering ---- */
+
+static void
+dump_typed(const lw_function *self, const lw_typed *typed)
+{
+    lw_text text = {0};
+
+    if (!lw_dump_wanted("typed", lw_function_name(self)))
+        return;
+    lw_typed_print(typed, &text);
+    lw_dump("typed", lw_function_name(self), lw_text_get(&text));
+    lw_text_reset(&text);
+}
+
+lw_typed *
+lw_special_infer(const lw_special *special)
+{
+    lw_function *self = special->function;
+    lw_front_options options = self->options.front;
+    lw_typed *typed = NULL;
+    lw_error err = {0};
+
+    options.narrow = special->narrow;
+    if (lw_infer_specs(self->tree, &options, special->specs, special->n_specs, &typed, &err) !=
+        LW_OK)
+        return (lw_typed *)lw_py_raise(&err);
+    return typed;
+}
+
+static bool
+note_written(lw_special *special)
+{
+    const lw_scalar *scalar = special->scalar;
+    uint32_t array = 0, n = 0;
+    uint32_t *written;
+
+    for (uint32_t i = special->function->n_index; i < scalar->n_args; i++)
+        n += scalar->args[i].n_arrays;
+    written = lw_arena_take(&special->arena, (n + 1) * sizeof *written);
+    if (written == NULL)
+        return false;
+    special->written = written;
+    for (uint32_t i = special->function->n_index; i < scalar->n_args; i++)
+        for (uint32_t k = 0; k < scalar->args[i].n_arrays; k++, array++)
+            if (scalar->args[i].written[k])
+                written[special->n_written++] = array;
+    return true;
+}
+
+/* A Forall's body is no thread of a block: it may run on any core. */
+static int
+check_body(const lw_special *special)
+{
+    lw_error err = {0};
+
+    if (special->function->n_index == 0 || !lw_ir_uses_context(special->scalar->module))
+        return 0;
+    lw_fail(
+        &err, LW_ERR_UNSUPPORTED,
+        "`%s` asks for its thread, its block, or their memory, and forall does not say which "
+        "thread runs an element: use its index parameters, or write the kernel with "
+        "lanewise.cuda.jit",
+        lw_function_name(special->function));
+    lw_py_raise(&err);
+    return -1;
+}
+
+static int
+lower(lw_special *special)
+{
+    lw_typed *typed = lw_special_infer(special);
+    lw_error err = {0};
+    lw_status status;
+
+    if (typed == NULL)
+        return -1;
+    dump_typed(special->function, typed);
+    status = lw_lower(typed, NULL, 0, &special->scalar, &err);
+    lw_typed_free(typed);
+    if (status != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    if (!note_written(special)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return check_body(special);
+}
+
+static void
+publish(lw_function *self, lw_special *special)
+{
+    special->next = atomic_load(&self->specials);
+    while (!atomic_compare_exchange_weak(&self->specials, &special->next, special))
+        ;
+    self->n_specials++;
+    if (special->key != NULL)
+        atomic_store_explicit(&self->last, special, memory_order_release);
+}
+
+/* ---- declared ones ---- */
+
+static int fits(const lw_arg_spec *declared, const lw_arg_spec *given);
+
+static int
+items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
+{
+    int cost = 0;
+
+    for (uint32_t i = 0; i < declared->n; i++) {
+        int one = fits(&declared->items[i], &given->items[i]);
+        if (one < 0)
+            return -1;
+        cost += one;
+    }
+    return cost;
+}
+
+/* Kinds of numbers: bool < integer < float < complex. */
+static int
+rank(lw_dtype dtype)
+{
+    if (dtype == LW_DT_b1)
+        return 0;
+    if (lw_is_integer(dtype))
+        return 1;
+    return lw_is_complex(dtype) ? 3 : 2;
+}
+
+/* How far a call's argument is from a declared one: 0 the same, -1 it cannot be passed. */
+static int
+fits(const lw_arg_spec *declared, const lw_arg_spec *given)
+{
+    if (declared->kind == LW_ARGK_SCALAR && given->kind == LW_ARGK_WEAK)
+        return rank(given->dtype) > rank(declared->dtype) ? -1
+               : rank(given->dtype) == rank(declared->dtype)
+                   ? 1 + (declared->dtype != given->dtype)
+                   : 3;
+    if (declared->kind != given->kind)
+        return -1;
+    switch (declared->kind) {
+    case LW_ARGK_SCALAR:
+        if (declared->dtype == given->dtype)
+            return 0;
+        return lw_can_cast_safe(given->dtype, declared->dtype)        ? 2
+               : lw_can_cast_same_kind(given->dtype, declared->dtype) ? 4
+                                                                      : -1;
+    case LW_ARGK_WEAK: return declared->dtype == given->dtype ? 0 : -1;
+    case LW_ARGK_ARRAY:
+        if (declared->dtype != given->dtype || declared->ndim != given->ndim ||
+            declared->record != given->record || (given->readonly && !declared->readonly) ||
+            (declared->layout != LW_LAYOUT_ANY && declared->layout != given->layout))
+            return -1;
+        return (declared->layout != given->layout) + (declared->readonly != given->readonly);
+    case LW_ARGK_RECORD: return declared->record == given->record ? 0 : -1;
+    case LW_ARGK_TUPLE: return declared->n == given->n ? items_fit(declared, given) : -1;
+    case LW_ARGK_KONST: return declared->konst == given->konst ? 0 : -1;
+    }
+    return -1;
+}
+
+static lw_special *
+best_declared(const lw_function *self, const lw_special *given)
+{
+    lw_special *best = NULL;
+    int least = 0;
+
+    for (lw_special *at = self->specials; at != NULL; at = at->next) {
+        int cost = 0;
+        for (uint32_t i = self->n_index; at->declared && i < self->n_params && cost >= 0; i++) {
+            int one = fits(&at->specs[i], &given->specs[i]);
+            cost = one < 0 ? -1 : cost + one;
+        }
+        if (at->declared && cost >= 0 && (given->narrow || !at->narrow) &&
+            (best == NULL || cost <= least)) /* newest first: of equals the first declared */
+            best = at, least = cost;
+    }
+    return best;
+}
+
+static uint32_t
+count_values(const lw_arg_spec *spec)
+{
+    uint32_t n = 0;
+
+    switch (spec->kind) {
+    case LW_ARGK_SCALAR:
+    case LW_ARGK_WEAK: return lw_is_complex(spec->dtype) ? 2 : 1;
+    case LW_ARGK_ARRAY: return 1 + 2u * spec->ndim;
+    case LW_ARGK_RECORD: return 1;
+    case LW_ARGK_TUPLE:
+        for (uint32_t i = 0; i < spec->n; i++)
+            n += count_values(&spec->items[i]);
+        return n;
+    case LW_ARGK_KONST: break;
+    }
+    return n;
+}
+
+/* Numbers that change type. Only those that are arguments themselves may change their number of
+ * parts, so that the others stay where they are. */
+static int
+note_casts(lw_special *special, const lw_special *target)
+{
+    uint32_t n = special->n_specs, value = 0;
+    lw_special_cast *casts = lw_arena_take(&special->arena, (n + 1) * sizeof *casts);
+
+    if (casts == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    special->casts = casts;
+    for (uint32_t i = special->function->n_index; i < n; i++) {
+        const lw_arg_spec *from = &special->specs[i], *to = &target->specs[i];
+        if (from->dtype != to->dtype && from->kind <= LW_ARGK_WEAK)
+            casts[special->n_casts++] = (lw_special_cast){value, from->dtype, to->dtype};
+        value += count_values(to);
+    }
+    return 0;
+}
+
+static int
+no_match(lw_function *self, const lw_special *given)
+{
+    PyObject *text = lw_special_text(given), *all = PyList_New(0), *joined = NULL, *comma;
+    lw_error err = {0};
+
+    for (lw_special *at = self->specials; all != NULL && at != NULL; at = at->next) {
+        PyObject *one = at->declared ? lw_special_text(at) : NULL;
+        if (one != NULL)
+            PyList_Insert(all, 0, one);
+        Py_XDECREF(one);
+    }
+    comma = PyUnicode_FromString("), (");
+    if (all != NULL && comma != NULL)
+        joined = PyUnicode_Join(comma, all);
+    if (text != NULL && joined != NULL) {
+        lw_fail(&err, LW_ERR_TYPE,
+                "E181: `%s` has no signature for (%s); it was made with (%s)",
+                lw_function_name(self), PyUnicode_AsUTF8(text), PyUnicode_AsUTF8(joined));
+        lw_py_raise(&err);
+    }
+    Py_XDECREF(joined);
+    Py_XDECREF(comma);
+    Py_XDECREF(all);
+    Py_XDECREF(text);
+    return -1;
+}
+
+static int
+choose_declared(lw_function *self, lw_special *special)
+{
+    special->target = best_declared(self, special);
+    if (special->target == NULL)
+        return no_match(self, special);
+    return note_casts(special, special->target);
+}
+
+/* ---- look-up ---- */
+
+static lw_special *
+find(lw_function *self, const lw_bound *bound)
+{
+    lw_special *at = atomic_load_explicit(&self->last, memory_order_acquire);
+
+    if (at != NULL && at->n_key == bound->n_key && memcmp(at->key, bound->key, at->n_key) == 0)
+        return at;
+    for (at = atomic_load_explicit(&self->specials, memory_order_acquire); at; at = at->next)
+        if (at->n_key == bound->n_key && memcmp(at->key, bound->key, at->n_key) == 0) {
+            atomic_store_explicit(&self->last, at, memory_order_release);
+            return at;
+        }
+    return NULL;
+}
+
+/* From the last to the first, since a number may get more parts than it had. */
+static int
+cast_values(const lw_special *special, lw_bound *bound)
+{
+    for (uint32_t i = 0; i < special->n_casts; i++) {
+        const lw_special_cast *cast = &special->casts[i];
+        uint32_t size = lw_dtypes[lw_dtypes[cast->from].parts].size_bytes;
+        uint32_t to_size = lw_dtypes[lw_dtypes[cast->to].parts].size_bytes;
+        lw_value from = {0}, to = {0};
+        bool two = lw_is_complex(cast->from), two_after = lw_is_complex(cast->to);
+        uint64_t *at = bound->values + cast->value;
+
+        memcpy(from.bytes, &at[0], size);
+        if (two)
+            memcpy(from.bytes + size, &at[1], size);
+        lw_value_cast(&from, cast->from, &to, cast->to);
+        if (two_after && !two) { /* make room for the imaginary part */
+            if (bound->n_values == bound->most_values) {
+                PyErr_SetString(PyExc_ValueError, "too many arguments");
+                return -1;
+            }
+            memmove(at + 2, at + 1, (bound->n_values - cast->value - 1) * sizeof *at);
+            bound->n_values++;
+            for (uint32_t k = 0; k < bound->n_arrays; k++)
+                bound->arrays[k].value += bound->arrays[k].value > cast->value;
+        }
+        at[0] = 0;
+        memcpy(&at[0], to.bytes, to_size);
+        if (two_after) {
+            at[1] = 0;
+            memcpy(&at[1], to.bytes + to_size, to_size);
+        }
+    }
+    return 0;
+}
+
+lw_special *
+lw_special_get(lw_function *self, lw_bound *bound)
+{
+    lw_special *special = find(self, bound);
+
+    if (special == NULL) {
+        if (lw_function_refresh(self) < 0)
+            return NULL;
+        special = special_of_key(self, bound);
+        if (special == NULL)
+            return NULL;
+        if ((self->lazy ? lower(special) : choose_declared(self, special)) < 0) {
+            lw_special_free(special);
+            return NULL;
+        }
+        publish(self, special);
+    }
+    if (special->n_casts && cast_values(special, bound) < 0)
+        return NULL;
+    return special->target;
+}
+
+bool
+lw_special_noalias(const lw_special *special, const lw_bound *bound)
+{
+    for (uint32_t i = 0; i < special->n_written; i++) {
+        const lw_bound_array *w = &bound->arrays[special->written[i]];
+        for (uint32_t k = 0; k < bound->n_arrays; k++)
+            if (&bound->arrays[k] != w && w->low < bound->arrays[k].high &&
+                bound->arrays[k].low < w->high)
+                return false;
+    }
+    return true;
+}
+
+/* ---- signatures ---- */
+
+static int
+spec_of_sig(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
+{
+    lw_arg_spec *items;
+
+    memset(out, 0, sizeof *out);
+    out->dtype = type->dtype;
+    switch (type->kind) {
+    case LW_SIG_SCALAR: out->kind = LW_ARGK_SCALAR; return 0;
+    case LW_SIG_ARRAY:
+        out->kind = LW_ARGK_ARRAY;
+        out->ndim = (uint8_t)type->ndim;
+        out->layout = type->layout == 'C'   ? LW_LAYOUT_C
+                      : type->layout == 'F' ? LW_LAYOUT_F
+                                            : LW_LAYOUT_ANY;
+        return 0;
+    case LW_SIG_TUPLE:
+        out->kind = LW_ARGK_TUPLE;
+        out->n = type->n;
+        items = lw_arena_take(&special->arena, (type->n + 1) * sizeof *items);
+        if (items == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        out->items = items;
+        for (uint32_t i = 0; i < type->n; i++)
+            if (spec_of_sig(special, &type->items[i], &items[i]) < 0)
+                return -1;
+        return 0;
+    case LW_SIG_VOID: /* none */
+        out->kind = LW_ARGK_KONST;
+        out->konst = none_konst(special->function->tree);
+        return 0;
+    case LW_SIG_NONE: break;
+    }
+    PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");
+    return -1;
+}
+
+static int
+check_count(const lw_function *self, const lw_signature *signature, uint32_t *first)
+{
+    uint32_t most = self->n_params - self->n_index, n = signature->n_args;
+
+    *first = 0;
+    if (self->n_index && n > most && n >= self->n_index + self->n_required &&
+        n <= self->n_params) { /* it names the index too */
+        for (uint32_t i = 0; i < self->n_index; i++)
+            if (signature->args[i].kind != LW_SIG_SCALAR ||
+                !lw_is_integer(signature->args[i].dtype)) {
+                PyErr_Format(
+                    PyExc_TypeError,
+                    "signature `%.100s`: parameter %u of `%s` is the index, an integer",
+                    signature->text, (unsigned)i + 1, lw_function_name(self));
+                return -1;
+            }
+        *first = self->n_index;
+        return 0;
+    }
+    if (n >= self->n_required && n <= most)
+        return 0;
+    PyErr_Format(PyExc_TypeError, "signature `%.100s` has %u argument%s, but `%s` takes %u%s",
+                 signature->text, (unsigned)n, n == 1 ? "" : "s", lw_function_name(self),
+                 (unsigned)most, self->n_index ? " behind the index" : "");
+    return -1;
+}
+
+static lw_special *
+special_of_signature(lw_function *self, const lw_signature *signature)
+{
+    lw_arg_spec *specs;
+    lw_special *special;
+    uint32_t first;
+
+    if (check_count(self, signature, &first) < 0)
+        return NULL;
+    special = special_new(self, &specs);
+    for (uint32_t i = first; special != NULL && i < signature->n_args; i++)
+        if (spec_of_sig(special, &signature->args[i], &specs[self->n_index + i - first]) < 0) {
+            lw_special_free(special);
+            return NULL;
+        }
+    if (special != NULL)
+        default_specs(self, self->n_index + signature->n_args - first, specs);
+    return special;
+}
+
+static bool
+same_specs(const lw_special *x, const lw_special *y)
+{
+    for (uint32_t i = x->function->n_index; i < x->n_specs; i++)
+        if (x->specs[i].kind != y->specs[i].kind || fits(&x->specs[i], &y->specs[i]) != 0)
+            return false;
+    return true;
+}
+
+/* Takes `special`: gives the one of the list that is the same, or puts it there, lowered. */
+static lw_special *
+keep(lw_function *self, lw_special *special, bool declared)
+{
+    for (lw_special *at = self->specials; at != NULL; at = at->next)
+        if (at->target == at && same_specs(at, special)) {
+            lw_special_free(special);
+            return at;
+        }
+    if (lower(special) < 0) {
+        lw_special_free(special);
+        return NULL;
+    }
+    special->declared = declared;
+    publish(self, special);
+    return special;
+}
+
+static lw_special *
+one_signature(lw_function *self, PyObject *signature)
+{
+    lw_signature_list list = {0};
+    lw_special *special = NULL;
+    lw_arena arena;
+
+    lw_arena_init(&arena);
+    if (lw_signatures_read(signature, false, &arena, &list) == 0) {
+        if (list.n == 1)
+            special = special_of_signature(self, &list.data[0]);
+        else
+            PyErr_Format(PyExc_ValueError, "sig must be one signature, not %.200R", signature);
+    }
+    lw_arena_reset(&arena);
+    return special ? keep(self, special, false) : NULL;
+}
+
+lw_special *
+lw_special_of(lw_function *self, PyObject *signature)
+{
+    if (signature != NULL && signature != Py_None)
+        return one_signature(self, signature);
+    for (lw_special *at = self->specials; at != NULL; at = at->next)
+        if (at->target == at)
+            return at;
+    PyErr_Format(PyExc_ValueError,
+                 "`%s` is not compiled for any types yet: give a signature, or call it first",
+                 lw_function_name(self));
+    return NULL;
+}
+
+int
+lw_function_declare(lw_function *self, PyObject *signatures)
+{
+    lw_signature_list list = {0};
+    lw_error err = {0};
+    lw_arena arena;
+    int failed;
+
+    lw_arena_init(&arena);
+    failed = lw_signatures_read(signatures, false, &arena, &list);
+    for (uint32_t i = 0; i < list.n && !failed; i++) {
+        lw_special *special = NULL;
+        if (lw_signature_check_kernel(&list.data[i], &err) != LW_OK)
+            lw_py_raise(&err);
+        else
+            special = special_of_signature(self, &list.data[i]);
+        failed = special == NULL || keep(self, special, true) == NULL;
+    }
+    if (!failed && list.n > 0)
+        self->lazy = false;
+    lw_arena_reset(&arena);
+    return failed ? -1 : 0;
+}
+
+/* ---- text ---- */
+
+static void
+print_spec(const lw_arg_spec *spec, lw_text *out)
+{
+    static const char *const weak[] = {"", "int", "float", "complex"};
+
+    switch (spec->kind) {
+    case LW_ARGK_SCALAR: lw_text_add(out, lw_dtypes[spec->dtype].public_name); break;
+    case LW_ARGK_WEAK: lw_text_add(out, weak[rank(spec->dtype)]); break;
+    case LW_ARGK_ARRAY:
+        lw_text_add(out,
+                    spec->record ? spec->record->name : lw_dtypes[spec->dtype].public_name);
+        lw_text_add(out, spec->ndim ? "[" : "[()]");
+        for (int d = 0; d < spec->ndim; d++) {
+            bool unit = (spec->layout == LW_LAYOUT_C && d == spec->ndim - 1) ||
+                        (spec->layout == LW_LAYOUT_F && d == 0 && spec->ndim > 1);
+            lw_text_addf(out, "%s%s", d ? ", " : "", unit ? "::1" : ":");
+        }
+        if (spec->ndim)
+            lw_text_add(out, "]");
+        break;
+    case LW_ARGK_RECORD: lw_text_add(out, spec->record->name); break;
+    case LW_ARGK_TUPLE:
+        lw_text_addf(out, "%s(", spec->class_name ? spec->class_name : "");
+        for (uint32_t i = 0; i < spec->n; i++) {
+            lw_text_add(out, i ? ", " : "");
+            print_spec(&spec->items[i], out);
+        }
+        lw_text_add(out, spec->n == 1 && !spec->class_name ? ",)" : ")");
+        break;
+    case LW_ARGK_KONST: lw_text_add(out, "none"); break;
+    }
+}
+
+void
+lw_special_print(const lw_special *special, lw_text *out)
+{
+    const lw_function *self = special->function;
+
+    for (uint32_t i = self->n_index; i < special->n_specs; i++) {
+        if (special->specs[i].kind == LW_ARGK_KONST &&
+            special->specs[i].konst == self->tree->fns.data[1].params.data[i].default_konst)
+            break; /* left to its default */
+        lw_text_add(out, i > self->n_index ? ", " : "");
+        print_spec(&special->specs[i], out);
+    }
+}
+
+PyObject *
+lw_special_text(const lw_special *special)
+{
+    PyObject *result;
+    lw_text text = {0};
+
+    lw_special_print(special, &text);
+    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
+
+void
+lw_special_free(lw_special *special)
+{
+    if (special == NULL)
+        return;
+    lw_special_drop_entries(special);
+    Py_CLEAR(special->held);
+    lw_scalar_free(special->scalar);
+    lw_arena_reset(&special->arena);
+    lw_free(special);
+}
