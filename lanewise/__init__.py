@@ -12,6 +12,7 @@ Importing touches no GPU and loads no compiler.
 
 from lanewise import errors
 from lanewise._core import (
+    Forall,
     Ufunc,
     __version__,
     bfloat16,
@@ -23,6 +24,7 @@ from lanewise._core import (
     float16,
     float32,
     float64,
+    forall,
     from_dtype,
     int8,
     int16,
@@ -45,7 +47,7 @@ from lanewise.errors import LanewiseError, PerformanceWarning
 __all__ = [
     "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "local", "typeof",
+    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "local", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 

@@ -135,6 +135,7 @@ static inline int
 lw_check_errors(void)
 {
     if (lw_print_show() < 0)
+        return -1;
     if (lw_device_array_hooks.check_kernels && lw_device_array_hooks.check_kernels() < 0)
         return -1;
     return lw_device_array_hooks.check_errors ? lw_device_array_hooks.check_errors() : 0;

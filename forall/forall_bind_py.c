@@ -1,0 +1,135 @@
+/* A call with its arguments, made ready once: calling it again launches and does nothing else.
+ */
+#include "forall/forall_parts_py.h"
+
+#include "core/base/memory.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+typedef struct bound_call {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *function, *args, *weakrefs;
+    lw_prepared *prepared;
+} bound_call;
+
+static PyTypeObject *bound_type; /* made once a process */
+
+static PyObject *
+call(PyObject *object, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObject *kwnames)
+{
+    if (PyVectorcall_NARGS(nargsf) != 0 || (kwnames && PyTuple_GET_SIZE(kwnames) != 0)) {
+        PyErr_SetString(PyExc_TypeError, "a bound call takes no arguments: bind() has them");
+        return NULL;
+    }
+    return lw_forall_fire(((bound_call *)object)->prepared);
+}
+
+PyObject *
+lw_forall_bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    lw_forall *self = (lw_forall *)object;
+    lw_forall_keywords keywords = {0};
+    bound_call *bound;
+
+    if (kwnames && lw_forall_keywords_read(self, args + n_args, kwnames, &keywords) < 0)
+        return NULL;
+    bound = PyObject_GC_New(bound_call, bound_type);
+    if (bound == NULL)
+        return NULL;
+    bound->vectorcall = call;
+    bound->function = Py_NewRef(object);
+    bound->weakrefs = NULL;
+    bound->args = PyTuple_New(n_args + (keywords.stream != NULL));
+    bound->prepared = lw_alloc_zero(1, sizeof *bound->prepared);
+    PyObject_GC_Track(bound);
+    if (bound->args == NULL || bound->prepared == NULL) {
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
+        lw_free(bound->prepared);
+        bound->prepared = NULL;
+        Py_DECREF(bound);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        PyTuple_SET_ITEM(bound->args, i, Py_NewRef(args[i]));
+    if (keywords.stream != NULL) /* keeps it alive */
+        PyTuple_SET_ITEM(bound->args, n_args, Py_NewRef(keywords.stream));
+    if (lw_forall_prepare(self, args, n_args, &keywords, bound->prepared) < 0) {
+        lw_free(bound->prepared);
+        bound->prepared = NULL;
+        Py_DECREF(bound);
+        return NULL;
+    }
+    return (PyObject *)bound;
+}
+
+static int
+traverse(PyObject *object, visitproc visit, void *arg)
+{
+    bound_call *self = (bound_call *)object;
+
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->function);
+    Py_VISIT(self->args);
+    return 0;
+}
+
+static void
+dealloc(PyObject *object)
+{
+    bound_call *self = (bound_call *)object;
+    PyTypeObject *type = Py_TYPE(object);
+
+    PyObject_GC_UnTrack(object);
+    if (self->weakrefs != NULL)
+        PyObject_ClearWeakRefs(object);
+    if (self->prepared != NULL)
+        lw_forall_release(self->prepared);
+    lw_free(self->prepared);
+    Py_CLEAR(self->args);
+    Py_CLEAR(self->function);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+/* The arguments stay: their addresses are in the call. A cycle through them is broken by
+ * whoever else takes part in it. */
+static PyObject *
+repr(PyObject *object)
+{
+    return PyUnicode_FromFormat("<bound call of %R>", ((bound_call *)object)->function);
+}
+
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(bound_call, vectorcall), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(bound_call, weakrefs), READONLY, NULL},
+    {"function", T_OBJECT, offsetof(bound_call, function), READONLY,
+     PyDoc_STR("whose call it is")},
+    {"args", T_OBJECT, offsetof(bound_call, args), READONLY,
+     PyDoc_STR("what it is called with")},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)PyDoc_STR("A call made ready once.")},
+                              {Py_tp_dealloc, dealloc},
+                              {Py_tp_traverse, traverse},
+                              {Py_tp_repr, repr},
+                              {Py_tp_call, PyVectorcall_Call},
+                              {Py_tp_members, members},
+                              {0, NULL}};
+
+static PyType_Spec spec = {
+    .name = "lanewise.BoundForall",
+    .basicsize = sizeof(bound_call),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots};
+
+int
+lw_forall_bind_register(PyObject *module)
+{
+    bound_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    return bound_type ? PyModule_AddObjectRef(module, "BoundForall", (PyObject *)bound_type)
+                      : -1;
+}

@@ -1,0 +1,369 @@
+/* The call of a Forall: the index space and the arguments read, code found, run where the
+ * arrays are. On a GPU a warm call makes no heap call and no query of the driver. */
+#include "forall/forall_parts_py.h"
+
+#include "core/base/memory.h"
+#include "core/py/cuda_py.h"
+#include "core/py/print_py.h"
+#include "core/py/raise.h"
+#include "core/py/raise_row.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { MOST_WAVES = 16 }; /* more blocks than this times what is resident gain nothing */
+
+static const char *
+name_of(const lw_forall *self)
+{
+    return lw_function_name(&self->base);
+}
+
+/* ---- keywords ---- */
+
+static int
+read_count(const lw_forall *self, const char *name, PyObject *value, long most, uint32_t *out)
+{
+    long number = PyLong_Check(value) ? PyLong_AsLong(value) : -1;
+
+    PyErr_Clear();
+    if (number >= 0 && number <= most) {
+        *out = (uint32_t)number;
+        return 0;
+    }
+    PyErr_Format(PyLong_Check(value) ? PyExc_ValueError : PyExc_TypeError,
+                 "%s: %s= must be an int from 0 to %ld, not %.100R", name_of(self), name, most,
+                 value);
+    return -1;
+}
+
+int
+lw_forall_keywords_read(const lw_forall *self, PyObject *const *values, PyObject *kwnames,
+                        lw_forall_keywords *out)
+{
+    Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+
+    *out = (lw_forall_keywords){0};
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        int failed = 0;
+        if (PyUnicode_CompareWithASCIIString(name, "stream") == 0) {
+            out->stream = values[i];
+        } else if (PyUnicode_CompareWithASCIIString(name, "tpb") == 0) {
+            failed = read_count(self, "tpb", values[i], 1024, &out->tpb);
+        } else if (PyUnicode_CompareWithASCIIString(name, "sharedmem") == 0) {
+            failed = read_count(self, "sharedmem", values[i], 1 << 20, &out->shared_bytes);
+        } else {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
+                         name_of(self), name);
+            return -1;
+        }
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- keys ---- */
+
+static bool
+is_stepped(const lw_forall *self, const lw_space *space)
+{
+    for (uint32_t d = 0; d < self->base.n_index; d++)
+        if (space->start[d] != 0 || space->step[d] != 1)
+            return true;
+    return false;
+}
+
+static bool
+fits_i32(int64_t value)
+{
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static bool
+is_wide(const lw_forall *self, const lw_space *space, int64_t n)
+{
+    bool wide = n > INT32_MAX;
+
+    for (uint32_t d = 0; d < self->base.n_index && !wide; d++) {
+        int64_t reach, last;
+        wide = !fits_i32(space->start[d]) || !fits_i32(space->step[d]) ||
+               __builtin_mul_overflow(space->n[d] - 1, space->step[d], &reach) ||
+               __builtin_add_overflow(space->start[d], reach, &last) || !fits_i32(last);
+    }
+    return wide;
+}
+
+void
+lw_forall_common_key(const lw_forall *self, bool device, lw_entry_key *out)
+{
+    *out = (lw_entry_key){.form = device ? LW_ENTRY_FORALL : LW_ENTRY_RANGE,
+                          .n_index = (uint8_t)self->base.n_index,
+                          .fast = self->fast,
+                          .noalias = true};
+}
+
+static void
+key_of(const lw_prepared *p, bool device, lw_entry_key *key)
+{
+    lw_forall_common_key(p->self, device, key);
+    key->noalias = lw_special_noalias(p->special, &p->bound);
+    key->stepped = is_stepped(p->self, &p->space);
+    key->wide = device && is_wide(p->self, &p->space, p->n);
+}
+
+/* ---- on the host ---- */
+
+static int
+prepare_host(lw_prepared *p)
+{
+    lw_entry_key key;
+
+    key_of(p, false, &key);
+    p->host = lw_special_host(p->special, &key);
+    return p->host ? 0 : -1;
+}
+
+static int
+fire_host(lw_prepared *p)
+{
+    lw_space_run run = {.code = (lw_range_code)(uintptr_t)p->host->address,
+                        .values = p->bound.values,
+                        .space = &p->space,
+                        .n = p->n,
+                        .cost_ps = &p->host->cost_ps};
+    lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = p->self->base.n_index};
+
+    if (lw_space_is_long(&run)) {
+        Py_BEGIN_ALLOW_THREADS
+        lw_space_run_all(&run);
+        Py_END_ALLOW_THREADS
+    } else {
+        lw_space_run_all(&run);
+    }
+    if (lw_print_show() < 0)
+        return -1;
+    if (run.failed < 0)
+        return 0;
+    lw_space_index(&p->space, &p->host->key, run.failed, place.index);
+    return lw_raise_at(&p->special->scalar->raises[run.status - 1], &place);
+}
+
+/* ---- on the device ---- */
+
+/* Fill in `slots` in the order of kernel_ir.h; every parameter reads its low bytes. */
+static uint32_t
+fill_slots(lw_prepared *p, const lw_entry_key *key)
+{
+    int order[LW_MAX_INDEX];
+    uint32_t n = 0;
+
+    lw_space_order(key, order);
+    p->slots[n++] = (uint64_t)p->n;
+    for (int k = 0; k + 1 < key->n_index; k++) {
+        uint64_t size = (uint64_t)p->space.n[order[k]];
+        lw_space_divider divider;
+        p->slots[n++] = size;
+        if (key->wide)
+            continue;
+        divider = lw_space_divider_of((uint32_t)size);
+        p->slots[n++] = divider.multiplier;
+        p->slots[n++] = divider.shift;
+    }
+    for (int d = 0; d < key->n_index && key->stepped; d++) {
+        p->slots[n++] = (uint64_t)p->space.start[d];
+        p->slots[n++] = (uint64_t)p->space.step[d];
+    }
+    return n;
+}
+
+static int
+fill_params(lw_prepared *p, const lw_entry_key *key)
+{
+    uint32_t n = 0, n_slots = fill_slots(p, key);
+    uint32_t all = n_slots + p->bound.n_values + 1;
+
+    p->params = p->param_store;
+    if (all > sizeof p->param_store / sizeof *p->param_store) {
+        p->params = lw_alloc_zero(all, sizeof *p->params);
+        if (p->params == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    for (uint32_t i = 0; i < n_slots; i++)
+        p->params[n++] = &p->slots[i];
+    for (uint32_t i = 0; i < p->bound.n_values; i++)
+        p->params[n++] = &p->bound.values[i];
+    p->control = p->entry->control;
+    if (p->entry->report != NULL)
+        p->params[n++] = &p->control;
+    return 0;
+}
+
+/* Few elements are spread over all SMs, by smaller blocks; many are walked by as many blocks as
+ * keep the device full, several times over for balance. */
+static void
+choose_grid(lw_prepared *p, const lw_launch_config *config, bool given)
+{
+    uint32_t block = config->block;
+    uint64_t blocks, most;
+
+    while (!given && block > 64 &&
+           (uint64_t)p->n < (uint64_t)block * 2 * (uint64_t)p->device->n_sms)
+        block /= 2;
+    block = (block + 31) / 32 * 32;
+    blocks = ((uint64_t)p->n + block - 1) / block;
+    most = (uint64_t)config->full_grid * config->block / block * MOST_WAVES;
+    p->block = given ? config->block : block;
+    p->grid = (uint32_t)(blocks < most || most == 0 ? blocks : most);
+}
+
+static int
+choose_shape(lw_prepared *p, const lw_forall_keywords *keywords)
+{
+    lw_launch_config config = p->entry->config;
+    lw_status status = LW_OK;
+    lw_error err = {0};
+
+    p->shared_bytes = keywords->shared_bytes;
+    if (p->shared_bytes > 48 * 1024)
+        LW_TRY(lw_kernel_allow_shared(p->entry->kernel, p->shared_bytes, &err));
+    if (keywords->tpb)
+        LW_TRY(lw_launch_config_of(p->entry->kernel, keywords->tpb, p->shared_bytes, &config,
+                                   &err));
+    else if (p->shared_bytes)
+        LW_TRY(lw_launch_config_best(p->entry->kernel, p->shared_bytes,
+                                     p->self->base.limits.max_threads, &config, &err));
+    choose_grid(p, &config, keywords->tpb != 0);
+    return 0;
+fail:
+    lw_py_raise(&err);
+    return -1;
+}
+
+static int
+prepare_device(lw_prepared *p, const lw_forall_keywords *keywords)
+{
+    lw_entry_key key;
+
+    p->device = p->bound.device ? p->bound.device : lw_current_device();
+    if (p->device == NULL)
+        return -1;
+    p->stream = p->bound.n_operands && p->bound.operands[0]->kind == LW_OPERAND_DEVICE
+                    ? p->bound.operands[0]->stream
+                    : 0;
+    if (keywords->stream != NULL && lw_stream_read(keywords->stream, &p->stream) < 0)
+        return -1;
+    key_of(p, true, &key);
+    p->entry = lw_special_device(p->special, p->device, &key);
+    if (p->entry == NULL || choose_shape(p, keywords) < 0)
+        return -1;
+    return fill_params(p, &key);
+}
+
+static int
+fire_device(lw_prepared *p)
+{
+    lw_status status = LW_OK;
+    CUcontext before = NULL;
+    lw_error err = {0};
+
+    LW_TRY(lw_device_visit(p->device, &before, &err));
+    LW_TRY(lw_bound_use(&p->bound, p->device, p->stream, &err));
+    LW_TRY(lw_launch(p->entry->kernel, p->grid, 1, 1, p->block, 1, 1, p->shared_bytes,
+                     p->stream, p->params, &err));
+    LW_TRY(lw_bound_done(&p->bound, p->stream, &err));
+fail:
+    lw_device_leave(before);
+    if (status != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    return lw_entry_report(&p->self->base, p->special, p->entry, p->stream);
+}
+
+/* ---- the call ---- */
+
+static int
+choose_target(lw_prepared *p, bool *device)
+{
+    lw_target_choice target = p->self->base.options.target;
+
+    *device = p->bound.where == LW_WHERE_DEVICE ||
+              (p->bound.where == LW_WHERE_NOWHERE && target == LW_CHOOSE_CUDA);
+    if (*device && target == LW_CHOOSE_CPU) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s was made with target=\"cpu\", and its arrays are on a GPU",
+                     name_of(p->self));
+        return -1;
+    }
+    return 0;
+}
+
+int
+lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
+                  const lw_forall_keywords *keywords, lw_prepared *p)
+{
+    bool device;
+
+    memset(p, 0, offsetof(lw_prepared, bound));
+    memset(&p->special, 0, offsetof(lw_prepared, slots) - offsetof(lw_prepared, special));
+    p->params = p->param_store;
+    p->self = self;
+    if (n_args < 1) {
+        PyErr_Format(PyExc_TypeError, "%s() needs an index space, then its arguments",
+                     name_of(self));
+        return -1;
+    }
+    if (lw_space_read(&self->base, args[0], &p->space, &p->n) < 0)
+        return -1;
+    lw_bound_init(&p->bound);
+    if (lw_bind(&self->base, args + 1, n_args - 1, &p->bound) < 0)
+        return -1;
+    p->special = lw_special_get(&self->base, &p->bound);
+    if (p->special == NULL || choose_target(p, &device) < 0)
+        goto fail;
+    if (p->n == 0)
+        return 0;
+    if ((device ? prepare_device(p, keywords) : prepare_host(p)) == 0)
+        return 0;
+fail:
+    lw_forall_release(p);
+    return -1;
+}
+
+void
+lw_forall_release(lw_prepared *p)
+{
+    lw_bound_release(&p->bound);
+    if (p->params != p->param_store)
+        lw_free(p->params);
+    p->params = p->param_store;
+}
+
+PyObject *
+lw_forall_fire(lw_prepared *p)
+{
+    int failed = p->n == 0 ? 0 : p->host != NULL ? fire_host(p) : fire_device(p);
+
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+PyObject *
+lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    lw_forall *self = (lw_forall *)object;
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    lw_forall_keywords keywords = {0};
+    PyObject *result;
+    lw_prepared p;
+
+    if ((kwnames && lw_forall_keywords_read(self, args + n_args, kwnames, &keywords) < 0) ||
+        lw_forall_prepare(self, args, n_args, &keywords, &p) < 0)
+        return NULL;
+    result = lw_forall_fire(&p);
+    lw_forall_release(&p);
+    return result;
+}

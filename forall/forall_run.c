@@ -1,0 +1,144 @@
+#include "forall/forall_run.h"
+
+#include "core/base/lock.h"
+#include "core/host/thread_pool.h"
+
+#include <time.h>
+
+/* Starting the pool's threads and waiting for them takes some 10 µs. */
+enum { PARALLEL_PS = 40000000, CHUNK_PS = 20000000, SAMPLE_NS = 5000, LINE = 64 };
+
+typedef struct job {
+    lw_space_run *run;
+    int64_t first; /* element that number 0 of the pool's loop is */
+    lw_lock lock;
+} job;
+
+static int64_t
+now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void
+run_part(job *j, int64_t begin, int64_t end)
+{
+    lw_space_run *run = j->run;
+    int32_t status = 0;
+    int64_t failed = run->code(run->values, run->space, begin, end, &status);
+
+    if (failed < 0)
+        return;
+    lw_lock_take(&j->lock);
+    if (run->failed < 0 || failed < run->failed) {
+        run->failed = failed;
+        run->status = status;
+    }
+    lw_lock_give(&j->lock);
+}
+
+static lw_status
+part(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    job *j = context;
+
+    (void)worker;
+    run_part(j, j->first + begin, j->first + end);
+    return LW_OK;
+}
+
+static void
+learn(lw_space_run *run, int64_t took_ns, int64_t n, uint32_t threads)
+{
+    double cost = (double)took_ns * 1000.0 * threads / (double)n;
+
+    atomic_store_explicit(run->cost_ps,
+                          cost < 1     ? 1
+                          : cost > 4e9 ? 4000000000u
+                                       : (uint32_t)cost,
+                          memory_order_relaxed);
+}
+
+/* The first elements, twice as many each time, until the clock shows what one costs. Gives how
+ * many were run. */
+static int64_t
+sample(job *j)
+{
+    lw_space_run *run = j->run;
+    int64_t done = 0, begin = now_ns(), took;
+
+    for (int64_t step = 1; done < run->n && run->failed < 0; step *= 2) {
+        int64_t end = run->n - done < step ? run->n : done + step;
+        run_part(j, done, end);
+        done = end;
+        took = now_ns() - begin;
+        if (took < SAMPLE_NS && done < run->n)
+            continue;
+        learn(run, took, done, 1);
+        break;
+    }
+    return done;
+}
+
+static int64_t
+grain_of(uint32_t cost_ps)
+{
+    int64_t n = CHUNK_PS / (int64_t)cost_ps + 1;
+
+    return n < LINE ? n : n / LINE * LINE;
+}
+
+static double
+work_ps(const lw_space_run *run, int64_t n)
+{
+    return (double)n * atomic_load_explicit(run->cost_ps, memory_order_relaxed);
+}
+
+bool
+lw_space_is_long(const lw_space_run *run)
+{
+    return atomic_load_explicit(run->cost_ps, memory_order_relaxed) == 0 ||
+           work_ps(run, run->n) > CHUNK_PS;
+}
+
+void
+lw_space_run_all(lw_space_run *run)
+{
+    job j = {.run = run, .lock = LW_LOCK_INIT};
+    int64_t begin, left;
+
+    run->failed = -1;
+    run->status = 0;
+    if (atomic_load_explicit(run->cost_ps, memory_order_relaxed) == 0)
+        j.first = sample(&j);
+    left = run->n - j.first;
+    if (left <= 0 || run->failed >= 0)
+        return;
+    begin = now_ns();
+    if (work_ps(run, left) > PARALLEL_PS && lw_host_threads() > 1) {
+        uint32_t cost = atomic_load_explicit(run->cost_ps, memory_order_relaxed);
+        lw_parallel_for(left, grain_of(cost), part, &j);
+        learn(run, now_ns() - begin, left, lw_host_threads());
+    } else {
+        run_part(&j, j.first, run->n);
+        learn(run, now_ns() - begin, left, 1);
+    }
+}
+
+void
+lw_space_index(const lw_space *space, const lw_entry_key *key, int64_t element,
+               int64_t index[LW_MAX_INDEX])
+{
+    int order[LW_MAX_INDEX];
+
+    lw_space_order(key, order);
+    for (int k = 0; k < key->n_index; k++) {
+        int d = order[k];
+        int64_t at = k + 1 < key->n_index ? element % space->n[d] : element;
+        element = k + 1 < key->n_index ? element / space->n[d] : element;
+        index[d] = space->start[d] + at * space->step[d];
+    }
+}

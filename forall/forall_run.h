@@ -1,0 +1,29 @@
+/* A function over a whole index space on the CPU's cores. Pure C. */
+#ifndef LW_FORALL_FORALL_RUN_H
+#define LW_FORALL_FORALL_RUN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "forall/kernel_ir.h"
+
+typedef struct lw_space_run {
+    lw_range_code code;
+    const uint64_t *values;
+    const lw_space *space;
+    int64_t n;                 /* elements: the product of the extents, > 0 */
+    _Atomic uint32_t *cost_ps; /* of an element; 0: not known yet. Kept up to date */
+    int64_t failed;            /* out: the lowest element that raised, or -1 */
+    int32_t status;            /* out: what it raised */
+} lw_space_run;
+
+/* Is the work long enough to let other Python threads run meanwhile? */
+bool lw_space_is_long(const lw_space_run *run);
+/* Runs all elements; after one that raised, its part of the space ends there, others go on. */
+void lw_space_run_all(lw_space_run *run);
+
+/* Number `element` of a space as an index for each dimension. */
+void lw_space_index(const lw_space *space, const lw_entry_key *key, int64_t element,
+                    int64_t index[LW_MAX_INDEX]);
+
+#endif
