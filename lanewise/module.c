@@ -3,6 +3,7 @@
 #include "core/py/numpy_api.h"
 
 #include "core/host/print_host.h"
+#include "core/host/raise_note.h"
 #include "core/py/cuda_py.h"
 #include "core/py/debug_kernel_py.h"
 #include "core/py/debug_lower_py.h"
@@ -41,6 +42,7 @@ module_exec(PyObject *module)
             return -1;
     lw_py_bridge_install();
     lw_print_host_register();
+    lw_raise_note_register();
     lw_device_copy_register();
     lw_device_inspect_register();
     lw_numpy_names_register();

@@ -17,6 +17,7 @@ struct lw_host_kernel {
     lw_strided_entry strided; /* NULL: a block kernel */
     int nin, n;               /* inputs, all operands */
     bool can_raise;
+    bool carries;             /* exceptions carry numbers: see core/host/raise_note.h */
     bool prints;              /* elements run in order, on one thread */
     bool touches_flags;       /* some float operation may raise floating-point flags */
     bool doubts_flags;        /* and may raise ones that NumPy would not: look at the values */

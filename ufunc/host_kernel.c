@@ -1,6 +1,6 @@
 #include "ufunc/host_kernel.h"
 
-#include "core/ir/build.h"
+#include "core/ir/report.h"
 #include "core/tables/intrinsics.h"
 #include "ufunc/device_kernel.h"
 #include "ufunc/host_internal.h"
@@ -66,7 +66,8 @@ typedef struct maker {
     lw_ref pointers[LW_MAX_ARGS];
     lw_ref strides[LW_MAX_ARGS]; /* strided loop only */
     lw_ref args, n, strides_param;
-    lw_ref first; /* slot: the smallest failing key so far */
+    lw_ref first;                 /* slot: the smallest failing key so far */
+    lw_ref words[LW_RAISE_WORDS]; /* slots: what its exception carries */
 } maker;
 
 static lw_ref
@@ -98,6 +99,10 @@ start(maker *m, lw_module *module, const char *name, bool strided)
         m->first = lw_ir_slot(&m->b, LW_DT_i64);
         lw_ir_set(&m->b, m->first, constant(m, INT64_MAX));
     }
+    for (uint32_t i = 0; i < m->loop->scalar->n_raise_words; i++) {
+        m->words[i] = lw_ir_slot(&m->b, LW_DT_u64);
+        lw_ir_set(&m->b, m->words[i], lw_ir_zero(&m->b, LW_DT_u64));
+    }
 }
 
 static void
@@ -105,6 +110,15 @@ finish(maker *m)
 {
     lw_ref result =
         m->loop->scalar->can_raise ? lw_ir_get(&m->b, m->first) : constant(m, INT64_MAX);
+    lw_ref words[LW_RAISE_WORDS];
+
+    if (m->loop->scalar->n_raise_words) {
+        for (int i = 0; i < LW_RAISE_WORDS; i++)
+            words[i] = lw_ir_get(&m->b, m->words[i]);
+        lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_NE, result, constant(m, INT64_MAX)));
+        lw_report_note(&m->b, words);
+        lw_ir_end(&m->b);
+    }
 
     lw_ir_return(&m->b, &result, 1);
 }
@@ -135,7 +149,7 @@ n_parts(lw_dtype dtype)
 }
 
 static void
-note_failure(maker *m, lw_ref status, lw_ref i)
+note_failure(maker *m, lw_ref status, lw_ref i, const lw_ref *words)
 {
     lw_builder *b = &m->b;
     lw_ref failed = lw_ir_compare(b, LW_OP_NE, status, lw_ir_int(b, LW_DT_i32, 0));
@@ -144,7 +158,11 @@ note_failure(maker *m, lw_ref status, lw_ref i)
     lw_ref best = lw_ir_get(b, m->first);
 
     key = lw_ir_select(b, failed, key, constant(m, INT64_MAX));
-    lw_ir_set(b, m->first, lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, key, best), key, best));
+    lw_ref earlier = lw_ir_compare(b, LW_OP_LT, key, best);
+    lw_ir_set(b, m->first, lw_ir_select(b, earlier, key, best));
+    for (uint32_t w = 0; w < m->loop->scalar->n_raise_words; w++)
+        lw_ir_set(b, m->words[w],
+                  lw_ir_select(b, earlier, words[w], lw_ir_get(b, m->words[w])));
 }
 
 /* Load element i of the inputs, run the body, store the outputs. */
@@ -162,8 +180,12 @@ element(maker *m, lw_ref i)
                                      part_address(m, loop->types[k], at, part), 0, 0);
     }
     call = lw_ir_call(&m->b, loop->scalar->body, values, n);
-    if (loop->scalar->can_raise)
-        note_failure(m, lw_ir_result(&m->b, call, which++), i);
+    if (loop->scalar->can_raise) {
+        lw_ref status = lw_ir_result(&m->b, call, which++), words[LW_RAISE_WORDS];
+        for (uint32_t w = 0; w < loop->scalar->n_raise_words; w++)
+            words[w] = lw_ir_result(&m->b, call, which++);
+        note_failure(m, status, i, words);
+    }
     for (int k = loop->nin; k < loop->nin + loop->nout; k++) {
         lw_ref at = address(m, k, i);
         for (int part = 0; part < n_parts(loop->types[k]); part++)
@@ -261,6 +283,7 @@ describe(lw_host_kernel *kernel, const lw_loop *loop)
     kernel->n = loop->nin + loop->nout;
     kernel->can_raise = loop->scalar->can_raise;
     kernel->prints = f.prints;
+    kernel->carries = loop->scalar->n_raise_words > 0;
     kernel->touches_flags = !loop->scalar->pure_integer;
     kernel->doubts_flags = kernel->touches_flags && f.branches;
     for (int i = 0; i < kernel->n; i++) {

@@ -20,8 +20,9 @@ typedef struct lw_host_kernel lw_host_kernel;
 
 /* What an element raised. */
 typedef struct lw_host_failure {
-    int64_t element; /* counted from the start of the run */
-    uint32_t row;    /* index into scalar->raises, + 1; 0: nothing was raised */
+    int64_t element;                /* counted from the start of the run */
+    uint32_t row;                   /* index into scalar->raises, + 1; 0: nothing was raised */
+    uint64_t words[LW_RAISE_WORDS]; /* what it carries */
 } lw_host_failure;
 
 /* The IR of the loops; also what inspection and ahead-of-time compilation print. */

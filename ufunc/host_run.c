@@ -7,6 +7,8 @@
  * and all inputs are finite; "underflow" only where such an output is zero or subnormal. */
 #include "ufunc/host_internal.h"
 
+#include "core/base/lock.h"
+#include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 
 #include <fenv.h>
@@ -28,9 +30,10 @@ typedef struct run {
     lw_host_kernel *kernel;
     char *const *args;
     const int64_t *strides;
-    bool contiguous;       /* every stride is its itemsize */
-    bool in_place;         /* an output is exactly an input */
-    _Atomic int64_t first; /* element << LW_HOST_ROW_BITS | row of the first failure */
+    bool contiguous;                /* every stride is its itemsize */
+    bool in_place;                  /* an output is exactly an input */
+    _Atomic int64_t first;          /* element << LW_HOST_ROW_BITS | row of the first failure */
+    uint64_t words[LW_RAISE_WORDS]; /* what its exception carries */
 } run;
 
 /* ---- layout ---- */
@@ -235,6 +238,20 @@ settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
 
 /* ---- the ways through a chunk ---- */
 
+/* The key and its words change together. */
+static void
+note_with_words(run *r, int64_t key)
+{
+    static lw_lock lock = LW_LOCK_INIT; /* failures are rare */
+
+    lw_lock_take(&lock);
+    if (key < r->first) {
+        r->first = key;
+        lw_raise_noted(r->words);
+    }
+    lw_lock_give(&lock);
+}
+
 static void
 note(run *r, int64_t key, int64_t begin)
 {
@@ -243,6 +260,10 @@ note(run *r, int64_t key, int64_t begin)
     if (key == INT64_MAX)
         return;
     key += begin * (1 << LW_HOST_ROW_BITS);
+    if (r->kernel->carries) {
+        note_with_words(r, key);
+        return;
+    }
     while (key < seen && !atomic_compare_exchange_weak(&r->first, &seen, key))
         ;
 }
@@ -437,6 +458,7 @@ tell(const run *r, lw_host_failure *failure)
         return;
     failure->row = (uint32_t)(first & ((1 << LW_HOST_ROW_BITS) - 1));
     failure->element = first >> LW_HOST_ROW_BITS;
+    memcpy(failure->words, r->words, sizeof failure->words);
 }
 
 lw_status
@@ -452,7 +474,7 @@ lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t 
         return LW_OK;
     if (is_simple(kernel, args, n, strides) &&
         (double)n * (double)kernel->cost_ps < PARALLEL_PS) {
-        r.first = kernel->contiguous(args, n);
+        note(&r, kernel->contiguous(args, n), 0);
         tell(&r, failure);
         return LW_OK;
     }

@@ -238,10 +238,12 @@ loop_for(lw_host_table *table, PyArray_Descr *const *descriptors)
 static void
 raise_failure(const lw_loop *loop, const lw_host_failure *failure)
 {
+    lw_raise_place place = {.kind = LW_AT_ELEMENT,
+                            .index = {elements_before + failure->element}};
     PyGILState_STATE gil = PyGILState_Ensure();
 
-    lw_raise_from_row(&loop->scalar->raises[failure->row - 1],
-                      elements_before + failure->element);
+    memcpy(place.words, failure->words, sizeof place.words);
+    lw_raise_at(&loop->scalar->raises[failure->row - 1], &place);
     PyGILState_Release(gil);
 }
 

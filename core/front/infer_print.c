@@ -6,27 +6,27 @@
 
 #include <string.h>
 
-static bool
-is_text(lw_frame *f, lw_value value)
+bool
+lw_is_constant_text(lw_frame *f, lw_value value)
 {
     return value.konst && lw_konst_of(f, value.konst)->kind == LW_K_STR;
 }
 
-static bool
-can_be_shown(lw_frame *f, lw_type type)
+bool
+lw_can_be_shown(lw_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_tuple_row(f, type);
 
     if (row == NULL)
         return type == LW_T_NONE || type == LW_DT_b1 || lw_type_is_number(f, type);
     for (uint32_t i = 0; i < row->n; i++)
-        if (!can_be_shown(f, row->elements[i]))
+        if (!lw_can_be_shown(f, row->elements[i]))
             return false;
     return true;
 }
 
-static uint32_t
-slots_of(lw_frame *f, lw_type type)
+uint32_t
+lw_shown_slots(lw_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_tuple_row(f, type);
     uint32_t n = 0;
@@ -34,15 +34,15 @@ slots_of(lw_frame *f, lw_type type)
     if (row == NULL)
         return type == LW_T_NONE || type == LW_T_STATIC ? 0 : lw_type_is_complex(type) ? 2 : 1;
     for (uint32_t i = 0; i < row->n; i++)
-        n += slots_of(f, row->elements[i]);
+        n += lw_shown_slots(f, row->elements[i]);
     return n;
 }
 
 static lw_status
 check_shown(lw_frame *f, const lw_arg *arg)
 {
-    if (arg->value.type == LW_T_BOTTOM || is_text(f, arg->value) ||
-        can_be_shown(f, arg->value.type))
+    if (arg->value.type == LW_T_BOTTOM || lw_is_constant_text(f, arg->value) ||
+        lw_can_be_shown(f, arg->value.type))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
                        lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), NULL,
@@ -60,7 +60,7 @@ check_keyword(lw_frame *f, const lw_arg *arg, lw_arg placed[2])
         return lw_complain(f, loc, "E153", lw_say(f, "no parameter `%s`", arg->keyword),
                            "`sep` and `end` are there; lines go to `sys.stdout`",
                            "`print` in compiled code has no such parameter");
-    if (!is_text(f, arg->value) && arg->value.type != LW_T_NONE)
+    if (!lw_is_constant_text(f, arg->value) && arg->value.type != LW_T_NONE)
         return lw_complain(f, loc, "E104",
                            lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), NULL,
                            "`%s` must be a constant text or None", arg->keyword);
@@ -85,7 +85,7 @@ lw_infer_print(lw_frame *f, uint32_t node, const lw_arg *args, uint32_t n, lw_va
             continue;
         }
         LW_TRY(check_shown(f, &args[i]));
-        n_slots += slots_of(f, args[i].value.type);
+        n_slots += lw_shown_slots(f, args[i].value.type);
         placed[at++] = args[i];
     }
     if (n_slots > LW_FORMAT_SLOTS)

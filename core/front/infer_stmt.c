@@ -494,16 +494,22 @@ infer_raise(lw_frame *f, uint32_t node)
     const lw_node *n = lw_node_of(f, node);
     lw_value value;
     lw_status status = LW_OK;
+    uint32_t n_words = 0;
 
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
 
         LW_TRY(lw_infer_expr(f, item, &value));
-        if (value.type != LW_T_BOTTOM && !lw_type_is_number(f, value.type) && !value.konst)
+        if (value.type != LW_T_BOTTOM && !lw_can_be_shown(f, value.type) &&
+            !lw_is_constant_text(f, value))
             LW_TRY(lw_complain(f, lw_node_of(f, item)->loc, "E104",
                                lw_say(f, "this is %s", lw_say_type(f, value.type)), NULL,
                                "an exception can carry constants and numbers"));
+        n_words += lw_shown_slots(f, value.type);
     }
+    if (n_words > LW_RAISE_WORDS)
+        LW_TRY(lw_complain(f, n->loc, "E104", lw_say(f, "these are %u", n_words), NULL,
+                           "an exception can carry at most %d numbers", LW_RAISE_WORDS));
     f->can_raise |= !f->run->typed->options.ignore_errors;
     f->now.live = false;
 fail:

@@ -108,16 +108,27 @@ entry_parts(lw_frame *f, lw_value value, lw_ref *out)
     return to;
 }
 
+/* What stands in front of the results of a function that can raise: how many. */
+static uint32_t
+status_of(lw_frame *f, lw_ref status, const lw_ref *words, uint32_t n, lw_ref *out)
+{
+    out[0] = status;
+    for (uint32_t i = 0; i < f->l->n_raise_words; i++)
+        out[1 + i] = i < n ? words[i] : lw_ir_zero(&f->b, LW_DT_u64);
+    return 1 + f->l->n_raise_words;
+}
+
 void
 lw_lower_return(lw_frame *f, lw_value value)
 {
     uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
-    lw_ref *results = lw_arena_take(f->l->arena, (n + value.n + 2) * sizeof *results);
+    lw_ref *results =
+        lw_arena_take(f->l->arena, (n + value.n + 2 + LW_RAISE_WORDS) * sizeof *results);
 
     if (results == NULL)
         return;
     if (f->can_raise)
-        results[at++] = lw_ir_zero(&f->b, LW_DT_i32);
+        at = status_of(f, lw_ir_zero(&f->b, LW_DT_i32), NULL, 0, results);
     if (is_entry(f))
         at += entry_parts(f, value, results + at);
     for (uint32_t i = 0; !is_entry(f) && i < value.n; i++)
@@ -127,15 +138,21 @@ lw_lower_return(lw_frame *f, lw_value value)
     lw_ir_return(&f->b, results, at);
 }
 
+/* status: 0 where nothing was raised. */
 static void
-return_zeros(lw_frame *f, lw_ref status)
+return_zeros(lw_frame *f, lw_ref status, const lw_ref *words, uint32_t n_words)
 {
-    uint32_t n = f->b.func ? f->b.func->results.n : 0;
-    lw_ref *results = lw_arena_take(f->l->arena, (n + 1) * sizeof *results);
+    uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
+    lw_ref *results = lw_arena_take(f->l->arena, (n + 1 + LW_RAISE_WORDS) * sizeof *results);
 
-    for (uint32_t i = 0; results && i < n; i++)
-        results[i] = i == 0 && status ? status : lw_ir_zero(&f->b, f->b.func->results.data[i]);
-    lw_ir_return(&f->b, results, results ? n : 0);
+    if (results == NULL)
+        return;
+    if (f->can_raise)
+        at = status_of(f, status ? status : lw_ir_zero(&f->b, LW_DT_i32), words, n_words,
+                       results);
+    for (; at < n; at++)
+        results[at] = lw_ir_zero(&f->b, f->b.func->results.data[at]);
+    lw_ir_return(&f->b, results, n);
 }
 
 /* ---- exceptions ---- */
@@ -143,9 +160,9 @@ return_zeros(lw_frame *f, lw_ref status)
 static bool
 same_row(const lw_raise_row *x, const lw_raise_row *y)
 {
-    return x->line == y->line && strcmp(x->exception, y->exception) == 0 &&
-           strcmp(x->message, y->message) == 0 && strcmp(x->function, y->function) == 0 &&
-           strcmp(x->file, y->file) == 0;
+    return x->line == y->line && x->format == y->format &&
+           strcmp(x->exception, y->exception) == 0 && strcmp(x->message, y->message) == 0 &&
+           strcmp(x->function, y->function) == 0 && strcmp(x->file, y->file) == 0;
 }
 
 /* The status that stands for this exception: its row's index + 1. */
@@ -167,29 +184,60 @@ raise_status(lw_lowering *l, const lw_raise_row *row)
     kept->function = lw_arena_strdup(l->arena, row->function);
     kept->file = lw_arena_strdup(l->arena, row->file);
     kept->line = row->line;
+    kept->format = row->format;
     if (l->arena->failed)
         l->raises.n--;
     return (int32_t)l->raises.n;
 }
 
-void
-lw_lower_raise(lw_frame *f, lw_ref condition, const char *exception, const char *message)
+static int32_t
+status_here(lw_frame *f, const char *exception, const char *message, uint64_t format)
 {
     const lw_loc *loc = &f->l->tree->locs.data[lw_node_at(f, f->node)->loc];
     const lw_file *file = &f->l->tree->files.data[loc->file];
-    lw_raise_row row = {exception, message, f->fn->name, file->path ? file->path : "",
+    lw_raise_row row = {exception, message, format, f->fn->name, file->path ? file->path : "",
                         loc->line};
 
-    if (!f->can_raise) {
+    if (!f->can_raise)
         lw_lower_fail(f, f->node, "an exception in a function that raises none");
+    return f->can_raise ? raise_status(f->l, &row) : 0;
+}
+
+void
+lw_lower_raise(lw_frame *f, lw_ref condition, const char *exception, const char *message)
+{
+    int32_t status = status_here(f, exception, message, 0);
+
+    if (status == 0)
         return;
-    }
-    int32_t status = raise_status(f->l, &row);
     if (condition)
         lw_ir_if(&f->b, condition);
-    return_zeros(f, lw_ir_int(&f->b, LW_DT_i32, status));
+    return_zeros(f, lw_ir_int(&f->b, LW_DT_i32, status), NULL, 0);
     if (condition)
         lw_ir_end(&f->b);
+}
+
+void
+lw_lower_raise_words(lw_frame *f, const char *exception, uint64_t format, const lw_ref *words,
+                     uint32_t n)
+{
+    int32_t status = status_here(f, exception, "", format);
+
+    if (status != 0)
+        return_zeros(f, lw_ir_int(&f->b, LW_DT_i32, status), words, n);
+}
+
+void
+lw_lower_pass_on(lw_frame *f, lw_ref call)
+{
+    lw_builder *b = &f->b;
+    lw_ref status = lw_ir_result(b, call, 0), words[LW_RAISE_WORDS];
+
+    for (uint32_t i = 0; i < f->l->n_raise_words; i++)
+        words[i] = lw_ir_result(b, call, 1 + i);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_zero(b, LW_DT_i32)));
+    return_zeros(f, status, words, f->l->n_raise_words);
+    lw_ir_end(b);
 }
 
 /* A range() whose step is only known at run time can raise as well. */
@@ -300,8 +348,11 @@ add_results(lw_frame *f)
     uint32_t n = lw_parts_of(types, f->inst->result);
     lw_dtype *dtypes = lw_arena_take(f->l->arena, (n + 1) * sizeof *dtypes);
 
-    if (f->can_raise)
+    if (f->can_raise) {
         lw_ir_result_add(&f->b, LW_DT_i32);
+        for (uint32_t i = 0; i < f->l->n_raise_words; i++)
+            lw_ir_result_add(&f->b, LW_DT_u64);
+    }
     if (dtypes == NULL)
         return;
     lw_part_types(types, f->inst->result, dtypes);
@@ -341,7 +392,7 @@ lower_function(lw_frame *f)
     take_parameters(f);
     lw_lower_body(f, f->fn->body);
     if (!lw_ir_ended(&f->b))
-        return_zeros(f, 0); /* a procedure's end, or a place that is never reached */
+        return_zeros(f, 0, NULL, 0); /* a procedure's end, or a place that is never reached */
 }
 
 uint32_t
@@ -426,6 +477,17 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     return LW_OK;
 }
 
+/* Any `raise` with more than a constant text, in whatever function: what is not used costs
+ * nothing. */
+static bool
+carries_numbers(const lw_tree *tree)
+{
+    for (uint32_t i = 1; i < tree->nodes.n; i++)
+        if (tree->nodes.data[i].kind == LW_NODE_RAISE && tree->nodes.data[i].c > 0)
+            return true;
+    return false;
+}
+
 static lw_status
 prepare(lw_lowering *l, lw_scalar *scalar)
 {
@@ -436,6 +498,7 @@ prepare(lw_lowering *l, lw_scalar *scalar)
     l->locs = lw_arena_take(l->arena, (l->tree->locs.n + 1) * sizeof *l->locs);
     if (l->funcs == NULL || l->raising == NULL || l->locs == NULL)
         return lw_fail_memory(l->err);
+    l->n_raise_words = carries_numbers(l->tree) ? LW_RAISE_WORDS : 0;
     if (l->out_types == NULL)
         return LW_OK;
     uint32_t n = leaves_of(l->types, l->typed->instances.data[1].result, NULL);
@@ -458,6 +521,7 @@ finish(lw_lowering *l, lw_scalar *scalar)
     LW_TRY(describe_outputs(l, scalar));
     LW_TRY(lw_lower_describe_args(l, scalar));
     scalar->can_raise = lw_instance_raises(l, 1);
+    scalar->n_raise_words = scalar->can_raise ? l->n_raise_words : 0;
     scalar->n_raises = l->raises.n;
     scalar->raises = l->raises.data;
     scalar->pure_integer = is_pure_integer(l->module);

@@ -159,22 +159,6 @@ instance_argument(lw_frame *f, uint32_t call, const lw_instance *callee, uint32_
     return lw_lower_fail(f, call, "a parameter without argument and default");
 }
 
-/* A callee that left with an exception: leave with the same status. */
-static void
-pass_status_on(lw_frame *f, lw_ref status)
-{
-    uint32_t n = lw_parts_of(f->l->types, f->inst->result);
-    lw_builder *b = &f->b;
-
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_zero(b, LW_DT_i32)));
-    const lw_func *func = b->func;
-    lw_ref *results = lw_arena_take(f->l->arena, (func->results.n + n + 1) * sizeof *results);
-    for (uint32_t i = 0; results && i < func->results.n; i++)
-        results[i] = i == 0 ? status : lw_ir_zero(b, func->results.data[i]);
-    lw_ir_return(b, results, results ? func->results.n : 0);
-    lw_ir_end(b);
-}
-
 static lw_value
 lower_call_instance(lw_frame *f, uint32_t node)
 {
@@ -202,11 +186,11 @@ lower_call_instance(lw_frame *f, uint32_t node)
     lw_lower_place(f, node);
     lw_ref call = lw_ir_call(&f->b, number, args, at);
     if (raises)
-        pass_status_on(f, lw_ir_result(&f->b, call, 0));
+        lw_lower_pass_on(f, call);
     n = lw_parts_of(f->l->types, callee->result);
     lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
     for (uint32_t i = 0; parts && i < n; i++)
-        parts[i] = lw_ir_result(&f->b, call, i + raises);
+        parts[i] = lw_ir_result(&f->b, call, i + (raises ? 1 + f->l->n_raise_words : 0));
     return (lw_value){.type = callee->result, .n = parts ? n : 0, .parts = parts};
 }
 

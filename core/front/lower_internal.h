@@ -28,6 +28,7 @@ typedef struct lw_lowering {
     uint32_t *funcs;  /* by instance: function number + 1; 0 = not yet lowered */
     uint32_t *locs;   /* by tree loc: loc of the module + 1; 0 = not yet there */
     uint8_t *raising; /* by instance: 0 not known yet, 1 no, 2 yes */
+    uint32_t n_raise_words; /* results behind the status of what can raise */
     const lw_dtype *out_types;
     uint32_t n_out;
     LW_ARRAY(lw_raise_row) raises;
@@ -79,6 +80,11 @@ void lw_lower_place(lw_frame *f, uint32_t node); /* later instructions come from
 void lw_lower_return(lw_frame *f, lw_value value);
 /* Leave the function with an exception when the condition holds; 0: always. */
 void lw_lower_raise(lw_frame *f, lw_ref condition, const char *exception, const char *message);
+/* The same, always, with a message that shows these words. */
+void lw_lower_raise_words(lw_frame *f, const char *exception, uint64_t format,
+                          const lw_ref *words, uint32_t n);
+/* A callee that left with an exception: leave with the same one. */
+void lw_lower_pass_on(lw_frame *f, lw_ref call);
 uint32_t lw_lower_instance(lw_lowering *l, uint32_t instance); /* its function number */
 bool lw_instance_raises(lw_lowering *l, uint32_t instance);
 
@@ -213,6 +219,9 @@ uint32_t lw_cost_kernel(lw_rule rule);
 
 /* ---- lower_print.c ---- */
 lw_value lw_lower_print(lw_frame *f, uint32_t node);
+/* The arguments of an exception as str() shows them: the format's number, 0 when memory is out;
+ * words: room for LW_RAISE_WORDS, *n of them are used. */
+uint64_t lw_lower_raise_format(lw_frame *f, uint32_t node, lw_ref *words, uint32_t *n);
 
 /* ---- lower_libdevice.c ---- */
 lw_value lw_lower_libdevice(lw_frame *f, uint32_t node);

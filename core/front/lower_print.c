@@ -3,6 +3,8 @@
 
 #include "core/ir/format.h"
 
+#include <string.h>
+
 typedef struct line {
     lw_frame *f;
     uint32_t node;
@@ -32,7 +34,7 @@ as_word(lw_builder *b, lw_ref value)
     case LW_DT_f16:
     case LW_DT_bf16: return lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u16, value));
     case LW_DT_u64: return value;
-    default: return lw_ir_cast(b, LW_DT_i64, value);
+    default: return lw_ir_cast(b, LW_DT_u64, lw_ir_cast(b, LW_DT_i64, value));
     }
 }
 
@@ -120,10 +122,10 @@ add_arguments(line *l)
     add_text(l, end ? end : "\n");
 }
 
-static void
-emit(line *l)
+/* 0: memory is out, and the module failed. */
+static uint64_t
+number_of(line *l)
 {
-    lw_builder *b = &l->f->b;
     bool failed = l->before.failed;
     uint64_t number;
 
@@ -134,8 +136,24 @@ emit(line *l)
     number = failed ? 0 : lw_format_add(lw_text_get(&l->before), l->values.data, l->values.n);
     if (number == 0)
         l->f->l->module->failed = true;
-    l->words[0] = lw_ir_bits(b, LW_DT_u64, number);
+    return number;
+}
+
+static void
+emit(line *l)
+{
+    lw_builder *b = &l->f->b;
+
+    l->words[0] = lw_ir_bits(b, LW_DT_u64, number_of(l));
     lw_ir_emit(b, LW_OP_PRINT, LW_DT_void, 0, lw_ir_list(b, l->words, l->n_words), l->n_words);
+}
+
+static void
+reset(line *l)
+{
+    lw_text_reset(&l->before);
+    for (uint32_t i = 0; i < l->values.n; i++)
+        lw_text_reset(&l->behind[i]);
 }
 
 lw_value
@@ -146,8 +164,54 @@ lw_lower_print(lw_frame *f, uint32_t node)
     add_arguments(&l);
     if (f->l->status == LW_OK)
         emit(&l);
-    lw_text_reset(&l.before);
-    for (uint32_t i = 0; i < l.values.n; i++)
-        lw_text_reset(&l.behind[i]);
+    reset(&l);
     return (lw_value){.type = LW_T_NONE};
+}
+
+/* ---- exceptions ---- */
+
+/* A text as repr() shows it. */
+static void
+add_quoted(line *l, const char *text)
+{
+    char quote[2] = {strchr(text, '\'') && !strchr(text, '"') ? '"' : '\'', 0}, one[3] = {0};
+
+    add_text(l, quote);
+    for (; *text; text++) {
+        one[0] = *text == '\\' || *text == quote[0] || *text == '\n' ? '\\' : *text;
+        one[1] = one[0] != '\\' ? 0 : *text == '\n' ? 'n' : *text;
+        add_text(l, one);
+    }
+    add_text(l, quote);
+}
+
+uint64_t
+lw_lower_raise_format(lw_frame *f, uint32_t node, lw_ref *words, uint32_t *n)
+{
+    const lw_node *raise = lw_node_at(f, node);
+    const char *message = lw_typed_konst(f->l->typed, raise->a)->help;
+    bool tuple = (message != NULL) + raise->c > 1;
+    line l = {.f = f, .node = node, .n_words = 1};
+    uint64_t number;
+
+    add_text(&l, tuple ? "(" : "");
+    if (message)
+        add_quoted(&l, message);
+    for (uint32_t i = 0; i < raise->c; i++) {
+        uint32_t item = lw_list_at(f, raise->b + i);
+        const char *text = constant_text(f, item);
+        add_text(&l, i || message ? ", " : "");
+        if (text && tuple)
+            add_quoted(&l, text);
+        else if (text)
+            add_text(&l, text);
+        else
+            add_value(&l, lw_lower_expression(f, item));
+    }
+    add_text(&l, tuple ? ")" : "");
+    *n = l.n_words - 1 < LW_RAISE_WORDS ? l.n_words - 1 : LW_RAISE_WORDS;
+    memcpy(words, l.words + 1, *n * sizeof *words);
+    number = number_of(&l);
+    reset(&l);
+    return number;
 }

@@ -567,8 +567,17 @@ lower_raise(lw_frame *f, uint32_t node)
 {
     const lw_konst *k = lw_typed_konst(f->l->typed, lw_node_at(f, node)->a);
 
-    if (!f->l->typed->options.ignore_errors)
+    lw_ref words[LW_RAISE_WORDS];
+    uint32_t n = 0;
+
+    if (f->l->typed->options.ignore_errors)
+        return;
+    if (lw_node_at(f, node)->c == 0) {
         lw_lower_raise(f, 0, k->text, k->help ? k->help : "");
+        return;
+    }
+    uint64_t format = lw_lower_raise_format(f, node, words, &n);
+    lw_lower_raise_words(f, k->text, format, words, n);
 }
 
 static void

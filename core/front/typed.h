@@ -59,6 +59,8 @@ typedef struct lw_arg_spec {
     uint32_t konst;
 } lw_arg_spec;
 
+enum { LW_RAISE_WORDS = 2 }; /* 64-bit words of numbers that an exception carries */
+
 enum { LW_CHECK_DIVIDE = 1, LW_CHECK_OVERFLOW = 2, LW_CHECK_NAN = 4, LW_CHECK_BOUNDS = 8 };
 
 /* What a CALL node calls. */

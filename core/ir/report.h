@@ -30,5 +30,7 @@ typedef struct lw_report_control {
  * what the exception says). Execution goes on behind it. */
 void lw_report_emit(lw_builder *b, lw_ref control, lw_ref status, const lw_ref *values,
                     uint32_t n);
+/* On the host: hand these two u64 to who called the code (core/host/raise_note.h). */
+void lw_report_note(lw_builder *b, const lw_ref words[2]);
 
 #endif

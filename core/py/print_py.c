@@ -49,8 +49,8 @@ value_object(lw_dtype dtype, const uint64_t *slots)
     }
 }
 
-PyObject *
-lw_print_value_text(lw_dtype dtype, const uint64_t *slots, const char *spec)
+static PyObject *
+value_text(lw_dtype dtype, const uint64_t *slots, const char *spec)
 {
     PyObject *value = value_object(dtype, slots), *format, *text = NULL;
 
@@ -87,7 +87,7 @@ append_line(PyObject *parts, const lw_format *format, const uint64_t *slots)
         return -1;
     for (uint32_t i = 0; i < format->n; i++) {
         const lw_format_value *value = &format->values[i];
-        if (append(parts, lw_print_value_text(value->dtype, slots, value->spec)) < 0 ||
+        if (append(parts, value_text(value->dtype, slots, value->spec)) < 0 ||
             append(parts, PyUnicode_FromString(value->behind)) < 0)
             return -1;
         slots += lw_is_complex(value->dtype) ? 2 : 1;
@@ -102,27 +102,44 @@ append_lost(PyObject *parts, uint64_t n)
                                               (unsigned long long)n, n == 1 ? "" : "s"));
 }
 
+/* Steals the list, NULL too; a new reference. */
+static PyObject *
+joined(PyObject *parts)
+{
+    PyObject *nothing = PyUnicode_FromString(""), *text = NULL;
+
+    if (parts != NULL && nothing != NULL)
+        text = PyUnicode_Join(nothing, parts);
+    Py_XDECREF(nothing);
+    Py_XDECREF(parts);
+    return text;
+}
+
+PyObject *
+lw_print_line(const lw_format *format, const uint64_t *slots)
+{
+    PyObject *parts = PyList_New(0);
+
+    if (parts != NULL && append_line(parts, format, slots) < 0)
+        Py_CLEAR(parts);
+    return joined(parts);
+}
+
 /* All lines as one text; a new reference. */
 static PyObject *
 text_of(const lw_printed *printed)
 {
-    PyObject *parts = PyList_New(0), *nothing = PyUnicode_FromString(""), *text = NULL;
+    PyObject *parts = PyList_New(0);
 
-    for (uint64_t at = 0; parts && nothing && at < printed->n;) {
+    for (uint64_t at = 0; parts && at < printed->n;) {
         const lw_format *format = lw_format_find(printed->words[at]);
         if (append_line(parts, format, printed->words + at + 1) < 0)
-            goto done;
+            Py_CLEAR(parts);
         at += format->n_slots + 1;
     }
-    if (parts == NULL || nothing == NULL)
-        goto done;
-    if (printed->n_dropped && append_lost(parts, printed->n_dropped) < 0)
-        goto done;
-    text = PyUnicode_Join(nothing, parts);
-done:
-    Py_XDECREF(nothing);
-    Py_XDECREF(parts);
-    return text;
+    if (parts && printed->n_dropped && append_lost(parts, printed->n_dropped) < 0)
+        Py_CLEAR(parts);
+    return joined(parts);
 }
 
 static int

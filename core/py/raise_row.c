@@ -1,5 +1,7 @@
 #include "core/py/raise_row.h"
 
+#include "core/py/print_py.h"
+
 #include <string.h>
 
 /* Follow "Outer.Bad" from an object (stolen); new reference, NULL: not to be found. */
@@ -90,15 +92,25 @@ place_attributes(PyObject *exception, const lw_raise_place *p)
 }
 
 static PyObject *
+message_of(const lw_raise_row *row, const lw_raise_place *place)
+{
+    const lw_format *format = row->format ? lw_format_find(row->format) : NULL;
+
+    if (format != NULL && format->n_slots <= LW_RAISE_WORDS)
+        return lw_print_line(format, place->words);
+    return PyUnicode_FromString(row->message ? row->message : "");
+}
+
+static PyObject *
 text_of(const lw_raise_row *row, const lw_raise_place *place)
 {
-    const char *message = row->message ? row->message : "";
-    PyObject *where = place_text(place), *text = NULL;
+    PyObject *where = place_text(place), *message = message_of(row, place), *text = NULL;
 
-    if (where != NULL)
-        text = PyUnicode_FromFormat("%s%s(raised in `%s` at %s:%u, %U)", message,
-                                    *message ? " " : "", row->function, row->file,
-                                    (unsigned)row->line, where);
+    if (where != NULL && message != NULL)
+        text = PyUnicode_FromFormat("%U%s(raised in `%s` at %s:%u, %U)", message,
+                                    PyUnicode_GetLength(message) ? " " : "", row->function,
+                                    row->file, (unsigned)row->line, where);
+    Py_XDECREF(message);
     Py_XDECREF(where);
     return text;
 }

@@ -12,7 +12,8 @@ typedef struct lw_raise_place {
     enum { LW_AT_ELEMENT, LW_AT_INDEX, LW_AT_THREAD } kind;
     uint32_t ndim; /* INDEX: 1 … 3 */
     int64_t index[3];
-    uint32_t thread[3], block[3]; /* x, y, z */
+    uint32_t thread[3], block[3];   /* x, y, z */
+    uint64_t words[LW_RAISE_WORDS]; /* what the exception carries, where row->format is not 0 */
 } lw_raise_place;
 
 /* Class, message, function, file, line and place, the last four also as the attributes

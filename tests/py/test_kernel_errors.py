@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+import lanewise.errors
 
 
 class Own(Exception):
@@ -69,3 +70,49 @@ def test_word_for_word(function, part, cls, message):
 def test_a_class_that_takes_no_text():
     with pytest.raises(RuntimeError, match="too"):
         lw.vectorize(raises_picky)(np.arange(6.0))
+
+
+def carries_text_and_value(x):
+    if x > 2:
+        raise ValueError("too big:", x)
+    return x
+
+
+def carries_value(x):
+    if x > 2:
+        raise ValueError(x)
+    return x
+
+
+def carries_two(x):
+    if x > 2:
+        raise Own("it's", x, x + 1, "big")
+    return x
+
+
+def carries_from_inside(x):
+    return carries_text_and_value(x) + 1
+
+
+@pytest.mark.parametrize("function", [carries_text_and_value, carries_value, carries_two,
+                                      carries_from_inside])
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u1", "i2"])
+def test_numbers_are_carried(function, dtype):
+    x = np.arange(20_000, dtype="i8") % 7
+    x[:5000] = 0
+    x = x.astype(dtype)
+    with pytest.raises(Exception) as wanted:
+        for value in x.tolist():
+            function(value)
+    with pytest.raises(type(wanted.value)) as info:
+        lw.vectorize(function)(x)
+    assert str(info.value).startswith(f"{wanted.value} (raised in `")
+    assert info.value.element == np.argmax(x > 2)
+
+
+def test_too_many_numbers():
+    def f(x):
+        raise ValueError(x, x, x)
+
+    with pytest.raises(lw.errors.CompileError, match="at most 2"):
+        lw.vectorize(f)(1.0)
