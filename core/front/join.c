@@ -136,6 +136,35 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                                         : lw_type_tuple(types, elements, first.n, names);
 }
 
+/* Of one element type and number of axes: what all of them promise. */
+static lw_type
+join_arrays(lw_types *types, const lw_type *set, uint32_t n, const char **problem)
+{
+    lw_type_row all = *lw_type_get(types, set[0]);
+    uint32_t align = all.align;
+    lw_type joined;
+
+    for (uint32_t i = 1; i < n; i++) {
+        const lw_type_row *row = lw_type_get(types, set[i]);
+
+        if (row->elements[0] != all.elements[0] || row->ndim != all.ndim) {
+            *problem = "E140";
+            return LW_T_BOTTOM;
+        }
+        if (row->layout != all.layout)
+            all.layout = LW_LAYOUT_ANY;
+        if (row->shape == NULL || all.shape == NULL ||
+            memcmp(row->shape, all.shape, all.ndim * sizeof *all.shape) != 0)
+            all.shape = NULL;
+        all.readonly |= row->readonly;
+        if (row->align && (align == 0 || row->align < align))
+            align = row->align;
+    }
+    joined = lw_type_array(types, all.elements[0], all.ndim, (lw_layout)all.layout,
+                           all.readonly, all.shape);
+    return lw_type_array_aligned(types, joined, align);
+}
+
 static lw_type_kind
 class_of(const lw_types *types, lw_type type)
 {
@@ -157,6 +186,7 @@ join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_
         return join_numbers(types, typing, &all, problem);
     case LW_TK_TUPLE:
     case LW_TK_FUNCTION: return join_elements(types, typing, set, n, problem);
+    case LW_TK_ARRAY: return join_arrays(types, set, n, problem);
     default: *problem = "E140"; return LW_T_BOTTOM;
     }
 }

@@ -642,6 +642,19 @@ fail:
 }
 
 static bool
+takes_arrays(lw_rule rule)
+{
+    switch (rule) {
+    case LW_RULE_LEN:
+    case LW_RULE_ENUMERATE:
+    case LW_RULE_ZIP:
+    case LW_RULE_REVERSED:
+    case LW_RULE_ISINSTANCE: return true;
+    default: return lw_is_kernel_rule(rule);
+    }
+}
+
+static bool
 is_builtin_rule(lw_rule rule)
 {
     switch (rule) {
@@ -685,6 +698,10 @@ lw_infer_named(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, 
     lw_typed_node *typed = &f->nodes[node];
     lw_status status;
 
+    for (uint32_t i = 0; i < n && !takes_arrays(c.row->rule); i++)
+        if (args[i].entry && lw_array_row(f, args[i].value.type))
+            return lw_complain_whole_array(f, node, lw_say(f, "`%s`", lw_name_shown(name)),
+                                           args[i].value.type, NULL);
     if (is_builtin_rule(c.row->rule)) {
         LW_TRY(lw_infer_builtin(f, node, name, args, n, out));
     } else if (lw_is_kernel_rule(c.row->rule)) {

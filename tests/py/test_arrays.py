@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from host_kernel import check, run
 
 from lanewise import errors
+from lanewise._core import _dump_kernel
 
 M = np.arange(48, dtype=np.int32).reshape(6, 8)
 LAYOUTS = [M, np.asfortranarray(M), M[::2, 1::3], M[::-1, ::-2], M[:, 3:4], M[:0]]
@@ -52,3 +55,341 @@ def test_an_array_that_is_read_only_cannot_be_written():
     x.flags.writeable = False
     with pytest.raises(errors.TypingError, match="E162"):
         run(write, np.arange(3.0), x, 3)
+
+
+# ---- indices and views ----
+
+
+def slices(m, out):
+    a = m[1:4, ::2]
+    b = m[::-1][-3:, 1:-1:3]
+    c = m[..., 2]
+    d = m[None, 1:]
+    e = m[-2]
+    f = e[5:100]
+    g = m.T[2:4]
+    k = 0
+    for v in (a, b, g, d[0], m[2:2], m[:, 7:0:-2]):
+        out[k] = v.shape[0] * 100 + v.shape[1] + v.size * 10000
+        for row in v:
+            for x in row:
+                out[k] = out[k] * 3 + x
+        k += 1
+    for v in c, e, f, e[::-3], e[-100:3], e[3:1], d[0, :, 1]:
+        out[k] = len(v)
+        for x in v:
+            out[k] = out[k] * 5 + x
+        k += 1
+    out[k] = d.ndim * 100 + d.shape[0] * 10 + c.ndim
+
+
+@pytest.mark.parametrize("m", [M, np.asfortranarray(M), np.arange(192)[::-4].astype("i4").reshape(6, 8)[::-1]])
+def test_slices(m):
+    check(slices, m, np.zeros(16, np.int64))
+
+
+def run_time_slices(x, i, j, k, out):
+    out[0] = len(x[i:j])
+    for v in x[i:j:k]:
+        out[0] = out[0] * 7 + v
+    for v in x[i::k]:
+        out[1] = out[1] * 7 + v
+    for v in x[:j:k]:
+        out[2] = out[2] * 7 + v
+
+
+@pytest.mark.parametrize("k", [1, 2, -1, -3, 100, -100])
+def test_slices_known_at_run_time(k):
+    x = np.arange(1, 6)
+    for i in range(-8, 9, 2):
+        for j in range(-7, 8, 2):
+            check(run_time_slices, x, i, j, k, np.zeros(3, np.int64))
+
+
+def test_a_step_of_zero_at_run_time_raises():
+    assert run(run_time_slices, np.arange(5), 0, 3, 0, np.zeros(3, np.int64))[:2] == (
+        "ValueError", "slice step cannot be zero")  # fmt: skip
+
+
+def views_in_variables(m, out, flag):
+    v = m[0]
+    if flag > 1:
+        v = m[1][::-1]
+    while v.shape[0] > 2:
+        out[0] += v[0] * v.shape[0]
+        v = v[1:]
+    w = m[:, 0] if flag else m[3]
+    for i in range(len(w)):
+        out[1] += w[i] * (i + 1)
+    t = (m, 3, v)
+    out[2] = t[0][t[1], -1] + t[2][0]
+    i = (2, 1)
+    out[3] = m[i] + m[(flag, 0)]
+
+
+@pytest.mark.parametrize("flag", [0, 1, 2])
+@pytest.mark.parametrize("m", [M, np.asfortranarray(M), M[::2, ::2][:, ::-1].repeat(2, 0)])
+def test_views_in_variables(m, flag):
+    check(views_in_variables, m, np.zeros(4, np.int64), flag)
+
+
+def total(v):
+    s = 0
+    for x in v:
+        s += x
+    return s
+
+
+def tail(v, n):
+    return v[n:] if n > 0 else v
+
+
+def scale(v, by):
+    for i in range(len(v)):
+        v[i] *= by
+
+
+def device_functions(m, out):
+    for i in range(m.shape[0]):
+        out[i] = total(tail(m[i], i)) + total(tail(m[:, 1], -i))
+    scale(m[2], 3)
+    scale(m[:, 0][::2], -1)
+
+
+def test_functions_take_and_give_views():
+    for m in (M.copy(), np.asfortranarray(M), M.copy()[::-1]):
+        check(device_functions, m, np.zeros(6, np.int64))
+
+
+def zero_dimensions(a, m, out):
+    out[0] = a[()] + a[...][()]
+    a[()] = 7
+    a[()] += 2
+    out[1] = a[()] + a.ndim + a.size
+    b = m[1, 2, ...]
+    b[()] = 99
+    b[...] = b[()] + 1
+    out[2] = m[1, 2]
+
+
+def test_zero_dimensions():
+    check(zero_dimensions, np.array(5), M.copy(), np.zeros(3, np.int64))
+
+
+def many_dimensions(m, out):
+    for i in range(m.shape[0]):
+        for j in range(m.shape[1]):
+            for k in range(m.shape[2]):
+                for n in range(m.shape[3]):
+                    out[i] = out[i] * 3 + m[i, j, k, n] + m[i][j, -1][n] + m[-1, ..., n][j, k] + m[..., 0, n][i, j]
+    m[1, :, 1] = 4
+    m[..., -1][0] = 5
+
+
+def test_many_dimensions():
+    m = np.arange(120).reshape(2, 3, 4, 5)
+    for v in (m, np.asfortranarray(m), m[:, ::-1, ::2, 1:], m.transpose(1, 0, 3, 2)):
+        check(many_dimensions, v, np.zeros(5, np.int64))
+
+
+# ---- assignment ----
+
+
+def fills(m, x, y):
+    m[1:3, ::2] = 7
+    m[-1] = x[0]
+    m[:, 1] = y[:6]
+    m[0, 2:5] = y[3:0:-1]
+    y[:] = 2
+    y[4:5] = x[1:2]
+    m[2:4, 3:] = m[0, 0]
+
+
+def test_whole_views_are_filled_and_copied():
+    for m in (M.copy(), np.asfortranarray(M), M.astype(np.float64)):
+        check(fills, m, np.array([3, 4], np.int32), np.arange(8, dtype=np.int32))
+
+
+def copy_rows(m, row):
+    m[:, 2:5] = row[None, 1:4]
+    m[3:, :2] = row[:3, None]
+
+
+def test_copies_repeat_axes_of_extent_one():
+    check(copy_rows, M.copy(), np.arange(10, 20, dtype=np.int32))
+
+
+def copy_all(x, y):
+    x[:] = y[1:]
+
+
+def test_copies_of_different_shapes_raise():
+    x = np.zeros(4)
+    assert run(copy_all, x, np.ones(4))[0] == "ValueError" and not x.any()
+    assert run(copy_all, x, np.ones(4), ignore=True) is None and not x.any()
+    assert run(copy_all, x, np.ones(5)) is None and x.all()
+
+
+def conversions(i1, u2, f4, c8, b, n, z):
+    i1[0] = n
+    i1[1] += 1
+    i1[2] -= u2[0]
+    u2[1] = n
+    f4[0] = n
+    f4[1] = z
+    f4[2] *= z
+    f4[3] = i1[0]
+    c8[0] = f4[1]
+    c8[1] += 1j
+    c8[2] = c8[1] * z
+    b[0] = n > 3
+    b[1] = not b[0]
+    b[2] = b[2] and b[0]
+
+
+def test_values_are_converted_to_the_elements_type():
+    arrays = [np.arange(1, 5).astype(t) for t in ("i1", "u2", "f4", "c8")]
+    check(conversions, *arrays, np.array([False, True, True]), 5, 0.3)
+
+
+def tuples(pair, n, out):
+    (a, b), c = pair, n
+    out[0] = a[c] + b[1]
+    a[0] = 5
+
+
+def test_arrays_in_tuples():
+    check(tuples, (np.arange(4), np.arange(3.0)), 2, np.zeros(1))
+
+
+def order(x, out):
+    i = 0
+    x[(i := i + 1)] += i * 10
+    out[0] = i
+
+
+def test_the_index_of_an_augmented_assignment_is_evaluated_once():
+    check(order, np.arange(4), np.zeros(1, np.int64))
+
+
+def unsigned(x, i, out):
+    out[0] = x[i]
+    out[1] = x[i + 1]
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", "i1", "i2", "i4"])
+def test_indices_of_any_integer_type(dtype):
+    check(unsigned, np.arange(300), np.dtype(dtype).type(100), np.zeros(2, np.int64))
+
+
+# ---- bounds ----
+
+
+def at(x, i, j, out):
+    out[0] = x[i, j]
+
+
+def test_bounds_are_checked_on_request():
+    x = np.arange(12).reshape(3, 4)
+    bounds = 8
+    for view in (x, np.asfortranarray(x), x[:, ::-1]):
+        for i in range(-5, 6):
+            for j in range(-6, 7):
+                out = np.zeros(1, np.int64)
+                inside = -3 <= i < 3 and -4 <= j < 4
+                axis = 1 if -3 <= i < 3 else 0
+                raised = run(at, view, i, j, out, checks=bounds)
+                if inside:
+                    assert raised is None and out[0] == view[i, j]
+                else:
+                    assert raised[:2] == ("IndexError", f"index out of bounds for axis {axis}")
+    assert run(unsigned, np.arange(300), np.uint64(2**63), np.zeros(2, np.int64), checks=bounds)[0] == "IndexError"
+
+
+def nothing(a):
+    if a is None:
+        a[0] = 1
+    if a is not None and a.ndim == 1 and len(a) > 0:
+        a[0] = 2
+
+
+def test_an_array_is_not_none():
+    check(nothing, np.zeros(2))
+    check(nothing, np.zeros(0))
+
+
+def nested(m, out):
+    for i, row in enumerate(m):
+        for j, v in enumerate(reversed(row)):
+            out[i, j] = v
+    for row, other in zip(m, out):
+        row[0] = other[-1]
+
+
+def test_rows_are_views_that_can_be_written():
+    check(nested, M.copy(), np.zeros_like(M))
+
+
+# ---- what lowering says and writes ----
+
+
+def ir_of(function, types, **options):
+    return _dump_kernel(function, types, **options)
+
+
+def helper(v, w):
+    w[0] = v[0]
+
+
+def who_writes(a, b, c, d, e, t, n):
+    v = b[1:] if n > 3 else c
+    w = v[::2]
+    if n > 5:
+        w = w[1:]
+    w[0] = a[0]
+    helper(d, e[n:])
+    t[1][0] = t[0][0]
+
+
+def test_arguments_tell_whether_they_are_written():
+    ir = ir_of(who_writes, "int32[:], int32[:], int32[::1], int32[:], int32[:], Tuple(int32[:], int32[:]), index")
+    told = re.findall(r"^argument \d+: (\d+) parameters from (\d+)(.*)$", ir, flags=re.M)
+    ways = [re.findall(r"(read|written) through (\d+)", rest) for *_, rest in told]
+    assert ways == [[("read", "0")], [("written", "3")], [("written", "6")], [("read", "9")], [("written", "12")],
+                    [("read", "15"), ("written", "18")], []]  # fmt: skip
+
+
+def rising(x, y, n):
+    for i in range(1, n):
+        for k in range(0, len(y), 2):
+            y[k + 1] = x[i + k] + x[3] + x[i * 2]
+
+
+def falling(x, y, n):
+    for i in range(n):
+        y[i - 1] = x[i]
+
+
+def test_indices_that_only_rise_need_no_wrap_around():
+    assert " select " not in re.sub(r"select u64.*", "", ir_of(rising, "int32[:], int32[:], index").split("loop", 1)[1])
+    assert "select i64" in ir_of(falling, "int32[:], int32[:], index").split("loop", 1)[1]
+    assert "select i32" in ir_of(falling, "int32[:], int32[:], index", narrow=True).split("loop", 1)[1]
+
+
+def guarded(x, y, i, n):
+    if i < n:
+        y[i] = x[i] if x[i] > 0 and i > 2 else 0
+    y[0] = x[i] if i < n else 0
+
+
+def test_no_element_is_read_unless_it_is_reached():
+    ir = ir_of(guarded, "int32[::1], int32[::1], uint32, uint32")
+    depth, reads = 0, []
+    for line in ir.splitlines():
+        if re.match(r"\s+(if|else)\b", line):
+            depth += line.split()[0] == "if"
+        elif re.match(r"\s+end\b", line):
+            depth -= 1
+        elif " load " in line:
+            reads.append(depth)
+    assert reads and min(reads) == 1, ir
