@@ -636,15 +636,17 @@ spec_of_type(lw_type type, uint32_t i, lw_arg_spec *out, lw_error *err)
 
 /* Parameters beyond the arguments take their defaults; *args takes what is left. */
 static lw_status
-bind_arguments(lw_frame *scratch, const lw_value *args, uint32_t n, lw_value *out,
-               lw_error *err)
+bind_arguments(lw_frame *scratch, const lw_arg_spec *specs, const lw_value *args, uint32_t n,
+               lw_value *out, lw_error *err)
 {
     const lw_fn *fn = scratch->fn;
     lw_type *types = lw_arena_take(scratch->run->arena, (n + 1) * sizeof *types);
+    bool *counts = lw_arena_take(scratch->run->arena, fn->params.n + 1);
     uint32_t at = 0;
 
-    if (types == NULL)
+    if (types == NULL || counts == NULL)
         return lw_fail_memory(err);
+    scratch->run->typed->counts = counts;
     for (uint32_t i = 0; i < n; i++)
         types[i] = args[i].type;
 
@@ -655,6 +657,7 @@ bind_arguments(lw_frame *scratch, const lw_value *args, uint32_t n, lw_value *ou
             out[i].type = lw_type_tuple(lw_types_of(scratch), types + at, n - at, NULL);
             at = n;
         } else if (at < n) {
+            counts[i] = specs[at].counts;
             out[i] = args[at++];
         } else if (param->default_konst) {
             out[i] = lw_konst_value(scratch, param->default_konst);
@@ -746,7 +749,7 @@ lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_ar
     }
     LW_TRY(values_of_specs(scratch, specs, n_args, args, err));
     run->lint = is_narrow(scratch, args, n_args);
-    LW_TRY(bind_arguments(scratch, args, n_args, params, err));
+    LW_TRY(bind_arguments(scratch, specs, args, n_args, params, err));
     LW_TRY(lw_infer_instance(run, 1, params, n_params, scratch->fn->loc, &memo));
     LW_TRY(drop_unused(run));
     LW_TRY(warn_wide(run));

@@ -116,6 +116,18 @@ moved(lw_builder *b, lw_ref address, lw_ref bytes)
 
 /* ---- one integer of an index ---- */
 
+/* Of what counts: beyond, it names no place in any array, nor does a multiple of it. */
+enum { COUNTER_BITS = 47 };
+
+void
+lw_lower_counts(lw_frame *f, lw_ref value)
+{
+    lw_ref *slot = lw_array_push(&f->counters, f->l->arena);
+
+    if (slot)
+        *slot = value;
+}
+
 /* Bits that a value needs which is surely not negative; 64: not known. Sums of such values may
  * be taken for not negative, for no array has 2^62 elements. */
 static unsigned
@@ -130,11 +142,15 @@ bits_needed(const lw_frame *f, lw_ref value, int depth)
         return (int64_t)known < 0 ? 64 : known ? 64 - (unsigned)__builtin_clzll(known) : 0;
     for (uint32_t i = 0; i < f->counters.n; i++)
         if (f->counters.data[i] == value)
-            return 62;
+            return COUNTER_BITS;
     if (depth == 0)
         return 64;
     switch (inst->op) {
-    case LW_OP_SREG: return 31;
+    case LW_OP_SREG: /* a block has 1024 threads at most */
+        return inst->a <= LW_SREG_TID_Z ||
+                       (inst->a >= LW_SREG_NTID_X && inst->a <= LW_SREG_NTID_Z)
+                   ? 11
+                   : 31;
     case LW_OP_CAST:
         x = bits_needed(f, inst->a, depth - 1);
         if (x == 64 && lw_dtypes[lw_ir_type(&f->b, inst->a)].kind == LW_KIND_UINT)
@@ -146,8 +162,22 @@ bits_needed(const lw_frame *f, lw_ref value, int depth)
         y = bits_needed(f, inst->b, depth - 1);
         x = inst->op == LW_OP_MUL ? x + y : (x > y ? x : y) + 1;
         return x < lw_dtypes[type].bits ? x : 64;
+    case LW_OP_AND:
+        x = bits_needed(f, inst->a, depth - 1);
+        y = bits_needed(f, inst->b, depth - 1);
+        return x < y ? x : y;
+    case LW_OP_SELECT:
+        x = bits_needed(f, inst->b, depth - 1);
+        y = bits_needed(f, inst->c, depth - 1);
+        return x > y ? x : y;
     default: return 64;
     }
+}
+
+bool
+lw_never_negative(const lw_frame *f, lw_ref value)
+{
+    return value != 0 && bits_needed(f, value, 6) < 64;
 }
 
 static bool
@@ -158,7 +188,7 @@ may_be_negative(const lw_frame *f, lw_value index)
 
     if (lw_dtypes[stored].kind == LW_KIND_UINT || (row && row->lo >= 0))
         return false;
-    return index.n && bits_needed(f, index.parts[0], 6) == 64;
+    return index.n && !lw_never_negative(f, index.parts[0]);
 }
 
 static bool

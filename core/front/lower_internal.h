@@ -67,7 +67,7 @@ typedef struct lw_frame {
     uint32_t flat;       /* how many arms deep: then assignments wait in `pending` */
     uint32_t flat_start; /* where this arm's begin */
     LW_ARRAY(lw_pending) pending;
-    LW_ARRAY(lw_ref) counters; /* of ranges that only rise from 0 or more: never negative */
+    LW_ARRAY(lw_ref) counters; /* never negative: of ranges that only rise, element's indices */
 } lw_frame;
 
 /* ---- lower.c ---- */
@@ -154,6 +154,9 @@ void lw_lower_field_store(lw_frame *f, lw_value object, const char *name, lw_val
 /* ---- lower_array.c ---- */
 lw_ref lw_array_extent(lw_frame *f, lw_value array, uint32_t axis); /* i64 */
 lw_ref lw_array_stride(lw_frame *f, lw_value array, uint32_t axis); /* bytes, i64 */
+/* Remember that the value counts from 0 or more. */
+void lw_lower_counts(lw_frame *f, lw_ref value);
+bool lw_never_negative(const lw_frame *f, lw_ref value);
 /* Of array[index], one element: wrapped around and checked as the options say. Aligned as
  * lw_type_get(array.type)->align says (0: as its type is). */
 lw_ref lw_lower_element_address(lw_frame *f, lw_value array, uint32_t index);
@@ -210,7 +213,8 @@ bool lw_lower_tail_flat(lw_frame *f, uint32_t body, uint32_t index);
 
 /* ---- lower_named.c ---- */
 lw_value lw_lower_named(lw_frame *f, uint32_t node);
-bool lw_argument_is_none(const lw_frame *f, uint32_t call, uint32_t index); /* given, and None */
+bool lw_argument_is_none(const lw_frame *f, uint32_t call,
+                         uint32_t index); /* given, and None */
 uint32_t lw_cost_named(const lw_frame *f, uint32_t node);
 
 /* ---- lower_kernel.c ---- */

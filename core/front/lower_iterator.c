@@ -275,16 +275,6 @@ item_reversed(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
     return lw_iterator_item(f, inner, lw_ir_sub(b, last, k), i);
 }
 
-/* From a constant of 0 or more by a constant of 1 or more. */
-static bool
-only_rises(const lw_builder *b, const lw_iterator *it)
-{
-    uint64_t start, step;
-
-    return lw_ir_is_const(b, it->start, &start) && lw_ir_is_const(b, it->step, &step) &&
-           (int64_t)start >= 0 && (int64_t)step > 0;
-}
-
 static lw_value
 item_array(lw_frame *f, const lw_iterator *it, lw_ref k)
 {
@@ -295,15 +285,15 @@ static lw_value
 item_range(lw_frame *f, const lw_iterator *it, lw_ref k)
 {
     lw_builder *b = &f->b;
-    lw_ref value = lw_ir_cast(b, LW_DT_i64, k), *slot;
+    lw_ref value = lw_ir_cast(b, LW_DT_i64, k);
     uint64_t bits;
 
     if (!lw_ir_is_const(b, it->step, &bits) || bits != 1)
         value = lw_ir_mul(b, value, it->step);
     if (!lw_ir_is_const(b, it->start, &bits) || bits != 0)
         value = lw_ir_add(b, it->start, value);
-    if (only_rises(b, it) && (slot = lw_array_push(&f->counters, f->l->arena)) != NULL)
-        *slot = value;
+    if (lw_never_negative(f, it->start) && lw_never_negative(f, it->step))
+        lw_lower_counts(f, value);
     return lw_value_scalar(f, LW_T_INDEX, value);
 }
 

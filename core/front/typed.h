@@ -51,6 +51,7 @@ typedef struct lw_arg_spec {
     lw_dtype dtype;
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout */
     bool readonly;
+    bool counts; /* WEAK int, never negative: an element's index. Saves the wrap-around */
     const lw_arg_record *record;
     uint32_t n;
     const struct lw_arg_spec *items;
@@ -139,7 +140,7 @@ typedef struct lw_instance {
     const uint32_t *param_webs;   /* web that receives parameter i; 0: never used */
     lw_type result;               /* join of the returns; LW_T_NONE for procedures */
     bool can_raise;               /* has a live assert or raise, or calls one that has */
-    bool prints; /* has a live print, or calls one that has */
+    bool prints;                  /* has a live print, or calls one that has */
     bool falls_off;               /* the end of the body can be reached */
     lw_typed_node *nodes;         /* indexed by tree node */
     LW_ARRAY(lw_web) webs;        /* [0] unused */
@@ -151,6 +152,7 @@ typedef struct lw_typed {
     lw_types types;
     lw_front_options options;
     LW_ARRAY(lw_instance) instances; /* [1] is the user's function */
+    const bool *counts;              /* by parameter of the user's function: as its spec says */
     LW_ARRAY(uint32_t) lists;
     LW_ARRAY(lw_konst)
     konsts; /* made by folding; index i here is konst number tree->konsts.n + i */

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from host_kernel import check, run
 
-from lanewise import errors
+from lanewise import cuda, errors
 from lanewise._core import _dump_kernel
 
 M = np.arange(48, dtype=np.int32).reshape(6, 8)
@@ -393,3 +393,12 @@ def test_no_element_is_read_unless_it_is_reached():
         elif " load " in line:
             reads.append(depth)
     assert reads and min(reads) == 1, ir
+
+
+def grid_stride(x, y):
+    for i in range(cuda.grid(1), len(x), cuda.gridsize(1)):
+        y[i * 3] = x[i & 7] + x[cuda.threadIdx.x]
+
+
+def test_indices_of_threads_need_no_wrap_around():
+    assert "select i64" not in ir_of(grid_stride, "int32[:], int32[:]").split("loop", 1)[1]
