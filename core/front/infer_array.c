@@ -1,6 +1,7 @@
 /* Arrays: attributes, elements, views, assignment into them. A value is an element when every
  * axis has an integer; all else is a view of the same memory. */
 #include "core/front/infer_internal.h"
+#include "core/front/records.h"
 #include "core/front/subscript.h"
 
 #include <string.h>
@@ -429,11 +430,13 @@ complain_no_array(lw_frame *f, uint32_t target)
                        "this function computes one element and cannot write into arrays");
 }
 
-/* The array of a target, its index and what they name: an element's type or a view's. */
+/* The array or record of a target, its index and what they name: the type of an element, of a
+ * field or of a view. */
 static lw_status
 infer_place(lw_frame *f, uint32_t target, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, target);
+    const char *field;
     lw_value array;
     lw_status status;
 
@@ -441,6 +444,16 @@ infer_place(lw_frame *f, uint32_t target, lw_type *out)
     LW_TRY(lw_infer_expr(f, n->a, &array));
     if (array.type == LW_T_BOTTOM)
         return LW_OK;
+    LW_TRY(lw_infer_field_name(f, target, array.type, &field));
+    if (field) {
+        LW_TRY(lw_infer_field_place(f, target, array.type, field, out));
+        f->nodes[target].type = *out;
+        return LW_OK;
+    }
+    if (n->kind == LW_NODE_ATTRIBUTE)
+        return lw_complain(f, n->loc, "E162",
+                           lw_say(f, "the object is %s", lw_say_type(f, array.type)), NULL,
+                           "attributes cannot be assigned");
     if (lw_array_row(f, array.type) == NULL)
         return complain_no_array(f, target);
     if (lw_array_row(f, array.type)->readonly)
@@ -494,9 +507,7 @@ check_store(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_type f
     if (row && lw_array_row(f, from))
         return check_copy(f, target, to, source, from);
     if (element >= LW_N_DTYPES)
-        return lw_complain(f, loc, "E120", lw_say(f, "this is %s", lw_say_type(f, from)),
-                           "assign field by field: `R[i].x = ...`",
-                           "an item of type %s cannot receive this", lw_say_type(f, element));
+        return lw_infer_store_record(f, source, element, from);
     if (!lw_type_is_number(f, from))
         return lw_complain(f, loc, "E120", lw_say(f, "this is %s", lw_say_type(f, from)), NULL,
                            "an element of a %s array must be a number",

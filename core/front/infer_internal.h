@@ -243,12 +243,11 @@ lw_status lw_infer_items(lw_frame *f, uint32_t node, lw_value iterable, lw_value
 /* object.name, object["name"]: of an array, the view of that field of every item. */
 lw_status lw_infer_field(lw_frame *f, uint32_t node, lw_type type, const char *name,
                          lw_type *out);
-/* A target that is a field, and one that is a whole record. Their typed nodes get: type = of
- * what is stored there, operand = what the value is converted to (records: the value's own
- * type). */
-lw_status lw_infer_store_field(lw_frame *f, uint32_t target, lw_type type, const char *name,
-                               lw_type value);
-lw_status lw_infer_store_record(lw_frame *f, uint32_t target, lw_type to, lw_type value);
+lw_status lw_infer_field_name(lw_frame *f, uint32_t node, lw_type type, const char **name);
+lw_status lw_infer_field_place(lw_frame *f, uint32_t target, lw_type type, const char *name,
+                               lw_type *out);
+/* May a record of type `value` be copied to one of type `to`? */
+lw_status lw_infer_store_record(lw_frame *f, uint32_t source, lw_type to, lw_type value);
 
 /* --- infer_local.c --------------------------------------------------------------------------
  */

@@ -36,55 +36,64 @@ lw_infer_field(lw_frame *f, uint32_t node, lw_type type, const char *name, lw_ty
     return LW_OK;
 }
 
+/* Is a[b] or a.b, with `a` of this type, a field? *name: which; NULL: it is not. */
+lw_status
+lw_infer_field_name(lw_frame *f, uint32_t node, lw_type type, const char **name)
+{
+    const lw_node *n = lw_node_of(f, node);
+    bool single = lw_record_row(lw_types_of(f), type) != NULL;
+    const lw_konst *konst;
+    lw_node_kind kind;
+    lw_value index;
+    lw_status status;
+
+    *name = NULL;
+    if (lw_record_of(lw_types_of(f), type) == NULL)
+        return LW_OK;
+    if (n->kind == LW_NODE_ATTRIBUTE) {
+        *name = lw_konst_text(f, n->b);
+        return LW_OK;
+    }
+    kind = (lw_node_kind)lw_node_of(f, n->b)->kind;
+    if (!single && kind != LW_NODE_KONST && kind != LW_NODE_NAME)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, n->b, &index));
+    konst = index.konst ? lw_konst_of(f, index.konst) : NULL;
+    if (konst && konst->kind == LW_K_STR)
+        *name = konst->text;
+    else if (single && index.type != LW_T_BOTTOM)
+        return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
+                           lw_say(f, "this is %s", lw_say_type(f, index.type)), NULL,
+                           "a record is indexed with the name of a field");
+fail:
+    return status;
+}
+
 /* --- writing --------------------------------------------------------------------------------
  */
 
 lw_status
-lw_infer_store_record(lw_frame *f, uint32_t target, lw_type to, lw_type value)
+lw_infer_store_record(lw_frame *f, uint32_t source, lw_type to, lw_type value)
 {
-    uint32_t loc = lw_node_of(f, target)->loc;
-
-    f->nodes[target].operand = value;
     if (value == LW_T_BOTTOM || lw_record_same(lw_types_of(f), to, value))
         return LW_OK;
-    return lw_complain(f, loc, "E142", lw_say(f, "the value is %s", lw_say_type(f, value)),
-                       "assign field by field", "this cannot be stored as %s",
-                       lw_say_type(f, to));
+    return lw_complain(f, lw_node_of(f, source)->loc, "E120",
+                       lw_say(f, "this is %s", lw_say_type(f, value)),
+                       "assign field by field: `R[i].x = ...`",
+                       "an item of type %s cannot receive this", lw_say_type(f, to));
 }
 
-static lw_status
-store_item(lw_frame *f, uint32_t target, lw_type to, lw_type value)
-{
-    uint32_t loc = lw_node_of(f, target)->loc;
-
-    f->nodes[target].operand = to;
-    if (lw_record_row(lw_types_of(f), to))
-        return lw_infer_store_record(f, target, to, value);
-    if (lw_type_kind_of(lw_types_of(f), to) == LW_TK_SCALAR)
-        return lw_check_conversion(f, loc, value, (lw_dtype)to, "field");
-    return lw_complain(f, loc, "E160", lw_say(f, "this is %s", lw_say_type(f, to)),
-                       "assign its elements one by one",
-                       "a whole array cannot be assigned here");
-}
-
+/* The field that is a target; where it is in an array of records, that field of every item. */
 lw_status
-lw_infer_store_field(lw_frame *f, uint32_t target, lw_type type, const char *name,
-                     lw_type value)
+lw_infer_field_place(lw_frame *f, uint32_t target, lw_type type, const char *name, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, target);
-    lw_type to;
-    lw_status status;
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
-    LW_TRY(lw_infer_field(f, target, type, name, &to));
-    f->nodes[target].type = to;
-    if (to == LW_T_BOTTOM)
-        return LW_OK;
-    if (lw_record_row(lw_types_of(f), type) && lw_record_row(lw_types_of(f), type)->readonly)
-        return lw_complain(f, n->loc, "E162",
-                           lw_say(f, "`%s` is read-only", lw_say_source(f, n->a)),
-                           "write into an array that can be written",
-                           "assignment to a field of a read-only record");
-    return store_item(f, target, to, value);
-fail:
-    return status;
+    if (!row->readonly)
+        return lw_infer_field(f, target, type, name, out);
+    *out = LW_T_BOTTOM;
+    return lw_complain(f, n->loc, "E162",
+                       lw_say(f, "`%s` is read-only", lw_say_source(f, n->a)),
+                       "pass a writable array", "assignment to a field of a read-only record");
 }

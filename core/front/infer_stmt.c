@@ -63,9 +63,8 @@ lw_assign(lw_frame *f, uint32_t target, lw_value value)
             break;
         return lw_define(f, n->a, target, value);
     case LW_NODE_TUPLE: return assign_tuple(f, target, value);
-    case LW_NODE_SUBSCRIPT: return lw_infer_store(f, target, value);
-    case LW_NODE_ATTRIBUTE:
-        return lw_complain(f, n->loc, "E162", NULL, NULL, "attributes cannot be assigned");
+    case LW_NODE_SUBSCRIPT:
+    case LW_NODE_ATTRIBUTE: return lw_infer_store(f, target, value);
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
     default: break;
     }
@@ -121,7 +120,7 @@ infer_augassign(lw_frame *f, uint32_t node)
     lw_value x, y, result;
     lw_status status;
 
-    if (target->kind == LW_NODE_SUBSCRIPT)
+    if (target->kind == LW_NODE_SUBSCRIPT || target->kind == LW_NODE_ATTRIBUTE)
         return lw_infer_augmented_store(f, node);
     if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
         return lw_assign(f, n->a, (lw_value){LW_T_BOTTOM, 0}); /* complains */

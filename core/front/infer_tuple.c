@@ -1,5 +1,6 @@
 /* Tuples, their elements and attributes, and what a for loop takes from its iterable. */
 #include "core/front/infer_internal.h"
+#include "core/front/records.h"
 
 #include <assert.h>
 #include <string.h>
@@ -279,6 +280,7 @@ lw_status
 lw_infer_subscript(lw_frame *f, uint32_t node, lw_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
+    const char *name;
     lw_value object, index;
     lw_status status;
     __int128 i;
@@ -287,6 +289,11 @@ lw_infer_subscript(lw_frame *f, uint32_t node, lw_value *out)
     LW_TRY(lw_infer_expr(f, n->a, &object));
     if (object.type == LW_T_BOTTOM)
         return LW_OK;
+    LW_TRY(lw_infer_field_name(f, node, object.type, &name));
+    if (name)
+        return lw_infer_field(f, node, object.type, name, &out->type);
+    if (lw_record_row(lw_types_of(f), object.type))
+        return LW_OK; /* complained about in the last walk */
     if (lw_array_row(f, object.type))
         return lw_infer_array_subscript(f, node, object.type, &out->type);
     if (lw_tuple_row(f, object.type) == NULL)
@@ -363,6 +370,8 @@ lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out)
     if (found || object.type == LW_T_BOTTOM || field(f, object, name, out) ||
         (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
+    if (lw_record_of(lw_types_of(f), object.type))
+        return lw_infer_field(f, node, object.type, name, &out->type);
     return lw_complain(f, n->loc, "E161",
                        lw_say(f, "the object is %s", lw_say_type(f, object.type)), NULL,
                        "no attribute `%s` in compiled code", name);

@@ -708,20 +708,43 @@ fill(lw_frame *f, lw_value to, lw_value value)
         lw_ir_for_end(&f->b, &loops[i]);
 }
 
-void
-lw_lower_array_store(lw_frame *f, uint32_t target, lw_value value)
+/* A target that is a field: of one record, or of every item. */
+static void
+store_field(lw_frame *f, uint32_t target, lw_value object, const char *name, lw_value value)
 {
-    lw_value array = lw_lower_expression(f, lw_node_at(f, target)->a);
-    const items *it = items_of(f, array, lw_node_at(f, target)->b);
     lw_type type = lw_typed_at(f, target)->type;
+    uint32_t align;
 
+    if (lw_type_kind_of(f->l->types, type) == LW_TK_ARRAY) {
+        fill(f, lw_lower_field(f, object, name, type), value);
+        return;
+    }
+    lw_ref address = lw_lower_field_address(f, object, name, &align);
+    lw_lower_store(f, type, address, value, align);
+}
+
+void
+lw_lower_memory_store(lw_frame *f, uint32_t target, lw_value value)
+{
+    lw_value object = lw_lower_expression(f, lw_node_at(f, target)->a);
+    const char *name = lw_lower_field_name(f, target, object.type);
+    lw_type type = lw_typed_at(f, target)->type;
+    const items *it;
+
+    if (name) {
+        lw_lower_place(f, target);
+        store_field(f, target, object, name, value);
+        return;
+    }
+    it = items_of(f, object, lw_node_at(f, target)->b);
     if (it == NULL)
         return;
     lw_lower_place(f, target);
     if (it->index.is_element)
-        lw_lower_store(f, type, element_address(f, array, it), value, align_of(f, array.type));
+        lw_lower_store(f, type, element_address(f, object, it), value,
+                       align_of(f, object.type));
     else
-        fill(f, lower_view(f, array, it, type), value);
+        fill(f, lower_view(f, object, it, type), value);
 }
 
 void
@@ -729,11 +752,18 @@ lw_lower_augmented_store(lw_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     lw_type type = lw_typed_at(f, n->a)->type;
-    lw_value array = lw_lower_expression(f, lw_node_at(f, n->a)->a);
-    lw_ref address = lw_lower_element_address(f, array, lw_node_at(f, n->a)->b);
-    uint32_t align = align_of(f, array.type);
-    lw_value before = lw_lower_load(f, type, address, align);
+    lw_value object = lw_lower_expression(f, lw_node_at(f, n->a)->a), before;
+    const char *name = lw_lower_field_name(f, n->a, object.type);
+    uint32_t align = 0;
+    lw_ref address;
 
+    if (name) {
+        address = lw_lower_field_address(f, object, name, &align);
+    } else {
+        address = lw_lower_element_address(f, object, lw_node_at(f, n->a)->b);
+        align = align_of(f, object.type);
+    }
+    before = lw_lower_load(f, type, address, align);
     lw_lower_store(f, type, address,
                    lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b), align);
 }

@@ -498,6 +498,8 @@ lower_attribute(lw_frame *f, uint32_t node)
     lw_type type = lw_typed_at(f, node)->type;
     lw_value object = lw_lower_expression(f, n->a);
 
+    if (lw_lower_field_name(f, node, object.type))
+        return lw_lower_field(f, object, name, type);
     if (lw_type_kind_of(f->l->types, object.type) == LW_TK_ARRAY)
         return lw_lower_array_attribute(f, node, object, name);
     if (lw_value_is_tuple(&object, f)) {
@@ -598,6 +600,9 @@ lower_subscript(lw_frame *f, uint32_t node)
     lw_value tuple = lw_lower_expression(f, n->a);
     int64_t index;
 
+    const char *name = lw_lower_field_name(f, node, tuple.type);
+    if (name)
+        return lw_lower_field(f, tuple, name, type);
     if (lw_type_kind_of(f->l->types, tuple.type) == LW_TK_ARRAY)
         return lw_lower_array_subscript(f, node, tuple);
     if (!lw_value_is_tuple(&tuple, f))

@@ -149,7 +149,10 @@ void lw_lower_store(lw_frame *f, lw_type type, lw_ref address, lw_value value, u
 void lw_lower_record_copy(lw_frame *f, lw_type type, lw_ref to, lw_value value);
 /* object.name and object["name"]; of arrays of records the view. */
 lw_value lw_lower_field(lw_frame *f, lw_value object, const char *name, lw_type type);
-void lw_lower_field_store(lw_frame *f, lw_value object, const char *name, lw_value value);
+/* The field that a[b] or a.b names, with `a` of this type; NULL: it is none. */
+const char *lw_lower_field_name(const lw_frame *f, uint32_t node, lw_type type);
+/* Of one record; *align: what is sure of the address. */
+lw_ref lw_lower_field_address(lw_frame *f, lw_value record, const char *name, uint32_t *align);
 
 /* ---- lower_array.c ---- */
 lw_ref lw_array_extent(lw_frame *f, lw_value array, uint32_t axis); /* i64 */
@@ -164,8 +167,9 @@ lw_value lw_lower_array_subscript(lw_frame *f, uint32_t node, lw_value array);
 lw_value lw_lower_array_attribute(lw_frame *f, uint32_t node, lw_value array, const char *name);
 lw_value lw_lower_array_item(lw_frame *f, lw_value array, lw_ref k, lw_type type);
 lw_value lw_array_convert(lw_frame *f, lw_value array, lw_type to);
-void lw_lower_array_store(lw_frame *f, uint32_t target, lw_value value);
-void lw_lower_augmented_store(lw_frame *f, uint32_t node); /* AUGASSIGN of an element */
+/* Targets a[b] and a.b: elements, views, fields. */
+void lw_lower_memory_store(lw_frame *f, uint32_t target, lw_value value);
+void lw_lower_augmented_store(lw_frame *f, uint32_t node); /* AUGASSIGN of such a target */
 
 /* ---- lower_args.c ---- */
 lw_status lw_lower_describe_args(lw_lowering *l, lw_scalar *scalar);

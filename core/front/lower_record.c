@@ -4,6 +4,8 @@
 
 #include "core/front/records.h"
 
+#include <string.h>
+
 /* A copy of up to so many words is written out; longer ones are loops. */
 enum { MAX_WORDS_WRITTEN_OUT = 16 };
 
@@ -156,32 +158,59 @@ field_of_every_item(lw_frame *f, lw_value array, const lw_record_field *field, l
     return lw_value_of(f, type, parts, 1 + 2 * m);
 }
 
+/* What arrays have besides the fields of their items. */
+static bool
+is_array_attribute(const char *name)
+{
+    static const char *const names[] = {"T",    "itemsize", "nbytes", "ndim",
+                                        "size", "shape",    "strides"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *
+lw_lower_field_name(const lw_frame *f, uint32_t node, lw_type type)
+{
+    const lw_node *n = lw_node_at(f, node);
+    bool single = lw_record_row(f->l->types, type) != NULL;
+    uint32_t konst = n->kind == LW_NODE_ATTRIBUTE ? n->b : lw_typed_at(f, n->b)->konst;
+    const lw_konst *k = konst ? lw_typed_konst(f->l->typed, konst) : NULL;
+
+    if (k == NULL || k->kind != LW_K_STR || !lw_record_of(f->l->types, type))
+        return NULL;
+    return n->kind == LW_NODE_ATTRIBUTE && !single && is_array_attribute(k->text) ? NULL
+                                                                                  : k->text;
+}
+
+lw_ref
+lw_lower_field_address(lw_frame *f, lw_value record, const char *name, uint32_t *align)
+{
+    const lw_types *types = f->l->types;
+    const lw_record_field *field = lw_record_field_of(types, record.type, name);
+
+    *align = 0;
+    if (field == NULL || lw_record_row(types, record.type) == NULL) {
+        lw_lower_fail(f, f->node, "a place in this record");
+        return 0;
+    }
+    *align = align_of_field(lw_record_of(types, record.type), field, types);
+    return moved(&f->b, record.n ? record.parts[0] : 0, field->offset);
+}
+
 lw_value
 lw_lower_field(lw_frame *f, lw_value object, const char *name, lw_type type)
 {
     const lw_types *types = f->l->types;
     const lw_record_field *field = lw_record_field_of(types, object.type, name);
+    uint32_t align;
 
     if (field == NULL)
         return lw_lower_fail(f, f->node, "a field that the record has not");
     if (lw_record_row(types, object.type) == NULL)
         return field_of_every_item(f, object, field, type);
-    lw_ref address = moved(&f->b, object.n ? object.parts[0] : 0, field->offset);
-    const lw_record *record = lw_record_of(types, object.type);
-    return lw_lower_load(f, type, address, align_of_field(record, field, types));
-}
-
-void
-lw_lower_field_store(lw_frame *f, lw_value object, const char *name, lw_value value)
-{
-    const lw_types *types = f->l->types;
-    const lw_record_field *field = lw_record_field_of(types, object.type, name);
-
-    if (field == NULL || lw_record_row(types, object.type) == NULL) {
-        lw_lower_fail(f, f->node, "an assignment to this field");
-        return;
-    }
-    lw_ref address = moved(&f->b, object.n ? object.parts[0] : 0, field->offset);
-    const lw_record *record = lw_record_of(types, object.type);
-    lw_lower_store(f, field->type, address, value, align_of_field(record, field, types));
+    lw_ref address = lw_lower_field_address(f, object, name, &align);
+    return lw_lower_load(f, type, address, align);
 }

@@ -153,7 +153,8 @@ lw_lower_assign(lw_frame *f, uint32_t target, lw_value value)
             lw_lower_web_write(f, web, value);
         return;
     case LW_NODE_TUPLE: assign_tuple(f, target, value); return;
-    case LW_NODE_SUBSCRIPT: lw_lower_array_store(f, target, value); return;
+    case LW_NODE_SUBSCRIPT:
+    case LW_NODE_ATTRIBUTE: lw_lower_memory_store(f, target, value); return;
     default: lw_lower_fail(f, target, "an assignment to this"); return;
     }
 }
@@ -188,7 +189,7 @@ lower_augassign(lw_frame *f, uint32_t node)
     const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
     lw_value before, result;
 
-    if (lw_node_at(f, n->a)->kind == LW_NODE_SUBSCRIPT) {
+    if (lw_node_at(f, n->a)->kind != LW_NODE_NAME) {
         lw_lower_augmented_store(f, node);
         return;
     }

@@ -5,6 +5,7 @@
 #include "core/link/build.h"
 #include "core/py/debug_specs.h"
 #include "core/py/raise.h"
+#include "core/py/record_spec.h"
 
 typedef struct request {
     lw_front_options options;
@@ -13,6 +14,8 @@ typedef struct request {
     uint32_t n;
     PyObject *function;
     const char *types;
+    PyObject *dtypes; /* borrowed: those of records */
+    lw_debug_records records;
     Py_buffer words; /* of _run_kernel: one of 8 bytes for each parameter of the body */
 } request;
 
@@ -23,7 +26,7 @@ lower(request *r, lw_scalar **out, lw_error *err)
     lw_typed *typed = NULL;
     lw_status status;
 
-    LW_TRY(lw_debug_specs(r->types, &r->arena, r->specs, &r->n, err));
+    LW_TRY(lw_debug_specs(r->types, &r->records, &r->arena, r->specs, &r->n, err));
     LW_TRY(lw_read_function(r->function, NULL, &tree, NULL, err));
     LW_TRY(lw_infer_specs(tree, &r->options, r->specs, r->n, &typed, err));
     LW_TRY(lw_lower(typed, NULL, 0, out, err));
@@ -34,25 +37,41 @@ fail:
 }
 
 static int
+take_records(request *r)
+{
+    PyObject *list = r->dtypes ? PySequence_Fast(r->dtypes, "dtypes of records") : NULL;
+    Py_ssize_t n = list ? PySequence_Fast_GET_SIZE(list) : 0;
+    int status = r->dtypes && !list ? -1 : 0;
+
+    for (Py_ssize_t i = 0; status == 0 && i < n && i < 8; i++, r->records.n++)
+        status = lw_record_spec((PyArray_Descr *)PySequence_Fast_GET_ITEM(list, i), &r->arena,
+                                &r->records.rows[i]);
+    Py_XDECREF(list);
+    return status;
+}
+
+static int
 parse(request *r, PyObject *args, PyObject *kwargs, const char *format, bool run)
 {
-    static char *names[] = {"function", "types", "words", "narrow", "checks", "ignore", NULL};
+    static char *names[] = {"function", "types",  "words",   "narrow",
+                            "checks",   "ignore", "records", NULL};
     int narrow = 0, ignore = 0, ok;
 
     lw_arena_init(&r->arena);
     r->options.typing = LW_TYPING_WEAK;
     if (run)
         ok = PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &r->function, &r->types,
-                                         &r->words, &narrow, &r->options.checks, &ignore);
+                                         &r->words, &narrow, &r->options.checks, &ignore,
+                                         &r->dtypes);
     else
         ok = PyArg_ParseTupleAndKeywords(
             args, kwargs, format,
-            (char *[]){"function", "types", "narrow", "checks", "ignore", NULL}, &r->function,
-            &r->types, &narrow, &r->options.checks, &ignore);
+            (char *[]){"function", "types", "narrow", "checks", "ignore", "records", NULL},
+            &r->function, &r->types, &narrow, &r->options.checks, &ignore, &r->dtypes);
     r->options.procedure = true;
     r->options.narrow = narrow;
     r->options.ignore_errors = ignore;
-    return ok ? 0 : -1;
+    return ok ? take_records(r) : -1;
 }
 
 /* ---- the text ---- */
@@ -84,7 +103,7 @@ dump_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     lw_error err = {0};
     lw_text text = {0};
 
-    if (parse(&r, args, kwargs, "Os|pIp:_dump_kernel", false) < 0)
+    if (parse(&r, args, kwargs, "Os|pIpO:_dump_kernel", false) < 0)
         return NULL;
     if (lower(&r, &scalar, &err) != LW_OK) {
         lw_py_raise(&err);
@@ -161,7 +180,7 @@ run_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     lw_error err = {0};
     int32_t raised = 0;
 
-    if (parse(&r, args, kwargs, "Osy*|pIp:_run_kernel", true) < 0)
+    if (parse(&r, args, kwargs, "Osy*|pIpO:_run_kernel", true) < 0)
         return NULL;
     if (lower(&r, &scalar, &err) != LW_OK || run(&r, scalar, &raised, &err) != LW_OK)
         lw_py_raise(&err);
@@ -179,9 +198,10 @@ run_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 
 static PyMethodDef methods[] = {
     {"_dump_kernel", (PyCFunction)(void (*)(void))dump_kernel, METH_VARARGS | METH_KEYWORDS,
-     "_dump_kernel(function, types, narrow=False, checks=0, ignore=False)"},
+     "_dump_kernel(function, types, narrow=False, checks=0, ignore=False, records=())"},
     {"_run_kernel", (PyCFunction)(void (*)(void))run_kernel, METH_VARARGS | METH_KEYWORDS,
-     "_run_kernel(function, types, words, narrow=False, checks=0, ignore=False): None, or "
+     "_run_kernel(function, types, words, narrow=False, checks=0, ignore=False, records=()): "
+     "None, or "
      "(exception, message, line). words: 8 bytes for each part of each argument."},
     {NULL, NULL, 0, NULL},
 };

@@ -36,8 +36,33 @@ fail:
     return status;
 }
 
+static lw_status parse_one(const char *word, const lw_debug_records *records, lw_arena *arena,
+                           lw_arg_spec *out, lw_error *err);
+
+/* Read as if it were a bool, which is then replaced. */
 static lw_status
-parse_one(const char *word, lw_arena *arena, lw_arg_spec *out, lw_error *err)
+parse_record(const char *word, const lw_debug_records *records, lw_arena *arena,
+             lw_arg_spec *out, lw_error *err)
+{
+    uint32_t which = (uint32_t)(word[6] - '0');
+    lw_text text = {0};
+    lw_status status;
+
+    if (records == NULL || which >= records->n)
+        return lw_fail(err, LW_ERR_VALUE, "no record dtype for '%s'", word);
+    lw_text_addf(&text, "bool%s", word + 7);
+    LW_TRY(parse_one(lw_text_get(&text), NULL, arena, out, err));
+    out->kind = out->kind == LW_ARGK_SCALAR ? LW_ARGK_RECORD : out->kind;
+    out->dtype = LW_DT_void;
+    out->record = records->rows[which];
+fail:
+    lw_text_reset(&text);
+    return status;
+}
+
+static lw_status
+parse_one(const char *word, const lw_debug_records *records, lw_arena *arena, lw_arg_spec *out,
+          lw_error *err)
 {
     bool readonly = strncmp(word, "const ", 6) == 0, zero = false;
     lw_sig_type type;
@@ -45,6 +70,11 @@ parse_one(const char *word, lw_arena *arena, lw_arg_spec *out, lw_error *err)
     char name[64];
 
     word += readonly ? 6 : 0;
+    if (strncmp(word, "record", 6) == 0) {
+        LW_TRY(parse_record(word, records, arena, out, err));
+        out->readonly = readonly;
+        return LW_OK;
+    }
     for (size_t i = 0; i < sizeof weak_names / sizeof *weak_names; i++)
         if (strcmp(word, weak_names[i].name) == 0) {
             *out = (lw_arg_spec){.kind = LW_ARGK_WEAK, .dtype = weak_names[i].dtype};
@@ -79,7 +109,8 @@ item_length(const char *list)
 }
 
 lw_status
-lw_debug_specs(const char *list, lw_arena *arena, lw_arg_spec *out, uint32_t *n, lw_error *err)
+lw_debug_specs(const char *list, const lw_debug_records *records, lw_arena *arena,
+               lw_arg_spec *out, uint32_t *n, lw_error *err)
 {
     lw_status status = LW_OK;
 
@@ -96,7 +127,7 @@ lw_debug_specs(const char *list, lw_arena *arena, lw_arg_spec *out, uint32_t *n,
         if (end > skip && word == NULL)
             return lw_fail_memory(err);
         if (word)
-            LW_TRY(parse_one(word, arena, &out[(*n)++], err));
+            LW_TRY(parse_one(word, records, arena, &out[(*n)++], err));
         list += length + (list[length] == ',');
     }
 fail:

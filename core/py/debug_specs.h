@@ -6,7 +6,14 @@
 
 enum { LW_MAX_DEBUG_SPECS = 64 };
 
-lw_status lw_debug_specs(const char *list, lw_arena *arena, lw_arg_spec *out, uint32_t *n,
-                         lw_error *err);
+/* "record0[:]", "record1": the dtypes that came with them. */
+typedef struct lw_debug_records {
+    uint32_t n;
+    lw_arg_record *rows[8];
+} lw_debug_records;
+
+/* records may be NULL. */
+lw_status lw_debug_specs(const char *list, const lw_debug_records *records, lw_arena *arena,
+                         lw_arg_spec *out, uint32_t *n, lw_error *err);
 
 #endif

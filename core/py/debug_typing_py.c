@@ -130,7 +130,7 @@ dump_typed(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         parse_mode(mode, &typing) < 0)
         return NULL;
     lw_arena_init(&arena);
-    if (lw_debug_specs(list, &arena, specs, &n, &err) != LW_OK ||
+    if (lw_debug_specs(list, NULL, &arena, specs, &n, &err) != LW_OK ||
         lw_read_function(function, source, &tree, NULL, &err) != LW_OK)
         lw_py_raise(&err);
     else

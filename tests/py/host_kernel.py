@@ -9,19 +9,23 @@ import numpy as np
 from lanewise._core import _run_kernel
 
 
-def spec(value) -> str:
-    """The type of an argument, as `_run_kernel` reads it."""
+def spec(value, records=None) -> str:
+    """The type of an argument, as `_run_kernel` reads it; dtypes with fields go to `records`."""
+    name = getattr(value, "dtype", np.dtype(bool)).name
+    if isinstance(value, (np.ndarray, np.void)) and value.dtype.names:
+        records.append(value.dtype)
+        name = f"record{len(records) - 1}"
     if isinstance(value, np.ndarray):
         axes = [":"] * value.ndim
         if value.ndim and value.flags.c_contiguous:
             axes[-1] = "::1"
         elif value.ndim and value.flags.f_contiguous:
             axes[0] = "::1"
-        return f"{'' if value.flags.writeable else 'const '}{value.dtype.name}[{', '.join(axes)}]"
+        return f"{'' if value.flags.writeable else 'const '}{name}[{', '.join(axes)}]"
     if isinstance(value, tuple):
         return f"Tuple({', '.join(map(spec, value))})"
     names = {bool: "bool", int: "index", float: "pyfloat"}
-    return names.get(type(value)) or value.dtype.name
+    return names.get(type(value)) or name
 
 
 def words(value) -> bytes:
@@ -29,6 +33,8 @@ def words(value) -> bytes:
         return struct.pack(f"={1 + 2 * value.ndim}q", value.ctypes.data, *value.shape, *value.strides)
     if isinstance(value, tuple):
         return b"".join(map(words, value))
+    if isinstance(value, np.void):
+        return struct.pack("=q", np.frombuffer(value.data, np.uint8).ctypes.data)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return struct.pack("=q" if isinstance(value, int) else "=d", value)
     value = np.asarray(value)
@@ -39,7 +45,9 @@ def words(value) -> bytes:
 
 def run(function, *args, **options):
     """None, or (exception, message, line) that it raised."""
-    return _run_kernel(function, ", ".join(map(spec, args)), b"".join(map(words, args)), **options)
+    records = []
+    types = ", ".join(spec(a, records) for a in args)
+    return _run_kernel(function, types, b"".join(map(words, args)), records=records, **options)
 
 
 def check(function, *args, **options):

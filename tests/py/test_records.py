@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import linecache
+
 import numpy as np
 import pytest
+from host_kernel import run
 
+from lanewise import errors
 from lanewise._core import _dump_record
 
 PLAIN = np.dtype([("x", "f4"), ("y", "f8")])
@@ -66,3 +70,179 @@ def test_titles_and_overlapping_fields():
     titled = np.dtype({"names": ["a", "b"], "formats": ["i4", "i2"], "offsets": [0, 2],
                        "titles": ["first", "second"], "itemsize": 8})
     assert _dump_record(titled).splitlines()[1:] == ["  0 a: int32 /4", "  2 b: int16 /2"]
+
+
+# ---- compiled code, against CPython on the same memory ----
+
+NESTED = np.dtype([("id", "i2"), ("in", PLAIN), ("v", "f4", (3,)), ("z", "c8"), ("m", "i4", (2, 2))])
+DTYPES = [PLAIN, ALIGNED]
+IDS = ["packed", "aligned"]
+
+
+def filled(dtype, n):
+    rng = np.random.default_rng(7)
+    made = np.zeros(n, dtype)
+    raw = {name: made[name] for name in made.dtype.names}
+    for field in raw.values():
+        if field.dtype.names:
+            for name in field.dtype.names:
+                field[name] = rng.integers(1, 100, field[name].shape)
+        else:
+            field[...] = rng.integers(1, 100, field.shape)
+    return made
+
+
+def fields(r, out):
+    for i in range(len(r)):
+        out[i] = r[i].x * r[i]["y"] + r["x"][i]
+        r[i].x = i
+        r[i]["y"] += r[i].x
+        r["y"][-1] -= 1
+
+
+def as_records(array):
+    return array.view(np.recarray)
+
+
+def twice(function, *args, **options):
+    """The same run compiled and interpreted (records there need recarray for their attributes)."""
+    mine, theirs = ([a.copy() if isinstance(a, np.ndarray) else a for a in args] for _ in range(2))
+    assert run(function, *mine, **options) is None
+    function(*(as_records(a) if isinstance(a, np.ndarray) and a.dtype.names else a for a in theirs))
+    for a, b in zip(mine, theirs):
+        if isinstance(a, np.ndarray):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=IDS)
+def test_fields_are_read_and_written(dtype):
+    twice(fields, filled(dtype, 5), np.zeros(5))
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_fields_of_strided_arrays(narrow):
+    whole = filled(PLAIN, 11)
+    mine, theirs = whole.copy(), whole.copy()
+    out, out2 = np.zeros(5), np.zeros(5)
+    assert run(fields, mine[9::-2], out, narrow=narrow) is None
+    fields(as_records(theirs)[9::-2], out2)
+    np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(out, out2)
+
+
+def nested(r, out):
+    for i in range(r.shape[0]):
+        a = r[i]
+        inner = a["in"]
+        inner.y += a.id
+        a.v[2] = inner.x + a["v"][0]
+        a.v[-3] *= 2
+        a.z = a.z * 2j
+        a.m[1, 0] = len(a.v) + a.m.shape[0]
+        for w in a.v:
+            out[i] += w
+        out[i] += r["v"][i, 1] + r["in"]["y"][i] + r["m"][i][0, 1] + r["z"][i].imag
+        r["m"][i, 1, 1] = i
+
+
+def test_nested_records_and_arrays_inside():
+    twice(nested, filled(NESTED, 4), np.zeros(4))
+    twice(nested, filled(np.dtype(NESTED.descr, align=True), 4), np.zeros(4))
+
+
+def copies(r, s):
+    n = len(r)
+    for i in range(n // 2):
+        r[i] = r[n - 1 - i]
+    r[0]["in"] = r[1]["in"]
+    s[0] = r[2]
+    r[1].v = 3
+    r["id"] = 9
+    a, b = r[2], r[3]
+    a.id, b.id = b.id + 1, a.id + 2
+
+
+def test_whole_records_are_copied():
+    twice(copies, filled(NESTED, 6), filled(NESTED, 1))
+
+
+def test_large_records_are_copied_by_a_loop():
+    large = np.dtype([("a", "f8", (40,)), ("b", "i1", (3,))])
+
+    def swap(r, s):
+        s[0] = r[1]
+        r[1] = r[0]
+        r[0] = s[0]
+
+    twice(swap, filled(large, 2), filled(large, 1))
+
+
+def scale(p, by):
+    p.x *= by
+    return p
+
+
+def pick(r, i):
+    return r[i]
+
+
+def through_functions(r, out):
+    for i in range(len(r)):
+        out[i] = scale(pick(r, i), 3).x
+        p = r[i] if i % 2 else r[0]
+        p["y"] += 1
+
+
+def test_records_as_arguments_and_results_are_references():
+    twice(through_functions, filled(ALIGNED, 4), np.zeros(4))
+
+
+def one(p, out):
+    p.x += 1
+    p["y"] = p.x
+    out[0] = p["y"]
+
+
+def test_one_record_as_an_argument():
+    r, out = filled(PLAIN, 3), np.zeros(1)
+    assert run(one, r[1], out) is None
+    assert r[1]["x"] == r[1]["y"] == out[0] == filled(PLAIN, 3)[1]["x"] + 1
+    assert r[0] == filled(PLAIN, 3)[0]
+
+
+def test_the_name_of_a_field_may_be_a_constant():
+    which = "y"
+
+    def f(r, out):
+        for i in range(len(r)):
+            name = "x"
+            out[i] = r[i][which] + r[name][i]
+
+    twice(f, filled(PLAIN, 3), np.zeros(3))
+
+
+@pytest.mark.parametrize(("body", "code", "says"), [
+    ("out[0] = s[0].mas", "E161", "did you mean `mass`"),
+    ("out[0] = r['z'][0]", "E161", "no field `z`"),
+    ("r[0].q = 1", "E161", "no field `q`"),
+    ("out[0] = r[0][1]", "E120", "name of a field"),
+    ("r[0].x = 1j", "E142", "complex"),
+    ("r[0] = 3", "E120", "assign field by field"),
+    ("r[0] = s[0]", "E120", "cannot receive this"),
+    ("s[0].a = 1", "E162", "read-only"),
+    ("s['a'][0] = 1", "E162", "read-only"),
+    ("t = s[0]\n    t.b[1] = 2", "E162", "read-only"),
+    ("out.x = 2", "E162", "attributes cannot be assigned"),
+    ("out[0] = r[0] + 1", "E120", ""),
+    ("if r[0]:\n        out[0] = 1", "E104", "truth value"),
+])
+def test_errors(body, code, says):
+    source = f"def f(r, s, out):\n    {body}\n"
+    space = {}
+    linecache.cache["case.py"] = (len(source), None, source.splitlines(keepends=True), "case.py")
+    exec(compile(source, "case.py", "exec"), space)
+    s = filled(np.dtype([("a", "i4"), ("b", "f4", (2,)), ("mass", "f8")]), 2)
+    s.flags.writeable = False
+    with pytest.raises(errors.LanewiseError, match=code) as caught:
+        run(space["f"], filled(PLAIN, 2), s, np.zeros(2))
+    assert says in str(caught.value) and len(str(caught.value).splitlines()) <= 12
