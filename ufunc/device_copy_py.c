@@ -203,5 +203,4 @@ lw_device_copy_register(void)
 {
     lw_device_array_hooks.copy_strided = copy_strided;
     lw_device_array_hooks.fill_strided = fill_strided;
-    lw_device_array_hooks.check_errors = lw_check_pending_errors;
 }

@@ -1,6 +1,6 @@
 #include "ufunc/device_kernel.h"
 
-#include "core/ir/build.h"
+#include "core/ir/report.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct kernel {
     lw_ref size[LW_PLAN_DIMS], multiplier[LW_PLAN_DIMS], shift[LW_PLAN_DIMS];
     lw_ref stride[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
     lw_ref extent[2]; /* TILED */
-    lw_ref error_word;
+    lw_ref report;    /* the lw_report_control */
 } kernel;
 
 /* Addresses of one access: a pointer per operand. */
@@ -105,7 +105,7 @@ add_params(kernel *k)
                 k->stride[i][d] =
                     lw_ir_param_add(&k->b, key->wide ? LW_DT_i64 : LW_DT_i32, 0, "stride");
     if (k->scalar->can_raise)
-        k->error_word = lw_ir_param_add(&k->b, LW_DT_ptr, 0, "error");
+        k->report = lw_ir_param_add(&k->b, LW_DT_ptr, 0, "report");
 }
 
 /* ---- where an access lies ---- */
@@ -244,18 +244,16 @@ load_site(kernel *k, const site *s, unsigned width, lw_ref (*in)[MOST_ELEMENTS])
     }
 }
 
-/* A nonzero status leaves its mark: one aligned 8-byte store cannot tear, so some element that
- * raised is reported, whole. */
+/* A nonzero status leaves its mark, with the element and what the exception carries. */
 static void
-report(kernel *k, lw_ref status, lw_ref element)
+report(kernel *k, lw_ref call, lw_ref element)
 {
-    lw_builder *b = &k->b;
-    lw_ref high;
+    lw_ref values[1 + LW_RAISE_WORDS] = {element};
+    uint32_t n = k->scalar->n_raise_words;
 
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_int(b, LW_DT_i32, 0)));
-    high = lw_ir_shl(b, lw_ir_cast(b, LW_DT_i64, status), lw_ir_int(b, LW_DT_i64, 48));
-    lw_ir_store(b, k->error_word, lw_ir_or(b, high, element), 8, 0);
-    lw_ir_end(b);
+    for (uint32_t i = 0; i < n; i++)
+        values[1 + i] = lw_ir_result(&k->b, call, 1 + i);
+    lw_report_emit(&k->b, k->report, lw_ir_result(&k->b, call, 0), values, 1 + n);
 }
 
 static void
@@ -270,9 +268,10 @@ run_body(kernel *k, lw_ref (*in)[MOST_ELEMENTS], unsigned e, lw_ref element,
         for (unsigned p = 0; p < n_parts(k->loop_types[i]); p++)
             args[n++] = in[i][2 * e + p];
     call = lw_ir_call(b, k->scalar->body, args, n);
-    if (k->scalar->can_raise)
-        report(k, lw_ir_result(b, call, at++),
-               lw_ir_add(b, element, lw_ir_int(b, LW_DT_i64, e)));
+    if (k->scalar->can_raise) {
+        report(k, call, lw_ir_add(b, element, lw_ir_int(b, LW_DT_i64, e)));
+        at = 1 + k->scalar->n_raise_words;
+    }
     for (int o = 0; o < k->key->n_out; o++)
         for (unsigned p = 0; p < n_parts(k->loop_types[k->key->n_in + o]); p++)
             out[o][2 * e + p] = lw_ir_result(b, call, at++);

@@ -11,8 +11,8 @@
  *                            per operand and dimension its stride in bytes (i32, wide: i64),
  *                            but none for VALUE and CONSTANT, nor the innermost of CONTIGUOUS
  *                            and REPEATED
- *   where the body can raise the address of one 64-bit word: status << 48 | element, counted in
- *                            the order of the walk */
+ *   where the body can raise the address of a lw_report_control (core/ir/report.h); the
+ * record's first value is the element, counted in the order of the walk */
 #ifndef LW_UFUNC_DEVICE_KERNEL_H
 #define LW_UFUNC_DEVICE_KERNEL_H
 

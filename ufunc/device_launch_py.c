@@ -19,7 +19,7 @@ typedef struct launch_values {
     int64_t stride[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
     int32_t stride32[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
     uint32_t extent[2];
-    CUdeviceptr error_word;
+    CUdeviceptr report;
 } launch_values;
 
 static int64_t
@@ -93,9 +93,9 @@ launch(lw_call *call, const lw_plan *plan, const lw_kernel_key *key, lw_kernel *
         params[n++] = &v.pointer[i];
     }
     n = add_walk(plan, key, &v, params, n);
-    if (call->resolution->error_word != NULL) {
-        v.error_word = call->resolution->error_word->address;
-        params[n++] = &v.error_word;
+    if (call->resolution->watch != NULL) {
+        v.report = lw_watch_address(call->resolution->watch); /* alive, as the kernel is */
+        params[n++] = &v.report;
     }
     return lw_launch(kernel, (uint32_t)(((uint64_t)v.items + per_block - 1) / per_block), 1, 1,
                      LW_PLAN_BLOCK, 1, 1, 0, call->stream, params, err);

@@ -79,64 +79,15 @@ find(lw_plan_table *table, lw_device *device, const uint8_t *codes, int n)
     return NULL;
 }
 
-/* Every resolution whose body can raise, for lw_check_pending_errors; guarded by its lock. */
-static lw_lock raising_lock = LW_LOCK_INIT;
-static LW_ARRAY(lw_resolution *) raising;
-
-/* After a reset (or in a forked child) the word's memory is gone. */
-static bool
-has_live_word(const lw_resolution *resolution)
-{
-    return lw_context_is_alive(resolution->error_word->context);
-}
-
+/* What a kernel's report means. */
 static int
-new_error_word(lw_resolution *resolution)
+raise_record(const void *owner, const lw_report_record *record)
 {
-    lw_host_block *word = NULL;
-    lw_error err = {0};
+    const lw_resolution *resolution = owner;
+    lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {(int64_t)record->values[0]}};
 
-    if (lw_host_block_new(resolution->device, LW_HOST_MAPPED, NULL, 8, &word, &err) != LW_OK) {
-        lw_py_raise(&err);
-        return -1;
-    }
-    *(volatile uint64_t *)word->host = 0;
-    lw_host_block_free(resolution->error_word); /* of before a reset, or NULL */
-    resolution->error_word = word;
-    return 0;
-}
-
-static int
-watch_errors(lw_resolution *resolution)
-{
-    lw_resolution **slot;
-
-    if (new_error_word(resolution) < 0)
-        return -1;
-    lw_lock_take(&raising_lock);
-    slot = lw_array_push(&raising, NULL);
-    if (slot != NULL)
-        *slot = resolution;
-    lw_lock_give(&raising_lock);
-    if (slot == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return 0;
-}
-
-static void
-forget_errors(lw_resolution *resolution)
-{
-    lw_lock_take(&raising_lock);
-    for (uint32_t i = 0; i < raising.n; i++)
-        if (raising.data[i] == resolution) {
-            raising.data[i] = raising.data[--raising.n];
-            break;
-        }
-    if (raising.n == 0)
-        lw_array_free(&raising);
-    lw_lock_give(&raising_lock);
+    memcpy(place.words, record->values + 1, sizeof place.words);
+    return lw_raise_at(&resolution->loop->scalar->raises[record->status - 1], &place);
 }
 
 static void
@@ -149,9 +100,7 @@ resolution_free(lw_resolution *resolution)
         lw_image_drop(entry->image);
         lw_free(entry);
     }
-    if (resolution->error_word != NULL)
-        forget_errors(resolution);
-    lw_host_block_free(resolution->error_word);
+    lw_watch_free(resolution->watch);
     lw_free(resolution);
 }
 
@@ -168,7 +117,8 @@ lw_resolution_new(lw_device *device, const lw_loop *loop, const char *name,
     resolution->name = name;
     resolution->options = *options;
     resolution->cost = lw_scalar_cost(loop->scalar, &resolution->has_loop);
-    if (loop->scalar->can_raise && watch_errors(resolution) < 0) {
+    if (loop->scalar->can_raise &&
+        lw_watch_new(device, raise_record, resolution, &resolution->watch) < 0) {
         resolution_free(resolution);
         return NULL;
     }
@@ -304,8 +254,7 @@ lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key)
             atomic_store_explicit(&resolution->last, entry, memory_order_release);
             return entry;
         }
-    if (resolution->error_word != NULL && !has_live_word(resolution) &&
-        new_error_word(resolution) < 0)
+    if (resolution->watch != NULL && lw_watch_address(resolution->watch) == 0)
         return NULL;
     entry = lw_alloc_zero(1, sizeof *entry);
     if (entry == NULL)
@@ -326,36 +275,8 @@ lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key)
     return entry;
 }
 
-/* ---- what kernels report ---- */
-
 int
-lw_resolution_check(lw_resolution *resolution)
+lw_resolution_check(lw_resolution *resolution, CUstream stream)
 {
-    volatile uint64_t *word;
-    const lw_raise_row *row;
-    uint64_t report;
-
-    if (resolution->error_word == NULL || !has_live_word(resolution))
-        return 0;
-    word = resolution->error_word->host;
-    report = *word;
-    if (report == 0)
-        return 0;
-    *word = 0; /* later launches are clean */
-    row = &resolution->loop->scalar->raises[(report >> 48) - 1];
-    return lw_raise_from_row(row, (int64_t)(report & 0xffffffffffffu));
-}
-
-int
-lw_check_pending_errors(void)
-{
-    lw_resolution *found = NULL;
-
-    lw_lock_take(&raising_lock);
-    for (uint32_t i = 0; i < raising.n && found == NULL; i++)
-        if (has_live_word(raising.data[i]) &&
-            *(volatile uint64_t *)raising.data[i]->error_word->host != 0)
-            found = raising.data[i];
-    lw_lock_give(&raising_lock);
-    return found ? lw_resolution_check(found) : 0;
+    return resolution->watch ? lw_watch_check(resolution->watch, stream) : 0;
 }

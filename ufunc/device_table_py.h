@@ -8,6 +8,7 @@
 
 #include "core/device/copy.h"
 #include "core/device/launch.h"
+#include "core/py/reports.h"
 #include "ufunc/device_plan.h"
 
 typedef struct lw_entry {
@@ -28,7 +29,7 @@ typedef struct lw_resolution {
     uint8_t n;                  /* operands in codes; 0: reached by dtype= and its like */
     uint8_t codes[LW_MAX_ARGS]; /* dtype | weak kind << 5; LW_DT_void: output not given */
     _Atomic(lw_entry *) entries, last;
-    lw_host_block *error_word; /* mapped; NULL where the body cannot raise */
+    lw_watch *watch; /* NULL where the body cannot raise */
 } lw_resolution;
 
 typedef struct lw_plan_table {
@@ -50,9 +51,7 @@ lw_resolution *lw_resolution_new(lw_device *device, const lw_loop *loop, const c
                                  const lw_build_options *options);
 
 /* Raise what a kernel of this resolution reported, if anything: -1 with the exception set. */
-int lw_resolution_check(lw_resolution *resolution);
-/* The same for every Ufunc of the process: called after a synchronisation. */
-int lw_check_pending_errors(void);
+int lw_resolution_check(lw_resolution *resolution, CUstream stream);
 
 /* A name for a kernel: the function's, made safe for ptxas, and a hash of what it is for. */
 void lw_kernel_symbol(const char *name, const lw_loop *loop, const lw_kernel_key *key,

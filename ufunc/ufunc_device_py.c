@@ -272,7 +272,7 @@ find_resolution(lw_call *call)
     }
     call->resolution = lw_resolution_get(call->self, call->device, codes, n, call->signature,
                                          call->dtype, call->casting);
-    return call->resolution ? lw_resolution_check(call->resolution) : -1;
+    return call->resolution ? lw_resolution_check(call->resolution, call->stream) : -1;
 }
 
 /* ---- shapes ---- */
@@ -610,7 +610,7 @@ report_errors(const lw_call *call)
     bool capturing = false;
     lw_error err = {0};
 
-    if (call->resolution->error_word == NULL || call->self->options.errors != LW_RAISE ||
+    if (call->resolution->watch == NULL || call->self->options.errors != LW_RAISE ||
         call->plan.n == 0)
         return 0;
     if ((uintptr_t)call->stream > 1)
@@ -621,7 +621,7 @@ report_errors(const lw_call *call)
     status = lw_stream_synchronize(call->device, call->stream, &err);
     Py_END_ALLOW_THREADS
     if (status == LW_OK)
-        return lw_resolution_check(call->resolution);
+        return lw_print_show() < 0 ? -1 : lw_resolution_check(call->resolution, call->stream);
 fail:
     lw_py_raise(&err);
     return -1;

@@ -20,6 +20,7 @@
 #include "core/device/pool.h"
 #include "core/device/stream.h"
 #include "core/py/print_py.h"
+#include "core/py/reports.h"
 #include "core/tables/dtypes.h"
 
 #define LW_INLINE_DIMS 8
@@ -123,14 +124,14 @@ typedef struct lw_array_hooks {
     lw_copy_strided_hook copy_strided; /* NULL: UnsupportedError where it is needed */
     lw_fill_strided_hook fill_strided;
     lw_numpy_ufunc_hook ufunc;
-    /* Raise what kernels reported (assert, raise) by now: -1 with the exception set. */
-    int (*check_errors)(void);
-    int (*check_kernels)(void); /* the same for kernels with arrays */
+    /* Raise what kernels with arrays reported by now: -1 with the exception set. */
+    int (*check_kernels)(void);
 } lw_array_hooks;
 
 extern lw_array_hooks lw_device_array_hooks;
 
-/* To be called after every wait for a device: shows what was printed, too. */
+/* To be called after every wait for a device: shows what was printed, raises what kernels
+ * reported (assert, raise). */
 static inline int
 lw_check_errors(void)
 {
@@ -138,7 +139,7 @@ lw_check_errors(void)
         return -1;
     if (lw_device_array_hooks.check_kernels && lw_device_array_hooks.check_kernels() < 0)
         return -1;
-    return lw_device_array_hooks.check_errors ? lw_device_array_hooks.check_errors() : 0;
+    return lw_watches_check();
 }
 
 /* Adds the type to the module. -1 with an exception. */

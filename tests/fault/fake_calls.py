@@ -264,11 +264,13 @@ def test_streams_of_launches():
 def test_errors_that_kernels_leave_are_told(keywords):
     CHECKED(D, **keywords)
     launch = last_launch()
-    word = ctypes.c_uint64.from_address(launch.value(launch.n_params - 1))
-    word.value = 1 << 48 | 7
+    control = (ctypes.c_uint64 * 2).from_address(launch.value(launch.n_params - 1))
+    record = (ctypes.c_uint32 * 16).from_address(control[1])
+    control[0] = 1  # as the first thread that fails does it
+    record[1], record[8], record[0] = 1, 7, 1
     with pytest.raises(ValueError, match="negative.*element 7"):
         cuda.synchronize()
-    assert word.value == 0
+    assert control[0] == record[0] == 0
     CHECKED(D, **keywords)
 
 

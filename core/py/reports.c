@@ -1,0 +1,106 @@
+#include "core/py/reports.h"
+
+#include "core/base/memory.h"
+#include "core/device/stream.h"
+#include "core/py/raise.h"
+
+struct lw_watch {
+    lw_report *report;
+    lw_device *device; /* borrowed */
+    lw_watch_raise raise;
+    const void *owner;
+    lw_watch *next, *before;
+};
+
+static lw_watch *watches; /* guarded by the GIL */
+
+/* In place of one whose memory went with a reset, or of none. */
+static int
+renew(lw_watch *watch)
+{
+    lw_report *fresh = NULL;
+    lw_error err = {0};
+
+    if (lw_report_new(watch->device, &fresh, &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    lw_report_free(watch->report);
+    watch->report = fresh;
+    return 0;
+}
+
+int
+lw_watch_new(lw_device *device, lw_watch_raise raise, const void *owner, lw_watch **out)
+{
+    lw_watch *watch = lw_alloc_zero(1, sizeof *watch);
+
+    if (watch == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    watch->device = device;
+    watch->raise = raise;
+    watch->owner = owner;
+    if (renew(watch) < 0) {
+        lw_free(watch);
+        return -1;
+    }
+    watch->next = watches;
+    if (watches != NULL)
+        watches->before = watch;
+    watches = watch;
+    *out = watch;
+    return 0;
+}
+
+void
+lw_watch_free(lw_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    if (watch->before != NULL)
+        watch->before->next = watch->next;
+    else
+        watches = watch->next;
+    if (watch->next != NULL)
+        watch->next->before = watch->before;
+    lw_report_free(watch->report);
+    lw_free(watch);
+}
+
+CUdeviceptr
+lw_watch_address(lw_watch *watch)
+{
+    if (!lw_report_is_alive(watch->report) && renew(watch) < 0)
+        return 0;
+    return lw_report_address(watch->report);
+}
+
+int
+lw_watch_check(lw_watch *watch, CUstream stream)
+{
+    lw_report_record record;
+    lw_error err = {0};
+    bool found;
+
+    if (!lw_report_is_alive(watch->report))
+        return 0;
+    if (lw_report_check(watch->report, stream, &found, &record, &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    return found ? watch->raise(watch->owner, &record) : 0;
+}
+
+int
+lw_watches_check(void)
+{
+    int result = 0;
+
+    for (lw_watch *watch = watches, *next; watch != NULL && result == 0; watch = next) {
+        next = watch->next;
+        result = lw_watch_check(watch, LW_STREAM_PER_THREAD);
+    }
+    return result;
+}
