@@ -261,10 +261,7 @@ node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
         return lw_instance_raises(l, t->target);
     if (!has_unknown_step(l, t))
         return false;
-    uint32_t step = l->typed->lists.data[t->args + 2];
-    if ((step & LW_ARG_TAG) == LW_ARG_KONST)
-        return false;
-    return (step & LW_ARG_TAG) || inst->nodes[step].konst == 0;
+    return lw_step_may_be_zero(l, inst, l->typed->lists.data[t->args + 2]);
 }
 
 bool

@@ -9,8 +9,8 @@
 /* A message that a kernel can raise: what a nonzero status means. */
 typedef struct lw_raise_row {
     const char *exception; /* Python class name */
-    const char *message; /* constant; or, where it shows numbers, … */
-    uint64_t format;     /* … this lw_format (core/ir/format.h) of the words; 0: constant */
+    const char *message;   /* constant; or, where it shows numbers, … */
+    uint64_t format;       /* … this lw_format (core/ir/format.h) of the words; 0: constant */
     const char *function, *file;
     uint32_t line;
 } lw_raise_row;
@@ -31,7 +31,8 @@ typedef struct lw_scalar {
     const lw_dtype *in, *out; /* public dtypes (complex stays c64 / c128); in module's arena;
                                  of kernels: see args */
     bool can_raise; /* then result 0 of the function is an i32 status: 0 or raises index + 1 */
-    uint32_t n_raise_words; /* then so many results behind the status are what it carries (u64) */
+    uint32_t
+        n_raise_words; /* then so many results behind the status are what it carries (u64) */
     uint32_t n_raises;
     const lw_raise_row *raises;
     uint32_t n_args; /* parameters of the Python function */

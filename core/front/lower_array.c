@@ -152,6 +152,7 @@ bits_needed(const lw_frame *f, lw_ref value, int depth)
                    ? 11
                    : 31;
     case LW_OP_CAST:
+    case LW_OP_BITCAST:
         x = bits_needed(f, inst->a, depth - 1);
         if (x == 64 && lw_dtypes[lw_ir_type(&f->b, inst->a)].kind == LW_KIND_UINT)
             x = lw_dtypes[lw_ir_type(&f->b, inst->a)].bits;

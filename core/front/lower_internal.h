@@ -24,10 +24,10 @@ typedef struct lw_lowering {
     lw_module *module;
     lw_arena *arena; /* the module's: lives as long as the result */
     lw_error *err;
-    lw_status status; /* the first failure */
-    uint32_t *funcs;  /* by instance: function number + 1; 0 = not yet lowered */
-    uint32_t *locs;   /* by tree loc: loc of the module + 1; 0 = not yet there */
-    uint8_t *raising; /* by instance: 0 not known yet, 1 no, 2 yes */
+    lw_status status;       /* the first failure */
+    uint32_t *funcs;        /* by instance: function number + 1; 0 = not yet lowered */
+    uint32_t *locs;         /* by tree loc: loc of the module + 1; 0 = not yet there */
+    uint8_t *raising;       /* by instance: 0 not known yet, 1 no, 2 yes */
     uint32_t n_raise_words; /* results behind the status of what can raise */
     const lw_dtype *out_types;
     uint32_t n_out;
@@ -190,9 +190,10 @@ typedef struct lw_iterator {
     lw_type item; /* ARRAY: of one item */
     bool fixed;
     uint32_t n_fixed;
-    lw_ref count;       /* u64 rounds at most; 0: n_fixed alone decides */
-    lw_ref start, step; /* i64: of a range, or what enumerate counts from */
-    lw_value tuple;     /* or array */
+    lw_ref count; /* u64 rounds at most; 0: n_fixed alone decides, or lw_iterator_count */
+    lw_ref start, stop, step; /* i64: of a range; start: what enumerate counts from */
+    bool rises;     /* a range by a step that is known to be above 0 only as the program runs */
+    lw_value tuple; /* or array */
     struct lw_iterator *inner;
     uint32_t n_inner;
 } lw_iterator;
@@ -200,6 +201,11 @@ typedef struct lw_iterator {
 lw_ref lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step);
 /* item: the type of one item. */
 lw_iterator lw_iterator_of(lw_frame *f, uint32_t node, lw_type item);
+/* The count; of a range that rises it is not made before it is asked for: it takes divisions.
+ */
+lw_ref lw_iterator_count(lw_frame *f, const lw_iterator *it);
+/* May range() meet a step of 0 at run time? step: an entry of its argument list. */
+bool lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step);
 lw_value lw_iterator_value(lw_frame *f, uint32_t node);
 /* Item k (u64); i is the same number when the loop is written out. */
 lw_value lw_iterator_item(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i);

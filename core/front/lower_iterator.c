@@ -71,24 +71,95 @@ integer_argument(lw_frame *f, uint32_t call, uint32_t index, int64_t otherwise)
     return value.n ? value.parts[0] : 0;
 }
 
+/* What a variable with one definition is assigned, or the tuple that it is a part of; 0:
+ * another kind of definition. */
+static uint32_t
+assigned_to(const lw_lowering *l, const lw_instance *inst, uint32_t web)
+{
+    const lw_tree *tree = l->tree;
+
+    for (uint32_t i = 1; i < tree->nodes.n; i++) {
+        const lw_node *n = &tree->nodes.data[i], *target;
+
+        if (n->kind != LW_NODE_ASSIGN || n->c != 1)
+            continue;
+        target = &tree->nodes.data[tree->lists.data[n->b]];
+        if (target->kind == LW_NODE_NAME && inst->nodes[tree->lists.data[n->b]].web == web)
+            return n->a;
+        for (uint32_t j = 0; target->kind == LW_NODE_TUPLE && j < target->c; j++) {
+            uint32_t item = tree->lists.data[target->b + j];
+            if (tree->nodes.data[item].kind == LW_NODE_NAME && inst->nodes[item].web == web)
+                return n->a;
+        }
+    }
+    return 0;
+}
+
+static bool
+konst_is_positive(const lw_konst *k)
+{
+    return (k->kind == LW_K_INT || k->kind == LW_K_SCALAR) && k->i > 0;
+}
+
+/* Sizes of blocks and grids: never 0. Of a tuple: all of its items. */
+static bool
+is_positive(const lw_lowering *l, const lw_instance *inst, uint32_t node, int depth)
+{
+    const lw_node *n = &l->tree->nodes.data[node];
+    const lw_typed_node *t = &inst->nodes[node];
+    lw_impl impl = t->call == LW_CALL_NAMED ? lw_names[t->target].impl : LW_IMPL_NONE;
+
+    if (node == 0 || depth == 0)
+        return false;
+    if (t->konst)
+        return konst_is_positive(lw_typed_konst(l->typed, t->konst));
+    if (n->kind == LW_NODE_BINARY && n->op == LW_PY_MUL)
+        return is_positive(l, inst, n->a, depth - 1) && is_positive(l, inst, n->b, depth - 1);
+    if (n->kind == LW_NODE_NAME && t->web && inst->webs.data[t->web].single)
+        return is_positive(l, inst, assigned_to(l, inst, t->web), depth - 1);
+    return impl == LW_IMPL_GRIDSIZE || (impl >= LW_IMPL_NTID_X && impl <= LW_IMPL_NCTAID_Z);
+}
+
+bool
+lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step)
+{
+    if ((step & LW_ARG_TAG) == LW_ARG_KONST)
+        return false;
+    return (step & LW_ARG_TAG) || (!inst->nodes[step].konst && !is_positive(l, inst, step, 6));
+}
+
 /* A step of 0 that is known at run time only: an exception where the function can raise one. */
 static lw_iterator
 of_range(lw_frame *f, uint32_t call)
 {
     lw_iterator it = {.kind = LW_OVER_RANGE};
-    bool only_stop = !lw_argument_given(f, call, 1);
+    const lw_typed_node *t = lw_typed_at(f, call);
+    const uint32_t *lists = f->l->typed->lists.data;
+    lw_builder *b = &f->b;
+    bool only_stop = !lw_argument_given(f, call, 1), has_step = lw_argument_given(f, call, 2);
     lw_ref first = integer_argument(f, call, 0, 0);
     lw_ref stop = only_stop ? first : integer_argument(f, call, 1, 0);
 
     it.start = only_stop ? lw_ir_zero(&f->b, LW_DT_i64) : first;
     it.step = integer_argument(f, call, 2, 1);
-    if (!lw_ir_is_const(&f->b, it.step, NULL) && f->can_raise) {
-        lw_ref zero = lw_ir_zero(&f->b, LW_DT_i64);
-        lw_lower_raise(f, lw_ir_compare(&f->b, LW_OP_EQ, it.step, zero), "ValueError",
-                       "range() arg 3 must not be zero");
+    it.stop = stop;
+    it.rises = !lw_ir_is_const(b, it.step, NULL) && lw_never_negative(f, it.step);
+    if (has_step && lw_step_may_be_zero(f->l, f->inst, lists[t->args + 2])) {
+        lw_ref none = lw_ir_compare(b, LW_OP_EQ, it.step, lw_ir_zero(b, LW_DT_i64));
+        if (f->can_raise)
+            lw_lower_raise(f, none, "ValueError", "range() arg 3 must not be zero");
+        else /* errors are ignored: no round */
+            it.stop = lw_ir_select(b, none, it.start, stop);
     }
-    it.count = lw_range_count(&f->b, it.start, stop, it.step);
+    if (!it.rises)
+        it.count = lw_range_count(b, it.start, it.stop, it.step);
     return it;
+}
+
+lw_ref
+lw_iterator_count(lw_frame *f, const lw_iterator *it)
+{
+    return it->rises ? lw_range_count(&f->b, it->start, it->stop, it->step) : it->count;
 }
 
 /* ---- the others ---- */
@@ -131,14 +202,15 @@ take_shortest(lw_frame *f, lw_iterator *it)
         if (inner->fixed && (!it->fixed || inner->n_fixed < it->n_fixed))
             it->n_fixed = inner->n_fixed;
         it->fixed = it->fixed || inner->fixed;
-        if (inner->count == 0)
+        lw_ref count = lw_iterator_count(f, inner);
+        if (count == 0)
             continue;
         if (it->count == 0) {
-            it->count = inner->count;
+            it->count = count;
             continue;
         }
-        lw_ref shorter = lw_ir_compare(b, LW_OP_LT, inner->count, it->count);
-        it->count = lw_ir_select(b, shorter, inner->count, it->count);
+        lw_ref shorter = lw_ir_compare(b, LW_OP_LT, count, it->count);
+        it->count = lw_ir_select(b, shorter, count, it->count);
     }
 }
 
@@ -271,7 +343,7 @@ item_reversed(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
 
     if (inner->fixed)
         return lw_iterator_item(f, inner, k, inner->n_fixed - 1 - i);
-    lw_ref last = lw_ir_sub(b, inner->count, lw_ir_int(b, LW_DT_u64, 1));
+    lw_ref last = lw_ir_sub(b, lw_iterator_count(f, inner), lw_ir_int(b, LW_DT_u64, 1));
     return lw_iterator_item(f, inner, lw_ir_sub(b, last, k), i);
 }
 

@@ -331,7 +331,17 @@ open_counter(lw_builder *b, lw_ref count)
     return lw_ir_for(b, lw_ir_zero(b, type), count, lw_ir_int(b, type, 1), 0, 0);
 }
 
-/* Counts rounds from 0: no step can overflow, and LLVM knows how often it runs. */
+static lw_value
+rising_item(lw_frame *f, const lw_iterator *it, lw_ref i)
+{
+    if (lw_never_negative(f, it->start))
+        lw_lower_counts(f, i);
+    return lw_value_scalar(f, LW_T_INDEX, i);
+}
+
+/* Counts rounds from 0: no step can overflow, and LLVM knows how often it runs. By a step that
+ * rises it is the item that counts, for dividing costs more than all of that: with a stop and a
+ * step below 2^62 nothing overflows there. */
 static void
 for_counted(lw_frame *f, const lw_node *n, const lw_iterator *it)
 {
@@ -341,12 +351,17 @@ for_counted(lw_frame *f, const lw_node *n, const lw_iterator *it)
 
     if (both->b)
         loop.break_region = lw_lower_region_open(f, false);
-    lw_for counter = open_counter(b, it->count);
+    lw_for counter = it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0, 0)
+                               : open_counter(b, it->count);
     loop.continue_region = f->regions++;
     if (!both->b)
         loop.break_region = loop.continue_region;
     f->loop = &loop;
-    lw_lower_assign(f, n->a, lw_iterator_item(f, it, lw_ir_cast(b, LW_DT_u64, counter.i), 0));
+    if (it->rises)
+        lw_lower_assign(f, n->a, rising_item(f, it, counter.i));
+    else
+        lw_lower_assign(f, n->a,
+                        lw_iterator_item(f, it, lw_ir_cast(b, LW_DT_u64, counter.i), 0));
     lw_lower_body(f, both->a);
     lw_ir_for_end(b, &counter);
     f->regions--;

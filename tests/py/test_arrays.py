@@ -402,3 +402,30 @@ def grid_stride(x, y):
 
 def test_indices_of_threads_need_no_wrap_around():
     assert "select i64" not in ir_of(grid_stride, "int32[:], int32[:]").split("loop", 1)[1]
+
+
+def grid_stride_by_name(x, y):
+    start = cuda.grid(1)
+    _, step = cuda.gridsize(2)
+    for i in range(start, len(x), step * cuda.blockDim.x):
+        y[i] = x[i]
+
+
+def any_stride(x, y, step):
+    for i in range(0, len(x), step):
+        y[i] = x[i]
+
+
+def test_a_loop_by_the_size_of_the_grid_divides_nothing_and_cannot_raise():
+    for function in grid_stride, grid_stride_by_name:
+        ir = ir_of(function, "int32[:], int32[:]")
+        assert " div " not in ir and "status 1" not in ir
+    assert "ValueError: range() arg 3" in ir_of(any_stride, "int32[:], int32[:], uint32")
+    assert "ValueError: range() arg 3" in ir_of(any_stride, "int32[:], int32[:], index")
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7, 100])
+def test_loops_by_an_unsigned_step(step):
+    check(any_stride, np.arange(20), np.zeros(20, np.int64), np.uint32(step))
+    check(any_stride, np.arange(20), np.zeros(20, np.int64), step)
+    assert run(any_stride, np.arange(20), np.zeros(20, np.int64), np.uint32(0))[0] == "ValueError"
