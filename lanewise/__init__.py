@@ -51,7 +51,7 @@ __all__ = [
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 
-_MODULES = ("cache", "cuda", "types", "ufuncs")
+_MODULES = ("cache", "cuda", "random", "types", "ufuncs")
 local = _intrinsics.local
 
 

@@ -42,7 +42,7 @@ def _first(i, states, s0, s1):
     states[i]["s1"] = s1
 
 
-_tables = {}
+_tables: dict[tuple[int, int], object] = {}
 
 
 def _table(level, device):
