@@ -165,17 +165,18 @@ def _below32(k0, k1, c3, element, word, span, least):
     while np.uint32(product & np.uint64(0xFFFFFFFF)) < least:
         product = np.uint64(_draw(k0, k1, c3, element, attempt)[0]) * np.uint64(span)
         attempt += 1
-    return np.int64(product >> np.uint64(32))
+    return product >> np.uint64(32)
 
 
 @forall
 def philox_integers32(i, k0, k1, c3, base, low, span, least, out):
     a, b, c, d = _block(k0, k1, c3, base, i)
     e = (base + np.uint64(i)) * np.uint64(4)
-    _store4(out, i, low + _below32(k0, k1, c3, e, a, span, least),
-            low + _below32(k0, k1, c3, e + np.uint64(1), b, span, least),
-            low + _below32(k0, k1, c3, e + np.uint64(2), c, span, least),
-            low + _below32(k0, k1, c3, e + np.uint64(3), d, span, least))
+    start = np.uint64(low)
+    _store4(out, i, start + _below32(k0, k1, c3, e, a, span, least),
+            start + _below32(k0, k1, c3, e + np.uint64(1), b, span, least),
+            start + _below32(k0, k1, c3, e + np.uint64(2), c, span, least),
+            start + _below32(k0, k1, c3, e + np.uint64(3), d, span, least))
 
 
 @forall
@@ -188,7 +189,7 @@ def philox_integers64(i, k0, k1, c3, base, low, span, least, out):
         attempt += 1
         a, b, c, d = _draw(k0, k1, c3, element, attempt)
         top, rest = r._multiply(_long(a, b), span)
-    out[i] = low + top
+    out[i] = np.uint64(low) + top
 
 
 # ---- philox: as many draws as an element needs ----
@@ -330,7 +331,7 @@ def lanes_integers(i, states, lanes, low, span, least, out):
         top, rest = r._multiply(r.xoroshiro128p_next(states, i), span)
         while rest < least:
             top, rest = r._multiply(r.xoroshiro128p_next(states, i), span)
-        out[j] = low + top
+        out[j] = np.uint64(low) + top
 
 
 @forall

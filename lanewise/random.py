@@ -93,7 +93,7 @@ def init_xoroshiro128p_state(states, index, seed):
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
     if z == np.uint64(0):
-        z = np.uint64(0x6E789E6AA1B965F4)
+        z = np.uint64(0xE220A8397B1DCDAF)
     states[index]["s0"] = z
     states[index]["s1"] = z
 
