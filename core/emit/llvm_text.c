@@ -268,8 +268,8 @@ emit_binary(lw_emitter *e, const char *for_floats, const char *for_signed,
     if (lw_is_float(type))
         emit_float_binary(e, for_floats);
     else
-        lw_result(e, "$s $t $v, $v", is_signed(type) ? for_signed : for_unsigned, type,
-                  e->inst->a, e->inst->b);
+        lw_result(e, "$s$s $t $v, $v", is_signed(type) ? for_signed : for_unsigned,
+                  e->inst->flags & LW_NO_WRAP ? " nsw" : "", type, e->inst->a, e->inst->b);
 }
 
 /* Raw division and remainder. On the GPU narrow ones are done in 32 bits: of neg.s16 followed

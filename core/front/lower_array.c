@@ -58,7 +58,7 @@ product(lw_builder *b, lw_ref x, lw_ref y)
         return y;
     if (lw_ir_is_const(b, y, &known) && known == 1)
         return x;
-    return lw_ir_mul(b, x, y);
+    return lw_ir_mul_no_wrap(b, x, y);
 }
 
 /* As `type`: narrower ones lose what they do not need (see above). */
@@ -101,7 +101,7 @@ sum(lw_builder *b, lw_ref x, lw_ref y)
 
     if (x == 0 || (lw_ir_is_const(b, x, &known) && known == 0))
         return y;
-    return lw_ir_is_const(b, y, &known) && known == 0 ? x : lw_ir_add(b, x, y);
+    return lw_ir_is_const(b, y, &known) && known == 0 ? x : lw_ir_add_no_wrap(b, x, y);
 }
 
 static lw_ref

@@ -318,6 +318,26 @@ BINARY(shr, LW_OP_SHR)
 BINARY(offset, LW_OP_OFFSET)
 #undef BINARY
 
+static lw_ref
+no_wrap(lw_builder *b, lw_ref value)
+{
+    if (value != 0 && b->func != NULL)
+        b->func->insts.data[value].flags |= LW_NO_WRAP;
+    return value;
+}
+
+lw_ref
+lw_ir_add_no_wrap(lw_builder *b, lw_ref x, lw_ref y)
+{
+    return no_wrap(b, lw_ir_add(b, x, y));
+}
+
+lw_ref
+lw_ir_mul_no_wrap(lw_builder *b, lw_ref x, lw_ref y)
+{
+    return no_wrap(b, lw_ir_mul(b, x, y));
+}
+
 lw_ref
 lw_ir_neg(lw_builder *b, lw_ref x)
 {

@@ -51,6 +51,9 @@ lw_ref lw_ir_sub(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_mul(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_div(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_rem(lw_builder *b, lw_ref x, lw_ref y);
+/* Sums and products of addresses: signed, and known not to overflow. */
+lw_ref lw_ir_add_no_wrap(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_ir_mul_no_wrap(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_mulhi(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_neg(lw_builder *b, lw_ref x);
 lw_ref lw_ir_fma(lw_builder *b, lw_ref x, lw_ref y, lw_ref z);
