@@ -223,3 +223,17 @@ def test_remquo(x, y):
 def test_what_only_gpus_have():
     with pytest.raises(lw.errors.UnsupportedError, match=r"`cuda.libdevice.fast_sinf` \(line 2 of .*exists on GPUs only"):
         like_the_cpu("fast_sinf", 1.5)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_120"])
+def test_all_of_libdevice_links(target):
+    """One function that calls every one: no name is left unresolved, every signature is the library's."""
+    lines = []
+    for name, result, arguments, *_ in LIBDEVICE:
+        call = f"cuda.libdevice.{name}({', '.join(arguments.strip(chr(34)))})"
+        lines += [f"    y += {call}{part}" for part in ([""] if len(result) == 3 else ["[0]", "[1]"])]
+    source = "def f(i, l, h, f, d):\n    y = 0.0\n" + "\n".join(lines) + "\n    return y\n"
+    space = {"cuda": cuda}
+    exec(source, space)
+    function = lw.vectorize(["f8(i4, i8, i2, f4, f8)"], target="cuda", source=source, warn=False)(space["f"])
+    assert function.export(["f8(i4, i8, i2, f4, f8)"], [target])
