@@ -150,6 +150,31 @@ fail:
     return status;
 }
 
+/* Constant indices into constant extents. */
+static lw_status
+check_extents(lw_frame *f, uint32_t array, lw_type type, const lw_index *items)
+{
+    const lw_type_row *row = lw_array_row(f, type);
+
+    for (uint32_t i = 0, axis = 0; row->shape && i < items->n; i++) {
+        const lw_index_item *item = &items->items[i];
+        int64_t extent = row->shape[axis];
+        __int128 at = 0;
+
+        axis += item->kind != LW_INDEX_NEW;
+        if (item->kind != LW_INDEX_AT)
+            continue;
+        if (item->konst && !lw_konst_int_value(lw_konst_of(f, item->konst), &at))
+            continue;
+        if (extent == 0 || (item->konst && (at < -extent || at >= extent)))
+            return lw_complain(f, lw_node_of(f, item->node)->loc, "E124",
+                               say_array(f, array, type), NULL,
+                               "index out of bounds: axis %u has %lld element%s", axis - 1,
+                               (long long)extent, extent == 1 ? "" : "s");
+    }
+    return LW_OK;
+}
+
 static lw_status
 check_index(lw_frame *f, uint32_t array, lw_type type, uint32_t index, const lw_index *items)
 {
@@ -158,7 +183,7 @@ check_index(lw_frame *f, uint32_t array, lw_type type, uint32_t index, const lw_
             return complain_index(f, &items->items[i]);
     if (items->n_named > lw_array_row(f, type)->ndim || items->n_kept > LW_MAX_ARRAY_DIMS)
         return complain_count(f, index, array, type, items->n_named);
-    return LW_OK;
+    return check_extents(f, array, type, items);
 }
 
 /* --- views ---------------------------------------------------------------------------------

@@ -261,15 +261,14 @@ fail:
 static lw_status
 complain_not_indexable(lw_frame *f, uint32_t node, lw_value object)
 {
+    const lw_konst *konst = object.konst ? lw_konst_of(f, object.konst) : NULL;
     uint32_t loc = lw_node_of(f, node)->loc;
+    bool is_object = konst && konst->kind == LW_K_OBJECT;
 
-    if (object.konst && lw_konst_of(f, object.konst)->kind == LW_K_ARRAY)
-        return lw_complain(f, loc, "E160", "this is an array captured from outside",
-                           "make it a tuple, or write a kernel (`forall`, `guvectorize`)",
-                           "arrays belong to kernels; this function computes one element");
     if (object.type == LW_T_STATIC)
-        return lw_complain(f, loc, "E104", NULL, NULL,
-                           "this constant cannot be indexed in compiled code");
+        return lw_complain(
+            f, loc, "E104", is_object ? lw_say(f, "this is %s", konst->text) : NULL,
+            is_object ? konst->help : NULL, "this constant cannot be indexed in compiled code");
     return lw_complain(
         f, loc, "E121", lw_say(f, "this is %s", lw_say_type(f, object.type)),
         "a function of scalars gets one element of each argument, not the arrays",
@@ -421,8 +420,6 @@ lw_infer_items(lw_frame *f, uint32_t node, lw_value iterable, lw_value *item, in
     if (row == NULL || row->kind != LW_TK_TUPLE) {
         if (iterable.type == LW_T_BOTTOM)
             return LW_OK;
-        if (iterable.konst && lw_konst_of(f, iterable.konst)->kind == LW_K_ARRAY)
-            return complain_not_indexable(f, node, iterable);
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                            lw_say(f, "this is %s", lw_say_type(f, iterable.type)),
                            lw_type_is_int(f, iterable.type) ? "use `range(...)`" : NULL,

@@ -213,12 +213,52 @@ check_bounds(lw_frame *f, lw_ref index, lw_ref extent, uint32_t axis)
                    "IndexError", message);
 }
 
+/* Of tables, and of what lies inside of read-only records: memory that is not there is not
+ * worth a wrong index; the nearest element is taken, as for tuples. */
+static bool
+is_table(const lw_frame *f, lw_type array)
+{
+    const lw_type_row *row = row_of(f, array);
+
+    return row->shape && row->readonly;
+}
+
+static lw_ref
+nearest(lw_builder *b, lw_ref i, int64_t extent, bool negative)
+{
+    lw_dtype type = lw_ir_type(b, i);
+    lw_ref last = lw_ir_int(b, type, extent - 1), zero = lw_ir_zero(b, type);
+    lw_dtype positive = type == LW_DT_i32 ? LW_DT_u32 : LW_DT_u64;
+    lw_ref beyond;
+
+    if (lw_ir_is_const(b, i, NULL)) /* checked when it was typed */
+        return i;
+    if (negative)
+        i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), zero, i);
+    beyond = lw_ir_compare(b, LW_OP_GT, lw_ir_cast(b, positive, i),
+                           lw_ir_int(b, positive, extent - 1));
+    return lw_ir_select(b, beyond, last, i);
+}
+
+/* What the place is computed in: where it is compared, without loss. */
+static lw_dtype
+place_type(const lw_frame *f, lw_type array, lw_value index, lw_dtype type)
+{
+    lw_dtype stored = lw_type_stored(f->l->types, index.type);
+
+    if (checks_bounds(f))
+        return LW_DT_i64;
+    if (!is_table(f, array))
+        return type;
+    return lw_dtypes[stored].bits < 32 || stored == LW_DT_i32 ? LW_DT_i32 : LW_DT_i64;
+}
+
 /* The place that an index names, from 0, as `type`. */
 static lw_ref
 place_of(lw_frame *f, lw_value array, uint32_t axis, lw_value index, lw_dtype type)
 {
     lw_builder *b = &f->b;
-    lw_dtype wide = checks_bounds(f) ? LW_DT_i64 : type;
+    lw_dtype wide = place_type(f, array.type, index, type);
     bool negative = may_be_negative(f, index);
     lw_ref extent = lw_array_extent(f, array, axis);
     lw_ref i = index.n ? cast_offset(b, wide, index.parts[0]) : 0, n;
@@ -234,6 +274,8 @@ place_of(lw_frame *f, lw_value array, uint32_t axis, lw_value index, lw_dtype ty
     }
     if (checks_bounds(f))
         check_bounds(f, i, extent, axis);
+    else if (is_table(f, array.type))
+        i = nearest(b, i, row_of(f, array.type)->shape[axis], negative);
     return cast_offset(b, type, i);
 }
 
@@ -310,7 +352,7 @@ strided_offset(lw_frame *f, lw_value array, const items *it, lw_dtype type)
 static lw_ref
 element_address(lw_frame *f, lw_value array, const items *it)
 {
-    lw_dtype type = offset_type(f);
+    lw_dtype type = row_of(f, array.type)->shape ? LW_DT_i32 : offset_type(f);
     lw_ref offset = row_of(f, array.type)->layout == LW_LAYOUT_ANY
                         ? strided_offset(f, array, it, type)
                         : dense_offset(f, array, it, type);

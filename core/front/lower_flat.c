@@ -108,11 +108,17 @@ cost_list(lw_frame *f, uint32_t start, uint32_t n)
     return cost;
 }
 
+/* An element of a constant table: the index brought into it, and a load. */
+enum { COST_TABLE = 8 };
+
 static uint32_t
 cost_subscript(lw_frame *f, const lw_node *n)
 {
     lw_type_kind kind = lw_type_kind_of(f->l->types, lw_typed_at(f, n->a)->type);
 
+    if (kind == LW_TK_ARRAY && lw_typed_at(f, n->a)->konst && !f->l->typed->options.checks)
+        return sum(COST_TABLE,
+                   lw_cost_expression(f, n->b)); /* always an element of the table */
     if (kind == LW_TK_ARRAY || kind == LW_TK_RECORD)
         return LW_COST_NEVER; /* an address that may not be there */
     uint32_t cost = lw_cost_expression(f, n->a);

@@ -132,24 +132,16 @@ static lw_value
 field_of_every_item(lw_frame *f, lw_value array, const lw_record_field *field, lw_type type)
 {
     const lw_types *types = f->l->types;
-    const lw_type_row *row = lw_type_get(types, array.type), *view = lw_type_get(types, type),
-                      *sub = lw_type_get(types, field->type);
-    uint32_t n = row->ndim, m = view->ndim;
-    int64_t step = row->shape ? lw_type_bytes(types, row->elements[0]) : 0;
+    uint32_t n = lw_type_get(types, array.type)->ndim, m = lw_type_get(types, type)->ndim;
+    const lw_type_row *sub = lw_type_get(types, field->type);
     lw_ref parts[1 + 2 * LW_MAX_ARRAY_DIMS];
+    int64_t step = m > n ? lw_type_bytes(types, sub->elements[0]) : 0;
 
     parts[0] = moved(&f->b, array.n ? array.parts[0] : 0, field->offset);
-    for (uint32_t i = n; i-- > 0;) {
-        if (row->shape == NULL) {
-            parts[1 + i] = i + 1 < array.n ? array.parts[1 + i] : 0;
-            parts[1 + m + i] = 1 + n + i < array.n ? array.parts[1 + n + i] : 0;
-            continue;
-        }
-        parts[1 + i] = lw_ir_int(&f->b, LW_DT_i64, row->shape[i]);
-        parts[1 + m + i] = lw_ir_int(&f->b, LW_DT_i64, step);
-        step *= row->shape[i];
+    for (uint32_t i = 0; i < n; i++) {
+        parts[1 + i] = lw_array_extent(f, array, i);
+        parts[1 + m + i] = lw_array_stride(f, array, i);
     }
-    step = m > n ? lw_type_bytes(types, sub->elements[0]) : 0;
     for (uint32_t i = m; i-- > n;) {
         parts[1 + i] = lw_ir_int(&f->b, LW_DT_i64, sub->shape[i - n]);
         parts[1 + m + i] = lw_ir_int(&f->b, LW_DT_i64, step);

@@ -446,17 +446,33 @@ attribute_text(PyObject *object, const char *name)
     return text;
 }
 
+/* "an array of int64 with 800000 bytes"; new reference. */
+static PyObject *
+describe_array(PyObject *array)
+{
+    PyObject *dtype = PyObject_GetAttrString(array, "dtype");
+    PyObject *size = dtype ? PyObject_GetAttrString(array, "nbytes") : NULL;
+    PyObject *text =
+        size ? PyUnicode_FromFormat("an array of %S with %S bytes", dtype, size) : NULL;
+
+    Py_XDECREF(dtype);
+    Py_XDECREF(size);
+    return text;
+}
+
 /* "scipy.special.j0" for what has a name, "an instance of Config" for the rest; new reference.
  */
 static PyObject *
-describe(PyObject *object)
+describe(lw_reader *r, PyObject *object)
 {
     PyObject *module = attribute_text(object, "__module__");
     PyObject *name = attribute_text(object, "__qualname__"), *result;
 
     if (name == NULL)
         name = attribute_text(object, "__name__");
-    if (PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_member_map_"))
+    if (lw_read_is_numpy(r, object, "ndarray"))
+        result = describe_array(object);
+    else if (PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_member_map_"))
         result = PyObject_Str(object); /* "Mode.FAST" */
     else if (name != NULL && module != NULL)
         result = PyUnicode_FromFormat("%U.%U", module, name);
@@ -473,9 +489,8 @@ static const char *
 hint_for(lw_reader *r, PyObject *object)
 {
     if (lw_read_is_numpy(r, object, "ndarray"))
-        return "arrays up to 64 KiB of a numeric dtype in native byte order can be constants; "
-               "pass "
-               "larger ones as an argument";
+        return "arrays up to 64 KiB of numbers in native byte order can be constants; pass "
+               "others as an argument";
     if (PyDict_Check(object) || PyAnySet_Check(object))
         return "a dict can be indexed with constant keys only; use a tuple or an array";
     if (PyCallable_Check(object))
@@ -487,7 +502,7 @@ hint_for(lw_reader *r, PyObject *object)
 static uint32_t
 from_other(lw_reader *r, PyObject *object)
 {
-    PyObject *text = describe(object);
+    PyObject *text = describe(r, object);
     lw_konst konst = {.kind = LW_K_OBJECT, .help = hint_for(r, object)};
 
     if (text == NULL)
