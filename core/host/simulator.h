@@ -5,12 +5,20 @@
  * in which threads never wait for each other runs as one call a block (`whole`): a loop over the
  * block's threads in compiled code. Otherwise each thread is a fiber with its own stack (`single`):
  * at a barrier or a warp operation it gives way to the next. The threads of a block run in the order
- * of their index between two such places, so results do not depend on chance, except for atomics
- * between blocks.
+ * of their index between two such places (a warp goes on while any of its lanes can), so results do
+ * not depend on chance, except for atomics between blocks. A thread that spins until another one
+ * writes must call nanosleep or a fence in its loop; blocks that wait for each other other than by
+ * grid_sync may wait for ever, for blocks run one after the other.
  *
  * What real hardware leaves undefined is reported where it is seen, as LW_ERR_KERNEL naming block
- * and thread: threads of one block that wait at different barriers for ever, a warp operation whose
- * mask names a lane that waits elsewhere or has ended.
+ * and thread, and what each waits at: threads of one block at different barriers, or at barriers and
+ * warp operations that can never be complete; a warp operation whose mask lacks the caller; a shuffle
+ * that reads a lane which does not take part. Two barriers are told apart by the line that compiled
+ * code stores in its context, or, where that is 0, by the address of the call. Lanes that have ended,
+ * or that a block of no multiple of 32 never had, are not waited for, as PTX has it ("all non-exited
+ * threads of the mask").
+ * activemask: the lanes that come to the same call before any of the warp can do something else.
+ * grid_sync keeps all blocks of the grid: above LW_SIM_RESIDENT threads it is LW_ERR_VALUE.
  * Shared memory starts filled with 0xcd bytes under `checks`, so that reads before writes show. */
 #ifndef LW_HOST_SIMULATOR_H
 #define LW_HOST_SIMULATOR_H
@@ -27,6 +35,7 @@ typedef int32_t (*lw_sim_whole)(lw_kernel_context *context, const uint64_t *valu
 typedef struct lw_sim_launch {
     uint32_t grid[3], block[3]; /* x, y, z; at least 1; at most 1024 threads a block */
     uint32_t static_bytes, dynamic_bytes; /* of shared memory a block */
+    uint32_t local_bytes; /* of a thread's local arrays: its stack is so much larger than 64 KiB */
     lw_sim_single single; /* with collective code; else NULL */
     lw_sim_whole whole;   /* without; else NULL */
     const uint64_t *values; /* handed to the code: the arguments, one each 8 bytes */
@@ -38,11 +47,47 @@ typedef struct lw_sim_result {
     uint32_t block[3], thread[3]; /* of it */
 } lw_sim_result;
 
+#define LW_SIM_RESIDENT 16384 /* threads of a grid with grid_sync: each has a stack, two mappings */
+
 /* LW_ERR_KERNEL for faults of the kernel's synchronisation, LW_ERR_VALUE for an impossible shape.
  * Blocks after the first one that raised need not run. The caller does not hold the GIL. */
 lw_status lw_simulate(const lw_sim_launch *launch, lw_sim_result *result, lw_error *err);
 
 /* The functions of kernel_ops.def, by name, for the loader of compiled code. */
 void lw_simulator_register(void);
+
+/* ---- what compiled code calls; rows of kernel_ops.def, and `barrier` for the IR's own ---- */
+
+void lw_sim_barrier(lw_kernel_context *context);
+int32_t lw_sim_barrier_count(lw_kernel_context *context, int32_t predicate);
+int32_t lw_sim_barrier_and(lw_kernel_context *context, int32_t predicate);
+int32_t lw_sim_barrier_or(lw_kernel_context *context, int32_t predicate);
+void lw_sim_grid_sync(lw_kernel_context *context, void *counter);
+
+/* clamp: PTX's operand c, the bound of source lanes | segment mask << 8 */
+int32_t lw_sim_shfl_idx(lw_kernel_context *context, int32_t mask, int32_t value, int32_t lane,
+                        int32_t clamp);
+int32_t lw_sim_shfl_up(lw_kernel_context *context, int32_t mask, int32_t value, int32_t delta,
+                       int32_t clamp);
+int32_t lw_sim_shfl_down(lw_kernel_context *context, int32_t mask, int32_t value, int32_t delta,
+                         int32_t clamp);
+int32_t lw_sim_shfl_xor(lw_kernel_context *context, int32_t mask, int32_t value, int32_t bits,
+                        int32_t clamp);
+void lw_sim_syncwarp(lw_kernel_context *context, int32_t mask);
+int32_t lw_sim_vote_all(lw_kernel_context *context, int32_t mask, int32_t predicate);
+int32_t lw_sim_vote_any(lw_kernel_context *context, int32_t mask, int32_t predicate);
+int32_t lw_sim_vote_eq(lw_kernel_context *context, int32_t mask, int32_t predicate);
+int32_t lw_sim_ballot(lw_kernel_context *context, int32_t mask, int32_t predicate);
+int32_t lw_sim_match_any32(lw_kernel_context *context, int32_t mask, int32_t value);
+int32_t lw_sim_match_any64(lw_kernel_context *context, int32_t mask, int64_t value);
+int32_t lw_sim_match_all32(lw_kernel_context *context, int32_t mask, int32_t value);
+int32_t lw_sim_match_all64(lw_kernel_context *context, int32_t mask, int64_t value);
+int32_t lw_sim_activemask(lw_kernel_context *context);
+
+int32_t lw_sim_lanemask_lt(lw_kernel_context *context);
+void lw_sim_fence(lw_kernel_context *context);
+void lw_sim_nanosleep(lw_kernel_context *context, int32_t nanoseconds);
+int64_t lw_sim_clock(lw_kernel_context *context); /* nanoseconds: a clock of 1 GHz */
+int64_t lw_sim_global_timer(lw_kernel_context *context);
 
 #endif

@@ -1,0 +1,626 @@
+/* A launch: its blocks over the pool, and the memory of the blocks under way.
+ *
+ * The threads of the pool draw batches of blocks, in order, from one counter; a grid that will be done
+ * before another thread has woken stays with the caller. A block that raises
+ * stops those after it; those before it have all been drawn, so the lowest wins.
+ * grid_sync: blocks that wait in it are kept; when every block of the grid does, all are run again. */
+#define _GNU_SOURCE /* MAP_NORESERVE, MAP_STACK */
+#include "core/host/simulator_internal.h"
+
+#include "core/base/lock.h"
+#include "core/base/memory.h"
+#include "core/host/thread_pool.h"
+#include "core/link/elf_loader.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    STACK_BYTES = 64 << 10,
+    MAX_SHARED = 64 << 20, /* more than any GPU's; a number that went wrong is told of */
+    MAX_LOCAL = 64 << 20,
+    ALONE_NS = 30000, /* work that is not worth to wake others for: some wake-ups */
+    BATCH_NS = 20000, /* of one draw from the counter: some hundred times its cost */
+};
+
+typedef struct sim_run {
+    const lw_sim_launch *launch;
+    int64_t n_blocks;
+    uint32_t n_threads; /* of a block */
+    bool resuming;
+    _Alignas(128) atomic_int_fast64_t next;
+    _Alignas(128) atomic_int_fast64_t worst; /* lowest block that raised; n_blocks: none */
+    atomic_int_fast64_t ended;               /* a block that ended, once one has; else -1 */
+    lw_lock lock;                            /* of what follows */
+    lw_sim_result result;
+    lw_error error;
+    sim_block **held; /* by block: those in grid_sync; NULL until one is */
+    int64_t n_held;   /* in this round */
+} sim_run;
+
+/* ---- memory of blocks ---- */
+
+static size_t
+round_up(size_t n, size_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+static size_t
+page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t
+shared_bytes(const lw_sim_launch *launch)
+{
+    return round_up(launch->static_bytes, 16) + round_up(launch->dynamic_bytes, 16);
+}
+
+static uint32_t
+n_threads_of(const lw_sim_launch *launch)
+{
+    return launch->block[0] * launch->block[1] * launch->block[2];
+}
+
+static void
+block_free(sim_block *block)
+{
+    uint32_t i;
+
+    for (i = 0; i < block->n_started; i++)
+        lw_fiber_end(&sim_thread_at(block, i)->fiber);
+    munmap(block, block->mapped_bytes);
+}
+
+static sim_block *
+block_new(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
+{
+    size_t page = page_bytes(), head, mapped;
+    sim_block *block;
+    uint32_t i;
+
+    n_shared = round_up(n_shared + 1, page);
+    head = round_up(sizeof(sim_block), page) + n_shared;
+    mapped = head + n_threads * (page + stack_bytes);
+    block = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (block == MAP_FAILED)
+        return NULL;
+    block->mapped_bytes = mapped;
+    block->capacity = n_threads;
+    block->stack_bytes = stack_bytes;
+    block->stride = page + stack_bytes;
+    block->shared_bytes = n_shared;
+    block->shared = (char *)block + head - n_shared;
+    block->stacks = (char *)block + head;
+    for (i = 0; i < n_threads; i++)
+        if (mprotect(block->stacks + i * block->stride, page, PROT_NONE) != 0) {
+            munmap(block, mapped);
+            return NULL;
+        }
+    return block;
+}
+
+/* Blocks are kept for the next launch: mapping the stacks of one takes longer than most launches.
+ * Exchanged without a lock, so that a fork cannot leave it taken. */
+enum { N_KEPT = 64 };
+static _Atomic(sim_block *) kept[N_KEPT];
+
+static bool
+fits(const sim_block *block, uint32_t n_threads, size_t stack_bytes, size_t n_shared)
+{
+    return block->capacity >= n_threads && block->stack_bytes >= stack_bytes &&
+           block->shared_bytes >= n_shared;
+}
+
+static void
+block_put(sim_block *block)
+{
+    sim_block *empty;
+    uint32_t i;
+
+    for (i = 0; i < N_KEPT; i++) {
+        empty = NULL;
+        if (atomic_compare_exchange_strong(&kept[i], &empty, block))
+            return;
+    }
+    block_free(block);
+}
+
+static sim_block *
+block_find(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
+{
+    sim_block *block;
+    uint32_t i;
+
+    for (i = 0; i < N_KEPT; i++) {
+        if (atomic_load_explicit(&kept[i], memory_order_relaxed) == NULL)
+            continue;
+        block = atomic_exchange(&kept[i], NULL);
+        if (block == NULL)
+            continue;
+        if (fits(block, n_threads, stack_bytes, n_shared))
+            return block;
+        block_free(block);
+    }
+    return NULL;
+}
+
+/* What is the same for all blocks of the launch. */
+static void
+bind(sim_block *block, const lw_sim_launch *launch, sim_thread *thread, uint32_t index)
+{
+    uint32_t *sregs = thread->context.sregs, i;
+    const uint32_t *n = launch->block;
+
+    thread->index = index;
+    thread->block = block;
+    thread->context.line = 0;
+    thread->n_fences = 0;
+    sregs[LW_SREG_TID_X] = index % n[0];
+    sregs[LW_SREG_TID_Y] = index / n[0] % n[1];
+    sregs[LW_SREG_TID_Z] = index / n[0] / n[1];
+    sregs[LW_SREG_LANEID] = index % SIM_WARP;
+    sregs[LW_SREG_DYNAMIC_BYTES] = launch->dynamic_bytes;
+    for (i = 0; i < 3; i++) {
+        sregs[LW_SREG_NTID_X + i] = n[i];
+        sregs[LW_SREG_NCTAID_X + i] = launch->grid[i];
+    }
+}
+
+static void
+bind_memory(lw_kernel_context *context, const lw_sim_launch *launch, char *shared)
+{
+    context->shared = shared;
+    context->dynamic = shared + round_up(launch->static_bytes, 16);
+}
+
+static sim_block *
+block_take(const lw_sim_launch *launch, lw_error *err)
+{
+    size_t stack_bytes = round_up(STACK_BYTES + (size_t)launch->local_bytes, page_bytes());
+    uint32_t n_threads = n_threads_of(launch), i;
+    sim_block *block = block_find(n_threads, stack_bytes, shared_bytes(launch));
+
+    if (block == NULL)
+        block = block_new(n_threads, stack_bytes, shared_bytes(launch));
+    if (block == NULL) {
+        lw_fail_memory(err);
+        return NULL;
+    }
+    block->launch = launch;
+    block->n_threads = n_threads;
+    block->n_warps = (n_threads + SIM_WARP - 1) / SIM_WARP;
+    for (i = 0; i < n_threads; i++) {
+        bind(block, launch, sim_thread_at(block, i), i);
+        bind_memory(&sim_thread_at(block, i)->context, launch, block->shared);
+    }
+    return block;
+}
+
+/* ---- one block ---- */
+
+/* What a worker runs blocks with. */
+typedef struct sim_worker {
+    sim_run *run;
+    sim_block *block;   /* of `single` kernels; NULL: taken when one is needed */
+    sim_thread *thread; /* of `whole` kernels: the context, with shared memory behind it */
+} sim_worker;
+
+static void
+place(const sim_run *run, int64_t i, uint32_t index[3])
+{
+    const uint32_t *n = run->launch->grid;
+
+    index[0] = (uint32_t)(i % n[0]);
+    index[1] = (uint32_t)(i / n[0] % n[1]);
+    index[2] = (uint32_t)(i / n[0] / n[1]);
+}
+
+/* Block i raised or failed: keep it if it is the lowest so far. The error is taken over. */
+static void
+note(sim_run *run, int64_t i, int32_t status, const uint32_t *sregs, lw_error *error)
+{
+    lw_lock_take(&run->lock);
+    if (i < atomic_load(&run->worst)) {
+        atomic_store(&run->worst, i);
+        lw_error_reset(&run->error);
+        run->result.status = status;
+        if (status != 0) {
+            memcpy(run->result.thread, sregs + LW_SREG_TID_X, sizeof run->result.thread);
+            place(run, i, run->result.block);
+        } else {
+            run->error = *error;
+            memset(error, 0, sizeof *error);
+        }
+    }
+    lw_lock_give(&run->lock);
+    if (error != NULL)
+        lw_error_reset(error);
+}
+
+static bool
+thread_for_whole(sim_worker *worker, int64_t i)
+{
+    const lw_sim_launch *launch = worker->run->launch;
+    lw_error error = {0};
+    char *shared;
+
+    if (worker->thread != NULL)
+        return true;
+    worker->thread = lw_alloc_zero(1, SIM_THREAD_BYTES + 16 + shared_bytes(launch));
+    if (worker->thread == NULL) {
+        lw_fail_memory(&error);
+        note(worker->run, i, 0, NULL, &error);
+        return false;
+    }
+    shared = (char *)worker->thread + SIM_THREAD_BYTES;
+    shared += -(uintptr_t)shared & 15;
+    bind(NULL, launch, worker->thread, 0);
+    bind_memory(&worker->thread->context, launch, shared);
+    return true;
+}
+
+static void
+run_whole(sim_worker *worker, int64_t i)
+{
+    const lw_sim_launch *launch = worker->run->launch;
+    lw_kernel_context *context;
+    int32_t status;
+
+    if (!thread_for_whole(worker, i))
+        return;
+    context = &worker->thread->context;
+    place(worker->run, i, context->sregs + LW_SREG_CTAID_X);
+    if (launch->checks)
+        memset(context->shared, 0xcd, shared_bytes(launch));
+    status = launch->whole(context, launch->values);
+    if (status != 0)
+        note(worker->run, i, status, context->sregs, NULL);
+}
+
+/* All threads of block i wait in grid_sync: keep it, and its memory. */
+static void
+hold(sim_worker *worker, int64_t i)
+{
+    sim_run *run = worker->run;
+    lw_error error = {0};
+
+    if (run->n_blocks > LW_SIM_RESIDENT / run->n_threads) {
+        lw_fail(&error, LW_ERR_VALUE,
+                "grid.sync() on the CPU needs all threads of the grid at once, at most %d: "
+                "%lld blocks of %u threads are more",
+                LW_SIM_RESIDENT, (long long)run->n_blocks, run->n_threads);
+        worker->block->n_started = 0;
+        note(run, i, 0, NULL, &error);
+        return;
+    }
+    lw_lock_take(&run->lock);
+    if (run->held == NULL)
+        run->held = lw_alloc_zero((size_t)run->n_blocks, sizeof *run->held);
+    if (run->held == NULL) {
+        lw_fail_memory(&error);
+    } else {
+        run->held[i] = worker->block;
+        run->n_held++;
+        worker->block = NULL;
+    }
+    lw_lock_give(&run->lock);
+    if (error.status != LW_OK) {
+        worker->block->n_started = 0;
+        note(run, i, 0, NULL, &error);
+    }
+}
+
+static bool
+block_for_single(sim_worker *worker, int64_t i)
+{
+    sim_run *run = worker->run;
+    lw_error error = {0};
+
+    if (run->resuming) {
+        if (worker->block != NULL)
+            block_put(worker->block);
+        worker->block = run->held[i];
+        run->held[i] = NULL;
+        return worker->block != NULL;
+    }
+    if (worker->block == NULL)
+        worker->block = block_take(run->launch, &error);
+    if (worker->block == NULL)
+        note(run, i, 0, NULL, &error);
+    return worker->block != NULL;
+}
+
+static void
+begin_block(sim_block *block, const sim_run *run, int64_t i)
+{
+    uint32_t j;
+
+    place(run, i, block->index);
+    for (j = 0; j < block->n_threads; j++)
+        memcpy(sim_thread_at(block, j)->context.sregs + LW_SREG_CTAID_X, block->index,
+               sizeof block->index);
+    if (run->launch->checks)
+        memset(block->shared, 0xcd, shared_bytes(run->launch));
+}
+
+static void
+run_single(sim_worker *worker, int64_t i)
+{
+    sim_run *run = worker->run;
+    sim_block *block;
+    sim_outcome outcome;
+
+    if (!block_for_single(worker, i))
+        return;
+    block = worker->block;
+    if (run->resuming) {
+        outcome = sim_resume_threads(block);
+    } else {
+        begin_block(block, run, i);
+        outcome = sim_run_threads(block);
+    }
+    switch (outcome) {
+    case SIM_ENDED:
+        if (atomic_load_explicit(&run->ended, memory_order_relaxed) < 0)
+            atomic_store_explicit(&run->ended, i, memory_order_relaxed);
+        break;
+    case SIM_SUSPENDED: hold(worker, i); break;
+    case SIM_RAISED:
+        note(run, i, block->status, block->raiser->context.sregs, NULL);
+        break;
+    case SIM_FAULT: note(run, i, 0, NULL, &block->error); break;
+    }
+}
+
+static void
+worker_end(sim_worker *worker)
+{
+    if (worker->block != NULL)
+        block_put(worker->block);
+    lw_free(worker->thread);
+}
+
+/* ---- all blocks ---- */
+
+static int64_t
+now_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* False when none is left that counts. */
+static bool
+run_batch(sim_worker *worker, int64_t n)
+{
+    sim_run *run = worker->run;
+    int64_t i = atomic_fetch_add(&run->next, n), end = i + n;
+
+    for (; i < end; i++) {
+        if (i >= run->n_blocks || i > atomic_load_explicit(&run->worst, memory_order_relaxed))
+            return false;
+        if (run->launch->whole != NULL)
+            run_whole(worker, i);
+        else
+            run_single(worker, i);
+    }
+    return true;
+}
+
+/* What a block of this code took last time, to choose between the caller alone and the pool. A lost
+ * or mixed-up entry costs some microseconds once. */
+enum { N_COSTS = 256 };
+static struct {
+    atomic_uintptr_t code;
+    atomic_int_fast64_t block_ns;
+} costs[N_COSTS];
+
+static uintptr_t
+code_of(const lw_sim_launch *launch)
+{
+    return launch->whole != NULL ? (uintptr_t)launch->whole : (uintptr_t)launch->single;
+}
+
+static void
+remember_cost(const lw_sim_launch *launch, int64_t spent_ns, int64_t n_blocks)
+{
+    uintptr_t code = code_of(launch);
+
+    if (n_blocks == 0)
+        return;
+    atomic_store_explicit(&costs[code / 16 % N_COSTS].code, code, memory_order_relaxed);
+    atomic_store_explicit(&costs[code / 16 % N_COSTS].block_ns, spent_ns / n_blocks + 1,
+                          memory_order_relaxed);
+}
+
+/* Not known: a nanosecond for each thread, the least that there can be. */
+static int64_t
+expected_cost(const lw_sim_launch *launch)
+{
+    uintptr_t code = code_of(launch);
+
+    if (atomic_load_explicit(&costs[code / 16 % N_COSTS].code, memory_order_relaxed) != code)
+        return n_threads_of(launch);
+    return atomic_load_explicit(&costs[code / 16 % N_COSTS].block_ns, memory_order_relaxed);
+}
+
+/* Batches grow until they are worth drawing, while enough are left for all. */
+static lw_status
+drain(void *context, int64_t begin, int64_t end, uint32_t index)
+{
+    sim_worker worker = {context, NULL, NULL};
+    sim_run *run = worker.run;
+    int64_t start = now_ns(), last = start, now, batch = 1, n = 0, left;
+    int64_t n_workers = lw_host_threads();
+
+    (void)begin, (void)end, (void)index; /* who is late finds no work left */
+    while (run_batch(&worker, batch)) {
+        n += batch;
+        now = now_ns();
+        left = run->n_blocks - atomic_load_explicit(&run->next, memory_order_relaxed);
+        if (now - last < BATCH_NS / 2 && batch < left / (8 * n_workers))
+            batch *= 2;
+        else if (batch > 1 && batch > left / (4 * n_workers))
+            batch /= 2;
+        last = now;
+    }
+    remember_cost(run->launch, last - start, n);
+    worker_end(&worker);
+    return LW_OK;
+}
+
+/* In the caller, until it turns out that others should be woken. */
+static bool
+run_alone(sim_run *run)
+{
+    sim_worker worker = {run, NULL, NULL};
+    int64_t start = now_ns(), n = 0, step, spent = 0;
+    bool more = true;
+
+    for (step = 1; more && spent < ALONE_NS; step = n) {
+        more = run_batch(&worker, step);
+        n += step;
+        spent = now_ns() - start;
+    }
+    remember_cost(run->launch, spent, n < run->n_blocks ? n : run->n_blocks);
+    worker_end(&worker);
+    return more && n < run->n_blocks;
+}
+
+static void
+run_round(sim_run *run)
+{
+    int64_t cost = expected_cost(run->launch), n_workers = lw_host_threads();
+
+    atomic_store(&run->next, 0);
+    run->n_held = 0;
+    if (n_workers > 1 && run->n_blocks > 1 && cost > ALONE_NS / run->n_blocks)
+        lw_parallel_for(n_workers < run->n_blocks ? n_workers : run->n_blocks, 1, drain, run);
+    else if (n_workers == 1 || run_alone(run))
+        lw_parallel_for(n_workers, 1, drain, run);
+}
+
+/* Some blocks wait in grid_sync, others have ended. */
+static void
+fail_ended(sim_run *run)
+{
+    uint32_t there[3], here[3];
+    lw_error error = {0};
+    int64_t i = 0;
+
+    while (run->held[i] == NULL)
+        i++;
+    place(run, i, here);
+    place(run, atomic_load(&run->ended), there);
+    lw_fail(&error, LW_ERR_KERNEL,
+            "block (%u, %u, %u) waits at grid.sync() for ever: block (%u, %u, %u) has ended",
+            here[0], here[1], here[2], there[0], there[1], there[2]);
+    note(run, i, 0, NULL, &error);
+}
+
+static void
+run_all(sim_run *run)
+{
+    run_round(run);
+    while (run->n_held > 0 && atomic_load(&run->worst) == run->n_blocks) {
+        if (run->n_held < run->n_blocks) {
+            fail_ended(run);
+            return;
+        }
+        run->resuming = true;
+        run_round(run);
+    }
+}
+
+static void
+free_held(sim_run *run)
+{
+    int64_t i;
+
+    for (i = 0; run->held != NULL && i < run->n_blocks; i++)
+        if (run->held[i] != NULL) {
+            run->held[i]->n_started = 0; /* its threads are in the middle */
+            block_put(run->held[i]);
+        }
+    lw_free(run->held);
+}
+
+/* ---- the launch ---- */
+
+/* CUDA's limits, so that what runs here can run there. */
+static lw_status
+check_shape(const lw_sim_launch *launch, lw_error *err)
+{
+    const uint32_t *g = launch->grid, *b = launch->block;
+    uint64_t n_threads = (uint64_t)b[0] * b[1];
+
+    if (b[0] < 1 || b[1] < 1 || b[2] < 1 || b[0] > 1024 || b[1] > 1024 || b[2] > 64 ||
+        n_threads * b[2] > SIM_MAX_THREADS)
+        return lw_fail(err, LW_ERR_VALUE,
+                       "block (%u, %u, %u): expected sizes of at least 1, at most (1024, 1024, "
+                       "64), and at most 1024 threads in all",
+                       b[0], b[1], b[2]);
+    if (g[0] < 1 || g[1] < 1 || g[2] < 1 || g[0] > INT32_MAX || g[1] > 65535 || g[2] > 65535)
+        return lw_fail(err, LW_ERR_VALUE,
+                       "grid (%u, %u, %u): expected sizes of at least 1 and at most "
+                       "(2147483647, 65535, 65535)",
+                       g[0], g[1], g[2]);
+    if (launch->static_bytes > MAX_SHARED || launch->dynamic_bytes > MAX_SHARED)
+        return lw_fail(err, LW_ERR_VALUE,
+                       "shared memory of %u + %u bytes a block: expected at most %d each",
+                       launch->static_bytes, launch->dynamic_bytes, MAX_SHARED);
+    if (launch->local_bytes > MAX_LOCAL)
+        return lw_fail(err, LW_ERR_VALUE,
+                       "local arrays of %u bytes a thread: expected at most %d",
+                       launch->local_bytes, MAX_LOCAL);
+    return LW_OK;
+}
+
+lw_status
+lw_simulate(const lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
+{
+    sim_run run = {.launch = launch, .lock = LW_LOCK_INIT, .ended = -1};
+    lw_status status;
+
+    memset(result, 0, sizeof *result);
+    status = check_shape(launch, err);
+    if (status != LW_OK)
+        return status;
+    run.n_threads = n_threads_of(launch);
+    run.n_blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    atomic_init(&run.worst, run.n_blocks);
+    run_all(&run);
+    free_held(&run);
+    *result = run.result;
+    status = run.error.status;
+    if (status != LW_OK && err != NULL && err->status == LW_OK)
+        *err = run.error;
+    else
+        lw_error_reset(&run.error);
+    return status;
+}
+
+/* ---- for the loader ---- */
+
+static const lw_code_extern externs[] = {
+    {"lw_sim_barrier", (void *)(uintptr_t)lw_sim_barrier},
+#define KERNEL_OP(name, args, result, collective, ptx, host)                                   \
+    {#host, (void *)(uintptr_t)host},
+#include "core/tables/kernel_ops.def"
+};
+
+/* Called with the module's start: compiled code then finds its functions. */
+void
+lw_simulator_register(void)
+{
+    lw_extern_provide(externs, LW_ARRAY_LENGTH(externs));
+}

@@ -1,0 +1,94 @@
+/* A block under way, shared by simulator.c (memory, blocks over the pool) and simulator_threads.c
+ * (its threads and what they wait for). */
+#ifndef LW_HOST_SIMULATOR_INTERNAL_H
+#define LW_HOST_SIMULATOR_INTERNAL_H
+
+#include "core/host/fiber.h"
+#include "core/host/simulator.h"
+#include "core/tables/kernel_ops.h"
+
+enum { SIM_WARP = 32, SIM_MAX_THREADS = 1024, SIM_MAX_WARPS = SIM_MAX_THREADS / SIM_WARP };
+
+/* What a thread waits at: a row of kernel_ops.def, or the plain barrier. */
+enum { SIM_BARRIER = LW_N_KERNEL_OPS, SIM_N_WAITS };
+
+typedef struct sim_block sim_block;
+
+/* Lies at the top of its stack: one page for what a switch touches. */
+typedef struct sim_thread {
+    lw_kernel_context context; /* first: compiled code hands it back to us */
+    uint32_t index;            /* in the block, x fastest */
+    sim_block *block;          /* NULL: not a fiber, of a `whole` kernel */
+    lw_fiber fiber;
+    /* what it waits for; meaningful while it is neither ready nor ended */
+    uint32_t wait, mask;
+    const void *site; /* the return address of the call */
+    uint64_t value;
+    uint32_t operand, clamp;
+    uint32_t result;
+    uint32_t n_fences;
+} sim_thread;
+
+/* Bits are lanes. A lane that is alive and in none of the others waits at a barrier. */
+typedef struct sim_warp {
+    uint32_t alive;
+    uint32_t ready;
+    uint32_t gathering; /* in a warp operation, for lanes that have not come */
+    uint32_t asking;    /* in activemask */
+} sim_warp;
+
+typedef enum sim_outcome {
+    SIM_ENDED,
+    SIM_SUSPENDED, /* all threads wait in grid_sync */
+    SIM_RAISED,    /* `status` of `raiser` */
+    SIM_FAULT,     /* `error` */
+} sim_outcome;
+
+struct sim_block {
+    const lw_sim_launch *launch;
+    lw_fiber home;
+    uint32_t index[3]; /* in the grid */
+    uint32_t n_threads, n_warps;
+    uint32_t n_alive;
+    uint32_t ready_warps; /* bits: warps with a ready lane */
+    sim_warp warps[SIM_MAX_WARPS];
+
+    sim_thread *first;           /* to come to the barrier that now gathers */
+    uint32_t n_arrived, n_true;  /* of it */
+    bool divergent;              /* some came to another one */
+    uint32_t n_passed, was_true; /* of the last one that opened */
+    uint32_t n_at_grid;
+
+    int32_t status;
+    sim_thread *raiser;
+    lw_error error;
+
+    /* memory: one mapping, with this struct at its start */
+    char *shared;
+    size_t shared_bytes;
+    char *stacks; /* [capacity] of stride bytes, each a guard page and a stack */
+    size_t stack_bytes, stride, mapped_bytes;
+    uint32_t capacity; /* threads */
+    uint32_t n_started;
+};
+
+#define SIM_THREAD_BYTES ((sizeof(sim_thread) + 63) & ~(size_t)63)
+
+/* Threads begin at different places in their topmost page: at the same one they would all fall
+ * into the same few sets of the first-level cache. */
+static inline sim_thread *
+sim_thread_at(const sim_block *block, uint32_t index)
+{
+    size_t color = (index & 15) * 256;
+
+    return (sim_thread *)(block->stacks + (index + 1) * block->stride - color -
+                          SIM_THREAD_BYTES);
+}
+
+/* Start the threads anew that the block's last run left in the middle, or that never ran. */
+void sim_start_threads(sim_block *block);
+/* Run the block's threads from their beginning, or from the grid_sync they wait in. */
+sim_outcome sim_run_threads(sim_block *block);
+sim_outcome sim_resume_threads(sim_block *block);
+
+#endif
