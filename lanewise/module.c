@@ -4,6 +4,7 @@
 
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
+#include "core/host/simulator.h"
 #include "core/py/cuda_py.h"
 #include "core/py/debug_kernel_py.h"
 #include "core/py/debug_lower_py.h"
@@ -46,6 +47,7 @@ module_exec(PyObject *module)
     lw_device_copy_register();
     lw_device_inspect_register();
     lw_numpy_names_register();
+    lw_simulator_register();
     return 0;
 }
 

@@ -333,19 +333,31 @@ lw_emit_atomic(lw_emitter *e)
 
 /* ---- between threads ---- */
 
+/* The simulator's messages name it, and tell barriers apart by it. */
+static void
+store_line(lw_emitter *e)
+{
+    lw_name field = context_field(e, offsetof(lw_kernel_context, line));
+
+    lw_line(e, "store i32 $u, ptr $s, align 4", e->module->locs.data[e->inst->loc].line,
+            field.text);
+}
+
 void
 lw_emit_barrier(lw_emitter *e)
 {
     static const char gpu[] = "declare void @llvm.nvvm.barrier0() convergent nounwind\n";
-    static const char host[] = "declare void @lw_sim_barrier(ptr) nounwind\n";
+    static const char host[] = "declare void @lw_sim_barrier(ptr) convergent nounwind\n";
     const char *declare = e->gpu ? gpu : host;
 
     if (strstr(lw_text_get(&e->declares), declare) == NULL)
         lw_text_add(&e->declares, declare);
-    if (e->gpu)
+    if (e->gpu) {
         lw_line(e, "call void @llvm.nvvm.barrier0() convergent");
-    else
-        lw_line(e, "call void @lw_sim_barrier(ptr %ctx)");
+        return;
+    }
+    store_line(e);
+    lw_line(e, "call void @lw_sim_barrier(ptr %ctx) convergent");
 }
 
 /* How an argument goes: a bool as 0 or 1. */
@@ -367,7 +379,7 @@ declare_kernel_op(lw_emitter *e, const lw_kernel_op_row *row)
     lw_text_addf(&line, "declare %s @%s(ptr", passed_type(e, row->result), row->host);
     for (const char *arg = row->args; *arg; arg++)
         lw_text_addf(&line, ", %s", passed_type(e, *arg));
-    lw_text_add(&line, ") nounwind\n");
+    lw_text_add(&line, ") convergent nounwind\n");
     if (line.failed)
         e->declares.failed = true;
     else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
@@ -403,6 +415,8 @@ lw_emit_kernel_call(lw_emitter *e)
     for (; row->args[n]; n++)
         args[n] = row->args[n] == 'b' ? lw_def(e, "zext i1 $v to i32", list[n])
                                       : lw_operand(e, list[n]);
+    if (!e->gpu && row->collective)
+        store_line(e);
     lw_text_add(e->out, "  ");
     if (row->result)
         lw_text_addf(e->out, "%%v%u = ", e->at);
@@ -417,6 +431,6 @@ lw_emit_kernel_call(lw_emitter *e)
     for (uint32_t i = 0; i < n; i++)
         lw_text_addf(e->out, "%s%s %s", i ? ", " : "", passed_type(e, row->args[i]),
                      args[i].text);
-    lw_text_add(e->out, e->gpu ? ") convergent nounwind" : ")");
+    lw_text_add(e->out, ") convergent nounwind");
     lw_end_line(e);
 }

@@ -1,7 +1,8 @@
-/* The switch. It saves what the System V ABIs keep across a call: rbx, rbp and r12 to r15 (AMD64
- * supplement 1.0, section 3.2.1); x19 to x29 and d8 to d15 (AAPCS64, 6.1). Most are only named as
- * clobbered: the compiler then saves those that its function must. The way out is a jump and not a
- * return, so that calls and returns stay paired for the processor's predictor of returns. */
+/* The switch. It saves what the System V ABIs keep across a call: rbx, rbp and r12 to r15
+ * (AMD64 supplement 1.0, section 3.2.1); x19 to x29 and d8 to d15 (AAPCS64, 6.1). Most are only
+ * named as clobbered: the compiler then saves those that its function must. The way out is a
+ * jump and not a return, so that calls and returns stay paired for the processor's predictor of
+ * returns. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "core/host/fiber.h"
 
@@ -30,8 +31,9 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/* What each processor adds: raw_switch (leave `from`, enter `to`), and raw_start (write the frame
- * that the first raw_switch takes up; it enters `begin` with the fiber as its argument). */
+/* What each processor adds: raw_switch (leave `from`, enter `to`), and raw_start (write the
+ * frame that the first raw_switch takes up; it enters `begin` with the fiber as its argument).
+ */
 static void begin(lw_fiber *self);
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -115,7 +117,8 @@ raw_start(lw_fiber *fiber)
 
 #include <ucontext.h>
 
-/* A fiber's ucontext_t lies at the low end of its stack, the home's in static memory of its thread.
+/* A fiber's ucontext_t lies at the low end of its stack, the home's in static memory of its
+ * thread.
  */
 static _Thread_local ucontext_t home_context;
 

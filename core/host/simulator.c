@@ -1,9 +1,9 @@
 /* A launch: its blocks over the pool, and the memory of the blocks under way.
  *
- * The threads of the pool draw batches of blocks, in order, from one counter; a grid that will be done
- * before another thread has woken stays with the caller. A block that raises
- * stops those after it; those before it have all been drawn, so the lowest wins.
- * grid_sync: blocks that wait in it are kept; when every block of the grid does, all are run again. */
+ * The threads of the pool draw batches of blocks, in order, from one counter; a grid that will
+ * be done before another thread has woken stays with the caller. A block that raises stops
+ * those after it; those before it have all been drawn, so the lowest wins. grid_sync: blocks
+ * that wait in it are kept; when every block of the grid does, all are run again. */
 #define _GNU_SOURCE /* MAP_NORESERVE, MAP_STACK */
 #include "core/host/simulator_internal.h"
 
@@ -106,8 +106,8 @@ block_new(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
     return block;
 }
 
-/* Blocks are kept for the next launch: mapping the stacks of one takes longer than most launches.
- * Exchanged without a lock, so that a fork cannot leave it taken. */
+/* Blocks are kept for the next launch: mapping the stacks of one takes longer than most
+ * launches. Exchanged without a lock, so that a fork cannot leave it taken. */
 enum { N_KEPT = 64 };
 static _Atomic(sim_block *) kept[N_KEPT];
 
@@ -372,9 +372,7 @@ run_single(sim_worker *worker, int64_t i)
             atomic_store_explicit(&run->ended, i, memory_order_relaxed);
         break;
     case SIM_SUSPENDED: hold(worker, i); break;
-    case SIM_RAISED:
-        note(run, i, block->status, block->raiser->context.sregs, NULL);
-        break;
+    case SIM_RAISED: note(run, i, block->status, block->raiser->context.sregs, NULL); break;
     case SIM_FAULT: note(run, i, 0, NULL, &block->error); break;
     }
 }
@@ -416,8 +414,8 @@ run_batch(sim_worker *worker, int64_t n)
     return true;
 }
 
-/* What a block of this code took last time, to choose between the caller alone and the pool. A lost
- * or mixed-up entry costs some microseconds once. */
+/* What a block of this code took last time, to choose between the caller alone and the pool. A
+ * lost or mixed-up entry costs some microseconds once. */
 enum { N_COSTS = 256 };
 static struct {
     atomic_uintptr_t code;
@@ -613,8 +611,7 @@ lw_simulate(const lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
 
 static const lw_code_extern externs[] = {
     {"lw_sim_barrier", (void *)(uintptr_t)lw_sim_barrier},
-#define KERNEL_OP(name, args, result, collective, ptx, host)                                   \
-    {#host, (void *)(uintptr_t)host},
+#define KERNEL_OP(name, args, result, collective, ptx, host) {#host, (void *)(uintptr_t)host},
 #include "core/tables/kernel_ops.def"
 };
 
@@ -622,5 +619,5 @@ static const lw_code_extern externs[] = {
 void
 lw_simulator_register(void)
 {
-    lw_extern_provide(externs, LW_ARRAY_LENGTH(externs));
+    lw_extern_provide(externs, sizeof externs / sizeof *externs);
 }

@@ -1,5 +1,5 @@
-/* A block under way, shared by simulator.c (memory, blocks over the pool) and simulator_threads.c
- * (its threads and what they wait for). */
+/* A block under way, shared by simulator.c (memory, blocks over the pool) and
+ * simulator_threads.c (its threads and what they wait for). */
 #ifndef LW_HOST_SIMULATOR_INTERNAL_H
 #define LW_HOST_SIMULATOR_INTERNAL_H
 
@@ -22,7 +22,6 @@ typedef struct sim_thread {
     lw_fiber fiber;
     /* what it waits for; meaningful while it is neither ready nor ended */
     uint32_t wait, mask;
-    const void *site; /* the return address of the call */
     uint64_t value;
     uint32_t operand, clamp;
     uint32_t result;

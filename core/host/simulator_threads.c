@@ -1,12 +1,12 @@
 /* The threads of a simulated block and what they wait for.
  *
- * A thread that must wait picks the next one and switches to it directly; the block's home (the pool
- * thread's own stack) goes on only when no thread can. Ready lanes are bits of their warp, warps with
- * ready lanes bits of the block, so that picking is two counts of trailing zeros. The thread that
- * completes an operation computes the results of all.
+ * A thread that must wait picks the next one and switches to it directly; the block's home (the
+ * pool thread's own stack) goes on only when no thread can. Ready lanes are bits of their warp,
+ * warps with ready lanes bits of the block, so that picking is two counts of trailing zeros.
+ * The thread that completes an operation computes the results of all.
  *
- * Semantics: PTX ISA 8.5, sections 9.7.9.6 (shfl.sync), 9.7.13.1 (bar), 9.7.13.2 (bar.warp.sync),
- * 9.7.13.9 to 9.7.13.12 (vote, match, activemask). */
+ * Semantics: PTX ISA 8.5, sections 9.7.9.6 (shfl.sync), 9.7.13.1 (bar), 9.7.13.2
+ * (bar.warp.sync), 9.7.13.9 to 9.7.13.12 (vote, match, activemask). */
 #include "core/host/simulator_internal.h"
 
 #include "core/base/text.h"
@@ -78,9 +78,7 @@ say_wait(lw_text *text, const sim_thread *thread)
 static bool
 same_place(const sim_thread *a, const sim_thread *b)
 {
-    if (a->wait != b->wait || a->context.line != b->context.line)
-        return false;
-    return a->context.line != 0 || a->site == b->site;
+    return a->wait == b->wait && a->context.line == b->context.line;
 }
 
 static bool
@@ -215,7 +213,8 @@ next_warp(const sim_block *block, uint32_t warp)
     return at(block, warp, lowest(block->warps[warp].ready));
 }
 
-/* After a thread of this warp: its lowest ready lane, else another warp; NULL: none can go on. */
+/* After a thread of this warp: its lowest ready lane, else another warp; NULL: none can go on.
+ */
 static sim_thread *
 pick(sim_block *block, uint32_t warp)
 {
@@ -228,15 +227,18 @@ pick(sim_block *block, uint32_t warp)
     return next_warp(block, warp);
 }
 
+static inline void
+go_to(sim_thread *thread, sim_thread *next)
+{
+    if (next != thread)
+        lw_fiber_switch(&thread->fiber, next != NULL ? &next->fiber : &thread->block->home);
+}
+
 /* The thread has been made unready, or has been woken again by what it completed. */
 static void
 leave(sim_thread *thread)
 {
-    sim_block *block = thread->block;
-    sim_thread *next = pick(block, thread->index / SIM_WARP);
-
-    if (next != thread)
-        lw_fiber_switch(&thread->fiber, next != NULL ? &next->fiber : &block->home);
+    go_to(thread, pick(thread->block, thread->index / SIM_WARP));
 }
 
 /* Stay ready, but let the others run: for loops that spin. */
@@ -251,8 +253,7 @@ give_way(sim_thread *thread)
         answer_activemask(block, warp);
     above = block->warps[warp].ready & ~((2u << lane) - 1);
     next = above != 0 ? at(block, warp, lowest(above)) : next_warp(block, warp);
-    if (next != thread)
-        lw_fiber_switch(&thread->fiber, &next->fiber);
+    go_to(thread, next);
 }
 
 /* ---- barriers of the block ---- */
@@ -276,17 +277,16 @@ open_barrier(sim_block *block, sim_thread *caller)
             wake(block, i, block->warps[i].alive);
 }
 
-/* On return n_passed and was_true tell of this barrier: the next one cannot open before this thread
- * comes to it. */
+/* On return n_passed and was_true tell of this barrier: the next one cannot open before this
+ * thread comes to it. */
 static sim_block *
-barrier(lw_kernel_context *context, uint32_t wait, int32_t predicate, const void *site)
+barrier(lw_kernel_context *context, uint32_t wait, int32_t predicate)
 {
     sim_thread *thread = (sim_thread *)context;
     sim_block *block = thread->block;
 
     thread->wait = wait;
     thread->mask = 0;
-    thread->site = site;
     if (block->n_arrived++ == 0) {
         block->first = thread;
         block->divergent = false;
@@ -295,31 +295,31 @@ barrier(lw_kernel_context *context, uint32_t wait, int32_t predicate, const void
     }
     block->n_true += predicate != 0;
     unready(block, thread->index / SIM_WARP, thread->index % SIM_WARP);
-    if (block->n_arrived == block->n_alive)
+    if (block->n_arrived == block->n_alive) {
         open_barrier(block, thread);
-    leave(thread);
+        go_to(thread, next_warp(block, block->n_warps - 1)); /* the first of all */
+    } else {
+        leave(thread);
+    }
     return block;
 }
 
 void
 lw_sim_barrier(lw_kernel_context *context)
 {
-    barrier(context, SIM_BARRIER, 0, __builtin_return_address(0));
+    barrier(context, SIM_BARRIER, 0);
 }
 
 int32_t
 lw_sim_barrier_count(lw_kernel_context *context, int32_t predicate)
 {
-    return (int32_t)barrier(context, LW_KOP_barrier_count, predicate,
-                            __builtin_return_address(0))
-        ->was_true;
+    return (int32_t)barrier(context, LW_KOP_barrier_count, predicate)->was_true;
 }
 
 int32_t
 lw_sim_barrier_and(lw_kernel_context *context, int32_t predicate)
 {
-    const sim_block *block =
-        barrier(context, LW_KOP_barrier_and, predicate, __builtin_return_address(0));
+    const sim_block *block = barrier(context, LW_KOP_barrier_and, predicate);
 
     return block->was_true == block->n_passed;
 }
@@ -327,8 +327,7 @@ lw_sim_barrier_and(lw_kernel_context *context, int32_t predicate)
 int32_t
 lw_sim_barrier_or(lw_kernel_context *context, int32_t predicate)
 {
-    return barrier(context, LW_KOP_barrier_or, predicate, __builtin_return_address(0))
-               ->was_true != 0;
+    return barrier(context, LW_KOP_barrier_or, predicate)->was_true != 0;
 }
 
 /* Left when all blocks have come: simulator.c goes through them again. */
@@ -340,7 +339,6 @@ lw_sim_grid_sync(lw_kernel_context *context, void *counter)
     (void)counter; /* of the GPU's way */
     thread->wait = LW_KOP_grid_sync;
     thread->mask = 0;
-    thread->site = __builtin_return_address(0);
     thread->block->n_at_grid++;
     unready(thread->block, thread->index / SIM_WARP, thread->index % SIM_WARP);
     leave(thread);
@@ -481,7 +479,6 @@ warp_operation(lw_kernel_context *context, uint32_t wait, int32_t mask, uint64_t
 
     thread->wait = wait;
     thread->mask = (uint32_t)mask;
-    thread->site = NULL; /* lanes may come from different places */
     thread->value = value;
     if ((thread->mask >> lane & 1) == 0)
         fault(block, thread, thread, "the mask lacks the caller, lane %u", lane);
@@ -593,7 +590,6 @@ lw_sim_activemask(lw_kernel_context *context)
 
     thread->wait = LW_KOP_activemask;
     thread->mask = 0;
-    thread->site = __builtin_return_address(0);
     unready(thread->block, warp, lane);
     thread->block->warps[warp].asking |= 1u << lane;
     leave(thread);
@@ -611,8 +607,8 @@ lw_sim_lanemask_lt(lw_kernel_context *context)
     return (int32_t)((1u << (row * s[LW_SREG_NTID_X] + s[LW_SREG_TID_X]) % SIM_WARP) - 1);
 }
 
-/* The processor keeps the order that threads of one pool thread see; other blocks need a fence. One
- * that spins over a fence lets others run now and then. */
+/* The processor keeps the order that threads of one pool thread see; other blocks need a fence.
+ * One that spins over a fence lets others run now and then. */
 void
 lw_sim_fence(lw_kernel_context *context)
 {

@@ -178,7 +178,9 @@ key_of(const job *j, lw_digest *key, lw_error *err)
     const lw_toolchain *toolchain = NULL;
 
     lw_text_init(&text);
-    lw_ir_print(j->module, j->options->lineinfo && j->cc, &text);
+    /* lines count where the code has them: in line tables, in what the simulator is told */
+    lw_ir_print(j->module, j->cc ? j->options->lineinfo : lw_ir_is_collective(j->module),
+                &text);
     if (text.failed) {
         status = lw_fail_memory(err);
         goto fail;
