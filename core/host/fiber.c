@@ -125,7 +125,7 @@ static _Thread_local ucontext_t home_context;
 static OPAQUE void
 raw_switch(lw_fiber *from, lw_fiber *to)
 {
-    if (from->low == NULL || from->function == NULL) /* the home: it may have moved */
+    if (from->function == NULL) /* the home: it may have moved */
         from->sp = &home_context;
     swapcontext(from->sp, to->sp);
 }
@@ -168,19 +168,30 @@ begin(lw_fiber *self)
     __builtin_trap();
 }
 
+#ifdef HAS_ASAN
+/* Asked once: for a main thread the system reads the list of all mappings. */
+static void
+find_stack(lw_fiber *home)
+{
+    static _Thread_local size_t n_bytes;
+    static _Thread_local void *low;
+    pthread_attr_t attributes;
+
+    if (n_bytes == 0 && pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &low, &n_bytes);
+        pthread_attr_destroy(&attributes);
+    }
+    home->low = low;
+    home->stack_bytes = n_bytes;
+}
+#endif
+
 void
 lw_fiber_home(lw_fiber *home)
 {
     memset(home, 0, sizeof *home);
 #ifdef HAS_ASAN
-    pthread_attr_t attributes;
-    void *low;
-
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        pthread_attr_getstack(&attributes, &low, &home->stack_bytes);
-        home->low = low;
-        pthread_attr_destroy(&attributes);
-    }
+    find_stack(home);
 #endif
 #ifdef HAS_TSAN
     home->sanitizer = __tsan_get_current_fiber();

@@ -614,7 +614,7 @@ lw_sim_fence(lw_kernel_context *context)
 {
     sim_thread *thread = (sim_thread *)context;
 
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __sync_synchronize();
     if (thread->block != NULL && (++thread->n_fences & 1023) == 0)
         give_way(thread);
 }

@@ -566,11 +566,11 @@ meet_in_turn(context *c, const uint64_t *values)
     int32_t *out = pointer(values, 0), lane = (int32_t)thread_of(c), i, x = 0;
 
     if (lane > 0) {
-        out[lane] = lw_sim_shfl_idx(c, 1 | 1 << lane, lane, 0, 31);
+        out[lane] = lw_sim_shfl_idx(c, (int32_t)(1 | 1u << lane), lane, 0, 31);
         return 0;
     }
     for (i = 1; i < 32; i++)
-        x += lw_sim_shfl_idx(c, 1 | 1 << i, 7 * i, i, 31);
+        x += lw_sim_shfl_idx(c, (int32_t)(1 | 1u << i), 7 * i, i, 31);
     out[0] = x;
     return 0;
 }
@@ -852,7 +852,7 @@ test_grid_sync(void)
     }
     run_fault(shape(4, 8), some_skip_grid_sync, NULL, LW_ERR_KERNEL,
               "block (0, 0, 0) waits at grid.sync() for ever: block (2, 0, 0) has ended");
-    run_fault(shape(LW_SIM_RESIDENT / 64 + 1, 64), sum_grid, values, LW_ERR_VALUE,
+    run_fault(shape(LW_SIM_RESIDENT / 64 + 1, 64), some_skip_grid_sync, NULL, LW_ERR_VALUE,
               "at most 16384: 257 blocks of 64 threads are more");
 }
 
