@@ -6,6 +6,7 @@
 #include "forall/special_parts_py.h"
 
 #include "core/base/memory.h"
+#include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 
@@ -201,6 +202,7 @@ build_host(const lw_special *special, const lw_entry_key *key, lw_host_entry *en
 
     LW_TRY(lw_special_module(special, key, &module, err));
     entry->shared_bytes = lw_ir_shared_bytes(module);
+    entry->prints = lw_ir_prints(module);
     LW_TRY(lw_build_host(module, &options, &entry->code, report, err));
     entry->address = lw_code_symbol(entry->code, "lw_entry");
     if (entry->address == NULL)
@@ -267,13 +269,14 @@ lw_special_drop_entries(lw_special *special)
 static int
 raise_record(const lw_special *special, const lw_entry_key *key, const lw_report_record *record)
 {
-    const lw_raise_row *row = &special->scalar->raises[record->status - 1];
-    lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = key->n_index};
+    bool indexed = key->form == LW_ENTRY_FORALL;
+    lw_raise_place place = {.kind = indexed ? LW_AT_INDEX : LW_AT_THREAD, .ndim = key->n_index};
 
-    if (key->form != LW_ENTRY_FORALL)
-        return lw_raise_at_thread(row, record->block, record->thread);
     memcpy(place.index, record->values, sizeof place.index);
-    return lw_raise_at(row, &place);
+    memcpy(place.block, record->block, sizeof place.block);
+    memcpy(place.thread, record->thread, sizeof place.thread);
+    memcpy(place.words, record->values + LW_MAX_INDEX, sizeof place.words);
+    return lw_raise_at(&special->scalar->raises[record->status - 1], &place);
 }
 
 /* -1 with the exception when a thread of the entry's kernel has raised. */
@@ -291,6 +294,13 @@ check(const lw_special *special, lw_device_entry *entry, CUstream stream)
         return -1;
     }
     return found ? raise_record(special, &entry->key, &record) : 0;
+}
+
+/* Where the call has waited, what its kernel printed is there. */
+static int
+shown(const lw_function *self)
+{
+    return self->options.errors == LW_RAISE ? lw_print_show() : 0;
 }
 
 int
@@ -312,7 +322,7 @@ lw_entry_report(lw_function *self, lw_special *special, lw_device_entry *entry, 
         Py_END_ALLOW_THREADS
     }
     if (status == LW_OK)
-        return check(special, entry, stream);
+        return shown(self) < 0 ? -1 : check(special, entry, stream);
 fail:
     lw_py_raise(&err);
     return -1;

@@ -132,7 +132,8 @@ fire_host(lw_prepared *p)
                         .values = p->bound.values,
                         .space = &p->space,
                         .n = p->n,
-                        .cost_ps = &p->host->cost_ps};
+                        .cost_ps = &p->host->cost_ps,
+                        .in_order = p->host->prints};
     lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = p->self->base.n_index};
 
     if (lw_space_is_long(&run)) {
@@ -147,6 +148,7 @@ fire_host(lw_prepared *p)
     if (run.failed < 0)
         return 0;
     lw_space_index(&p->space, &p->host->key, run.failed, place.index);
+    memcpy(place.words, run.words, sizeof place.words);
     return lw_raise_at(&p->special->scalar->raises[run.status - 1], &place);
 }
 

@@ -1,6 +1,7 @@
 #include "forall/forall_run.h"
 
 #include "core/base/lock.h"
+#include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 
 #include <time.h>
@@ -36,6 +37,7 @@ run_part(job *j, int64_t begin, int64_t end)
     if (run->failed < 0 || failed < run->failed) {
         run->failed = failed;
         run->status = status;
+        lw_raise_noted(run->words);
     }
     lw_lock_give(&j->lock);
 }
@@ -118,7 +120,7 @@ lw_space_run_all(lw_space_run *run)
     if (left <= 0 || run->failed >= 0)
         return;
     begin = now_ns();
-    if (work_ps(run, left) > PARALLEL_PS && lw_host_threads() > 1) {
+    if (work_ps(run, left) > PARALLEL_PS && lw_host_threads() > 1 && !run->in_order) {
         uint32_t cost = atomic_load_explicit(run->cost_ps, memory_order_relaxed);
         lw_parallel_for(left, grain_of(cost), part, &j);
         learn(run, now_ns() - begin, left, lw_host_threads());

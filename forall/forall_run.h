@@ -11,10 +11,12 @@ typedef struct lw_space_run {
     lw_range_code code;
     const uint64_t *values;
     const lw_space *space;
-    int64_t n;                 /* elements: the product of the extents, > 0 */
-    _Atomic uint32_t *cost_ps; /* of an element; 0: not known yet. Kept up to date */
-    int64_t failed;            /* out: the lowest element that raised, or -1 */
-    int32_t status;            /* out: what it raised */
+    int64_t n;                      /* elements: the product of the extents, > 0 */
+    _Atomic uint32_t *cost_ps;      /* of an element; 0: not known yet. Kept up to date */
+    bool in_order;                  /* on one thread: it prints */
+    int64_t failed;                 /* out: the lowest element that raised, or -1 */
+    int32_t status;                 /* out: what it raised, */
+    uint64_t words[LW_RAISE_WORDS]; /* and what that carries */
 } lw_space_run;
 
 /* Is the work long enough to let other Python threads run meanwhile? */

@@ -158,11 +158,34 @@ index_of_item(maker *m, lw_ref item)
     m->index[m->order[last]] = index_at(m, m->order[last], item);
 }
 
+/* Values 0 … 2 are the index, then comes what the exception carries. */
 static void
-report(maker *m, lw_ref call, const lw_ref *values, uint32_t n)
+report(maker *m, lw_ref call, const lw_ref *index, uint32_t n)
 {
-    if (m->scalar->can_raise)
-        lw_report_emit(&m->b, m->control, lw_ir_result(&m->b, call, 0), values, n);
+    lw_ref values[LW_REPORT_VALUES];
+    uint32_t n_words = m->scalar->n_raise_words;
+
+    if (!m->scalar->can_raise)
+        return;
+    for (uint32_t i = 0; i < LW_MAX_INDEX; i++)
+        values[i] = i < n ? index[i] : lw_ir_int(&m->b, LW_DT_u64, 0);
+    for (uint32_t i = 0; i < n_words; i++)
+        values[LW_MAX_INDEX + i] = lw_ir_result(&m->b, call, 1 + i);
+    lw_report_emit(&m->b, m->control, lw_ir_result(&m->b, call, 0), values,
+                   n_words ? LW_MAX_INDEX + n_words : n);
+}
+
+/* On the host, where the status is not 0. */
+static void
+note_words(maker *m, lw_ref call)
+{
+    lw_ref words[LW_RAISE_WORDS];
+
+    if (m->scalar->n_raise_words == 0)
+        return;
+    for (uint32_t i = 0; i < LW_RAISE_WORDS; i++)
+        words[i] = lw_ir_result(&m->b, call, 1 + i);
+    lw_report_note(&m->b, words);
 }
 
 static lw_ref
@@ -273,7 +296,7 @@ static uint32_t
 loop_flags(const maker *m)
 {
     if (!m->key->noalias || has_op(m->scalar->module, LW_OP_LOCAL) ||
-        has_op(m->scalar->module, LW_OP_ATOMIC))
+        has_op(m->scalar->module, LW_OP_ATOMIC) || lw_ir_prints(m->scalar->module))
         return 0;
     return LW_LOOP_VECTORIZE;
 }
@@ -289,6 +312,7 @@ run_element(maker *m, lw_ref number)
         return;
     status = lw_ir_result(b, call, 0);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_int(b, LW_DT_i32, 0)));
+    note_words(m, call);
     lw_ir_store(b, m->status, status, 0, 0);
     lw_ir_return(b, &number, 1);
     lw_ir_end(b);
@@ -429,6 +453,11 @@ return_status(maker *m, lw_ref call)
     lw_ref status =
         m->scalar->can_raise ? lw_ir_result(&m->b, call, 0) : lw_ir_int(&m->b, LW_DT_i32, 0);
 
+    if (m->scalar->n_raise_words) {
+        lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_NE, status, lw_ir_int(&m->b, LW_DT_i32, 0)));
+        note_words(m, call);
+        lw_ir_end(&m->b);
+    }
     lw_ir_return(&m->b, &status, 1);
 }
 
@@ -478,6 +507,7 @@ thread_loops(maker *m)
     if (m->scalar->can_raise) {
         lw_ref status = lw_ir_result(b, call, 0);
         lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, zero));
+        note_words(m, call);
         lw_ir_return(b, &status, 1);
         lw_ir_end(b);
     }

@@ -55,7 +55,8 @@ typedef struct lw_entry_limits { /* of a GPU entry; 0: none */
  *           (i32; wide: i64);
  *   then the body's parameters behind the index;
  *   then, where the body can raise, the address of a lw_report_control (core/ir/report.h).
- * GRID has no index. A record's values[0] is the number of the element in a FORALL. */
+ * GRID has no index. The first three values of a FORALL's record are its
+ * index; what the exception carries follows them. */
 lw_status lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *symbol,
                            const lw_entry_limits *limits, lw_module **out, lw_error *err);
 

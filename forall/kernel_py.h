@@ -153,8 +153,9 @@ typedef struct lw_host_entry {
     struct lw_host_entry *next;
     lw_entry_key key;
     lw_code *code;
-    void *address;            /* lw_range_code, lw_sim_single or lw_sim_whole, by the form */
-    uint32_t shared_bytes;    /* static shared memory a block */
+    void *address;         /* lw_range_code, lw_sim_single or lw_sim_whole, by the form */
+    uint32_t shared_bytes; /* static shared memory a block */
+    bool prints;
     _Atomic uint32_t cost_ps; /* RANGE: of an element; a guess until a long run has shown it */
 } lw_host_entry;
 

@@ -10,7 +10,7 @@
 
 #include "core/ir/build.h"
 
-enum { LW_REPORT_VALUES = 4 };
+enum { LW_REPORT_VALUES = 5 };
 
 typedef struct lw_report_record {
     uint32_t flag;                /* nonzero once all the rest is there */
@@ -26,8 +26,8 @@ typedef struct lw_report_control {
 } lw_report_control;
 
 /* if (status != 0) and the record is still free: write it. control: ptr; status: i32; values:
- * up to LW_REPORT_VALUES of 64-bit integers (the doors' convention: the element's index, then
- * what the exception says). Execution goes on behind it. */
+ * up to LW_REPORT_VALUES of 64-bit integers (where it was, then what the exception
+ * carries). Execution goes on behind it. */
 void lw_report_emit(lw_builder *b, lw_ref control, lw_ref status, const lw_ref *values,
                     uint32_t n);
 /* On the host: hand these two u64 to who called the code (core/host/raise_note.h). */

@@ -116,3 +116,224 @@ def test_too_many_numbers():
 
     with pytest.raises(lw.errors.CompileError, match="at most 2"):
         lw.vectorize(f)(1.0)
+
+
+# ---- kernels: forall on the CPU, word for word ----
+
+class Outer:
+    class Inner(LookupError):
+        pass
+
+
+def device(v):
+    if v > 3:
+        raise ArithmeticError("in a device function")
+    return v * 2
+
+
+def device_of_device(v):
+    return device(v) + 1
+
+
+def k_raise(i, x, n):
+    if x[i] > 3:
+        raise ValueError("too big")
+
+
+def k_raise_class(i, x, n):
+    if x[i] > 3:
+        raise Own
+
+
+def k_raise_inner(i, x, n):
+    if x[i] > 3:
+        raise Outer.Inner("inner class")
+
+
+def k_raise_numbers(i, x, n):
+    if x[i] > 3:
+        raise ValueError("value", x[i], n)
+
+
+def k_raise_number_alone(i, x, n):
+    if x[i] > 3:
+        raise KeyError(n)
+
+
+def k_assert(i, x, n):
+    assert x[i] <= 3
+
+
+def k_assert_text(i, x, n):
+    assert x[i] <= 3, "at most three"
+
+
+def k_device(i, x, n):
+    x[i] = device(x[i])
+
+
+def k_device_of_device(i, x, n):
+    x[i] = device_of_device(x[i])
+
+
+def k_loop(i, x, n):
+    total = 0.0
+    for j in range(i):
+        if j > 2:
+            raise StopIteration("in a loop")
+        total += x[j]
+    x[i] = total
+
+
+def k_while(i, x, n):
+    j = i
+    while j > 0:
+        j -= 1
+        if j == 3:
+            raise TimeoutError("in a while")
+
+
+def k_step_zero(i, x, n):
+    for _ in range(0, 10, n - 5 if i == 4 else 1):
+        x[i] += 1.0
+
+
+def k_floor_divide(i, x, n):
+    x[i] = n // (4 - i)
+
+
+def k_modulo(i, x, n):
+    x[i] = n % (4 - i)
+
+
+def k_true_divide(i, x, n):
+    x[i] = 1.0 / (4.0 - i)
+
+
+def k_divmod(i, x, n):
+    x[i] = divmod(n, 4 - i)[0]
+
+
+def k_add(i, x, n):
+    x[i] = np.int64(2**63 - 4) + i
+
+
+def k_subtract(i, x, n):
+    x[i] = np.int64(-2**63 + 3) - i
+
+
+def k_multiply(i, x, n):
+    x[i] = np.int64(2**61) * i
+
+
+def k_read_outside(i, x, n):
+    x[i] = x[i + 6] if i > 3 else 0.0
+
+
+def k_write_outside(i, x, n):
+    if i > 3:
+        x[i + 6] = 1.0
+
+
+def k_below(i, x, n):
+    if i > 3:
+        x[-i - 7] += 1.0
+
+
+def k_tuple(i, x, n):
+    t = (1.0, 2.0, 3.0, 4.0)
+    x[i] = t[i]
+
+
+def k_nan(i, x, n):
+    x[i] = np.sqrt(3.0 - i)
+
+
+KINDS = [
+    (k_raise, "raise ", {}, ValueError, "too big"),
+    (k_raise_class, "raise ", {}, Own, ""),
+    (k_raise_inner, "raise ", {}, Outer.Inner, "inner class"),
+    (k_raise_numbers, "raise ", {}, ValueError, "('value', 4.0, 5)"),
+    (k_raise_number_alone, "raise ", {}, KeyError, "5"),
+    (k_assert, "assert ", {}, AssertionError, ""),
+    (k_assert_text, "assert ", {}, AssertionError, "at most three"),
+    (k_device, device, {}, ArithmeticError, "in a device function"),
+    (k_device_of_device, device, {}, ArithmeticError, "in a device function"),
+    (k_loop, "raise ", {}, StopIteration, "in a loop"),
+    (k_while, "raise ", {}, TimeoutError, "in a while"),
+    (k_step_zero, "for ", {}, ValueError, "range() arg 3 must not be zero"),
+    (k_floor_divide, "//", {"divide"}, ZeroDivisionError, "division by zero"),
+    (k_modulo, "%", {"divide"}, ZeroDivisionError, "integer modulo by zero"),
+    (k_true_divide, "/", {"divide"}, ZeroDivisionError, "division by zero"),
+    (k_divmod, "divmod(n", {"divide"}, ZeroDivisionError, "division by zero"),
+    (k_add, "+ i", {"overflow"}, OverflowError, None),
+    (k_subtract, "- i", {"overflow"}, OverflowError, None),
+    (k_multiply, "* i", {"overflow"}, OverflowError, None),
+    (k_read_outside, "x[i + 6]", {"bounds"}, IndexError, None),
+    (k_write_outside, "x[i + 6]", {"bounds"}, IndexError, None),
+    (k_below, "x[-i - 7]", {"bounds"}, IndexError, None),
+    (k_tuple, "t[i]", {"bounds"}, IndexError, "tuple index out of range"),
+    (k_nan, "np.sqrt", {"nan"}, FloatingPointError, "invalid value"),
+]
+TARGETS = ["cpu", pytest.param("gpu", marks=[pytest.mark.gpu, pytest.mark.skipif(
+    not lw.cuda.is_available(), reason="needs a CUDA device")])]
+
+
+def on_target(target, x):
+    return x if target == "cpu" else lw.cuda.to_device(x)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel, part, check, cls, message", KINDS,
+                         ids=[row[0].__name__ for row in KINDS])
+def test_kernel_error(kernel, part, check, cls, message, target):
+    raising = part if callable(part) else kernel
+    line = line_of(raising, "raise " if callable(part) else part)
+    run = lw.forall(check=check)(kernel)
+    x = on_target(target, np.arange(10.0))
+    with pytest.raises(cls) as info:
+        run(10, x, 5)
+    text = str(info.value) if cls is not KeyError else info.value.args[0]
+    where = f"(raised in `{raising.__name__}` at {__file__}:{line}, index "
+    assert where in text and info.value.line == line and info.value.index >= 4
+    if target == "cpu":  # the lowest one; on a GPU the first in time
+        assert info.value.index == 4
+    if message is not None:
+        assert text.startswith(f"{message} {where}" if message else where)
+    run(2, on_target(target, np.zeros(10)), 5)  # clean afterwards
+
+
+def test_the_first_error_wins():
+    def k(i, x):
+        if i >= 777:
+            raise ValueError("at or after", i)
+
+    with pytest.raises(ValueError, match="'at or after', 777.*index 777"):
+        lw.forall(k)(1_000_000, np.zeros(3))
+
+
+def test_several_dimensions():
+    @lw.forall(ndim=2)
+    def k(i, j, x):
+        if i * j == 12:
+            raise ValueError("twelve")
+
+    with pytest.raises(ValueError, match=r"index \(2, 6\)") as info:
+        k((7, 7), np.zeros(3))
+    assert info.value.index == (2, 6)
+
+
+def test_ignored():
+    run = lw.forall(errors="ignore")(k_raise)
+    run(10, np.arange(10.0), 5)
+
+
+def test_kernels_print(capsys):
+    @lw.forall
+    def k(i, x):
+        print("i", i, x[i], sep="=", end="!\n")
+
+    k(3, np.arange(3, dtype="f4"))
+    assert capsys.readouterr().out == "i=0=0.0!\ni=1=1.0!\ni=2=2.0!\n"
+    k(100_000, np.zeros(100_000))
+    assert capsys.readouterr().out == "".join(f"i={i}=0.0!\n" for i in range(100_000))
