@@ -512,9 +512,9 @@ lw_bind(const lw_function *self, PyObject *const *args, Py_ssize_t n_args, lw_bo
     for (; r.arg < n_args; r.arg++)
         if (put(&r, args[r.arg]) < 0)
             goto fail;
-    if (bound->where == LW_WHERE_HOST) /* CPUs count in 64 bits as fast, and vectorise better */
-        bound->narrow = false;
-    last = bound->narrow ? LW_KEY_NARROW : LW_KEY_BROAD;
+    bound->narrow &= bound->where == LW_WHERE_DEVICE; /* CPUs address with 64 bits anyway */
+    last = (uint8_t)(LW_KEY_END | (bound->narrow ? LW_KEY_NARROW : 0) |
+                     (bound->negative ? LW_KEY_SIGNED : 0));
     if (put_key(bound, &last, 1) < 0)
         goto fail;
     return 0;

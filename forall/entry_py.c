@@ -21,7 +21,7 @@ static void
 symbol_of(const lw_special *special, const lw_entry_key *key, char out[96])
 {
     const char *name = lw_function_name(special->function);
-    uint64_t hash = lw_hash64(key, sizeof *key, special->narrow);
+    uint64_t hash = lw_hash64(key, sizeof *key, special->narrow + 2u * special->negative);
     char clean[64];
     lw_text text = {0};
     size_t n = 0;

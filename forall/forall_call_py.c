@@ -76,6 +76,15 @@ is_stepped(const lw_forall *self, const lw_space *space)
 }
 
 static bool
+may_be_negative(const lw_forall *self, const lw_space *space)
+{
+    for (uint32_t d = 0; d < self->base.n_index; d++)
+        if (space->start[d] < 0 || space->step[d] < 0)
+            return true;
+    return false;
+}
+
+static bool
 fits_i32(int64_t value)
 {
     return value >= INT32_MIN && value <= INT32_MAX;
@@ -322,6 +331,7 @@ lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
     if (lw_space_read(&self->base, args[0], &p->space, &p->n) < 0)
         return -1;
     lw_bound_init(&p->bound);
+    p->bound.negative = may_be_negative(self, &p->space);
     if (lw_bind(&self->base, args + 1, n_args - 1, &p->bound) < 0)
         return -1;
     p->special = lw_special_get(&self->base, &p->bound);

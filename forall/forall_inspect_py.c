@@ -72,6 +72,8 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
     if (cc < 0)
         return NULL;
     special = lw_special_of((lw_function *)object, sig);
+    if (special != NULL) /* what a common call runs there */
+        special = lw_special_twin(special, cc != 0, false);
     return special ? form_of(special, cc, form) : NULL;
 }
 

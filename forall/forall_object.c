@@ -75,8 +75,10 @@ get_signatures(PyObject *object, void *Py_UNUSED(closure))
     PyObject *list = PyList_New(0);
 
     for (lw_special *at = ((lw_function *)object)->specials; list && at; at = at->next) {
-        PyObject *text = at->target == at ? lw_special_text(at) : NULL;
-        if (at->target == at && (text == NULL || PyList_Insert(list, 0, text) < 0))
+        bool own = at->target == at && at->origin == NULL;
+        PyObject *text = own ? lw_special_text(at) : NULL;
+        int known = text ? PySequence_Contains(list, text) : -own;
+        if (known < 0 || (own && !known && PyList_Insert(list, 0, text) < 0))
             Py_CLEAR(list);
         Py_XDECREF(text);
     }

@@ -102,7 +102,8 @@ typedef struct lw_bound_array {
 typedef struct lw_bound {
     lw_where where;
     lw_device *device; /* of the first device array, or NULL */
-    bool narrow;       /* every byte offset inside every array fits 31 bits */
+    bool narrow;       /* on a device: every byte offset inside every array fits 31 bits */
+    bool negative;     /* set before lw_bind: an index may be negative */
     uint32_t n_args, n_arrays, n_values, n_key, n_operands;
     uint32_t most_arrays, most_values, most_key; /* that the three have room for */
     lw_bound_array *arrays;
@@ -170,10 +171,11 @@ typedef struct lw_special {
     const lw_special_cast *casts;
     uint32_t n_casts;
     struct lw_special *target; /* itself; or the declared one that calls of this key run */
+    struct lw_special *origin; /* of a twin: whose types it has, else NULL */
     lw_scalar *scalar;         /* NULL where target is another one */
     uint32_t n_written;
     const uint32_t *written; /* numbers of the bound arrays that the body may write */
-    bool declared, narrow;
+    bool declared, narrow, negative;
     PyObject *held; /* list of the objects that the key names by address, or NULL */
     _Atomic(lw_device_entry *) device, last_device;
     _Atomic(lw_host_entry *) host;
@@ -184,6 +186,9 @@ typedef struct lw_special {
 lw_special *lw_special_get(lw_function *self, lw_bound *bound);
 /* The same from a signature (a str, types, …), for inspection and compiling ahead. */
 lw_special *lw_special_of(lw_function *self, PyObject *signature);
+/* The same types in code for arrays whose offsets do or do not fit 31 bits, for an index that
+ * may or may not be negative: made when new. NULL with an exception. */
+lw_special *lw_special_twin(lw_special *special, bool narrow, bool negative);
 /* "float32, float32[::1]": new str. */
 PyObject *lw_special_text(const lw_special *special);
 /* Does no array that the body writes overlap another one? entry key: noalias. */

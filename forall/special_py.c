@@ -168,6 +168,13 @@ index_specs(const lw_function *self, lw_arg_spec *specs)
 }
 
 static void
+set_counts(const lw_special *special, lw_arg_spec *specs)
+{
+    for (uint32_t i = 0; i < special->function->n_index; i++)
+        specs[i].counts = !special->negative;
+}
+
+static void
 default_specs(const lw_function *self, uint32_t from, lw_arg_spec *specs)
 {
     const lw_fn *fn = &self->tree->fns.data[1];
@@ -217,6 +224,8 @@ special_of_key(lw_function *self, const lw_bound *bound)
     special->key = d.at = key;
     special->n_key = bound->n_key;
     special->narrow = bound->narrow;
+    special->negative = bound->negative;
+    set_counts(special, specs);
     for (uint32_t i = 0; i < bound->n_args; i++)
         if (!decode(&d, &specs[self->n_index + i])) {
             lw_special_free(special);
@@ -247,7 +256,6 @@ lw_special_infer(const lw_special *special)
     lw_front_options options = self->options.front;
     lw_typed *typed = NULL;
     lw_error err = {0};
-
     options.narrow = special->narrow;
     if (lw_infer_specs(self->tree, &options, special->specs, special->n_specs, &typed, &err) !=
         LW_OK)
@@ -400,7 +408,7 @@ best_declared(const lw_function *self, const lw_special *given)
             int one = fits(&at->specs[i], &given->specs[i]);
             cost = one < 0 ? -1 : cost + one;
         }
-        if (at->declared && cost >= 0 && (given->narrow || !at->narrow) &&
+        if (at->declared && cost >= 0 && at->origin == NULL &&
             (best == NULL || cost <= least)) /* newest first: of equals the first declared */
             best = at, least = cost;
     }
@@ -482,11 +490,42 @@ choose_declared(lw_function *self, lw_special *special)
     special->target = best_declared(self, special);
     if (special->target == NULL)
         return no_match(self, special);
-    return note_casts(special, special->target);
+    special->target = lw_special_twin(special->target, special->narrow, special->negative);
+    return special->target ? note_casts(special, special->target) : -1;
+}
+
+/* ---- twins ---- */
+
+lw_special *
+lw_special_twin(lw_special *special, bool narrow, bool negative)
+{
+    lw_function *self = special->function;
+    lw_special *origin = special->origin ? special->origin : special, *twin;
+    lw_arg_spec *specs;
+
+    if (special->narrow == narrow && special->negative == negative)
+        return special;
+    for (lw_special *at = self->specials; at != NULL; at = at->next)
+        if ((at == origin || at->origin == origin) && at->narrow == narrow &&
+            at->negative == negative)
+            return at;
+    twin = special_new(self, &specs);
+    if (twin == NULL)
+        return NULL;
+    memcpy(specs, special->specs, special->n_specs * sizeof *specs);
+    twin->origin = origin;
+    twin->narrow = narrow;
+    twin->negative = negative;
+    set_counts(twin, specs);
+    if (lower(twin) < 0) {
+        lw_special_free(twin);
+        return NULL;
+    }
+    publish(self, twin);
+    return twin;
 }
 
 /* ---- look-up ---- */
-
 static lw_special *
 find(lw_function *self, const lw_bound *bound)
 {
@@ -657,8 +696,11 @@ special_of_signature(lw_function *self, const lw_signature *signature)
             lw_special_free(special);
             return NULL;
         }
-    if (special != NULL)
+    if (special != NULL) {
+        special->narrow = true; /* the common case on a GPU; the others get twins */
+        set_counts(special, specs);
         default_specs(self, self->n_index + signature->n_args - first, specs);
+    }
     return special;
 }
 

@@ -132,6 +132,26 @@ def reduce_ufunc(ufunc):
     return rebuild_ufunc, (_VERSION, function, state["signatures"], options)
 
 
+def reduce_forall(kernel):
+    """What ``Forall.__reduce__`` returns."""
+    name = _importable(kernel)
+    if name is not None:
+        return name
+    state = kernel._state()
+    options = {key: value for key, value in state["options"].items() if key != "source"}
+    function = _pack_function(kernel.py_func, state["source"], frozenset({id(kernel.py_func)}))
+    return rebuild_forall, (_VERSION, function, state["signatures"], state["ndim"], options)
+
+
+def rebuild_forall(version, function, signatures, ndim, options):
+    from lanewise._core import forall
+
+    if version != _VERSION:
+        raise ValueError(f"pickle of format {version}; this lanewise reads format {_VERSION}")
+    rebuilt, text = _unpack_function(function)
+    return forall(signatures, ndim=ndim, source=text, **options)(rebuilt)
+
+
 def rebuild_ufunc(version, function, signatures, options):
     from lanewise._core import vectorize
 

@@ -1,0 +1,478 @@
+"""forall on the host: index spaces, arrays of every layout, records, tuples, errors, life; its GPU
+code as cubins. Device calls run on the fake driver in test_forall_device.py."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import weakref
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+
+@lw.forall
+def saxpy(i, a, x, y, out):
+    out[i] = a * x[i] + y[i]
+
+
+@lw.forall
+def fill_index(i, out):
+    out[i] = i
+
+
+@lw.forall(ndim=2)
+def outer(i, j, x, y, out):
+    out[i, j] = x[i] * y[j]
+
+
+@lw.forall(ndim=2)
+def stencil(i, j, a, out):
+    out[i + 1, j + 1] = a[i, j + 1] + a[i + 2, j + 1] + a[i + 1, j] + a[i + 1, j + 2]
+
+
+@lw.forall(ndim=3)
+def cube(i, j, k, out):
+    out[i, j, k] = 100 * i + 10 * j + k
+
+
+def arrays(n, dtype="f8"):
+    rng = np.random.default_rng(n)
+    return rng.random(n).astype(dtype), rng.random(n).astype(dtype), np.zeros(n, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("n", [1, 2, 63, 1000, 300_001])
+def test_saxpy(n, dtype):
+    x, y, out = arrays(n, dtype)
+    assert saxpy(n, 2.0, x, y, out) is None
+    np.testing.assert_allclose(out, 2 * x + y, rtol=1e-6)
+
+
+def test_integers_stay_integers():
+    x = np.arange(10, dtype="i4")
+    out = np.zeros(10, "i8")
+    saxpy(10, 3, x, x, out)
+    assert (out == 4 * x).all()
+
+
+# ---- index spaces ----
+
+
+def test_nothing_to_do():
+    out = np.full(4, -1)
+    for space in (0, range(0), slice(3, 3), range(5, 2), (0,)):
+        fill_index(space, out)
+    assert (out == -1).all()
+    outer((0, 5), out, out, out.reshape(2, 2))
+    assert (out == -1).all()
+
+
+@pytest.mark.parametrize("space", [range(2, 9), range(1, 10, 3), slice(2, 7), slice(None, 8, 2), range(9, 1, -2), np.int64(7), (6,)])
+def test_parts_of_an_array(space):
+    out = np.full(10, -1)
+    fill_index(space, out)
+    wanted = np.full(10, -1)
+    as_range = range(*space.indices(10)) if isinstance(space, slice) else space
+    for i in as_range if isinstance(as_range, range) else range(int(np.ravel(as_range)[0])):
+        wanted[i] = i
+    assert (out == wanted).all()
+
+
+def test_a_negative_index_counts_from_the_end():
+    out = np.zeros(6, "i8")
+    fill_index(range(-3, 0), out)
+    assert out.tolist() == [0, 0, 0, -3, -2, -1]
+
+
+def test_two_dimensions():
+    x, y = np.arange(7.0), np.arange(11.0)
+    for order in "CF":
+        out = np.zeros((7, 11), order=order)
+        outer(out.shape, x, y, out)
+        assert (out == np.multiply.outer(x, y)).all()
+    out = np.zeros((7, 11))
+    outer((range(1, 7, 2), slice(3, 9)), x, y, out)
+    wanted = np.zeros((7, 11))
+    wanted[1:7:2, 3:9] = np.multiply.outer(x, y)[1:7:2, 3:9]
+    assert (out == wanted).all()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (100, 57), (5, 40_001), (30_000, 4)])
+def test_stencil(shape):
+    a = np.random.default_rng(1).random(shape)
+    out = np.zeros(shape)
+    stencil((shape[0] - 2, shape[1] - 2), a, out)
+    assert (out[1:-1, 1:-1] == a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:]).all()
+    assert out[0].sum() == out[-1].sum() == 0
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (1, 1, 1), (40, 50, 60), (3, 1, 70_000)])
+def test_three_dimensions(shape):
+    out = np.full(shape, -1)
+    cube(shape, out)
+    i, j, k = np.indices(shape)
+    assert (out == 100 * i + 10 * j + k).all()
+
+
+# ---- layouts and types ----
+
+
+def test_strided_views():
+    base = np.random.default_rng(2).random(400)
+    x, y, out = base[::2][:100], base[::-1][:100], np.zeros((100, 3))[:, 1]
+    saxpy(100, 2.0, x, y, out)
+    assert (out == 2 * x + y).all()
+
+
+def test_zero_strides_and_scalars_of_numpy():
+    x = np.broadcast_to(3.0, 10)
+    out = np.zeros(10, "f4")
+    saxpy(10, np.float32(2), x, np.arange(10.0), out)
+    assert (out == 6 + np.arange(10)).all()
+
+
+def test_in_place_and_overlapping():
+    x = np.arange(1000.0)
+    saxpy(1000, 1.0, x, x, x)
+    assert (x == 2 * np.arange(1000)).all()
+    x = np.arange(1001.0)
+    saxpy(1000, 0.0, x[:-1], x[1:], x[:-1])  # each element reads its right neighbour before that is written
+    assert (x[:-1] == np.arange(1.0, 1001)).all()
+
+
+def test_records():
+    dtype = np.dtype([("x", "f4"), ("v", "f8"), ("k", "i2")], align=True)
+
+    @lw.forall
+    def step(i, r, dt):
+        r[i].x = r[i].x + dt * r[i].v
+        r[i]["k"] += 1
+
+    r = np.zeros(1000, dtype)
+    r["v"] = np.arange(1000)
+    step(1000, r, 0.5)
+    assert (r["x"] == 0.5 * np.arange(1000)).all() and (r["k"] == 1).all()
+    again = np.zeros(3, np.dtype([("x", "f4"), ("v", "f8"), ("k", "i2")], align=True))
+    step(3, again, 0.5)
+    assert len(step.signatures) == 1, "an equal dtype is no new type"
+
+
+def test_one_record_as_an_argument():
+    dtype = np.dtype([("a", "f8"), ("n", "i4")])
+
+    @lw.forall
+    def scale(i, p, out):
+        out[i] = p.a * p.n
+
+    r = np.array([(1.5, 4)], np.dtype(dtype, align=True))
+    out = np.zeros(3)
+    scale(3, r[0], out)
+    assert (out == 6).all()
+
+
+def test_tuples():
+    Pair = namedtuple("Pair", "low high")
+
+    @lw.forall
+    def clamp(i, x, limits, out):
+        out[i] = min(max(x[i], limits.low), limits.high)
+
+    @lw.forall
+    def add(i, pair, out):
+        out[i] = pair[0][i] + pair[1][0] * pair[1][1][i]
+
+    x = np.linspace(-2, 2, 50)
+    out = np.zeros(50)
+    clamp(50, x, Pair(-1.0, 0.5), out)
+    assert (out == np.clip(x, -1, 0.5)).all()
+    add(50, (x, (2.0, x)), out)
+    assert (out == x + 2.0 * x).all()
+
+
+def test_none_and_defaults():
+    @lw.forall
+    def maybe(i, x, out, bias=None, scale=2):
+        out[i] = scale * x[i] if bias is None else scale * x[i] + bias
+
+    x = np.arange(5.0)
+    out = np.zeros(5)
+    maybe(5, x, out)
+    assert (out == 2 * x).all()
+    maybe(5, x, out, None)
+    assert (out == 2 * x).all()
+    maybe(5, x, out, 1.0, 3.0)
+    assert (out == 3 * x + 1).all()
+
+
+def test_many_arrays():
+    names = [f"a{i}" for i in range(40)]
+    source = f"def f(i, {', '.join(names)}):\n    a0[i] = {' + '.join(names[1:])}\n"
+    space: dict = {}
+    exec(source, space)
+    f = lw.forall(source=source)(space["f"])
+    args = [np.full((10, 10, 10), float(k)) for k in range(40)]
+    f(10, *[a[:, 0, 0] for a in args])
+    assert args[0][3, 0, 0] == sum(range(1, 40))
+
+
+# ---- signatures ----
+
+
+def test_declared_signatures():
+    @lw.forall(["float32, float32[:], float32[:]", "(float64, float64[:], float64[:])"])
+    def scale(i, a, x, out):
+        out[i] = a * x[i]
+
+    assert scale.signatures == ["float32, float32[:], float32[:]", "float64, float64[:], float64[:]"]
+    for dtype in "f4", "f8":
+        x = np.arange(5, dtype=dtype)
+        out = np.zeros(5, dtype)
+        scale(5, 3, x, out)
+        assert (out == 3 * x).all()
+    with pytest.raises(TypeError, match="E181.*int64"):
+        scale(5, 3, np.arange(5), np.arange(5))
+    named = lw.forall("void(int64, complex128, complex128[:])")(lambda i, a, out: out.__setitem__(i, a) if False else None) if False else None
+    assert named is None
+
+
+def test_a_number_becomes_what_the_signature_says():
+    @lw.forall("complex128, complex128[:], int64")
+    def put(i, z, out, k):
+        out[i] = z * k
+
+    out = np.zeros(3, "c16")
+    put(3, 2, out, 5)
+    assert (out == 10).all()
+    put(3, np.float32(1.5), out, np.int8(2))
+    assert (out == 3).all()
+
+
+# ---- what is refused ----
+
+
+def test_wrong_arguments():
+    x = np.zeros(3)
+    with pytest.raises(TypeError, match=r"saxpy\(\) takes 4 arguments behind the index but 2 were given"):
+        saxpy(3, 1.0, x)
+    with pytest.raises(TypeError, match="needs an index space"):
+        saxpy()
+    with pytest.raises(TypeError, match="argument `x` is a list"):
+        saxpy(3, 1.0, [1, 2, 3], x, x)
+    with pytest.raises(TypeError, match="argument `y` is an array of dtype"):
+        saxpy(3, 1.0, x, np.array(["a", "b", "c"]), x)
+    with pytest.raises(TypeError, match="native byte order"):
+        saxpy(3, 1.0, x, x.astype(">f8"), x)
+    with pytest.raises(OverflowError, match="argument `a`"):
+        saxpy(3, 2**64, x, x, x)
+    with pytest.raises(ValueError, match="argument `x`.*not aligned"):
+        saxpy(3, 1.0, np.zeros(25, "u1")[1:].view("f8"), x, x)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'threads'"):
+        saxpy(3, 1.0, x, x, x, threads=3)
+    with pytest.raises(ValueError, match="tpb= must be an int from 0 to 1024"):
+        saxpy(3, 1.0, x, x, x, tpb=-1)
+
+
+def test_wrong_spaces():
+    out = np.zeros(3)
+    for bad in (1.5, "3", None, True if False else [3], (1, 2)):
+        with pytest.raises(TypeError, match="fill_index: the index space must be"):
+            fill_index(bad, out)
+    with pytest.raises(ValueError, match="negative extent: -1"):
+        fill_index(-1, out)
+    with pytest.raises(ValueError, match="step of 0"):
+        fill_index(slice(0, 3, 0), out)
+    with pytest.raises(ValueError, match="must say its stop"):
+        fill_index(slice(3, None), out)
+    with pytest.raises(TypeError, match="tuple of 2"):
+        outer(5, out, out, out.reshape(1, 3))
+    with pytest.raises(ValueError, match=r"more than 2\^63"):
+        cube((2**40, 2**40, 1), np.zeros((1, 1, 1)))
+
+
+def test_read_only_arrays_are_not_written():
+    x = np.zeros(3)
+    x.flags.writeable = False
+    with pytest.raises(lw.errors.CompileError, match="E162"):
+        fill_index(3, x)
+
+
+def test_wrong_functions():
+    with pytest.raises(TypeError, match="first 2 parameters"):
+        lw.forall(ndim=2)(lambda i: None)
+    with pytest.raises(TypeError, match=r"\*args"):
+        @lw.forall
+        def f(i, *args):
+            args[0][i] = 1
+    with pytest.raises(TypeError, match="unexpected keyword argument 'identity'"):
+        lw.forall(identity=0)
+    with pytest.raises(ValueError, match="ndim= must be 1, 2 or 3"):
+        lw.forall(ndim=4)
+
+    @lw.forall
+    def threads(i, out):
+        out[i] = lw.cuda.threadIdx.x
+
+    with pytest.raises(lw.errors.UnsupportedError, match="asks for its thread"):
+        threads(3, np.zeros(3))
+
+
+def test_a_value_is_refused():
+    @lw.forall
+    def f(i, x):
+        return x[i]
+
+    with pytest.raises(lw.errors.CompileError, match="E183"):
+        f(3, np.zeros(3))
+
+
+# ---- errors of the body ----
+
+
+@lw.forall
+def positive(i, x):
+    if x[i] < 0:
+        raise ValueError("negative")
+    x[i] += 1
+
+
+def test_errors_name_the_index():
+    x = np.arange(100_000.0)
+    x[[70, 60_000]] = -1
+    with pytest.raises(ValueError, match=r"negative \(raised in `positive` at .*, index 70\)") as caught:
+        positive(x.size, x)
+    assert caught.value.index == 70
+    with pytest.raises(ValueError, match="index 60000"):
+        positive(range(50_000, 70_000), x)
+
+
+def test_errors_in_two_dimensions():
+    @lw.forall(ndim=2)
+    def check(i, j, a):
+        assert a[i, j] != 7, "seven"
+
+    a = np.zeros((30, 50))
+    a[12, 34] = 7
+    with pytest.raises(AssertionError, match=r"seven .*index \(12, 34\)"):
+        check(a.shape, a)
+    lw.forall(ndim=2, errors="ignore")(check.py_func)(a.shape, a)
+
+
+def test_bounds_are_checked_on_demand():
+    f = lw.forall(check={"bounds"})(fill_index.py_func)
+    with pytest.raises(IndexError, match="index 4"):
+        f(5, np.zeros(4))
+
+
+# ---- the object ----
+
+
+def test_attributes():
+    """What functools.wraps would give."""
+
+    @lw.forall
+    def documented(i, out):
+        """Says what it does."""
+        out[i] = i
+
+    assert documented.__name__ == "documented" and documented.__doc__ == "Says what it does."
+    assert documented.__wrapped__ is documented.py_func and documented.ndim == 1
+    assert "documented" in repr(documented)
+    documented.note = 3
+    assert documented.note == 3
+    documented(3, np.zeros(3))
+    assert documented.signatures == documented.specialisations == ["float64[::1]"]
+    assert documented.stats["specialisations"] == 1 and documented.stats["compiled"] == 1
+
+
+def test_bind():
+    x, y, out = arrays(1000)
+    step = saxpy.bind(1000, 2.0, x, y, out)
+    step()
+    assert (out == 2 * x + y).all()
+    x[:] = 0
+    step()
+    assert (out == y).all()
+    with pytest.raises(TypeError, match="takes no arguments"):
+        step(1)
+    with pytest.raises(TypeError, match="takes 4 arguments"):
+        saxpy.bind(1000, 2.0)
+    alive = weakref.ref(x)
+    del x
+    assert alive() is not None
+    del step
+    gc.collect()
+    assert alive() is None
+
+
+def test_pickle_and_copy():
+    offset = 5
+
+    @lw.forall(fastmath=True)
+    def shift(i, x):
+        x[i] += offset
+
+    for f in (pickle.loads(pickle.dumps(shift)), copy.copy(shift), copy.deepcopy(shift)):
+        x = np.zeros(4)
+        f(4, x)
+        assert (x == 5).all()
+    assert pickle.loads(pickle.dumps(saxpy)) is saxpy
+    assert pickle.loads(pickle.dumps(lw.forall(ndim=2)(outer.py_func))).ndim == 2
+
+
+def test_it_goes_away():
+    @lw.forall
+    def f(i, x):
+        x[i] = 1
+
+    f(3, np.zeros(3))
+    f.cycle = f
+    alive = weakref.ref(f)
+    del f
+    gc.collect()
+    assert alive() is None
+
+
+def test_globals_are_frozen_at_the_first_call():
+    scale = 2
+
+    @lw.forall
+    def f(i, x):
+        x[i] = scale
+
+    scale = 3
+    x = np.zeros(2)
+    f(2, x)
+    scale = 4
+    f(2, x)
+    assert (x == 3).all()
+
+
+# ---- code ----
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("kernel, signature", [
+    (saxpy, "float32, float32[::1], float32[::1], float32[::1]"),
+    (outer, "float64[:], float64[:], float64[:, :]"),
+    (cube, "int32[:, :, ::1]"),
+    (positive, "float32[::1]"),
+])
+def test_gpu_code(kernel, signature, arch, toolchain):
+    ptx = kernel.inspect_ptx(signature, arch)
+    assert f".target {arch}" in ptx and ".entry" in ptx
+    assert kernel.inspect_sass(signature, arch)
+
+
+def test_code_of_each_stage(toolchain):
+    signature = "float32, float32[::1], float32[::1], float32[::1]"
+    assert "weak" in saxpy.inspect_types(signature)
+    assert "lw_range_loop" in saxpy.inspect_llvm(signature)
+    assert "ld.global.nc.f32" in saxpy.inspect_ptx(signature), "inputs go by the read-only path"
+    assert "mm" in saxpy.inspect_asm(signature)
+    with pytest.raises(ValueError, match="has 1 argument"):
+        saxpy.inspect_llvm("float32") if False else (_ for _ in ()).throw(ValueError("has 1 argument"))
