@@ -69,6 +69,17 @@ forall_repr(PyObject *object)
 
 /* ---- attributes ---- */
 
+/* As a signature that is read back. */
+static PyObject *
+text_of(const lw_special *special)
+{
+    PyObject *types = lw_special_text(special);
+    PyObject *text = types ? PyUnicode_FromFormat("(%U)", types) : NULL;
+
+    Py_XDECREF(types);
+    return text;
+}
+
 static PyObject *
 get_signatures(PyObject *object, void *Py_UNUSED(closure))
 {
@@ -76,7 +87,7 @@ get_signatures(PyObject *object, void *Py_UNUSED(closure))
 
     for (lw_special *at = ((lw_function *)object)->specials; list && at; at = at->next) {
         bool own = at->target == at && at->origin == NULL;
-        PyObject *text = own ? lw_special_text(at) : NULL;
+        PyObject *text = own ? text_of(at) : NULL;
         int known = text ? PySequence_Contains(list, text) : -own;
         if (known < 0 || (own && !known && PyList_Insert(list, 0, text) < 0))
             Py_CLEAR(list);
@@ -116,7 +127,7 @@ get_state(PyObject *object, PyObject *Py_UNUSED(unused))
 
 static PyGetSetDef forall_getset[] = {
     {"signatures", get_signatures, NULL,
-     PyDoc_STR("the argument types it is compiled for: ['float, float64[::1]']"), NULL},
+     PyDoc_STR("the argument types it is compiled for: ['(float, float64[::1])']"), NULL},
     {"specialisations", get_signatures, NULL, PyDoc_STR("the same as signatures"), NULL},
     {"ndim", get_ndim, NULL, PyDoc_STR("dimensions of the index space"), NULL},
     {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),

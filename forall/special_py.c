@@ -841,7 +841,6 @@ lw_special_text(const lw_special *special)
 {
     PyObject *result;
     lw_text text = {0};
-
     lw_special_print(special, &text);
     result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
     lw_text_reset(&text);

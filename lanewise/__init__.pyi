@@ -19,6 +19,7 @@ from lanewise._core import (
     float16 as float16,
     float32 as float32,
     float64 as float64,
+    forall as forall,
     from_dtype as from_dtype,
     int8 as int8,
     int16 as int16,
@@ -75,7 +76,7 @@ from lanewise.ufuncs import (
 __all__ = [
     "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "local", "typeof",
+    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "local", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 

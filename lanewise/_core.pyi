@@ -148,6 +148,99 @@ class Ufunc:
     def __deepcopy__(self, memo: Any, /) -> Ufunc: ...
     def _state(self) -> dict[str, Any]: ...
 
+_Extent: TypeAlias = int | range | slice
+_Space: TypeAlias = _Extent | tuple[_Extent, ...]
+
+@final
+class BoundForall:
+    @property
+    def function(self) -> Forall: ...
+    @property
+    def args(self) -> tuple[Any, ...]: ...
+    def __call__(self) -> None: ...
+
+@final
+class Forall:
+    __name__: str
+    __qualname__: str
+    __module__: str
+    __doc__: str | None
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def signatures(self) -> list[str]: ...
+    @property
+    def specialisations(self) -> list[str]: ...
+    @property
+    def stats(self) -> dict[str, Any]: ...
+    @property
+    def py_func(self) -> Callable[..., Any]: ...
+    @property
+    def __wrapped__(self) -> Callable[..., Any]: ...
+    def __call__(self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0) -> None: ...
+    def bind(
+        self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0
+    ) -> BoundForall: ...
+    def inspect_types(self, sig: Any = None) -> str: ...
+    def inspect_ir(self, sig: Any = None, target: str | None = "cpu") -> str: ...
+    def inspect_llvm(self, sig: Any = None, target: str | None = "cpu") -> str: ...
+    def inspect_nvvm(self, sig: Any = None, target: str | None = "sm_90") -> str: ...
+    def inspect_ptx(self, sig: Any = None, target: str | None = "sm_90") -> str: ...
+    def inspect_sass(self, sig: Any = None, target: str | None = "sm_90") -> str: ...
+    def inspect_asm(self, sig: Any = None) -> str: ...
+    def resources(self, sig: Any = None, target: str | None = None) -> dict[str, Any]: ...
+    def _state(self) -> dict[str, Any]: ...
+    def __copy__(self) -> Forall: ...
+    def __deepcopy__(self, memo: Any, /) -> Forall: ...
+
+@overload
+def forall(
+    signatures: Callable[..., Any],
+    *,
+    ndim: Literal[1, 2, 3] = 1,
+    target: _Target = "auto",
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Sequence[Any] = (),
+    debug: bool = False,
+    lineinfo: bool = True,
+    opt: bool = True,
+    fma: bool = True,
+    precise: bool = False,
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    static: Iterable[int | str] = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+) -> Forall: ...
+@overload
+def forall(
+    signatures: _Signatures | None = None,
+    *,
+    ndim: Literal[1, 2, 3] = 1,
+    target: _Target = "auto",
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Sequence[Any] = (),
+    debug: bool = False,
+    lineinfo: bool = True,
+    opt: bool = True,
+    fma: bool = True,
+    precise: bool = False,
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    static: Iterable[int | str] = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+) -> Callable[[Callable[..., Any]], Forall]: ...
 @overload
 def vectorize(
     signatures: Callable[..., Any],

@@ -211,7 +211,7 @@ def test_none_and_defaults():
 
 def test_many_arrays():
     names = [f"a{i}" for i in range(40)]
-    source = f"def f(i, {', '.join(names)}):\n    a0[i] = {' + '.join(names[1:])}\n"
+    source = f"def f(i, {', '.join(names)}):\n    a0[i] = {' + '.join(f'{name}[i]' for name in names[1:])}\n"
     space: dict = {}
     exec(source, space)
     f = lw.forall(source=source)(space["f"])
@@ -224,11 +224,11 @@ def test_many_arrays():
 
 
 def test_declared_signatures():
-    @lw.forall(["float32, float32[:], float32[:]", "(float64, float64[:], float64[:])"])
+    @lw.forall(["(float32, float32[:], float32[:])", "void(int64, float64, float64[:], float64[:])"])
     def scale(i, a, x, out):
         out[i] = a * x[i]
 
-    assert scale.signatures == ["float32, float32[:], float32[:]", "float64, float64[:], float64[:]"]
+    assert scale.signatures == ["(float32, float32[:], float32[:])", "(float64, float64[:], float64[:])"]
     for dtype in "f4", "f8":
         x = np.arange(5, dtype=dtype)
         out = np.zeros(5, dtype)
@@ -236,12 +236,10 @@ def test_declared_signatures():
         assert (out == 3 * x).all()
     with pytest.raises(TypeError, match="E181.*int64"):
         scale(5, 3, np.arange(5), np.arange(5))
-    named = lw.forall("void(int64, complex128, complex128[:])")(lambda i, a, out: out.__setitem__(i, a) if False else None) if False else None
-    assert named is None
 
 
 def test_a_number_becomes_what_the_signature_says():
-    @lw.forall("complex128, complex128[:], int64")
+    @lw.forall("(complex128, complex128[:], int64)")
     def put(i, z, out, k):
         out[i] = z * k
 
@@ -279,7 +277,7 @@ def test_wrong_arguments():
 
 def test_wrong_spaces():
     out = np.zeros(3)
-    for bad in (1.5, "3", None, True if False else [3], (1, 2)):
+    for bad in (1.5, "3", None, [3], (1, 2)):
         with pytest.raises(TypeError, match="fill_index: the index space must be"):
             fill_index(bad, out)
     with pytest.raises(ValueError, match="negative extent: -1"):
@@ -385,7 +383,7 @@ def test_attributes():
     documented.note = 3
     assert documented.note == 3
     documented(3, np.zeros(3))
-    assert documented.signatures == documented.specialisations == ["float64[::1]"]
+    assert documented.signatures == documented.specialisations == ["(float64[::1])"]
     assert documented.stats["specialisations"] == 1 and documented.stats["compiled"] == 1
 
 
@@ -457,22 +455,22 @@ def test_globals_are_frozen_at_the_first_call():
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100", "sm_120"])
 @pytest.mark.parametrize("kernel, signature", [
-    (saxpy, "float32, float32[::1], float32[::1], float32[::1]"),
-    (outer, "float64[:], float64[:], float64[:, :]"),
-    (cube, "int32[:, :, ::1]"),
-    (positive, "float32[::1]"),
+    (saxpy, "(float32, float32[::1], float32[::1], float32[::1])"),
+    (outer, "(float64[:], float64[:], float64[:, :])"),
+    (cube, "(int32[:, :, ::1])"),
+    (positive, "(float32[::1])"),
 ])
-def test_gpu_code(kernel, signature, arch, toolchain):
+def test_gpu_code(kernel, signature, arch):
     ptx = kernel.inspect_ptx(signature, arch)
     assert f".target {arch}" in ptx and ".entry" in ptx
     assert kernel.inspect_sass(signature, arch)
 
 
-def test_code_of_each_stage(toolchain):
-    signature = "float32, float32[::1], float32[::1], float32[::1]"
-    assert "weak" in saxpy.inspect_types(signature)
+def test_code_of_each_stage():
+    signature = "(float32, float32[::1], float32[::1], float32[::1])"
+    assert "float32" in saxpy.inspect_types(signature)
     assert "lw_range_loop" in saxpy.inspect_llvm(signature)
     assert "ld.global.nc.f32" in saxpy.inspect_ptx(signature), "inputs go by the read-only path"
     assert "mm" in saxpy.inspect_asm(signature)
-    with pytest.raises(ValueError, match="has 1 argument"):
-        saxpy.inspect_llvm("float32") if False else (_ for _ in ()).throw(ValueError("has 1 argument"))
+    with pytest.raises(TypeError, match="has 1 argument, but `saxpy` takes 4 behind the index"):
+        saxpy.inspect_llvm("(float32,)")
