@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import linecache
+import re
+from collections import namedtuple
 
 import numpy as np
 import pytest
 from host_kernel import run
 
 from lanewise import errors
-from lanewise._core import _dump_record
+from lanewise._core import _dump_record, forall
 
 PLAIN = np.dtype([("x", "f4"), ("y", "f8")])
 ALIGNED = np.dtype([("x", "f4"), ("y", "f8")], align=True)
@@ -246,3 +248,43 @@ def test_errors(body, code, says):
     with pytest.raises(errors.LanewiseError, match=code) as caught:
         run(space["f"], filled(PLAIN, 2), s, np.zeros(2))
     assert says in str(caught.value) and len(str(caught.value).splitlines()) <= 12
+
+
+# ---- through a door ----
+
+Weights = namedtuple("Weights", "gain offsets")
+
+
+def move(i, r, w, pair, out):
+    p = r[i]
+    p.x += w.gain * p["y"] + w.offsets[i]
+    first, second = pair
+    second[i] = first
+    out[i] = p.x * pair[1][i]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, np.dtype(PLAIN.descr + [("", "i2")])])
+def test_records_and_tuples_in_a_loop_over_elements(dtype):
+    n = 1000
+    w, pair, out = Weights(2.5, np.arange(n)), (np.int32(3), np.zeros(n)), np.zeros(n)
+    r = filled(dtype, n)
+    wanted = r["x"] + (2.5 * r["y"] + w.offsets).astype(np.float32)
+    forall(move)(n, r, w, pair, out)
+    np.testing.assert_allclose(r["x"], wanted, rtol=1e-6)
+    np.testing.assert_array_equal(out, r["x"] * 3)
+    assert (pair[1] == 3).all()
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+def test_a_gpu_reads_what_is_not_aligned_byte_by_byte(target):
+    def f(i, r, out):
+        out[i] = r[i].y + r["y"][i]
+
+    kernel = {}
+    for dtype in DTYPES:
+        kernel[dtype] = forall(f)
+        kernel[dtype](4, filled(dtype, 4), np.zeros(4))
+        assert kernel[dtype].inspect_sass(target=target)
+    packed, aligned = (kernel[dtype].inspect_ptx(target=target) for dtype in DTYPES)
+    assert re.search(r"ld\.global(\.nc)?\.[bf]64", aligned) and not re.search(r"ld\.global(\.nc)?\.[bf]64", packed)
+    assert re.search(r"ld\.global(\.nc)?\.[bu]8", packed)
