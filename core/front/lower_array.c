@@ -40,11 +40,12 @@ lw_array_extent(lw_frame *f, lw_value array, uint32_t axis)
     return row->shape ? const64(f, row->shape[axis]) : part_of(&array, 1 + axis);
 }
 
-/* What offsets are computed in. */
+/* What offsets are computed in. Not narrow in loops: there LLVM moves pointers on from round to
+ * round, which it cannot do through a sign extension. */
 static lw_dtype
 offset_type(const lw_frame *f)
 {
-    return f->l->typed->options.narrow ? LW_DT_i32 : LW_DT_i64;
+    return f->l->typed->options.narrow && f->loop == NULL ? LW_DT_i32 : LW_DT_i64;
 }
 
 static lw_ref

@@ -373,7 +373,16 @@ def falling(x, y, n):
 def test_indices_that_only_rise_need_no_wrap_around():
     assert " select " not in re.sub(r"select u64.*", "", ir_of(rising, "int32[:], int32[:], index").split("loop", 1)[1])
     assert "select i64" in ir_of(falling, "int32[:], int32[:], index").split("loop", 1)[1]
-    assert "select i32" in ir_of(falling, "int32[:], int32[:], index", narrow=True).split("loop", 1)[1]
+
+
+def one_place(x, y, i):
+    y[i - 1] = x[i]
+
+
+def test_narrow_offsets_are_computed_in_32_bits_outside_of_loops():
+    assert "select i32" in ir_of(one_place, "int32[:], int32[:], index", narrow=True)
+    assert "select i64" in ir_of(one_place, "int32[:], int32[:], index")
+    assert " i32" not in ir_of(falling, "float64[:], float64[:], index", narrow=True)
 
 
 def guarded(x, y, i, n):
