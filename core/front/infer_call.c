@@ -658,7 +658,8 @@ try_method(lw_frame *f, uint32_t node, bool *is_method, lw_value *out)
     if (callee->kind != LW_NODE_ATTRIBUTE)
         return LW_OK;
     LW_TRY(lw_infer_expr(f, callee->a, &object));
-    if (lw_tuple_row(f, object.type))
+    if (lw_tuple_row(f, object.type) ||
+        (object.konst && lw_konst_of(f, object.konst)->kind == LW_K_DTYPE))
         return LW_OK;
     *is_method = true;
     LW_TRY(infer_args(f, lw_node_of(f, node), &args, &unknown));

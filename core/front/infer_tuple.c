@@ -338,6 +338,24 @@ number_attribute(lw_frame *f, uint32_t node, lw_value object, const char *name, 
     return true;
 }
 
+/* A.dtype.type(0), A.dtype.itemsize */
+static bool
+dtype_attribute(lw_frame *f, uint32_t node, lw_value object, const char *name, lw_value *out)
+{
+    const lw_konst *konst = object.konst ? lw_konst_of(f, object.konst) : NULL;
+
+    if (konst == NULL || konst->kind != LW_K_DTYPE)
+        return false;
+    if (strcmp(name, "type") == 0)
+        *out = object;
+    else if (strcmp(name, "itemsize") == 0)
+        *out = lw_konst_value(
+            f, lw_konst_int(f, f->nodes[node].konst, lw_dtypes[konst->dtype].size_bytes));
+    else
+        return false;
+    return true;
+}
+
 static bool
 field(lw_frame *f, lw_value object, const char *name, lw_value *out)
 {
@@ -366,7 +384,8 @@ lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out)
     LW_TRY(lw_infer_expr(f, n->a, &object));
     if (lw_array_row(f, object.type))
         LW_TRY(lw_infer_array_attribute(f, node, object.type, name, &found, out));
-    if (found || object.type == LW_T_BOTTOM || field(f, object, name, out) ||
+    if (found || object.type == LW_T_BOTTOM || dtype_attribute(f, node, object, name, out) ||
+        field(f, object, name, out) ||
         (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
     if (lw_record_of(lw_types_of(f), object.type))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import runpy
 
 import numpy as np
 import pytest
 from host_kernel import check, run
 
+import lanewise
 from lanewise import cuda, errors
 from lanewise._core import _dump_kernel
 
@@ -438,3 +440,136 @@ def test_loops_by_an_unsigned_step(step):
     check(any_stride, np.arange(20), np.zeros(20, np.int64), np.uint32(step))
     check(any_stride, np.arange(20), np.zeros(20, np.int64), step)
     assert run(any_stride, np.arange(20), np.zeros(20, np.int64), np.uint32(0))[0] == "ValueError"
+
+
+# ---- whole programs ----
+
+
+def shapes(m, x, out):
+    n, k = m.shape
+    out[0] = n * 10 + k
+    if m.shape != x.shape and m.ndim == 2:
+        out[1] = min(m.shape) + sum(m.shape)
+    for s in m.shape:
+        out[2] += s
+    if m.dtype == np.int32 and x.dtype != np.int32:
+        out[3] = m.dtype.type(3.7) + x.dtype.itemsize
+    out[4] = m.strides[0] - x.strides[1]
+
+
+def loops(x, out):
+    for i, (p, q) in enumerate(zip(x, x[1:])):
+        out[i] = p * q
+    for v in reversed(x):
+        out[0] = out[0] * 3 + v
+    for j, v in enumerate(reversed(x[::2]), 3):
+        out[1] += j * v
+    match x.ndim:
+        case 1:
+            out[2] = 1
+        case _:
+            out[2] = x[0, 0]
+
+
+def conditions(x, out, i):
+    out[i] = x[i] if 0 <= i < len(x) else -1
+    out[0] += x[-1] and x[0] or x[1]
+    out[1] = (x[i] if i < 3 else x[0]) + abs(x[2]) + max(x[0], x[1])
+    x[0], x[1] = x[1], x[0]
+    (out[2], out[3]) = x[:2][0], x[1]
+
+
+def test_programs():
+    check(shapes, M, np.zeros((2, 2)), np.zeros(5))
+    check(shapes, M[:, ::2], np.zeros((6, 4), "f4"), np.zeros(5))
+    check(loops, np.arange(2, 8), np.zeros(8, np.int64))
+    for i in range(4):
+        check(conditions, np.arange(2, 8), np.zeros(8, np.int64), i)
+
+
+def local(shape, dtype):
+    return np.zeros(shape, dtype)
+
+
+def own_array(x, out):
+    t = local((4, 3), np.int64)
+    t[:] = 0
+    for i in range(4):
+        for j in range(len(t[i])):
+            t[i, j] = x[i] * j + i
+    r = t[1]
+    r[0] = 9
+    for row in t[::2, 1:]:
+        for q in row:
+            out[0] = out[0] * 7 + q
+    u = t.T
+    out[1] = u[2, 3] + u.shape[0] + t.size + t.nbytes
+    out[2] = weighted(r) + weighted(t[:, 1]) + weighted(t[-1][::-1])
+    w = t[0] if x[0] > 3 else x
+    out[3] = w[1]
+    t[1:3] = 4
+    out[4] = t[2][2] + t[3, -1] + t[1, -3]
+
+
+def weighted(v):
+    s = 0
+    for k, e in enumerate(v):
+        s += e * k
+    return s
+
+
+@pytest.mark.parametrize("first", [2, 5])
+def test_arrays_of_constant_shape(first, monkeypatch):
+    x, mine, theirs = np.arange(first, first + 4), np.zeros(5, np.int64), np.zeros(5, np.int64)
+    own_array(x, theirs)
+    monkeypatch.setitem(globals(), "local", lanewise.local)
+    assert run(own_array, x, mine) is None
+    np.testing.assert_array_equal(mine, theirs)
+
+
+def random_index(rng, shape):
+    """An index that NumPy takes, and the shape it gives."""
+    items, rest = [], list(shape)
+    n_named = rng.integers(0, len(shape) + 1)
+    ellipsis = rng.integers(0, n_named + 1) if rng.random() < 0.3 else -1
+    for i in range(n_named):
+        if i == ellipsis:
+            items.append("...")
+        if rng.random() < 0.15:
+            items.append("None")
+        n = shape[i] if ellipsis < 0 or i < ellipsis else shape[len(shape) - n_named + i]
+        bound = lambda: rng.choice(["", str(rng.integers(-n - 2, n + 3))])  # noqa: E731
+        if rng.random() < 0.4 and n:
+            items.append(str(rng.integers(-n, n)))
+        else:
+            items.append(rng.choice([":", f"{bound()}:{bound()}", f"{bound()}:{bound()}:{rng.choice([-2, -1, 1, 2, 3])}"]))
+    if ellipsis == n_named:
+        items.append("...")
+    index = ", ".join(items) or "..."
+    return index, eval(f"np.empty({tuple(rest)})[{index}]").shape
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_views(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in rng.integers(2, 5, 3))
+    lines, at = ["def f(m, out):", "    v0 = m"], shape
+    for k in range(3):
+        index, at = random_index(rng, at)
+        lines.append(f"    v{k + 1} = v{k}[{index}]" + (".T" if rng.random() < 0.3 and at else ""))
+        at = at[::-1] if lines[-1].endswith(".T") else at
+        if not at:
+            break
+    last = f"v{len(lines) - 2}"
+    for d in range(len(at)):
+        lines.append(f"{'    ' * (d + 1)}for a{d} in range({last}.shape[{d}]):")
+    place = ", ".join(f"a{d}" for d in range(len(at)))
+    value = f"{last}[{place}]" if at or lines[-1].endswith(("]", ".T")) and "..." in lines[-1] else last
+    value = f"{last}[()]" if not at and value != last else value
+    lines.append(f"{'    ' * (len(at) + 1)}out[0] = out[0] * 31 + {value}")
+    source = tmp_path / "case.py"
+    source.write_text("\n".join(lines) + "\n")
+    space = runpy.run_path(str(source))
+    m = rng.integers(-99, 99, shape)
+    for view in (m, np.asfortranarray(m), np.repeat(m, 2, 1)[:, ::2][::-1]):
+        check(space["f"], view, np.zeros(1, np.int64))
