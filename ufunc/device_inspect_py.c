@@ -6,7 +6,7 @@
 
 #include "core/py/cuda_py.h"
 #include "core/py/raise.h"
-#include "ufunc/cubin_info.h"
+#include "core/link/cubin_info.h"
 #include "ufunc/device_kernel.h"
 #include "ufunc/device_table_py.h"
 #include "ufunc/ufunc_parts.h"
@@ -70,19 +70,6 @@ resources_dict(const lw_cubin_info *info, const char *symbol, int cc, const lw_k
                          key->width * key->groups, "occupancy", occupancy);
 }
 
-/* Resident threads over what an SM can hold, from the register count: the limits of compute
- * capability 7.5 to 12.x (CUDA C++ Programming Guide, table of technical specifications). */
-static double
-occupancy_of(const lw_cubin_info *info, int cc)
-{
-    int threads = cc == 75 ? 1024 : cc == 86 || cc == 87 || cc == 89 || cc >= 120 ? 1536 : 2048;
-    int registers = (info->registers + 7) / 8 * 8 * 32; /* a warp; granted in units of 256 */
-    int warps = registers ? 65536 / registers : threads / 32;
-    int blocks = warps / (LW_PLAN_BLOCK / 32), most = threads / LW_PLAN_BLOCK;
-
-    return (double)(blocks < most ? blocks : most) * LW_PLAN_BLOCK / threads;
-}
-
 static int
 current_cc(void)
 {
@@ -119,7 +106,8 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         return lw_py_raise(&err);
-    return resources_dict(&info, symbol, cc, &key, PyFloat_FromDouble(occupancy_of(&info, cc)));
+    return resources_dict(&info, symbol, cc, &key,
+                          PyFloat_FromDouble(lw_occupancy_of(&info, cc, LW_PLAN_BLOCK)));
 }
 
 static int

@@ -4,6 +4,7 @@
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/raise.h"
+#include "core/py/target_read.h"
 #include "ufunc/device_table_py.h"
 
 #include <string.h>
@@ -11,37 +12,6 @@
 lw_ufunc_device_hooks lw_ufunc_device;
 
 /* ---- arguments ---- */
-
-/* "cpu" and "host" are 0, "sm_90" and 90 are 90; -1 with an exception. */
-static int
-read_target(PyObject *target, int fallback)
-{
-    const char *text;
-    long cc = -1;
-    char *end;
-
-    if (target == NULL || target == Py_None)
-        return fallback;
-    if (PyLong_Check(target) && !PyBool_Check(target)) {
-        cc = PyLong_AsLong(target);
-        PyErr_Clear();
-    } else if (PyUnicode_Check(target) && (text = PyUnicode_AsUTF8(target)) != NULL) {
-        if (strcmp(text, "cpu") == 0 || strcmp(text, "host") == 0)
-            return 0;
-        if (strcmp(text, "cuda") == 0)
-            return fallback ? fallback : 90;
-        if (strncmp(text, "sm_", 3) == 0 || strncmp(text, "cc_", 3) == 0) {
-            cc = strtol(text + 3, &end, 10);
-            cc = *end == 0 && end != text + 3 ? cc : -1;
-        }
-    }
-    if (cc >= 50 && cc < 1000)
-        return (int)cc;
-    PyErr_Format(PyExc_ValueError,
-                 "target must be \"cpu\", \"sm_90\" or another compute capability, not %.200R",
-                 target);
-    return -1;
-}
 
 /* The loop a sig means, made where the Ufunc compiles for any dtypes. */
 static lw_loop *
@@ -149,7 +119,7 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
         return NULL;
-    cc = read_target(target, fallback);
+    cc = lw_target_read(target, fallback, true);
     if (cc < 0)
         return NULL;
     if (sig == Py_None)
@@ -244,7 +214,7 @@ lw_ufunc_resources(PyObject *object, PyObject *args, PyObject *kwargs)
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", names, &sig, &target))
         return NULL;
-    cc = read_target(target, default_cc(self));
+    cc = lw_target_read(target, default_cc(self), true);
     loop = cc < 0 ? NULL : loop_of(self, sig);
     if (loop == NULL)
         return NULL;
@@ -272,7 +242,7 @@ lw_ufunc_compile(PyObject *object, PyObject *args, PyObject *kwargs)
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", names, &sig, &target))
         return NULL;
-    cc = read_target(target, fallback);
+    cc = lw_target_read(target, fallback, true);
     loop = cc < 0 ? NULL : loop_of(self, sig);
     if (loop == NULL)
         return NULL;
@@ -291,7 +261,7 @@ static int
 export_one(lw_ufunc_object *self, PyObject *sig, PyObject *arch, PyObject *into)
 {
     lw_loop *loop = loop_of(self, sig);
-    int cc = loop ? read_target(arch, 0) : -1, result = -1;
+    int cc = loop ? lw_target_read(arch, 0, true) : -1, result = -1;
     PyObject *types, *key = NULL, *code = NULL;
 
     if (cc < 0)

@@ -5,7 +5,7 @@
 #include "core/device/device_internal.h"
 #include "core/device/module_internal.h"
 
-enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6 }; /* CUlaunchAttributeID */
+enum { COOPERATIVE = 2, PROGRAMMATIC_STREAM_SERIALIZATION = 6 }; /* CUlaunchAttributeID */
 
 /* A function belongs to the context it was loaded in. When another context of the device is
  * current, the kernel's context-free handle works (the driver takes it as a function). */
@@ -49,28 +49,52 @@ lw_launch(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
                    shared_bytes, err);
 }
 
+/* With one attribute. */
+static lw_status
+launch_with(CUlaunchAttribute *attribute, lw_kernel *kernel, const uint32_t shape[6],
+            uint32_t shared_bytes, CUstream stream, void **params, lw_error *err)
+{
+    CUlaunchConfig config = {shape[0], shape[1],     shape[2], shape[3],  shape[4],
+                             shape[5], shared_bytes, stream,   attribute, 1};
+    CUresult code = lw_cuda.LaunchKernelEx(&config, kernel->function, params, NULL);
+
+    if (wrong_context(code) && kernel->handle != NULL)
+        code =
+            lw_cuda.LaunchKernelEx(&config, (CUfunction)(void *)kernel->handle, params, NULL);
+    if (code == LW_CUDA_SUCCESS)
+        return LW_OK;
+    return explain(code, LW_CALL_LaunchKernelEx, kernel, shape, shared_bytes, err);
+}
+
 lw_status
 lw_launch_early(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
                 uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
                 CUstream stream, void **params, lw_error *err)
 {
     CUlaunchAttribute attribute = {.id = PROGRAMMATIC_STREAM_SERIALIZATION, .value.flag = 1};
-    CUlaunchConfig config = {grid_x,  grid_y,       grid_z, block_x,    block_y,
-                             block_z, shared_bytes, stream, &attribute, 1};
-    CUresult code;
 
     if (kernel->device->cc_major < 9 || lw_cuda.LaunchKernelEx == NULL)
         return lw_launch(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                          shared_bytes, stream, params, err);
-    code = lw_cuda.LaunchKernelEx(&config, kernel->function, params, NULL);
-    if (wrong_context(code) && kernel->handle != NULL)
-        code =
-            lw_cuda.LaunchKernelEx(&config, (CUfunction)(void *)kernel->handle, params, NULL);
-    if (code == LW_CUDA_SUCCESS)
-        return LW_OK;
-    return explain(code, LW_CALL_LaunchKernelEx, kernel,
-                   (uint32_t[6]){grid_x, grid_y, grid_z, block_x, block_y, block_z},
-                   shared_bytes, err);
+    return launch_with(&attribute, kernel,
+                       (uint32_t[6]){grid_x, grid_y, grid_z, block_x, block_y, block_z},
+                       shared_bytes, stream, params, err);
+}
+
+lw_status
+lw_launch_together(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+                   uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
+                   CUstream stream, void **params, lw_error *err)
+{
+    CUlaunchAttribute attribute = {.id = COOPERATIVE, .value.flag = 1};
+
+    if (lw_cuda.LaunchKernelEx == NULL)
+        return lw_fail(err, LW_ERR_DRIVER,
+                       "this driver has no cuLaunchKernelEx (CUDA 11.6), which cooperative "
+                       "launches need");
+    return launch_with(&attribute, kernel,
+                       (uint32_t[6]){grid_x, grid_y, grid_z, block_x, block_y, block_z},
+                       shared_bytes, stream, params, err);
 }
 
 /* ---- occupancy ------------------------------------------------------------------------------

@@ -23,6 +23,12 @@ lw_status lw_launch_early(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, u
                           uint32_t block_x, uint32_t block_y, uint32_t block_z,
                           uint32_t shared_bytes, CUstream stream, void **params, lw_error *err);
 
+/* The same; all blocks run at one time, or the launch fails: kernels that wait for the grid. */
+lw_status lw_launch_together(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y,
+                             uint32_t grid_z, uint32_t block_x, uint32_t block_y,
+                             uint32_t block_z, uint32_t shared_bytes, CUstream stream,
+                             void **params, lw_error *err);
+
 /* The block of best occupancy, at most block_limit threads (0: no limit) with this much dynamic
  * shared memory. The driver is asked once per kernel and pair; afterwards a list look-up. */
 lw_status lw_launch_config_best(lw_kernel *kernel, uint32_t shared_bytes, uint32_t block_limit,

@@ -1,7 +1,7 @@
 /* The GPU kernel templates: every class of walk makes valid IR, and where libNVVM and nvJitLink
  * are found, a cubin with the kernel in it. Plans are checked against hand-computed shapes. */
 #include "core/link/build.h"
-#include "ufunc/cubin_info.h"
+#include "core/link/cubin_info.h"
 #include "ufunc/device_kernel.h"
 
 #include "core/ir/build.h"

@@ -1,6 +1,6 @@
 /* What a kernel takes, read from its cubin: no GPU and no toolkit program needed. */
-#ifndef LW_UFUNC_CUBIN_INFO_H
-#define LW_UFUNC_CUBIN_INFO_H
+#ifndef LW_LINK_CUBIN_INFO_H
+#define LW_LINK_CUBIN_INFO_H
 
 #include "core/base/error.h"
 
@@ -16,5 +16,7 @@ typedef struct lw_cubin_info {
 /* LW_ERR_LINK when the bytes are no cubin with this kernel; never reads outside of them. */
 lw_status lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel,
                              lw_cubin_info *out, lw_error *err);
+/* The part of an SM's threads that blocks of this many threads can fill. */
+double lw_occupancy_of(const lw_cubin_info *info, int cc, int block);
 
 #endif

@@ -1,7 +1,7 @@
 /* A cubin is an ELF file: the code of a kernel k is the section .text.k; .nv.shared.k and
  * .nv.constant0.k are its memories; .nv.info lists attributes by symbol, of which number 0x11
  * is a function's frame size and 0x2f its register count. */
-#include "ufunc/cubin_info.h"
+#include "core/link/cubin_info.h"
 
 #include <elf.h>
 #include <stdbool.h>
@@ -136,4 +136,41 @@ lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cub
     if (!found)
         return lw_fail(err, LW_ERR_LINK, "the cubin has no kernel '%s'", kernel);
     return LW_OK;
+}
+
+/* ---- occupancy ---- */
+
+/* Bytes of shared memory an SM has: CUDA C++ Programming Guide, table of technical
+ * specifications, as all below. */
+static int
+shared_of_sm(int cc)
+{
+    switch (cc) {
+    case 75: return 64 << 10;
+    case 80: return 164 << 10;
+    case 87: return 164 << 10;
+    case 86:
+    case 89: return 100 << 10;
+    default: return cc >= 120 ? 100 << 10 : 228 << 10;
+    }
+}
+
+static int
+least(int x, int y)
+{
+    return x < y ? x : y;
+}
+
+double
+lw_occupancy_of(const lw_cubin_info *info, int cc, int block)
+{
+    int threads = cc == 75 ? 1024 : cc == 86 || cc == 87 || cc == 89 || cc >= 120 ? 1536 : 2048;
+    int registers = (info->registers + 7) / 8 * 8 * 32; /* a warp; granted in units of 256 */
+    int warps = registers ? 65536 / registers : threads / 32;
+    int warps_of_block = (block + 31) / 32, blocks = threads / 32 / warps_of_block;
+
+    blocks = least(blocks, warps / warps_of_block);
+    if (info->shared_bytes)
+        blocks = least(blocks, shared_of_sm(cc) / (info->shared_bytes + 1024));
+    return (double)blocks * warps_of_block * 32 / threads;
 }

@@ -1,0 +1,273 @@
+/* The arguments of a launch as the user wrote them -> one row in the order of the parameters,
+ * with host arrays on the device where the kernel runs there. */
+#include "forall/jit_parts.h"
+
+#include "forall/jit_wrap_py.h"
+
+#include <string.h>
+
+/* ---- keywords and defaults ---- */
+
+static const lw_fn *
+function_of(const lw_jit *self)
+{
+    return &self->base.tree->fns.data[1];
+}
+
+static const char *
+name_of(const lw_jit *self)
+{
+    return lw_function_name(&self->base);
+}
+
+static uint32_t
+n_positional(const lw_fn *fn)
+{
+    uint32_t n = 0;
+
+    while (n < fn->params.n && fn->params.data[n].kind == LW_PARAM_POSITIONAL)
+        n++;
+    return n;
+}
+
+static Py_ssize_t
+too_many(const lw_jit *self, uint32_t most, Py_ssize_t given)
+{
+    PyErr_Format(PyExc_TypeError, "%s() takes %u positional argument%s but %zd %s given",
+                 name_of(self), most, most == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+    return -1;
+}
+
+static int
+place_keyword(const lw_jit *self, PyObject *name, PyObject *value, PyObject **out)
+{
+    const lw_fn *fn = function_of(self);
+
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) != 0)
+            continue;
+        if (out[i] != NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
+                         name_of(self), name);
+            return -1;
+        }
+        out[i] = value;
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", name_of(self),
+                 name);
+    return -1;
+}
+
+/* The value of a parameter that was left out in front of one that was given (borrowed: the
+ * function keeps it). NULL with an exception. */
+static PyObject *
+default_of(const lw_jit *self, uint32_t at)
+{
+    const lw_fn *fn = function_of(self);
+    const lw_fn_param *param = &fn->params.data[at];
+    bool by_name = param->kind == LW_PARAM_KEYWORD_ONLY;
+    PyObject *all, *value = NULL;
+
+    all =
+        PyObject_GetAttrString(self->base.py_func, by_name ? "__kwdefaults__" : "__defaults__");
+    if (all == NULL)
+        return NULL;
+    if (by_name && PyDict_Check(all))
+        value = PyDict_GetItemString(all, param->name);
+    else if (!by_name && PyTuple_Check(all)) {
+        Py_ssize_t k = (Py_ssize_t)at - ((Py_ssize_t)n_positional(fn) - PyTuple_GET_SIZE(all));
+        value = k >= 0 && k < PyTuple_GET_SIZE(all) ? PyTuple_GET_ITEM(all, k) : NULL;
+    }
+    Py_DECREF(all);
+    if (value == NULL && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s() missing a required argument: '%s'", name_of(self),
+                     param->name);
+    return value;
+}
+
+Py_ssize_t
+lw_jit_arrange(const lw_jit *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+               PyObject **out)
+{
+    const lw_fn *fn = function_of(self);
+    Py_ssize_t n_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n = n_args;
+    uint32_t most = n_positional(fn);
+
+    if (n_args > (Py_ssize_t)most || fn->params.n > LW_JIT_MOST_ARGS)
+        return too_many(self, most, n_args);
+    memcpy(out, args, (size_t)n_args * sizeof *out);
+    memset(out + n_args, 0, (fn->params.n - (size_t)n_args) * sizeof *out);
+    for (Py_ssize_t i = 0; i < n_keywords; i++)
+        if (place_keyword(self, PyTuple_GET_ITEM(kwnames, i), args[n_args + i], out) < 0)
+            return -1;
+    for (Py_ssize_t i = n_args; i < (Py_ssize_t)fn->params.n; i++)
+        if (out[i] != NULL || fn->params.data[i].default_konst == 0)
+            n = i + 1;
+    for (Py_ssize_t i = n_args; i < n; i++)
+        if (out[i] == NULL && (out[i] = default_of(self, (uint32_t)i)) == NULL)
+            return -1;
+    return n;
+}
+
+/* ---- host arrays of a launch on a GPU ---- */
+
+static bool
+holds_host(PyObject *object)
+{
+    lw_travel travel;
+
+    if (lw_is_device_array(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object))
+        return false;
+    if (PyArray_Check(object))
+        return true;
+    return PyTuple_Check(object)
+               ? lw_jit_has_host(&PyTuple_GET_ITEM(object, 0), PyTuple_GET_SIZE(object))
+               : lw_jit_unwrap(object, &travel) != object;
+}
+
+bool
+lw_jit_has_host(PyObject *const *args, Py_ssize_t n_args)
+{
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (holds_host(args[i]))
+            return true;
+    return false;
+}
+
+static lw_device_array *
+to_device(PyArrayObject *host, lw_travel way, lw_device *device, CUstream stream)
+{
+    bool is_f = PyArray_IS_F_CONTIGUOUS(host) && !PyArray_IS_C_CONTIGUOUS(host);
+    int64_t shape[LW_MAX_DIMS];
+
+    if ((way & LW_TRAVEL_IN) || PyDataType_REFCHK(PyArray_DESCR(host)))
+        return lw_device_array_from_host(host, device, stream);
+    for (int i = 0; i < PyArray_NDIM(host); i++)
+        shape[i] = PyArray_DIM(host, i);
+    return lw_device_array_new_descr(device, stream, PyArray_DESCR(host), PyArray_NDIM(host),
+                                     shape, is_f ? 'F' : 'C');
+}
+
+/* The copy of a host array (borrowed from the travel): one, however often it is an argument. */
+static PyObject *
+travel_add(lw_jit_travel *travel, PyArrayObject *host, lw_travel way, lw_device *device,
+           CUstream stream)
+{
+    bool back = (way & LW_TRAVEL_OUT) && PyArray_ISWRITEABLE(host);
+
+    for (uint32_t i = 0; i < travel->n; i++) {
+        if (travel->items[i].host == host) {
+            travel->items[i].back |= back;
+            return (PyObject *)travel->items[i].device;
+        }
+    }
+    if ((way & LW_TRAVEL_OUT) && !(way & LW_TRAVEL_IN) && !back) {
+        PyErr_SetString(PyExc_ValueError, "cuda.Out(array): the array is read-only");
+        return NULL;
+    }
+    if (travel->n == LW_JIT_MOST_ARGS) {
+        PyErr_Format(PyExc_TypeError, "a launch takes at most %d host arrays",
+                     LW_JIT_MOST_ARGS);
+        return NULL;
+    }
+    travel->items[travel->n].device = to_device(host, way, device, stream);
+    if (travel->items[travel->n].device == NULL)
+        return NULL;
+    travel->items[travel->n].host = host;
+    travel->items[travel->n].back = back;
+    return (PyObject *)travel->items[travel->n++].device;
+}
+
+static PyObject *travel_tuple(lw_jit_travel *travel, PyObject *tuple, lw_device *device,
+                              CUstream stream);
+
+/* What takes the place of an argument: a new reference. */
+static PyObject *
+travel_one(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstream stream)
+{
+    lw_travel way;
+    PyObject *inner = lw_jit_unwrap(object, &way);
+
+    if (PyArray_Check(inner))
+        return Py_XNewRef(travel_add(travel, (PyArrayObject *)inner, way, device, stream));
+    if (PyTuple_Check(inner) &&
+        lw_jit_has_host(&PyTuple_GET_ITEM(inner, 0), PyTuple_GET_SIZE(inner)))
+        return travel_tuple(travel, inner, device, stream);
+    return Py_NewRef(inner);
+}
+
+/* The same tuple, or namedtuple, with copies for host arrays. */
+static PyObject *
+travel_tuple(lw_jit_travel *travel, PyObject *tuple, lw_device *device, CUstream stream)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    PyObject *items = PyTuple_New(n), *made;
+
+    for (Py_ssize_t i = 0; items != NULL && i < n; i++) {
+        PyObject *item = travel_one(travel, PyTuple_GET_ITEM(tuple, i), device, stream);
+        if (item == NULL)
+            Py_CLEAR(items);
+        else
+            PyTuple_SET_ITEM(items, i, item);
+    }
+    if (items == NULL || PyTuple_CheckExact(tuple))
+        return items;
+    made = PyObject_CallMethod((PyObject *)Py_TYPE(tuple), "_make", "O", items);
+    Py_DECREF(items);
+    return made;
+}
+
+int
+lw_jit_travel_start(lw_jit_travel *travel, lw_device *device, CUstream stream, PyObject **args,
+                    Py_ssize_t n_args)
+{
+    travel->keep = PyList_New(0);
+    for (Py_ssize_t i = 0; travel->keep != NULL && i < n_args; i++) {
+        PyObject *taken;
+        if (!holds_host(args[i]))
+            continue;
+        taken = travel_one(travel, args[i], device, stream);
+        if (taken == NULL || PyList_Append(travel->keep, taken) < 0) {
+            Py_XDECREF(taken);
+            return -1;
+        }
+        args[i] = taken; /* the list holds it */
+        Py_DECREF(taken);
+    }
+    return travel->keep ? 0 : -1;
+}
+
+int
+lw_jit_travel_back(lw_jit_travel *travel)
+{
+    for (uint32_t i = 0; i < travel->n; i++) {
+        PyObject *result;
+        if (!travel->items[i].back)
+            continue;
+        result = PyObject_CallMethod((PyObject *)travel->items[i].device, "copy_to_host", "O",
+                                     travel->items[i].host);
+        if (result == NULL)
+            return -1;
+        Py_DECREF(result);
+    }
+    return 0;
+}
+
+void
+lw_jit_travel_end(lw_jit_travel *travel)
+{
+    for (uint32_t i = 0; i < travel->n; i++)
+        Py_DECREF(travel->items[i].device);
+    Py_CLEAR(travel->keep);
+    travel->n = 0;
+}
+
+void
+lw_jit_unwrap_all(PyObject **args, Py_ssize_t n_args)
+{
+    lw_travel way;
+
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        args[i] = lw_jit_unwrap(args[i], &way);
+}

@@ -1,0 +1,625 @@
+/* kernel[grid, block](...): configured kernels, and how they are launched. */
+#include "forall/jit_parts.h"
+
+#include "core/base/env.h"
+#include "core/base/memory.h"
+#include "core/host/simulator.h"
+#include "core/py/cuda_py.h"
+#include "core/py/raise.h"
+#include "core/py/raise_row.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>
+
+PyTypeObject *lw_jit_launcher_type;
+
+enum { HOST_BLOCK = 256, DEFAULT_SHARED_BYTES = 48 * 1024 };
+
+static const char *
+name_of(const lw_jit *self)
+{
+    return lw_function_name(&self->base);
+}
+
+/* ---- where ---- */
+
+lw_target_choice
+lw_jit_target(const lw_jit *self)
+{
+    const char *word;
+
+    if (self->target_given)
+        return self->base.options.target;
+    word = lw_env_text(LW_ENV_target);
+    if (strcmp(word, "cpu") == 0 || strcmp(word, "parallel") == 0)
+        return LW_CHOOSE_CPU;
+    return self->from_cuda || strcmp(word, "cuda") == 0 ? LW_CHOOSE_CUDA : LW_CHOOSE_AUTO;
+}
+
+static lw_target_choice
+target_of_call(const lw_jit *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    lw_target_choice target = lw_jit_target(self);
+
+    if (target != LW_CHOOSE_AUTO)
+        return target;
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (lw_is_device_operand(args[i]))
+            return LW_CHOOSE_CUDA;
+    return LW_CHOOSE_CPU;
+}
+
+void
+lw_jit_host_key(const lw_special *special, lw_entry_key *key)
+{
+    *key =
+        (lw_entry_key){.form = lw_ir_is_collective(special->scalar->module) ? LW_ENTRY_SINGLE
+                                                                            : LW_ENTRY_WHOLE};
+}
+
+void
+lw_jit_device_key(bool noalias, lw_entry_key *key)
+{
+    *key = (lw_entry_key){.form = LW_ENTRY_GRID, .noalias = noalias};
+}
+
+static int
+compile_one(lw_special *special, lw_target_choice target)
+{
+    lw_entry_key key;
+    lw_device *device;
+
+    if (special->scalar == NULL)
+        return 0;
+    if (target != LW_CHOOSE_CUDA) {
+        lw_jit_host_key(special, &key);
+        return lw_special_host(special, &key) ? 0 : -1;
+    }
+    if (!lw_driver_available()) /* the launch says so */
+        return 0;
+    device = lw_current_device();
+    lw_jit_device_key(true, &key);
+    return device && lw_special_device(special, device, &key) ? 0 : -1;
+}
+
+int
+lw_jit_compile_declared(lw_jit *self)
+{
+    lw_target_choice target = lw_jit_target(self);
+    int failed = 0;
+
+    for (lw_special *at = self->base.specials; !failed && at != NULL; at = at->next)
+        failed = compile_one(at, target);
+    return failed;
+}
+
+/* ---- the shape of a launch ---- */
+
+static int
+check_block(const lw_jit *self, const lw_jit_config *config)
+{
+    uint32_t threads = config->block[0] * config->block[1] * config->block[2];
+    uint32_t most = self->base.limits.max_threads;
+
+    if (most == 0 || threads <= most)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "%s: a block of %u threads, but launch_bounds= allows at most %u",
+                 name_of(self), threads, most);
+    return -1;
+}
+
+/* How many blocks of this size hold the tasks of a forall. */
+static int
+cover(const lw_jit_launcher *self, uint32_t block, lw_jit_config *config)
+{
+    int64_t blocks = (self->n_tasks + block - 1) / block;
+
+    if (blocks > INT32_MAX) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s.forall: %lld tasks need %lld blocks of %u threads; a grid has at most "
+                     "%d",
+                     name_of(self->kernel), (long long)self->n_tasks, (long long)blocks, block,
+                     INT32_MAX);
+        return -1;
+    }
+    config->grid[0] = (uint32_t)blocks;
+    config->block[0] = block;
+    config->grid[1] = config->grid[2] = config->block[1] = config->block[2] = 1;
+    return 0;
+}
+
+/* ---- on the CPU ---- */
+
+static int
+simulate(lw_jit *kernel, const lw_special *special, const lw_host_entry *entry,
+         const lw_jit_config *config, const uint64_t *values)
+{
+    lw_sim_launch launch = {.static_bytes = entry->shared_bytes,
+                            .dynamic_bytes = config->shared_bytes,
+                            .values = values,
+                            .checks = kernel->base.options.front.checks != 0};
+    lw_sim_result result = {0};
+    lw_error err = {0};
+    lw_status status;
+
+    memcpy(launch.grid, config->grid, sizeof launch.grid);
+    memcpy(launch.block, config->block, sizeof launch.block);
+    if (entry->key.form == LW_ENTRY_SINGLE)
+        launch.single = (lw_sim_single)(uintptr_t)entry->address;
+    else
+        launch.whole = (lw_sim_whole)(uintptr_t)entry->address;
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_simulate(&launch, &result, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    if (result.status == 0)
+        return 0;
+    return lw_raise_at_thread(&special->scalar->raises[result.status - 1], result.block,
+                              result.thread);
+}
+
+static int
+run_bound_on_host(const lw_jit_launcher *self, lw_bound *bound)
+{
+    lw_jit *kernel = self->kernel;
+    lw_jit_config config = self->config;
+    lw_special *special;
+    lw_host_entry *entry;
+    lw_entry_key key;
+    uint32_t most = kernel->base.limits.max_threads;
+
+    if (bound->where == LW_WHERE_DEVICE) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s: this launch runs on the CPU, and an argument is an array on a GPU; "
+                     "expected NumPy arrays",
+                     name_of(kernel));
+        return -1;
+    }
+    if (self->n_tasks >= 0 && cover(self,
+                                    self->tpb                   ? self->tpb
+                                    : most && most < HOST_BLOCK ? most
+                                                                : HOST_BLOCK,
+                                    &config) < 0)
+        return -1;
+    special = check_block(kernel, &config) < 0 ? NULL : lw_special_get(&kernel->base, bound);
+    if (special == NULL)
+        return -1;
+    lw_jit_host_key(special->target, &key);
+    entry = lw_special_host(special->target, &key);
+    return entry ? simulate(kernel, special->target, entry, &config, bound->values) : -1;
+}
+
+static int
+run_on_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    PyObject *row[LW_JIT_MOST_ARGS];
+    lw_bound bound;
+    int result;
+
+    memcpy(row, args, (size_t)n_args * sizeof *row);
+    lw_jit_unwrap_all(row, n_args);
+    lw_bound_init(&bound);
+    if (lw_bind(&self->kernel->base, row, n_args, &bound) < 0)
+        return -1;
+    result = run_bound_on_host(self, &bound);
+    lw_bound_release(&bound);
+    return result;
+}
+
+/* ---- on a GPU ---- */
+
+/* The shape for this kernel on this device, checked. */
+static int
+shape_for(const lw_jit_launcher *self, lw_device_entry *entry, lw_jit_config *config,
+          lw_error *err)
+{
+    lw_launch_config best = entry->config;
+    const lw_kernel_info *info = &entry->kernel->info;
+    uint32_t threads;
+
+    *config = self->config;
+    if (config->shared_bytes + (uint32_t)info->shared_bytes > DEFAULT_SHARED_BYTES &&
+        config->shared_bytes &&
+        lw_kernel_allow_shared(entry->kernel, config->shared_bytes, err) != LW_OK)
+        return -1;
+    if (self->n_tasks >= 0) {
+        if (self->tpb == 0 && config->shared_bytes &&
+            lw_launch_config_best(entry->kernel, config->shared_bytes,
+                                  self->kernel->base.limits.max_threads, &best, err) != LW_OK)
+            return -1;
+        if (cover(self, self->tpb ? self->tpb : best.block, config) < 0)
+            return -1;
+    }
+    if (check_block(self->kernel, config) < 0)
+        return -1;
+    threads = config->block[0] * config->block[1] * config->block[2];
+    if ((int)threads <= info->max_threads)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "%s: a block of %u threads, but this kernel, with %d registers a thread, can "
+                 "have at most %d; launch_bounds=%u makes it fit",
+                 name_of(self->kernel), threads, info->registers, info->max_threads, threads);
+    return -1;
+}
+
+static lw_status
+launch(const lw_jit *kernel, lw_device_entry *entry, const lw_jit_config *config,
+       uint64_t *values, uint32_t n_values, lw_error *err)
+{
+    void *store[LW_BOUND_VALUES + 1], **params = store;
+    lw_status status;
+
+    if (n_values > LW_BOUND_VALUES)
+        params = lw_alloc((n_values + 1) * sizeof *params);
+    if (params == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < n_values; i++)
+        params[i] = &values[i];
+    params[n_values] = &entry->control;
+    status = (kernel->own.cooperative ? lw_launch_together : lw_launch)(
+        entry->kernel, config->grid[0], config->grid[1], config->grid[2], config->block[0],
+        config->block[1], config->block[2], config->shared_bytes, config->stream, params, err);
+    if (params != store)
+        lw_free(params);
+    return status;
+}
+
+static int
+launch_entry(const lw_jit_launcher *self, lw_bound *bound, lw_device *device,
+             lw_device_entry *entry)
+{
+    lw_jit_config config;
+    lw_error err = {0};
+    CUcontext before;
+    lw_status status = lw_device_visit(device, &before, &err);
+    int failed = 0;
+
+    if (status == LW_OK)
+        failed = shape_for(self, entry, &config, &err);
+    if (status == LW_OK && !failed)
+        status = lw_bound_use(bound, device, config.stream, &err);
+    if (status == LW_OK && !failed)
+        status = launch(self->kernel, entry, &config, bound->values, bound->n_values, &err);
+    if (status == LW_OK && !failed)
+        status = lw_bound_done(bound, config.stream, &err);
+    lw_device_leave(before);
+    if (status != LW_OK || err.status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK && !failed ? 0 : -1;
+}
+
+static int
+run_bound_on_device(const lw_jit_launcher *self, lw_bound *bound, lw_device *device)
+{
+    lw_jit *kernel = self->kernel;
+    lw_special *special = lw_special_get(&kernel->base, bound);
+    lw_device_entry *entry;
+    lw_entry_key key;
+
+    if (special == NULL)
+        return -1;
+    lw_jit_device_key(lw_special_noalias(special->target, bound), &key);
+    entry = lw_special_device(special->target, device, &key);
+    if (entry == NULL || launch_entry(self, bound, device, entry) < 0)
+        return -1;
+    if (entry->report == NULL)
+        return 0;
+    return lw_entry_report(&kernel->base, special->target, entry, self->config.stream);
+}
+
+static int
+bind_and_run(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_args,
+             lw_device *device)
+{
+    lw_bound bound;
+    int result;
+
+    lw_bound_init(&bound);
+    if (lw_bind(&self->kernel->base, args, n_args, &bound) < 0)
+        return -1;
+    if (bound.device != NULL)
+        device = bound.device;
+    else if (device == NULL)
+        device = lw_current_device();
+    result = device ? run_bound_on_device(self, &bound, device) : -1;
+    lw_bound_release(&bound);
+    return result;
+}
+
+/* The device of the first array that is on one, else the current one. */
+static lw_device *
+device_of(PyObject *const *args, Py_ssize_t n_args)
+{
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (lw_is_device_array(args[i]))
+            return ((lw_device_array *)args[i])->device;
+    return lw_current_device();
+}
+
+/* Host arrays go to the device and come back. */
+static int
+run_with_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    lw_device *device = device_of(args, n_args);
+    PyObject *row[LW_JIT_MOST_ARGS];
+    lw_jit_travel travel;
+    int failed;
+
+    if (device == NULL)
+        return -1;
+    memcpy(row, args, (size_t)n_args * sizeof *row);
+    travel.n = 0;
+    failed = lw_jit_travel_start(&travel, device, self->config.stream, row, n_args) < 0 ||
+             bind_and_run(self, row, n_args, device) < 0 || lw_jit_travel_back(&travel) < 0;
+    lw_jit_travel_end(&travel);
+    return failed ? -1 : 0;
+}
+
+/* ---- the call ---- */
+
+PyObject *
+lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    lw_jit_launcher *self = (lw_jit_launcher *)object;
+    lw_jit *kernel = self->kernel;
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    PyObject *row[LW_JIT_MOST_ARGS];
+    int failed;
+
+    if (kwnames != NULL || n_args > kernel->n_positional) {
+        n_args = lw_jit_arrange(kernel, args, n_args, kwnames, row);
+        args = row;
+    }
+    if (n_args < 0)
+        return NULL;
+    if (self->n_tasks == 0)
+        Py_RETURN_NONE;
+    if (target_of_call(kernel, args, n_args) == LW_CHOOSE_CPU)
+        failed = run_on_host(self, args, n_args);
+    else if (lw_jit_has_host(args, n_args))
+        failed = run_with_host(self, args, n_args);
+    else
+        failed = bind_and_run(self, args, n_args, NULL);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- configured kernels ---- */
+
+static lw_jit_launcher *
+launcher_new(lw_jit *kernel, const lw_jit_config *config, PyObject *stream)
+{
+    lw_jit_launcher *self =
+        (lw_jit_launcher *)lw_jit_launcher_type->tp_alloc(lw_jit_launcher_type, 0);
+
+    if (self == NULL)
+        return NULL;
+    self->vectorcall = lw_jit_call;
+    self->kernel = (lw_jit *)Py_NewRef((PyObject *)kernel);
+    self->stream = Py_XNewRef(stream);
+    self->config = *config;
+    self->n_tasks = -1;
+    return self;
+}
+
+static int
+refuse_device_function(const lw_jit *self)
+{
+    if (!self->own.device)
+        return 0;
+    PyErr_Format(PyExc_TypeError,
+                 "`%s` was made with device=True: kernels call it, and it cannot be launched",
+                 name_of(self));
+    return -1;
+}
+
+PyObject *
+lw_jit_configure(PyObject *object, PyObject *key)
+{
+    lw_jit *self = (lw_jit *)object;
+    lw_jit_launcher *made;
+    lw_jit_config config;
+    PyObject *stream;
+
+    if (refuse_device_function(self) < 0 || lw_jit_config_read(key, &config, &stream) < 0)
+        return NULL;
+    for (int i = 0; i < LW_JIT_KEPT; i++) {
+        lw_jit_launcher *kept = self->kept[i];
+        if (kept != NULL && memcmp(&kept->config, &config, sizeof config) == 0 &&
+            (config.stream == NULL || kept->stream == stream))
+            return Py_NewRef((PyObject *)kept);
+    }
+    made = launcher_new(self, &config, config.stream ? stream : NULL);
+    if (made != NULL) {
+        Py_XSETREF(self->kept[self->next_kept], (lw_jit_launcher *)Py_NewRef((PyObject *)made));
+        self->next_kept = (self->next_kept + 1) % LW_JIT_KEPT;
+    }
+    return (PyObject *)made;
+}
+
+PyObject *
+lw_jit_forall(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"ntasks", "tpb", "stream", "sharedmem", NULL};
+    PyObject *n = NULL, *tpb = NULL, *stream = NULL, *shared = NULL;
+    int64_t n_tasks, n_tpb = 0, n_shared = 0;
+    lw_jit_config config = {0};
+    lw_jit_launcher *made;
+
+    if (refuse_device_function((lw_jit *)object) < 0 ||
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:forall", names, &n, &tpb, &stream,
+                                     &shared) ||
+        lw_jit_count_read(n, "forall: ntasks", INT64_MAX / 2, &n_tasks) < 0 ||
+        (tpb && lw_jit_count_read(tpb, "forall: tpb", 1024, &n_tpb) < 0) ||
+        (stream && lw_stream_read(stream, &config.stream) < 0) ||
+        (shared && lw_jit_count_read(shared, "forall: sharedmem", INT32_MAX, &n_shared) < 0))
+        return NULL;
+    config.shared_bytes = (uint32_t)n_shared;
+    made = launcher_new((lw_jit *)object, &config, stream);
+    if (made != NULL) {
+        made->n_tasks = n_tasks;
+        made->tpb = (uint32_t)n_tpb;
+    }
+    return (PyObject *)made;
+}
+
+/* ---- the type ---- */
+
+static int
+launcher_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    lw_jit_launcher *self = (lw_jit_launcher *)object;
+
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->kernel);
+    Py_VISIT(self->stream);
+    return 0;
+}
+
+static int
+launcher_clear(PyObject *object)
+{
+    lw_jit_launcher *self = (lw_jit_launcher *)object;
+
+    Py_CLEAR(self->stream); /* the kernel stays: a finalizer may still launch */
+    return 0;
+}
+
+static void
+launcher_dealloc(PyObject *object)
+{
+    lw_jit_launcher *self = (lw_jit_launcher *)object;
+    PyTypeObject *type = Py_TYPE(object);
+
+    PyObject_GC_UnTrack(object);
+    Py_CLEAR(self->stream);
+    Py_CLEAR(self->kernel);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *
+launcher_repr(PyObject *object)
+{
+    lw_jit_launcher *self = (lw_jit_launcher *)object;
+    const lw_jit_config *config = &self->config;
+
+    if (self->n_tasks >= 0)
+        return PyUnicode_FromFormat("<lanewise.Kernel '%s'.forall(%lld)>",
+                                    name_of(self->kernel), (long long)self->n_tasks);
+    return PyUnicode_FromFormat("<lanewise.Kernel '%s'[(%u, %u, %u), (%u, %u, %u)]>",
+                                name_of(self->kernel), config->grid[0], config->grid[1],
+                                config->grid[2], config->block[0], config->block[1],
+                                config->block[2]);
+}
+
+static PyObject *
+launcher_bind(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    PyObject *functools = PyImport_ImportModule("functools"), *partial, *all, *result = NULL;
+
+    if (functools == NULL)
+        return NULL;
+    partial = PyObject_GetAttrString(functools, "partial");
+    Py_DECREF(functools);
+    all = PyTuple_New(PyTuple_GET_SIZE(args) + 1);
+    if (all != NULL) {
+        PyTuple_SET_ITEM(all, 0, Py_NewRef(object));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+            PyTuple_SET_ITEM(all, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+    }
+    if (partial != NULL && all != NULL)
+        result = PyObject_Call(partial, all, kwargs);
+    Py_XDECREF(partial);
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyObject *
+shape_tuple(const uint32_t shape[3])
+{
+    return Py_BuildValue("(III)", shape[0], shape[1], shape[2]);
+}
+
+/* None where the call decides. */
+static PyObject *
+get_griddim(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_jit_launcher *launcher = (lw_jit_launcher *)self;
+
+    return launcher->n_tasks < 0 ? shape_tuple(launcher->config.grid) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+get_blockdim(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_jit_launcher *launcher = (lw_jit_launcher *)self;
+
+    return launcher->n_tasks < 0 ? shape_tuple(launcher->config.block) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+get_sharedmem(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLong(((lw_jit_launcher *)self)->config.shared_bytes);
+}
+
+static PyObject *
+get_stream(PyObject *self, void *Py_UNUSED(closure))
+{
+    PyObject *stream = ((lw_jit_launcher *)self)->stream;
+
+    return stream ? Py_NewRef(stream) : PyLong_FromLong(0);
+}
+
+static PyGetSetDef launcher_getset[] = {
+    {"griddim", get_griddim, NULL, PyDoc_STR("blocks, as (x, y, z)"), NULL},
+    {"blockdim", get_blockdim, NULL, PyDoc_STR("threads a block, as (x, y, z)"), NULL},
+    {"sharedmem", get_sharedmem, NULL, PyDoc_STR("bytes of dynamic shared memory"), NULL},
+    {"stream", get_stream, NULL, PyDoc_STR("as it was given; 0: the default stream"), NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef launcher_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lw_jit_launcher, vectorcall), READONLY, NULL},
+    {"kernel", T_OBJECT, offsetof(lw_jit_launcher, kernel), READONLY,
+     PyDoc_STR("the kernel that it launches")},
+    {"dispatcher", T_OBJECT, offsetof(lw_jit_launcher, kernel), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyMethodDef launcher_methods[] = {{"bind", (PyCFunction)(void (*)(void))launcher_bind,
+                                          METH_VARARGS | METH_KEYWORDS,
+                                          PyDoc_STR("bind($self, /, *args, **kwargs)\n--\n\n"
+                                                    "A callable that repeats this launch.")},
+                                         {NULL, NULL, 0, NULL}};
+
+PyDoc_STRVAR(launcher_doc, "A kernel with the shape of its launch: kernel[grid, block] or "
+                           "kernel.forall(n).\n\nCall it with the kernel's arguments.");
+
+static PyType_Slot launcher_slots[] = {
+    {Py_tp_doc, (void *)launcher_doc},   {Py_tp_dealloc, launcher_dealloc},
+    {Py_tp_traverse, launcher_traverse}, {Py_tp_clear, launcher_clear},
+    {Py_tp_repr, launcher_repr},         {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_getset, launcher_getset},     {Py_tp_members, launcher_members},
+    {Py_tp_methods, launcher_methods},   {0, NULL}};
+
+static PyType_Spec launcher_spec = {
+    .name = "lanewise.Launcher",
+    .basicsize = sizeof(lw_jit_launcher),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = launcher_slots};
+
+int
+lw_jit_launcher_register(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &launcher_spec, NULL);
+
+    lw_jit_launcher_type = (PyTypeObject *)type;
+    return type ? PyModule_AddObjectRef(module, "Launcher", type) : -1;
+}

@@ -1,0 +1,140 @@
+#include "forall/jit_config_py.h"
+
+#include "core/py/cuda_py.h"
+
+#include <string.h>
+
+/* What every GPU of compute capability 5.0 and later takes (CUDA C++ Programming Guide, table
+ * of technical specifications); the simulator keeps to the same. */
+static const int64_t most_grid[3] = {2147483647, 65535, 65535};
+static const int64_t most_block[3] = {1024, 1024, 64};
+enum { MOST_THREADS = 1024 };
+static const char axes[3] = {'x', 'y', 'z'};
+
+static int
+too_large(const char *what, const char *expected, PyObject *value)
+{
+    PyErr_Format(PyExc_ValueError, "%s must be %s, not %.200R", what, expected, value);
+    return -1;
+}
+
+/* An int, or what has __index__ and is no bool: *out, clipped to what int64 holds. */
+static int
+read_int(PyObject *value, const char *what, int64_t *out)
+{
+    PyObject *index;
+    int overflow = 0;
+
+    if (PyLong_CheckExact(value)) {
+        *out = PyLong_AsLongLongAndOverflow(value, &overflow);
+    } else {
+        index = PyBool_Check(value) ? NULL : PyNumber_Index(value);
+        if (index == NULL) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_TypeError, "%s must be an int, not %.100s %.200R", what,
+                         Py_TYPE(value)->tp_name, value);
+            return -1;
+        }
+        *out = PyLong_AsLongLongAndOverflow(index, &overflow);
+        Py_DECREF(index);
+    }
+    if (overflow)
+        *out = overflow > 0 ? INT64_MAX : INT64_MIN;
+    return 0;
+}
+
+int
+lw_jit_count_read(PyObject *value, const char *what, int64_t most, int64_t *out)
+{
+    char expected[64];
+
+    if (read_int(value, what, out) < 0)
+        return -1;
+    if (*out >= 0 && *out <= most)
+        return 0;
+    PyOS_snprintf(expected, sizeof expected, "from 0 to %lld", (long long)most);
+    return too_large(what, expected, value);
+}
+
+static int
+read_axis(PyObject *value, const char *what, int axis, int64_t most, uint32_t *out)
+{
+    char name[64], expected[64];
+    int64_t n;
+
+    PyOS_snprintf(name, sizeof name, "kernel[grid, block]: %s.%c", what, axes[axis]);
+    if (read_int(value, name, &n) < 0)
+        return -1;
+    if (n < 1 || n > most) {
+        PyOS_snprintf(expected, sizeof expected, "from 1 to %lld", (long long)most);
+        return too_large(name, expected, value);
+    }
+    *out = (uint32_t)n;
+    return 0;
+}
+
+static int
+read_shape(PyObject *value, const char *what, const int64_t *most, uint32_t *out)
+{
+    bool sequence = PyTuple_Check(value) || PyList_Check(value);
+    Py_ssize_t n = sequence ? PySequence_Fast_GET_SIZE(value) : 1;
+
+    if (n < 1 || n > 3) {
+        PyErr_Format(PyExc_ValueError,
+                     "kernel[grid, block]: %s must be an int or a tuple of 1, 2 or 3 ints, not "
+                     "%zd of them",
+                     what, n);
+        return -1;
+    }
+    out[1] = out[2] = 1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (read_axis(sequence ? PySequence_Fast_GET_ITEM(value, i) : value, what, (int)i,
+                      most[i], &out[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int
+check_threads(const uint32_t *block)
+{
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+
+    if (threads <= MOST_THREADS)
+        return 0;
+    PyErr_Format(
+        PyExc_ValueError,
+        "kernel[grid, block]: block (%u, %u, %u) has %llu threads; a block has at most "
+        "%d",
+        block[0], block[1], block[2], (unsigned long long)threads, MOST_THREADS);
+    return -1;
+}
+
+int
+lw_jit_config_read(PyObject *key, lw_jit_config *out, PyObject **stream_object)
+{
+    Py_ssize_t n = PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1;
+    int64_t shared = 0;
+
+    *stream_object = NULL;
+    memset(out, 0, sizeof *out);
+    if (n < 2 || n > 4) {
+        PyErr_Format(PyExc_ValueError,
+                     "kernel[grid, block, stream=0, sharedmem=0]: expected 2 to 4 entries, not "
+                     "%zd",
+                     n);
+        return -1;
+    }
+    if (read_shape(PyTuple_GET_ITEM(key, 0), "grid", most_grid, out->grid) < 0 ||
+        read_shape(PyTuple_GET_ITEM(key, 1), "block", most_block, out->block) < 0 ||
+        check_threads(out->block) < 0)
+        return -1;
+    if (n > 3 &&
+        lw_jit_count_read(PyTuple_GET_ITEM(key, 3), "sharedmem", INT32_MAX, &shared) < 0)
+        return -1;
+    out->shared_bytes = (uint32_t)shared;
+    if (n > 2) {
+        *stream_object = PyTuple_GET_ITEM(key, 2);
+        return lw_stream_read(*stream_object, &out->stream);
+    }
+    return 0;
+}

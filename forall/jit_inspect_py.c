@@ -1,0 +1,540 @@
+/* Looking into a Kernel: text and binary forms of its specialisations, and what they take. */
+#include "forall/jit_parts.h"
+
+#include "core/link/cubin_info.h"
+#include "core/py/cuda_py.h"
+#include "core/py/raise.h"
+#include "core/py/target_read.h"
+
+#include <string.h>
+
+/* ---- which one, for what ---- */
+
+/* The specialisation that a signature means; compiled where the kernel is lazy. */
+static lw_special *
+special_of(lw_jit *self, PyObject *sig)
+{
+    lw_special *special;
+
+    if (self->own.device) {
+        PyErr_Format(PyExc_TypeError,
+                     "`%s` was made with device=True: it has code in the kernels that call it",
+                     lw_function_name(&self->base));
+        return NULL;
+    }
+    special = lw_special_of(&self->base, sig);
+    return special ? special->target : NULL;
+}
+
+/* The compute capability of the current device, or 90 where there is none. */
+static int
+default_cc(void)
+{
+    lw_error err = {0};
+    lw_device *device;
+
+    if (lw_driver_available() && lw_device_current(&device, &err) == LW_OK)
+        return device->cc_major * 10 + device->cc_minor;
+    lw_error_reset(&err);
+    return 90;
+}
+
+static void
+key_for(const lw_special *special, int cc, lw_entry_key *key)
+{
+    if (cc == 0)
+        lw_jit_host_key(special, key);
+    else
+        lw_jit_device_key(true, key);
+}
+
+/* ---- forms ---- */
+
+/* One form of one specialisation. NULL with an exception. */
+static PyObject *
+form_of(const lw_special *special, int cc, const char *form)
+{
+    const lw_function *f = special->function;
+    lw_build_options options = lw_door_build_options(&f->options, lw_function_name(f));
+    lw_module *module = NULL;
+    lw_bytes bytes = {0};
+    lw_error err = {0};
+    lw_entry_key key;
+    lw_status status;
+    PyObject *result = NULL;
+
+    key_for(special, cc, &key);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_special_module(special, &key, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_output(module, cc, form, &options, &bytes, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    else if (strcmp(form, "cubin") == 0 || strcmp(form, "ltoir") == 0 ||
+             strcmp(form, "object") == 0)
+        result = PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
+    else
+        result = PyUnicode_DecodeUTF8((const char *)bytes.data, (Py_ssize_t)bytes.n, "replace");
+    lw_bytes_reset(&bytes);
+    lw_module_free(module);
+    return result;
+}
+
+static PyObject *
+types_of(const lw_special *special, int Py_UNUSED(cc), const char *Py_UNUSED(form))
+{
+    const lw_function *f = special->function;
+    lw_front_options options = f->options.front;
+    lw_typed *typed = NULL;
+    lw_text text = {0};
+    lw_error err = {0};
+    PyObject *result;
+
+    options.procedure = true;
+    options.narrow = special->narrow;
+    if (lw_infer_specs(f->tree, &options, special->specs, special->n_specs, &typed, &err) !=
+        LW_OK)
+        return lw_py_raise(&err);
+    lw_typed_print(typed, &text);
+    lw_typed_free(typed);
+    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
+
+typedef PyObject *(*of_special)(const lw_special *special, int cc, const char *form);
+
+static PyObject *
+signature_text(const lw_special *special)
+{
+    PyObject *args = lw_special_text(special), *text;
+
+    text = args ? PyUnicode_FromFormat("void(%U)", args) : NULL;
+    Py_XDECREF(args);
+    return text;
+}
+
+/* {signature: one(special)} of all there are. */
+static PyObject *
+of_all(lw_jit *self, int cc, const char *form, of_special one)
+{
+    PyObject *all = PyDict_New();
+
+    for (lw_special *at = self->base.specials; all != NULL && at != NULL; at = at->next) {
+        PyObject *key, *value;
+        if (at->target != at)
+            continue;
+        key = signature_text(at);
+        value = key ? one(at, cc, form) : NULL;
+        if (value == NULL || PyDict_SetItem(all, key, value) < 0)
+            Py_CLEAR(all);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    return all;
+}
+
+static PyObject *
+of_signature(lw_jit *self, PyObject *sig, int cc, const char *form, of_special one)
+{
+    lw_special *special;
+
+    if (sig == Py_None)
+        return of_all(self, cc, form, one);
+    special = special_of(self, sig);
+    return special ? one(special, cc, form) : NULL;
+}
+
+/* (signature=None, target=None) */
+static PyObject *
+inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
+        const char *host_form, of_special one)
+{
+    static char *names[] = {"signature", "target", NULL};
+    PyObject *sig = Py_None, *target = Py_None;
+    int cc;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
+        return NULL;
+    cc = lw_target_read(target, default_cc(), host_form != NULL);
+    if (cc < 0)
+        return NULL;
+    return of_signature((lw_jit *)self, sig, cc, cc ? form : host_form, one);
+}
+
+#define INSPECT(name, form, host_form)                                                         \
+    static PyObject *inspect_##name(PyObject *self, PyObject *args, PyObject *kwargs)          \
+    {                                                                                          \
+        return inspect(self, args, kwargs, form, host_form, form_of);                          \
+    }
+INSPECT(llvm, "llvm", "llvm")
+INSPECT(nvvm, "nvvm", NULL)
+INSPECT(ptx, "ptx", NULL)
+INSPECT(asm, "ptx", "asm")
+INSPECT(sass, "sass", NULL)
+INSPECT(cubin, "cubin", "object")
+INSPECT(ltoir, "ltoir", NULL)
+#undef INSPECT
+
+static PyObject *
+write_to(PyObject *file, PyObject *text)
+{
+    PyObject *result = PyObject_CallMethod(file, "write", "O", text);
+
+    Py_XDECREF(result);
+    return result ? Py_NewRef(Py_None) : NULL;
+}
+
+/* All texts, one after the other. */
+static PyObject *
+joined(PyObject *all)
+{
+    PyObject *values = PyDict_Values(all), *line = PyUnicode_FromString("\n"), *text = NULL;
+
+    if (values != NULL && line != NULL)
+        text = PyUnicode_Join(line, values);
+    Py_XDECREF(values);
+    Py_XDECREF(line);
+    return text;
+}
+
+static PyObject *
+inspect_types(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"file", "signature", NULL};
+    PyObject *file = Py_None, *sig = Py_None, *text, *result;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:inspect_types", names, &file, &sig))
+        return NULL;
+    text = of_signature((lw_jit *)self, sig, 0, "types", types_of);
+    if (text != NULL && PyDict_Check(text))
+        Py_SETREF(text, joined(text));
+    if (text == NULL || file == Py_None)
+        return text;
+    result = write_to(file, text);
+    Py_DECREF(text);
+    return result;
+}
+
+/* ---- what it takes ---- */
+
+/* The name of the one entry of a module. */
+static const char *
+entry_name(const lw_module *module)
+{
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        if (module->funcs.data[i]->linkage == LW_KERNEL)
+            return module->funcs.data[i]->name;
+    return "";
+}
+
+static int
+read_info(const lw_special *special, int cc, lw_cubin_info *info)
+{
+    const lw_function *f = special->function;
+    lw_build_options options = lw_door_build_options(&f->options, lw_function_name(f));
+    lw_module *module = NULL;
+    lw_blob *cubin = NULL;
+    lw_error err = {0};
+    lw_entry_key key;
+    lw_status status;
+
+    lw_jit_device_key(true, &key);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_special_module(special, &key, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
+    if (status == LW_OK)
+        status = lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin),
+                                    entry_name(module), info, &err);
+    lw_module_free(module);
+    lw_blob_unref(cubin);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK ? 0 : -1;
+}
+
+/* Registers are granted to warps in units of 256, of 65536 a block. */
+static int
+most_threads(const lw_special *special, const lw_cubin_info *info)
+{
+    int bound = (int)special->function->limits.max_threads;
+    int warp = (info->registers + 7) / 8 * 8 * 32;
+    int most = warp ? 65536 / warp * 32 : 1024;
+
+    most = most < 1024 ? most : 1024;
+    return bound && bound < most ? bound : most;
+}
+
+static PyObject *
+host_resources(const lw_special *special)
+{
+    lw_entry_key key;
+    lw_host_entry *entry;
+
+    lw_jit_host_key(special, &key);
+    entry = lw_special_host((lw_special *)special, &key);
+    if (entry == NULL)
+        return NULL;
+    return Py_BuildValue("{s:s,s:I,s:O}", "target", "cpu", "shared_bytes", entry->shared_bytes,
+                         "collective", key.form == LW_ENTRY_SINGLE ? Py_True : Py_False);
+}
+
+/* With blocks of this many threads: 0, the most that fit. */
+static PyObject *
+resources_of(const lw_special *special, int cc, int block)
+{
+    lw_cubin_info info = {0};
+    int most;
+
+    if (cc == 0)
+        return host_resources(special);
+    if (read_info(special, cc, &info) < 0)
+        return NULL;
+    most = most_threads(special, &info);
+    block = block ? block : most;
+    return Py_BuildValue("{s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:d}", "target",
+                         PyUnicode_FromFormat("sm_%d", cc), "registers", info.registers,
+                         "shared_bytes", info.shared_bytes, "local_bytes", info.local_bytes,
+                         "constant_bytes", info.constant_bytes, "spill_bytes", info.local_bytes,
+                         "max_threads_per_block", most, "occupancy",
+                         lw_occupancy_of(&info, cc, block));
+}
+
+static PyObject *
+resources(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"signature", "target", "block", NULL};
+    PyObject *sig, *target = Py_None, *block = Py_None;
+    lw_special *special;
+    int64_t threads = 0;
+    int cc;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:resources", names, &sig, &target,
+                                     &block) ||
+        (block != Py_None && lw_jit_count_read(block, "resources: block", 1024, &threads) < 0))
+        return NULL;
+    cc = lw_target_read(target, default_cc(), true);
+    special = cc < 0 ? NULL : special_of((lw_jit *)object, sig);
+    return special ? resources_of(special, cc, (int)threads) : NULL;
+}
+
+/* ---- numba's questions ---- */
+
+static PyObject *
+number_of(const lw_special *special, int cc, const char *which)
+{
+    lw_cubin_info info = {0};
+
+    if (read_info(special, cc, &info) < 0)
+        return NULL;
+    switch (*which) {
+    case 'r': return PyLong_FromLong(info.registers);
+    case 'c': return PyLong_FromLong(info.constant_bytes);
+    case 's': return PyLong_FromLong(info.shared_bytes);
+    case 'l': return PyLong_FromLong(info.local_bytes);
+    default: return PyLong_FromLong(most_threads(special, &info));
+    }
+}
+
+static PyObject *
+ask_number(PyObject *self, PyObject *args, PyObject *kwargs, const char *which)
+{
+    static char *names[] = {"signature", NULL};
+    PyObject *sig = Py_None;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &sig))
+        return NULL;
+    return of_signature((lw_jit *)self, sig, default_cc(), which, number_of);
+}
+
+#define NUMBER(name, which)                                                                    \
+    static PyObject *name(PyObject *self, PyObject *args, PyObject *kwargs)                    \
+    {                                                                                          \
+        return ask_number(self, args, kwargs, which);                                          \
+    }
+NUMBER(get_regs_per_thread, "registers")
+NUMBER(get_const_mem_size, "constant")
+NUMBER(get_shared_mem_per_block, "shared")
+NUMBER(get_local_mem_per_thread, "local")
+NUMBER(get_max_threads_per_block, "threads")
+#undef NUMBER
+
+static PyObject *
+max_cooperative_grid_blocks(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"blockdim", "dynsmemsize", "signature", NULL};
+    PyObject *block, *shared = NULL, *sig = Py_None, *key, *stream;
+    lw_jit *self = (lw_jit *)object;
+    int64_t n_shared = 0;
+    lw_jit_config shape;
+    lw_launch_config found = {0};
+    lw_special *special;
+    lw_device_entry *entry;
+    lw_entry_key entry_key;
+    lw_device *device;
+    lw_error err = {0};
+    int bad;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:max_cooperative_grid_blocks", names,
+                                     &block, &shared, &sig) ||
+        (shared && lw_jit_count_read(shared, "dynsmemsize", INT32_MAX, &n_shared) < 0))
+        return NULL;
+    key = Py_BuildValue("(iO)", 1, block);
+    bad = key == NULL || lw_jit_config_read(key, &shape, &stream) < 0;
+    Py_XDECREF(key);
+    if (bad)
+        return NULL;
+    special = sig == Py_None ? self->base.specials : special_of(self, sig);
+    if (special == NULL && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "signature= is needed: nothing is compiled yet");
+    device = special ? lw_current_device() : NULL;
+    lw_jit_device_key(true, &entry_key);
+    entry = device ? lw_special_device(special->target, device, &entry_key) : NULL;
+    if (entry == NULL)
+        return NULL;
+    if (lw_launch_config_of(entry->kernel, shape.block[0] * shape.block[1] * shape.block[2],
+                            (uint32_t)n_shared, &found, &err) != LW_OK)
+        return lw_py_raise(&err);
+    return PyLong_FromUnsignedLong(found.full_grid);
+}
+
+/* ---- compile, specialize ---- */
+
+static PyObject *
+kernel_compile(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"signature", "target", NULL};
+    PyObject *sig, *target = Py_None;
+    lw_jit *self = (lw_jit *)object;
+    lw_special *special;
+    lw_device *device;
+    lw_entry_key key;
+    int cc;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:compile", names, &sig, &target))
+        return NULL;
+    cc = target == Py_None ? (lw_jit_target(self) == LW_CHOOSE_CUDA ? 90 : 0)
+                           : lw_target_read(target, 90, true);
+    special = cc < 0 ? NULL : special_of(self, sig);
+    if (special == NULL)
+        return NULL;
+    key_for(special, cc, &key);
+    if (cc == 0) {
+        if (lw_special_host(special, &key) == NULL)
+            return NULL;
+    } else {
+        device = lw_current_device();
+        if (device == NULL || lw_special_device(special, device, &key) == NULL)
+            return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *
+lw_jit_specialize(PyObject *object, PyObject *args)
+{
+    lw_jit *self = (lw_jit *)object;
+    PyObject *row[LW_JIT_MOST_ARGS], *text = NULL, *result;
+    Py_ssize_t n =
+        lw_jit_arrange(self, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), NULL, row);
+    lw_special *special;
+    lw_bound bound;
+
+    if (n < 0)
+        return NULL;
+    lw_jit_unwrap_all(row, n);
+    lw_bound_init(&bound);
+    if (lw_bind(&self->base, row, n, &bound) < 0)
+        return NULL;
+    special = lw_special_get(&self->base, &bound);
+    if (special != NULL)
+        text = signature_text(special->target);
+    lw_bound_release(&bound);
+    if (text == NULL)
+        return NULL;
+    result = lw_jit_new(self->base.py_func, text, self->base.keywords, self->from_cuda);
+    Py_DECREF(text);
+    return result;
+}
+
+/* ---- the list ---- */
+
+#define WITH_KEYWORDS(function)                                                                \
+    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
+#define ONE_OR_ALL "\n\nWithout a signature: a dict of all there are."
+
+PyMethodDef lw_jit_inspect_methods[] = {
+    {"compile", WITH_KEYWORDS(kernel_compile),
+     PyDoc_STR("compile($self, /, signature, target=None)\n--\n\n"
+               "Make the machine code now instead of at the first launch.\n\n"
+               ">>> k.compile('void(float64[:])', 'cpu')")},
+    {"inspect_types", WITH_KEYWORDS(inspect_types),
+     PyDoc_STR("inspect_types($self, /, file=None, signature=None)\n--\n\n"
+               "Each expression with its type, as text, or written to a file.\n\n"
+               ">>> 'float64' in k.inspect_types(signature='void(float64[:])')\n"
+               "True")},
+    {"inspect_llvm", WITH_KEYWORDS(inspect_llvm),
+     PyDoc_STR("inspect_llvm($self, /, signature=None, target=None)\n--\n\n"
+               "LLVM text: of the current GPU or 'sm_90', or with target='cpu' of the "
+               "host." ONE_OR_ALL "\n\n"
+               ">>> 'define' in k.inspect_llvm('void(float64[:])', 'cpu')\n"
+               "True")},
+    {"inspect_nvvm", WITH_KEYWORDS(inspect_nvvm),
+     PyDoc_STR("inspect_nvvm($self, /, signature=None, target=None)\n--\n\nNVVM IR." ONE_OR_ALL
+               "\n\n"
+               ">>> 'nvvm.annotations' in k.inspect_nvvm('void(float64[:])')\n"
+               "True")},
+    {"inspect_ptx", WITH_KEYWORDS(inspect_ptx),
+     PyDoc_STR("inspect_ptx($self, /, signature=None, target=None)\n--\n\nPTX." ONE_OR_ALL
+               "\n\n"
+               ">>> '.entry' in k.inspect_ptx('void(float64[:])')\n"
+               "True")},
+    {"inspect_asm", WITH_KEYWORDS(inspect_asm),
+     PyDoc_STR("inspect_asm($self, /, signature=None, target=None)\n--\n\n"
+               "PTX, or with target='cpu' this CPU's instructions." ONE_OR_ALL "\n\n"
+               ">>> 'ret' in k.inspect_asm('void(float64[:])', 'cpu')\n"
+               "True")},
+    {"inspect_sass", WITH_KEYWORDS(inspect_sass),
+     PyDoc_STR("inspect_sass($self, /, signature=None, target=None)\n--\n\n"
+               "The GPU's instructions." ONE_OR_ALL "\n\n"
+               ">>> 'EXIT' in k.inspect_sass('void(float64[:])')\n"
+               "True")},
+    {"inspect_cubin", WITH_KEYWORDS(inspect_cubin),
+     PyDoc_STR("inspect_cubin($self, /, signature=None, target=None)\n--\n\n"
+               "The machine code as bytes." ONE_OR_ALL "\n\n"
+               ">>> k.inspect_cubin('void(float64[:])', 'cpu')[1:4]\n"
+               "b'ELF'")},
+    {"inspect_ltoir", WITH_KEYWORDS(inspect_ltoir),
+     PyDoc_STR("inspect_ltoir($self, /, signature=None, target=None)\n--\n\n"
+               "LTO-IR as bytes." ONE_OR_ALL)},
+    {"resources", WITH_KEYWORDS(resources),
+     PyDoc_STR("resources($self, /, signature, target=None, block=None)\n--\n\n"
+               "What the code needs, as a dict; occupancy is that of blocks of `block` "
+               "threads.\n\n"
+               ">>> k.resources('void(float64[:])', 'sm_90')['shared_bytes']\n"
+               "0")},
+    {"get_regs_per_thread", WITH_KEYWORDS(get_regs_per_thread),
+     PyDoc_STR("get_regs_per_thread($self, /, signature=None)\n--\n\nRegisters." ONE_OR_ALL)},
+    {"get_const_mem_size", WITH_KEYWORDS(get_const_mem_size),
+     PyDoc_STR("get_const_mem_size($self, /, signature=None)\n--\n\n"
+               "Bytes of constant memory, the arguments included." ONE_OR_ALL)},
+    {"get_shared_mem_per_block", WITH_KEYWORDS(get_shared_mem_per_block),
+     PyDoc_STR("get_shared_mem_per_block($self, /, signature=None)\n--\n\n"
+               "Bytes of static shared memory." ONE_OR_ALL)},
+    {"get_local_mem_per_thread", WITH_KEYWORDS(get_local_mem_per_thread),
+     PyDoc_STR("get_local_mem_per_thread($self, /, signature=None)\n--\n\n"
+               "Bytes of local memory, spilled registers included." ONE_OR_ALL)},
+    {"get_max_threads_per_block", WITH_KEYWORDS(get_max_threads_per_block),
+     PyDoc_STR("get_max_threads_per_block($self, /, signature=None)\n--\n\n"
+               "Threads that a block can have." ONE_OR_ALL)},
+    {"max_cooperative_grid_blocks", WITH_KEYWORDS(max_cooperative_grid_blocks),
+     PyDoc_STR("max_cooperative_grid_blocks($self, /, blockdim, dynsmemsize=0, "
+               "signature=None)\n--\n\n"
+               "Blocks that the current GPU holds at one time.")},
+};
+
+const size_t lw_jit_n_inspect_methods =
+    sizeof lw_jit_inspect_methods / sizeof *lw_jit_inspect_methods;

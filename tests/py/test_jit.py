@@ -1,0 +1,690 @@
+"""lw.jit and cuda.jit by the rules that numba documents for its kernels, with NumPy as the judge. Every
+kernel runs on the CPU; where there is a GPU, there too."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import io
+import math
+import pickle
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import cuda, errors, float32, float64, int32, int64, void
+
+GPU = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")])
+
+
+@pytest.fixture(params=["cpu", GPU])
+def target(request):
+    with lw.config(target=request.param):
+        yield request.param
+
+
+@pytest.fixture
+def cpu():
+    with lw.config(target="cpu"):
+        yield
+
+
+@cuda.jit
+def add_one(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i] + 1
+
+
+# ---- launching ----
+
+
+def test_first_kernel(target):
+    x, out = np.arange(100, dtype=np.float32), np.zeros(100, np.float32)
+    assert add_one[4, 32](x, out) is None
+    np.testing.assert_array_equal(out, x + 1)
+
+
+@pytest.mark.parametrize("grid, block", [(4, 32), ((4,), (32,)), ([2, 2], 32), ((4, 1, 1), (32, 1)), (np.int32(4), np.int64(32))])
+def test_configurations(grid, block, target):
+    @cuda.jit
+    def count(out):
+        at = cuda.blockIdx.x + cuda.gridDim.x * cuda.blockIdx.y
+        cuda.atomic.add(out, at, 1)
+
+    out = np.zeros(4, np.int32)
+    count[grid, block](out)
+    assert out.tolist() == [32] * 4
+
+
+def test_all_axes(target):
+    @cuda.jit
+    def where(out):
+        x, y, z = cuda.grid(3)
+        out[x, y, z] = x + 10 * y + 100 * z
+
+    out = np.zeros((4, 6, 2), np.int64)
+    where[(2, 3, 1), (2, 2, 2)](out)
+    x, y, z = np.indices(out.shape)
+    np.testing.assert_array_equal(out, x + 10 * y + 100 * z)
+
+
+def test_stream_and_shared_memory_entries(target):
+    @cuda.jit
+    def reverse(x):
+        tile = cuda.shared.array(0, float32)
+        i = cuda.threadIdx.x
+        tile[i] = x[i]
+        cuda.syncthreads()
+        x[i] = tile[cuda.blockDim.x - 1 - i]
+
+    x = np.arange(64, dtype=np.float32)
+    reverse[1, 64, 0, 64 * 4](x)
+    np.testing.assert_array_equal(x, np.arange(64)[::-1])
+
+
+@pytest.mark.parametrize("key, problem, words", [
+    ((1, 1025), ValueError, "block.x must be from 1 to 1024, not 1025"),
+    ((1, (64, 32)), ValueError, r"block \(64, 32, 1\) has 2048 threads; a block has at most 1024"),
+    ((1, (1, 1, 65)), ValueError, "block.z must be from 1 to 64, not 65"),
+    ((0, 32), ValueError, "grid.x must be from 1 to 2147483647, not 0"),
+    ((-1, 32), ValueError, "grid.x must be"),
+    (((1, 65536), 32), ValueError, "grid.y must be from 1 to 65535, not 65536"),
+    ((2**70, 32), ValueError, "grid.x must be"),
+    ((1, 0), ValueError, "block.x must be from 1 to 1024, not 0"),
+    (((1, 1, 1, 1), 32), ValueError, "grid must be an int or a tuple of 1, 2 or 3 ints, not 4"),
+    (((), 32), ValueError, "not 0 of them"),
+    ((1.5, 32), TypeError, "grid.x must be an int, not float 1.5"),
+    ((1, "32"), TypeError, "block.x must be an int, not str '32'"),
+    ((True, 32), TypeError, "grid.x must be an int, not bool True"),
+    ((1, 32, "fast"), TypeError, "stream"),
+    ((1, 32, 0, -1), ValueError, "sharedmem must be from 0 to"),
+    ((1, 32, 0, 1.0), TypeError, "sharedmem must be an int"),
+    ((1, 32, 0, 0, 0), ValueError, "expected 2 to 4 entries, not 5"),
+    (32, ValueError, "expected 2 to 4 entries, not 1"),
+])
+def test_bad_configurations(key, problem, words):
+    with pytest.raises(problem, match=words):
+        add_one[key]
+
+
+def test_a_launch_without_a_configuration():
+    with pytest.raises(TypeError, match=r"add_one\[grid, block\]\(...\)"):
+        add_one(np.zeros(3), np.zeros(3))
+
+
+def test_configured_kernels_are_kept():
+    assert add_one[4, 32] is add_one[4, 32]
+    assert add_one[4, 32] is add_one[(4,), (32, 1)]
+    assert add_one[4, 32] is not add_one[4, 64]
+    kept = [add_one[n, 32] for n in range(1, 200)]
+    assert [k.griddim[0] for k in kept] == list(range(1, 200))
+    assert add_one[3, 32].griddim == (3, 1, 1) and add_one[3, 32].blockdim == (32, 1, 1)
+    assert add_one[3, 32, 0, 16].sharedmem == 16
+
+
+def test_forall(target):
+    x, out = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
+    add_one.forall(1000)(x, out)
+    np.testing.assert_array_equal(out, x + 1)
+    out[:] = 0
+    add_one.forall(1000, tpb=64)(x, out)
+    np.testing.assert_array_equal(out, x + 1)
+    add_one.forall(0)(x, out)
+
+
+@pytest.mark.parametrize("arguments, problem, words", [
+    (dict(ntasks=-1), ValueError, "ntasks must be from 0"),
+    (dict(ntasks=1.5), TypeError, "ntasks must be an int"),
+    (dict(ntasks=10, tpb=2000), ValueError, "tpb must be from 0 to 1024"),
+    (dict(ntasks=10, sharedmem=-1), ValueError, "sharedmem must be"),
+])
+def test_bad_forall(arguments, problem, words):
+    with pytest.raises(problem, match=words):
+        add_one.forall(**arguments)
+
+
+# ---- arguments ----
+
+
+@cuda.jit
+def scaled(x, out, factor=2, *, shift=0.5):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i] * factor + shift
+
+
+def test_keywords_and_defaults(target):
+    x, out = np.arange(5.0), np.zeros(5)
+    scaled[1, 32](x, out)
+    np.testing.assert_array_equal(out, x * 2 + 0.5)
+    scaled[1, 32](x, out, 3)
+    np.testing.assert_array_equal(out, x * 3 + 0.5)
+    scaled[1, 32](out=out, x=x, shift=1.0, factor=4)
+    np.testing.assert_array_equal(out, x * 4 + 1)
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda k: k(np.zeros(3)), "missing"),
+    (lambda k: k(np.zeros(3), np.zeros(3), 1, 2), "positional"),
+    (lambda k: k(np.zeros(3), np.zeros(3), depth=2), "depth"),
+    (lambda k: k(np.zeros(3), np.zeros(3), x=2), "multiple values"),
+])
+def test_wrong_arguments(call, words, cpu):
+    with pytest.raises(TypeError, match=words):
+        call(scaled[1, 32])
+
+
+def test_argument_that_no_kernel_takes(cpu):
+    with pytest.raises(TypeError, match="`x`.*object"):
+        add_one[1, 32](object(), np.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"])
+def test_array_dtypes(dtype, target):
+    @cuda.jit
+    def copy_items(x, out):
+        i = cuda.grid(1)
+        if i < x.size:
+            out[i] = x[i]
+
+    x = np.arange(40).astype(dtype)
+    out = np.zeros_like(x)
+    copy_items[2, 32](x, out)
+    np.testing.assert_array_equal(out, x)
+
+
+def test_strides(target):
+    @cuda.jit
+    def copy_2d(x, out):
+        i, j = cuda.grid(2)
+        if i < x.shape[0] and j < x.shape[1]:
+            out[i, j] = x[i, j]
+
+    base = np.arange(96.0).reshape(8, 12)
+    for x in (base, base.T, base[::2, ::-3], np.broadcast_to(np.arange(3.0), (4, 3))):
+        out = np.zeros(x.shape)
+        copy_2d[(2, 2), (8, 8)](x, out)
+        np.testing.assert_array_equal(out, x)
+
+
+def test_records_and_tuples(target):
+    @cuda.jit
+    def move(particles, step, out):
+        i = cuda.grid(1)
+        if i < particles.size:
+            out[i] = particles[i].x + step[0] * particles[i].v + step[1]
+
+    particles = np.zeros(10, np.dtype([("x", "f4"), ("v", "f8")], align=True))
+    particles["x"], particles["v"] = np.arange(10), 2
+    out = np.zeros(10)
+    move[1, 32](particles, (0.5, 3), out)
+    np.testing.assert_array_equal(out, np.arange(10) + 1 + 3)
+
+
+def test_in_out_inout(target):
+    @cuda.jit
+    def swap(x, y):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i], y[i] = y[i], x[i]
+
+    a, b = np.arange(5.0), np.arange(5.0) + 10
+    swap[1, 32](cuda.InOut(a), b)
+    assert a[0] == 10 and b[0] == 0
+    c = np.zeros(5)
+    add_one[1, 32](cuda.In(a), cuda.Out(c))
+    np.testing.assert_array_equal(c, a + 1)
+    assert repr(cuda.In(1)) == "lanewise.cuda.In(1)" and cuda.Out(a).value is a
+
+
+def test_what_in_wraps_does_not_come_back(target):
+    @cuda.jit
+    def spoil(x):
+        x[cuda.grid(1)] = -1
+
+    a = np.arange(32.0)
+    spoil[1, 32](cuda.In(a))
+    np.testing.assert_array_equal(a, np.arange(32.0))
+
+
+def test_readonly_arrays(cpu):
+    x, out = np.arange(5.0), np.zeros(5)
+    x.flags.writeable = False
+    add_one[1, 32](x, out)
+    np.testing.assert_array_equal(out, x + 1)
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="`out`.*read-only"):
+        add_one[1, 32](x, out)
+
+
+# ---- signatures ----
+
+
+@pytest.mark.parametrize("signature", [
+    "void(float32[:], float32[:])", "(f4[:], f4[:])", void(float32[:], float32[:]), (float32[:], float32[:]),
+    ["void(float32[::1], float32[::1])"], [void(float32[:], float32[:]), "void(float64[:], float64[:])"],
+])
+def test_eager_signatures(signature, target):
+    kernel = cuda.jit(signature)(add_one.py_func)
+    assert len(kernel.signatures) == (2 if isinstance(signature, list) and len(signature) == 2 else 1)
+    x, out = np.arange(50, dtype=np.float32), np.zeros(50, np.float32)
+    kernel[2, 32](x, out)
+    np.testing.assert_array_equal(out, x + 1)
+
+
+def test_eager_signatures_alone_are_used(cpu):
+    kernel = cuda.jit("void(float32[::1], float32[::1])")(add_one.py_func)
+    with pytest.raises(TypeError, match=r"float64\[::1\]"):
+        kernel[1, 32](np.zeros(5), np.zeros(5))
+    with pytest.raises(TypeError, match=r"float32\[:\]"):
+        kernel[1, 32](np.zeros(10, np.float32)[::2], np.zeros(5, np.float32))
+
+
+def test_scalars_are_cast_safely_to_a_signature(target):
+    @cuda.jit(["void(float64[:], float64)", "void(float64[:], int32)"])
+    def fill(out, value):
+        out[cuda.grid(1)] = value
+
+    out = np.zeros(1)
+    for value in (3, 2.5, np.int8(4), np.float32(0.5), True):
+        fill[1, 1](out, value)
+        assert out[0] == value
+    with pytest.raises(TypeError):
+        fill[1, 1](out, 1j)
+
+
+def test_lazy_kernels_list_what_was_compiled(cpu):
+    kernel = cuda.jit(add_one.py_func)
+    assert kernel.signatures == []
+    kernel[1, 32](np.zeros(5, np.float32), np.zeros(5))
+    kernel[1, 32](np.zeros(5, np.float32), np.zeros(5))
+    kernel[1, 32](np.zeros(5), np.zeros((5, 2))[:, 0])
+    assert kernel.signatures == ["void(float32[::1], float64[::1])", "void(float64[::1], float64[:])"]
+
+
+def test_kernels_return_nothing():
+    with pytest.raises(errors.CompileError, match="E183"):
+        cuda.jit("float32(float32)")(lambda x: x)
+    with pytest.raises(errors.CompileError, match="E183"):
+        cuda.jit("void(float32[:])")(lambda x: x[0])
+
+
+def test_eager_kernels_compile_at_decoration(cpu):
+    with pytest.raises(errors.CompileError, match="E150"):
+        @cuda.jit("void(float32[:])")
+        def wrong(x):
+            x[0] = nowhere  # noqa: F821
+
+
+# ---- keywords ----
+
+
+@pytest.mark.parametrize("keywords", [
+    dict(inline="never"), dict(inline="always"), dict(forceinline=True), dict(link=()), dict(debug=True), dict(opt=False),
+    dict(lineinfo=True), dict(fastmath=True), dict(max_registers=32), dict(launch_bounds=128), dict(launch_bounds=(128, 2)),
+    dict(cache=True), dict(cooperative=False), dict(lto=True), dict(extensions=[]), dict(typing="numba"), dict(check={"bounds"}),
+    dict(errors="defer"), dict(target="auto"), dict(boundscheck=True), dict(shared_memory_carveout=-1), dict(nopython=True),
+])
+def test_keywords(keywords, cpu):
+    kernel = cuda.jit(**keywords)(add_one.py_func)
+    x, out = np.arange(50.0), np.zeros(50)
+    kernel[1, 64](x, out)
+    np.testing.assert_array_equal(out, x + 1)
+
+
+@pytest.mark.parametrize("keywords, problem, words", [
+    (dict(nonsense=1), TypeError, "jit.. got an unexpected keyword argument 'nonsense'"),
+    (dict(device=1), TypeError, "device= must be True or False"),
+    (dict(inline="maybe"), ValueError, "inline= must be"),
+    (dict(link=["a.ptx"]), errors.UnsupportedError, "link="),
+    (dict(extensions=[object()]), errors.UnsupportedError, "extensions="),
+    (dict(max_registers=0), ValueError, "max_registers= must be"),
+    (dict(launch_bounds=2048), ValueError, "launch_bounds= must be"),
+    (dict(launch_bounds=()), ValueError, "launch_bounds= must be"),
+    (dict(launch_bounds="1"), TypeError, "launch_bounds= must be"),
+    (dict(launch_bounds=(128, 1, 2)), errors.UnsupportedError, "cluster"),
+    (dict(shared_memory_carveout=50), errors.UnsupportedError, "shared_memory_carveout="),
+    (dict(identity=0), TypeError, "identity"),
+    (dict(fastmath="very"), TypeError, "fastmath= must be"),
+    (dict(opt=3), TypeError, "opt= must be"),
+])
+def test_bad_keywords(keywords, problem, words):
+    with pytest.raises(problem, match=words):
+        cuda.jit(**keywords)
+
+
+def test_launch_bounds_hold(cpu):
+    kernel = cuda.jit(launch_bounds=64)(add_one.py_func)
+    with pytest.raises(ValueError, match="128 threads.*launch_bounds.*64"):
+        kernel[1, 128](np.zeros(3), np.zeros(3))
+
+
+# ---- device functions ----
+
+
+@cuda.jit(device=True)
+def square(x):
+    return x * x
+
+
+def cube(x, times=3):
+    result = x
+    for _ in range(times - 1):
+        result = square(x) * x if times == 3 else result * x
+        break
+    return result
+
+
+def test_device_functions(target):
+    @cuda.jit("float64(float64)", device=True)
+    def half(x):
+        return x / 2
+
+    @cuda.jit
+    def use(x, out):
+        i = cuda.grid(1)
+        if i < x.size:
+            out[i] = square(x[i]) + cube(x[i]) + half(x[i])
+
+    x = np.arange(5.0)
+    out = np.zeros(5)
+    use[1, 32](x, out)
+    np.testing.assert_array_equal(out, x * x + x**3 + x / 2)
+
+
+def test_device_functions_on_the_host():
+    assert square(3) == 9 and square(x=3) == 9
+    with pytest.raises(TypeError, match="device=True.*cannot be launched"):
+        square[1, 32](3)
+
+
+# ---- the classic kernels ----
+
+
+def test_shared_memory_matrix_product(target):
+    n = 16
+
+    @cuda.jit
+    def matmul(a, b, c):
+        sa = cuda.shared.array((n, n), float32)
+        sb = cuda.shared.array((n, n), float32)
+        x, y = cuda.grid(2)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        total = float32(0)
+        for step in range((a.shape[1] + n - 1) // n):
+            sa[tx, ty] = a[x, step * n + ty] if x < a.shape[0] and step * n + ty < a.shape[1] else float32(0)
+            sb[tx, ty] = b[step * n + tx, y] if step * n + tx < b.shape[0] and y < b.shape[1] else float32(0)
+            cuda.syncthreads()
+            for k in range(n):
+                total += sa[tx, k] * sb[k, ty]
+            cuda.syncthreads()
+        if x < c.shape[0] and y < c.shape[1]:
+            c[x, y] = total
+
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-5, 5, (40, 50)).astype("f4"), rng.integers(-5, 5, (50, 30)).astype("f4")
+    c = np.zeros((40, 30), "f4")
+    matmul[(3, 2), (n, n)](a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+
+
+def test_block_reduction(target):
+    @cuda.jit
+    def total(x, out):
+        part = cuda.shared.array(128, int64)
+        i, t = cuda.grid(1), cuda.threadIdx.x
+        part[t] = x[i] if i < x.size else 0
+        cuda.syncthreads()
+        width = 64
+        while width > 0:
+            if t < width:
+                part[t] += part[t + width]
+            cuda.syncthreads()
+            width //= 2
+        if t == 0:
+            cuda.atomic.add(out, 0, part[0])
+
+    x = np.arange(5000)
+    out = np.zeros(1, np.int64)
+    total[40, 128](x, out)
+    assert out[0] == x.sum()
+
+
+def test_warp_reduction(target):
+    @cuda.jit
+    def total(x, out):
+        i = cuda.grid(1)
+        value = x[i] if i < x.size else int32(0)
+        for width in (16, 8, 4, 2, 1):
+            value += cuda.shfl_down_sync(0xffffffff, value, width)
+        if cuda.laneid == 0:
+            cuda.atomic.add(out, 0, value)
+
+    x = np.arange(1000, dtype=np.int32)
+    out = np.zeros(1, np.int32)
+    total[8, 128](x, out)
+    assert out[0] == x.sum()
+
+
+def test_histogram(target):
+    @cuda.jit
+    def histogram(x, low, high, out):
+        i = cuda.grid(1)
+        step = cuda.gridsize(1)
+        width = (high - low) / out.size
+        for k in range(i, x.size, step):
+            at = int((x[k] - low) / width)
+            if 0 <= at < out.size:
+                cuda.atomic.add(out, at, 1)
+
+    x = np.random.default_rng(2).normal(size=20000)
+    out = np.zeros(32, np.int32)
+    histogram[8, 64](x, -4.0, 4.0, out)
+    np.testing.assert_array_equal(out, np.histogram(x, 32, (-4, 4))[0])
+
+
+def test_stencil(target):
+    @cuda.jit
+    def heat(u, out, k):
+        i, j = cuda.grid(2)
+        if 0 < i < u.shape[0] - 1 and 0 < j < u.shape[1] - 1:
+            out[i, j] = u[i, j] + k * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j])
+
+    u = np.random.default_rng(3).integers(0, 100, (33, 45)).astype(float)
+    out = u.copy()
+    heat[(3, 3), (16, 16)](u, out, 0.25)
+    expected = u.copy()
+    expected[1:-1, 1:-1] += 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1])
+    np.testing.assert_array_equal(out, expected)
+
+
+# ---- looking inside ----
+
+
+@pytest.fixture
+def compiled(cpu):
+    kernel = cuda.jit(add_one.py_func)
+    kernel[1, 32](np.zeros(5, np.float32), np.zeros(5, np.float32))
+    return kernel
+
+
+SIGNATURE = "void(float32[::1], float32[::1])"
+
+
+def test_inspect_text(compiled):
+    file = io.StringIO()
+    assert compiled.inspect_types(file=file) is None
+    assert "float32" in file.getvalue()
+    assert set(compiled.inspect_llvm()) == {SIGNATURE}
+    assert "define" in compiled.inspect_llvm(SIGNATURE)
+    assert "define" in compiled.inspect_llvm((float32[::1], float32[::1]))
+    assert compiled.inspect_llvm()[SIGNATURE] == compiled.inspect_llvm(SIGNATURE)
+
+
+def test_inspect_gpu_code(compiled):
+    pytest.importorskip("cuda.pathfinder", reason="libNVVM is looked for with it")
+    assert ".entry" in compiled.inspect_ptx(SIGNATURE)
+    assert compiled.inspect_asm()[SIGNATURE] == compiled.inspect_ptx(SIGNATURE)
+    assert "nvvm.annotations" in compiled.inspect_nvvm(SIGNATURE)
+
+
+def test_resources(compiled):
+    found = compiled.resources(SIGNATURE, "sm_90")
+    assert found["registers"] > 0 and found["shared_bytes"] == 0 and 0 < found["occupancy"] <= 1
+
+
+def test_attributes():
+    assert add_one.py_func is add_one.__wrapped__ and add_one.__name__ == "add_one"
+    assert "add_one" in repr(add_one) and "add_one" in repr(add_one[1, 32])
+    assert scaled.__signature__.parameters["factor"].default == 2
+
+
+def test_bind(target):
+    out = np.zeros(5)
+    step = add_one[1, 32].bind(np.arange(5.0), out)
+    step()
+    np.testing.assert_array_equal(out, np.arange(5.0) + 1)
+
+
+def test_specialize(cpu):
+    special = add_one.specialize(np.zeros(3), np.zeros(3))
+    assert special.signatures == ["void(float64[::1], float64[::1])"]
+    out = np.zeros(3)
+    special[1, 32](np.ones(3), out)
+    assert out.tolist() == [2, 2, 2]
+    with pytest.raises(TypeError):
+        special[1, 32](np.ones(3, np.float32), out)
+
+
+# ---- life ----
+
+
+def test_pickle(cpu):
+    assert pickle.loads(pickle.dumps(add_one)) is add_one
+    assert copy.copy(add_one) is add_one and copy.deepcopy(add_one) is add_one
+
+    offset = 7
+
+    @cuda.jit("void(float64[:])", launch_bounds=32)
+    def local(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] += offset
+
+    other = pickle.loads(pickle.dumps(local))
+    assert other is not local and other.signatures == ["void(float64[:])"]
+    x = np.zeros(3)
+    other[1, 32](x)
+    assert x.tolist() == [7, 7, 7]
+    with pytest.raises(ValueError, match="launch_bounds"):
+        other[1, 64](x)
+
+
+def test_garbage(cpu):
+    def make():
+        @cuda.jit
+        def kernel(x):
+            x[0] = 1
+
+        kernel[1, 1](np.zeros(3))
+        kernel.itself = kernel
+        return weakref.ref(kernel)
+
+    kernel = make()
+    gc.collect()
+    assert kernel() is None
+
+
+def test_threads(cpu):
+    kernel = cuda.jit(add_one.py_func)
+    failures = []
+
+    def work(dtype):
+        x, out = np.arange(500, dtype=dtype), np.zeros(500, dtype)
+        for _ in range(20):
+            out[:] = 0
+            kernel[16, 32](x, out)
+            if not (out == x + 1).all():
+                failures.append(dtype)
+
+    threads = [threading.Thread(target=work, args=(dtype,)) for dtype in ("f4", "f8", "i4", "i8") * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and len(kernel.signatures) == 4
+
+
+# ---- errors ----
+
+
+def test_no_gpu(run_python, tmp_path):
+    code = ("import numpy as np\n"
+            "from lanewise import cuda, errors\n"
+            "@cuda.jit\n"
+            "def k(x):\n"
+            "    x[cuda.grid(1)] = 1\n"
+            "try:\n"
+            "    k[1, 3](np.zeros(3))\n"
+            "except errors.DriverError as problem:\n"
+            "    assert 'nothing.so' in str(problem), problem\n"
+            "else:\n"
+            "    raise AssertionError\n")
+    file = tmp_path / "program.py"
+    file.write_text(code)
+    run_python(str(file), LANEWISE_CUDA_DRIVER=str(tmp_path / "nothing.so"))
+
+
+def test_raise_in_a_kernel(target):
+    @cuda.jit
+    def check(x):
+        i = cuda.grid(1)
+        if x[i] < 0:
+            raise ValueError("negative")
+
+    x = np.ones(64)
+    check[2, 32](x)
+    x[37] = -1
+    with pytest.raises(ValueError, match=r"negative.*tid=\[5, 0, 0\] ctaid=\[1, 0, 0\]"):
+        check[2, 32](x)
+        cuda.synchronize() if target == "cuda" else None
+    x[37] = 1
+    check[2, 32](x)
+
+
+def test_wrong_code_is_told_with_its_place(cpu):
+    @cuda.jit
+    def wrong(x):
+        x[0] = "text"
+
+    with pytest.raises(errors.TypingError) as caught:
+        wrong[1, 1](np.zeros(3))
+    assert caught.value.filename == __file__ and caught.value.lineno
+    assert math.isfinite(caught.value.lineno)
+
+
+# ---- ahead of time ----
+
+
+def test_compile_for_ptx():
+    ptx, result = cuda.compile_ptx(add_one.py_func, (float32[:], float32[:]))
+    assert ".entry" in ptx and result == void
+    ptx, result = cuda.compile(lambda x, y: x * y, float64(float64, float64), cc=(9, 0))
+    assert ".func" in ptx and result == float64 and "sm_90" in ptx
+    ptx, result = cuda.compile_ptx(lambda x: x + 1, (float32,), device=True)
+    assert result == float32
+    code, _ = cuda.compile(lambda x: x + 1, "f4(f4)", output="ltoir")
+    assert isinstance(code, bytes)
+
+
+@pytest.mark.parametrize("keywords, problem", [
+    (dict(output="cubin"), NotImplementedError), (dict(abi="fancy"), NotImplementedError), (dict(cc=(1, 0)), ValueError),
+    (dict(device=False, abi="c"), NotImplementedError), (dict(forceinline=True), ValueError), (dict(cc="sm_90"), TypeError),
+])
+def test_bad_compile(keywords, problem):
+    with pytest.raises(problem):
+        cuda.compile(lambda x: x, "f4(f4)", **keywords)
