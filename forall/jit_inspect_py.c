@@ -5,6 +5,7 @@
 #include "core/py/cuda_py.h"
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
+#include "forall/special_parts_py.h"
 
 #include <string.h>
 
@@ -84,18 +85,12 @@ form_of(const lw_special *special, int cc, const char *form)
 static PyObject *
 types_of(const lw_special *special, int Py_UNUSED(cc), const char *Py_UNUSED(form))
 {
-    const lw_function *f = special->function;
-    lw_front_options options = f->options.front;
-    lw_typed *typed = NULL;
+    lw_typed *typed = lw_special_infer(special);
     lw_text text = {0};
-    lw_error err = {0};
     PyObject *result;
 
-    options.procedure = true;
-    options.narrow = special->narrow;
-    if (lw_infer_specs(f->tree, &options, special->specs, special->n_specs, &typed, &err) !=
-        LW_OK)
-        return lw_py_raise(&err);
+    if (typed == NULL)
+        return NULL;
     lw_typed_print(typed, &text);
     lw_typed_free(typed);
     result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));

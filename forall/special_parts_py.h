@@ -1,4 +1,4 @@
-/* Shared between special_py.c and entry_py.c alone. */
+/* Shared between special_py.c, entry_py.c and jit_inspect_py.c alone. */
 #ifndef LW_FORALL_SPECIAL_PARTS_PY_H
 #define LW_FORALL_SPECIAL_PARTS_PY_H
 

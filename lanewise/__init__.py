@@ -13,6 +13,7 @@ Importing touches no GPU and loads no compiler.
 from lanewise import errors
 from lanewise._core import (
     Forall,
+    Kernel,
     Ufunc,
     __version__,
     bfloat16,
@@ -31,6 +32,7 @@ from lanewise._core import (
     int32,
     int64,
     intp,
+    jit,
     typeof,
     uint8,
     uint16,

@@ -1,4 +1,4 @@
-"""Ufuncs across processes: by name where the other side can import them, else by source.
+"""Ufuncs and kernels across processes: by name where the other side can import them, else by source.
 
 A function travels as its text, the globals and closure values it reads, and its defaults. Python
 functions among those that cannot be imported travel the same way; everything else is pickled as
@@ -121,14 +121,20 @@ def _unpack_function(packed):
     return function, text
 
 
+def _pack_object(made):
+    """Of a Ufunc or a Kernel: its function, its state, its options."""
+    state = made._state()
+    options = {key: value for key, value in state["options"].items() if key != "source"}
+    function = _pack_function(made.py_func, state["source"], frozenset({id(made.py_func)}))
+    return function, state, options
+
+
 def reduce_ufunc(ufunc):
     """What ``Ufunc.__reduce__`` returns."""
     name = _importable(ufunc)
     if name is not None:
         return name
-    state = ufunc._state()
-    options = {key: value for key, value in state["options"].items() if key != "source"}
-    function = _pack_function(ufunc.py_func, state["source"], frozenset({id(ufunc.py_func)}))
+    function, state, options = _pack_object(ufunc)
     return rebuild_ufunc, (_VERSION, function, state["signatures"], options)
 
 
@@ -137,26 +143,45 @@ def reduce_forall(kernel):
     name = _importable(kernel)
     if name is not None:
         return name
-    state = kernel._state()
-    options = {key: value for key, value in state["options"].items() if key != "source"}
-    function = _pack_function(kernel.py_func, state["source"], frozenset({id(kernel.py_func)}))
+    function, state, options = _pack_object(kernel)
     return rebuild_forall, (_VERSION, function, state["signatures"], state["ndim"], options)
 
 
 def rebuild_forall(version, function, signatures, ndim, options):
     from lanewise._core import forall
 
-    if version != _VERSION:
-        raise ValueError(f"pickle of format {version}; this lanewise reads format {_VERSION}")
+    _check_version(version)
     rebuilt, text = _unpack_function(function)
     return forall(signatures, ndim=ndim, source=text, **options)(rebuilt)
+
+
+def reduce_kernel(kernel):
+    """What ``Kernel.__reduce__`` returns."""
+    name = _importable(kernel)
+    if name is not None:
+        return name
+    function, state, options = _pack_object(kernel)
+    return rebuild_kernel, (_VERSION, function, state["signatures"], options, state["cuda"])
+
+
+def _check_version(version):
+    if version != _VERSION:
+        raise ValueError(f"pickle of format {version}; this lanewise reads format {_VERSION}")
+
+
+def rebuild_kernel(version, function, signatures, options, from_cuda):
+    from lanewise import _core
+
+    _check_version(version)
+    jit = _core.cuda.jit if from_cuda else _core.jit
+    rebuilt, text = _unpack_function(function)
+    return jit(signatures, source=text, **options)(rebuilt)
 
 
 def rebuild_ufunc(version, function, signatures, options):
     from lanewise._core import vectorize
 
-    if version != _VERSION:
-        raise ValueError(f"pickle of format {version}; this lanewise reads format {_VERSION}")
+    _check_version(version)
     rebuilt, text = _unpack_function(function)
     if signatures is None:
         return vectorize(source=text, **options)(rebuilt)

@@ -40,6 +40,11 @@ pinned_array = _cuda.pinned_array
 mapped_array = _cuda.mapped_array
 managed_array = _cuda.managed_array
 
+jit = _cuda.jit
+In = _cuda.In
+Out = _cuda.Out
+InOut = _cuda.InOut
+
 stream = _cuda.stream
 default_stream = _cuda.default_stream
 per_thread_default_stream = _cuda.per_thread_default_stream
