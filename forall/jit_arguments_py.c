@@ -263,11 +263,33 @@ lw_jit_travel_end(lw_jit_travel *travel)
     travel->n = 0;
 }
 
-void
-lw_jit_unwrap_all(PyObject **args, Py_ssize_t n_args)
+/* A kernel may write to what is wrapped in In: the user's array stays as it is. */
+static PyObject *
+copy_for_host(PyObject *array, PyObject **keep)
+{
+    PyObject *copy = PyArray_NewCopy((PyArrayObject *)array, NPY_KEEPORDER);
+
+    if (copy != NULL && *keep == NULL)
+        *keep = PyList_New(0);
+    if (copy == NULL || *keep == NULL || PyList_Append(*keep, copy) < 0) {
+        Py_XDECREF(copy);
+        return NULL;
+    }
+    Py_DECREF(copy);
+    return copy; /* the list holds it */
+}
+
+int
+lw_jit_unwrap_all(PyObject **args, Py_ssize_t n_args, PyObject **keep)
 {
     lw_travel way;
 
-    for (Py_ssize_t i = 0; i < n_args; i++)
+    for (Py_ssize_t i = 0; i < n_args; i++) {
         args[i] = lw_jit_unwrap(args[i], &way);
+        if (way == LW_TRAVEL_IN && PyArray_Check(args[i]) &&
+            PyArray_ISWRITEABLE((PyArrayObject *)args[i]) &&
+            (args[i] = copy_for_host(args[i], keep)) == NULL)
+            return -1;
+    }
+    return 0;
 }

@@ -198,16 +198,18 @@ static int
 run_on_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_args)
 {
     PyObject *row[LW_JIT_MOST_ARGS];
+    PyObject *keep = NULL;
     lw_bound bound;
-    int result;
+    int result = -1;
 
     memcpy(row, args, (size_t)n_args * sizeof *row);
-    lw_jit_unwrap_all(row, n_args);
     lw_bound_init(&bound);
-    if (lw_bind(&self->kernel->base, row, n_args, &bound) < 0)
-        return -1;
-    result = run_bound_on_host(self, &bound);
-    lw_bound_release(&bound);
+    if (lw_jit_unwrap_all(row, n_args, &keep) == 0 &&
+        lw_bind(&self->kernel->base, row, n_args, &bound) == 0) {
+        result = run_bound_on_host(self, &bound);
+        lw_bound_release(&bound);
+    }
+    Py_XDECREF(keep);
     return result;
 }
 

@@ -428,19 +428,14 @@ kernel_compile(PyObject *object, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-PyObject *
-lw_jit_specialize(PyObject *object, PyObject *args)
+/* "void(float64[::1])" of these arguments: new str. */
+static PyObject *
+text_for(lw_jit *self, PyObject **row, Py_ssize_t n)
 {
-    lw_jit *self = (lw_jit *)object;
-    PyObject *row[LW_JIT_MOST_ARGS], *text = NULL, *result;
-    Py_ssize_t n =
-        lw_jit_arrange(self, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), NULL, row);
+    PyObject *text = NULL;
     lw_special *special;
     lw_bound bound;
 
-    if (n < 0)
-        return NULL;
-    lw_jit_unwrap_all(row, n);
     lw_bound_init(&bound);
     if (lw_bind(&self->base, row, n, &bound) < 0)
         return NULL;
@@ -448,10 +443,25 @@ lw_jit_specialize(PyObject *object, PyObject *args)
     if (special != NULL)
         text = signature_text(special->target);
     lw_bound_release(&bound);
-    if (text == NULL)
+    return text;
+}
+
+PyObject *
+lw_jit_specialize(PyObject *object, PyObject *args)
+{
+    lw_jit *self = (lw_jit *)object;
+    PyObject *row[LW_JIT_MOST_ARGS], *keep = NULL, *text = NULL, *result = NULL;
+    Py_ssize_t n =
+        lw_jit_arrange(self, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), NULL, row);
+
+    if (n < 0)
         return NULL;
-    result = lw_jit_new(self->base.py_func, text, self->base.keywords, self->from_cuda);
-    Py_DECREF(text);
+    if (lw_jit_unwrap_all(row, n, &keep) == 0)
+        text = text_for(self, row, n);
+    if (text != NULL)
+        result = lw_jit_new(self->base.py_func, text, self->base.keywords, self->from_cuda);
+    Py_XDECREF(text);
+    Py_XDECREF(keep);
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include "core/py/signature_read.h"
 #include "forall/jit_py.h"
 #include "forall/jit_wrap_py.h"
+#include "forall/special_parts_py.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -37,6 +38,19 @@ call_device(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kw
 
 /* ---- building ---- */
 
+/* Errors in it are told now. */
+static int
+check_typed(lw_jit *self, const lw_signature *signature)
+{
+    lw_front_options options = self->base.options.front;
+    lw_typed *typed;
+
+    options.procedure = signature->result.kind == LW_SIG_VOID;
+    typed = lw_function_infer(&self->base, signature, &options);
+    lw_typed_free(typed);
+    return typed ? 0 : -1;
+}
+
 static int
 take_declared(lw_jit *self, const lw_signature *signature)
 {
@@ -44,20 +58,18 @@ take_declared(lw_jit *self, const lw_signature *signature)
     PyObject *str;
     int result = -1;
 
+    if (check_typed(self, signature) < 0)
+        return -1;
     lw_signature_print(signature, &text);
     str = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
     lw_text_reset(&text);
-    if (str != NULL && signature->n_args == self->base.n_params)
+    if (str != NULL)
         result = PyList_Append(self->declared, str);
-    else if (str != NULL)
-        PyErr_Format(PyExc_TypeError, "signature `%U` has %u argument%s, but `%s` takes %u",
-                     str, signature->n_args, signature->n_args == 1 ? "" : "s",
-                     lw_function_name(&self->base), self->base.n_params);
     Py_XDECREF(str);
     return result;
 }
 
-/* A device function is typed where it is called: its signatures are read and listed. */
+/* A device function has its code where it is called: its signatures are checked and listed. */
 static int
 declare_device(lw_jit *self, PyObject *signatures)
 {
@@ -135,8 +147,7 @@ build(lw_jit *self, PyObject *function, PyObject *signatures, PyObject *keywords
         return -1;
     if (self->own.device)
         return declare_device(self, signatures);
-    if (check_kernel_signatures(signatures) < 0 ||
-        lw_function_declare(&self->base, signatures) < 0)
+    if (lw_function_declare(&self->base, signatures) < 0)
         return -1;
     return lw_jit_compile_declared(self);
 }
@@ -527,6 +538,7 @@ PyDoc_STRVAR(jit_cuda_doc,
 
 static PyMethodDef functions[] = {
     {"jit", WITH_KEYWORDS(jit_anywhere), jit_doc},
+    {"_compile_device", lw_jit_compile_device, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -85,11 +85,17 @@ int lw_jit_travel_start(lw_jit_travel *travel, lw_device *device, CUstream strea
 /* Copies back. -1 with an exception. */
 int lw_jit_travel_back(lw_jit_travel *travel);
 void lw_jit_travel_end(lw_jit_travel *travel);
-/* For the host: In, Out and InOut are what is in them. */
-void lw_jit_unwrap_all(PyObject **args, Py_ssize_t n_args);
+/* For the host: Out and InOut are what is in them, In a copy of it. What must live as long as
+ * the launch is in *keep (a list, or NULL). -1 with an exception. */
+int lw_jit_unwrap_all(PyObject **args, Py_ssize_t n_args, PyObject **keep);
 
 /* ---- jit_inspect_py.c ---- */
 extern PyMethodDef lw_jit_inspect_methods[];
 extern const size_t lw_jit_n_inspect_methods;
+
+/* ---- jit_aot_py.c ---- */
+/* _compile_device(kernel, signature, cc, output, symbol): a device function with C's calling
+ * convention, as (code, type of the result as text). */
+PyObject *lw_jit_compile_device(PyObject *module, PyObject *args);
 
 #endif

@@ -704,6 +704,23 @@ special_of_signature(lw_function *self, const lw_signature *signature)
     return special;
 }
 
+lw_typed *
+lw_function_infer(lw_function *self, const lw_signature *signature,
+                  const lw_front_options *options)
+{
+    lw_special *special = special_of_signature(self, signature);
+    lw_typed *typed = NULL;
+    lw_error err = {0};
+
+    if (special == NULL)
+        return NULL;
+    if (lw_infer_specs(self->tree, options, special->specs, special->n_specs, &typed, &err) !=
+        LW_OK)
+        lw_py_raise(&err);
+    lw_special_free(special);
+    return typed;
+}
+
 static bool
 same_specs(const lw_special *x, const lw_special *y)
 {

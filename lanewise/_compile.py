@@ -1,0 +1,99 @@
+"""numba.cuda's functions that compile ahead of time; none of them needs a GPU."""
+
+from lanewise import _core
+
+_SUPPORTED_OUTPUT = ("ptx", "ltoir")
+
+
+def _capability(cc):
+    if cc is None:
+        return 75
+    if not (isinstance(cc, tuple) and len(cc) == 2 and all(isinstance(n, int) for n in cc)):
+        raise TypeError(f"cc must be a tuple (major, minor), not {cc!r}")
+    major, minor = cc
+    if not (7, 5) <= cc or not 0 <= minor <= 9 or major > 12:
+        raise ValueError(f"cc must be from (7, 5) to (12, 1), not {cc!r}")
+    return 10 * major + minor
+
+
+def _check(device, abi, abi_info, output, forceinline, launch_bounds):
+    if output not in _SUPPORTED_OUTPUT:
+        raise NotImplementedError(f"output must be 'ptx' or 'ltoir', not {output!r}")
+    if abi not in ("c", "numba"):
+        raise NotImplementedError(f"abi must be 'c' or 'numba', not {abi!r}")
+    if abi == "c" and not device:
+        raise NotImplementedError("abi='c' is for device functions: kernels have none")
+    if abi == "numba" and device:
+        raise NotImplementedError("abi='numba' is for kernels: device functions are compiled with abi='c'")
+    if forceinline and output != "ltoir":
+        raise ValueError("forceinline=True needs output='ltoir': a function in PTX is a real call")
+    if device and launch_bounds is not None:
+        raise ValueError("launch_bounds= is for kernels: pass device=False")
+    unknown = set(abi_info or ()) - {"abi_name"}
+    if unknown:
+        raise ValueError(f"abi_info has no {sorted(unknown)[0]!r}: only 'abi_name'")
+
+
+def compile(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False, cc=None, opt=None,
+            abi=None, abi_info=None, output="ptx", forceinline=False, launch_bounds=None):
+    """Compile a function for a GPU ahead of time: its code and the type of its result.
+
+    sig: the types of the arguments, or a whole signature. device: True for a function that other
+    code calls (abi "c"), False for a kernel (abi "numba"). cc: the compute capability as
+    (major, minor), (7, 5) by default. output: "ptx" (str) or "ltoir" (bytes). abi_info:
+    {"abi_name": the symbol of a device function}.
+
+    Raises CompileError for code that cannot be compiled, NotImplementedError for another output
+    or abi, ValueError for values out of range, CompilerNotFound without libNVVM.
+
+        >>> ptx, result = cuda.compile(lambda x: x + 1, float32(float32), cc=(9, 0))
+        >>> '.target sm_90' in ptx, result
+        (True, float32)
+    """
+    abi = abi or ("c" if device else "numba")
+    _check(device, abi, abi_info, output, forceinline, launch_bounds)
+    capability = _capability(cc)
+    options = dict(debug=bool(debug), lineinfo=lineinfo, fastmath=fastmath,
+                   opt=True if opt is None else bool(opt), target="cuda", device=device)
+    if not device:
+        kernel = _core.jit(launch_bounds=launch_bounds, **options)(pyfunc)
+        form = kernel.inspect_ptx if output == "ptx" else kernel.inspect_ltoir
+        return form(sig, f"sm_{capability}"), _core.void
+    function = _core.jit(**options)(pyfunc)
+    name = (abi_info or {}).get("abi_name", pyfunc.__name__)
+    if name == "<lambda>":
+        name = "lambda"
+    code, result = _core._compile_device(function, sig, capability, output, name)
+    return code, _core._type_from_text(result)
+
+
+def _current_capability():
+    return _core.cuda.get_current_device().compute_capability
+
+
+def compile_for_current_device(pyfunc, sig, **keywords):
+    """compile() for the compute capability of the current device."""
+    return compile(pyfunc, sig, cc=_current_capability(), **keywords)
+
+
+def compile_ptx(pyfunc, sig, debug=None, lineinfo=False, device=False, fastmath=False, cc=None,
+                opt=None, abi=None, abi_info=None, forceinline=False, launch_bounds=None):
+    """compile() to PTX, by default of a kernel.
+
+        >>> ptx, result = cuda.compile_ptx(k.py_func, (float64[:],))
+        >>> '.entry' in ptx, result
+        (True, void)
+    """
+    return compile(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, "ptx",
+                   forceinline, launch_bounds)
+
+
+def compile_ptx_for_current_device(pyfunc, sig, **keywords):
+    """compile_ptx() for the compute capability of the current device."""
+    return compile_ptx(pyfunc, sig, cc=_current_capability(), **keywords)
+
+
+def compile_all(pyfunc, sig, **keywords):
+    """compile(), with the code in a list, as there is one piece of it."""
+    code, result = compile(pyfunc, sig, **keywords)
+    return [code], result
