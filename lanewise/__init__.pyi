@@ -8,6 +8,7 @@ from lanewise import errors as errors
 from lanewise import types as types
 from lanewise import ufuncs as ufuncs
 from lanewise._core import (
+    Kernel as Kernel,
     Ufunc as Ufunc,
     __version__ as __version__,
     bfloat16 as bfloat16,
@@ -26,6 +27,7 @@ from lanewise._core import (
     int32 as int32,
     int64 as int64,
     intp as intp,
+    jit as jit,
     typeof as typeof,
     uint8 as uint8,
     uint16 as uint16,
@@ -74,9 +76,9 @@ from lanewise.ufuncs import (
 )
 
 __all__ = [
-    "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "local", "typeof",
+    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 

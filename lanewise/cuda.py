@@ -13,6 +13,13 @@ from __future__ import annotations
 
 from lanewise._core import cuda as _cuda
 from lanewise._core import intrinsics as _intrinsics
+from lanewise._compile import (
+    compile,
+    compile_all,
+    compile_for_current_device,
+    compile_ptx,
+    compile_ptx_for_current_device,
+)
 
 DeviceArray = _cuda.DeviceArray
 MappedArray = _cuda.MappedArray
@@ -56,10 +63,12 @@ event_elapsed_time = _cuda.event_elapsed_time
 globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrinsics.cuda)})
 
 __all__ = [
-    "Context", "Device", "DeviceArray", "Event", "MappedArray", "MemoryInfo", "Stream",
-    "as_cuda_array", "close", "current_context", "default_stream", "detect", "device_array",
-    "device_array_like", "event", "event_elapsed_time", "external_stream", "from_dlpack",
-    "get_current_device", "gpus", "is_available", "is_cuda_array", "managed_array",
+    "Context", "Device", "DeviceArray", "Event", "In", "InOut", "MappedArray", "MemoryInfo", "Out",
+    "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
+    "compile_ptx", "compile_ptx_for_current_device", "current_context", "default_stream", "detect",
+    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
+    "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
+    "managed_array",
     "mapped_array", "per_thread_default_stream", "pinned_array", "select_device", "stream",
     "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = [
-    "Context", "Device", "DeviceArray", "Event", "MappedArray", "MemoryInfo", "Stream",
-    "as_cuda_array", "close", "current_context", "default_stream", "detect", "device_array",
-    "device_array_like", "event", "event_elapsed_time", "external_stream", "from_dlpack",
-    "get_current_device", "gpus", "is_available", "is_cuda_array", "managed_array",
+    "Context", "Device", "DeviceArray", "Event", "In", "InOut", "MappedArray", "MemoryInfo", "Out",
+    "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
+    "compile_ptx", "compile_ptx_for_current_device", "current_context", "default_stream", "detect",
+    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
+    "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
+    "managed_array",
     "mapped_array", "per_thread_default_stream", "pinned_array", "select_device", "stream",
     "synchronize", "to_device",
     # generated: names
@@ -58,6 +60,10 @@ __all__ = [
     "warpsize",
     # end
 ]
+
+from collections.abc import Callable, Iterable, Sequence
+
+from lanewise._core import Kernel, Type, _Check, _FastMath, _SignatureLike, _Signatures, _Target
 
 class _HasCudaStream(Protocol):
     def __cuda_stream__(self) -> tuple[int, int]: ...
@@ -1048,3 +1054,115 @@ cbrt: _cbrt
 rsqrt: _rsqrt
 selp: _selp
 # end
+
+@final
+class In:
+    value: Any
+    def __new__(cls, array: Any) -> In: ...
+
+@final
+class Out:
+    value: Any
+    def __new__(cls, array: Any) -> Out: ...
+
+@final
+class InOut:
+    value: Any
+    def __new__(cls, array: Any) -> InOut: ...
+
+@overload
+def jit(
+    func_or_sig: Callable[..., Any],
+    *,
+    device: bool = False,
+    inline: Literal["never", "always"] | bool = "never",
+    forceinline: bool = False,
+    link: Sequence[Any] = (),
+    debug: bool = False,
+    opt: bool = True,
+    lineinfo: bool = True,
+    fastmath: _FastMath = False,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    cache: bool = True,
+    cooperative: bool | None = False,
+    lto: bool | None = None,
+    extensions: Sequence[Any] = (),
+    boundscheck: bool | None = None,
+    shared_memory_carveout: int | str | None = None,
+    target: _Target = "auto",
+    typing: Literal["weak", "numba"] = "weak",
+    fma: bool = True,
+    precise: bool = False,
+    max_blocksize: int | None = None,
+    static: Iterable[int | str] = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+) -> Kernel: ...
+@overload
+def jit(
+    func_or_sig: _Signatures | None = None,
+    *,
+    device: bool = False,
+    inline: Literal["never", "always"] | bool = "never",
+    forceinline: bool = False,
+    link: Sequence[Any] = (),
+    debug: bool = False,
+    opt: bool = True,
+    lineinfo: bool = True,
+    fastmath: _FastMath = False,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    cache: bool = True,
+    cooperative: bool | None = False,
+    lto: bool | None = None,
+    extensions: Sequence[Any] = (),
+    boundscheck: bool | None = None,
+    shared_memory_carveout: int | str | None = None,
+    target: _Target = "auto",
+    typing: Literal["weak", "numba"] = "weak",
+    fma: bool = True,
+    precise: bool = False,
+    max_blocksize: int | None = None,
+    static: Iterable[int | str] = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def compile(
+    pyfunc: Callable[..., Any],
+    sig: _SignatureLike,
+    debug: bool | None = None,
+    lineinfo: bool = False,
+    device: bool = True,
+    fastmath: _FastMath = False,
+    cc: tuple[int, int] | None = None,
+    opt: bool | None = None,
+    abi: Literal["c", "numba"] | None = None,
+    abi_info: dict[str, str] | None = None,
+    output: Literal["ptx", "ltoir"] = "ptx",
+    forceinline: bool = False,
+    launch_bounds: int | tuple[int, ...] | None = None,
+) -> tuple[Any, Type]: ...
+def compile_for_current_device(pyfunc: Callable[..., Any], sig: _SignatureLike, **keywords: Any) -> tuple[Any, Type]: ...
+def compile_ptx(
+    pyfunc: Callable[..., Any],
+    sig: _SignatureLike,
+    debug: bool | None = None,
+    lineinfo: bool = False,
+    device: bool = False,
+    fastmath: _FastMath = False,
+    cc: tuple[int, int] | None = None,
+    opt: bool | None = None,
+    abi: Literal["c", "numba"] | None = None,
+    abi_info: dict[str, str] | None = None,
+    forceinline: bool = False,
+    launch_bounds: int | tuple[int, ...] | None = None,
+) -> tuple[str, Type]: ...
+def compile_ptx_for_current_device(pyfunc: Callable[..., Any], sig: _SignatureLike, **keywords: Any) -> tuple[str, Type]: ...
+def compile_all(pyfunc: Callable[..., Any], sig: _SignatureLike, **keywords: Any) -> tuple[list[Any], Type]: ...
