@@ -3,6 +3,7 @@
 #include "core/front/read_internal.h"
 
 #include "core/front/diagnose.h"
+#include "core/front/named.h"
 
 #include <string.h>
 
@@ -209,6 +210,19 @@ read_ifexp(lw_reader *r, PyObject *node, uint32_t loc)
 
 /* ---- tuples, names, attributes, subscripts ---- */
 
+/* cuda.threadIdx.x and its like: a name that stands for a value of each thread. */
+static bool
+is_register(const lw_reader *r, uint32_t at)
+{
+    const lw_node *node = &r->tree->nodes.data[at];
+    const lw_konst *konst;
+
+    if (node->kind != LW_NODE_KONST)
+        return false;
+    konst = &r->tree->konsts.data[node->a];
+    return konst->kind == LW_K_NAMED && lw_names[konst->u].rule == LW_RULE_SREG;
+}
+
 /* A tuple of constants is one constant. */
 static uint32_t
 fold_tuple(lw_reader *r, const lw_read_items *items, uint32_t loc)
@@ -217,7 +231,7 @@ fold_tuple(lw_reader *r, const lw_read_items *items, uint32_t loc)
     uint32_t node;
 
     for (uint32_t i = 0; i < items->n; i++)
-        if (lw_read_object(r, items->data[i]) == NULL)
+        if (lw_read_object(r, items->data[i]) == NULL || is_register(r, items->data[i]))
             return 0;
     tuple = PyTuple_New(items->n);
     if (tuple == NULL)

@@ -60,6 +60,19 @@ def test_configurations(grid, block, target):
     assert out.tolist() == [32] * 4
 
 
+def test_indices_in_one_assignment(target):
+    @cuda.jit
+    def where(out):
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        sizes = (cuda.blockDim.x, cuda.blockDim.y)
+        out[x, y] = x + y * sizes[0]
+
+    out = np.zeros((4, 3))
+    where[1, (4, 3)](out)
+    x, y = np.indices(out.shape)
+    np.testing.assert_array_equal(out, x + 4 * y)
+
+
 def test_all_axes(target):
     @cuda.jit
     def where(out):
@@ -168,7 +181,8 @@ def test_keywords_and_defaults(target):
 
 
 @pytest.mark.parametrize("call, words", [
-    (lambda k: k(np.zeros(3)), "missing"),
+    (lambda k: k(np.zeros(3)), "1 was given"),
+    (lambda k: k(out=np.zeros(3)), "missing a required argument: 'x'"),
     (lambda k: k(np.zeros(3), np.zeros(3), 1, 2), "positional"),
     (lambda k: k(np.zeros(3), np.zeros(3), depth=2), "depth"),
     (lambda k: k(np.zeros(3), np.zeros(3), x=2), "multiple values"),
@@ -257,7 +271,7 @@ def test_readonly_arrays(cpu):
     add_one[1, 32](x, out)
     np.testing.assert_array_equal(out, x + 1)
     out.flags.writeable = False
-    with pytest.raises(ValueError, match="`out`.*read-only"):
+    with pytest.raises(errors.TypingError, match="E162.*read-only"):
         add_one[1, 32](x, out)
 
 
