@@ -1,5 +1,5 @@
 /* Device functions ahead of time: what other code calls by C's convention. */
-#include "forall/jit_parts.h"
+#include "forall/jit_parts_py.h"
 
 #include "core/py/raise.h"
 #include "forall/special_parts_py.h"

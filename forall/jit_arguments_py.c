@@ -1,6 +1,6 @@
 /* The arguments of a launch as the user wrote them -> one row in the order of the parameters,
  * with host arrays on the device where the kernel runs there. */
-#include "forall/jit_parts.h"
+#include "forall/jit_parts_py.h"
 
 #include "forall/jit_wrap_py.h"
 

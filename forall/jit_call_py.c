@@ -1,5 +1,5 @@
 /* kernel[grid, block](...): configured kernels, and how they are launched. */
-#include "forall/jit_parts.h"
+#include "forall/jit_parts_py.h"
 
 #include "core/base/env.h"
 #include "core/base/memory.h"

@@ -1,5 +1,5 @@
 /* Looking into a Kernel: text and binary forms of its specialisations, and what they take. */
-#include "forall/jit_parts.h"
+#include "forall/jit_parts_py.h"
 
 #include "core/link/cubin_info.h"
 #include "core/py/cuda_py.h"

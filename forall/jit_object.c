@@ -1,5 +1,5 @@
 /* The Kernel type and the decorators that make it: lw.jit and cuda.jit. */
-#include "forall/jit_parts.h"
+#include "forall/jit_parts_py.h"
 
 #include "core/py/raise.h"
 #include "core/py/signature_read.h"

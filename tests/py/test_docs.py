@@ -29,6 +29,13 @@ def f(x):
     return x + 1
 
 
+@lw.cuda.jit(target="cpu")
+def k(x):
+    i = lw.cuda.grid(1)
+    if i < x.size:
+        x[i] *= 2
+
+
 def run_doctest(text: str, name: str, names: dict) -> None:
     test = doctest.DocTestParser().get_doctest(text, names, name, name, 0)
     if not test.examples:
@@ -75,7 +82,7 @@ def test_docstring(name, doc):
     module = sys.modules.get(name)
     names = dict(vars(module)) if module else {}
     names |= {name: getattr(lw.types, name) for name in lw.types.__all__}
-    names |= {"np": np, "lw": lw, "typeof": lw.typeof, "f": lw.vectorize(lambda x: x + 1), "total": lw.vectorize(lambda a, b: a + b)}
+    names |= {"np": np, "lw": lw, "cuda": lw.cuda, "k": k, "typeof": lw.typeof, "f": lw.vectorize(lambda x: x + 1), "total": lw.vectorize(lambda a, b: a + b)}
     run_doctest(doc, name, names)
 
 
