@@ -84,14 +84,16 @@ def kernel_stubs() -> str:
         takes = ", ".join(f"{x}: Any" for x, _letter in zip("xyz", unquote(letters)))
         lines += [f"    def {name}(self, {takes}, /) -> Any: ..."]
     lines += ["", "libdevice: _libdevice_group"]
-    for group, members in groups.items():
-        if group:
-            lines += [f"class _{group}_group(Protocol):"]
-            for name, kind in members:
-                lines += ["    @property", f"    def {name}(self) -> {kind}: ..."]
-            lines += [""]
-    lines += [f"{group}: _{group}_group" for group in groups if group]
-    lines += [f"{name}: {kind}" for name, kind in groups[""]]
+    for group in sorted(groups, key=lambda path: -path.count(".")):  # inner ones first
+        if not group:
+            continue
+        kind = f"_{group.replace('.', '_')}_group"
+        lines += ["", f"class {kind}(Protocol):"]
+        for name, member in groups[group]:
+            lines += ["    @property", f"    def {name}(self) -> {member}: ..."]
+        outer, _, name = group.rpartition(".")
+        groups[outer].append((name, kind))
+    lines += ["", *(f"{name}: {kind}" for name, kind in groups[""])]
     return "\n".join(lines)
 
 

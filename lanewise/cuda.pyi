@@ -25,6 +25,7 @@ __all__ = [
     "blockIdx",
     "brev",
     "cbrt",
+    "cg",
     "clz",
     "const",
     "eq_sync",
@@ -432,6 +433,16 @@ class _nanosleep(Protocol):
     """Let the thread sleep for about so many nanoseconds, at most about a millisecond."""
 
     def __call__(self, ns: Any) -> Any: ...
+
+class _cg_this_grid(Protocol):
+    """The group of all threads of the grid."""
+
+    def __call__(self) -> Any: ...
+
+class _cg_GridGroup_sync(Protocol):
+    """this_grid().sync(): wait until all threads of the grid are here; the launch must be cooperative."""
+
+    def __call__(self) -> Any: ...
 
 class _shfl_sync(Protocol):
     """The value that lane src_lane of the warp has."""
@@ -938,6 +949,11 @@ class _libdevice_group(Protocol):
     def ynf(self, x: Any, y: Any, /) -> Any: ...
 
 libdevice: _libdevice_group
+
+class _cg_GridGroup_group(Protocol):
+    @property
+    def sync(self) -> _cg_GridGroup_sync: ...
+
 class _threadIdx_group(Protocol):
     @property
     def x(self) -> Any: ...
@@ -969,6 +985,12 @@ class _gridDim_group(Protocol):
     def y(self) -> Any: ...
     @property
     def z(self) -> Any: ...
+
+class _cg_group(Protocol):
+    @property
+    def this_grid(self) -> _cg_this_grid: ...
+    @property
+    def GridGroup(self) -> _cg_GridGroup_group: ...
 
 class _local_group(Protocol):
     @property
@@ -1012,14 +1034,6 @@ class _atomic_group(Protocol):
     @property
     def compare_and_swap(self) -> _atomic_compare_and_swap: ...
 
-threadIdx: _threadIdx_group
-blockIdx: _blockIdx_group
-blockDim: _blockDim_group
-gridDim: _gridDim_group
-local: _local_group
-shared: _shared_group
-const: _const_group
-atomic: _atomic_group
 grid: _grid
 gridsize: _gridsize
 laneid: Any
@@ -1053,6 +1067,15 @@ fma: _fma
 cbrt: _cbrt
 rsqrt: _rsqrt
 selp: _selp
+threadIdx: _threadIdx_group
+blockIdx: _blockIdx_group
+blockDim: _blockDim_group
+gridDim: _gridDim_group
+cg: _cg_group
+local: _local_group
+shared: _shared_group
+const: _const_group
+atomic: _atomic_group
 # end
 
 @final

@@ -628,6 +628,8 @@ call_method(lw_frame *f, uint32_t node, lw_value object, const char *name, const
 {
     lw_typed_node *typed = &f->nodes[node];
 
+    if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
+        return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
     if (strcmp(name, "conjugate") != 0 || args->n || !lw_type_is_number(f, object.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E161",
                            lw_say(f, "the object is %s", lw_say_type(f, object.type)), NULL,

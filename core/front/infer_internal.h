@@ -317,6 +317,8 @@ lw_status lw_infer_builtin(lw_frame *f, uint32_t node, lw_name_id name, const lw
                            uint32_t n, lw_value *out);
 /* --- named_kernel.c
  * ------------------------------------------------------------------------------- */
+/* Is this what cuda.cg.this_grid() gives? */
+bool lw_is_grid_group(lw_frame *f, lw_value value);
 lw_status lw_infer_kernel(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_value *out);
 

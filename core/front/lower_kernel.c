@@ -130,6 +130,18 @@ lower_kernel_call(const call *c)
     }
 }
 
+/* The counter lies behind the size of the workspace that a cooperative launch brings. */
+static lw_value
+lower_grid_sync(const call *c)
+{
+    lw_ref workspace = lw_ir_kernel_call(c->b, LW_KOP_grid_workspace, LW_DT_i64, NULL, 0);
+    lw_ref counter = lw_ir_add(c->b, workspace, lw_ir_int(c->b, LW_DT_i64, 4));
+
+    counter = lw_ir_bitcast(c->b, LW_DT_ptr, counter);
+    lw_ir_kernel_call(c->b, LW_KOP_grid_sync, LW_DT_void, &counter, 1);
+    return nothing(c);
+}
+
 /* ---- lanes of a warp ---- */
 
 /* The bits of one part as an unsigned integer of 32 or 64 bits. */
@@ -351,6 +363,8 @@ lw_lower_kernel(lw_frame *f, uint32_t node)
                                sreg(&c, (lw_sreg)(LW_SREG_TID_X + (c.impl - LW_IMPL_TID_X))));
     case LW_RULE_GRID: return lower_grid(&c);
     case LW_RULE_KERNEL: return lower_kernel_call(&c);
+    case LW_RULE_GRID_GROUP: return nothing(&c);
+    case LW_RULE_GRID_SYNC: return lower_grid_sync(&c);
     case LW_RULE_SHUFFLE: return lower_shuffle(&c);
     case LW_RULE_MATCH: return lower_match(&c);
     case LW_RULE_LOCAL:

@@ -48,6 +48,8 @@ typedef enum lw_rule {
     LW_RULE_SREG, /* from here to SELP: kernels' own (named_kernel.c) */
     LW_RULE_GRID,
     LW_RULE_KERNEL, /* as lw_kernel_call_of says */
+    LW_RULE_GRID_GROUP,
+    LW_RULE_GRID_SYNC,
     LW_RULE_SHUFFLE,
     LW_RULE_MATCH,
     LW_RULE_LOCAL,
@@ -240,6 +242,8 @@ typedef enum lw_impl {
     LW_IMPL_FENCE_BLOCK,
     LW_IMPL_FENCE_SYSTEM,
     LW_IMPL_NANOSLEEP,
+    LW_IMPL_GRID_GROUP,
+    LW_IMPL_GRID_SYNC,
     LW_IMPL_VOTE_ALL,
     LW_IMPL_VOTE_ANY,
     LW_IMPL_VOTE_EQ,

@@ -98,6 +98,28 @@ type_grid(lw_frame *f, lw_name_id name, const lw_arg *ndim, lw_value *out)
     return LW_OK;
 }
 
+static const char grid_group[] = "cuda.cg.GridGroup";
+
+bool
+lw_is_grid_group(lw_frame *f, lw_value value)
+{
+    const lw_konst *konst = value.konst ? lw_konst_of(f, value.konst) : NULL;
+
+    return konst && konst->kind == LW_K_OBJECT && strcmp(konst->text, grid_group) == 0;
+}
+
+/* A value that exists while compiling only; its method is cuda.cg.GridGroup.sync. */
+static lw_status
+type_grid_group(lw_frame *f, uint32_t node, lw_value *out)
+{
+    lw_konst konst = {.kind = LW_K_OBJECT,
+                      .text = grid_group,
+                      .help = "the group of the grid has one method, `sync()`"};
+
+    *out = lw_konst_value(f, lw_konst_add(f, f->nodes[node].konst, &konst));
+    return LW_OK;
+}
+
 static lw_type
 result_type(lw_frame *f, char letter)
 {
@@ -354,6 +376,8 @@ lw_infer_kernel(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
     case LW_RULE_SREG: return type_sreg(f, node, name, out);
     case LW_RULE_GRID: return type_grid(f, name, &args[0], out);
     case LW_RULE_KERNEL: return type_kernel_call(f, name, args, n, out);
+    case LW_RULE_GRID_GROUP: return type_grid_group(f, node, out);
+    case LW_RULE_GRID_SYNC: out->type = LW_T_NONE; return LW_OK;
     case LW_RULE_SHUFFLE: return type_shuffle(f, node, name, args, n, out);
     case LW_RULE_MATCH: return type_match(f, node, name, args, out);
     case LW_RULE_LOCAL: return type_local(f, node, name, args, n, out);

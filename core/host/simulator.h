@@ -69,6 +69,7 @@ void lw_sim_barrier(lw_kernel_context *context);
 int32_t lw_sim_barrier_count(lw_kernel_context *context, int32_t predicate);
 int32_t lw_sim_barrier_and(lw_kernel_context *context, int32_t predicate);
 int32_t lw_sim_barrier_or(lw_kernel_context *context, int32_t predicate);
+int64_t lw_sim_grid_workspace(lw_kernel_context *context);
 void lw_sim_grid_sync(lw_kernel_context *context, void *counter);
 
 /* clamp: PTX's operand c, the bound of source lanes | segment mask << 8 */
