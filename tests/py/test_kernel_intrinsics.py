@@ -111,6 +111,23 @@ def test_fences_and_syncwarp(target):
     assert (x % 100 == LANES).all()
 
 
+@cuda.jit(cooperative=True)
+def across_blocks(x, out):
+    grid = cuda.cg.this_grid()
+    i, n = cuda.grid(1), cuda.gridsize(1)
+    for round in range(3):
+        x[i] += i
+        grid.sync()
+        out[i] = x[(i + 1) % n]
+        grid.sync()
+
+
+def test_grid_sync(target):
+    x, out = np.zeros(64, np.int64), np.zeros(64, np.int64)
+    across_blocks[4, 16](x, out)
+    assert out.tolist() == [3 * (i + 1) for i in range(63)] + [0]
+
+
 # ---- lanes ----
 
 
@@ -139,7 +156,9 @@ def source_lanes(name, d, width):
     segment, at = LANES // width * width, LANES % width
     if name == "shfl_sync":
         return segment + d % width
-    moved = {"shfl_up_sync": at - d, "shfl_down_sync": at + d, "shfl_xor_sync": at ^ d}[name]
+    if name == "shfl_xor_sync":  # segments before this one can be read, later ones not (CUDA's __shfl_xor_sync)
+        return np.where(LANES ^ d < segment + width, LANES ^ d, LANES)
+    moved = {"shfl_up_sync": at - d, "shfl_down_sync": at + d}[name]
     return np.where((moved >= 0) & (moved < width), segment + moved, LANES)
 
 
@@ -337,6 +356,7 @@ KERNELS = {
     "indices": (indices, "void(int64[:, ::1], int64[:, ::1], int64[::1])"),
     "reversed_blocks": (reversed_blocks, "void(float32[::1])"),
     "reductions": (reductions, "void(int32[::1], int32[:, ::1])"),
+    "across_blocks": (across_blocks, "void(int64[::1], int64[::1])"),
     "fences": (fences, "void(int64[::1])"),
     "votes": (votes, "void(int64[::1], int64[:, ::1])"),
     "matches": (matches, "void(float64[::1], int64[:, ::1])"),
@@ -350,7 +370,7 @@ KERNELS = {
        for name in ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync")},
 }
 SEEN = {"reversed_blocks": "bar.sync", "reductions": "bar.red.popc", "votes": "vote.sync.ballot", "matches": "match.all.sync.b64",
-        "fences": "bar.warp.sync", "shfl_up_sync": "shfl.sync.up.b32", "histogram": "atom.shared"}
+        "fences": "bar.warp.sync", "across_blocks": "%envreg2", "shfl_up_sync": "shfl.sync.up.b32", "histogram": "atom.shared"}
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_120"])
