@@ -523,6 +523,15 @@ fail:
     return -1;
 }
 
+bool
+lw_bound_aligned(const lw_bound *bound)
+{
+    for (uint32_t i = 0; i < bound->n_arrays; i++)
+        if (bound->values[bound->arrays[i].value] % 16 != 0)
+            return false;
+    return true;
+}
+
 void
 lw_bound_release(lw_bound *bound)
 {

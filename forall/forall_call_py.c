@@ -110,7 +110,8 @@ lw_forall_common_key(const lw_forall *self, bool device, lw_entry_key *out)
     *out = (lw_entry_key){.form = device ? LW_ENTRY_FORALL : LW_ENTRY_RANGE,
                           .n_index = (uint8_t)self->base.n_index,
                           .fast = self->fast,
-                          .noalias = true};
+                          .noalias = true,
+                          .aligned = device};
 }
 
 static void
@@ -118,6 +119,7 @@ key_of(const lw_prepared *p, bool device, lw_entry_key *key)
 {
     lw_forall_common_key(p->self, device, key);
     key->noalias = lw_special_noalias(p->special, &p->bound);
+    key->aligned = device && lw_bound_aligned(&p->bound);
     key->stepped = is_stepped(p->self, &p->space);
     key->wide = device && is_wide(p->self, &p->space, p->n);
 }

@@ -57,14 +57,18 @@ lw_space_divider_of(uint32_t size)
 
 /* ---- parameters ---- */
 
-/* What is known of each parameter of the body: LW_PARAM_*. */
+enum { BATCH = 4, SHORT_BODY = 200 };
+enum { IS_ARRAY = 1u << 31 };
+
+/* What is known of each parameter of the body: LW_PARAM_*, IS_ARRAY. */
 static void
 param_flags(const maker *m, uint32_t *flags)
 {
     for (uint32_t i = 0; i < m->scalar->n_args; i++) {
         const lw_arg_parts *parts = &m->scalar->args[i];
         for (uint32_t k = 0; k < parts->n_arrays; k++)
-            flags[parts->addresses[k]] = (parts->written[k] ? 0 : LW_PARAM_READONLY) |
+            flags[parts->addresses[k]] = IS_ARRAY |
+                                         (parts->written[k] ? 0 : LW_PARAM_READONLY) |
                                          (m->key->noalias ? LW_PARAM_NOALIAS : 0);
     }
 }
@@ -81,12 +85,14 @@ add_body_params(maker *m, lw_error *err)
     param_flags(m, flags);
     for (uint32_t i = m->n_index; i < n; i++) {
         lw_ir_param *param;
-        m->args[i] = lw_ir_param_add(&m->b, m->body->params.data[i].type, flags[i],
+        m->args[i] = lw_ir_param_add(&m->b, m->body->params.data[i].type, flags[i] & ~IS_ARRAY,
                                      m->body->params.data[i].name);
         if (m->b.func == NULL || m->b.func->params.n == 0)
             continue;
         param = &m->b.func->params.data[m->b.func->params.n - 1];
         param->align_log2 = m->body->params.data[i].align_log2;
+        if (m->key->aligned && (flags[i] & IS_ARRAY))
+            param->align_log2 = 4;
     }
     return LW_OK;
 }
@@ -195,30 +201,64 @@ thread_product(maker *m, lw_dtype type, lw_sreg x, lw_sreg y)
                      lw_ir_cast(&m->b, type, lw_ir_sreg(&m->b, y)));
 }
 
-/* Neither counter wraps: a grid has fewer than 2^31 threads (the launcher sees to it), and
- * items that are not wide are fewer too. */
+/* Short bodies wait for memory most of the time: then a round takes several items, whose loads
+ * are under way together. */
+static bool
+is_short(const maker *m)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < m->scalar->module->funcs.n; i++) {
+        const lw_func *func = m->scalar->module->funcs.data[i];
+        n += func->insts.n;
+        for (uint32_t k = 1; k < func->insts.n; k++)
+            if (func->insts.data[k].op == LW_OP_LOOP)
+                return false;
+    }
+    return n <= SHORT_BODY && !m->scalar->can_raise;
+}
+
+/* Rounds of `batch` items, a stride apart, while all of them are below `end`. */
+static void
+rounds(maker *m, lw_ref slot, lw_ref stride, lw_ref end, int batch)
+{
+    lw_builder *b = &m->b;
+    lw_ref item, call;
+
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL, 0);
+    item = lw_ir_get(b, slot);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, lw_ir_cast(b, lw_ir_type(b, end), item), end));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    for (int i = 0; i < batch; i++) {
+        index_of_item(m, item);
+        call = call_body(m);
+        report(m, call, m->index, m->n_index);
+        item = lw_ir_add(b, item, stride);
+    }
+    lw_ir_set(b, slot, item);
+    lw_ir_latch(b);
+    lw_ir_end(b);
+}
+
+/* No counter wraps: a grid has fewer than 2^31 threads (the launcher sees to it), and items
+ * that are not wide are fewer too; the end of whole batches is counted in 64 bits. */
 static void
 stride_loop(maker *m, lw_ref items)
 {
     lw_builder *b = &m->b;
     lw_dtype type = lw_ir_type(b, items);
-    lw_ref slot = lw_ir_slot(b, type), item, call;
+    lw_ref slot = lw_ir_slot(b, type);
     lw_ref stride = thread_product(m, type, LW_SREG_NCTAID_X, LW_SREG_NTID_X);
 
     lw_ir_set(b, slot,
               lw_ir_add(b, thread_product(m, type, LW_SREG_CTAID_X, LW_SREG_NTID_X),
                         lw_ir_cast(b, type, lw_ir_sreg(b, LW_SREG_TID_X))));
-    lw_ir_loop(b, 0, 0);
-    item = lw_ir_get(b, slot);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, item, items));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
-    index_of_item(m, item);
-    call = call_body(m);
-    report(m, call, m->index, m->n_index);
-    lw_ir_latch(b);
-    lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), stride));
-    lw_ir_end(b);
+    if (is_short(m)) {
+        lw_ref ahead = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, stride), i64(m, BATCH - 1));
+        rounds(m, slot, stride, lw_ir_sub(b, lw_ir_cast(b, LW_DT_i64, items), ahead), BATCH);
+    }
+    rounds(m, slot, stride, items, 1);
 }
 
 static lw_status

@@ -23,7 +23,9 @@ typedef struct lw_entry_key {
     uint8_t wide;    /* FORALL: items beyond 2^31 - 1, or a start or step beyond i32 */
     uint8_t stepped; /* FORALL, RANGE: some start is not 0 or some step not 1 */
     uint8_t noalias; /* no array that the body writes overlaps another argument */
-    uint8_t unused[2];
+    uint8_t aligned; /* GPU: every array starts at a multiple of 16 bytes: adjacent accesses
+                        merge */
+    uint8_t unused;
 } lw_entry_key;
 
 /* The index of dimension d runs over start[d] + step[d] * (0 … n[d] - 1). */

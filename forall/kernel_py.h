@@ -117,6 +117,8 @@ typedef struct lw_bound {
     lw_operand operand_store[LW_BOUND_ARRAYS];
 } lw_bound;
 
+/* Whether every array starts at a multiple of 16 bytes. */
+bool lw_bound_aligned(const lw_bound *bound);
 void lw_bound_init(lw_bound *bound); /* touches the small fields only */
 /* Read every argument once: own and foreign device arrays, NumPy arrays and scalars, Python
  * numbers (weak), np.void, tuples and namedtuples of these, None. args: those behind the index;

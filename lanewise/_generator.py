@@ -267,13 +267,20 @@ class _Fill:
 
         count, self._shares = math.prod(self.shape), True
         if self.out is None:
-            return np.empty(count, self.dtype) if self.on_host else cuda.device_array(count, self.dtype, stream=self.stream)
+            return self._new(count)
         if self.on_host:
-            return self.out.reshape(-1) if self.out.flags.c_contiguous else np.empty(count, self.dtype)
+            return self.out.reshape(-1) if self.out.flags.c_contiguous else self._new(count)
         array = self.out if isinstance(self.out, cuda.DeviceArray) else cuda.as_cuda_array(self.out)
         if array.flags["C_CONTIGUOUS"]:
             return array.reshape(-1)
         self._shares = False
+        return self._new(count)
+
+    def _new(self, count):
+        from lanewise import cuda
+
+        if self.on_host:
+            return np.empty(count, self.dtype)
         return cuda.device_array(count, self.dtype, stream=self.stream)
 
     def _kernel(self, family):
@@ -285,14 +292,21 @@ class _Fill:
         return getattr(kernels, name)
 
     def _philox(self, flat, per_block, parameters):
-        g = self.generator
-        k0, k1 = (np.uint32(word) for word in g._key)
-        blocks = -(-flat.size // per_block)
+        whole = flat.size // per_block
         if not self.on_host:
             parameters = _on_device(parameters)
-        self._kernel("philox")(blocks, k0, k1, np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, flat,
+        self._blocks(whole, parameters, flat[: whole * per_block])
+        if whole * per_block < flat.size:
+            last = self._new(per_block)
+            self._blocks(1, parameters, last)
+            flat[whole * per_block :] = last[: flat.size - whole * per_block]
+
+    def _blocks(self, count, parameters, part):
+        g = self.generator
+        k0, k1 = (np.uint32(word) for word in g._key)
+        self._kernel("philox")(count, k0, k1, np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, part,
                                **self._where())
-        g._place += blocks
+        g._place += count
 
     def _lanes(self, flat, parameters):
         self.name = {"integers64": "integers", "integers32": "integers"}.get(self.name, self.name)

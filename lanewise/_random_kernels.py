@@ -88,26 +88,19 @@ def _long(high, low):
     return (np.uint64(high) << np.uint64(32)) | np.uint64(low)
 
 
+# `out` holds whole blocks: stores without a test between them merge into accesses of 16 bytes.
+
+
 def _store4(out, i, a, b, c, d):
-    j = 4 * i
-    if j + 3 < len(out):
-        out[j] = a
-        out[j + 1] = b
-        out[j + 2] = c
-        out[j + 3] = d
-    else:
-        out[j] = a
-        if j + 1 < len(out):
-            out[j + 1] = b
-        if j + 2 < len(out):
-            out[j + 2] = c
+    out[4 * i] = a
+    out[4 * i + 1] = b
+    out[4 * i + 2] = c
+    out[4 * i + 3] = d
 
 
 def _store2(out, i, a, b):
-    j = 2 * i
-    out[j] = a
-    if j + 1 < len(out):
-        out[j + 1] = b
+    out[2 * i] = a
+    out[2 * i + 1] = b
 
 
 @forall

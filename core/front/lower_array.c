@@ -318,24 +318,32 @@ items_of(lw_frame *f, lw_value array, uint32_t node)
 
 /* ---- one element ---- */
 
-/* ((i * n1 + j) * n2 + k) * size, in the order of the layout. */
+/* The address of ((i * n1 + j) * n2 + k) * size, in the order of the layout. The last place is
+ * added in 64 bits: neighbours on the fastest axis are then seen to be some bytes apart, and
+ * their accesses merge. */
 static lw_ref
-dense_offset(lw_frame *f, lw_value array, const items *it, lw_dtype type)
+dense_address(lw_frame *f, lw_value array, const items *it, lw_dtype type)
 {
     const lw_type_row *row = row_of(f, array.type);
     lw_builder *b = &f->b;
-    lw_ref at = 0, places[LW_MAX_ARRAY_DIMS];
+    lw_ref at = 0, address = part_of(&array, 0), places[LW_MAX_ARRAY_DIMS];
+    uint32_t last = row->layout == LW_LAYOUT_C ? row->ndim - 1u : 0;
+    lw_ref size = lw_ir_int(b, type, item_bytes(f, array.type));
 
+    if (row->ndim == 0)
+        return address;
     for (uint32_t i = 0; i < row->ndim; i++)
-        places[i] = place_of(f, array, i, it->values[i], type);
-    for (uint32_t i = 0; i < row->ndim; i++) {
+        places[i] = place_of(f, array, i, it->values[i], i == last ? LW_DT_i64 : type);
+    for (uint32_t i = 0; i + 1 < row->ndim; i++) {
         uint32_t axis = row->layout == LW_LAYOUT_C ? i : row->ndim - 1 - i;
+        uint32_t next = row->layout == LW_LAYOUT_C ? i + 1 : axis - 1;
 
-        if (i)
-            at = product(b, at, cast_offset(b, type, lw_array_extent(f, array, axis)));
-        at = sum(b, at, places[axis]);
+        at = product(b, sum(b, at, places[axis]),
+                     cast_offset(b, type, lw_array_extent(f, array, next)));
     }
-    return at ? product(b, at, lw_ir_int(b, type, item_bytes(f, array.type))) : 0;
+    address = moved(b, address, at ? product(b, at, size) : 0);
+    return moved(b, address,
+                 product(b, places[last], lw_ir_int(b, LW_DT_i64, item_bytes(f, array.type))));
 }
 
 static lw_ref
@@ -354,11 +362,10 @@ static lw_ref
 element_address(lw_frame *f, lw_value array, const items *it)
 {
     lw_dtype type = row_of(f, array.type)->shape ? LW_DT_i32 : offset_type(f);
-    lw_ref offset = row_of(f, array.type)->layout == LW_LAYOUT_ANY
-                        ? strided_offset(f, array, it, type)
-                        : dense_offset(f, array, it, type);
 
-    return moved(&f->b, part_of(&array, 0), offset);
+    if (row_of(f, array.type)->layout == LW_LAYOUT_ANY)
+        return moved(&f->b, part_of(&array, 0), strided_offset(f, array, it, type));
+    return dense_address(f, array, it, type);
 }
 
 lw_ref
