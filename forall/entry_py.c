@@ -123,6 +123,7 @@ load(const lw_special *special, const lw_entry_key *key, lw_device_entry *entry,
 
     symbol_of(special, key, symbol);
     LW_TRY(lw_special_module(special, key, &module, err));
+    entry->together = lw_ir_syncs_grid(module);
     LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, &options, &cubin,
                          report, err));
     LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));

@@ -263,7 +263,7 @@ launch(const lw_jit *kernel, lw_device_entry *entry, const lw_jit_config *config
     for (uint32_t i = 0; i < n_values; i++)
         params[i] = &values[i];
     params[n_values] = &entry->control;
-    status = (kernel->own.cooperative ? lw_launch_together : lw_launch)(
+    status = (kernel->own.cooperative || entry->together ? lw_launch_together : lw_launch)(
         entry->kernel, config->grid[0], config->grid[1], config->grid[2], config->block[0],
         config->block[1], config->block[2], config->shared_bytes, config->stream, params, err);
     if (params != store)

@@ -150,6 +150,7 @@ typedef struct lw_device_entry {
     lw_report *report;       /* NULL where the body cannot raise */
     CUdeviceptr control;     /* what such a kernel takes as its last parameter */
     lw_launch_config config; /* the block of best occupancy, without dynamic shared memory */
+    bool together;           /* the blocks wait for each other: a cooperative launch */
 } lw_device_entry;
 
 typedef struct lw_host_entry {

@@ -440,7 +440,7 @@ class _cg_this_grid(Protocol):
     def __call__(self) -> Any: ...
 
 class _cg_GridGroup_sync(Protocol):
-    """this_grid().sync(): wait until all threads of the grid are here; the launch must be cooperative."""
+    """this_grid().sync(): wait until all threads of the grid are here. Kernels with it are launched cooperatively: as many blocks as fit on the device at once."""
 
     def __call__(self) -> Any: ...
 

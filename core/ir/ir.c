@@ -278,3 +278,15 @@ lw_ir_is_collective(const lw_module *module)
 {
     return any_inst(module, waits);
 }
+
+static bool
+syncs_grid(const lw_inst *inst)
+{
+    return inst->op == LW_OP_KERNEL_CALL && inst->a == LW_KOP_grid_sync;
+}
+
+bool
+lw_ir_syncs_grid(const lw_module *module)
+{
+    return any_inst(module, syncs_grid);
+}

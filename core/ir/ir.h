@@ -222,6 +222,8 @@ bool lw_ir_prints(const lw_module *module);
 /* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective.
  */
 bool lw_ir_is_collective(const lw_module *module);
+/* Whether all blocks of the grid wait for each other: its launch must be cooperative. */
+bool lw_ir_syncs_grid(const lw_module *module);
 
 /* ---- print, parse, verify ---- */
 

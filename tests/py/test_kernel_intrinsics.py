@@ -111,7 +111,7 @@ def test_fences_and_syncwarp(target):
     assert (x % 100 == LANES).all()
 
 
-@cuda.jit(cooperative=True)
+@cuda.jit
 def across_blocks(x, out):
     grid = cuda.cg.this_grid()
     i, n = cuda.grid(1), cuda.gridsize(1)
