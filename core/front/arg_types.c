@@ -21,8 +21,8 @@ tuple_type(lw_types *types, const lw_arg_spec *spec)
 static lw_type
 array_type(lw_types *types, const lw_arg_spec *spec)
 {
-    lw_type element = spec->record ? lw_record_type(types, spec->record, spec->readonly)
-                                   : (lw_type)spec->dtype;
+    lw_type element =
+        spec->record ? lw_record_type(types, spec->record, false) : (lw_type)spec->dtype;
 
     if (element == LW_T_BOTTOM || spec->ndim > LW_MAX_ARRAY_DIMS)
         return LW_T_BOTTOM;

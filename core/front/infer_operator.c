@@ -548,6 +548,15 @@ compare_numbers(lw_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
 
 static compared compare_types(lw_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand);
 
+/* Arrays and records: compared item by item, or not at all. */
+static bool
+is_memory(lw_frame *f, lw_type type)
+{
+    lw_type_kind kind = lw_type_kind_of(lw_types_of(f), type);
+
+    return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
+}
+
 static compared
 compare_tuples(lw_frame *f, lw_pyop op, const lw_type_row *x, const lw_type_row *y,
                lw_type *operand)
@@ -567,6 +576,8 @@ compare_tuples(lw_frame *f, lw_pyop op, const lw_type_row *x, const lw_type_row 
             return op == LW_PY_EQ ? NEVER : ALWAYS;
         if (!equality && (lw_type_is_complex(xs[i]) || lw_type_is_complex(ys[i])))
             return NO_ORDER;
+        if (is_memory(f, xs[i]) || is_memory(f, ys[i]))
+            return NO_ORDER;
     }
     *operand = elements ? lw_type_tuple(lw_types_of(f), elements, n, NULL) : LW_T_BOTTOM;
     return COMPARED;
@@ -583,6 +594,8 @@ compare_types(lw_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
         return compare_numbers(f, op, x, y, operand);
     if (lw_tuple_row(f, x) && lw_tuple_row(f, y))
         return compare_tuples(f, op, lw_tuple_row(f, x), lw_tuple_row(f, y), operand);
+    if (is_memory(f, x) || is_memory(f, y))
+        return NO_ORDER;
     if (equality && x == LW_T_NONE && y == LW_T_NONE)
         return op == LW_PY_EQ ? ALWAYS : NEVER;
     if (equality && x != LW_T_STATIC && y != LW_T_STATIC)
@@ -663,8 +676,15 @@ infer_in(lw_frame *f, uint32_t node, lw_pyop op, lw_value x, lw_value y, int *tr
                            lw_say(f, "this is %s", lw_say_type(f, y.type)),
                            "write the values as a tuple: `x in (1, 2)`",
                            "`%s` needs a tuple on its right", lw_pyop_text[op]);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_memory(f, x.type) || is_memory(f, elements[i]))
+            return lw_complain(
+                f, lw_node_of(f, node)->loc, "E120",
+                lw_say(f, "%s and %s", lw_say_type(f, x.type), lw_say_type(f, elements[i])),
+                "compare numbers: fields, or elements",
+                "`%s` is not defined between these types", lw_pyop_text[op]);
         never += compare_types(f, LW_PY_EQ, x.type, elements[i], &operands[i]) == NEVER;
+    }
     if (never == n)
         *truth = op == LW_PY_NOT_IN;
     f->nodes[node].operand = lw_type_tuple(lw_types_of(f), operands, n, NULL);
@@ -698,7 +718,9 @@ lw_infer_compare(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_val
         return lw_complain(
             f, lw_node_of(f, x_node)->loc, "E120",
             lw_say(f, "%s and %s", lw_say_type(f, x.type), lw_say_type(f, y.type)),
-            lw_type_is_complex(x.type) ? "compare `abs(...)` or `.real`" : NULL,
+            lw_type_is_complex(x.type)                     ? "compare `abs(...)` or `.real`"
+            : is_memory(f, x.type) || is_memory(f, y.type) ? "compare field by field"
+                                                           : NULL,
             "`%s` is not defined between these types", lw_pyop_text[op]);
     *truth = how == ALWAYS ? 1 : how == NEVER ? 0 : -1;
     return LW_OK;

@@ -1,7 +1,7 @@
 /* The type of a variable, ternary or result that receives values of several types. It is a
  * function of the whole set: pairwise joining would make the answer depend on the order of
  * statements (int16, uint16, float32 is float64 in one order and float32 in another). */
-#include "core/front/types.h"
+#include "core/front/records.h"
 
 #include <string.h>
 
@@ -165,6 +165,25 @@ join_arrays(lw_types *types, const lw_type *set, uint32_t n, const char **proble
     return lw_type_array_aligned(types, joined, align);
 }
 
+/* Of one dtype: what is sure of all their addresses; read-only if one is. */
+static lw_type
+join_records(lw_types *types, const lw_type *set, uint32_t n, const char **problem)
+{
+    lw_type least = set[0];
+    bool readonly = false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (!lw_record_same(types, set[0], set[i])) {
+            *problem = "E140";
+            return LW_T_BOTTOM;
+        }
+        if (lw_type_align(types, set[i]) < lw_type_align(types, least))
+            least = set[i];
+        readonly |= lw_type_get(types, set[i])->readonly;
+    }
+    return readonly ? lw_record_readonly(types, least) : least;
+}
+
 static lw_type_kind
 class_of(const lw_types *types, lw_type type)
 {
@@ -187,6 +206,7 @@ join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_
     case LW_TK_TUPLE:
     case LW_TK_FUNCTION: return join_elements(types, typing, set, n, problem);
     case LW_TK_ARRAY: return join_arrays(types, set, n, problem);
+    case LW_TK_RECORD: return join_records(types, set, n, problem);
     default: *problem = "E140"; return LW_T_BOTTOM;
     }
 }

@@ -123,6 +123,9 @@ print_field(const lw_arg_field *field, lw_text *out)
                      i + 1 == field->ndim ? "]" : "");
 }
 
+/* Longer names are cut: messages repeat them. */
+enum { MAX_NAME = 72 };
+
 /* "Record(x: float32, v: float64[3])" */
 static const char *
 record_name(walk *w, const lw_arg_record *record)
@@ -133,6 +136,10 @@ record_name(walk *w, const lw_arg_record *record)
     lw_text_add(&text, "Record(");
     for (uint32_t i = 0; i < record->n; i++) {
         lw_text_add(&text, i ? ", " : "");
+        if (text.n > MAX_NAME && i + 1 < record->n) {
+            lw_text_add(&text, "…");
+            break;
+        }
         print_field(&record->fields[i], &text);
     }
     lw_text_add(&text, ")");

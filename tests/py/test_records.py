@@ -205,6 +205,24 @@ def one(p, out):
     out[0] = p["y"]
 
 
+def test_of_several_records_one_variable():
+    def f(r, s, out):
+        for i in range(len(r)):
+            p = s[0]
+            if i & 1:
+                p = r[i]
+            q = s[i] if i > 1 else r[i]
+            out[i] = p.x + q["y"]
+
+    s = filled(PLAIN, 4)
+    s["x"] *= 3
+    s.flags.writeable = False
+    r, out, wanted = filled(PLAIN, 4), np.zeros(4), np.zeros(4)
+    assert run(f, r, s, out) is None
+    f(as_records(r), as_records(s), wanted)
+    np.testing.assert_array_equal(out, wanted)
+
+
 def test_one_record_as_an_argument():
     r, out = filled(PLAIN, 3), np.zeros(1)
     assert run(one, r[1], out) is None
@@ -237,6 +255,10 @@ def test_the_name_of_a_field_may_be_a_constant():
     ("out.x = 2", "E162", "attributes cannot be assigned"),
     ("out[0] = r[0] + 1", "E120", ""),
     ("if r[0]:\n        out[0] = 1", "E104", "truth value"),
+    ("out[0] = r[0] == r[0]", "E120", "compare field by field"),
+    ("out[0] = (r[0], 1) != (r[1], 1)", "E120", "not defined"),
+    ("out[0] = r[0] in (r[0], 1)", "E120", "not defined"),
+    ("p = s[0]\n    if out[0]:\n        p = r[0]\n    out[0] = p.a", "E140", "two types"),
 ])
 def test_errors(body, code, says):
     source = f"def f(r, s, out):\n    {body}\n"
