@@ -34,6 +34,8 @@ lw_lower_fail(lw_frame *f, uint32_t node, const char *what)
     const lw_tree *tree = f->l->tree;
     uint32_t line = tree->locs.data[lw_node_at(f, node)->loc].line;
 
+    if (f->l->status == LW_OK && (f->l->arena->failed || f->l->module->failed))
+        f->l->status = lw_fail_memory(f->l->err); /* values were lost on the way */
     if (f->l->status == LW_OK)
         f->l->status =
             lw_fail(f->l->err, LW_ERR_INTERNAL,

@@ -1,6 +1,6 @@
 /* Arrays: addresses of elements, views, copies. Offsets are bytes; they are computed in 32 bits
  * where the door promises that all of them fit (options.narrow), for GPUs have no 64-bit
- * integer unit. Modulo 2^32 nothing is lost on the way: only the sum has to fit. */
+ * integer unit. Partial sums are the offsets of other elements, so that they fit as well. */
 #include "core/front/lower_internal.h"
 #include "core/front/subscript.h"
 
@@ -553,7 +553,8 @@ pick_axis(lw_frame *f, lw_value array, const items *it, uint32_t i, uint32_t axi
     s = span_of(f, item->node, extent);
     start = cast_offset(b, type, s.start);
     *offset = sum(b, *offset, product(b, start, stride_in(f, array, axis, type)));
-    keep_axis(v, s.count, s.step ? product(b, stride, s.step) : stride);
+    /* may wrap: a step beyond the end leaves one element, at 0 times the stride */
+    keep_axis(v, s.count, s.step ? lw_ir_mul(b, stride, s.step) : stride);
 }
 
 static lw_value

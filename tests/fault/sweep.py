@@ -85,6 +85,19 @@ def refused_operand():
         raise AssertionError("a text was taken")
 
 
+def rows(m, out):
+    v = m[1:]
+    for i, row in enumerate(m[::-1]):
+        out[i] += total_of(row) + v[0, -1]
+
+
+def total_of(v):
+    s = 0
+    for x in v:
+        s += x
+    return s
+
+
 def inspected():
     assert "total" in lw.vectorize(["f8(f8)"])(calls).inspect_types("f8(f8)")
     assert "define" in KEPT.inspect_llvm("f8(f8, f8)")
@@ -92,6 +105,7 @@ def inspected():
 
 # name -> (work, what brings the state back that the work starts from)
 HOST = {
+    "type and lower a kernel": (lambda: _core._dump_kernel(rows, "const int32[:, ::1], int64[:]"), None),
     "decorate": (lambda: lw.vectorize(axpy), None),
     "decorate with signatures": (lambda: lw.vectorize(["f8(f8, f8)", "ff->f"])(axpy), None),
     "decorate with types": (lambda: lw.vectorize([lw.float64(lw.float64, lw.float64)], identity=1)(axpy), None),

@@ -108,6 +108,11 @@ def test_slices_known_at_run_time(k):
             check(run_time_slices, x, i, j, k, np.zeros(3, np.int64))
 
 
+def test_steps_may_be_huge():
+    for k in (2**61, 2**62 + 1, -(2**62), 2**63 - 1):
+        check(run_time_slices, np.arange(1, 6), 1, 5, k, np.zeros(3, np.int64))
+
+
 def test_a_step_of_zero_at_run_time_raises():
     assert run(run_time_slices, np.arange(5), 0, 3, 0, np.zeros(3, np.int64))[:2] == (
         "ValueError", "slice step cannot be zero")  # fmt: skip
@@ -542,7 +547,8 @@ def random_index(rng, shape):
         if rng.random() < 0.4 and n:
             items.append(str(rng.integers(-n, n)))
         else:
-            items.append(rng.choice([":", f"{bound()}:{bound()}", f"{bound()}:{bound()}:{rng.choice([-2, -1, 1, 2, 3])}"]))
+            step = rng.choice([-2, -1, 1, 2, 3])
+            items.append(rng.choice([":", f"{bound()}:{bound()}", f"{bound()}:{bound()}:{step}"]))
     if ellipsis == n_named:
         items.append("...")
     index = ", ".join(items) or "..."
