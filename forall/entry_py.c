@@ -109,6 +109,27 @@ device_entry_free(lw_device_entry *entry)
     lw_free(entry);
 }
 
+enum { USUAL_BLOCK = 256 };
+
+/* The driver advises the largest of equally good blocks; smaller ones start and end with less
+ * waiting for each other. */
+static lw_status
+choose_block(const lw_function *self, lw_device_entry *entry, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_launch_config usual;
+
+    LW_TRY(
+        lw_launch_config_best(entry->kernel, 0, self->limits.max_threads, &entry->config, err));
+    if (entry->config.block <= USUAL_BLOCK)
+        return LW_OK;
+    LW_TRY(lw_launch_config_of(entry->kernel, USUAL_BLOCK, 0, &usual, err));
+    if (usual.blocks_per_sm * USUAL_BLOCK >= entry->config.blocks_per_sm * entry->config.block)
+        entry->config = usual;
+fail:
+    return status;
+}
+
 static lw_status
 load(const lw_special *special, const lw_entry_key *key, lw_device_entry *entry,
      lw_build_report *report, lw_error *err)
@@ -128,8 +149,7 @@ load(const lw_special *special, const lw_entry_key *key, lw_device_entry *entry,
                          report, err));
     LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
     LW_TRY(lw_image_kernel(entry->image, symbol, &entry->kernel, err));
-    LW_TRY(
-        lw_launch_config_best(entry->kernel, 0, self->limits.max_threads, &entry->config, err));
+    LW_TRY(choose_block(self, entry, err));
     if (special->scalar->can_raise)
         LW_TRY(watch(entry, err));
 fail:

@@ -306,6 +306,13 @@ choose_target(lw_prepared *p, bool *device)
 
     *device = p->bound.where == LW_WHERE_DEVICE ||
               (p->bound.where == LW_WHERE_NOWHERE && target == LW_CHOOSE_CUDA);
+    if (p->bound.where == LW_WHERE_HOST && target == LW_CHOOSE_CUDA) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s was made with target=\"cuda\": arrays in tuples, and those of bind(), "
+                     "must be on the GPU",
+                     name_of(p->self));
+        return -1;
+    }
     if (*device && target == LW_CHOOSE_CPU) {
         PyErr_Format(PyExc_TypeError,
                      "%s was made with target=\"cpu\", and its arrays are on a GPU",
@@ -365,6 +372,106 @@ lw_forall_fire(lw_prepared *p)
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
+/* ---- target="cuda" on host arrays ---- */
+
+enum { MOST_TRAVELLERS = 64 };
+
+typedef struct travel {
+    Py_ssize_t n;
+    PyObject *args[MOST_TRAVELLERS]; /* borrowed */
+    lw_device_array *copies[MOST_TRAVELLERS];
+} travel;
+
+static bool
+is_host_array(PyObject *object)
+{
+    return PyArray_Check(object) && !lw_is_device_operand(object);
+}
+
+static bool
+travels(const lw_forall *self, PyObject *const *args, Py_ssize_t n)
+{
+    bool any = false;
+
+    if (self->base.options.target != LW_CHOOSE_CUDA)
+        return false;
+    for (Py_ssize_t i = 1; i < n && !any; i++)
+        any = is_host_array(args[i]);
+    return any;
+}
+
+/* The same array in two places is the same copy. */
+static int
+take_over(travel *t, PyObject *const *args, Py_ssize_t n, lw_device *device, CUstream stream)
+{
+    for (t->n = 0; t->n < n; t->n++) {
+        PyObject *object = args[t->n];
+        Py_ssize_t same = 0;
+        t->args[t->n] = object;
+        t->copies[t->n] = NULL;
+        if (t->n == 0 || !is_host_array(object))
+            continue;
+        while (args[same] != object)
+            same++;
+        t->copies[t->n] =
+            same < t->n ? (lw_device_array *)Py_XNewRef(t->copies[same])
+                        : lw_device_array_from_host((PyArrayObject *)object, device, stream);
+        if (t->copies[t->n] == NULL)
+            return -1;
+        t->args[t->n] = (PyObject *)t->copies[t->n];
+    }
+    return 0;
+}
+
+/* What the function may have written. */
+static int
+bring_back(const travel *t, PyObject *const *args, const lw_prepared *p)
+{
+    for (uint32_t i = 0; i < p->special->n_written; i++) {
+        uint32_t arg = p->bound.arrays[p->special->written[i]].arg + 1;
+        PyObject *host;
+        int failed;
+        if (t->copies[arg] == NULL)
+            continue;
+        host = lw_device_array_to_host(t->copies[arg], p->stream);
+        failed = host == NULL ||
+                 PyArray_CopyInto((PyArrayObject *)args[arg], (PyArrayObject *)host) < 0;
+        Py_XDECREF(host);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *
+call_travelling(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
+                const lw_forall_keywords *keywords)
+{
+    lw_device *device = lw_current_device();
+    PyObject *result = NULL;
+    CUstream stream = 0;
+    lw_prepared p;
+    travel t;
+
+    if (device == NULL || (keywords->stream && lw_stream_read(keywords->stream, &stream) < 0))
+        return NULL;
+    if (n_args > MOST_TRAVELLERS) {
+        PyErr_Format(PyExc_ValueError, "%s: more than %d arguments with arrays on the host",
+                     name_of(self), MOST_TRAVELLERS - 1);
+        return NULL;
+    }
+    if (take_over(&t, args, n_args, device, stream) == 0 &&
+        lw_forall_prepare(self, t.args, n_args, keywords, &p) == 0) {
+        result = lw_forall_fire(&p);
+        if (result != NULL && p.n > 0 && bring_back(&t, args, &p) < 0)
+            Py_CLEAR(result);
+        lw_forall_release(&p);
+    }
+    for (Py_ssize_t i = 0; i < t.n; i++)
+        Py_XDECREF(t.copies[i]);
+    return result;
+}
+
 PyObject *
 lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -373,9 +480,11 @@ lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
     lw_forall_keywords keywords = {0};
     PyObject *result;
     lw_prepared p;
-
-    if ((kwnames && lw_forall_keywords_read(self, args + n_args, kwnames, &keywords) < 0) ||
-        lw_forall_prepare(self, args, n_args, &keywords, &p) < 0)
+    if (kwnames && lw_forall_keywords_read(self, args + n_args, kwnames, &keywords) < 0)
+        return NULL;
+    if (travels(self, args, n_args))
+        return call_travelling(self, args, n_args, &keywords);
+    if (lw_forall_prepare(self, args, n_args, &keywords, &p) < 0)
         return NULL;
     result = lw_forall_fire(&p);
     lw_forall_release(&p);

@@ -1,8 +1,8 @@
 /* The Forall type and the decorator that makes it. */
 #include "forall/forall_py.h"
 
+#include "forall/fast_index.h"
 #include "forall/forall_parts_py.h"
-
 #include <stddef.h>
 #include <string.h>
 #include <structmember.h>
@@ -18,13 +18,15 @@ forall_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObjec
     if (self == NULL)
         return NULL;
     self->base.vectorcall = lw_forall_call;
-    self->fast = (uint8_t)(ndim - 1);
-    if (lw_function_init(&self->base, LW_DOOR_FORALL, ndim, function, keywords) < 0 ||
-        lw_function_declare(&self->base, signatures) < 0) {
-        Py_DECREF(self);
-        return NULL;
-    }
+    if (lw_function_init(&self->base, LW_DOOR_FORALL, ndim, function, keywords) < 0)
+        goto fail;
+    self->fast = (uint8_t)lw_fast_index(self->base.tree, ndim);
+    if (lw_function_declare(&self->base, signatures) < 0)
+        goto fail;
     return (PyObject *)self;
+fail:
+    Py_DECREF(self);
+    return NULL;
 }
 
 /* ---- life ---- */
