@@ -124,6 +124,7 @@ block_put(sim_block *block)
     sim_block *empty;
     uint32_t i;
 
+    sim_shadow_free(&block->shadow);
     for (i = 0; i < N_KEPT; i++) {
         empty = NULL;
         if (atomic_compare_exchange_strong(&kept[i], &empty, block))
@@ -198,6 +199,7 @@ block_take(const lw_sim_launch *launch, lw_error *err)
     block->n_warps = (n_threads + SIM_WARP - 1) / SIM_WARP;
     for (i = 0; i < n_threads; i++) {
         bind(block, launch, sim_thread_at(block, i), i);
+        sim_thread_at(block, i)->shadow = launch->checks ? &block->shadow : NULL;
         bind_memory(&sim_thread_at(block, i)->context, launch, block->shared);
     }
     return block;
@@ -210,6 +212,7 @@ typedef struct sim_worker {
     sim_run *run;
     sim_block *block;   /* of `single` kernels; NULL: taken when one is needed */
     sim_thread *thread; /* of `whole` kernels: the context, with shared memory behind it */
+    sim_shadow shadow;  /* of them */
 } sim_worker;
 
 static void
@@ -262,6 +265,7 @@ thread_for_whole(sim_worker *worker, int64_t i)
     shared = (char *)worker->thread + SIM_THREAD_BYTES;
     shared += -(uintptr_t)shared & 15;
     bind(NULL, launch, worker->thread, 0);
+    worker->thread->shadow = launch->checks ? &worker->shadow : NULL;
     bind_memory(&worker->thread->context, launch, shared);
     return true;
 }
@@ -277,10 +281,14 @@ run_whole(sim_worker *worker, int64_t i)
         return;
     context = &worker->thread->context;
     place(worker->run, i, context->sregs + LW_SREG_CTAID_X);
-    if (launch->checks)
+    if (launch->checks) {
         memset(context->shared, 0xcd, shared_bytes(launch));
+        sim_shadow_begin(&worker->shadow, (uint32_t)shared_bytes(launch));
+    }
     status = launch->whole(context, launch->values);
-    if (status != 0)
+    if (worker->shadow.error.status != LW_OK)
+        note(worker->run, i, 0, NULL, &worker->shadow.error);
+    else if (status != 0)
         note(worker->run, i, status, context->sregs, NULL);
 }
 
@@ -346,8 +354,10 @@ begin_block(sim_block *block, const sim_run *run, int64_t i)
     for (j = 0; j < block->n_threads; j++)
         memcpy(sim_thread_at(block, j)->context.sregs + LW_SREG_CTAID_X, block->index,
                sizeof block->index);
-    if (run->launch->checks)
+    if (run->launch->checks) {
         memset(block->shared, 0xcd, shared_bytes(run->launch));
+        sim_shadow_begin(&block->shadow, (uint32_t)shared_bytes(run->launch));
+    }
 }
 
 static void
@@ -383,6 +393,7 @@ worker_end(sim_worker *worker)
     if (worker->block != NULL)
         block_put(worker->block);
     lw_free(worker->thread);
+    sim_shadow_free(&worker->shadow);
 }
 
 /* ---- all blocks ---- */
@@ -455,7 +466,7 @@ expected_cost(const lw_sim_launch *launch)
 static lw_status
 drain(void *context, int64_t begin, int64_t end, uint32_t index)
 {
-    sim_worker worker = {context, NULL, NULL};
+    sim_worker worker = {.run = context};
     sim_run *run = worker.run;
     int64_t start = now_ns(), last = start, now, batch = 1, n = 0, left;
     int64_t n_workers = lw_host_threads();
@@ -480,7 +491,7 @@ drain(void *context, int64_t begin, int64_t end, uint32_t index)
 static bool
 run_alone(sim_run *run)
 {
-    sim_worker worker = {run, NULL, NULL};
+    sim_worker worker = {.run = run};
     int64_t start = now_ns(), n = 0, step, spent = 0;
     bool more = true;
 
@@ -611,6 +622,7 @@ lw_simulate(const lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
 
 static const lw_code_extern externs[] = {
     {"lw_sim_barrier", (void *)(uintptr_t)lw_sim_barrier},
+    {"lw_sim_access", (void *)(uintptr_t)lw_sim_access},
 #define KERNEL_OP(name, args, result, collective, ptx, host) {#host, (void *)(uintptr_t)host},
 #include "core/tables/kernel_ops.def"
 };

@@ -98,4 +98,13 @@ void lw_sim_nanosleep(lw_kernel_context *context, int32_t nanoseconds);
 int64_t lw_sim_clock(lw_kernel_context *context); /* nanoseconds: a clock of 1 GHz */
 int64_t lw_sim_global_timer(lw_kernel_context *context);
 
+/* Code compiled with checks calls it in front of each load, store and atomic that may be of
+ * shared memory, its line stored in the context; addresses elsewhere are passed over. The first
+ * race of a block is LW_ERR_KERNEL: two threads, one of them writing, no barrier between them
+ * (nor a syncwarp, for two lanes of a warp), naming both, their lines and the byte offset in
+ * the block's memory (dynamic memory comes behind the static, at the next multiple of 16). */
+typedef enum lw_sim_access_kind { LW_SIM_READ, LW_SIM_WRITE, LW_SIM_ATOMIC } lw_sim_access_kind;
+void lw_sim_access(lw_kernel_context *context, const void *address, int32_t n_bytes,
+                   int32_t kind);
+
 #endif

@@ -14,11 +14,22 @@ enum { SIM_BARRIER = LW_N_KERNEL_OPS, SIM_N_WAITS };
 
 typedef struct sim_block sim_block;
 
+/* Who accessed which byte of a block's shared memory (simulator_race.c). Times count barriers
+ * and syncwarps, from 1, and go on from block to block. */
+typedef struct sim_shadow {
+    struct sim_cell *cells; /* [n_bytes]; NULL until the first access */
+    uint32_t n_bytes;
+    uint32_t time, barrier_time;
+    uint32_t warp_time[SIM_MAX_WARPS];
+    lw_error error; /* the first race */
+} sim_shadow;
+
 /* Lies at the top of its stack: one page for what a switch touches. */
 typedef struct sim_thread {
     lw_kernel_context context; /* first: compiled code hands it back to us */
     uint32_t index;            /* in the block, x fastest */
     sim_block *block;          /* NULL: not a fiber, of a `whole` kernel */
+    sim_shadow *shadow;        /* NULL: accesses are not looked at */
     lw_fiber fiber;
     /* what it waits for; meaningful while it is neither ready nor ended */
     uint32_t wait, mask;
@@ -58,6 +69,7 @@ struct sim_block {
     uint32_t n_passed, was_true; /* of the last one that opened */
     uint32_t n_at_grid;
 
+    sim_shadow shadow; /* under checks */
     int32_t status;
     sim_thread *raiser;
     lw_error error;
@@ -82,6 +94,26 @@ sim_thread_at(const sim_block *block, uint32_t index)
 
     return (sim_thread *)(block->stacks + (index + 1) * block->stride - color -
                           SIM_THREAD_BYTES);
+}
+
+/* In its block, x fastest: also of a `whole` kernel's thread. */
+static inline uint32_t
+sim_linear_index(const lw_kernel_context *context)
+{
+    const uint32_t *s = context->sregs;
+    uint32_t row = s[LW_SREG_TID_Z] * s[LW_SREG_NTID_Y] + s[LW_SREG_TID_Y];
+
+    return row * s[LW_SREG_NTID_X] + s[LW_SREG_TID_X];
+}
+
+/* Before a block with so much shared memory; keeps what it can. */
+void sim_shadow_begin(sim_shadow *shadow, uint32_t n_bytes);
+void sim_shadow_free(sim_shadow *shadow);
+
+static inline void
+sim_shadow_barrier(sim_shadow *shadow)
+{
+    shadow->barrier_time = ++shadow->time;
 }
 
 /* Start the threads anew that the block's last run left in the middle, or that never ran. */

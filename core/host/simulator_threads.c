@@ -11,8 +11,8 @@
 
 #include "core/base/text.h"
 
-#include <assert.h>
 #include <stdarg.h>
+#include <string.h>
 #include <time.h>
 
 /* As users write them. %x: the mask. */
@@ -272,6 +272,7 @@ open_barrier(sim_block *block, sim_thread *caller)
     block->n_passed = block->n_arrived;
     block->was_true = block->n_true;
     block->n_arrived = block->n_true = 0;
+    sim_shadow_barrier(&block->shadow);
     for (i = 0; i < block->n_warps; i++)
         if (block->warps[i].alive != 0)
             wake(block, i, block->warps[i].alive);
@@ -453,7 +454,10 @@ perform(const gathered *g, uint32_t wait)
         votes = lanes_with(g, at(g->block, g->warp, lowest(g->lanes))->value);
         answer_all(g, votes == g->lanes ? votes : 0);
         break;
-    default: assert(wait == LW_KOP_syncwarp); break;
+    default: /* syncwarp; a mask of some lanes counts for all: no race that is none is told of
+              */
+        g->block->shadow.warp_time[g->warp] = ++g->block->shadow.time;
+        break;
     }
 }
 
@@ -609,10 +613,7 @@ lw_sim_activemask(lw_kernel_context *context)
 int32_t
 lw_sim_lanemask_lt(lw_kernel_context *context)
 {
-    const uint32_t *s = context->sregs;
-    uint32_t row = s[LW_SREG_TID_Z] * s[LW_SREG_NTID_Y] + s[LW_SREG_TID_Y];
-
-    return (int32_t)((1u << (row * s[LW_SREG_NTID_X] + s[LW_SREG_TID_X]) % SIM_WARP) - 1);
+    return (int32_t)((1u << sim_linear_index(context) % SIM_WARP) - 1);
 }
 
 /* The processor keeps the order that threads of one pool thread see; other blocks need a fence.
@@ -743,6 +744,10 @@ go_on(sim_block *block)
 {
     lw_fiber_home(&block->home);
     lw_fiber_switch(&block->home, &pick(block, 0)->fiber);
+    if (block->shadow.error.status != LW_OK && block->error.status == LW_OK) {
+        block->error = block->shadow.error;
+        memset(&block->shadow.error, 0, sizeof block->shadow.error);
+    }
     if (block->status == 0 && block->error.status == LW_OK) {
         if (block->n_alive == 0)
             return SIM_ENDED;
@@ -768,6 +773,7 @@ sim_resume_threads(sim_block *block)
     uint32_t i;
 
     block->n_at_grid = 0;
+    sim_shadow_barrier(&block->shadow);
     for (i = 0; i < block->n_warps; i++)
         if (block->warps[i].alive != 0)
             wake(block, i, block->warps[i].alive);

@@ -236,7 +236,11 @@ reduce_block(context *c, const uint64_t *values)
     return 0;
 }
 
-enum { MAX_BLOCKS = 300 };
+#ifdef __SANITIZE_THREAD__ /* gcc's asks for all fibers at each switch */
+enum { MAX_BLOCKS = 20, MANY_BLOCKS = 1000, MANY_RAISING = 40 };
+#else
+enum { MAX_BLOCKS = 300, MANY_BLOCKS = 100000, MANY_RAISING = 2000 };
+#endif
 
 static void
 check_reduction(uint32_t n_blocks, uint32_t x, uint32_t y, uint32_t z)
@@ -661,7 +665,8 @@ check_raise(lw_sim_launch launch, uint32_t block)
 
     CHECK(lw_simulate(&launch, &result, &err) == LW_OK && err.status == LW_OK);
     CHECK(result.status == 9 + (int32_t)block);
-    CHECK(result.block[0] == block % 50 && result.block[1] == block / 50);
+    CHECK(result.block[0] == block % (MANY_RAISING / 40) &&
+          result.block[1] == block / (MANY_RAISING / 40));
     CHECK(result.thread[0] == 37 && result.thread[1] == 0 && result.thread[2] == 0);
 }
 
@@ -670,8 +675,9 @@ test_statuses(void)
 {
     atomic_int n_after = 0;
     uint64_t values[] = {value_of(&n_after), 0};
-    lw_sim_launch launch = {.grid = {50, 40, 1}, .block = {256, 1, 1}, .values = values};
-    static const uint32_t first[] = {0, 1, 777, 1999};
+    lw_sim_launch launch = {
+        .grid = {MANY_RAISING / 40, 40, 1}, .block = {256, 1, 1}, .values = values};
+    static const uint32_t first[] = {0, 1, MANY_RAISING / 2, MANY_RAISING - 1};
     size_t i;
 
     for (i = 0; i < sizeof first / sizeof *first; i++) {
@@ -799,6 +805,125 @@ test_faults(void)
         run_fault(shape(1000, 64), barrier_and_warp, NULL, LW_ERR_KERNEL, "block (0, 0, 0): ");
 }
 
+/* ---- races ---- */
+
+static int32_t *
+cell(context *c, uint32_t i, lw_sim_access_kind kind, uint32_t line)
+{
+    int32_t *all = (int32_t *)(void *)c->shared;
+
+    c->line = line;
+    lw_sim_access(c, all + i, 4, (int32_t)kind);
+    return all + i;
+}
+
+/* values: whether to wait between write and read, between read and the next write */
+static int32_t
+pass_on(context *c, const uint64_t *values)
+{
+    int32_t *out = pointer(values, 0), x;
+    uint32_t i = thread_of(c), n = n_threads_of(c), round;
+
+    for (round = 0; round < 3; round++) {
+        *cell(c, i, LW_SIM_WRITE, 3) = (int32_t)(i + round);
+        c->line = 4;
+        if (values[1])
+            lw_sim_barrier(c);
+        x = *cell(c, (i + 1) % n, LW_SIM_READ, 5);
+        out[global_of(c)] = x;
+        c->line = 6;
+        if (values[2])
+            lw_sim_barrier(c);
+    }
+    return 0;
+}
+
+static int32_t
+count_atomically(context *c, const uint64_t *values)
+{
+    uint32_t i = thread_of(c);
+
+    if (i == 0)
+        *cell(c, 0, LW_SIM_WRITE, 1) = 0;
+    if (values[0]) {
+        c->line = 2;
+        lw_sim_barrier(c);
+    }
+    __atomic_fetch_add(cell(c, 0, LW_SIM_ATOMIC, 3), 1, __ATOMIC_RELAXED);
+    c->line = 4;
+    lw_sim_barrier(c);
+    return *cell(c, 0, LW_SIM_READ, 5) != (int32_t)n_threads_of(c);
+}
+
+/* Neighbouring bytes are no race; neighbours of a warp may do with syncwarp. */
+static int32_t
+bytes_and_warps(context *c, const uint64_t *values)
+{
+    uint32_t i = thread_of(c);
+    char *dynamic = c->dynamic;
+
+    c->line = 8;
+    lw_sim_access(c, dynamic + i, 1, LW_SIM_WRITE);
+    dynamic[i] = (char)i;
+    if (values[0])
+        lw_sim_syncwarp(c, FULL);
+    i = i / 32 * 32 + (i + 1) % 32; /* all warps are full */
+    c->line = 9;
+    lw_sim_access(c, dynamic + i, 1, LW_SIM_READ);
+    return values[0] && dynamic[i] != (char)i;
+}
+
+/* No barrier at all: threads of a block one after the other. */
+static int32_t
+race_whole(context *c, const uint64_t *values)
+{
+    uint32_t *x = &c->sregs[LW_SREG_TID_X];
+
+    for (*x = 0; *x < sreg(c, LW_SREG_NTID_X); ++*x)
+        *cell(c, values[0] ? *x : *x / 10, LW_SIM_WRITE, 11) = 1;
+    return 0;
+}
+
+static void
+test_races(void)
+{
+    static int32_t out[20 * 96];
+    uint64_t values[] = {value_of(out), 1, 1}, wait[] = {1};
+    lw_sim_launch launch = shape(20, 96);
+
+    launch.checks = true;
+    launch.static_bytes = 96 * 4;
+    launch.dynamic_bytes = 96;
+    run(launch, pass_on, values);
+    values[1] = 0;
+    run_fault(launch, pass_on, values, LW_ERR_KERNEL,
+              "block (0, 0, 0): race on shared memory: thread (1, 0, 0) writes 4 bytes at "
+              "offset 4 in line 3, which thread (0, 0, 0) read in line 5: there is no barrier "
+              "between");
+    values[1] = 1, values[2] = 0;
+    run_fault(launch, pass_on, values, LW_ERR_KERNEL,
+              "thread (1, 0, 0) writes 4 bytes at offset 4 in line 3, which thread (0, 0, 0) "
+              "read in line 5");
+    launch.checks = false;
+    run(launch, pass_on, values);
+    launch.checks = true;
+    run(launch, count_atomically, wait);
+    run(launch, bytes_and_warps, wait);
+    wait[0] = 0;
+    run_fault(launch, count_atomically, wait, LW_ERR_KERNEL,
+              "thread (1, 0, 0) changes (atomically) 4 bytes at offset 0 in line 3, which "
+              "thread (0, 0, 0) wrote in line 1");
+    run_fault(launch, bytes_and_warps, wait, LW_ERR_KERNEL,
+              "thread (1, 0, 0) writes 1 byte at offset 385 in line 8, which thread (0, 0, 0) "
+              "read in line 9");
+    launch.whole = race_whole;
+    run_fault(launch, NULL, wait, LW_ERR_KERNEL,
+              "thread (1, 0, 0) writes 4 bytes at offset 0 in line 11, which thread (0, 0, 0) "
+              "wrote in line 11");
+    wait[0] = 1;
+    run(launch, NULL, wait);
+}
+
 /* ---- the whole grid ---- */
 
 /* Each round every block adds what all blocks had the round before. */
@@ -877,10 +1002,10 @@ launch_many(void *unused)
     int i;
 
     (void)unused;
-    run(shape(100000, 8), count_threads, values);
+    run(shape(MANY_BLOCKS, 8), count_threads, values);
     for (i = 0; i < 8; i++)
         total += sums[i];
-    CHECK(total == (uint64_t)100000 * 100001 / 2);
+    CHECK(total == (uint64_t)MANY_BLOCKS * (MANY_BLOCKS + 1) / 2);
     return NULL;
 }
 
@@ -1026,6 +1151,7 @@ main(int argc, char **argv)
     test_spinning();
     test_statuses();
     test_faults();
+    test_races();
     test_grid_sync();
     test_many();
     test_memory();
