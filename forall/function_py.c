@@ -94,6 +94,7 @@ lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject *fu
         return -1;
     self->source = Py_XNewRef(arguments.source);
     self->options.front.procedure = true;
+    self->options.front.threads = door == LW_DOOR_JIT;
     self->limits.max_threads = (uint32_t)self->options.max_blocksize;
     self->limits.max_registers = (uint32_t)self->options.max_registers;
     if (lw_read_function(self->py_func, self->source, &self->tree, &self->captures, &err) !=

@@ -283,24 +283,6 @@ note_written(lw_special *special)
     return true;
 }
 
-/* A Forall's body is no thread of a block: it may run on any core. */
-static int
-check_body(const lw_special *special)
-{
-    lw_error err = {0};
-
-    if (special->function->n_index == 0 || !lw_ir_uses_context(special->scalar->module))
-        return 0;
-    lw_fail(
-        &err, LW_ERR_UNSUPPORTED,
-        "`%s` asks for its thread, its block, or their memory, and forall does not say which "
-        "thread runs an element: use its index parameters, or write the kernel with "
-        "lanewise.cuda.jit",
-        lw_function_name(special->function));
-    lw_py_raise(&err);
-    return -1;
-}
-
 static int
 lower(lw_special *special)
 {
@@ -321,7 +303,7 @@ lower(lw_special *special)
         PyErr_NoMemory();
         return -1;
     }
-    return check_body(special);
+    return 0;
 }
 
 static void

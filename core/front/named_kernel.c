@@ -341,12 +341,21 @@ fail:
 
 /* ---- all of them ---- */
 
-/* Has it a meaning for the function of one element? */
+/* Has it a meaning here? Atomics need arrays, the others threads of a grid. */
 static bool
-works_anywhere(lw_rule rule)
+has_meaning(const lw_frame *f, lw_rule rule)
 {
-    return rule == LW_RULE_BITS || rule == LW_RULE_SELP || rule == LW_RULE_LOCAL ||
-           rule == LW_RULE_CONST_ARRAY || rule == LW_RULE_LIBDEVICE;
+    const lw_front_options *options = &f->run->typed->options;
+
+    switch (rule) {
+    case LW_RULE_BITS:
+    case LW_RULE_SELP:
+    case LW_RULE_LOCAL:
+    case LW_RULE_CONST_ARRAY:
+    case LW_RULE_LIBDEVICE: return true;
+    case LW_RULE_ATOMIC: return options->procedure || options->threads;
+    default: return options->threads;
+    }
 }
 
 static lw_status
@@ -370,7 +379,7 @@ lw_infer_kernel(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
 {
     lw_rule rule = lw_names[name].rule;
 
-    if (!works_anywhere(rule) && !f->run->typed->options.procedure)
+    if (!has_meaning(f, rule))
         return complain_no_kernel(f, node, name);
     switch (rule) {
     case LW_RULE_SREG: return type_sreg(f, node, name, out);

@@ -17,6 +17,7 @@ typedef struct lw_front_options {
     bool promote_narrow; /* i32 with f32 gives f32 */
     uint32_t checks;     /* LW_CHECK_* */
     bool ignore_errors;  /* errors="ignore": assert and raise are dropped */
+    bool threads;   /* runs as a thread of a grid: indices, barriers, lanes have a meaning */
     bool procedure;      /* a kernel: the user's function returns nothing (a value is E183) */
     bool narrow;         /* every byte offset inside every array argument fits 31 bits */
 } lw_front_options;

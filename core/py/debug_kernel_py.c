@@ -68,7 +68,7 @@ parse(request *r, PyObject *args, PyObject *kwargs, const char *format, bool run
             args, kwargs, format,
             (char *[]){"function", "types", "narrow", "checks", "ignore", "records", NULL},
             &r->function, &r->types, &narrow, &r->options.checks, &ignore, &r->dtypes);
-    r->options.procedure = true;
+    r->options.procedure = r->options.threads = true;
     r->options.narrow = narrow;
     r->options.ignore_errors = ignore;
     return ok ? take_records(r) : -1;

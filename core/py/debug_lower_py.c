@@ -84,7 +84,7 @@ dump_ir(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                                      &signature, &fma, &precise, &fastmath, &r.options.checks,
                                      &procedure))
         return NULL;
-    r.options.procedure = procedure;
+    r.options.procedure = r.options.threads = procedure;
     r.options.fma = fma;
     r.options.precise = precise;
     r.options.fast = fastmath ? LW_FAST_ALL : 0;

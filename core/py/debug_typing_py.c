@@ -94,7 +94,7 @@ static PyObject *
 dump_tree(const lw_tree *tree, const lw_arg_spec *specs, uint32_t n, lw_typing typing,
           int procedure)
 {
-    lw_front_options options = {.typing = typing, .procedure = procedure};
+    lw_front_options options = {.typing = typing, .procedure = procedure, .threads = procedure};
     lw_typed *typed = NULL;
     lw_error err = {0};
     lw_text text = {0};

@@ -315,7 +315,7 @@ def test_wrong_functions():
     def threads(i, out):
         out[i] = lw.cuda.threadIdx.x
 
-    with pytest.raises(lw.errors.UnsupportedError, match="asks for its thread"):
+    with pytest.raises(lw.errors.TypingError, match="E163: `cuda.threadIdx.x` works in kernels only"):
         threads(3, np.zeros(3))
 
 

@@ -350,6 +350,80 @@ def test_atomics_on_shared_memory(target):
     assert out.tolist() == np.bincount(x, minlength=16).tolist()
 
 
+# ---- functions of kernels ----
+
+
+@cuda.jit("float32(float32)", device=True)
+def waits(x):
+    cuda.syncthreads()
+    return x + cuda.threadIdx.x
+
+
+@cuda.jit(device=True)
+def turned(a, v):
+    a[cuda.threadIdx.x] = v
+    cuda.syncthreads()
+    return a[cuda.blockDim.x - 1 - cuda.threadIdx.x]
+
+
+def counted(a):
+    return cuda.atomic.add(a, 0, 1)
+
+
+@cuda.jit
+def caller(x, n):
+    shared = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    y = waits(x[t])
+    x[t] = turned(shared, y)
+    counted(n)
+
+
+def test_device_functions(target):
+    x, n = np.zeros(64, np.float32), np.zeros(1, np.int32)
+    caller[1, 64](x, n)
+    assert x.tolist() == list(range(64))[::-1] and n == 64
+
+
+PAIR = np.dtype([("x", "f4"), ("n", "i4")])
+
+
+@cuda.jit
+def records(r, out):
+    shared = cuda.shared.array(4, PAIR)
+    t = cuda.threadIdx.x
+    shared[t].x = r[t].x * 2
+    shared[t].n = t
+    cuda.syncthreads()
+    out[t] = shared[3 - t].x + shared[3 - t].n
+    cuda.atomic.add(out, -1, shared[t]["x"])
+    cuda.atomic.add(r["n"], t, 5)
+
+
+def test_shared_records(target):
+    r, out = np.zeros(4, PAIR), np.zeros(5)
+    r["x"] = [1, 2, 3, 4]
+    records[1, 4](r, out)
+    assert out.tolist() == [11, 8, 5, 2, 20] and r["n"].tolist() == [5] * 4
+
+
+@cuda.jit
+def locked(lock, count):
+    done = False
+    while not done:
+        if cuda.atomic.cas(lock, 0, 0, 1) == 0:
+            count[0] += 1
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+            done = True
+
+
+def test_lock(target):
+    lock, count = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    locked[4, 64](lock, count)
+    assert count == 256 and lock == 0
+
+
 # ---- GPUs that are not there ----
 
 KERNELS = {
