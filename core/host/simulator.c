@@ -9,6 +9,7 @@
 
 #include "core/base/lock.h"
 #include "core/base/memory.h"
+#include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 #include "core/link/elf_loader.h"
 
@@ -237,6 +238,7 @@ note(sim_run *run, int64_t i, int32_t status, const uint32_t *sregs, lw_error *e
         if (status != 0) {
             memcpy(run->result.thread, sregs + LW_SREG_TID_X, sizeof run->result.thread);
             place(run, i, run->result.block);
+            lw_raise_noted(run->result.words); /* by this thread, just now */
         } else {
             run->error = *error;
             memset(error, 0, sizeof *error);
@@ -508,7 +510,8 @@ run_alone(sim_run *run)
 static void
 run_round(sim_run *run)
 {
-    int64_t cost = expected_cost(run->launch), n_workers = lw_host_threads();
+    int64_t cost = expected_cost(run->launch),
+            n_workers = run->launch->in_order ? 1 : lw_host_threads();
 
     atomic_store(&run->next, 0);
     run->n_held = 0;

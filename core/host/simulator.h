@@ -45,11 +45,13 @@ typedef struct lw_sim_launch {
     lw_sim_whole whole;     /* without; else NULL */
     const uint64_t *values; /* handed to the code: the arguments, one each 8 bytes */
     bool checks;
+    bool in_order; /* blocks one after the other: the kernel prints */
 } lw_sim_launch;
 
 typedef struct lw_sim_result {
     int32_t status; /* of the thread that raised first (lowest block, then thread); 0: none */
     uint32_t block[3], thread[3]; /* of it */
+    uint64_t words[2];            /* what its exception carries (core/host/raise_note.h) */
 } lw_sim_result;
 
 #define LW_SIM_RESIDENT                                                                        \

@@ -234,7 +234,7 @@ read_debug(reader *r, PyObject *value)
     if (read_bool(r, value, &r->options->debug) < 0)
         return -1;
     if (r->options->debug) /* Python's errors instead of NumPy's values */
-        r->options->front.checks |= LW_CHECK_DIVIDE | LW_CHECK_BOUNDS;
+        r->options->front.checks |= LW_CHECK_DIVIDE | LW_CHECK_BOUNDS | LW_CHECK_OVERFLOW;
     return 0;
 }
 

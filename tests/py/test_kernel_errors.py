@@ -337,3 +337,21 @@ def test_kernels_print(capsys):
     assert capsys.readouterr().out == "i=0=0.0!\ni=1=1.0!\ni=2=2.0!\n"
     k(100_000, np.zeros(100_000))
     assert capsys.readouterr().out == "".join(f"i={i}=0.0!\n" for i in range(100_000))
+
+
+@pytest.mark.parametrize("kernel, cls", [(k_floor_divide, ZeroDivisionError),
+                                         (k_add, OverflowError), (k_below, IndexError)])
+def test_debug_checks(kernel, cls):
+    with pytest.raises(cls):
+        lw.forall(debug=True)(kernel)(10, np.arange(10.0), 5)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("function", [raises_value, carries_two, carries_from_inside])
+def test_gpu_code_of_errors(function, target):
+    assert lw.compile(function, "float32(float32)", target=target, output="cubin")[:4] == b"\x7fELF"
+    ptx = lw.compile(function, "float32(float32)", target=target, output="ptx")
+    assert "membar.sys" in ptx or "fence.sc.sys" in ptx or "fence.acq_rel.sys" in ptx
+    # the user's line of the function that raises
+    line = line_of(carries_text_and_value if function is carries_from_inside else function, "raise ")
+    assert f".loc\t1 {line - 1} " in ptx
