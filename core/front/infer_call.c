@@ -57,7 +57,7 @@ fail:
 
 /* *unknown: some argument has no type yet. */
 static lw_status
-infer_args(lw_frame *f, const lw_node *call, arg_list *args, bool *unknown)
+infer_args(lw_frame *f, const lw_node *call, bool shown, arg_list *args, bool *unknown)
 {
     lw_status status = LW_OK;
 
@@ -76,7 +76,10 @@ infer_args(lw_frame *f, const lw_node *call, arg_list *args, bool *unknown)
             arg.node = n->b;
         }
         arg.entry = arg.node;
-        LW_TRY(lw_infer_expr(f, arg.node, &arg.value));
+        if (shown && lw_node_of(f, arg.node)->kind == LW_NODE_JOINED)
+            LW_TRY(lw_infer_joined(f, arg.node, &arg.value));
+        else
+            LW_TRY(lw_infer_expr(f, arg.node, &arg.value));
         *unknown |= arg.value.type == LW_T_BOTTOM;
         LW_TRY(add_arg(f, args, arg));
     }
@@ -664,11 +667,19 @@ try_method(lw_frame *f, uint32_t node, bool *is_method, lw_value *out)
         (object.konst && lw_konst_of(f, object.konst)->kind == LW_K_DTYPE))
         return LW_OK;
     *is_method = true;
-    LW_TRY(infer_args(f, lw_node_of(f, node), &args, &unknown));
+    LW_TRY(infer_args(f, lw_node_of(f, node), false, &args, &unknown));
     if (object.type != LW_T_BOTTOM && !unknown)
         LW_TRY(call_method(f, node, object, lw_konst_text(f, callee->b), &args, out));
 fail:
     return status;
+}
+
+static bool
+is_print(lw_frame *f, lw_value callee)
+{
+    const lw_konst *konst = callee.konst ? lw_konst_of(f, callee.konst) : NULL;
+
+    return konst && konst->kind == LW_K_NAMED && konst->u == LW_NAME_builtins_print;
 }
 
 lw_status
@@ -685,7 +696,7 @@ lw_infer_call(lw_frame *f, uint32_t node, lw_value *out)
     if (is_method)
         return LW_OK;
     LW_TRY(lw_infer_expr(f, n->a, &callee));
-    LW_TRY(infer_args(f, n, &args, &unknown));
+    LW_TRY(infer_args(f, n, is_print(f, callee), &args, &unknown));
     if (unknown || callee.type == LW_T_BOTTOM)
         return LW_OK;
     if (callee.konst)

@@ -506,6 +506,9 @@ dispatch(lw_frame *f, uint32_t node, lw_value *out)
     case LW_NODE_TUPLE: return lw_infer_tuple(f, node, out);
     case LW_NODE_WALRUS: return infer_walrus(f, node, out);
     case LW_NODE_LAMBDA: return infer_lambda(f, node, out);
+    case LW_NODE_JOINED:
+        return lw_complain(f, n->loc, "E104", "the text would be made at run time",
+                           "use it in `print` and `raise`", "an f-string cannot be a value");
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
     default:
         return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` cannot stand here",

@@ -301,6 +301,8 @@ lw_status lw_infer_named(lw_frame *f, uint32_t node, lw_name_id name, const lw_a
 bool lw_is_constant_text(lw_frame *f, lw_value value);
 bool lw_can_be_shown(lw_frame *f, lw_type type);    /* None, numbers, tuples of these */
 uint32_t lw_shown_slots(lw_frame *f, lw_type type); /* 8-byte words of its numbers */
+/* An f-string where it is shown: as the tuple of its run-time fields. */
+lw_status lw_infer_joined(lw_frame *f, uint32_t node, lw_value *out);
 /* print(...), whose keywords are still where they were given. */
 lw_status lw_infer_print(lw_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
                          lw_value *out);

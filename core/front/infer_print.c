@@ -49,6 +49,45 @@ check_shown(lw_frame *f, const lw_arg *arg)
                        "`print` shows constant texts, numbers and tuples of numbers");
 }
 
+static lw_status
+infer_field(lw_frame *f, uint32_t node, lw_type *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_value value;
+    lw_status status = lw_infer_expr(f, n->a, &value);
+
+    *out = value.type;
+    if (status != LW_OK || value.type == LW_T_BOTTOM || value.type == LW_DT_b1 ||
+        lw_type_is_number(f, value.type))
+        return status;
+    return lw_complain(f, n->loc, "E104", lw_say(f, "this is %s", lw_say_type(f, value.type)),
+                       NULL, "a field of an f-string shows a number");
+}
+
+lw_status
+lw_infer_joined(lw_frame *f, uint32_t node, lw_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_type *types = lw_arena_take(f->run->arena, (n->c + 1) * sizeof *types);
+    lw_status status = LW_OK;
+    uint32_t n_types = 0;
+
+    *out = (lw_value){LW_T_BOTTOM, 0};
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t part = f->run->tree->lists.data[n->b + i];
+        if (lw_node_of(f, part)->kind != LW_NODE_FIELD)
+            continue;
+        LW_TRY(infer_field(f, part, &types[n_types]));
+        if (types[n_types++] == LW_T_BOTTOM)
+            return LW_OK;
+    }
+    out->type = lw_type_tuple(lw_types_of(f), types, n_types, NULL);
+fail:
+    return status;
+}
+
 /* sep= and end=: a constant text or None. */
 static lw_status
 check_keyword(lw_frame *f, const lw_arg *arg, lw_arg placed[2])

@@ -498,7 +498,10 @@ infer_raise(lw_frame *f, uint32_t node)
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
 
-        LW_TRY(lw_infer_expr(f, item, &value));
+        if (lw_node_of(f, item)->kind == LW_NODE_JOINED)
+            LW_TRY(lw_infer_joined(f, item, &value));
+        else
+            LW_TRY(lw_infer_expr(f, item, &value));
         if (value.type != LW_T_BOTTOM && !lw_can_be_shown(f, value.type) &&
             !lw_is_constant_text(f, value))
             LW_TRY(lw_complain(f, lw_node_of(f, item)->loc, "E104",

@@ -39,7 +39,7 @@ as_word(lw_builder *b, lw_ref value)
 }
 
 static void
-add_number(line *l, lw_value value)
+add_number(line *l, lw_value value, const char *spec)
 {
     lw_frame *f = l->f;
     lw_format_value *row;
@@ -53,7 +53,7 @@ add_number(line *l, lw_value value)
         f->l->module->failed = true;
         return;
     }
-    *row = (lw_format_value){.dtype = lw_type_stored(f->l->types, value.type)};
+    *row = (lw_format_value){.dtype = lw_type_stored(f->l->types, value.type), .spec = spec};
     for (uint32_t i = 0; i < value.n; i++)
         l->words[l->n_words++] = as_word(&f->b, value.parts[i]);
 }
@@ -66,7 +66,7 @@ add_value(line *l, lw_value value)
     if (value.type == LW_T_NONE) {
         add_text(l, "None");
     } else if (!lw_value_is_tuple(&value, l->f)) {
-        add_number(l, value);
+        add_number(l, value, NULL);
     } else {
         n = lw_type_get(l->f->l->types, value.type)->n;
         add_text(l, "(");
@@ -95,6 +95,39 @@ constant_text(lw_frame *f, uint32_t entry)
     return konst && konst->kind == LW_K_STR ? konst->text : NULL;
 }
 
+/* The format of {x:spec}, "" for {x}: NumPy's scalars format as Python's numbers, which is not
+ * as str() shows them. NULL: {x!s}. */
+static const char *
+spec_of(lw_frame *f, const lw_node *field)
+{
+    if (field->c)
+        return NULL;
+    return field->b ? lw_typed_konst(f->l->typed, field->b)->text : "";
+}
+
+/* An f-string. */
+static void
+add_joined(line *l, uint32_t node)
+{
+    const lw_node *n = lw_node_at(l->f, node);
+
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t part = lw_list_at(l->f, n->b + i);
+        const lw_node *field = lw_node_at(l->f, part);
+        if (field->kind == LW_NODE_FIELD)
+            add_number(l, lw_lower_expression(l->f, field->a), spec_of(l->f, field));
+        else
+            add_text(l, constant_text(l->f, part));
+    }
+}
+
+static bool
+is_joined(lw_frame *f, uint32_t entry)
+{
+    return entry != 0 && (entry & LW_ARG_TAG) == 0 &&
+           lw_node_at(f, entry)->kind == LW_NODE_JOINED;
+}
+
 static uint32_t
 entry_of(line *l, uint32_t index)
 {
@@ -116,6 +149,8 @@ add_arguments(line *l)
             add_text(l, sep ? sep : " ");
         if (text)
             add_text(l, text);
+        else if (is_joined(l->f, entry_of(l, i)))
+            add_joined(l, entry_of(l, i));
         else
             add_value(l, lw_lower_argument(l->f, l->node, i));
     }
@@ -185,6 +220,14 @@ add_quoted(line *l, const char *text)
     add_text(l, quote);
 }
 
+static void
+add_joined_argument(line *l, uint32_t node, bool quoted)
+{
+    add_text(l, quoted ? "'" : "");
+    add_joined(l, node);
+    add_text(l, quoted ? "'" : "");
+}
+
 uint64_t
 lw_lower_raise_format(lw_frame *f, uint32_t node, lw_ref *words, uint32_t *n)
 {
@@ -205,6 +248,8 @@ lw_lower_raise_format(lw_frame *f, uint32_t node, lw_ref *words, uint32_t *n)
             add_quoted(&l, text);
         else if (text)
             add_text(&l, text);
+        else if (is_joined(f, item))
+            add_joined_argument(&l, item, tuple);
         else
             add_value(&l, lw_lower_expression(f, item));
     }

@@ -35,7 +35,7 @@ typedef enum lw_ast_kind {
 /* clang-format off */
 #define LW_AST_FIELDS(X) \
     X(annotation) X(arg) X(args) X(asname) X(attr) X(body) X(bases) X(cases) X(cause) \
-    X(col_offset) X(comparators) X(ctx) X(decorator_list) X(defaults) X(elt) X(elts) \
+    X(col_offset) X(comparators) X(conversion) X(ctx) X(decorator_list) X(defaults) X(elt) X(elts) \
     X(end_col_offset) X(end_lineno) X(exc) X(finalbody) X(format_spec) X(func) X(guard) \
     X(handlers) X(id) X(items) X(iter) X(keywords) X(kw_defaults) X(kwarg) X(kwonlyargs) \
     X(left) X(lineno) X(lower) X(msg) X(name) X(names) X(op) X(operand) X(ops) \

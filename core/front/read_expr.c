@@ -612,12 +612,11 @@ read_unsupported(lw_reader *r, PyObject *node)
     case LW_AST_List: return needs_memory(r, node, "a list", false);
     case LW_AST_Set: return needs_memory(r, node, "a set", false);
     case LW_AST_Dict: return needs_memory(r, node, "a dict", false);
-    case LW_AST_JoinedStr:
     case LW_AST_TemplateStr:
-        return lw_read_error(
-            r, node, LW_ERR_UNSUPPORTED, "E104", "the text would be made at run time",
-            "use a constant text; `raise E(\"text\", x)` reports values",
-            "%s cannot be compiled", kind == LW_AST_JoinedStr ? "an f-string" : "a t-string");
+        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104",
+                             "the text would be made at run time",
+                             "use a constant text; `raise E(\"text\", x)` reports values",
+                             "a t-string cannot be compiled");
     case LW_AST_Await:
     case LW_AST_Yield:
     case LW_AST_YieldFrom:
@@ -666,6 +665,7 @@ read_expr(lw_reader *r, PyObject *node)
     case LW_AST_NamedExpr: return read_walrus(r, node, loc);
     case LW_AST_Starred: return read_star(r, node, loc);
     case LW_AST_Lambda: return read_lambda(r, node, loc);
+    case LW_AST_JoinedStr: return lw_read_fstring(r, node, loc);
     default: return read_unsupported(r, node);
     }
 }

@@ -155,6 +155,8 @@ bool lw_fold_too_large(lw_pyop op, PyObject *x, PyObject *y);
 uint32_t lw_read_expr(lw_reader *r, PyObject *ast_node);
 /* The same where a list or set is only looked into: it reads as a tuple. */
 uint32_t lw_read_iterable(lw_reader *r, PyObject *ast_node);
+/* An f-string: a KONST or JOINED node. */
+uint32_t lw_read_fstring(lw_reader *r, PyObject *ast_node, uint32_t loc);
 uint32_t lw_read_target(lw_reader *r, PyObject *ast_node);
 lw_pyop lw_read_operator(const lw_reader *r, PyObject *ast_operator);
 uint32_t lw_read_body(lw_reader *r, PyObject *statements, bool drop_docstring);

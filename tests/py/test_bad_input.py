@@ -486,7 +486,7 @@ FUNCTIONS = [
     ("global set", lambda: made("def g(x): return x + len(THING)", THING={1, 2}), CompileError, ""),
     ("store to a global", lambda: made("def g(x):\n global y\n y = x\n return x"), CompileError, ""),
     ("delete", lambda: made("def g(x):\n del x\n return 1"), CompileError, ""),
-    ("print", lambda: made("def g(x):\n print(x)\n return x"), CompileError, "print"),
+    ("print", lambda: made("def g(x):\n print(made)\n return x", made=made), CompileError, "print"),
     ("f-string", lambda: made("def g(x): return f'{x}'"), CompileError, ""),
     ("comprehension", lambda: made("def g(x): return sum([i for i in range(3)])"), CompileError, ""),
     ("class inside", lambda: made("def g(x):\n class C: pass\n return x"), CompileError, ""),

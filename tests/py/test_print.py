@@ -102,3 +102,50 @@ def test_gpu_code(target):
     assert b"lw_print_buffer\0" in cubin
     ptx = lw.compile(plain, "float32(float32)", target=target, output="ptx")
     assert re.search(r"atom\S*\.add\.u64", ptx)
+
+
+SIZE = 3
+
+
+def formatted(x):
+    print(f"{x:.3f} is {x} of {SIZE:>4}", f"<{x > 1}>{x * 2!s}")
+    return x
+
+
+def joined_error(x):
+    if x > 1:
+        raise ValueError(f"{x:.2f} is more than {SIZE - 2}")
+    return x
+
+
+def constant_text(x):
+    assert x < 5, f"at most {SIZE + 1}"
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1"])
+def test_f_strings(dtype, capsys):
+    x = np.array([0, 1, 2, 7], dtype)
+    if x.dtype.kind == "f":
+        x = x / x.dtype.type(3)
+    wanted = python_prints(formatted, x, capsys)
+    lw.vectorize(formatted)(x)
+    assert capsys.readouterr().out == wanted
+
+
+def test_f_strings_of_errors():
+    with pytest.raises(ValueError, match=r"^1\.50 is more than 1 \(raised"):
+        lw.vectorize(joined_error)(np.array([0.5, 1.5, 2.5]))
+    with pytest.raises(AssertionError, match=r"^at most 4 \(raised"):
+        lw.vectorize(constant_text)(np.array([0.5, 6.5]))
+
+
+@pytest.mark.parametrize("function, words", [
+    (lambda x: f"{x}", "an f-string cannot be a value"),
+    (lambda x: (print(f"{x!r}"), x)[1], "this part of an f-string"),
+    (lambda x: (print(f"{x:{SIZE}}"), x)[1], "this part of an f-string"),
+    (lambda x: (print(f"{(x, x)}"), x)[1], "a field of an f-string shows a number"),
+])
+def test_f_strings_that_are_refused(function, words):
+    with pytest.raises(lw.errors.CompileError, match=words):
+        lw.vectorize(function)(1.0)
