@@ -316,7 +316,7 @@ add_parameters(lw_frame *f)
         for (uint32_t j = 0; j < n; j++)
             parts[j] = lw_ir_param_add(&f->b, dtypes[j], 0, name);
         if (is_entry(f) && n == 1 && f->l->typed->counts[i])
-            lw_lower_counts(f, parts[0]);
+            lw_lower_counts(f, parts[0], 0);
         f->webs[web] = parts; /* of web 0: never read */
     }
 }

@@ -121,12 +121,24 @@ moved(lw_builder *b, lw_ref address, lw_ref bytes)
 enum { COUNTER_BITS = 47 };
 
 void
-lw_lower_counts(lw_frame *f, lw_ref value)
+lw_lower_counts(lw_frame *f, lw_ref value, lw_ref start)
 {
-    lw_ref *slot = lw_array_push(&f->counters, f->l->arena);
+    uint64_t least = 0;
+    lw_counter *slot = lw_array_push(&f->counters, f->l->arena);
 
+    if (start && !lw_ir_is_const(&f->b, start, &least))
+        least = 0;
     if (slot)
-        *slot = value;
+        *slot = (lw_counter){value, least};
+}
+
+static const lw_counter *
+counter_of(const lw_frame *f, lw_ref value)
+{
+    for (uint32_t i = 0; i < f->counters.n; i++)
+        if (f->counters.data[i].value == value)
+            return &f->counters.data[i];
+    return NULL;
 }
 
 /* Bits that a value needs which is surely not negative; 64: not known. Sums of such values may
@@ -136,15 +148,15 @@ bits_needed(const lw_frame *f, lw_ref value, int depth)
 {
     const lw_inst *inst = &f->b.func->insts.data[value];
     lw_dtype type = (lw_dtype)inst->type;
+    const lw_counter *counter;
     unsigned x, y;
     uint64_t known;
 
     if (lw_ir_is_const(&f->b, value, &known))
         return (int64_t)known < 0 ? 64 : known ? 64 - (unsigned)__builtin_clzll(known) : 0;
-    for (uint32_t i = 0; i < f->counters.n; i++)
-        if (f->counters.data[i] == value)
-            return COUNTER_BITS;
-    if (depth == 0)
+    if (counter_of(f, value))
+        return COUNTER_BITS;
+    if (depth == 0 || !lw_is_integer(type))
         return 64;
     switch (inst->op) {
     case LW_OP_SREG: /* a block has 1024 threads at most */
@@ -164,6 +176,11 @@ bits_needed(const lw_frame *f, lw_ref value, int depth)
         y = bits_needed(f, inst->b, depth - 1);
         x = inst->op == LW_OP_MUL ? x + y : (x > y ? x : y) + 1;
         return x < lw_dtypes[type].bits ? x : 64;
+    case LW_OP_SUB: /* `j - 1` in a loop from 1 on */
+        counter = counter_of(f, inst->a);
+        return counter && lw_ir_is_const(&f->b, inst->b, &known) && known <= counter->least
+                   ? COUNTER_BITS
+                   : 64;
     case LW_OP_AND:
         x = bits_needed(f, inst->a, depth - 1);
         y = bits_needed(f, inst->b, depth - 1);

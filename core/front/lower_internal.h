@@ -48,6 +48,12 @@ typedef struct lw_pending {
     lw_value value;
 } lw_pending;
 
+/* A value that is never negative: of a range that only rises, an element's index. */
+typedef struct lw_counter {
+    lw_ref value;
+    uint64_t least;
+} lw_counter;
+
 /* The function that is being lowered. */
 typedef struct lw_frame {
     lw_lowering *l;
@@ -67,7 +73,7 @@ typedef struct lw_frame {
     uint32_t flat;       /* how many arms deep: then assignments wait in `pending` */
     uint32_t flat_start; /* where this arm's begin */
     LW_ARRAY(lw_pending) pending;
-    LW_ARRAY(lw_ref) counters; /* never negative: of ranges that only rise, element's indices */
+    LW_ARRAY(lw_counter) counters;
 } lw_frame;
 
 /* ---- lower.c ---- */
@@ -157,8 +163,8 @@ lw_ref lw_lower_field_address(lw_frame *f, lw_value record, const char *name, ui
 /* ---- lower_array.c ---- */
 lw_ref lw_array_extent(lw_frame *f, lw_value array, uint32_t axis); /* i64 */
 lw_ref lw_array_stride(lw_frame *f, lw_value array, uint32_t axis); /* bytes, i64 */
-/* Remember that the value counts from 0 or more. */
-void lw_lower_counts(lw_frame *f, lw_ref value);
+/* Remember that the value counts from `start`, which is never negative (0: from 0). */
+void lw_lower_counts(lw_frame *f, lw_ref value, lw_ref start);
 bool lw_never_negative(const lw_frame *f, lw_ref value);
 /* Of array[index], one element: wrapped around and checked as the options say. Aligned as
  * lw_type_get(array.type)->align says (0: as its type is). */

@@ -369,7 +369,7 @@ def test_arguments_tell_whether_they_are_written():
 def rising(x, y, n):
     for i in range(1, n):
         for k in range(0, len(y), 2):
-            y[k + 1] = x[i + k] + x[3] + x[i * 2]
+            y[k + 1] = x[i + k] + x[3] + x[i * 2] + x[i - 1]
 
 
 def falling(x, y, n):
