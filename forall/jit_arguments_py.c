@@ -156,15 +156,15 @@ travel_add(lw_jit_travel *travel, PyArrayObject *host, lw_travel way, lw_device 
 {
     bool back = (way & LW_TRAVEL_OUT) && PyArray_ISWRITEABLE(host);
 
+    if ((way & LW_TRAVEL_OUT) && !(way & LW_TRAVEL_IN) && !back) {
+        PyErr_SetString(PyExc_ValueError, "cuda.Out(array): the array is read-only");
+        return NULL;
+    }
     for (uint32_t i = 0; i < travel->n; i++) {
         if (travel->items[i].host == host) {
             travel->items[i].back |= back;
             return (PyObject *)travel->items[i].device;
         }
-    }
-    if ((way & LW_TRAVEL_OUT) && !(way & LW_TRAVEL_IN) && !back) {
-        PyErr_SetString(PyExc_ValueError, "cuda.Out(array): the array is read-only");
-        return NULL;
     }
     if (travel->n == LW_JIT_MOST_ARGS) {
         PyErr_Format(PyExc_TypeError, "a launch takes at most %d host arrays",

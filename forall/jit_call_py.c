@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/host/simulator.h"
 #include "core/py/cuda_py.h"
+#include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 
@@ -24,21 +25,33 @@ name_of(const lw_jit *self)
 
 /* ---- where ---- */
 
-lw_target_choice
-lw_jit_target(const lw_jit *self)
+static lw_target_choice
+setting(const lw_jit *self)
 {
-    const char *word;
+    const char *word = lw_env_text(LW_ENV_target);
 
-    if (self->target_given)
-        return self->base.options.target;
-    word = lw_env_text(LW_ENV_target);
     if (strcmp(word, "cpu") == 0 || strcmp(word, "parallel") == 0)
         return LW_CHOOSE_CPU;
     return self->from_cuda || strcmp(word, "cuda") == 0 ? LW_CHOOSE_CUDA : LW_CHOOSE_AUTO;
 }
 
+lw_target_choice
+lw_jit_target(lw_jit *self)
+{
+    uint64_t version;
+
+    if (self->target_given)
+        return self->base.options.target;
+    version = lw_env_version() + 1; /* 0: not asked yet */
+    if (self->setting_version != version) {
+        self->setting = setting(self);
+        self->setting_version = version;
+    }
+    return self->setting;
+}
+
 static lw_target_choice
-target_of_call(const lw_jit *self, PyObject *const *args, Py_ssize_t n_args)
+target_of_call(lw_jit *self, PyObject *const *args, Py_ssize_t n_args)
 {
     lw_target_choice target = lw_jit_target(self);
 
@@ -153,6 +166,10 @@ simulate(lw_jit *kernel, const lw_special *special, const lw_host_entry *entry,
     Py_BEGIN_ALLOW_THREADS
     status = lw_simulate(&launch, &result, &err);
     Py_END_ALLOW_THREADS
+    if (lw_print_show() < 0) {
+        lw_error_reset(&err);
+        return -1;
+    }
     if (status != LW_OK) {
         lw_py_raise(&err);
         return -1;

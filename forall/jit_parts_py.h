@@ -27,8 +27,10 @@ typedef struct lw_jit {
     Py_ssize_t n_positional; /* parameters that take positional arguments */
     PyObject *declared;      /* device functions: their signatures, a list of str */
     bool from_cuda;          /* made by cuda.jit: runs on the GPU where nothing else is said */
-    bool target_given;  /* target= decides; else lanewise.config.target, asked at each launch */
-    uint32_t next_kept; /* which of them goes next */
+    bool target_given; /* target= decides; else lanewise.config.target, asked at each launch */
+    lw_target_choice setting;
+    uint64_t setting_version; /* of the settings when it was asked, + 1 */
+    uint32_t next_kept;       /* which of them goes next */
     lw_jit_launcher *kept[LW_JIT_KEPT];
 } lw_jit;
 
@@ -45,7 +47,7 @@ PyObject *lw_jit_forall(PyObject *self, PyObject *args, PyObject *kwargs);
 /* The call of a launcher. */
 PyObject *lw_jit_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 /* Where a launch without arrays, or eager compiling, happens. */
-lw_target_choice lw_jit_target(const lw_jit *self);
+lw_target_choice lw_jit_target(lw_jit *self);
 /* The entry of a specialisation on the host. */
 void lw_jit_host_key(const lw_special *special, lw_entry_key *key);
 void lw_jit_device_key(bool noalias, lw_entry_key *key);

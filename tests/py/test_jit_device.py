@@ -1,0 +1,150 @@
+"""Launches of cuda.jit kernels on a GPU, or on the fake driver (test_fake_driver.py), which runs no kernel:
+what is given to the driver, and how host arrays travel."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from fake_driver import needs_device, needs_kernels
+from lanewise import cuda, errors, float64
+
+pytestmark = needs_device
+
+
+@cuda.jit
+def double(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] *= 2
+
+
+@cuda.jit
+def add(x, y, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i] + y[i]
+
+
+def test_device_arrays_are_taken_as_they_are():
+    x = cuda.to_device(np.arange(100.0))
+    stream = cuda.stream()
+    for _ in range(3):
+        double[4, 32, stream](x)
+        double.forall(100)(x)
+        double.forall(100, 64, stream, 1024)(x)
+    stream.synchronize()
+    assert double.signatures == ["void(float64[::1])"] and double.stats["specialisations"] == 1
+
+
+def test_host_arrays_come_back():
+    x, y, out = np.arange(50.0), np.arange(100.0)[::2], np.ones((50, 3))[:, 1]
+    before = out.base.copy()
+    add[2, 32](cuda.In(x), y, cuda.Out(out))
+    assert (x == np.arange(50.0)).all() and (y == np.arange(100.0)[::2]).all()
+    assert (out.base[:, ::2] == before[:, ::2]).all()
+
+
+@needs_kernels
+def test_host_arrays_hold_the_results():
+    x, y, out = np.arange(50.0), np.arange(100.0)[::2], np.ones((50, 3))[:, 1]
+    add[2, 32](cuda.In(x), y, cuda.Out(out))
+    assert (out == 3 * np.arange(50)).all()
+    double[2, 32](x)
+    assert (x == 2 * np.arange(50)).all()
+    same = np.arange(10.0)
+    add[1, 32](same, same, same)
+    assert (same == 2 * np.arange(10)).all()
+
+
+def test_host_and_device_arrays_together():
+    x, y, out = cuda.to_device(np.arange(5.0)), np.arange(5.0), cuda.device_array(5)
+    add[1, 32](x, y, out)
+    assert isinstance(out.copy_to_host(), np.ndarray)
+
+
+def test_read_only_host_arrays():
+    x, out = np.arange(5.0), np.zeros(5)
+    x.flags.writeable = False
+    add[1, 32](x, x, out)
+    with pytest.raises(ValueError, match="read-only"):
+        add[1, 32](x, x, cuda.Out(x))
+
+
+def test_tuples_of_host_arrays():
+    @cuda.jit
+    def sums(pair, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = pair[0][i] + pair[1][i]
+
+    out = np.zeros(5)
+    sums[1, 32]((np.arange(5.0), np.ones(5)), out)
+
+
+def test_arrays_with_python_objects():
+    with pytest.raises(TypeError, match="holds Python objects"):
+        double[1, 32](np.array([1, "x"], dtype=object))
+
+
+def test_blocks_that_do_not_fit():
+    @cuda.jit(launch_bounds=128)
+    def bounded(x):
+        x[cuda.grid(1)] = 0
+
+    with pytest.raises(ValueError, match="256 threads.*at most 128"):
+        bounded[1, 256](cuda.to_device(np.zeros(256)))
+
+
+def test_shared_memory_beyond_48_kb():
+    @cuda.jit
+    def tile(x):
+        shared = cuda.shared.array(0, float64)
+        i = cuda.threadIdx.x
+        shared[i] = x[i]
+        cuda.syncthreads()
+        x[i] = shared[i]
+
+    tile[1, 32, 0, 64 * 1024](cuda.to_device(np.zeros(32)))
+    with pytest.raises((errors.DriverError, ValueError)):
+        tile[1, 32, 0, 1 << 30](cuda.to_device(np.zeros(32)))
+
+
+def test_eager_signatures_load_at_once():
+    eager = cuda.jit("void(float64[:])")(double.py_func)
+    assert eager.stats["compiled"] + eager.stats["from_memory"] + eager.stats["from_disk"] == 1
+
+
+def test_cooperative_launches():
+    together = cuda.jit(cooperative=True)(double.py_func)
+    together[2, 32](cuda.to_device(np.zeros(64)))
+    assert together.max_cooperative_grid_blocks(32) >= 1
+
+
+def test_where_data_decides_for_lw_jit():
+    anywhere = lw.jit(double.py_func)
+    host, device = np.ones(5), cuda.to_device(np.ones(5))
+    anywhere[1, 32](host)
+    assert (host == 2).all()  # the CPU
+    anywhere[1, 32](device)
+
+
+def test_a_kernel_on_the_cpu_refuses_device_arrays():
+    with lw.config(target="cpu"), pytest.raises(TypeError, match="on the CPU.*on a GPU"):
+        double[1, 32](cuda.to_device(np.zeros(3)))
+
+
+def test_streams_of_configured_kernels_live():
+    stream = cuda.stream()
+    kernel = cuda.jit(double.py_func)
+    configured = kernel[1, 32, stream]
+    assert configured is kernel[1, 32, stream] and configured.stream is stream
+    assert configured is not kernel[1, 32, cuda.stream()]
+    gone = weakref.ref(kernel)
+    del kernel, configured
+    gc.collect()
+    assert gone() is None
