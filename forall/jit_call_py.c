@@ -146,13 +146,25 @@ cover(const lw_jit_launcher *self, uint32_t block, lw_jit_config *config)
 /* ---- on the CPU ---- */
 
 static int
+raise_result(const lw_special *special, const lw_sim_result *result)
+{
+    lw_raise_place place = {.kind = LW_AT_THREAD};
+
+    memcpy(place.block, result->block, sizeof place.block);
+    memcpy(place.thread, result->thread, sizeof place.thread);
+    memcpy(place.words, result->words, sizeof place.words);
+    return lw_raise_at(&special->scalar->raises[result->status - 1], &place);
+}
+
+static int
 simulate(lw_jit *kernel, const lw_special *special, const lw_host_entry *entry,
          const lw_jit_config *config, const uint64_t *values)
 {
     lw_sim_launch launch = {.static_bytes = entry->shared_bytes,
                             .dynamic_bytes = config->shared_bytes,
                             .values = values,
-                            .checks = kernel->base.options.front.checks != 0};
+                            .checks = kernel->base.options.front.checks != 0,
+                            .in_order = entry->prints};
     lw_sim_result result = {0};
     lw_error err = {0};
     lw_status status;
@@ -174,10 +186,7 @@ simulate(lw_jit *kernel, const lw_special *special, const lw_host_entry *entry,
         lw_py_raise(&err);
         return -1;
     }
-    if (result.status == 0)
-        return 0;
-    return lw_raise_at_thread(&special->scalar->raises[result.status - 1], result.block,
-                              result.thread);
+    return result.status == 0 ? 0 : raise_result(special, &result);
 }
 
 static int

@@ -136,21 +136,3 @@ lw_raise_at(const lw_raise_row *row, const lw_raise_place *place)
     Py_DECREF(class);
     return -1;
 }
-
-int
-lw_raise_from_row(const lw_raise_row *row, int64_t element)
-{
-    lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {element}};
-
-    return lw_raise_at(row, &place);
-}
-
-int
-lw_raise_at_thread(const lw_raise_row *row, const uint32_t block[3], const uint32_t thread[3])
-{
-    lw_raise_place place = {.kind = LW_AT_THREAD};
-
-    memcpy(place.block, block, sizeof place.block);
-    memcpy(place.thread, thread, sizeof place.thread);
-    return lw_raise_at(row, &place);
-}

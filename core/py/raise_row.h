@@ -20,10 +20,5 @@ typedef struct lw_raise_place {
  * `function`, `file`, `line`, and `element`, `index`, or `thread` and `block`.
  * Always -1; the GIL is held. */
 int lw_raise_at(const lw_raise_row *row, const lw_raise_place *place);
-/* The same at an element. */
-int lw_raise_from_row(const lw_raise_row *row, int64_t element);
-/* At the thread that a GPU's record or the simulator names. */
-int lw_raise_at_thread(const lw_raise_row *row, const uint32_t block[3],
-                       const uint32_t thread[3]);
 
 #endif

@@ -355,3 +355,56 @@ def test_gpu_code_of_errors(function, target):
     # the user's line of the function that raises
     line = line_of(carries_text_and_value if function is carries_from_inside else function, "raise ")
     assert f".loc\t1 {line - 1} " in ptx
+
+
+# ---- kernels of numba.cuda's kind, on the simulator ----
+
+def whole(x):
+    i = lw.cuda.grid(1)
+    print(f"thread {i}")
+    x[i] = device(x[i])
+
+
+def fibers(x):
+    t = lw.cuda.threadIdx.x
+    s = lw.cuda.shared.array(4, lw.float64)
+    s[t] = x[lw.cuda.grid(1)]
+    lw.cuda.syncthreads()
+    if s[3 - t] == 6:
+        raise ValueError("mirrored", s[3 - t], t)
+
+
+@pytest.fixture
+def on_cpu(monkeypatch):
+    monkeypatch.setattr(lw.config, "target", "cpu")
+
+
+def test_threads_that_raise(on_cpu, capsys):
+    line = line_of(device, "raise ")
+    with pytest.raises(ArithmeticError) as info:
+        lw.cuda.jit(whole)[4, 4](np.arange(16.0))
+    assert str(info.value) == (f"in a device function (raised in `device` at {__file__}:{line}, "
+                               "tid=[0, 0, 0] ctaid=[1, 0, 0])")
+    assert info.value.thread == (0, 0, 0) and info.value.block == (1, 0, 0)
+    assert capsys.readouterr().out.startswith("thread 0\nthread 1\nthread 2\nthread 3\n")
+
+
+def test_threads_that_wait_and_raise(on_cpu):
+    with pytest.raises(ValueError) as info:
+        lw.cuda.jit(fibers)[4, 4](np.arange(16.0))
+    assert str(info.value).startswith("('mirrored', 6.0, 1) (raised in `fibers` at ")
+    assert str(info.value).endswith(", tid=[1, 0, 0] ctaid=[1, 0, 0])")
+
+
+def test_blocks_print_in_order(on_cpu, capsys):
+    lw.cuda.jit(whole)[50, 64](np.zeros(3200))
+    assert capsys.readouterr().out == "".join(f"thread {i}\n" for i in range(3200))
+
+
+@pytest.mark.parametrize("cc", [(7, 5), (9, 0), (12, 0)])
+@pytest.mark.parametrize("kernel, raising", [(whole, device), (fibers, fibers)])
+def test_line_tables(kernel, raising, cc):
+    ptx, _ = lw.cuda.compile_ptx(kernel, (lw.float64[::1],), cc=cc, lineinfo=True, debug=True)
+    lines = {int(row.split()[2]) for row in ptx.splitlines() if row.strip().startswith(".loc")}
+    assert line_of(raising, "raise ") - 1 in lines  # the `if` above it
+    assert kernel is not whole or line_of(whole, "x[i] = ") in lines
