@@ -358,10 +358,9 @@ def _multiply(x, y):
 
 def _log_float32(x):
     """The natural logarithm of a positive, normal float32: Cephes' polynomial (Moshier)."""
-    m, e = math.frexp(x)
-    if m < np.float32(0.70710678):
-        m = m + m
-        e = e - 1
+    bits = np.float32(x).view(np.uint32) + np.uint32(0x3F800000 - 0x3F3504F3)  # x = m * 2**k, m in [sqrt(1/2), sqrt(2))
+    k = np.float32(np.int32(bits >> np.uint32(23)) - np.int32(127))
+    m = ((bits & np.uint32(0x7FFFFF)) + np.uint32(0x3F3504F3)).view(np.float32)
     f = m - np.float32(1.0)
     z = f * f
     y = np.float32(7.0376836292e-2)
@@ -373,19 +372,15 @@ def _log_float32(x):
     y = y * f + np.float32(2.0000714765e-1)
     y = y * f + np.float32(-2.4999993993e-1)
     y = y * f + np.float32(3.3333331174e-1)
-    y = y * (f * z)
-    k = np.float32(e)
-    y = y + k * np.float32(-2.12194440e-4)
-    y = y + z * np.float32(-0.5)
-    return (f + y) + k * np.float32(0.693359375)
+    y = y * f + np.float32(-0.5)
+    return (y * z + f) + k * np.float32(0.69314718)
 
 
 def _log_float64(x):
     """The natural logarithm of a positive, normal float64: the method of fdlibm's e_log.c (Sun, 1993)."""
-    m, e = math.frexp(x)
-    if m < 0.7071067811865476:
-        m = m + m
-        e = e - 1
+    bits = np.float64(x).view(np.uint64) + np.uint64(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
+    k = np.float64(np.int32(bits >> np.uint64(52)) - np.int32(1023))
+    m = ((bits & np.uint64(0xFFFFFFFFFFFFF)) + np.uint64(0x3FE6A09E667F3BCD)).view(np.float64)
     f = m - 1.0
     s = f / (2.0 + f)
     z = s * s
@@ -398,7 +393,6 @@ def _log_float64(x):
     r = r * z + 6.666666666666735130e-01
     r = r * z
     half = 0.5 * f * f
-    k = np.float64(e)
     return k * 6.93147180369123816490e-01 - ((half - (s * (half + r) + k * 1.90821492927058770002e-10)) - f)
 
 
@@ -414,29 +408,26 @@ def _exp_float64(x):
 
 def _sincos_float32(word):
     """Sine and cosine of 2 pi word / 2**32: octants exactly, then Cephes' polynomials (Moshier)."""
-    quarter = (word + np.uint32(0x20000000)) >> np.uint32(30)
-    rest = np.int32(word - (quarter << np.uint32(30)))
-    y = np.float32(rest) * np.float32(math.pi / 2**31)
+    turned = word + np.uint32(0x20000000)  # its top two bits count the quarters
+    y = np.float32(np.int32(word << np.uint32(2))) * np.float32(math.pi / 2**33)
     z = y * y
     s = np.float32(-1.9515295891e-4) * z + np.float32(8.3321608736e-3)
     s = s * z + np.float32(-1.6666654611e-1)
-    s = s * (z * y) + y
+    s = (s * z) * y + y
     c = np.float32(2.443315711809948e-5) * z + np.float32(-1.388731625493765e-3)
     c = c * z + np.float32(4.166664568298827e-2)
-    c = c * (z * z) + (np.float32(1.0) - np.float32(0.5) * z)
-    swap = (quarter & np.uint32(1)) != np.uint32(0)
-    sine = c if swap else s
-    cosine = s if swap else c
-    sine = -sine if quarter >= np.uint32(2) else sine
-    cosine = -cosine if quarter == np.uint32(1) or quarter == np.uint32(2) else cosine
-    return sine, cosine
+    c = c * z + np.float32(-0.5)
+    c = c * z + np.float32(1.0)
+    swap = (turned & np.uint32(0x40000000)) != np.uint32(0)
+    sine = (c if swap else s).view(np.uint32) ^ (turned & np.uint32(0x80000000))
+    cosine = (s if swap else c).view(np.uint32) ^ ((turned ^ (turned << np.uint32(1))) & np.uint32(0x80000000))
+    return sine.view(np.float32), cosine.view(np.float32)
 
 
 def _sincos_float64(word):
     """Sine and cosine of 2 pi word / 2**64: octants exactly, then fdlibm's polynomials (Sun, 1993)."""
-    quarter = (word + np.uint64(0x2000000000000000)) >> np.uint64(62)
-    rest = np.int64(word - (quarter << np.uint64(62)))
-    y = np.float64(rest) * (math.pi / 2**63)
+    turned = word + np.uint64(0x2000000000000000)
+    y = np.float64(np.int64(word << np.uint64(2))) * (math.pi / 2**65)
     z = y * y
     s = 1.58969099521155010221e-10 * z - 2.50507602534068634195e-08
     s = s * z + 2.75573137070700676789e-06
@@ -450,12 +441,10 @@ def _sincos_float64(word):
     c = c * z - 1.38888888888741095749e-03
     c = c * z + 4.16666666666666019037e-02
     c = c * (z * z) + (1.0 - 0.5 * z)
-    swap = (quarter & np.uint64(1)) != np.uint64(0)
-    sine = c if swap else s
-    cosine = s if swap else c
-    sine = -sine if quarter >= np.uint64(2) else sine
-    cosine = -cosine if quarter == np.uint64(1) or quarter == np.uint64(2) else cosine
-    return sine, cosine
+    swap = (turned & np.uint64(0x4000000000000000)) != np.uint64(0)
+    sine = (c if swap else s).view(np.uint64) ^ (turned & np.uint64(0x8000000000000000))
+    cosine = (s if swap else c).view(np.uint64) ^ ((turned ^ (turned << np.uint64(1))) & np.uint64(0x8000000000000000))
+    return sine.view(np.float64), cosine.view(np.float64)
 
 
 def _open_float32(word):

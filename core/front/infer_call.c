@@ -624,7 +624,50 @@ fail:
     return status;
 }
 
-/* x.conjugate() */
+/* The object before the dot becomes the call's one argument. */
+static lw_status
+take_object(lw_frame *f, uint32_t node, lw_call_kind call, uint32_t target)
+{
+    lw_typed_node *typed = &f->nodes[node];
+
+    if (!f->report)
+        return LW_OK;
+    typed->call = (uint8_t)call;
+    typed->target = target;
+    typed->args = f->run->typed->lists.n;
+    typed->n_args = 1;
+    return lw_list_add(f, lw_node_of(f, lw_node_of(f, node)->a)->a) ? LW_OK
+                                                                    : lw_out_of_memory(f);
+}
+
+static bool
+has_bits(lw_frame *f, lw_type type)
+{
+    return lw_type_kind_of(lw_types_of(f), type) == LW_TK_SCALAR && type != LW_DT_b1 &&
+           !lw_type_is_complex(type);
+}
+
+/* x.view(dtype): the same bits as another type of the same size, as of a NumPy scalar. */
+static lw_status
+call_view(lw_frame *f, uint32_t node, lw_value object, const arg_list *args, lw_value *out)
+{
+    const lw_konst *konst = args->n == 1 && args->data[0].value.konst
+                                ? lw_konst_of(f, args->data[0].value.konst)
+                                : NULL;
+    lw_dtype to = konst && konst->kind == LW_K_DTYPE ? konst->dtype : LW_DT_void;
+
+    if (!has_bits(f, object.type) || to == LW_DT_void || !has_bits(f, to) ||
+        lw_dtypes[object.type].bits != lw_dtypes[to].bits)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E161",
+                           lw_say(f, "the object is %s", lw_say_type(f, object.type)),
+                           "both are integers or floats of one size: "
+                           "`np.float32(x).view(np.uint32)`",
+                           "`view` takes one dtype of the size of a NumPy scalar");
+    out->type = to;
+    return take_object(f, node, LW_CALL_VIEW, to);
+}
+
+/* x.conjugate(), x.view(dtype) */
 static lw_status
 call_method(lw_frame *f, uint32_t node, lw_value object, const char *name, const arg_list *args,
             lw_value *out)
@@ -633,20 +676,15 @@ call_method(lw_frame *f, uint32_t node, lw_value object, const char *name, const
 
     if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
         return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
+    if (strcmp(name, "view") == 0 && lw_type_is_number(f, object.type))
+        return call_view(f, node, object, args, out);
     if (strcmp(name, "conjugate") != 0 || args->n || !lw_type_is_number(f, object.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E161",
                            lw_say(f, "the object is %s", lw_say_type(f, object.type)), NULL,
                            "no method `%s` in compiled code", name);
     out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
     typed->operand = out->type;
-    if (!f->report)
-        return LW_OK;
-    typed->call = LW_CALL_METHOD;
-    typed->target = LW_NAME_numpy_conjugate;
-    typed->args = f->run->typed->lists.n;
-    typed->n_args = 1;
-    return lw_list_add(f, lw_node_of(f, lw_node_of(f, node)->a)->a) ? LW_OK
-                                                                    : lw_out_of_memory(f);
+    return take_object(f, node, LW_CALL_METHOD, LW_NAME_numpy_conjugate);
 }
 
 /* Is the callee `x.name` where x is a number or a tuple without such a field? */

@@ -206,12 +206,25 @@ lower_call_cast(lw_frame *f, uint32_t node)
     return lw_value_convert(f, lw_lower_argument(f, node, 0), to);
 }
 
+/* x.view(dtype) */
+static lw_value
+lower_call_view(lw_frame *f, uint32_t node)
+{
+    lw_type to = (lw_type)lw_typed_at(f, node)->target;
+    lw_value x = lw_lower_argument(f, node, 0);
+
+    if (x.n != 1)
+        return lw_lower_fail(f, node, "the bits of something of several parts");
+    return lw_value_scalar(f, to, lw_ir_bitcast(&f->b, (lw_dtype)to, x.parts[0]));
+}
+
 static lw_value
 lower_call(lw_frame *f, uint32_t node)
 {
     switch (lw_typed_at(f, node)->call) {
     case LW_CALL_INSTANCE: return lower_call_instance(f, node);
     case LW_CALL_CAST: return lower_call_cast(f, node);
+    case LW_CALL_VIEW: return lower_call_view(f, node);
     case LW_CALL_NAMED:
     case LW_CALL_METHOD: {
         uint32_t outer_node = f->shared_node;

@@ -90,7 +90,8 @@ cost_call(lw_frame *f, uint32_t node)
         return cost;
     switch (t->call) {
     case LW_CALL_INSTANCE: return sum(cost, cost_instance(f, t->target));
-    case LW_CALL_CAST: return cost + 1;
+    case LW_CALL_CAST:
+    case LW_CALL_VIEW: return cost + 1;
     case LW_CALL_NAMED:
     case LW_CALL_METHOD: return sum(cost, lw_cost_named(f, node));
     default: return LW_COST_NEVER;
