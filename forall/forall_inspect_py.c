@@ -1,34 +1,12 @@
 /* inspect_*, resources: the code of one specialisation, for any target. */
 #include "forall/forall_parts_py.h"
 
+#include "core/link/cubin_info.h"
 #include "core/py/raise.h"
+#include "core/py/target_read.h"
 #include "forall/special_parts_py.h"
 
 #include <string.h>
-
-/* "cpu" 0, "sm_90" 90, None: fallback. -1 with an exception. */
-static int
-read_target(PyObject *target, int fallback)
-{
-    const char *text = PyUnicode_Check(target) ? PyUnicode_AsUTF8(target) : NULL;
-    char *end;
-    long cc;
-
-    if (target == Py_None)
-        return fallback;
-    if (text != NULL && (strcmp(text, "cpu") == 0 || strcmp(text, "host") == 0))
-        return 0;
-    if (text != NULL && strcmp(text, "cuda") == 0)
-        return fallback ? fallback : 90;
-    if (text != NULL && strncmp(text, "sm_", 3) == 0) {
-        cc = strtol(text + 3, &end, 10);
-        if (*end == 0 && cc >= 50 && cc < 1000)
-            return (int)cc;
-    }
-    PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError,
-                 "target must be \"cpu\", \"cuda\" or one like \"sm_90\", not %.100R", target);
-    return -1;
-}
 
 static PyObject *
 form_of(lw_special *special, int cc, const char *form)
@@ -68,7 +46,7 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
         return NULL;
-    cc = read_target(target, fallback);
+    cc = lw_target_read(target, fallback, true);
     if (cc < 0)
         return NULL;
     special = lw_special_of((lw_function *)object, sig);
@@ -97,6 +75,87 @@ inspect_types(PyObject *object, PyObject *args, PyObject *kwargs)
     result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
     lw_text_reset(&text);
     return result;
+}
+
+/* ---- what it takes ---- */
+
+static const char *
+entry_name(const lw_module *module)
+{
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        if (module->funcs.data[i]->linkage == LW_KERNEL)
+            return module->funcs.data[i]->name;
+    return "";
+}
+
+static PyObject *
+host_resources(lw_special *special)
+{
+    lw_host_entry *entry;
+    lw_entry_key key;
+
+    lw_forall_common_key((lw_forall *)special->function, false, &key);
+    entry = lw_special_host(special, &key);
+    if (entry == NULL)
+        return NULL;
+    return Py_BuildValue("{s:s,s:n,s:i}", "target", "cpu", "code_bytes",
+                         (Py_ssize_t)lw_code_size(entry->code), "vector_bits",
+                         lw_host_vector_bits());
+}
+
+static PyObject *
+device_resources(lw_special *special, int cc)
+{
+    const lw_function *f = special->function;
+    lw_build_options options = lw_door_build_options(&f->options, lw_function_name(f));
+    lw_module *module = NULL;
+    lw_blob *cubin = NULL;
+    lw_cubin_info info = {0};
+    lw_error err = {0};
+    lw_entry_key key;
+    lw_status status;
+    int block =
+        f->limits.max_threads && f->limits.max_threads < 256 ? (int)f->limits.max_threads : 256;
+
+    lw_forall_common_key((lw_forall *)special->function, true, &key);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_special_module(special, &key, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
+    if (status == LW_OK)
+        status = lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin),
+                                    entry_name(module), &info, &err);
+    lw_module_free(module);
+    lw_blob_unref(cubin);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    return Py_BuildValue("{s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:d}", "target",
+                         PyUnicode_FromFormat("sm_%d", cc), "registers", info.registers,
+                         "shared_bytes", info.shared_bytes, "local_bytes", info.local_bytes,
+                         "constant_bytes", info.constant_bytes, "spill_bytes", info.local_bytes,
+                         "threads_per_block", block, "occupancy",
+                         lw_occupancy_of(&info, cc, block));
+}
+
+static PyObject *
+resources(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"sig", "target", NULL};
+    const lw_function *self = (lw_function *)object;
+    PyObject *sig = Py_None, *target = Py_None;
+    lw_special *special;
+    int cc;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:resources", names, &sig, &target))
+        return NULL;
+    cc = lw_target_read(target, self->options.target == LW_CHOOSE_CPU ? 0 : 90, true);
+    special = cc < 0 ? NULL : lw_special_of((lw_function *)object, sig);
+    if (special != NULL)
+        special = lw_special_twin(special, cc != 0, false);
+    if (special == NULL)
+        return NULL;
+    return cc ? device_resources(special, cc) : host_resources(special);
 }
 
 #define INSPECT(name, fallback)                                                                \
@@ -135,5 +194,9 @@ PyMethodDef lw_forall_inspect_methods[] = {
                "The GPU's instructions.")},
     {"inspect_asm", WITH_KEYWORDS(inspect_asm),
      PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nThis CPU's instructions.")},
+    {"resources", WITH_KEYWORDS(resources),
+     PyDoc_STR("resources($self, /, sig=None, target='sm_90')\n--\n\n"
+               "What the code needs, as a dict: registers, memory, occupancy with blocks of "
+               "256.")},
     {NULL, NULL, 0, NULL},
 };

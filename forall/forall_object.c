@@ -171,7 +171,11 @@ static PyMethodDef forall_methods_head[] = {
     {"bind", (PyCFunction)(void (*)(void))lw_forall_bind, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("bind($self, space, /, *args, stream=0, tpb=0, sharedmem=0)\n--\n\n"
                "A callable that repeats this call with the least overhead.\n\n"
-               ">>> step = f.bind(n, x, out); step()")},
+               ">>> @lw.forall\n"
+               "... def twice(i, x):\n"
+               "...     x[i] *= 2\n"
+               ">>> x = np.ones(3); step = twice.bind(3, x); step(); step(); x\n"
+               "array([4., 4., 4.])")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", forall_reduce, METH_NOARGS, NULL},
     {"__copy__", forall_itself, METH_NOARGS, NULL},
@@ -343,7 +347,9 @@ PyDoc_STRVAR(
     ">>> @lw.forall\n"
     "... def saxpy(i, a, x, y, out):\n"
     "...     out[i] = a * x[i] + y[i]\n"
-    ">>> saxpy(n, 2.0, x, y, out)");
+    ">>> x = np.arange(3.0); out = np.zeros(3)\n"
+    ">>> saxpy(3, 2.0, x, x, out); out\n"
+    "array([0., 3., 6.])");
 
 #define WITH_KEYWORDS(function)                                                                \
     ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS

@@ -474,3 +474,38 @@ def test_code_of_each_stage():
     assert "mm" in saxpy.inspect_asm(signature)
     with pytest.raises(TypeError, match="has 1 argument, but `saxpy` takes 4 behind the index"):
         saxpy.inspect_llvm("(float32,)")
+
+
+def test_resources():
+    signature = "(float32, float32[::1], float32[::1], float32[::1])"
+    gpu = saxpy.resources(signature, "sm_90")
+    assert 8 <= gpu["registers"] <= 40 and gpu["spill_bytes"] == 0 and gpu["occupancy"] == 1
+    assert saxpy.resources(signature, "cpu")["code_bytes"] > 0
+    with pytest.raises(ValueError, match="not compiled for any types yet"):
+        lw.forall(saxpy.py_func).resources()
+
+
+def test_neighbouring_threads_touch_neighbouring_elements():
+    """Which index is fastest is read off the subscripts: in C order the one in the last place."""
+    rows = outer.inspect_nvvm("(float64[::1], float64[::1], float64[:, ::1])")
+    columns = lw.forall(ndim=2)(swapped).inspect_nvvm("(float64[:, ::1])")
+    assert rows.count("define") and columns.count("define")
+    out = np.zeros((3, 4))
+    lw.forall(ndim=2)(swapped)((4, 3), out)
+    assert (out == np.arange(4.0) + 10 * np.arange(3.0)[:, None]).all()
+
+
+def swapped(x, y, out):
+    out[y, x] = x + 10 * y
+
+
+def test_beyond_32_bits():
+    @lw.forall
+    def far(i, out):
+        out[i - 3_000_000_000] = i
+
+    out = np.zeros(5, "i8")
+    far(range(3_000_000_000, 3_000_000_005), out)
+    assert out.tolist() == list(range(3_000_000_000, 3_000_000_005))
+    signature = "(int64[::1])"
+    assert far.inspect_sass(signature)
