@@ -424,6 +424,19 @@ fail:
     return status;
 }
 
+static bool
+has_memory(lw_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (row == NULL || row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD)
+        return row != NULL;
+    for (uint32_t i = 0; row->kind == LW_TK_TUPLE && i < row->n; i++)
+        if (has_memory(f, row->elements[i]))
+            return true;
+    return false;
+}
+
 /* What the user's own function may give to the outside. */
 static lw_status
 check_entry_returned(lw_frame *f, uint32_t node, lw_type type)
@@ -436,9 +449,10 @@ check_entry_returned(lw_frame *f, uint32_t node, lw_type type)
         return lw_complain(f, loc, "E183", lw_say(f, "this is %s", lw_say_type(f, type)),
                            "write it into an array argument: `out[i] = ...`",
                            "a kernel returns no value");
-    if (lw_array_row(f, type))
+    if (has_memory(f, type))
         return lw_complain(f, loc, "E183", lw_say(f, "this is %s", lw_say_type(f, type)),
-                           "return an element", "an array cannot be a result");
+                           "return numbers: elements, fields",
+                           "an array or record cannot be a result");
     return LW_OK;
 }
 

@@ -138,6 +138,9 @@ lw_lower_return(lw_frame *f, lw_value value)
     if (at != n && f->l->status == LW_OK && !f->l->module->failed && !f->l->arena->failed)
         lw_lower_fail(f, f->node, "a return of something else than the function's result");
     lw_ir_return(&f->b, results, at);
+    lw_return *kept = lw_array_push(&f->returns, f->l->arena);
+    if (kept != NULL && f->b.func != NULL)
+        *kept = (lw_return){.inst = f->b.func->insts.n - 1, .node = f->node};
 }
 
 /* status: 0 where nothing was raised. */
@@ -417,6 +420,7 @@ lw_lower_instance(lw_lowering *l, uint32_t instance)
     lw_builder_start(&f->b, l->module, name);
     l->funcs[instance] = f->b.func_number + 1;
     lower_function(f);
+    lw_check_escapes(f);
     if (l->status == LW_OK)
         l->status = lw_ir_finish(&f->b, l->err);
     return f->b.func_number;

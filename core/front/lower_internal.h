@@ -54,6 +54,12 @@ typedef struct lw_counter {
     uint64_t least;
 } lw_counter;
 
+/* A RETURN that the user wrote, with its node. */
+typedef struct lw_return {
+    lw_ref inst;
+    uint32_t node;
+} lw_return;
+
 /* The function that is being lowered. */
 typedef struct lw_frame {
     lw_lowering *l;
@@ -74,6 +80,7 @@ typedef struct lw_frame {
     uint32_t flat_start; /* where this arm's begin */
     LW_ARRAY(lw_pending) pending;
     LW_ARRAY(lw_counter) counters;
+    LW_ARRAY(lw_return) returns;
 } lw_frame;
 
 /* ---- lower.c ---- */
@@ -146,6 +153,10 @@ lw_value lw_lower_web_read(lw_frame *f, uint32_t web);
 uint32_t lw_lower_region_open(lw_frame *f, bool loop); /* BLOCK or LOOP; its number */
 void lw_lower_region_close(lw_frame *f);
 void lw_block_leave(lw_frame *f, uint32_t region);
+
+/* ---- lower_escape.c ---- */
+/* E102 when the function, now complete, returns memory of its own. */
+void lw_check_escapes(lw_frame *f);
 
 /* ---- lower_record.c ---- */
 /* An item in memory, `align` bytes of its address known to be 0 (0: the type's own). Of records

@@ -183,6 +183,16 @@ def test_local_records():
     np.testing.assert_array_equal(f([1.5, 2.5, 3.5], [0, 1, 2]), [0, 4.5, 11])
 
 
+def test_dtypes_of_local_records_are_told_apart_by_more_than_their_names():
+    packed = np.dtype(PAIR.descr[:1] + PAIR.descr[-1:])
+
+    def size(dtype):
+        return lw.local(3, dtype).itemsize
+
+    f = lw.vectorize(lambda x: x + 100 * size(PAIR) + size(packed))
+    assert f(0) == 1612
+
+
 def test_local_arrays_in_kernels():
     def f(x, out):
         a = local((2, 2), np.int32)
@@ -219,3 +229,41 @@ def test_wrong_local_arrays(shape, dtype, code):
 def test_on_the_host():
     with pytest.raises(RuntimeError, match="compiled code only"):
         lw.local(3, lw.float32)
+
+
+# ---- memory of a call ends with the call ----
+
+def make(x):
+    a = lw.local(3, lw.float64)
+    a[0] = x
+    return a
+
+
+def make_view(x):
+    a = lw.local((3, 2), lw.float64)
+    b = a[0]
+    for i in range(3):
+        if i > x:
+            b = a[i, ::2]
+    return b, x
+
+
+def make_record(x):
+    return lw.local(3, PAIR)[int(x)]
+
+
+def passes_on(x):
+    return fill(lw.local(3, lw.float64), x)
+
+
+@pytest.mark.parametrize("maker", [make, lambda x: make_view(x)[0], make_record, passes_on])
+def test_a_local_array_does_not_leave_its_function(maker):
+    f = lw.vectorize(lambda x: maker(x)[0] if maker is not make_record else maker(x).hi)
+    with pytest.raises(errors.UnsupportedError, match="E102: a local array leaves"):
+        f(1.0)
+
+
+@pytest.mark.parametrize("result", [lambda x: K, lambda x: (x, lw.local(2, PAIR)[0]), lambda x: lw.local(2, PAIR)[0]])
+def test_memory_is_no_result(result):
+    with pytest.raises(errors.LanewiseError, match="E183"):
+        lw.vectorize(result)(1.0)
