@@ -7,7 +7,7 @@
 const lw_name_row lw_names[LW_N_NAMES] = {
 #define NAMED(id, path, min_args, max_args, rule, impl)                                        \
     [LW_NAME_##id] = {path, min_args, max_args, LW_RULE_##rule, LW_IMPL_##impl},
-#include "core/tables/names.def"
+#include "core/tables/every_name.inc"
 };
 
 lw_name_id
@@ -71,7 +71,6 @@ lw_name_keyword(lw_name_id name, const char *word)
     static const char *const signatures[LW_N_NAMES] = {
 #define KERNEL_NAME(id, path, min, max, rule, impl, signature, doc) [LW_NAME_##id] = signature,
 #include "core/tables/kernel_names.def"
-#undef KERNEL_NAME
     };
 
     if (signatures[name])

@@ -227,7 +227,7 @@ named_path(uint32_t row)
 {
     static const char *const paths[LW_N_NAMES + 1] = {
 #define NAMED(id, path, min_args, max_args, rule, impl) [LW_NAME_##id] = path,
-#include "core/tables/names.def"
+#include "core/tables/every_name.inc"
     };
 
     return row < LW_N_NAMES ? paths[row] : NULL;

@@ -323,7 +323,7 @@ build_named(lw_reader *r)
 #define NAMED(id, path, min_args, max_args, rule, impl)                                        \
     if (strncmp(path, "lanewise.", 9) != 0 && add_named(r, modules, path, LW_NAME_##id) < 0)   \
         return -1;
-#include "core/tables/names.def"
+#include "core/tables/every_name.inc"
     return 0;
 }
 
@@ -359,7 +359,7 @@ named_text(uint32_t row)
 {
     static const char *const paths[LW_N_NAMES + 1] = {
 #define NAMED(id, path, min_args, max_args, rule, impl) [LW_NAME_##id] = path,
-#include "core/tables/names.def"
+#include "core/tables/every_name.inc"
     };
 
     return paths[row];

@@ -5,7 +5,7 @@
 typedef enum lw_name_id {
     LW_NAME_none = 0,
 #define NAMED(id, path, min_args, max_args, rule, impl) LW_NAME_##id,
-#include "core/tables/names.def"
+#include "core/tables/every_name.inc"
     LW_N_NAMES
 } lw_name_id;
 
