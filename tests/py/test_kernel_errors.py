@@ -408,3 +408,40 @@ def test_line_tables(kernel, raising, cc):
     lines = {int(row.split()[2]) for row in ptx.splitlines() if row.strip().startswith(".loc")}
     assert line_of(raising, "raise ") - 1 in lines  # the `if` above it
     assert kernel is not whole or line_of(whole, "x[i] = ") in lines
+
+
+class TestOnGpu:
+    pytestmark = TARGETS[1].marks
+
+    def test_threads_that_raise(self):
+        d = lw.cuda.to_device(np.array([0, 1, 2, 3, 0, 0, 9.0, 0]))
+        kernel = lw.cuda.jit(fibers, errors="raise")
+        with pytest.raises(ValueError) as info:
+            kernel[2, 4](lw.cuda.to_device(np.array([0, 1, 2, 3, 0, 0, 6.0, 0])))
+        assert str(info.value).startswith("('mirrored', 6.0, 1) (raised in `fibers` at ")
+        assert str(info.value).endswith(", tid=[1, 0, 0] ctaid=[1, 0, 0])")
+        kernel[2, 4](d)  # clean afterwards
+        lw.cuda.synchronize()
+
+    def test_numbers_of_ufuncs(self):
+        with pytest.raises(ValueError, match=r"\('too big:', 7\.5\) \(raised .*element 3\)"):
+            lw.vectorize(carries_text_and_value)(lw.cuda.to_device(np.array([0, 1, 2, 7.5])))
+
+    @pytest.mark.parametrize("tells", ["launch", "synchronize", "copy"])
+    def test_deferred(self, tells):
+        run = lw.forall(errors="defer")(k_raise_numbers)
+        bad = lw.cuda.to_device(np.array([0.0, 5.0]))
+        good = lw.cuda.to_device(np.zeros(2))
+        run(2, bad, 5)
+        with pytest.raises(ValueError, match=r"\('value', 5\.0, 5\) .*index 1\)"):
+            if tells == "launch":
+                for _ in range(10_000):  # the first one that finds the record
+                    run(2, good, 5)
+                raise AssertionError("nothing was told")
+            lw.cuda.synchronize() if tells == "synchronize" else good.copy_to_host()
+        run(2, good, 5)
+        lw.cuda.synchronize()
+
+    def test_ignored(self):
+        lw.forall(errors="ignore")(k_raise)(2, lw.cuda.to_device(np.array([0.0, 5.0])), 5)
+        lw.cuda.synchronize()

@@ -1,4 +1,5 @@
 """print() in compiled functions: the text is Python's, in the order of the elements."""
+import gc
 import re
 
 import numpy as np
@@ -149,3 +150,83 @@ def test_f_strings_of_errors():
 def test_f_strings_that_are_refused(function, words):
     with pytest.raises(lw.errors.CompileError, match=words):
         lw.vectorize(function)(1.0)
+
+
+# ---- on a GPU ----
+
+on_gpu = [pytest.mark.gpu, pytest.mark.skipif(not lw.cuda.is_available(), reason="needs a CUDA device")]
+
+
+class TestOnGpu:
+    pytestmark = on_gpu
+
+    @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u8"])
+    def test_text_is_pythons(self, dtype, capsys):
+        x = np.array([0, 1, 2, 3, 100], dtype)
+        wanted = python_prints(plain, x, capsys)
+        lw.vectorize(plain)(lw.cuda.to_device(x))
+        lw.cuda.synchronize()
+        assert sorted(capsys.readouterr().out.splitlines()) == sorted(wanted.splitlines())
+
+    def test_lines_of_a_thread_stay_in_order(self, capsys):
+        @lw.cuda.jit
+        def k(n):
+            for j in range(n):
+                print(lw.cuda.threadIdx.x, j)
+
+        k[1, 8](50)
+        lw.cuda.synchronize()
+        lines = [tuple(map(int, row.split())) for row in capsys.readouterr().out.splitlines()]
+        assert sorted(lines) == [(t, j) for t in range(8) for j in range(50)]
+        for t in range(8):
+            assert [j for thread, j in lines if thread == t] == list(range(50))
+
+    @pytest.mark.parametrize("wait", ["synchronize", "stream", "copy", "item"])
+    def test_every_wait_shows(self, wait, capsys):
+        stream = lw.cuda.stream()
+        x = lw.cuda.to_device(np.arange(3.0), stream=stream)
+
+        @lw.forall
+        def k(i, x):
+            print(f"element {i}")
+
+        k(3, x, stream=stream)
+        if wait == "synchronize":
+            lw.cuda.synchronize()
+        elif wait == "stream":
+            stream.synchronize()
+        elif wait == "copy":
+            x.copy_to_host(stream=stream)
+            stream.synchronize()
+        else:
+            stream.synchronize()
+            float(x[1])
+        assert sorted(capsys.readouterr().out.splitlines()) == [f"element {i}" for i in range(3)]
+
+    def test_what_finds_no_room_is_counted(self, capsys):
+        @lw.forall
+        def k(i, x):
+            print(i)
+
+        k(1_000_000, lw.cuda.to_device(np.zeros(1)))
+        lw.cuda.synchronize()
+        *lines, last = capsys.readouterr().out.splitlines()
+        dropped = int(last.split()[1])
+        assert last == f"... {dropped} lines dropped: the buffer was full"
+        assert dropped > 0 and len(set(map(int, lines))) == len(lines) == 1_000_000 - dropped
+        k(5, lw.cuda.to_device(np.zeros(1)))
+        lw.cuda.synchronize()
+        assert sorted(capsys.readouterr().out.splitlines()) == ["0", "1", "2", "3", "4"]
+
+    def test_what_was_printed_before_a_kernel_went(self, capsys):
+        def once():
+            @lw.forall
+            def k(i, x):
+                print("last words", i)
+
+            k(1, lw.cuda.to_device(np.zeros(1)))
+
+        once()
+        gc.collect()
+        lw.cuda.synchronize()
+        assert capsys.readouterr().out == "last words 0\n"
