@@ -57,9 +57,9 @@ open_view(view *v, const void *cubin, size_t n_bytes)
            section(v, v->head.e_shstrndx, &v->names);
 }
 
-/* The number of the kernel's symbol; 0: none. */
+/* The number of a symbol and, where value is not NULL, its value; 0: none. */
 static uint32_t
-symbol_number(const view *v, const char *kernel)
+symbol_number(const view *v, const char *kernel, uint64_t *value)
 {
     Elf64_Shdr table, strings;
 
@@ -70,8 +70,11 @@ symbol_number(const view *v, const char *kernel)
         for (uint64_t k = 0; (k + 1) * sizeof(Elf64_Sym) <= table.sh_size; k++) {
             Elf64_Sym symbol;
             memcpy(&symbol, v->data + table.sh_offset + k * sizeof symbol, sizeof symbol);
-            if (strcmp(text_at(v, &strings, symbol.st_name), kernel) == 0)
-                return (uint32_t)k;
+            if (strcmp(text_at(v, &strings, symbol.st_name), kernel) != 0)
+                continue;
+            if (value != NULL)
+                *value = symbol.st_value;
+            return (uint32_t)k;
         }
     }
     return 0;
@@ -104,6 +107,17 @@ read_attributes(const view *v, const Elf64_Shdr *info, uint32_t symbol, lw_cubin
     }
 }
 
+/* From compute capability 8.0 on the section of a kernel's shared memory begins with what the
+ * system keeps for itself; a symbol says how much that is. */
+static int
+own_shared_bytes(const view *v, uint64_t n_bytes)
+{
+    uint64_t reserved = 0;
+
+    symbol_number(v, ".nv.reservedSmem.cap", &reserved);
+    return (int)(n_bytes >= reserved ? n_bytes - reserved : n_bytes);
+}
+
 lw_status
 lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cubin_info *out,
                    lw_error *err)
@@ -127,11 +141,11 @@ lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cub
         if (strcmp(name, code) == 0)
             found = true;
         else if (strcmp(name, shared) == 0)
-            out->shared_bytes = (int)s.sh_size;
+            out->shared_bytes = own_shared_bytes(&v, s.sh_size);
         else if (strcmp(name, constant) == 0)
             out->constant_bytes = (int)s.sh_size;
         else if (strcmp(name, ".nv.info") == 0)
-            read_attributes(&v, &s, symbol_number(&v, kernel), out);
+            read_attributes(&v, &s, symbol_number(&v, kernel, NULL), out);
     }
     if (!found)
         return lw_fail(err, LW_ERR_LINK, "the cubin has no kernel '%s'", kernel);

@@ -551,6 +551,32 @@ def test_resources(compiled):
     assert found["registers"] > 0 and found["shared_bytes"] == 0 and 0 < found["occupancy"] <= 1
 
 
+@pytest.mark.parametrize("cc", [75, 90, 100, 120])
+def test_machine_code_of_gpus(cc):
+    pytest.importorskip("cuda.pathfinder", reason="libNVVM and nvJitLink are looked for with it")
+
+    @cuda.jit
+    def mixed(x, total, low):
+        part = cuda.shared.array((16, 16), float32)
+        i, t = cuda.grid(1), cuda.threadIdx.x
+        part[t // 16, t % 16] = x[i] if i < x.size else float32(0)
+        cuda.syncthreads()
+        value = part[t % 16, t // 16]
+        for width in (16, 8, 4, 2, 1):
+            value += cuda.shfl_down_sync(0xffffffff, value, width)
+        if value < low:
+            raise ValueError("too small", i)
+        if cuda.laneid == 0:
+            cuda.atomic.add(total, 0, value)
+
+    signature = "void(float32[:], float32[:], float64)"
+    assert mixed.inspect_cubin(signature, cc)[1:4] == b"ELF"
+    found = mixed.resources(signature, f"sm_{cc}", block=256)
+    assert found["shared_bytes"] == 1024 and found["registers"] >= 10 and found["spill_bytes"] == 0
+    assert mixed.get_shared_mem_per_block(signature) == 1024
+    assert mixed.get_max_threads_per_block() == {signature: 1024}
+
+
 def test_attributes():
     assert add_one.py_func is add_one.__wrapped__ and add_one.__name__ == "add_one"
     assert "add_one" in repr(add_one) and "add_one" in repr(add_one[1, 32])
