@@ -161,6 +161,7 @@ simulate(lw_jit *kernel, const lw_special *special, const lw_host_entry *entry,
          const lw_jit_config *config, const uint64_t *values)
 {
     lw_sim_launch launch = {.static_bytes = entry->shared_bytes,
+                            .local_bytes = entry->local_bytes,
                             .dynamic_bytes = config->shared_bytes,
                             .values = values,
                             .checks = kernel->base.options.front.checks != 0,

@@ -159,6 +159,7 @@ typedef struct lw_host_entry {
     lw_code *code;
     void *address;         /* lw_range_code, lw_sim_single or lw_sim_whole, by the form */
     uint32_t shared_bytes; /* static shared memory a block */
+    uint32_t local_bytes;  /* local arrays a thread */
     bool prints;
     _Atomic uint32_t cost_ps; /* RANGE: of an element; a guess until a long run has shown it */
 } lw_host_entry;
