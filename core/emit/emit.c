@@ -239,6 +239,19 @@ calls_together(const lw_module *module)
     return false;
 }
 
+static bool
+has_shared(const lw_module *module)
+{
+    for (uint32_t f = 0; f < module->funcs.n; f++) {
+        const lw_func *func = module->funcs.data[f];
+        for (uint32_t i = 1; i < func->insts.n; i++)
+            if (func->insts.data[i].op == LW_OP_SHARED ||
+                func->insts.data[i].op == LW_OP_DYNAMIC)
+                return true;
+    }
+    return false;
+}
+
 lw_status
 lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, lw_error *err)
 {
@@ -249,6 +262,7 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
                     .gpu = gpu,
                     .typed = gpu && !options->opaque_pointers,
                     .context = !gpu && lw_ir_uses_context(module),
+                    .watch = !gpu && options->watch && has_shared(module),
                     .convergent = gpu && calls_together(module),
                     .err = err,
                     .next_metadata = 1};

@@ -56,10 +56,11 @@ typedef struct lw_emitter {
     uint32_t n_shared;                  /* GPU: variables printed */
     uint64_t shared_end;                /* CPU: bytes of shared memory given out */
     bool context;                       /* CPU: functions take %ctx */
+    bool watch;      /* CPU: accesses may be of shared memory, and are told */
     bool convergent; /* GPU: functions hold operations that threads take part in together */
     bool helpers[LW_N_HELPERS];
     uint32_t prints; /* bits: print helpers by their number of slots */
-    uint32_t own; /* bits: the functions of vector_math.c that are called */
+    uint32_t own;    /* bits: the functions of vector_math.c that are called */
     uint32_t debug_unit;
     uint32_t *places; /* by loc: metadata number in this function, 0 = none yet */
 } lw_emitter;
@@ -92,6 +93,7 @@ lw_emit_memory_decl(lw_emitter *e); /* LOCAL, SHARED, DYNAMIC, DATA, CONTEXT: in
 void lw_emit_atomic(lw_emitter *e);
 void lw_emit_barrier(lw_emitter *e);
 void lw_emit_kernel_call(lw_emitter *e);
+void lw_emit_watch(lw_emitter *e); /* in front of LOAD, STORE and ATOMIC */
 void lw_globals_print(lw_emitter *e);
 
 /* ---- convert.c ---- */

@@ -710,14 +710,23 @@ emit_inst(lw_emitter *e)
         lw_result(e, "getelementptr i8, $t $v, $t $v", LW_DT_ptr, e->inst->a,
                   lw_operand_type(e, e->inst->b), e->inst->b);
         break;
-    case LW_OP_LOAD: emit_load(e); break;
-    case LW_OP_STORE: emit_store(e); break;
+    case LW_OP_LOAD:
+        lw_emit_watch(e);
+        emit_load(e);
+        break;
+    case LW_OP_STORE:
+        lw_emit_watch(e);
+        emit_store(e);
+        break;
     case LW_OP_PACK: emit_pack(e); break;
     case LW_OP_LANE: emit_lane(e); break;
     case LW_OP_CALL: lw_emit_call(e); break;
     case LW_OP_RESULT: lw_emit_call_result(e); break;
     case LW_OP_HOST_CALL: lw_emit_host_call(e); break;
-    case LW_OP_ATOMIC: lw_emit_atomic(e); break;
+    case LW_OP_ATOMIC:
+        lw_emit_watch(e);
+        lw_emit_atomic(e);
+        break;
     case LW_OP_KERNEL_CALL: lw_emit_kernel_call(e); break;
     case LW_OP_BARRIER: lw_emit_barrier(e); break;
     case LW_OP_PRINT: lw_emit_print(e); break;

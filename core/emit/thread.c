@@ -360,6 +360,33 @@ lw_emit_barrier(lw_emitter *e)
     lw_line(e, "call void @lw_sim_barrier(ptr %ctx) convergent");
 }
 
+/* Instructions that the user did not write have no place: the loads of an update's loop, which
+ * race with nobody, and its words, which reach over neighbours. */
+void
+lw_emit_watch(lw_emitter *e)
+{
+    static const char declare[] = "declare void @lw_sim_access(ptr, ptr, i32, i32) nounwind\n";
+    const lw_inst *inst = e->inst, *value = inst;
+    lw_ref pointer = inst->a;
+    uint32_t kind = 0; /* lw_sim_access_kind: read, write, atomic */
+
+    if (!e->watch || inst->loc == 0 ||
+        (inst->op == LW_OP_LOAD && (inst->flags & LW_MEM_INVARIANT)))
+        return;
+    if (inst->op == LW_OP_STORE) {
+        value = &e->func->insts.data[inst->b];
+        kind = 1;
+    } else if (inst->op == LW_OP_ATOMIC) {
+        pointer = e->func->lists.data[inst->b];
+        kind = 2;
+    }
+    if (strstr(lw_text_get(&e->declares), declare) == NULL)
+        lw_text_add(&e->declares, declare);
+    store_line(e);
+    lw_line(e, "call void @lw_sim_access(ptr %ctx, ptr $v, i32 $u, i32 $u)", pointer,
+            lw_dtypes[value->type].size_bytes * (value->lanes > 1 ? value->lanes : 1), kind);
+}
+
 /* How an argument goes: a bool as 0 or 1. */
 static const char *
 passed_type(const lw_emitter *e, char letter)

@@ -61,6 +61,7 @@ emit_options(const job *j)
 
     options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
     options.lineinfo = j->options->lineinfo && j->cc;
+    options.watch = j->options->watch && !j->cc;
     options.precise = j->options->precise;
     options.has_fma = lw_host_has_fma();
     options.vector_bits = lw_host_vector_bits();
@@ -161,10 +162,11 @@ add_flags(lw_sha256 *sha, const job *j)
     char flags[160];
 
     snprintf(flags, sizeof flags,
-             "%s cc=%d precise=%d opt=%d line=%d fma=%d ftz=%d div=%d regs=%d bits=%d",
+             "%s cc=%d precise=%d opt=%d line=%d fma=%d ftz=%d div=%d regs=%d bits=%d "
+             "watch=%d",
              LW_VERSION, j->cc, j->options->precise, j->options->opt, j->options->lineinfo,
              j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
-             j->cc ? 0 : lw_host_vector_bits());
+             j->cc ? 0 : lw_host_vector_bits(), !j->cc && j->options->watch);
     lw_sha256_add_text(sha, flags);
 }
 
@@ -179,7 +181,9 @@ key_of(const job *j, lw_digest *key, lw_error *err)
 
     lw_text_init(&text);
     /* lines count where the code has them: in line tables, in what the simulator is told */
-    lw_ir_print(j->module, j->cc ? j->options->lineinfo : lw_ir_is_collective(j->module),
+    lw_ir_print(j->module,
+                j->cc ? j->options->lineinfo
+                      : j->options->watch || lw_ir_is_collective(j->module),
                 &text);
     if (text.failed) {
         status = lw_fail_memory(err);

@@ -378,6 +378,7 @@ lw_door_build_options(const lw_door_options *options, const char *name)
                               .precise = options->front.precise,
                               .opt = options->opt,
                               .lineinfo = options->lineinfo,
+                              .watch = options->front.checks != 0,
                               .ftz = options->front.fast == LW_FAST_ALL,
                               .fast_div = (options->front.fast & LW_FAST_ARCP) != 0,
                               .max_registers = options->max_registers,

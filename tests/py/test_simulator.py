@@ -1,0 +1,154 @@
+"""What the CPU tells of kernels that a GPU leaves undefined: divergence, deadlocks, races. And that right kernels pass."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+from lanewise import cuda, errors, float32, int16, int32
+
+
+def line_of(kernel, text):
+    lines, first = inspect.getsourcelines(kernel.py_func)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def relay(between, before_next):
+    @cuda.jit(target="cpu", check={"bounds"})
+    def kernel(x):
+        own = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        own[t] = x[t]  # first
+        if between:
+            cuda.syncthreads()
+        y = own[63 - t]  # look
+        if before_next:
+            cuda.syncthreads()
+        own[t] = y  # second
+        cuda.syncthreads()
+        x[t] = own[t]
+
+    return kernel
+
+
+def test_right_kernel_has_no_race():
+    x = np.arange(64, dtype=np.float32)
+    relay(True, True)[3, 64](x)
+    np.testing.assert_array_equal(x, np.arange(64)[::-1])
+
+
+@pytest.mark.parametrize("between, before_next, now, then", [(False, True, "writes", "first"), (True, False, "reads", "look")])
+def test_race_is_told_of(between, before_next, now, then):
+    kernel = relay(between, before_next)
+    with pytest.raises(errors.KernelError, match="race on shared memory") as caught:
+        kernel[3, 64](np.arange(64, dtype=np.float32))
+    assert re.search(rf"block \(0, 0, 0\): race .* {now} 4 bytes at offset \d+ in line {line_of(kernel, '# ' + then)}, which thread ",
+                     str(caught.value))
+
+
+def test_atomics_do_not_race():
+    @cuda.jit(target="cpu", debug=True)
+    def kernel(x, out):
+        most = cuda.shared.array(8, float32)  # an update by a loop
+        n = cuda.shared.array(8, int16)  # of a part of a word
+        t = cuda.threadIdx.x
+        if t < 8:
+            most[t], n[t] = 0, 0
+        cuda.syncthreads()
+        cuda.atomic.max(most, x[t] % 8, float32(x[t]))
+        cuda.atomic.add(n, x[t] % 8, int16(1))
+        cuda.syncthreads()
+        if t < 8:
+            out[t] = most[t] + n[t]
+
+    out = np.zeros(8, np.float32)
+    kernel[1, 96](np.arange(96), out)
+    np.testing.assert_array_equal(out, 88 + np.arange(8) + 12)
+
+
+def test_race_without_any_barrier():
+    @cuda.jit(target="cpu", check={"bounds"})
+    def kernel(x):
+        own = cuda.shared.array(32, float32)
+        own[cuda.threadIdx.x // 2] = x[cuda.threadIdx.x]
+
+    with pytest.raises(errors.KernelError, match=r"thread \(1, 0, 0\) writes 4 bytes at offset 0 .* thread \(0, 0, 0\) wrote"):
+        kernel[1, 64](np.zeros(64, np.float32))
+
+
+def test_divergent_barriers():
+    @cuda.jit(target="cpu")
+    def kernel(x):
+        if cuda.threadIdx.x < 10:
+            cuda.syncthreads()  # here
+        else:
+            cuda.syncthreads()  # there
+
+    with pytest.raises(errors.KernelError) as caught:
+        kernel[1, 40](np.zeros(1))
+    assert str(caught.value) == (
+        "block (0, 0, 0): threads wait at different barriers: thread (0, 0, 0) and 9 others wait at syncthreads() in line "
+        f"{line_of(kernel, '# here')}; thread (10, 0, 0) and 29 others wait at syncthreads() in line {line_of(kernel, '# there')}")
+
+
+def test_barrier_and_warp_for_ever():
+    @cuda.jit(target="cpu")
+    def kernel(x):
+        if cuda.laneid % 2:
+            cuda.syncthreads()
+        cuda.syncwarp()
+
+    with pytest.raises(errors.KernelError, match=r"for ever: .* wait at syncwarp\(0xffffffff\) in line \d+; .* at syncthreads\(\)"):
+        kernel[2, 64](np.zeros(1))
+
+
+def test_absent_lane():
+    @cuda.jit(target="cpu")
+    def kernel(x):
+        x[cuda.threadIdx.x] = cuda.shfl_down_sync(0xFFFFFFFF, x[cuda.threadIdx.x], 16)
+
+    x = np.arange(32, dtype=np.int32)
+    kernel[1, 32](x)
+    np.testing.assert_array_equal(x, [*range(16, 32), *range(16, 32)])
+    with pytest.raises(errors.KernelError, match="lane 4 reads lane 20, which has ended or is not in the block"):
+        kernel[1, 20](np.arange(20, dtype=np.int32))
+
+
+def test_loop_with_barriers_of_one_line():
+    """Unrolled or rotated by the compiler, it stays one barrier."""
+
+    @cuda.jit(target="cpu")
+    def kernel(x, n):
+        own = cuda.shared.array(128, int32)
+        t = cuda.threadIdx.x
+        own[t] = t
+        for k in range(n):
+            cuda.syncthreads()
+            y = own[(t + 1) % 128] if t % 2 else own[(t + 127) % 128]
+            cuda.syncthreads()
+            own[t] = y + 1
+        x[t] = own[t]
+
+    x, own = np.zeros(128, np.int32), np.arange(128)
+    kernel[1, 128](x, 5)
+    for _ in range(5):
+        own = np.where(np.arange(128) % 2, np.roll(own, -1), np.roll(own, 1)) + 1
+    np.testing.assert_array_equal(x, own)
+
+
+def test_large_local_arrays():
+    @cuda.jit(target="cpu")
+    def kernel(x):
+        own = cuda.local.array(40000, np.float64)
+        t = cuda.threadIdx.x
+        for i in range(40000):
+            own[i] = i + t
+        cuda.syncthreads()
+        x[t] = own[t * 100]
+
+    x = np.zeros(64)
+    kernel[2, 64](x)
+    np.testing.assert_array_equal(x, np.arange(64) * 101)
