@@ -179,6 +179,7 @@ new_device_entry(lw_special *special, lw_device *device, const lw_entry_key *key
     entry->key = *key;
     entry->device = device;
     entry->special = special;
+    entry->batch = lw_kernel_batch(special->scalar);
     Py_BEGIN_ALLOW_THREADS
     status = load(special, key, entry, &report, &err);
     Py_END_ALLOW_THREADS

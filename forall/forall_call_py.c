@@ -221,14 +221,18 @@ static void
 choose_grid(lw_prepared *p, const lw_launch_config *config, bool given)
 {
     uint32_t block = config->block;
-    uint64_t blocks, most;
-
+    uint64_t blocks, most, resident, batches;
     while (!given && block > 64 &&
            (uint64_t)p->n < (uint64_t)block * 2 * (uint64_t)p->device->n_sms)
         block /= 2;
     block = (block + 31) / 32 * 32;
     blocks = ((uint64_t)p->n + block - 1) / block;
-    most = (uint64_t)config->full_grid * config->block / block * MOST_WAVES;
+    resident = (uint64_t)config->full_grid * config->block / block;
+    most = resident * MOST_WAVES;
+    if (blocks > resident) { /* whole rounds for each thread, but no SM left without work */
+        batches = (blocks + p->entry->batch - 1) / p->entry->batch;
+        blocks = batches > resident ? batches : resident;
+    }
     p->block = given ? config->block : block;
     p->grid = (uint32_t)(blocks < most || most == 0 ? blocks : most);
 }

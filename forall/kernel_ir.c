@@ -203,19 +203,19 @@ thread_product(maker *m, lw_dtype type, lw_sreg x, lw_sreg y)
 
 /* Short bodies wait for memory most of the time: then a round takes several items, whose loads
  * are under way together. */
-static bool
-is_short(const maker *m)
+uint32_t
+lw_kernel_batch(const lw_scalar *scalar)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < m->scalar->module->funcs.n; i++) {
-        const lw_func *func = m->scalar->module->funcs.data[i];
+    for (uint32_t i = 0; i < scalar->module->funcs.n; i++) {
+        const lw_func *func = scalar->module->funcs.data[i];
         n += func->insts.n;
         for (uint32_t k = 1; k < func->insts.n; k++)
             if (func->insts.data[k].op == LW_OP_LOOP)
-                return false;
+                return 1;
     }
-    return n <= SHORT_BODY && !m->scalar->can_raise;
+    return n <= SHORT_BODY && !scalar->can_raise ? BATCH : 1;
 }
 
 /* Rounds of `batch` items, a stride apart, while all of them are below `end`. */
@@ -254,7 +254,7 @@ stride_loop(maker *m, lw_ref items)
     lw_ir_set(b, slot,
               lw_ir_add(b, thread_product(m, type, LW_SREG_CTAID_X, LW_SREG_NTID_X),
                         lw_ir_cast(b, type, lw_ir_sreg(b, LW_SREG_TID_X))));
-    if (is_short(m)) {
+    if (lw_kernel_batch(m->scalar) > 1) {
         lw_ref ahead = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, stride), i64(m, BATCH - 1));
         rounds(m, slot, stride, lw_ir_sub(b, lw_ir_cast(b, LW_DT_i64, items), ahead), BATCH);
     }
