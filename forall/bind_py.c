@@ -587,6 +587,7 @@ lw_bound_use(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err)
 {
     lw_status status = LW_OK;
 
+    Py_CLEAR(bound->owned); /* records that an earlier launch of this call brought */
     for (uint32_t i = 0; i < bound->n_arrays; i++) {
         const lw_bound_array *array = &bound->arrays[i];
         if (array->record)

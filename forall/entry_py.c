@@ -21,14 +21,10 @@ static void
 symbol_of(const lw_special *special, const lw_entry_key *key, char out[96])
 {
     const char *name = lw_function_name(special->function);
-    uint64_t hash = lw_hash64(key, sizeof *key, special->narrow + 2u * special->negative);
+    uint64_t hash = lw_hash64(key, sizeof *key, special->hash);
     char clean[64];
-    lw_text text = {0};
     size_t n = 0;
 
-    lw_special_print(special, &text);
-    hash = lw_hash64(lw_text_get(&text), text.n, hash);
-    lw_text_reset(&text);
     for (; name[n] && n + 1 < sizeof clean; n++)
         clean[n] = isalnum((unsigned char)name[n]) ? name[n] : '_';
     clean[n] = 0;

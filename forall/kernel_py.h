@@ -181,6 +181,7 @@ typedef struct lw_special {
     uint32_t n_written;
     const uint32_t *written; /* numbers of the bound arrays that the body may write */
     bool declared, narrow, negative;
+    uint64_t hash;  /* of the types: the same in every process */
     PyObject *held; /* list of the objects that the key names by address, or NULL */
     _Atomic(lw_device_entry *) device, last_device;
     _Atomic(lw_host_entry *) host;

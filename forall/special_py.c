@@ -283,6 +283,20 @@ note_written(lw_special *special)
     return true;
 }
 
+static bool
+note_hash(lw_special *special)
+{
+    lw_text text = {0};
+    bool failed;
+
+    lw_special_print(special, &text);
+    failed = text.failed;
+    special->hash = lw_hash64(lw_text_get(&text), text.n,
+                              special->narrow + 2u * (uint32_t)special->negative);
+    lw_text_reset(&text);
+    return !failed;
+}
+
 static int
 lower(lw_special *special)
 {
@@ -299,7 +313,7 @@ lower(lw_special *special)
         lw_py_raise(&err);
         return -1;
     }
-    if (!note_written(special)) {
+    if (!note_written(special) || !note_hash(special)) {
         PyErr_NoMemory();
         return -1;
     }

@@ -89,6 +89,26 @@ def views():
     assert d.reshape(-1).shape == (19 * 10,) and d[0].shape == (19,)
 
 
+@lw.forall
+def saxpy(i, a, x, y, out):
+    out[i, 0] = a * x[i, 0] + y[i, 0]
+
+
+@lw.forall
+def checked_forall(i, x):
+    if x[i, 0] < 0:
+        raise ValueError("negative")
+
+
+@lw.forall
+def of_record(i, r, out):
+    out[i, 0] = r.a
+
+
+HOSTED_FORALL = lw.forall(target="cuda")(saxpy.py_func)
+RECORD = np.zeros(3, np.dtype([("a", "f8")]))[0]
+
+
 def on_a_stream():
     stream, d = cuda.stream(), cuda.to_device(A)  # D would keep the stream as its last one
     F(d, d, stream=stream)
@@ -118,9 +138,16 @@ SCENARIOS = {
     "to_device and back": to_and_fro,
     "views": views,
     "bind": lambda: F.bind(D, E)(),
+    "forall": lambda: saxpy(20, 2.0, D, E, OUT),
+    "forall of foreign arrays": lambda: saxpy(20, 2.0, FOREIGN, E, OUT),
+    "forall of a record": lambda: of_record(20, RECORD, OUT),
+    "forall, bound": lambda: saxpy.bind(20, 2.0, D, E, OUT)(),
+    "forall, first call": lambda: lw.forall(saxpy.py_func)(20, 2.0, D, E, OUT),
+    "forall on host arrays": lambda: HOSTED_FORALL(20, 2.0, A, A, A.copy()),
+    "forall that can raise": lambda: checked_forall(20, D),
     "fill and copy": lambda: (OUT.fill(1), OUT.copy()),
 }
-FORGETS = ("first call",)
+FORGETS = ("first call", "forall, first call")
 
 
 def forget(name):

@@ -52,6 +52,31 @@ def test_the_measure_finds_a_leak():
     assert python >= ROUNDS
 
 
+OUT = np.zeros(40)
+RECORDS = np.zeros(4, np.dtype([("a", "f8"), ("n", "i4")], align=True))
+
+
+@lw.forall
+def axpy(i, a, x, out):
+    out[i] = a * x[i] + out[i]
+
+
+@lw.forall
+def pairs(i, pair, out):
+    out[i] = pair[0][0] * pair[0][1][i]
+
+
+@lw.forall
+def records(i, r, one):
+    r[i].a = one.n
+
+
+@lw.forall
+def raising_forall(i, x):
+    if x[i] < 0:
+        raise ValueError("negative")
+
+
 @lw.vectorize(identity=0)
 def f(x, y):
     return x * y + x
@@ -88,6 +113,19 @@ WORK = {
     "reduceat": lambda: f.reduceat(X, [0, 5]),
     "resolve_dtypes": lambda: f.resolve_dtypes((np.dtype("f8"), np.dtype("f8"), None)),
     "bind": lambda: f.bind(X, X)(),
+    "forall": lambda: axpy(40, 2.0, X, OUT),
+    "forall with tuples and none": lambda: pairs(40, ((1.0, X), None), OUT),
+    "forall of records": lambda: records(4, RECORDS, RECORDS[0]),
+    "forall, bound": lambda: axpy.bind(40, 2.0, X, OUT)(),
+    "new forall of an old kernel": lambda: lw.forall(axpy.py_func)(40, 2.0, X, OUT),
+    "new forall with signatures": lambda: lw.forall("(float32, float64[:], float64[:])")(axpy.py_func)(40, 2, X, OUT),
+    "pickled forall": lambda: pickle.loads(pickle.dumps(lw.forall(axpy.py_func))),
+    "forall's inspection": lambda: axpy.inspect_types("(float64, float64[:], float64[:])"),
+    "raise in a forall": refused(ValueError, raising_forall, 40, -X),
+    "bad space": refused(TypeError, lambda: axpy(1.5, 2.0, X, OUT)),
+    "bad argument": refused(TypeError, lambda: axpy(40, 2.0, [1], OUT)),
+    "bad count": refused(TypeError, lambda: axpy(40, (2.0, X), OUT)),
+    "forall's compile error": lambda: refused(lw.errors.CompileError, lw.forall(lambda i, x: x[i].y), 3, X)(),
     "new ufunc of an old kernel": lambda: lw.vectorize(["f8(f8)"])(one)(1.0),
     "new ufunc without signatures": lambda: lw.vectorize(one)(X),
     "pickle": lambda: pickle.loads(pickle.dumps(f)),
