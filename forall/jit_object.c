@@ -24,7 +24,7 @@ call_kernel(PyObject *object, PyObject *const *Py_UNUSED(args), size_t Py_UNUSED
 
     return PyErr_Format(PyExc_TypeError,
                         "a kernel needs the shape of its launch: %s[grid, block](...) or "
-                        "%s.forall(n)(...)",
+                        "%s.forall(n)(...); device=True makes a function to call",
                         name, name);
 }
 
@@ -115,6 +115,24 @@ count_positional(lw_jit *self)
 }
 
 static int
+refuse_varargs(const lw_jit *self)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    lw_error err = {0};
+
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        if (fn->params.data[i].kind != LW_PARAM_VARARG)
+            continue;
+        lw_fail(&err, LW_ERR_UNSUPPORTED,
+                "kernel `%s` takes `*%s`: name each parameter, or take one that is a tuple",
+                lw_function_name(&self->base), fn->params.data[i].name);
+        lw_py_raise(&err);
+        return -1;
+    }
+    return 0;
+}
+
+static int
 take_options(lw_jit *self, PyObject *keywords, bool from_cuda)
 {
     if (self->own.bounds)
@@ -147,7 +165,7 @@ build(lw_jit *self, PyObject *function, PyObject *signatures, PyObject *keywords
         return -1;
     if (self->own.device)
         return declare_device(self, signatures);
-    if (lw_function_declare(&self->base, signatures) < 0)
+    if (refuse_varargs(self) < 0 || lw_function_declare(&self->base, signatures) < 0)
         return -1;
     return lw_jit_compile_declared(self);
 }

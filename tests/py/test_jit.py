@@ -410,6 +410,39 @@ def test_device_functions(target):
     np.testing.assert_array_equal(out, x * x + x**3 + x / 2)
 
 
+def test_device_functions_in_other_generators():
+    @lw.vectorize
+    def f(x):
+        return square(x) + 1
+
+    @lw.forall
+    def g(i, out):
+        out[i] = square(i)
+
+    out = np.zeros(4)
+    g(4, out)
+    assert f(np.arange(3.0)).tolist() == [1, 2, 5] and out.tolist() == [0, 1, 4, 9]
+
+
+def test_methods_as_kernels(cpu):
+    class Filler:
+        value = 3
+
+        def fill(self, x):
+            x[cuda.grid(1)] = self.value
+
+    x = np.zeros(2)
+    cuda.jit(Filler().fill)[1, 2](x)
+    assert x.tolist() == [3, 3]
+
+
+def test_kernels_name_their_parameters():
+    with pytest.raises(errors.UnsupportedError, match=r"`\*rest`: name each parameter"):
+        @cuda.jit
+        def kernel(x, *rest):
+            x[0] = rest[0]
+
+
 def test_device_functions_on_the_host():
     assert square(3) == 9 and square(x=3) == 9
     with pytest.raises(TypeError, match="device=True.*cannot be launched"):
