@@ -429,7 +429,8 @@ put_other(binder *r, PyObject *object)
 
     if (operand == NULL || lw_operand_read(operand, object) < 0)
         return -1;
-    r->bound->operands[r->bound->n_operands++] = operand;
+    if (operand->kind == LW_OPERAND_DEVICE || operand->release != NULL) /* lent for the call */
+        r->bound->operands[r->bound->n_operands++] = operand;
     switch ((lw_operand_kind)operand->kind) {
     case LW_OPERAND_DEVICE: return put_foreign(r, operand);
     case LW_OPERAND_HOST: return put_host(r, (PyArrayObject *)object);

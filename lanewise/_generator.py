@@ -54,6 +54,7 @@ class Generator:
         self._states = None
         k0, k1 = (int(word) for word in self._sequence.generate_state(2))
         self._key = (k0, k1)
+        self._round_keys = None
 
     def __repr__(self):
         return f"Generator({self.bit_generator!r}, place={self._place})"
@@ -86,6 +87,7 @@ class Generator:
         if not isinstance(value, dict) or value.get("bit_generator") != self.bit_generator:
             raise ValueError(f"state must be a dict of a {self.bit_generator} generator, as `state` gives it")
         self._key, self._jumps, self._place = tuple(value["key"]), value["jumps"], value["place"]
+        self._round_keys = None
         self._states = None if value["states"] is None else value["states"].copy()
 
     def __getstate__(self):
@@ -302,9 +304,12 @@ class _Fill:
             flat[whole * per_block :] = last[: flat.size - whole * per_block]
 
     def _blocks(self, count, parameters, part):
+        from lanewise._random_kernels import round_keys
+
         g = self.generator
-        k0, k1 = (np.uint32(word) for word in g._key)
-        self._kernel("philox")(count, k0, k1, np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, part,
+        if g._round_keys is None:
+            g._round_keys = round_keys(*g._key)
+        self._kernel("philox")(count, g._round_keys, np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, part,
                                **self._where())
         g._place += count
 

@@ -74,14 +74,32 @@ def fill_states(states, s0, s1, stream):
 # ---- philox: four words a block ----
 
 
-def _block(k0, k1, c3, base, i):
+def _rounds(keys, c0, c1, c2, c3):
+    """Philox-4x32 with the words of the key for each round, from `round_keys`."""
+    for k0, k1 in keys:
+        x = np.uint64(c0) * np.uint64(0xD2511F53)
+        y = np.uint64(c2) * np.uint64(0xCD9E8D57)
+        c0 = np.uint32(y >> np.uint64(32)) ^ c1 ^ k0
+        c1 = np.uint32(y & np.uint64(0xFFFFFFFF))
+        c2 = np.uint32(x >> np.uint64(32)) ^ c3 ^ k1
+        c3 = np.uint32(x & np.uint64(0xFFFFFFFF))
+    return c0, c1, c2, c3
+
+
+def round_keys(k0, k1):
+    """What the ten rounds of `philox` add: made once a call, on the host."""
+    words = 2**32
+    return tuple((np.uint32((k0 + i * 0x9E3779B9) % words), np.uint32((k1 + i * 0xBB67AE85) % words)) for i in range(10))
+
+
+def _block(keys, c3, base, i):
     c0, c1 = r._halves(base + np.uint64(i))
-    return r._philox4x32(k0, k1, c0, c1, np.uint32(0), c3)
+    return _rounds(keys, c0, c1, np.uint32(0), c3)
 
 
-def _draw(k0, k1, c3, element, attempt):
+def _draw(keys, c3, element, attempt):
     c0, c1 = r._halves(element)
-    return r._philox4x32(k0, k1, c0, c1, np.uint32(attempt), c3 + np.uint32(1))
+    return _rounds(keys, c0, c1, np.uint32(attempt), c3 + np.uint32(1))
 
 
 def _long(high, low):
@@ -104,83 +122,83 @@ def _store2(out, i, a, b):
 
 
 @forall
-def philox_random_float32(i, k0, k1, c3, base, low, scale, out):
-    a, b, c, d = _block(k0, k1, c3, base, i)
+def philox_random_float32(i, keys, c3, base, low, scale, out):
+    a, b, c, d = _block(keys, c3, base, i)
     _store4(out, i, low + scale * r._unit_float32(a), low + scale * r._unit_float32(b),
             low + scale * r._unit_float32(c), low + scale * r._unit_float32(d))
 
 
 @forall
-def philox_random_float64(i, k0, k1, c3, base, low, scale, out):
-    a, b, c, d = _block(k0, k1, c3, base, i)
+def philox_random_float64(i, keys, c3, base, low, scale, out):
+    a, b, c, d = _block(keys, c3, base, i)
     _store2(out, i, low + scale * r._unit_float64(a, b), low + scale * r._unit_float64(c, d))
 
 
 @forall
-def philox_normal_float32(i, k0, k1, c3, base, loc, scale, out):
-    a, b, c, d = _block(k0, k1, c3, base, i)
+def philox_normal_float32(i, keys, c3, base, loc, scale, out):
+    a, b, c, d = _block(keys, c3, base, i)
     w, x = r._normal2_float32(a, b)
     y, z = r._normal2_float32(c, d)
     _store4(out, i, loc + scale * w, loc + scale * x, loc + scale * y, loc + scale * z)
 
 
 @forall
-def philox_normal_float64(i, k0, k1, c3, base, loc, scale, out):
-    a, b, c, d = _block(k0, k1, c3, base, i)
+def philox_normal_float64(i, keys, c3, base, loc, scale, out):
+    a, b, c, d = _block(keys, c3, base, i)
     x, y = r._normal2_float64(_long(a, b), _long(c, d))
     _store2(out, i, loc + scale * x, loc + scale * y)
 
 
 @forall
-def philox_exponential_float32(i, k0, k1, c3, base, scale, out):
-    a, b, c, d = _block(k0, k1, c3, base, i)
+def philox_exponential_float32(i, keys, c3, base, scale, out):
+    a, b, c, d = _block(keys, c3, base, i)
     _store4(out, i, scale * r._exponential_float32(a), scale * r._exponential_float32(b),
             scale * r._exponential_float32(c), scale * r._exponential_float32(d))
 
 
 @forall
-def philox_exponential_float64(i, k0, k1, c3, base, scale, out):
-    a, b, c, d = _block(k0, k1, c3, base, i)
+def philox_exponential_float64(i, keys, c3, base, scale, out):
+    a, b, c, d = _block(keys, c3, base, i)
     _store2(out, i, scale * r._exponential_float64(_long(a, b)), scale * r._exponential_float64(_long(c, d)))
 
 
 @forall
-def philox_bits(i, k0, k1, c3, base, out):
+def philox_bits(i, keys, c3, base, out):
     """Whole 64-bit words: integers of the full range, and the keys of permutations."""
-    a, b, c, d = _block(k0, k1, c3, base, i)
+    a, b, c, d = _block(keys, c3, base, i)
     _store2(out, i, _long(a, b), _long(c, d))
 
 
-def _below32(k0, k1, c3, element, word, span, least):
+def _below32(keys, c3, element, word, span, least):
     """word * span >> 32 without bias: words below the threshold are drawn again."""
     product = np.uint64(word) * np.uint64(span)
     attempt = 0
     while np.uint32(product & np.uint64(0xFFFFFFFF)) < least:
-        product = np.uint64(_draw(k0, k1, c3, element, attempt)[0]) * np.uint64(span)
+        product = np.uint64(_draw(keys, c3, element, attempt)[0]) * np.uint64(span)
         attempt += 1
     return product >> np.uint64(32)
 
 
 @forall
-def philox_integers32(i, k0, k1, c3, base, low, span, least, out):
-    a, b, c, d = _block(k0, k1, c3, base, i)
+def philox_integers32(i, keys, c3, base, low, span, least, out):
+    a, b, c, d = _block(keys, c3, base, i)
     e = (base + np.uint64(i)) * np.uint64(4)
     start = np.uint64(low)
-    _store4(out, i, start + _below32(k0, k1, c3, e, a, span, least),
-            start + _below32(k0, k1, c3, e + np.uint64(1), b, span, least),
-            start + _below32(k0, k1, c3, e + np.uint64(2), c, span, least),
-            start + _below32(k0, k1, c3, e + np.uint64(3), d, span, least))
+    _store4(out, i, start + _below32(keys, c3, e, a, span, least),
+            start + _below32(keys, c3, e + np.uint64(1), b, span, least),
+            start + _below32(keys, c3, e + np.uint64(2), c, span, least),
+            start + _below32(keys, c3, e + np.uint64(3), d, span, least))
 
 
 @forall
-def philox_integers64(i, k0, k1, c3, base, low, span, least, out):
+def philox_integers64(i, keys, c3, base, low, span, least, out):
     element = base + np.uint64(i)
     attempt = 0
-    a, b, c, d = _draw(k0, k1, c3, element, attempt)
+    a, b, c, d = _draw(keys, c3, element, attempt)
     top, rest = r._multiply(_long(a, b), span)
     while rest < least:
         attempt += 1
-        a, b, c, d = _draw(k0, k1, c3, element, attempt)
+        a, b, c, d = _draw(keys, c3, element, attempt)
         top, rest = r._multiply(_long(a, b), span)
     out[i] = np.uint64(low) + top
 
@@ -189,10 +207,10 @@ def philox_integers64(i, k0, k1, c3, base, low, span, least, out):
 
 
 @forall
-def philox_gamma(i, k0, k1, c3, base, shape, scale, out):
+def philox_gamma(i, keys, c3, base, shape, scale, out):
     """Marsaglia and Tsang, 2000: two attempts' words are a normal pair's and a uniform's."""
     element = base + np.uint64(i)
-    a, b, c, d = _draw(k0, k1, c3, element, 0)
+    a, b, c, d = _draw(keys, c3, element, 0)
     boost = 1.0
     alpha = shape
     if shape < 1.0:
@@ -203,9 +221,9 @@ def philox_gamma(i, k0, k1, c3, base, shape, scale, out):
     attempt = 1
     v = 0.0
     while True:
-        a, b, c, d = _draw(k0, k1, c3, element, attempt)
+        a, b, c, d = _draw(keys, c3, element, attempt)
         x, unused = r._normal2_float64(_long(a, b), _long(c, d))
-        a, b, c, d = _draw(k0, k1, c3, element, attempt + 1)
+        a, b, c, d = _draw(keys, c3, element, attempt + 1)
         attempt += 2
         v = 1.0 + slope * x
         if v <= 0.0:
@@ -218,7 +236,7 @@ def philox_gamma(i, k0, k1, c3, base, shape, scale, out):
 
 
 @forall
-def philox_poisson(i, k0, k1, c3, base, mean, limit, out):
+def philox_poisson(i, keys, c3, base, mean, limit, out):
     """limit: exp(-mean), made on the host, so that it is the same number everywhere."""
     element = base + np.uint64(i)
     attempt = 0
@@ -226,7 +244,7 @@ def philox_poisson(i, k0, k1, c3, base, mean, limit, out):
     if mean < 10.0:
         product = 1.0
         while product > limit:
-            a, b, c, d = _draw(k0, k1, c3, element, attempt)
+            a, b, c, d = _draw(keys, c3, element, attempt)
             product *= r._open_float64(_long(a, b))
             result += 1
             if product > limit:
@@ -235,20 +253,20 @@ def philox_poisson(i, k0, k1, c3, base, mean, limit, out):
             attempt += 1
     else:
         while result < 0:
-            a, b, c, d = _draw(k0, k1, c3, element, attempt)
+            a, b, c, d = _draw(keys, c3, element, attempt)
             result = r._poisson_try(mean, r._unit_float64(a, b), r._open_float64(_long(c, d)))
             attempt += 1
     out[i] = result
 
 
 @forall
-def philox_binomial(i, k0, k1, c3, base, n, p, flipped, none, out):
+def philox_binomial(i, keys, c3, base, n, p, flipped, none, out):
     """p at most 0.5; flipped: count the failures; none: (1 - p)**n, made on the host."""
     element = base + np.uint64(i)
     attempt = 0
     result = np.int64(-1)
     while result < 0:
-        a, b, c, d = _draw(k0, k1, c3, element, attempt)
+        a, b, c, d = _draw(keys, c3, element, attempt)
         u = r._unit_float64(a, b)
         if n * p < 10.0:
             result = r._binomial_sum(n, p, none, u)
@@ -259,8 +277,8 @@ def philox_binomial(i, k0, k1, c3, base, n, p, flipped, none, out):
 
 
 @forall
-def philox_choice(i, k0, k1, c3, base, probability, alias, out):
-    a, b, c, d = _draw(k0, k1, c3, base + np.uint64(i), 0)
+def philox_choice(i, keys, c3, base, probability, alias, out):
+    a, b, c, d = _draw(keys, c3, base + np.uint64(i), 0)
     top, rest = r._multiply(_long(a, b), np.uint64(len(probability)))
     k = np.int64(top)
     out[i] = k if r._unit_float64(c, d) < probability[k] else alias[k]

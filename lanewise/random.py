@@ -321,6 +321,7 @@ def _halves(x):
 
 
 def _philox4x32(k0, k1, c0, c1, c2, c3):
+    """Ten rounds; the words of the key grow by the golden ratio and by sqrt(3) - 1."""
     for _ in range(10):
         x = np.uint64(c0) * np.uint64(0xD2511F53)
         y = np.uint64(c2) * np.uint64(0xCD9E8D57)

@@ -272,6 +272,39 @@ emit_binary(lw_emitter *e, const char *for_floats, const char *for_signed,
                   e->inst->flags & LW_NO_WRAP ? " nsw" : "", type, e->inst->a, e->inst->b);
 }
 
+/* A value that was 32 bits unsigned, as those 32 bits; false: it was not. */
+static bool
+was_u32(lw_emitter *e, lw_ref value, lw_name *out)
+{
+    const lw_inst *inst = &e->func->insts.data[value];
+    uint64_t bits;
+
+    if (inst->op == LW_OP_CAST && lw_operand_type(e, inst->a) == LW_DT_u32) {
+        *out = lw_operand(e, inst->a);
+        return true;
+    }
+    bits = inst->op == LW_OP_CONST ? e->func->konsts.data[inst->a].bits : UINT64_MAX;
+    if (bits > UINT32_MAX)
+        return false;
+    snprintf(out->text, sizeof out->text, "%" PRId32, (int32_t)(uint32_t)bits);
+    return true;
+}
+
+/* The whole product of two 32-bit numbers is one instruction. LLVM takes its low half for a
+ * product of its own, so it must not see what is computed. */
+static void
+emit_mul(lw_emitter *e)
+{
+    lw_name x, y;
+
+    if (e->gpu && e->inst->type == LW_DT_u64 && e->inst->lanes <= 1 &&
+        was_u32(e, e->inst->a, &x) && was_u32(e, e->inst->b, &y))
+        lw_result(e, "call i64 asm \"mul.wide.u32 $$0, $$1, $$2;\", \"=l,r,r\"(i32 $s, i32 $s)",
+                  x.text, y.text);
+    else
+        emit_binary(e, "fmul", "mul", "mul");
+}
+
 /* Raw division and remainder. On the GPU narrow ones are done in 32 bits: of neg.s16 followed
  * by rem.s16, ptxas 13.0 keeps the 32768 that has not wrapped (seen on an H200, 2026-11-21). */
 static void
@@ -675,7 +708,7 @@ emit_inst(lw_emitter *e)
     switch ((lw_op)e->inst->op) {
     case LW_OP_ADD: emit_binary(e, "fadd", "add", "add"); break;
     case LW_OP_SUB: emit_binary(e, "fsub", "sub", "sub"); break;
-    case LW_OP_MUL: emit_binary(e, "fmul", "mul", "mul"); break;
+    case LW_OP_MUL: emit_mul(e); break;
     case LW_OP_DIV: emit_division(e, "sdiv", "udiv"); break;
     case LW_OP_REM: emit_division(e, "srem", "urem"); break;
     case LW_OP_MULHI: emit_mulhi(e); break;
