@@ -189,8 +189,10 @@ special_new(lw_function *self, lw_arg_spec **specs)
 {
     lw_special *special = lw_alloc_zero(1, sizeof *special);
 
-    if (special == NULL)
-        return (lw_special *)PyErr_NoMemory();
+    if (special == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
     lw_arena_init(&special->arena);
     special->function = self;
     special->target = special;
@@ -198,7 +200,8 @@ special_new(lw_function *self, lw_arg_spec **specs)
     *specs = lw_arena_take(&special->arena, (self->n_params + 1) * sizeof **specs);
     if (*specs == NULL) {
         lw_special_free(special);
-        return (lw_special *)PyErr_NoMemory();
+        PyErr_NoMemory();
+        return NULL;
     }
     special->specs = *specs;
     index_specs(self, *specs);
@@ -208,7 +211,7 @@ special_new(lw_function *self, lw_arg_spec **specs)
 static lw_special *
 special_of_key(lw_function *self, const lw_bound *bound)
 {
-    lw_arg_spec *specs;
+    lw_arg_spec *specs = NULL;
     lw_special *special = special_new(self, &specs);
     decoder d = {.self = self, .special = special};
     uint8_t *key;
@@ -497,7 +500,7 @@ lw_special_twin(lw_special *special, bool narrow, bool negative)
 {
     lw_function *self = special->function;
     lw_special *origin = special->origin ? special->origin : special, *twin;
-    lw_arg_spec *specs;
+    lw_arg_spec *specs = NULL;
 
     if (special->narrow == narrow && special->negative == negative)
         return special;
@@ -680,7 +683,7 @@ check_count(const lw_function *self, const lw_signature *signature, uint32_t *fi
 static lw_special *
 special_of_signature(lw_function *self, const lw_signature *signature)
 {
-    lw_arg_spec *specs;
+    lw_arg_spec *specs = NULL;
     lw_special *special;
     uint32_t first;
 
