@@ -2,6 +2,7 @@
  * with host arrays on the device where the kernel runs there. */
 #include "forall/jit_parts_py.h"
 
+#include "core/py/raise.h"
 #include "forall/jit_wrap_py.h"
 
 #include <string.h>
@@ -238,9 +239,27 @@ lw_jit_travel_start(lw_jit_travel *travel, lw_device *device, CUstream stream, P
     return travel->keep ? 0 : -1;
 }
 
-int
-lw_jit_travel_back(lw_jit_travel *travel)
+/* Nothing comes back: the driver may still read page-locked memory. */
+static int
+wait_for(lw_device *device, CUstream stream)
 {
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_stream_synchronize(device, stream, &err);
+    Py_END_ALLOW_THREADS
+    if (status == LW_OK)
+        return lw_check_errors();
+    lw_py_raise(&err);
+    return -1;
+}
+
+int
+lw_jit_travel_back(lw_jit_travel *travel, lw_device *device, CUstream stream)
+{
+    bool waited = false;
+
     for (uint32_t i = 0; i < travel->n; i++) {
         PyObject *result;
         if (!travel->items[i].back)
@@ -250,8 +269,9 @@ lw_jit_travel_back(lw_jit_travel *travel)
         if (result == NULL)
             return -1;
         Py_DECREF(result);
+        waited = true;
     }
-    return 0;
+    return waited ? 0 : wait_for(device, stream);
 }
 
 void

@@ -384,7 +384,8 @@ run_with_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_a
     memcpy(row, args, (size_t)n_args * sizeof *row);
     travel.n = 0;
     failed = lw_jit_travel_start(&travel, device, self->config.stream, row, n_args) < 0 ||
-             bind_and_run(self, row, n_args, device) < 0 || lw_jit_travel_back(&travel) < 0;
+             bind_and_run(self, row, n_args, device) < 0 ||
+             lw_jit_travel_back(&travel, device, self->config.stream) < 0;
     lw_jit_travel_end(&travel);
     return failed ? -1 : 0;
 }

@@ -84,8 +84,8 @@ bool lw_jit_has_host(PyObject *const *args, Py_ssize_t n_args);
  * to be ended in any case. */
 int lw_jit_travel_start(lw_jit_travel *travel, lw_device *device, CUstream stream,
                         PyObject **args, Py_ssize_t n_args);
-/* Copies back. -1 with an exception. */
-int lw_jit_travel_back(lw_jit_travel *travel);
+/* Copies back, and waits in any case. -1 with an exception. */
+int lw_jit_travel_back(lw_jit_travel *travel, lw_device *device, CUstream stream);
 void lw_jit_travel_end(lw_jit_travel *travel);
 /* For the host: Out and InOut are what is in them, In a copy of it. What must live as long as
  * the launch is in *keep (a list, or NULL). -1 with an exception. */

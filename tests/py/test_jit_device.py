@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from fake_driver import needs_device, needs_kernels
+from fake_driver import FAKE, needs_device, needs_kernels
 from lanewise import cuda, errors, float64
 
 pytestmark = needs_device
@@ -148,3 +148,13 @@ def test_streams_of_configured_kernels_live():
     del kernel, configured
     gc.collect()
     assert gone() is None
+
+
+def test_a_launch_with_host_arrays_alone_waits():
+    stream = cuda.stream()
+    x = cuda.pinned_array(64)
+    x[:] = 1
+    double[2, 32, stream](cuda.In(x))
+    x[:] = 2
+    double[2, 32, stream](x)
+    assert (x == (2 if FAKE else 4)).all()
