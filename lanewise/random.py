@@ -198,7 +198,7 @@ def xoroshiro128p_gamma_float64(states, index, shape, scale=1.0):
         return np.float64(math.nan)
     boost = 1.0
     if a < 1.0:
-        boost = (1.0 - xoroshiro128p_uniform_float64(states, index)) ** (1.0 / a)
+        boost = _exp_float64(max(_log_float64(_open_float64(xoroshiro128p_next(states, index))) / a, -700.0))
         a += 1.0
     d = a - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
