@@ -47,9 +47,9 @@ from lanewise.config import config
 from lanewise.errors import LanewiseError, PerformanceWarning
 
 __all__ = [
-    "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "Forall", "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "typeof",
+    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 

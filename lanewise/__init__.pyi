@@ -5,9 +5,11 @@ from typing import Any, Protocol
 from lanewise import cache as cache
 from lanewise import cuda as cuda
 from lanewise import errors as errors
+from lanewise import random as random
 from lanewise import types as types
 from lanewise import ufuncs as ufuncs
 from lanewise._core import (
+    Forall as Forall,
     Kernel as Kernel,
     Ufunc as Ufunc,
     __version__ as __version__,
@@ -76,9 +78,9 @@ from lanewise.ufuncs import (
 )
 
 __all__ = [
-    "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "Forall", "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "typeof",
+    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 

@@ -13,6 +13,8 @@ import numpy as np
 from lanewise import _core, random as r
 from lanewise._core import forall
 
+__all__ = ["fill_states", "round_keys"]  # and the kernels, which `Generator` takes by name
+
 
 # ---- states of xoroshiro128+ ----
 

@@ -17,7 +17,7 @@ from source_tree import ROOT
 pytest.importorskip("mypy", reason="mypy is missing: the stubs cannot be checked")
 
 CONFIG = str(ROOT / "pyproject.toml")
-MODULES = ["lanewise", "lanewise.cache", "lanewise.config", "lanewise.cuda", "lanewise.errors", "lanewise.types", "lanewise.ufuncs"]
+MODULES = ["lanewise", "lanewise.cache", "lanewise.config", "lanewise.cuda", "lanewise.errors", "lanewise.random", "lanewise.types", "lanewise.ufuncs"]
 
 
 def mypy(module: str, *arguments: str, cwd) -> subprocess.CompletedProcess[str]:
@@ -56,6 +56,24 @@ def g(x: Any) -> Any:
     return x / 2
 
 
+@lw.forall(ndim=2)
+def scale(i: Any, j: Any, a: Any, out: Any) -> None:
+    out[i, j] *= a
+
+
+@cuda.jit(target="cpu")
+def bump(x: Any) -> None:
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += 1
+
+
+scale((2, 3), 2.0, np.ones((2, 3)))
+bump[1, 32](np.ones(3))
+np.random.default_rng(1).shuffle(lw.random.Generator(1).random(3))
+reveal_type(scale)
+reveal_type(bump)
+reveal_type(lw.random.alias_table([1, 2]))
 reveal_type(f)
 reveal_type(g.types)
 reveal_type(float32(float32, float32))
@@ -72,7 +90,7 @@ try:
 except lw.errors.CompileError as problem:
     reveal_type(problem.lineno)
 '''
-REVEALED = ["Ufunc", "list[", "Signature", "Type", "bytes", "str", "Ufunc", "dict[", "tuple[", "int"]
+REVEALED = ["Forall", "Kernel", "tuple[", "Ufunc", "list[", "Signature", "Type", "bytes", "str", "Ufunc", "dict[", "tuple[", "int"]
 
 BAD = '''
 import lanewise as lw
