@@ -86,9 +86,10 @@ class Generator:
     def state(self, value):
         if not isinstance(value, dict) or value.get("bit_generator") != self.bit_generator:
             raise ValueError(f"state must be a dict of a {self.bit_generator} generator, as `state` gives it")
-        self._key, self._jumps, self._place = tuple(value["key"]), value["jumps"], value["place"]
+        states = value["states"]
+        new = tuple(value["key"]), value["jumps"], value["place"], None if states is None else states.copy()
+        self._key, self._jumps, self._place, self._states = new
         self._round_keys = None
-        self._states = None if value["states"] is None else value["states"].copy()
 
     def __getstate__(self):
         return {"state": self.state, "sequence": self._sequence, "target": self.target}
@@ -136,6 +137,7 @@ class Generator:
         if high is None:
             low, high = 0, low
         low, high = _integer("low", low), _integer("high", high) + bool(endpoint)
+        out = _target(out)
         kind = np.dtype(dtype if out is None else out.dtype)
         if kind.kind not in "iu":
             raise TypeError(f"dtype must be an integer type, not {kind}")
@@ -224,6 +226,7 @@ class _Fill:
     """One array being filled: where it lies, and which kernel does it."""
 
     def __init__(self, generator, name, size, dtype, out, kinds, stream, target):
+        self.given, out = out, _target(out)
         self.generator, self.name, self.out, self.stream = generator, name, out, stream
         self.dtype = np.dtype(dtype if out is None else out.dtype)
         if self.dtype not in kinds if isinstance(kinds, tuple) else self.dtype.kind not in kinds:
@@ -240,13 +243,17 @@ class _Fill:
             from lanewise import config
 
             self.on_host = (target or generator.target or config.target) != "cuda"
-        elif not self.on_host and not hasattr(out, "__cuda_array_interface__") and not hasattr(out, "__dlpack__"):
-            raise TypeError(f"out must be a NumPy or device array, not {type(out).__name__}")
 
     def run(self, per_block, *parameters):
-        """Fill it; per_block: numbers that one philox block gives."""
-        from lanewise import cuda
+        """Fill it; per_block: numbers that one philox block gives. The place is as before if that fails."""
+        place = self.generator._place
+        try:
+            return self._run(per_block, parameters)
+        except BaseException:
+            self.generator._place = place
+            raise
 
+    def _run(self, per_block, parameters):
         flat = self._flat()
         if flat.size:
             if self.generator.bit_generator == "philox":
@@ -256,27 +263,14 @@ class _Fill:
         if self.out is None:
             result = flat.reshape(self.shape)
             return result[()] if self.scalar and self.on_host else result
-        if flat is not self.out:
-            if self.on_host:
-                self.out[...] = flat.reshape(self.shape)
-            elif not self._shares:
-                cuda.as_cuda_array(self.out)[...] = flat.reshape(self.shape)
-        return self.out
+        if not self._shares:
+            self.out[...] = flat.reshape(self.shape)
+        return self.given
 
     def _flat(self):
         """A contiguous one-dimensional array: a view of out where that is possible."""
-        from lanewise import cuda
-
-        count, self._shares = math.prod(self.shape), True
-        if self.out is None:
-            return self._new(count)
-        if self.on_host:
-            return self.out.reshape(-1) if self.out.flags.c_contiguous else self._new(count)
-        array = self.out if isinstance(self.out, cuda.DeviceArray) else cuda.as_cuda_array(self.out)
-        if array.flags["C_CONTIGUOUS"]:
-            return array.reshape(-1)
-        self._shares = False
-        return self._new(count)
+        self._shares = self.out is not None and self.out.flags["C_CONTIGUOUS"]
+        return self.out.reshape(-1) if self._shares else self._new(math.prod(self.shape))
 
     def _new(self, count):
         from lanewise import cuda
@@ -330,14 +324,26 @@ class _Fill:
 
         g = self.generator
         if g._states is None:
-            g._states = np.empty(_LANES, xoroshiro128p_dtype)
+            states = np.empty(_LANES, xoroshiro128p_dtype)
             seed = g._key[0] | g._key[1] << 32
-            init_xoroshiro128p_states_cpu(g._states, seed, g._jumps * _LANES)
+            init_xoroshiro128p_states_cpu(states, seed, g._jumps * _LANES)
+            g._states = states
         if self.on_host and not isinstance(g._states, np.ndarray):
             g._states = g._states.copy_to_host()
         elif not self.on_host and isinstance(g._states, np.ndarray):
             g._states = cuda.to_device(g._states, stream=self.stream)
         return g._states
+
+
+def _target(out):
+    """out as one of the two kinds of arrays that are filled; another library's is viewed."""
+    from lanewise import cuda
+
+    if out is None or isinstance(out, (np.ndarray, cuda.DeviceArray)):
+        return out
+    if not cuda.is_cuda_array(out) and not hasattr(out, "__dlpack__"):
+        raise TypeError(f"out must be a NumPy or device array, not {type(out).__name__}")
+    return cuda.as_cuda_array(out)
 
 
 def _on_device(parameters):

@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -155,11 +156,14 @@ def forget(name):
         lw.cache.clear(memory_only=True)
 
 
+WATCHED = [A, D, E, OUT, WIDE, FOREIGN, MASK, F]
+
+
 def counts():
-    """What is alive: the driver's things, blocks of the pool in use, blocks of ours."""
+    """What is alive: the driver's things, blocks of the pool in use, references to arguments."""
     gc.collect()
     alive = tuple(FAKE.fake_cuda_live(kind) for kind in KINDS[1:])
-    return alive, cuda.current_context().pool_statistics()["n_used"]
+    return alive, cuda.current_context().pool_statistics()["n_used"], [sys.getrefcount(x) for x in WATCHED]
 
 
 def drop_errors():
@@ -173,19 +177,18 @@ CODES = [(2, "CUDA_ERROR_OUT_OF_MEMORY"), (700, "CUDA_ERROR_ILLEGAL_ADDRESS"), (
          (400, "CUDA_ERROR_INVALID_HANDLE"), (1, "CUDA_ERROR_INVALID_VALUE"), (999, "CUDA_ERROR_UNKNOWN")]
 
 
-@pytest.mark.parametrize("code, word", CODES, ids=[word for _, word in CODES])
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_every_driver_call_fails(name, code, word):
-    work = SCENARIOS[name]
+def fail_driver_calls(work, reset, code, word, most=200):
+    """Fail the driver call 1, 2, … of work until it passes: told by name, nothing kept, and the next
+    call works. The number of failures that were told."""
     for _ in range(3):
-        forget(name)
+        reset()
         work()
-    forget(name)
+    reset()
     gc.collect()
     gc.freeze()
-    before, noticed = counts(), 0
-    for n in range(1, 200):
-        forget(name)
+    before, noticed, blocks = counts(), 0, _core._memory_live()
+    for n in range(1, most):
+        reset()
         FAKE.fake_cuda_fail(None, n, code)
         problem = None
         try:
@@ -199,25 +202,36 @@ def test_every_driver_call_fails(name, code, word):
             del error
         failed = FAKE.fake_cuda_failed()
         FAKE.fake_cuda_fail(None, 0, 0)
-        forget(name)
+        reset()
         assert counts() == before, (n, problem)
-        forget(name)
+        assert _core._memory_live() <= blocks, (n, problem)
+        reset()
         work()
         if not failed:
-            break
-    else:
-        raise AssertionError("still failing")
+            return noticed
+    raise AssertionError("still failing")
+
+
+def fail_allocations(work, reset):
+    """Fail our allocation 0, 1, … of work: no block of ours, nothing of the driver's is kept."""
+    def live(_, wanted=None):
+        reset()
+        drop_errors()
+        return (_core._memory_live(), *counts())
+
+    return sweep.sweep(work, None, live=live)
+
+
+@pytest.mark.parametrize("code, word", CODES, ids=[word for _, word in CODES])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_driver_call_fails(name, code, word):
+    noticed = fail_driver_calls(SCENARIOS[name], lambda: forget(name), code, word)
     assert noticed > 0 or name == "views"
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_our_allocations_fail(name):
-    def live(reset, wanted=None):
-        forget(name)
-        drop_errors()
-        return (_core._memory_live(), *counts())
-
-    sweep.sweep(SCENARIOS[name], None, live=live)
+    fail_allocations(SCENARIOS[name], lambda: forget(name))
 
 
 # ---- what launches got ----

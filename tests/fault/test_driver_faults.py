@@ -15,11 +15,12 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
-def test_calls_on_the_fake_driver(fake_cuda, run_python):
+@pytest.mark.parametrize("file, least", [("fake_calls.py", 200), ("fake_kernels.py", 250)])
+def test_calls_on_the_fake_driver(file, least, fake_cuda, run_python):
     done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
-                      str(HERE / "fake_calls.py"), check=False, LANEWISE_CUDA_DRIVER=fake_cuda, LW_FAKE_DRIVER="1")
+                      str(HERE / file), check=False, LANEWISE_CUDA_DRIVER=fake_cuda, LW_FAKE_DRIVER="1")
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 200
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > least
 
 
 HOST_WORKS = """
@@ -89,14 +90,24 @@ def test_other_drivers(variables, fake_cuda, run_python):
 
 FORK = HOST_WORKS + """
 import os, signal, sys
+@lw.forall
+def each(i, v):
+    v[i] += 1
+@cuda.jit
+def kernel(v):
+    v[cuda.grid(1)] = 1
 d = cuda.to_device(x)
-f(d)
+f(d), each(5, d), kernel[1, 5](d)
 child = os.fork()
 if child == 0:
     signal.alarm(20)
     try:
         assert f(x)[2] == 4  # the host goes on
-        for call in (lambda: f(d), lambda: cuda.to_device(x), lambda: d.copy_to_host(), cuda.synchronize, cuda.stream):
+        each(5, x)
+        with lw.config(target="cpu"):
+            kernel[1, 5](x)
+        assert x.tolist() == [1] * 5
+        for call in (lambda: f(d), lambda: each(5, d), lambda: kernel[1, 5](d), lambda: cuda.to_device(x), lambda: d.copy_to_host(), cuda.synchronize, cuda.stream):
             try:
                 call()
             except errors.DriverError as problem:
@@ -131,15 +142,31 @@ def test_multiprocessing_that_forks(fake_cuda, run_python):
 
 
 RESET = HOST_WORKS + """
+import lanewise.random
 def checked(v):
     if v < 0:
         raise ValueError("negative")
     return v
 g = lw.vectorize(checked)
+@lw.forall
+def each(i, v):
+    v[i] += 1
+@cuda.jit
+def kernel(v):
+    print(v[0])
+    if v[cuda.grid(1)] < 0:
+        raise ValueError("negative")
+generator = lw.random.Generator(1)
 def use():
     d = cuda.to_device(x)
     assert f(d).shape == g(d).shape == (5,)
     d[::2].copy()
+    each(5, d)
+    kernel[1, 5](d)
+    kernel[1, 5](x)
+    generator.random(out=d)
+    lw.random.Generator(1, "xoroshiro128p").random(out=d)
+    assert lw.random.create_xoroshiro128p_states(5, 1).size == 5
     cuda.synchronize()
 use()
 for _ in range(2):
