@@ -51,7 +51,7 @@ def _table(level, device):
     from lanewise import cuda
 
     key = (level, device)
-    if key not in _tables:
+    if key not in _tables or not _tables[key]._is_alive:
         host = np.frombuffer(_core._xoroshiro_table(level), np.uint64).reshape(16, 256, 2)
         _tables[key] = cuda.to_device(host)
     return _tables[key]

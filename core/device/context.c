@@ -431,6 +431,8 @@ lw_device_close(lw_device *device, lw_error *err)
     return LW_OK;
 }
 
+atomic_bool lw_some_device_was_reset;
+
 lw_status
 lw_device_reset(lw_device *device, lw_error *err)
 {
@@ -447,6 +449,7 @@ lw_device_reset(lw_device *device, lw_error *err)
         atomic_store(&context->dead, true);
     }
     lw_lock_give(&lock);
+    atomic_store(&lw_some_device_was_reset, true);
     if (open != NULL) {
         forget_current(open);
         lw_context_drop(open);

@@ -7,6 +7,8 @@
 
 #include "core/device/driver.h"
 
+#include <stdatomic.h>
+
 typedef struct lw_context lw_context; /* opaque: the retained primary context and its pool */
 
 typedef struct lw_device {
@@ -62,6 +64,8 @@ lw_status lw_device_close(lw_device *device, lw_error *err);
 /* Close, and reset the device for the whole process: memory, streams and modules of everybody
  * become invalid (ours know it, and let go silently). */
 lw_status lw_device_reset(lw_device *device, lw_error *err);
+/* Has any been reset in this process? Only then are blocks asked whether they live. */
+extern atomic_bool lw_some_device_was_reset;
 
 /* For owners of things in the primary context. hold: opens it where it is not; makes nothing
  * current. */

@@ -713,6 +713,18 @@ lw_pool_put(lw_block *block)
 }
 
 lw_status
+lw_pool_check(const lw_block *block, lw_error *err)
+{
+    lw_status status = lw_driver_need(err); /* a forked process says so */
+
+    if (status != LW_OK || block->bin == NULL || lw_context_is_alive(block->bin->pool->context))
+        return status;
+    return lw_fail(err, LW_ERR_DRIVER,
+                   "this array was made before device %d was reset: its memory is gone",
+                   block->device->ordinal);
+}
+
+lw_status
 lw_pool_also_on(lw_block *block, CUstream stream, lw_error *err)
 {
     lw_side_use *use;

@@ -41,6 +41,8 @@ lw_status lw_pool_take(lw_device *device, size_t size_bytes, CUstream stream, lw
                        lw_error *err);
 /* NULL is allowed. Never waits and never fails. */
 void lw_pool_put(lw_block *block);
+/* LW_ERR_DRIVER when a reset of the device took its memory. */
+lw_status lw_pool_check(const lw_block *block, lw_error *err);
 /* Work that uses the block was or will be given to this other stream before put. */
 lw_status lw_pool_also_on(lw_block *block, CUstream stream, lw_error *err);
 

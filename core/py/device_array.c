@@ -415,6 +415,10 @@ lw_device_array_move_stream(lw_device_array *root, CUstream stream, lw_error *er
     lw_status status;
     bool outside;
 
+    if (root->block != NULL)
+        LW_TRY(lw_pool_check(root->block, err));
+    if (earlier == stream && stream != LW_STREAM_PER_THREAD)
+        return LW_OK;
     if (earlier == LW_STREAM_PER_THREAD) {
         if (stream == earlier && root->thread == thread)
             return LW_OK;
@@ -638,6 +642,14 @@ method_is_f(PyObject *self, PyObject *Py_UNUSED(unused))
     return PyBool_FromLong(((lw_device_array *)self)->f_contiguous);
 }
 
+static PyObject *
+get_is_alive(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_block *block = ((lw_device_array *)self)->root->block;
+
+    return PyBool_FromLong(block == NULL || lw_pool_check(block, NULL) == LW_OK);
+}
+
 static PyGetSetDef getset[] = {
     {"shape", get_shape, NULL, "extents, a tuple", NULL},
     {"strides", get_strides, NULL, "bytes from one element to the next, an axis each", NULL},
@@ -649,6 +661,7 @@ static PyGetSetDef getset[] = {
     {"device", get_device, NULL, "where the array lives", NULL},
     {"stream", get_stream, NULL, "handle of the stream it was last used on", NULL},
     {"base", get_base, NULL, "what keeps the memory of a view, or None", NULL},
+    {"_is_alive", get_is_alive, NULL, "did no reset of the device take its memory?", NULL},
     {"flags", get_flags, NULL, "C_CONTIGUOUS, F_CONTIGUOUS, OWNDATA, WRITEABLE", NULL},
     {"T", lw_array_get_transposed, NULL, "view with the axes reversed", NULL},
     {"__cuda_array_interface__", get_interface, NULL, "CUDA Array Interface, version 3", NULL},

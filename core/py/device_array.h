@@ -90,7 +90,8 @@ static inline lw_status
 lw_device_array_use(lw_device_array *array, CUstream stream, lw_error *err)
 {
     lw_device_array *root = array->root;
-    if (root->stream == stream && stream != LW_STREAM_PER_THREAD)
+    if (root->stream == stream && stream != LW_STREAM_PER_THREAD &&
+        !atomic_load_explicit(&lw_some_device_was_reset, memory_order_relaxed))
         return LW_OK;
     return lw_device_array_move_stream(root, stream, err);
 }

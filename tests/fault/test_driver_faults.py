@@ -169,10 +169,19 @@ def use():
     assert lw.random.create_xoroshiro128p_states(5, 1).size == 5
     cuda.synchronize()
 use()
+old = cuda.to_device(x)
+step = each.bind(5, old)
 for _ in range(2):
     cuda.current_context().reset()
     cuda.synchronize()
     use()
+    for call in (lambda: f(old), lambda: each(5, old), step, lambda: kernel[1, 5](old[1:]), lambda: old.copy_to_host(), lambda: old + old):
+        try:
+            call()
+        except errors.DriverError as problem:
+            assert "before device 0 was reset" in str(problem), problem
+        else:
+            raise AssertionError("memory that is gone was used")
 """
 
 
