@@ -18,8 +18,8 @@ typedef struct lw_front_options {
     uint32_t checks;     /* LW_CHECK_* */
     bool ignore_errors;  /* errors="ignore": assert and raise are dropped */
     bool threads;   /* runs as a thread of a grid: indices, barriers, lanes have a meaning */
-    bool procedure;      /* a kernel: the user's function returns nothing (a value is E183) */
-    bool narrow;         /* every byte offset inside every array argument fits 31 bits */
+    bool procedure; /* a kernel: the user's function returns nothing (a value is E183) */
+    bool narrow;    /* every byte offset inside every array argument fits 31 bits */
 } lw_front_options;
 
 /* The type of one argument, before there are interned types: what a door knows of a value. */
@@ -73,7 +73,7 @@ typedef enum lw_call_kind {
     LW_CALL_NAMED,    /* target: names.def row; arguments converted to `operand` unless the row
                          says otherwise */
     LW_CALL_CAST,     /* target: lw_dtype; one argument (or none: zero) */
-    LW_CALL_VIEW,   /* x.view(dtype): target: lw_dtype of x's size; args[0] is x */
+    LW_CALL_VIEW,     /* x.view(dtype): target: lw_dtype of x's size; args[0] is x */
     LW_CALL_METHOD, /* target: names.def row of the same meaning (x.conjugate()); args[0] is the
                        object */
 } lw_call_kind;

@@ -11,8 +11,9 @@ typedef struct lw_kernel_context {
     uint32_t sregs[LW_N_SREGS]; /* by lw_sreg */
     char *shared;               /* the block's static shared memory, 16-byte aligned */
     char *dynamic;              /* what was asked for at the launch, 16-byte aligned */
-    uint32_t line; /* of the user's source: stored before each call of a collective function, for
-                      messages and to tell one barrier from another; 0: not known */
+    /* of the user's source: stored before each call of a collective function, for messages and
+     * to tell one barrier from another; 0: not known */
+    uint32_t line;
 } lw_kernel_context;
 
 #endif
