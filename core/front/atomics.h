@@ -3,12 +3,12 @@
  * that was there before.
  *
  * - ADD of float32 in global memory takes numbers below the least normal one for 0 on a GPU
- * (PTX ISA, atom); everywhere else they are kept.
+ *   (PTX ISA, atom); everywhere else they are kept.
  * - Integers of 8 and 16 bits, bool, float16 and bfloat16 are changed inside the aligned 32-bit
  *   word that holds them; their neighbours keep what others write there meanwhile.
  * - MAX, MIN on floats: a NaN operand changes nothing, and a NaN in memory stays. NANMAX,
- * NANMIN: a NaN operand changes nothing, and a NaN in memory is replaced. 0.0 and -0.0 are
- * equal: the one that is there stays. On integers the two pairs are the same.
+ *   NANMIN: a NaN operand changes nothing, and a NaN in memory is replaced. 0.0 and -0.0 are
+ *   equal: the one that is there stays. On integers the two pairs are the same.
  * - INC: old >= operand ? 0 : old + 1. DEC: old == 0 || old > operand ? operand : old - 1.
  * - CAS: operands expected, new. Integers and bool; floats would have to be compared by bits.
  */
