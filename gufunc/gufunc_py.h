@@ -1,0 +1,64 @@
+/* The Python side of the guvectorize door: the object, and who provides what to whom. */
+#ifndef LW_GUFUNC_GUFUNC_PY_H
+#define LW_GUFUNC_GUFUNC_PY_H
+
+#include <Python.h>
+
+#include "core/base/lock.h"
+#include "core/py/door_options.h"
+#include "gufunc/gufunc_loop.h"
+
+struct lw_gufunc_plans;
+
+typedef struct lw_gufunc {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *inner;   /* the real numpy.ufunc, with a core signature */
+    PyObject *py_func; /* the user's function */
+    PyObject *dict;    /* __name__, __doc__, … */
+    PyObject *weakrefs;
+    PyObject *source; /* str, or NULL */
+    lw_tree *tree;
+    lw_door_options options;
+    lw_core_layout layout;
+    lw_arena arena; /* of the layout */
+    int nin, nout;
+    LW_ARRAY(lw_gufunc_loop *) loops; /* under the GIL */
+    PyObject *sizes;                  /* dict: name only in outputs -> function; or NULL */
+    struct lw_gufunc_plans *plans;    /* the device side's; NULL until the first device call */
+} lw_gufunc;
+
+/* ---- gufunc_object.c, gufunc_loops_py.c, gufunc_sizes_py.c ---- */
+int lw_gufunc_register(PyObject *module);
+const char *lw_gufunc_name(const lw_gufunc *self);
+/* The loop NumPy would run: dtypes[i] for the inputs (weak[i]: 0 strong, 'i' 'f' 'c' a Python
+ * int, float, complex), then for given outputs (LW_DT_void: not given); signature, dtype and
+ * casting as in the call, or NULL. Makes it (typed and lowered) when it is new; gives NULL with
+ * the exception NumPy would raise. Checks the casts of all operands. GIL held; slow: remember
+ * the answer. */
+lw_gufunc_loop *lw_gufunc_resolve(lw_gufunc *self, const lw_dtype *dtypes, const char *weak,
+                                  PyObject *signature, PyObject *dtype, PyObject *casting);
+/* Fill the sizes that are -1 (names that stand in outputs only) by the functions of sizes=;
+ * sizes has one entry per dims of the layout. -1 with an exception where one is not known or
+ * not an int from 0 on. The user's functions are called: GIL held, no lock. */
+int lw_gufunc_fill_sizes(lw_gufunc *self, int64_t *sizes);
+
+/* ---- the device side, where it is linked in: NULL otherwise ---- */
+typedef struct lw_gufunc_device_hooks {
+    /* The call with at least one device operand (in or out), or host operands and target
+     * "cuda". args, kwnames as vectorcall's. NEP 13 is already done. */
+    PyObject *(*call)(lw_gufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+    void (*free_plans)(struct lw_gufunc_plans *plans); /* NULL is allowed */
+    /* Which loop serves which dtypes is asked anew; kernels stay loaded. NULL is allowed. */
+    void (*forget_plans)(struct lw_gufunc_plans *plans);
+    /* The kernel that an item takes on cc (90), for inspection and ahead-of-time output. */
+    lw_status (*module)(lw_gufunc *self, lw_gufunc_loop *loop, lw_module **out, lw_error *err);
+    /* A dict: registers, shared, local, constant bytes, spills, occupancy, mapping. cc 0: the
+     * first device's. */
+    PyObject *(*resources)(lw_gufunc *self, lw_gufunc_loop *loop, int cc);
+    int (*compile)(lw_gufunc *self, lw_gufunc_loop *loop, int cc); /* and load; -1: exception */
+} lw_gufunc_device_hooks;
+
+extern lw_gufunc_device_hooks lw_gufunc_device; /* filled by lw_gufunc_device_register */
+
+#endif
