@@ -47,6 +47,7 @@ static const attribute_row attributes[] = {
     ROW(83, managed),
     ROW(89, concurrent_managed),
     ROW(115, has_pools),
+    {offsetof(lw_device, shared_reserved), 111, true}, /* CUDA 11.0 */
     {offsetof(lw_device, clock_khz), 13, true},
     {offsetof(lw_device, memory_clock_khz), 36, true},
 };

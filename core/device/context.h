@@ -22,6 +22,7 @@ typedef struct lw_device {
     int max_block[3], max_grid[3];
     int registers_per_block, registers_per_sm;
     int shared_per_block, shared_per_block_optin, shared_per_sm; /* bytes */
+    int shared_reserved; /* of a block's, what the driver keeps and counts as the kernel's */
     int constant_bytes, l2_bytes;
     int clock_khz, memory_clock_khz, memory_bus_bits;
     int pci_domain, pci_bus, pci_device;

@@ -296,6 +296,8 @@ read_info(lw_kernel *kernel, lw_error *err)
                          ((int *)((char *)&kernel->info + rows[i].offset), rows[i].attribute,
                           kernel->function),
                          kernel->device->ordinal, err);
+    if (kernel->info.shared_bytes >= kernel->device->shared_reserved)
+        kernel->info.shared_bytes -= kernel->device->shared_reserved;
     return status;
 }
 
