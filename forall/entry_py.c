@@ -220,7 +220,7 @@ build_host(const lw_special *special, const lw_entry_key *key, lw_host_entry *en
 
     LW_TRY(lw_special_module(special, key, &module, err));
     entry->shared_bytes = lw_ir_shared_bytes(module);
-    entry->local_bytes = lw_ir_local_bytes(module);
+    LW_TRY(lw_ir_local_bytes(module, &entry->local_bytes, err));
     entry->prints = lw_ir_prints(module);
     LW_TRY(lw_build_host(module, &options, &entry->code, report, err));
     entry->address = lw_code_symbol(entry->code, "lw_entry");

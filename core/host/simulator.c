@@ -14,6 +14,7 @@
 #include "core/link/elf_loader.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -68,18 +69,42 @@ n_threads_of(const lw_sim_launch *launch)
     return launch->block[0] * launch->block[1] * launch->block[2];
 }
 
+/* Stacks of all blocks there are, in use and kept. Each is two mappings, and a process may have
+ * 65,530 of them where the system has not been told otherwise: stacks take half at most, but
+ * for those of callers and of grids that wait in grid_sync. */
+static atomic_uint n_stacks;
+
+static uint32_t
+most_stacks(void)
+{
+    static atomic_uint known;
+    uint32_t most = atomic_load_explicit(&known, memory_order_relaxed);
+    FILE *file = most ? NULL : fopen("/proc/sys/vm/max_map_count", "re");
+    unsigned n_mappings = 65530;
+
+    if (file != NULL) {
+        if (fscanf(file, "%u", &n_mappings) != 1)
+            n_mappings = 65530;
+        fclose(file);
+    }
+    if (most == 0)
+        atomic_store(&known, most = n_mappings / 4 + 1);
+    return most;
+}
+
 static void
 block_free(sim_block *block)
 {
     uint32_t i;
 
+    atomic_fetch_sub(&n_stacks, block->capacity);
     for (i = 0; i < block->n_started; i++)
         lw_fiber_end(&sim_thread_at(block, i)->fiber);
     munmap(block, block->mapped_bytes);
 }
 
 static sim_block *
-block_new(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
+block_map(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
 {
     size_t page = page_bytes(), head, mapped;
     sim_block *block;
@@ -182,19 +207,62 @@ bind_memory(lw_kernel_context *context, const lw_sim_launch *launch, char *share
     context->dynamic = shared + round_up(launch->static_bytes, 16);
 }
 
+static void
+free_kept(void)
+{
+    uint32_t i;
+
+    for (i = 0; i < N_KEPT; i++) {
+        sim_block *block = atomic_exchange(&kept[i], NULL);
+        if (block != NULL)
+            block_free(block);
+    }
+}
+
+/* Counts before there are any, so that many who ask at once do not all go ahead. */
+static bool
+reserve_stacks(uint32_t n, bool must)
+{
+    bool fits_in = atomic_fetch_add(&n_stacks, n) + n <= most_stacks();
+
+    if (!fits_in) {
+        free_kept();
+        fits_in = atomic_load(&n_stacks) <= most_stacks();
+    }
+    if (!fits_in && !must)
+        atomic_fetch_sub(&n_stacks, n);
+    return fits_in || must;
+}
+
+/* NULL: no memory for it, or (unless it must be) stacks enough. */
 static sim_block *
-block_take(const lw_sim_launch *launch, lw_error *err)
+block_new(uint32_t n_threads, size_t stack_bytes, size_t n_shared, bool must)
+{
+    sim_block *block;
+
+    if (!reserve_stacks(n_threads, must))
+        return NULL;
+    block = block_map(n_threads, stack_bytes, n_shared);
+    if (block == NULL && must) {
+        free_kept();
+        block = block_map(n_threads, stack_bytes, n_shared);
+    }
+    if (block == NULL)
+        atomic_fetch_sub(&n_stacks, n_threads);
+    return block;
+}
+
+static sim_block *
+block_take(const lw_sim_launch *launch, bool must)
 {
     size_t stack_bytes = round_up(STACK_BYTES + (size_t)launch->local_bytes, page_bytes());
     uint32_t n_threads = n_threads_of(launch), i;
     sim_block *block = block_find(n_threads, stack_bytes, shared_bytes(launch));
 
     if (block == NULL)
-        block = block_new(n_threads, stack_bytes, shared_bytes(launch));
-    if (block == NULL) {
-        lw_fail_memory(err);
+        block = block_new(n_threads, stack_bytes, shared_bytes(launch), must);
+    if (block == NULL)
         return NULL;
-    }
     block->launch = launch;
     block->n_threads = n_threads;
     block->n_warps = (n_threads + SIM_WARP - 1) / SIM_WARP;
@@ -341,9 +409,11 @@ block_for_single(sim_worker *worker, int64_t i)
         return worker->block != NULL;
     }
     if (worker->block == NULL)
-        worker->block = block_take(run->launch, &error);
-    if (worker->block == NULL)
+        worker->block = block_take(run->launch, true);
+    if (worker->block == NULL) {
+        lw_fail_memory(&error);
         note(run, i, 0, NULL, &error);
+    }
     return worker->block != NULL;
 }
 
@@ -464,6 +534,18 @@ expected_cost(const lw_sim_launch *launch)
     return atomic_load_explicit(&costs[code / 16 % N_COSTS].block_ns, memory_order_relaxed);
 }
 
+/* Whoever gets no stacks leaves the blocks to the others; the caller, worker 0, goes on. */
+static bool
+may_help(sim_worker *worker, uint32_t index)
+{
+    const lw_sim_launch *launch = worker->run->launch;
+
+    if (index == 0 || launch->whole != NULL || worker->run->resuming)
+        return true;
+    worker->block = block_take(launch, false);
+    return worker->block != NULL;
+}
+
 /* Batches grow until they are worth drawing, while enough are left for all. */
 static lw_status
 drain(void *context, int64_t begin, int64_t end, uint32_t index)
@@ -473,7 +555,9 @@ drain(void *context, int64_t begin, int64_t end, uint32_t index)
     int64_t start = now_ns(), last = start, now, batch = 1, n = 0, left;
     int64_t n_workers = lw_host_threads();
 
-    (void)begin, (void)end, (void)index; /* who is late finds no work left */
+    (void)begin, (void)end; /* who is late finds no work left */
+    if (!may_help(&worker, index))
+        return LW_OK;
     while (run_batch(&worker, batch)) {
         n += batch;
         now = now_ns();

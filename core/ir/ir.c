@@ -206,19 +206,20 @@ local_bytes_of(const lw_module *module, uint32_t number, uint64_t *known)
     return sum;
 }
 
-uint32_t
-lw_ir_local_bytes(const lw_module *module)
+lw_status
+lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *err)
 {
     uint64_t *known = lw_alloc_zero(module->funcs.n + 1, sizeof *known), most = 0, bytes;
 
     if (known == NULL)
-        return UINT32_MAX;
+        return lw_fail_memory(err);
     for (uint32_t f = 0; f < module->funcs.n; f++) {
         bytes = local_bytes_of(module, f, known);
         most = bytes > most ? bytes : most;
     }
     lw_free(known);
-    return (uint32_t)most;
+    *out = (uint32_t)most;
+    return LW_OK;
 }
 
 static bool

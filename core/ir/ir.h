@@ -210,9 +210,9 @@ uint32_t lw_ir_shared_bytes(const lw_module *module);
 /* Where a SHARED ends that starts at the next multiple of its alignment. */
 uint64_t lw_ir_shared_end(uint64_t offset, const lw_inst *shared);
 /* Bytes of LOCAL memory that a call of any function of the module may need at most, with those
- * of all it calls, each call site apart: for the stack of a simulated thread. UINT32_MAX: more,
- * or no memory to find out. The module is verified. */
-uint32_t lw_ir_local_bytes(const lw_module *module);
+ * of all it calls, each call site apart: for the stack of a simulated thread. UINT32_MAX: as
+ * many or more. The module is verified. */
+lw_status lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *err);
 /* Whether the module asks who runs it: SREG, SHARED, DYNAMIC, CONTEXT, BARRIER or KERNEL_CALL.
  * On the host every function of such a module takes a lw_kernel_context * in front of its
  * parameters (core/ir/kernel_context.h). */

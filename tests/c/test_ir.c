@@ -286,12 +286,15 @@ test_local_bytes(void)
                               "func internal f {\nbody\n %1 = local ptr 8 0\n"
                               " %2 = call void @g ()\n %3 = call void @g ()\n return ()\n}\n"
                               "func internal h {\nbody\n %1 = local ptr 16 0\n return ()\n}\n");
+    uint32_t bytes = 0;
 
-    CHECK(module && lw_ir_local_bytes(module) == 8 + 2 * 115, "f calls g twice");
+    CHECK(module && lw_ir_local_bytes(module, &bytes, NULL) == LW_OK && bytes == 8 + 2 * 115,
+          "f calls g twice");
     lw_module_free(module);
     module = parse("func internal f {\nbody\n %1 = local ptr 2147483647 0\n"
                    " %2 = local ptr 2147483647 0\n %3 = local ptr 9 0\n return ()\n}\n");
-    CHECK(module && lw_ir_local_bytes(module) == UINT32_MAX, "too many");
+    CHECK(module && lw_ir_local_bytes(module, &bytes, NULL) == LW_OK && bytes == UINT32_MAX,
+          "too many");
     lw_module_free(module);
 }
 

@@ -14,6 +14,7 @@ import traceback
 
 import numpy as np
 
+import kernel_work
 import lanewise as lw
 from lanewise import _core
 
@@ -104,25 +105,6 @@ def inspected():
 
 
 # name -> (work, what brings the state back that the work starts from)
-def kernel(i, a, pair, out):
-    out[i] = a * pair[0][i]
-
-
-def axpy_at(i, a, x, out):
-    out[i] += a * x[i]
-
-
-def plane(i, j, out):
-    out[i, j] = i * j
-
-
-def of_record(i, r, one):
-    r[i].a = one.a + i
-
-
-X40, OUT40, RECORD = np.arange(40.0), np.zeros(40), np.dtype([("a", "f8"), ("n", "i4")], align=True)
-KERNEL = lw.forall(kernel)
-
 HOST = {
     "type and lower a kernel": (lambda: _core._dump_kernel(rows, "const int32[:, ::1], int64[:]"), None),
     "decorate": (lambda: lw.vectorize(axpy), None),
@@ -138,12 +120,6 @@ HOST = {
     "call with strides and out": (lambda: KEPT(X[::2], X[1::2][0], out=np.zeros(20)), None),
     "call with where": (lambda: KEPT(X, X, out=np.zeros(39), where=MASK), None),
     "call with dtype": (lambda: DECLARED(X, X, dtype="f4", casting="unsafe"), None),
-    "forall": (lambda: KERNEL(40, 2.0, (X40, None), OUT40), None),
-    "forall, first call": (lambda: lw.forall(kernel)(40, 2.0, (X40, None), OUT40), forget),
-    "forall, declared": (lambda: lw.forall("(float32, float64[:], float64[:])")(axpy_at)(40, 2, X40, OUT40), forget),
-    "forall, in two dimensions": (lambda: lw.forall(ndim=2)(plane)((4, 5), np.zeros((4, 5))), forget),
-    "forall, bound": (lambda: KERNEL.bind(range(1, 40, 3), 2.0, (X40, None), OUT40)(), None),
-    "forall of a record": (lambda: lw.forall(of_record)(3, np.zeros(3, RECORD), np.zeros(1, RECORD)[0]), forget),
     "reduce": (lambda: equal(SUM.reduce(X), "sum"), None),
     "outer": (lambda: SUM.outer(X, X), None),
     "accumulate": (lambda: SUM.accumulate(X), None),
@@ -171,6 +147,7 @@ HEAVY = {
     "compile to cubin": (lambda: lw.compile(axpy, "f4(f4, f4)", "sm_90", "cubin"), None),
     "cold compile": (lambda: equal(lw.vectorize(calls, cache=False)(X), "calls"), forget),
 }
+HOST.update({name: (work, forget if fresh else None) for name, (work, fresh) in kernel_work.WORK.items()})
 
 
 # NumPy 2.4 itself crashes in np.add.outer when memory is out

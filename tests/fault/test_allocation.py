@@ -31,11 +31,11 @@ def test_failures_are_noticed():
         assert total == noticed > 0, name
 
 
-GROUPS = [[name for name in sweep.HOST if name not in sweep.NUMPYS_OWN][i::4] for i in range(4)]
+GROUPS = [[name for name in sweep.HOST if name not in sweep.NUMPYS_OWN][i::8] for i in range(8)]
 
 
 @pytest.mark.skipif("LW_ASAN" in os.environ, reason="set_nomemory replaces the allocator that ASan watches")
-@pytest.mark.parametrize("names", GROUPS, ids=["a", "b", "c", "d"])
+@pytest.mark.parametrize("names", GROUPS, ids=list("abcdefgh"))
 def test_pythons_allocations(names, run_python):
     pytest.importorskip("_testcapi")
     done = run_python(str(HERE / "sweep.py"), "python", "120", *names, check=False, timeout=200)

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise import cuda, errors, float32, int16, int32
 
 
@@ -152,3 +153,24 @@ def test_large_local_arrays():
     x = np.zeros(64)
     kernel[2, 64](x)
     np.testing.assert_array_equal(x, np.arange(64) * 101)
+
+
+def test_stacks_leave_room_for_other_mappings():
+    """A stack is two mappings of the 65,530 that a process may have: many cores run large blocks all the same."""
+    @cuda.jit(target="cpu")
+    def reversed_blocks(x):
+        own = cuda.shared.array(1024, float32)
+        i, t = cuda.grid(1), cuda.threadIdx.x
+        own[t] = x[i]
+        cuda.syncthreads()
+        x[i] = own[1023 - t]
+
+    start = np.arange(100 * 1024, dtype=np.float32)
+    for threads in (100, 3):
+        with lw.config(threads=threads):
+            for _ in range(3):
+                x = start.copy()
+                reversed_blocks[100, 1024](x)
+                assert (x.reshape(100, 1024)[:, ::-1] == start.reshape(100, 1024)).all()
+    with open("/proc/self/maps") as file, open("/proc/sys/vm/max_map_count") as most:
+        assert len(file.readlines()) < 0.55 * int(most.read()) + 1000
