@@ -51,20 +51,19 @@ seed_state(PyObject *module, PyObject *args)
 static PyObject *
 fill_states(PyObject *module, PyObject *args)
 {
-    PyObject *seed_object, *start_object;
+    PyObject *buffer, *seed_object, *start_object;
     Py_buffer view;
     uint64_t seed, start;
     lw_status status;
     lw_error err = {0};
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "w*OO:_xoroshiro_states", &view, &seed_object, &start_object))
+    if (!PyArg_ParseTuple(args, "OOO:_xoroshiro_states", &buffer, &seed_object,
+                          &start_object) ||
+        read_word(seed_object, "seed", 1, &seed) < 0 ||
+        read_word(start_object, "subsequence_start", 0, &start) < 0 ||
+        PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE) < 0)
         return NULL;
-    if (read_word(seed_object, "seed", 1, &seed) < 0 ||
-        read_word(start_object, "subsequence_start", 0, &start) < 0) {
-        PyBuffer_Release(&view);
-        return NULL;
-    }
     Py_BEGIN_ALLOW_THREADS
     status = lw_xoroshiro_states(view.buf, view.len / (Py_ssize_t)sizeof(lw_xoroshiro), seed,
                                  start, &err);

@@ -19,8 +19,18 @@ follow(PyObject *object, const char *path)
     return object;
 }
 
+/* Anything but a lack of memory is cleared. */
+static bool
+out_of_memory(void)
+{
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError))
+        return true;
+    PyErr_Clear();
+    return false;
+}
+
 /* "ValueError", or "module:Outer.Bad" for a class of the user's; new reference. A class inside
- * a function has no name to find it by: RuntimeError stands for it. */
+ * a function has no name to find it by: RuntimeError stands for it. NULL: no memory. */
 static PyObject *
 class_named(const char *exception)
 {
@@ -33,8 +43,11 @@ class_named(const char *exception)
 
     if (module != NULL)
         class = follow(Py_NewRef(module), colon ? colon + 1 : exception);
-    PyErr_Clear();
     Py_XDECREF(name);
+    if (out_of_memory()) {
+        Py_XDECREF(class);
+        return NULL;
+    }
     if (class == NULL || !PyExceptionClass_Check(class))
         Py_XSETREF(class, Py_NewRef(PyExc_RuntimeError));
     return class;
@@ -104,9 +117,10 @@ message_of(const lw_raise_row *row, const lw_raise_place *place)
 static PyObject *
 text_of(const lw_raise_row *row, const lw_raise_place *place)
 {
-    PyObject *where = place_text(place), *message = message_of(row, place), *text = NULL;
+    PyObject *where = place_text(place), *message = where ? message_of(row, place) : NULL;
+    PyObject *text = NULL;
 
-    if (where != NULL && message != NULL)
+    if (message != NULL)
         text = PyUnicode_FromFormat("%U%s(raised in `%s` at %s:%u, %U)", message,
                                     PyUnicode_GetLength(message) ? " " : "", row->function,
                                     row->file, (unsigned)row->line, where);
@@ -118,7 +132,7 @@ text_of(const lw_raise_row *row, const lw_raise_place *place)
 int
 lw_raise_at(const lw_raise_row *row, const lw_raise_place *place)
 {
-    PyObject *class = class_named(row->exception), *text = text_of(row, place);
+    PyObject *class = class_named(row->exception), *text = class ? text_of(row, place) : NULL;
     PyObject *exception = text ? PyObject_CallOneArg(class, text) : NULL;
 
     if (exception != NULL && PyExceptionInstance_Check(exception)) {
@@ -127,12 +141,12 @@ lw_raise_at(const lw_raise_row *row, const lw_raise_place *place)
         attribute(exception, "line", PyLong_FromUnsignedLong(row->line));
         place_attributes(exception, place);
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
-    } else if (text != NULL) { /* a class whose __init__ wants something else */
-        PyErr_Clear();
+    } else if (text != NULL && !out_of_memory()) { /* a class whose __init__ wants something
+                                                      else */
         PyErr_SetObject(PyExc_RuntimeError, text);
     }
     Py_XDECREF(exception);
     Py_XDECREF(text);
-    Py_DECREF(class);
+    Py_XDECREF(class);
     return -1;
 }

@@ -214,7 +214,7 @@ WORK = {
     "jit, inspected": (inspected, False),
     "jit, pickled": (lambda: pickle.loads(pickle.dumps(plain))[2, 32](X, OUT), False),
     "jit, compile error": (lambda: refused(lw.errors.CompileError, "E", cuda.jit(target="cpu")(lambda x: [x])[1, 1], X), False),
-    "wrappers": (lambda: (repr(cuda.In(X)), cuda.Out(X).value, cuda.InOut(X)), False),
+    "wrappers": (lambda: (repr(cuda.In("x")), cuda.Out(X).value, cuda.InOut(X)), False),
     "states": (states, False),
     "fills": (lambda: (PHILOX.random(39, out=OUT), PHILOX.normal(size=3, dtype="f4"), PHILOX.integers(9, size=5), PHILOX.poisson(3.0)), False),
     "fills of lanes": (lambda: LANES.random(out=OUT), False),
