@@ -1,10 +1,9 @@
 #include "forall/forall_run.h"
 
+#include "core/base/clock.h"
 #include "core/base/lock.h"
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
-
-#include <time.h>
 
 /* Starting the pool's threads and waiting for them takes some 10 µs. */
 enum { PARALLEL_PS = 40000000, CHUNK_PS = 20000000, SAMPLE_NS = 5000, LINE = 64 };
@@ -14,15 +13,6 @@ typedef struct job {
     int64_t first; /* element that number 0 of the pool's loop is */
     lw_lock lock;
 } job;
-
-static int64_t
-now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void
 run_part(job *j, int64_t begin, int64_t end)
@@ -70,13 +60,13 @@ static int64_t
 sample(job *j)
 {
     lw_space_run *run = j->run;
-    int64_t done = 0, begin = now_ns(), took;
+    int64_t done = 0, begin = lw_now_ns(), took;
 
     for (int64_t step = 1; done < run->n && run->failed < 0; step *= 2) {
         int64_t end = run->n - done < step ? run->n : done + step;
         run_part(j, done, end);
         done = end;
-        took = now_ns() - begin;
+        took = lw_now_ns() - begin;
         if (took < SAMPLE_NS && done < run->n)
             continue;
         learn(run, took, done, 1);
@@ -119,14 +109,14 @@ lw_space_run_all(lw_space_run *run)
     left = run->n - j.first;
     if (left <= 0 || run->failed >= 0)
         return;
-    begin = now_ns();
+    begin = lw_now_ns();
     if (work_ps(run, left) > PARALLEL_PS && lw_host_threads() > 1 && !run->in_order) {
         uint32_t cost = atomic_load_explicit(run->cost_ps, memory_order_relaxed);
         lw_parallel_for(left, grain_of(cost), part, &j);
-        learn(run, now_ns() - begin, left, lw_host_threads());
+        learn(run, lw_now_ns() - begin, left, lw_host_threads());
     } else {
         run_part(&j, j.first, run->n);
-        learn(run, now_ns() - begin, left, 1);
+        learn(run, lw_now_ns() - begin, left, 1);
     }
 }
 

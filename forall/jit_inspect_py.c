@@ -7,6 +7,7 @@
 #include "core/py/target_read.h"
 #include "forall/special_parts_py.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- which one, for what ---- */
@@ -64,6 +65,7 @@ form_of(const lw_special *special, int cc, const char *form)
     lw_status status;
     PyObject *result = NULL;
 
+    assert(form != NULL);
     key_for(special, cc, &key);
     Py_BEGIN_ALLOW_THREADS
     status = lw_special_module(special, &key, &module, &err);

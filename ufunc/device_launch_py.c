@@ -5,9 +5,8 @@
 
 #include "ufunc/device_call_py.h"
 
+#include "core/base/clock.h"
 #include "core/py/raise.h"
-
-#include <time.h>
 
 enum { MOST_PARAMS = 3 + 3 * LW_PLAN_DIMS + LW_PLAN_OPERANDS * (LW_PLAN_DIMS + 2) };
 
@@ -205,7 +204,7 @@ lw_call_time(lw_call *call, long n)
     lw_error err = {0};
     lw_kernel_key key;
     lw_entry *entry;
-    struct timespec start, end;
+    int64_t start, end;
     lw_status status = LW_OK;
 
     if (call->plan.n == 0)
@@ -214,15 +213,13 @@ lw_call_time(lw_call *call, long n)
     entry = lw_entry_get(call->resolution, &key);
     if (entry == NULL)
         return -1.0;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    start = lw_now_ns();
     for (long i = 0; i < n && status == LW_OK; i++)
         status = launch(call, &call->plan, &key, entry->kernel, &err);
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    end = lw_now_ns();
     if (status != LW_OK) {
         lw_py_raise(&err);
         return -1.0;
     }
-    return ((double)(end.tv_sec - start.tv_sec) +
-            1e-9 * (double)(end.tv_nsec - start.tv_nsec)) /
-           (double)n;
+    return 1e-9 * (double)(end - start) / (double)n;
 }

@@ -181,7 +181,7 @@ element(maker *m, lw_ref i)
     }
     call = lw_ir_call(&m->b, loop->scalar->body, values, n);
     if (loop->scalar->can_raise) {
-        lw_ref status = lw_ir_result(&m->b, call, which++), words[LW_RAISE_WORDS];
+        lw_ref status = lw_ir_result(&m->b, call, which++), words[LW_RAISE_WORDS] = {0};
         for (uint32_t w = 0; w < loop->scalar->n_raise_words; w++)
             words[w] = lw_ir_result(&m->b, call, which++);
         note_failure(m, status, i, words);

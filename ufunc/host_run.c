@@ -7,6 +7,7 @@
  * and all inputs are finite; "underflow" only where such an output is zero or subnormal. */
 #include "ufunc/host_internal.h"
 
+#include "core/base/clock.h"
 #include "core/base/lock.h"
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
@@ -14,7 +15,6 @@
 #include <fenv.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
 
@@ -373,15 +373,6 @@ chunk(void *context, int64_t begin, int64_t end, uint32_t worker)
 
 /* ---- threads ---- */
 
-static int64_t
-now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Chunks begin at multiples of whole pages, unless an element costs more than a page's traffic.
  */
 static int64_t
@@ -423,9 +414,9 @@ run_chunks(run *r, int64_t n)
         return lw_parallel_for(n, grain_of(kernel, cost_ps), chunk, r);
     if (n < MEASURE_FROM)
         return chunk(r, 0, n, 0);
-    before = now_ns();
+    before = lw_now_ns();
     chunk(r, 0, n, 0);
-    learn_cost(kernel, cost_ps, now_ns() - before, n);
+    learn_cost(kernel, cost_ps, lw_now_ns() - before, n);
     return LW_OK;
 }
 

@@ -2,8 +2,8 @@
 
 #include "ufunc/ufunc_aot_py.h"
 
-#include "core/link/compile_cuda.h"
 #include "core/py/raise.h"
+#include "core/py/target_read.h"
 #include "ufunc/device_table_py.h"
 #include "ufunc/ufunc_parts.h"
 
@@ -24,26 +24,6 @@ PyDoc_STRVAR(
     ">>> import lanewise as lw\n"
     ">>> 'define' in lw.compile(lambda x: x + 1, 'f4(f4)', target='host', output='llvm')\n"
     "True\n");
-
-/* 0 for the host, the compute capability for "sm_90"; -1 with an exception. */
-static int
-read_target(const char *target)
-{
-    int cc = 0;
-
-    if (strcmp(target, "host") == 0 || strcmp(target, "cpu") == 0)
-        return 0;
-    if (strncmp(target, "sm_", 3) == 0)
-        for (const char *digit = target + 3; *digit >= '0' && *digit <= '9' && cc < 1000;
-             digit++)
-            cc = 10 * cc + (*digit - '0');
-    if (lw_cuda_cc_known(cc))
-        return cc;
-    PyErr_Format(PyExc_ValueError,
-                 "target must be 'host' or a GPU from 'sm_75' to 'sm_121', not '%.100s'",
-                 target);
-    return -1;
-}
 
 /* f itself when it is a Ufunc, else one made of it with this signature. */
 static lw_ufunc *
@@ -106,7 +86,7 @@ static PyObject *
 aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"f", "sig", "target", "output", NULL};
-    const char *target = "sm_90", *output = NULL;
+    const char *output = NULL;
     PyObject *f, *sig, *target_given = NULL, *output_given = Py_None, *result = NULL;
     lw_dtype in[LW_MAX_ARGS];
     lw_ufunc *self;
@@ -118,9 +98,10 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:compile", names, &f, &sig,
                                      &target_given, &output_given) ||
-        (target_given && (target = text_argument("target", target_given)) == NULL) ||
+        (target_given && text_argument("target", target_given) == NULL) ||
         (output_given != Py_None && (output = text_argument("output", output_given)) == NULL) ||
-        (cc = read_target(target)) < 0 || (self = ufunc_of(module, f, sig)) == NULL)
+        (cc = lw_target_read(target_given, 90, true)) < 0 ||
+        (self = ufunc_of(module, f, sig)) == NULL)
         return NULL;
     if (output == NULL)
         output = cc ? "cubin" : "object";

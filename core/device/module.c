@@ -6,6 +6,7 @@
 #include "core/device/module_internal.h"
 #include "core/device/print_buffer.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct at_unload {
@@ -115,8 +116,10 @@ static void module_free(lw_image *module);
 static lw_status
 connect(lw_image *module, const void *image, lw_error *err)
 {
-    lw_status status = lw_print_connect(module, image, module->n_bytes, err);
+    lw_status status;
 
+    assert(module != NULL);
+    status = lw_print_connect(module, image, module->n_bytes, err);
     if (status == LW_OK)
         return LW_OK;
     registry = module->next; /* it was put there just now */

@@ -11,6 +11,7 @@
 #include "core/ir/print_buffer.h"
 #include "core/ir/printed.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -190,6 +191,7 @@ buffer_of(lw_device *device, lw_context *context, buffer **out, lw_error *err)
         b = b->next;
     if (b == NULL) {
         LW_TRY(buffer_new(device, &b, err));
+        assert(b != NULL);
         b->next = buffers;
         buffers = b;
         atomic_fetch_add(&n_buffers, 1);

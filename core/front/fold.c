@@ -30,8 +30,7 @@ lw_konst_text(lw_frame *f, uint32_t konst)
     return text ? text : "";
 }
 
-/* --- values --------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 /* Digits with a sign; false when the number needs more than 127 bits, or is only described. */
 static bool
@@ -261,8 +260,7 @@ lw_konst_int(lw_frame *f, uint32_t old, __int128 value)
     return lw_konst_add(f, old, &konst);
 }
 
-/* --- arithmetic
- * ------------------------------------------------------------------------------- */
+/* ---- arithmetic ---- */
 
 /* Every intermediate stays below 2^122, so that plain 128-bit arithmetic is exact. */
 static bool
@@ -394,8 +392,7 @@ lw_fold_unary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x)
     return lw_konst_int(f, old, op == LW_PY_NEG ? -i : i);
 }
 
-/* --- comparison, truth, conversion
- * ------------------------------------------------------------- */
+/* ---- comparison, truth, conversion ---- */
 
 static int
 apply_order(lw_pyop op, int order) /* order: -1, 0, 1; 2: unordered */

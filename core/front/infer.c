@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- texts
- * ------------------------------------------------------------------------------------ */
+/* ---- texts ---- */
 
 static bool
 is_reporting(const lw_frame *f)
@@ -83,8 +82,7 @@ say_where(lw_frame *f)
     return keep(f, &text);
 }
 
-/* --- complaints
- * --------------------------------------------------------------------------------- */
+/* ---- complaints ---- */
 
 /* What the language leaves out is "unsupported", all else a fault of typing. */
 static lw_status
@@ -141,8 +139,7 @@ lw_list_add(lw_frame *f, uint32_t entry)
     return slot != NULL;
 }
 
-/* --- conversions at the edges
- * --------------------------------------------------------------------- */
+/* ---- conversions at the edges ---- */
 
 lw_status
 lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to, const char *what)
@@ -178,8 +175,7 @@ lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to, const 
                        "%s cannot be stored as %s", lw_say_type(f, type), to_name);
 }
 
-/* --- the result
- * ----------------------------------------------------------------------------------- */
+/* ---- the result ---- */
 
 static lw_status
 complain_missing_return(lw_frame *f, uint32_t value, uint32_t none)
@@ -292,8 +288,7 @@ fail:
     return status;
 }
 
-/* --- one instance
- * ------------------------------------------------------------------------------------ */
+/* ---- one instance ---- */
 
 static lw_status
 walk(lw_frame *f, bool report)
@@ -472,8 +467,7 @@ fail:
     return status;
 }
 
-/* --- the end: only instances that are called
- * ------------------------------------------------------------ */
+/* ---- the end: only instances that are called ---- */
 
 static void
 mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t *stack)
@@ -522,9 +516,7 @@ drop_unused(lw_run *run)
     return LW_OK;
 }
 
-/* --- W201
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- W201 ---- */
 
 static bool
 is_narrow(lw_frame *f, const lw_value *args, uint32_t n)
@@ -571,9 +563,7 @@ warn_wide(lw_run *run)
     return diag->message ? LW_OK : lw_fail_memory(run->err);
 }
 
-/* --- the door
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the door ---- */
 
 static lw_typed *
 new_typed(const lw_tree *tree, const lw_front_options *options)
@@ -771,8 +761,7 @@ lw_typed_free(lw_typed *typed)
     lw_free(typed);
 }
 
-/* --- results against a signature
- * --------------------------------------------------------------------------------- */
+/* ---- results against a signature ---- */
 
 static uint32_t
 last_return(const lw_typed *typed)

@@ -14,7 +14,7 @@ lw_array_row(lw_frame *f, lw_type type)
     return row && row->kind == LW_TK_ARRAY ? row : NULL;
 }
 
-/* --- what is said of wrong code ----------------------------------------------------------- */
+/* ---- what is said of wrong code ---- */
 
 /* "`A` is float32[:] (argument 3)", as far as the array has a name. */
 static const char *
@@ -76,7 +76,7 @@ complain_index(lw_frame *f, const lw_index_item *item)
                        help, "array index must be an integer, not %s", type);
 }
 
-/* --- the index ---------------------------------------------------------------------------- */
+/* ---- the index ---- */
 
 static lw_status
 infer_bound(lw_frame *f, uint32_t node, bool is_step)
@@ -186,8 +186,7 @@ check_index(lw_frame *f, uint32_t array, lw_type type, uint32_t index, const lw_
     return check_extents(f, array, type, items);
 }
 
-/* --- views ---------------------------------------------------------------------------------
- */
+/* ---- views ---- */
 
 static bool
 steps_by_one(lw_frame *f, uint32_t slice)
@@ -309,8 +308,7 @@ fail:
     return status;
 }
 
-/* --- attributes ----------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
 /* Is nothing lost when this is not evaluated? */
 static bool
@@ -424,8 +422,7 @@ lw_infer_array_len(lw_frame *f, uint32_t node, uint32_t array, lw_type type, lw_
     return LW_OK;
 }
 
-/* --- loops -----------------------------------------------------------------------------------
- */
+/* ---- loops ---- */
 
 lw_status
 lw_infer_array_items(lw_frame *f, uint32_t node, lw_type array, lw_type *item, int64_t *count)
@@ -443,8 +440,7 @@ lw_infer_array_items(lw_frame *f, uint32_t node, lw_type array, lw_type *item, i
     return LW_OK;
 }
 
-/* --- assignment ------------------------------------------------------------------------------
- */
+/* ---- assignment ---- */
 
 static lw_status
 complain_no_array(lw_frame *f, uint32_t target)

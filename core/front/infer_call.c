@@ -6,7 +6,7 @@
 
 typedef LW_ARRAY(lw_arg) arg_list;
 
-/* --- arguments ---------------------------------------------------------------------------- */
+/* ---- arguments ---- */
 
 static lw_status
 add_arg(lw_frame *f, arg_list *args, lw_arg arg)
@@ -87,8 +87,7 @@ fail:
     return status;
 }
 
-/* --- closures
- * --------------------------------------------------------------------------------- */
+/* ---- closures ---- */
 
 typedef struct env_stack {
     const struct env_stack *outer;
@@ -208,8 +207,7 @@ fail:
     return status;
 }
 
-/* --- binding
- * ------------------------------------------------------------------------------------- */
+/* ---- binding ---- */
 
 typedef struct binding {
     lw_frame *f;
@@ -400,8 +398,7 @@ fail:
     return status;
 }
 
-/* --- instances
- * ---------------------------------------------------------------------------------------- */
+/* ---- instances ---- */
 
 static const char *
 say_types(lw_frame *f, const lw_value *values, uint32_t n)
@@ -513,8 +510,7 @@ fail:
     return status;
 }
 
-/* --- what is called
- * --------------------------------------------------------------------------------------- */
+/* ---- what is called ---- */
 
 static lw_status
 no_keywords(lw_frame *f, const arg_list *args, const char *what)
@@ -651,9 +647,8 @@ has_bits(lw_frame *f, lw_type type)
 static lw_status
 call_view(lw_frame *f, uint32_t node, lw_value object, const arg_list *args, lw_value *out)
 {
-    const lw_konst *konst = args->n == 1 && args->data[0].value.konst
-                                ? lw_konst_of(f, args->data[0].value.konst)
-                                : NULL;
+    const lw_arg *arg = args->n == 1 ? args->data : NULL;
+    const lw_konst *konst = arg && arg->value.konst ? lw_konst_of(f, arg->value.konst) : NULL;
     lw_dtype to = konst && konst->kind == LW_K_DTYPE ? konst->dtype : LW_DT_void;
 
     if (!has_bits(f, object.type) || to == LW_DT_void || !has_bits(f, to) ||

@@ -60,8 +60,7 @@ is_pure(const lw_frame *f, uint32_t node)
     return f->nodes[node].konst || lw_node_of(f, node)->kind == LW_NODE_NAME;
 }
 
-/* --- comparisons
- * ------------------------------------------------------------------------------ */
+/* ---- comparisons ---- */
 
 /* A later link runs only when those before it were true. */
 static lw_status
@@ -118,8 +117,7 @@ fail:
     return status;
 }
 
-/* --- and, or
- * -------------------------------------------------------------------------------------- */
+/* ---- and, or ---- */
 
 /* As a condition: the ways out where the answer is true and where it is false stay apart, so
  * that `if a and (y := g(a)):` finds y bound. */
@@ -289,8 +287,7 @@ lw_join_values(lw_frame *f, uint32_t x_node, lw_type x, uint32_t y_node, lw_type
     return join_set(f, x_node, set, 2, out);
 }
 
-/* --- conditions
- * --------------------------------------------------------------------------------------- */
+/* ---- conditions ---- */
 
 static lw_status
 not_condition(lw_frame *f, uint32_t node, int *truth, lw_flow *when_true, lw_flow *when_false)
@@ -346,8 +343,7 @@ fail:
     return status;
 }
 
-/* --- a if c else b
- * ---------------------------------------------------------------------------------------- */
+/* ---- a if c else b ---- */
 
 static lw_status
 infer_arm(lw_frame *f, uint32_t node, uint32_t arm, bool otherwise, lw_flow *flow, int truth,
@@ -405,8 +401,7 @@ fail:
     return status;
 }
 
-/* --- names, literals, nested functions
- * ---------------------------------------------------------------------- */
+/* ---- names, literals, nested functions ---- */
 
 static lw_status
 infer_konst(lw_frame *f, uint32_t node, lw_value *out)

@@ -117,7 +117,7 @@ typedef struct lw_arg {
     lw_value value;
 } lw_arg;
 
-/* --- infer.c ---------------------------------------------------------------------------- */
+/* ---- infer.c ---- */
 /* Report a fault of the user's code; LW_OK in all but the last walk. label, help may be NULL.
  */
 lw_status lw_complain(lw_frame *f, uint32_t loc, const char *code, const char *label,
@@ -154,7 +154,7 @@ lw_status lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype 
 /* Push on typed->lists; false when memory is out. */
 bool lw_list_add(lw_frame *f, uint32_t entry);
 
-/* --- webs.c ------------------------------------------------------------------------------ */
+/* ---- webs.c ---- */
 lw_status lw_webs_init(lw_frame *f);
 lw_status lw_webs_begin_round(lw_frame *f);
 lw_status lw_define(lw_frame *f, uint32_t var, uint32_t node, lw_value value);
@@ -170,7 +170,7 @@ void lw_flow_set(lw_frame *f, const lw_flow *from);
 uint32_t lw_region_open(lw_frame *f, uint32_t node, bool otherwise); /* returns the outer one */
 lw_type lw_join2(lw_frame *f, lw_type x, lw_type y, const char **problem);
 
-/* --- fold.c ------------------------------------------------------------------------------ */
+/* ---- fold.c ---- */
 const lw_konst *lw_konst_of(lw_frame *f, uint32_t konst);
 const char *lw_konst_text(lw_frame *f, uint32_t konst); /* "" when it has none */
 lw_value lw_konst_value(lw_frame *f, uint32_t konst);
@@ -189,7 +189,7 @@ uint32_t lw_fold_cast_konst(lw_frame *f, uint32_t old, uint32_t x, lw_dtype to, 
 /* Has it a part that exists at compile time only (function, str, module, type)? */
 bool lw_konst_is_static(lw_frame *f, uint32_t konst);
 
-/* --- infer_operator.c --------------------------------------------------------------------- */
+/* ---- infer_operator.c ---- */
 /* Result and operand type of an operator; *problem: LW_OP_FINE or why not. */
 lw_status lw_infer_binary(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_value x,
                           uint32_t y_node, lw_value y, lw_value *out);
@@ -213,8 +213,7 @@ lw_status lw_check_literal(lw_frame *f, uint32_t node, lw_value x, lw_type to,
                            uint32_t other_node);
 void lw_note_arithmetic(lw_frame *f, uint32_t node, lw_type type);
 
-/* --- infer_expr.c ---------------------------------------------------------------------------
- */
+/* ---- infer_expr.c ---- */
 lw_status lw_infer_expr(lw_frame *f, uint32_t node, lw_value *out);
 /* A condition: only its truth is wanted. *when_true and *when_false are taken from the pool
  * (NULL: not wanted); now is what holds after either. */
@@ -227,8 +226,7 @@ lw_status lw_infer_lambda(lw_frame *f, uint32_t node, uint32_t fn, lw_value *out
 lw_status lw_join_values(lw_frame *f, uint32_t x_node, lw_type x, uint32_t y_node, lw_type y,
                          lw_type *out);
 
-/* --- infer_tuple.c
- * ---------------------------------------------------------------------------- */
+/* ---- infer_tuple.c ---- */
 lw_status lw_infer_tuple(lw_frame *f, uint32_t node, lw_value *out);
 lw_status lw_infer_subscript(lw_frame *f, uint32_t node, lw_value *out);
 lw_status lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out);
@@ -238,8 +236,7 @@ const lw_type_row *lw_tuple_row(lw_frame *f, lw_type type); /* NULL: no tuple */
 lw_status lw_infer_items(lw_frame *f, uint32_t node, lw_value iterable, lw_value *item,
                          int64_t *count);
 
-/* --- infer_record.c -------------------------------------------------------------------------
- */
+/* ---- infer_record.c ---- */
 /* object.name, object["name"]: of an array, the view of that field of every item. */
 lw_status lw_infer_field(lw_frame *f, uint32_t node, lw_type type, const char *name,
                          lw_type *out);
@@ -249,8 +246,7 @@ lw_status lw_infer_field_place(lw_frame *f, uint32_t target, lw_type type, const
 /* May a record of type `value` be copied to one of type `to`? */
 lw_status lw_infer_store_record(lw_frame *f, uint32_t source, lw_type to, lw_type value);
 
-/* --- infer_local.c --------------------------------------------------------------------------
- */
+/* ---- infer_local.c ---- */
 /* shape and dtype of an array that a function makes: what calls are given must be known when it
  * is compiled. BOTTOM arguments (not typed yet) give no extents and no error. */
 lw_status lw_infer_shape_argument(lw_frame *f, lw_name_id name, const lw_arg *arg,
@@ -261,7 +257,7 @@ lw_status lw_infer_dtype_argument(lw_frame *f, lw_name_id name, const lw_arg *ar
 lw_status lw_infer_local(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          lw_value *out);
 
-/* --- infer_array.c ----------------------------------------------------------------------- */
+/* ---- infer_array.c ---- */
 const lw_type_row *lw_array_row(lw_frame *f, lw_type type); /* NULL: no array */
 /* The element that an index names, for what takes `A, index` apart. `array` is the array's
  * node, for messages; the index has been inferred. E121 when it names a view. */
@@ -282,19 +278,15 @@ lw_status lw_infer_augmented_store(lw_frame *f, uint32_t node);
 lw_status lw_complain_whole_array(lw_frame *f, uint32_t node, const char *what, lw_type type,
                                   const char *help);
 
-/* --- infer_stmt.c
- * ------------------------------------------------------------------------------- */
+/* ---- infer_stmt.c ---- */
 lw_status lw_infer_body(lw_frame *f, uint32_t body);
 lw_status lw_assign(lw_frame *f, uint32_t target, lw_value value);
-/* --- infer_match.c
- * ------------------------------------------------------------------------------- */
+/* ---- infer_match.c ---- */
 lw_status lw_infer_match(lw_frame *f, uint32_t node);
 
-/* --- infer_call.c
- * --------------------------------------------------------------------------------- */
+/* ---- infer_call.c ---- */
 lw_status lw_infer_call(lw_frame *f, uint32_t node, lw_value *out);
-/* --- named.c
- * -------------------------------------------------------------------------------------- */
+/* ---- named.c ---- */
 lw_status lw_infer_named(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          uint32_t n, lw_value *out);
 /* ---- infer_print.c ---- */
@@ -313,19 +305,19 @@ lw_status lw_infer_pytype(lw_frame *f, uint32_t node, uint32_t pytype, const lw_
                           uint32_t n, lw_value *out);
 lw_status lw_infer_cast(lw_frame *f, uint32_t node, lw_dtype to, const lw_arg *args, uint32_t n,
                         lw_value *out);
-/* --- named_builtin.c
- * ------------------------------------------------------------------------------- */
+/* ---- named_builtin.c ---- */
 lw_status lw_infer_builtin(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                            uint32_t n, lw_value *out);
-/* --- named_kernel.c
- * ------------------------------------------------------------------------------- */
+/* ---- named_kernel.c ---- */
+/* E120: "`cuda.popc` needs <wanted>". help: NULL is allowed. */
+lw_status lw_complain_argument(lw_frame *f, lw_name_id name, const lw_arg *arg,
+                               const char *wanted, const char *help);
 /* Is this what cuda.cg.this_grid() gives? */
 bool lw_is_grid_group(lw_frame *f, lw_value value);
 lw_status lw_infer_kernel(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_value *out);
 
-/* --- named_atomic.c
- * ------------------------------------------------------------------------------- */
+/* ---- named_atomic.c ---- */
 lw_status lw_infer_atomic(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_value *out);
 

@@ -8,16 +8,7 @@
 /* A GPU has 512 KiB of local memory for a thread; stacks of the host's threads hold as much. */
 enum { MAX_LOCAL_BYTES = 512 * 1024 };
 
-static lw_status
-complain(lw_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted, const char *help)
-{
-    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), help,
-                       "`%s` needs %s", lw_name_shown(name), wanted);
-}
-
-/* --- shape ----------------------------------------------------------------------------------
- */
+/* ---- shape ---- */
 
 static bool
 extent(lw_frame *f, uint32_t konst, int64_t *out)
@@ -44,16 +35,15 @@ lw_infer_shape_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, int64_t
     if (arg->value.type == LW_T_BOTTOM || extent(f, arg->value.konst, shape))
         return LW_OK;
     if (konst == NULL || konst->kind != LW_K_TUPLE || konst->n > LW_MAX_ARRAY_DIMS)
-        return complain(f, name, arg, wanted, help);
+        return lw_complain_argument(f, name, arg, wanted, help);
     *ndim = konst->n;
     for (uint32_t i = 0; i < konst->n; i++)
         if (!extent(f, konst->items[i], &shape[i]))
-            return complain(f, name, arg, wanted, help);
+            return lw_complain_argument(f, name, arg, wanted, help);
     return LW_OK;
 }
 
-/* --- dtype ----------------------------------------------------------------------------------
- */
+/* ---- dtype ---- */
 
 lw_status
 lw_infer_dtype_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, lw_type *out)
@@ -72,17 +62,17 @@ lw_infer_dtype_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, lw_type
     default: break;
     }
     if (*out == LW_T_BOTTOM)
-        return complain(f, name, arg, "a dtype", "`float32`, `np.int64`, or a record dtype");
+        return lw_complain_argument(f, name, arg, "a dtype",
+                                    "`float32`, `np.int64`, or a record dtype");
     return LW_OK;
 }
 
-/* --- local(shape, dtype) ---------------------------------------------------------------------
- */
+/* ---- local(shape, dtype) ---- */
 
 lw_status
 lw_infer_local(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, lw_value *out)
 {
-    int64_t shape[LW_MAX_ARRAY_DIMS];
+    int64_t shape[LW_MAX_ARRAY_DIMS] = {0};
     __int128 bytes;
     uint32_t ndim;
     lw_type element;

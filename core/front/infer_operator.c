@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* --- kinds of types ---------------------------------------------------------------------- */
+/* ---- kinds of types ---- */
 
 lw_type
 lw_weak_int(lw_frame *f)
@@ -84,8 +84,7 @@ lw_complex_of(lw_frame *f, lw_type type)
     return lw_dtypes[type].bits > 32 ? LW_DT_c128 : LW_DT_c64;
 }
 
-/* --- common types
- * ----------------------------------------------------------------------------- */
+/* ---- common types ---- */
 
 lw_status
 lw_check_literal(lw_frame *f, uint32_t node, lw_value x, lw_type to, uint32_t other_node)
@@ -187,8 +186,7 @@ lw_note_arithmetic(lw_frame *f, uint32_t node, lw_type type)
         *slot = line;
 }
 
-/* --- binary
- * ------------------------------------------------------------------------------------- */
+/* ---- binary ---- */
 
 typedef struct binary {
     lw_frame *f;
@@ -450,8 +448,7 @@ fail:
     return status;
 }
 
-/* --- unary
- * ---------------------------------------------------------------------------------------- */
+/* ---- unary ---- */
 
 lw_status
 lw_infer_unary(lw_frame *f, uint32_t node, lw_pyop op, lw_value x, lw_value *out)
@@ -484,8 +481,7 @@ lw_infer_unary(lw_frame *f, uint32_t node, lw_pyop op, lw_value x, lw_value *out
     return LW_OK;
 }
 
-/* --- comparison
- * --------------------------------------------------------------------------------------- */
+/* ---- comparison ---- */
 
 typedef enum compared { COMPARED, NEVER, ALWAYS, NO_ORDER } compared;
 

@@ -69,8 +69,7 @@ fail:
     return status;
 }
 
-/* --- writing --------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 lw_status
 lw_infer_store_record(lw_frame *f, uint32_t source, lw_type to, lw_type value)

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* --- assignment
- * -------------------------------------------------------------------------------- */
+/* ---- assignment ---- */
 
 static lw_status
 assign_tuple(lw_frame *f, uint32_t target, lw_value value)
@@ -162,9 +161,7 @@ fail:
     return status;
 }
 
-/* --- if
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- if ---- */
 
 static lw_status
 infer_arm(lw_frame *f, uint32_t node, uint32_t body, bool otherwise, bool dead, lw_flow *flow)
@@ -210,9 +207,7 @@ fail:
     return status;
 }
 
-/* --- loops
- * -------------------------------------------------------------------------------------------
- */
+/* ---- loops ---- */
 
 /* What comes round from the end of the body; grows from walk to walk. */
 static uint64_t *
@@ -385,8 +380,7 @@ infer_jump(lw_frame *f, const lw_node *n)
     return LW_OK;
 }
 
-/* --- return, assert, raise
- * ------------------------------------------------------------------------------ */
+/* ---- return, assert, raise ---- */
 
 /* A function or range cannot leave; a constant integer must be storable. */
 static lw_status
@@ -532,9 +526,7 @@ fail:
     return status;
 }
 
-/* --- the rest
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- the rest ---- */
 
 static lw_status
 infer_statement(lw_frame *f, uint32_t node)

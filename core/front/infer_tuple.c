@@ -23,8 +23,7 @@ lw_element(lw_frame *f, lw_value tuple, uint32_t i)
     return (lw_value){row && i < row->n ? row->elements[i] : (lw_type)LW_T_BOTTOM, 0};
 }
 
-/* --- a tuple written down --------------------------------------------------------------------
- */
+/* ---- a tuple written down ---- */
 
 typedef LW_ARRAY(lw_value) values;
 
@@ -130,8 +129,7 @@ fail:
     return status;
 }
 
-/* --- t[i]
- * --------------------------------------------------------------------------------------- */
+/* ---- t[i] ---- */
 
 static bool
 int_konst(lw_frame *f, lw_value value, __int128 *out)
@@ -315,8 +313,7 @@ fail:
     return status;
 }
 
-/* --- x.name
- * ------------------------------------------------------------------------------------------ */
+/* ---- x.name ---- */
 
 static bool
 number_attribute(lw_frame *f, uint32_t node, lw_value object, const char *name, lw_value *out)
@@ -397,8 +394,7 @@ fail:
     return status;
 }
 
-/* --- iterables
- * ----------------------------------------------------------------------------------------- */
+/* ---- iterables ---- */
 
 static lw_status
 join_items(lw_frame *f, uint32_t node, const lw_type *items, uint32_t n, lw_type *out)

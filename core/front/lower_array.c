@@ -754,7 +754,7 @@ fill(lw_frame *f, lw_value to, lw_value value)
     const lw_type_row *row = row_of(f, to.type);
     bool copies = lw_type_kind_of(f->l->types, value.type) == LW_TK_ARRAY;
     walk into = walk_of(f, to), from = {.array = value};
-    lw_for loops[LW_MAX_ARRAY_DIMS];
+    lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
     lw_ref differs = 0;
 
     if (copies) {

@@ -112,8 +112,7 @@ lw_impl_operator(lw_impl impl)
     return impl < LW_N_IMPLS ? (lw_pyop)operators[impl] : LW_PY_NONE;
 }
 
-/* --- the arguments
- * ---------------------------------------------------------------------------- */
+/* ---- the arguments ---- */
 
 typedef struct call {
     lw_frame *f;
@@ -267,8 +266,7 @@ pair(call *c, lw_type x, lw_type y)
     return lw_type_tuple(lw_types_of(c->f), both, 2, NULL);
 }
 
-/* --- Python's rules
- * ------------------------------------------------------------------------------ */
+/* ---- Python's rules ---- */
 
 static lw_status
 type_float_index(call *c)
@@ -382,8 +380,7 @@ fail:
     return status;
 }
 
-/* --- NumPy's rules
- * --------------------------------------------------------------------------------- */
+/* ---- NumPy's rules ---- */
 
 static lw_status
 type_numpy_power(call *c)
@@ -532,8 +529,7 @@ fail:
     return status;
 }
 
-/* --- the table of rules
- * ------------------------------------------------------------------------------ */
+/* ---- the table of rules ---- */
 
 static lw_status
 type_python(call *c)

@@ -3,15 +3,6 @@
 #include "core/front/infer_internal.h"
 
 static lw_status
-complain_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted,
-                  const char *help)
-{
-    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), help,
-                       "`%s` needs %s", lw_name_shown(name), wanted);
-}
-
-static lw_status
 atomic_element(lw_frame *f, lw_name_id name, const lw_arg *args, lw_type *element)
 {
     const lw_arg *array = &args[0];
@@ -19,7 +10,7 @@ atomic_element(lw_frame *f, lw_name_id name, const lw_arg *args, lw_type *elemen
 
     *element = LW_T_BOTTOM;
     if (row == NULL)
-        return complain_argument(f, name, array, "an array first", NULL);
+        return lw_complain_argument(f, name, array, "an array first", NULL);
     if (row->readonly)
         return lw_complain(f, lw_node_of(f, array->node)->loc, "E162",
                            lw_say(f, "this is %s", lw_say_type(f, array->value.type)),
@@ -28,8 +19,8 @@ atomic_element(lw_frame *f, lw_name_id name, const lw_arg *args, lw_type *elemen
     if (lw_names[name].impl != LW_IMPL_ATOMIC_SWAP)
         return lw_infer_element(f, array->node, array->value.type, args[1].node, element);
     if (row->ndim != 1)
-        return complain_argument(f, name, array, "a one-dimensional array",
-                                 "`cuda.atomic.cas` takes an index");
+        return lw_complain_argument(f, name, array, "a one-dimensional array",
+                                    "`cuda.atomic.cas` takes an index");
     *element = row->elements[0];
     return LW_OK;
 }
@@ -75,10 +66,10 @@ lw_infer_atomic(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
     if (element == LW_T_BOTTOM)
         return LW_OK;
     if (!atomic_takes(kind, element))
-        return complain_argument(f, name, &args[0], types_of_atomic(kind), NULL);
+        return lw_complain_argument(f, name, &args[0], types_of_atomic(kind), NULL);
     for (uint32_t i = swap ? 1 : 2; i < n; i++) {
         if (!lw_type_is_number(f, args[i].value.type))
-            return complain_argument(f, name, &args[i], "a number here", NULL);
+            return lw_complain_argument(f, name, &args[i], "a number here", NULL);
         LW_TRY(lw_check_literal(f, args[i].node, args[i].value, element, 0));
         LW_TRY(lw_check_conversion(f, lw_node_of(f, args[i].node)->loc, args[i].value.type,
                                    (lw_dtype)element, "array"));

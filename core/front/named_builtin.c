@@ -18,8 +18,7 @@ is_whole(lw_frame *f, lw_type type)
     return type == LW_DT_b1 || lw_type_is_int(f, type);
 }
 
-/* --- numbers
- * ----------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static lw_status
 type_abs(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *x, lw_value *out)
@@ -205,8 +204,7 @@ fail:
     return status;
 }
 
-/* --- len, range and what goes round it
- * ------------------------------------------------------------ */
+/* ---- len, range and what goes round it ---- */
 
 static lw_status
 type_len(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *x, lw_value *out)
@@ -341,8 +339,7 @@ fail:
     return status;
 }
 
-/* --- answered at compile time
- * ------------------------------------------------------------------------ */
+/* ---- answered at compile time ---- */
 
 /* Of which Python class is a value of this type: 0 int, 1 float, 2 bool, 3 complex, -1 none. */
 static int
@@ -445,8 +442,7 @@ type_truth(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *x, lw_valu
     return LW_OK;
 }
 
-/* --- conversions
- * ---------------------------------------------------------------------------------------- */
+/* ---- conversions ---- */
 
 static lw_status
 conversion(lw_frame *f, uint32_t node, lw_dtype to, lw_type type, const lw_arg *args,

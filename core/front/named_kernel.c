@@ -32,9 +32,9 @@ lw_kernel_call_of(lw_impl impl)
     return NULL;
 }
 
-static lw_status
-complain_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted,
-                  const char *help)
+lw_status
+lw_complain_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted,
+                     const char *help)
 {
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
                        lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), help,
@@ -55,12 +55,12 @@ check_mask(lw_frame *f, lw_name_id name, const lw_arg *arg)
     if (arg->entry == 0)
         return LW_OK;
     if (!lw_type_is_int(f, arg->value.type))
-        return complain_argument(f, name, arg, "a mask of lanes first",
-                                 "0xffffffff names all lanes of the warp");
+        return lw_complain_argument(f, name, arg, "a mask of lanes first",
+                                    "0xffffffff names all lanes of the warp");
     if (arg->value.konst && lw_konst_int_value(lw_konst_of(f, arg->value.konst), &value) &&
         (value < INT32_MIN || value > UINT32_MAX))
-        return complain_argument(f, name, arg, "a mask of 32 bits",
-                                 "0xffffffff names all lanes of the warp");
+        return lw_complain_argument(f, name, arg, "a mask of 32 bits",
+                                    "0xffffffff names all lanes of the warp");
     return LW_OK;
 }
 
@@ -69,7 +69,7 @@ check_whole(lw_frame *f, lw_name_id name, const lw_arg *arg)
 {
     if (arg->entry == 0 || is_whole(f, arg->value.type))
         return LW_OK;
-    return complain_argument(f, name, arg, "an integer here", NULL);
+    return lw_complain_argument(f, name, arg, "an integer here", NULL);
 }
 
 /* ---- one rule each ---- */
@@ -92,8 +92,8 @@ type_grid(lw_frame *f, lw_name_id name, const lw_arg *ndim, lw_value *out)
 
     if (!ndim->value.konst || !lw_konst_int_value(lw_konst_of(f, ndim->value.konst), &n) ||
         n < 1 || n > 3)
-        return complain_argument(f, name, ndim, "1, 2 or 3, as a constant",
-                                 "the number of dimensions of the launch");
+        return lw_complain_argument(f, name, ndim, "1, 2 or 3, as a constant",
+                                    "the number of dimensions of the launch");
     out->type = n == 1 ? types[0] : lw_type_tuple(lw_types_of(f), types, (uint32_t)n, NULL);
     return LW_OK;
 }
@@ -144,7 +144,7 @@ type_kernel_call(lw_frame *f, lw_name_id name, const lw_arg *args, uint32_t n, l
         else if (row->args[i] == 'u')
             LW_TRY(check_whole(f, name, &args[i]));
         else if (!lw_type_is_number(f, args[i].value.type))
-            return complain_argument(f, name, &args[i], "a condition", NULL);
+            return lw_complain_argument(f, name, &args[i], "a condition", NULL);
     }
     out->type = result_type(f, row->result);
 fail:
@@ -161,15 +161,15 @@ type_shuffle(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, ui
 
     LW_TRY(check_mask(f, name, &args[0]));
     if (!lw_type_is_number(f, args[1].value.type))
-        return complain_argument(f, name, &args[1], "a number to pass on", NULL);
+        return lw_complain_argument(f, name, &args[1], "a number to pass on", NULL);
     LW_TRY(check_whole(f, name, &args[2]));
     if (n > 3 && args[3].entry) {
         const lw_konst *konst =
             args[3].value.konst ? lw_konst_of(f, args[3].value.konst) : NULL;
         if (konst == NULL || !lw_konst_int_value(konst, &width) || width < 1 || width > 32 ||
             (width & (width - 1)) != 0)
-            return complain_argument(f, name, &args[3], "a constant width: 1, 2, 4, 8, 16, 32",
-                                     NULL);
+            return lw_complain_argument(f, name, &args[3],
+                                        "a constant width: 1, 2, 4, 8, 16, 32", NULL);
     }
     out->type = args[1].value.type;
     if (lw_type_kind_of(lw_types_of(f), out->type) == LW_TK_LITERAL)
@@ -187,7 +187,7 @@ type_match(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, lw_v
 
     LW_TRY(check_mask(f, name, &args[0]));
     if (!lw_type_is_number(f, type) || lw_type_is_complex(type))
-        return complain_argument(f, name, &args[1], "a real number to compare", NULL);
+        return lw_complain_argument(f, name, &args[1], "a real number to compare", NULL);
     if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL)
         type = lw_weak_int(f);
     f->nodes[node].operand = type;
@@ -204,8 +204,8 @@ type_bits(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, lw_va
     lw_type type = args[0].value.type;
 
     if (!lw_type_is_int(f, type))
-        return complain_argument(f, name, &args[0], "an integer",
-                                 "cast it, as in `np.uint32(x)`");
+        return lw_complain_argument(f, name, &args[0], "an integer",
+                                    "cast it, as in `np.uint32(x)`");
     if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL)
         type = lw_weak_int(f);
     f->nodes[node].operand = type;
@@ -220,8 +220,8 @@ type_selp(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, lw_va
 
     for (uint32_t i = 0; i < 3; i++)
         if (!lw_type_is_number(f, args[i].value.type))
-            return complain_argument(f, name, &args[i], i ? "numbers" : "a condition first",
-                                     NULL);
+            return lw_complain_argument(f, name, &args[i], i ? "numbers" : "a condition first",
+                                        NULL);
     LW_TRY(lw_join_values(f, args[1].node, args[1].value.type, args[2].node, args[2].value.type,
                           &out->type));
     f->nodes[node].operand = out->type;
@@ -245,7 +245,7 @@ check_alignment(lw_frame *f, lw_name_id name, const lw_arg *args, uint32_t n)
     konst = args[2].value.konst ? lw_konst_of(f, args[2].value.konst) : NULL;
     if (konst == NULL || !lw_konst_int_value(konst, &value) || value < 1 || value > 4096 ||
         (value & (value - 1)) != 0)
-        return complain_argument(
+        return lw_complain_argument(
             f, name, &args[2], "an alignment that is a constant power of two up to 4096", NULL);
     return LW_OK;
 }
@@ -285,8 +285,9 @@ type_shared(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uin
     for (uint32_t i = 0; i < ndim && bytes <= MAX_SHARED_BYTES; i++)
         bytes *= shape[i];
     if (bytes == 0)
-        return complain_argument(f, name, &args[0], "a shape without zeros",
-                                 "the shape 0 is the shared memory that the launch asks for");
+        return lw_complain_argument(
+            f, name, &args[0], "a shape without zeros",
+            "the shape 0 is the shared memory that the launch asks for");
     if (bytes > MAX_SHARED_BYTES)
         return lw_complain(f, lw_node_of(f, node)->loc, "E103",
                            lw_say(f, "more than %d KiB", MAX_SHARED_BYTES / 1024),
@@ -303,8 +304,8 @@ type_const_array(lw_frame *f, lw_name_id name, const lw_arg *args, lw_value *out
 {
     if (lw_type_kind_of(lw_types_of(f), args[0].value.type) != LW_TK_ARRAY ||
         !args[0].value.konst)
-        return complain_argument(f, name, &args[0], "an array from outside the function",
-                                 "a global, or a variable of the function around it");
+        return lw_complain_argument(f, name, &args[0], "an array from outside the function",
+                                    "a global, or a variable of the function around it");
     *out = args[0].value;
     return LW_OK;
 }
@@ -319,7 +320,8 @@ check_libdevice_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, lw_dty
 
     if (!lw_type_is_number(f, type) || lw_type_is_complex(type) ||
         (!is_float && !is_whole(f, type)))
-        return complain_argument(f, name, arg, is_float ? "a real number" : "an integer", NULL);
+        return lw_complain_argument(f, name, arg, is_float ? "a real number" : "an integer",
+                                    NULL);
     return is_float ? LW_OK : lw_check_literal(f, arg->node, arg->value, to, 0);
 }
 
@@ -327,7 +329,7 @@ static lw_status
 type_libdevice(lw_frame *f, lw_name_id name, const lw_arg *args, uint32_t n, lw_value *out)
 {
     const lw_libdevice_row *row = lw_libdevice_of(name);
-    lw_type types[2];
+    lw_type types[2] = {0};
     lw_status status = LW_OK;
 
     for (uint32_t i = 0; i < n; i++)

@@ -53,12 +53,11 @@ typedef struct lw_arg_spec {
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout */
     bool readonly;
     bool counts; /* WEAK int, never negative: an element's index. Saves the wrap-around */
+    uint32_t n, konst;
     const lw_arg_record *record;
-    uint32_t n;
     const struct lw_arg_spec *items;
     const char *const *names;
     const char *class_name; /* of a namedtuple */
-    uint32_t konst;
 } lw_arg_spec;
 
 enum { LW_RAISE_WORDS = 2 }; /* 64-bit words of numbers that an exception carries */

@@ -17,8 +17,7 @@ typedef struct entry {
 
 typedef LW_ARRAY(entry) entries;
 
-/* --- which expressions
- * ------------------------------------------------------------------------- */
+/* ---- which expressions ---- */
 
 static bool
 is_shown(const lw_tree *tree, const lw_typed_node *typed, uint32_t i)
@@ -79,8 +78,7 @@ collect(const lw_typed *typed, const lw_instance *instance, entries *out)
     return true;
 }
 
-/* --- texts
- * ----------------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 static const char *
 line_text(const lw_tree *tree, uint32_t file, uint32_t line)
@@ -161,8 +159,7 @@ print_type(const lw_typed *typed, const lw_typed_node *node, lw_text *out)
         lw_text_add(out, " (constant)");
 }
 
-/* --- one mode
- * ---------------------------------------------------------------------------------------- */
+/* ---- one mode ---- */
 
 static void
 print_instance(const lw_typed *typed, const lw_instance *instance, lw_text *out)
@@ -203,8 +200,7 @@ lw_typed_print(const lw_typed *typed, lw_text *out)
                      typed->warnings.data[i].message);
 }
 
-/* --- both modes
- * ------------------------------------------------------------------------------------------ */
+/* ---- both modes ---- */
 
 static bool
 same_type(const lw_typed *a, const lw_typed_node *x, const lw_typed *b, const lw_typed_node *y)

@@ -9,8 +9,7 @@
 
 enum { LAST_BIT = 63 };
 
-/* --- flows ----------------------------------------------------------------------------------
- */
+/* ---- flows ---- */
 
 static size_t
 flow_bytes(const lw_frame *f)
@@ -85,8 +84,7 @@ is_around(const lw_frame *f, uint32_t x, uint32_t y)
     return x == y;
 }
 
-/* --- definitions
- * ------------------------------------------------------------------------------ */
+/* ---- definitions ---- */
 
 static uint32_t
 root_of(lw_frame *f, uint32_t def)
@@ -265,8 +263,7 @@ lw_pin(lw_frame *f, uint32_t var, uint32_t loc, lw_type type)
     return LW_OK;
 }
 
-/* --- uses
- * ---------------------------------------------------------------------------------------- */
+/* ---- uses ---- */
 
 static uint32_t
 line_of(lw_frame *f, uint32_t def)
@@ -536,8 +533,7 @@ fail:
     return status;
 }
 
-/* --- the end: definitions become webs
- * -------------------------------------------------------------- */
+/* ---- the end: definitions become webs ---- */
 
 /* An int of Python's that lives in a variable is an int64. */
 static lw_status

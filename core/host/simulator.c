@@ -7,6 +7,7 @@
 #define _GNU_SOURCE /* MAP_NORESERVE, MAP_STACK */
 #include "core/host/simulator_internal.h"
 
+#include "core/base/clock.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 #include "core/host/raise_note.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -307,7 +307,7 @@ note(sim_run *run, int64_t i, int32_t status, const uint32_t *sregs, lw_error *e
             memcpy(run->result.thread, sregs + LW_SREG_TID_X, sizeof run->result.thread);
             place(run, i, run->result.block);
             lw_raise_noted(run->result.words); /* by this thread, just now */
-        } else {
+        } else if (error != NULL) {
             run->error = *error;
             memset(error, 0, sizeof *error);
         }
@@ -470,15 +470,6 @@ worker_end(sim_worker *worker)
 
 /* ---- all blocks ---- */
 
-static int64_t
-now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* False when none is left that counts. */
 static bool
 run_batch(sim_worker *worker, int64_t n)
@@ -552,7 +543,7 @@ drain(void *context, int64_t begin, int64_t end, uint32_t index)
 {
     sim_worker worker = {.run = context};
     sim_run *run = worker.run;
-    int64_t start = now_ns(), last = start, now, batch = 1, n = 0, left;
+    int64_t start = lw_now_ns(), last = start, now, batch = 1, n = 0, left;
     int64_t n_workers = lw_host_threads();
 
     (void)begin, (void)end; /* who is late finds no work left */
@@ -560,7 +551,7 @@ drain(void *context, int64_t begin, int64_t end, uint32_t index)
         return LW_OK;
     while (run_batch(&worker, batch)) {
         n += batch;
-        now = now_ns();
+        now = lw_now_ns();
         left = run->n_blocks - atomic_load_explicit(&run->next, memory_order_relaxed);
         if (now - last < BATCH_NS / 2 && batch < left / (8 * n_workers))
             batch *= 2;
@@ -578,13 +569,13 @@ static bool
 run_alone(sim_run *run)
 {
     sim_worker worker = {.run = run};
-    int64_t start = now_ns(), n = 0, step, spent = 0;
+    int64_t start = lw_now_ns(), n = 0, step, spent = 0;
     bool more = true;
 
     for (step = 1; more && spent < ALONE_NS; step = n) {
         more = run_batch(&worker, step);
         n += step;
-        spent = now_ns() - start;
+        spent = lw_now_ns() - start;
     }
     remember_cost(run->launch, spent, n < run->n_blocks ? n : run->n_blocks);
     worker_end(&worker);

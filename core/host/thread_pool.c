@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* sched_getaffinity, syscall */
 #include "core/host/thread_pool.h"
 
+#include "core/base/clock.h"
 #include "core/base/env.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How long a thread spins before it sleeps. Longer than a futex wake (some 5 us), so that loops
@@ -74,20 +74,11 @@ breathe(void)
 #endif
 }
 
-static int64_t
-now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* Spin until the word changes from `old`, for SPIN_NS at most. */
 static bool
 spin_until_not(atomic_uint *word, unsigned old)
 {
-    int64_t end = now_ns() + SPIN_NS;
+    int64_t end = lw_now_ns() + SPIN_NS;
     int i;
 
     do {
@@ -96,7 +87,7 @@ spin_until_not(atomic_uint *word, unsigned old)
                 return true;
             breathe();
         }
-    } while (now_ns() < end);
+    } while (lw_now_ns() < end);
     return false;
 }
 

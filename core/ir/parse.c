@@ -540,7 +540,7 @@ read_data(parser *p)
         complain(p, "align");
     align = log2_of(p, number(p));
     while (!p->failed && (next(p), !at_line_end(p))) {
-        if (!lw_array_reserve(&bytes, LW_IR_DATA_WORD, NULL)) {
+        if (!lw_array_reserve(&bytes, LW_IR_DATA_WORD, NULL) || bytes.data == NULL) {
             p->module->failed = true;
             break;
         }

@@ -1,5 +1,6 @@
 #include "core/link/build.h"
 
+#include "core/base/clock.h"
 #include "core/base/env.h"
 #include "core/ir/ir.h"
 #include "core/link/compile_cuda.h"
@@ -10,15 +11,11 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static double
 now_seconds(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return 1e-9 * (double)lw_now_ns();
 }
 
 int

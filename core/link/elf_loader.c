@@ -157,7 +157,8 @@ group_of(const load *l, const Elf64_Shdr *section)
     return section->sh_flags & SHF_WRITE ? GROUP_DATA : GROUP_CONST;
 }
 
-/* Gives a section its place in its group: the offset goes to l->sizes' partner for now. */
+/* Gives a section its place: *offset counts from its group's start, which nobody knows before
+ * all sections are placed. */
 static lw_status
 place_section(load *l, uint32_t index, const Elf64_Shdr *section, size_t *offset)
 {

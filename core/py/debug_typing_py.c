@@ -18,8 +18,7 @@ text_object(const lw_text *text)
     return PyUnicode_DecodeUTF8(lw_text_get(text), (Py_ssize_t)text->n, "replace");
 }
 
-/* --- names of types
- * ---------------------------------------------------------------------------- */
+/* ---- names of types ---- */
 
 /* A dtype's name, "index", "pyfloat", "pycomplex", "None", or a literal "lit 5", "lit 0 9". */
 static int
@@ -87,8 +86,7 @@ parse_types(lw_types *types, const char *list, lw_type *out, uint32_t *n)
     return 0;
 }
 
-/* --- the functions
- * --------------------------------------------------------------------------------- */
+/* ---- the functions ---- */
 
 static PyObject *
 dump_tree(const lw_tree *tree, const lw_arg_spec *specs, uint32_t n, lw_typing typing,
@@ -245,8 +243,7 @@ named_functions(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
     return list;
 }
 
-/* --- records
- * --------------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 /* One line a field, nested ones below theirs: offset, name, type, alignment that is sure. */
 static void

@@ -10,16 +10,14 @@
 
 #include <string.h>
 
-static const char *const door_names[] = {"vectorize", "forall", "jit"};
-
 static const char *
 name_of(lw_door door)
 {
-    int i = 0;
-
-    while (door >> (i + 1))
-        i++;
-    return door_names[i];
+    switch (door) {
+    case LW_DOOR_VECTORIZE: return "vectorize";
+    case LW_DOOR_FORALL: return "forall";
+    default: return "jit";
+    }
 }
 
 typedef struct reader {

@@ -1,44 +1,54 @@
 #include "core/py/target_read.h"
 
-#include <stdlib.h>
+#include "core/link/compile_cuda.h"
+
 #include <string.h>
 
-/* The number behind "sm_" or "cc_"; -1: none. */
-static long
+/* The number behind "sm_" or "cc_", or 0: it is no such word. Digits alone: "sm_90abc" is no
+ * target. */
+static int
 number_in(const char *text)
 {
-    char *end;
-    long cc;
+    int cc = 0;
 
     if (strncmp(text, "sm_", 3) != 0 && strncmp(text, "cc_", 3) != 0)
-        return -1;
-    cc = strtol(text + 3, &end, 10);
-    return *end == 0 && end != text + 3 ? cc : -1;
+        return 0;
+    for (text += 3; *text >= '0' && *text <= '9' && cc < 1000; text++)
+        cc = 10 * cc + (*text - '0');
+    return *text == 0 ? cc : 0;
+}
+
+static int
+complain(PyObject *target, bool host)
+{
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError,
+                 "target must be %sa GPU from \"sm_75\" to \"sm_121\", not %.200R",
+                 host ? "\"cpu\" or " : "", target);
+    return -1;
 }
 
 int
 lw_target_read(PyObject *target, int fallback, bool host)
 {
     const char *text;
-    long cc = -1;
+    Py_ssize_t n;
+    long cc;
 
     if (target == NULL || target == Py_None)
         return fallback;
     if (PyLong_Check(target) && !PyBool_Check(target)) {
         cc = PyLong_AsLong(target);
-        PyErr_Clear();
-    } else if (PyUnicode_Check(target) && (text = PyUnicode_AsUTF8(target)) != NULL) {
-        if (host && (strcmp(text, "cpu") == 0 || strcmp(text, "host") == 0))
-            return 0;
-        if (strcmp(text, "cuda") == 0)
-            return fallback ? fallback : 90;
-        cc = number_in(text);
+        return cc > 0 && cc < 1000 && lw_cuda_cc_known((int)cc) ? (int)cc
+                                                                : complain(target, host);
     }
-    if (cc >= 50 && cc < 1000)
-        return (int)cc;
-    PyErr_Clear();
-    PyErr_Format(PyExc_ValueError,
-                 "target must be %s\"sm_90\" or another compute capability, not %.200R",
-                 host ? "\"cpu\", " : "", target);
-    return -1;
+    text = PyUnicode_Check(target) ? PyUnicode_AsUTF8AndSize(target, &n) : NULL;
+    if (text == NULL || strlen(text) != (size_t)n)
+        return complain(target, host);
+    if (host && (strcmp(text, "cpu") == 0 || strcmp(text, "host") == 0))
+        return 0;
+    if (strcmp(text, "cuda") == 0)
+        return fallback ? fallback : 90;
+    cc = number_in(text);
+    return lw_cuda_cc_known((int)cc) ? (int)cc : complain(target, host);
 }

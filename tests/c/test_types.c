@@ -19,8 +19,7 @@ check(bool good, const char *what, int line)
 }
 #define CHECK(x) check((x), #x, __LINE__)
 
-/* --- types
- * ------------------------------------------------------------------------------------ */
+/* ---- types ---- */
 
 static bool
 prints(const lw_types *types, lw_type type, const char *wanted)
@@ -115,8 +114,7 @@ test_names(void)
     CHECK(lw_impl_operator(LW_IMPL_SIN) == LW_PY_NONE);
 }
 
-/* --- trees by hand
- * -------------------------------------------------------------------------------- */
+/* ---- trees by hand ---- */
 
 static uint32_t
 add_node(lw_tree *tree, lw_node_kind kind, uint32_t a, uint32_t b, uint32_t c)
@@ -285,8 +283,7 @@ test_out_of_memory(void)
     lw_tree_free(tree);
 }
 
-/* --- random trees
- * ------------------------------------------------------------------------------------- */
+/* ---- random trees ---- */
 
 static uint64_t random_state;
 

@@ -1,0 +1,17 @@
+/* A clock that only goes forward, for measuring how long work takes. */
+#ifndef LW_BASE_CLOCK_H
+#define LW_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t
+lw_now_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+#endif
