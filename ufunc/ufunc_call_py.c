@@ -154,6 +154,21 @@ refuse_device(const lw_ufunc_object *self)
     return NULL;
 }
 
+/* pandas maps names such as `add` to its own operators: where NumPy or pandas means something
+ * by our name, the receiver sees the inner ufunc, whose name means nothing. */
+static int
+ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
+              Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
+{
+    const lw_overridden face = {.object = (PyObject *)self,
+                                .face = self->name_taken ? self->base.inner : (PyObject *)self,
+                                .name = self->table->name,
+                                .nin = self->base.nin,
+                                .nout = self->base.nout};
+
+    return lw_override(&face, method, args, n_args, kwnames, result);
+}
+
 /* Reached where an operand is more than an ndarray or a number, or the target is forced. */
 static PyObject *
 call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
@@ -163,7 +178,7 @@ call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
     PyObject *result;
 
     if ((s.sorts & OTHER) &&
-        lw_ufunc_override(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+        ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames, &result))
         return result;
     if (s.sorts & DEVICE) {
         if (target == LW_CHOOSE_CPU)
@@ -263,7 +278,7 @@ call_method(PyObject *object, enum lw_ufunc_method_id id, PyObject *const *args,
     PyObject *result;
 
     if ((s.sorts & OTHER) &&
-        lw_ufunc_override(self, method_names[id], args, n_args, kwnames, &result))
+        ask_overrides(self, method_names[id], args, n_args, kwnames, &result))
         return result;
     if (s.sorts & DEVICE)
         return self->base.options.target == LW_CHOOSE_CPU

@@ -7,6 +7,7 @@
 #include "core/front/read_python.h"
 #include "core/front/signature.h"
 #include "ufunc/host_kernel.h"
+#include "core/py/override.h"
 #include "core/py/signature_read.h"
 #include "core/py/type_num.h"
 #include "ufunc/ufunc_py.h"
@@ -126,18 +127,11 @@ int lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in);
 /* From the annotations of the tree's function; false: it has none. */
 bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signature *out);
 
-/* ---- calls: ufunc_call_py.c, ufunc_override_py.c ---- */
+/* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
 extern PyMethodDef lw_ufunc_method_reduce, lw_ufunc_method_accumulate, lw_ufunc_method_reduceat,
     lw_ufunc_method_outer, lw_ufunc_method_at, lw_ufunc_method_resolve_dtypes;
-
-/* Does this object take part in NEP 13 with something of its own? Cheap. */
-bool lw_has_override(PyObject *object);
-/* NEP 13: 1 with *result set (or NULL and an exception), 0: nobody overrides. args without the
- * method's self; n_in of them are inputs. */
-int lw_ufunc_override(lw_ufunc_object *self, const char *method, PyObject *const *args,
-                      Py_ssize_t n_args, PyObject *kwnames, PyObject **result);
 
 /* The dtype of a reduction: ufunc_reduce_py.c. Sees to it that the inner ufunc's method `id` is
  * asked with one dtype for accumulator, element and result. */

@@ -2,13 +2,16 @@
  * the call: operands that define `__array_ufunc__` are asked before anything else happens.
  * Device arrays are operands of ours, so their own `__array_ufunc__` (made for numpy.ufunc) is
  * not asked. */
-#include "ufunc/ufunc_parts.h"
+#include "core/py/numpy_api.h"
 
+#include "core/py/override.h"
+
+#include "core/base/text.h"
 #include "core/py/args.h"
 
 #include <string.h>
 
-enum { MOST = LW_MAX_ARGS + 2 }; /* operands, out= entries counted among them, where= */
+enum { MOST = 64 + 2 }; /* operands, out= entries counted among them, where= */
 
 typedef struct overrides {
     int n;
@@ -61,7 +64,7 @@ lw_has_override(PyObject *object)
 }
 
 static int
-look(overrides *o, const lw_ufunc_object *self, PyObject *object)
+look(overrides *o, const lw_overridden *self, PyObject *object)
 {
     PyObject *method;
 
@@ -77,7 +80,7 @@ look(overrides *o, const lw_ufunc_object *self, PyObject *object)
         PyErr_Format(PyExc_TypeError,
                      "operand '%.200s' does not support ufuncs (__array_ufunc__=None); `%s` "
                      "cannot take it",
-                     Py_TYPE(object)->tp_name, self->table->name);
+                     Py_TYPE(object)->tp_name, self->name);
         Py_DECREF(method);
         return -1;
     }
@@ -91,7 +94,7 @@ look(overrides *o, const lw_ufunc_object *self, PyObject *object)
 }
 
 static int
-look_at_out(overrides *o, const lw_ufunc_object *self, PyObject *out)
+look_at_out(overrides *o, const lw_overridden *self, PyObject *out)
 {
     if (!PyTuple_CheckExact(out))
         return look(o, self, out);
@@ -103,7 +106,7 @@ look_at_out(overrides *o, const lw_ufunc_object *self, PyObject *out)
 
 /* Inputs, then outputs, then where: positional ones are already in that order. */
 static int
-find(overrides *o, const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+find(overrides *o, const lw_overridden *self, PyObject *const *args, Py_ssize_t n_args,
      PyObject *kwnames)
 {
     Py_ssize_t n_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -198,29 +201,29 @@ set_positional_out(PyObject *kwargs, PyObject *const *args, Py_ssize_t n, int no
 }
 
 static int
-too_many(const lw_ufunc_object *self, const char *method, Py_ssize_t n_args)
+too_many(const lw_overridden *self, const char *method, Py_ssize_t n_args)
 {
-    PyErr_Format(PyExc_TypeError, "`%s`.%s() got %zd positional arguments", self->table->name,
-                 method, n_args);
+    PyErr_Format(PyExc_TypeError, "`%s`.%s() got %zd positional arguments", self->name, method,
+                 n_args);
     return -1;
 }
 
 /* The keywords of the call; *n_operands of args stay positional. NULL with an exception. */
 static PyObject *
-keywords_of(const lw_ufunc_object *self, const shape *form, PyObject *const *args,
+keywords_of(const lw_overridden *self, const shape *form, PyObject *const *args,
             Py_ssize_t n_args, PyObject *kwnames, Py_ssize_t *n_operands)
 {
     PyObject *kwargs = PyDict_New();
-    Py_ssize_t n = form->n_operands < 0 ? self->base.nin : form->n_operands;
+    Py_ssize_t n = form->n_operands < 0 ? self->nin : form->n_operands;
     int failed = 0;
 
     if (kwargs == NULL)
         return NULL;
     *n_operands = n_args < n ? n_args : n;
-    if (form->n_operands < 0 && n_args > n + self->base.nout)
+    if (form->n_operands < 0 && n_args > n + self->nout)
         failed = too_many(self, form->method, n_args);
     else if (form->n_operands < 0 && n_args > n)
-        failed = set_positional_out(kwargs, args + n, n_args - n, self->base.nout);
+        failed = set_positional_out(kwargs, args + n, n_args - n, self->nout);
     for (Py_ssize_t i = n; form->n_operands >= 0 && !failed && i < n_args; i++) {
         const char *name = form->rest[i - n];
         if (name == NULL)
@@ -239,16 +242,8 @@ keywords_of(const lw_ufunc_object *self, const shape *form, PyObject *const *arg
     return kwargs;
 }
 
-/* pandas maps names such as `add` to its own operators: where NumPy or pandas means something
- * by our name, the receiver sees the inner ufunc, whose name means nothing. */
 static PyObject *
-face_of(const lw_ufunc_object *self)
-{
-    return self->name_taken ? self->base.inner : (PyObject *)self;
-}
-
-static PyObject *
-positional_of(const lw_ufunc_object *self, const char *method, PyObject *const *args,
+positional_of(const lw_overridden *self, const char *method, PyObject *const *args,
               Py_ssize_t n)
 {
     PyObject *tuple = PyTuple_New(n + 3), *name = PyUnicode_FromString(method);
@@ -259,7 +254,7 @@ positional_of(const lw_ufunc_object *self, const char *method, PyObject *const *
         return NULL;
     }
     PyTuple_SET_ITEM(tuple, 0, Py_NewRef(Py_None)); /* the receiver comes here */
-    PyTuple_SET_ITEM(tuple, 1, Py_NewRef(face_of(self)));
+    PyTuple_SET_ITEM(tuple, 1, Py_NewRef(self->face));
     PyTuple_SET_ITEM(tuple, 2, name);
     for (Py_ssize_t i = 0; i < n; i++)
         PyTuple_SET_ITEM(tuple, i + 3, Py_NewRef(args[i]));
@@ -311,7 +306,7 @@ ask(PyObject *method, PyObject *object, PyObject *positional, PyObject *kwargs)
 }
 
 static PyObject *
-nobody_knew(const overrides *o, const lw_ufunc_object *self, const char *method)
+nobody_knew(const overrides *o, const lw_overridden *self, const char *method)
 {
     lw_text text = {0};
 
@@ -320,14 +315,14 @@ nobody_knew(const overrides *o, const lw_ufunc_object *self, const char *method)
     PyErr_Format(PyExc_TypeError,
                  "operand type(s) all returned NotImplemented from __array_ufunc__(%R, '%s', "
                  "...): %s",
-                 (PyObject *)self, method, lw_text_get(&text));
+                 self->object, method, lw_text_get(&text));
     lw_text_reset(&text);
     return NULL;
 }
 
 static PyObject *
-ask_all(const overrides *o, const lw_ufunc_object *self, const char *method,
-        PyObject *positional, PyObject *kwargs)
+ask_all(const overrides *o, const lw_overridden *self, const char *method, PyObject *positional,
+        PyObject *kwargs)
 {
     bool asked[MOST] = {false};
     int at;
@@ -343,8 +338,8 @@ ask_all(const overrides *o, const lw_ufunc_object *self, const char *method,
 }
 
 int
-lw_ufunc_override(lw_ufunc_object *self, const char *method, PyObject *const *args,
-                  Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
+lw_override(const lw_overridden *self, const char *method, PyObject *const *args,
+            Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
 {
     overrides o = {0};
     PyObject *kwargs = NULL, *positional = NULL;

@@ -1,0 +1,25 @@
+/* NEP 13 for our objects that stand for a numpy.ufunc: operands that define `__array_ufunc__`
+ * are asked before anything else happens. */
+#ifndef LW_PY_OVERRIDE_H
+#define LW_PY_OVERRIDE_H
+
+#include <Python.h>
+
+#include <stdbool.h>
+
+/* Who is called; borrowed. */
+typedef struct lw_overridden {
+    PyObject *object; /* for messages */
+    PyObject *face;   /* what the receiver sees as the ufunc */
+    const char *name;
+    int nin, nout;
+} lw_overridden;
+
+/* Does this object take part with something of its own? Cheap. */
+bool lw_has_override(PyObject *object);
+/* 1 with *result set (or NULL and an exception), 0: nobody overrides. args without the method's
+ * self; nin of them are inputs. */
+int lw_override(const lw_overridden *self, const char *method, PyObject *const *args,
+                Py_ssize_t n_args, PyObject *kwnames, PyObject **result);
+
+#endif
