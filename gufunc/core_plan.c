@@ -1,0 +1,286 @@
+#include "gufunc/core_plan.h"
+
+#include <string.h>
+
+/* Below so many items what a kernel reads comes from the caches, and staging only costs its two
+ * barriers. */
+#define STAGE_FROM   4096
+#define SHARED_LIMIT 49152 /* static shared memory of a block, on every GPU */
+
+static int64_t
+magnitude(int64_t stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
+static bool
+is_output(const lw_core_plan *plan, int operand)
+{
+    return operand >= plan->loop->nin;
+}
+
+static int64_t
+itemsize_of(const lw_core_plan *plan, int operand)
+{
+    return lw_dtypes[plan->loop->types[operand]].size_bytes;
+}
+
+int64_t
+lw_core_plan_bytes(const lw_core_plan *plan, int operand)
+{
+    const lw_core_operand *core = &plan->loop->layout->operands[operand];
+    int64_t bytes = itemsize_of(plan, operand);
+
+    for (uint32_t d = 0; d < core->n; d++)
+        bytes *= plan->sizes[core->dims[d]];
+    return bytes;
+}
+
+/* ---- the loop ---- */
+
+/* Should dimension x lie inside dimension y? The first operand that has an opinion decides,
+ * outputs before inputs. */
+static bool
+inside(const lw_core_plan *plan, int x, int y)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < plan->n_operands; i++) {
+            int64_t sx = magnitude(plan->operands[i].strides[x]);
+            int64_t sy = magnitude(plan->operands[i].strides[y]);
+            if (plan->operands[i].by_value || is_output(plan, i) != (pass == 0) || sx == sy ||
+                !sx || !sy)
+                continue;
+            return sx < sy;
+        }
+    return false;
+}
+
+static void
+swap_dims(lw_core_plan *plan, int x, int y)
+{
+    int64_t size = plan->shape[x];
+
+    plan->shape[x] = plan->shape[y];
+    plan->shape[y] = size;
+    for (int i = 0; i < plan->n_operands; i++) {
+        int64_t *strides = plan->operands[i].strides, kept = strides[x];
+        strides[x] = strides[y];
+        strides[y] = kept;
+    }
+}
+
+static void
+sort_dims(lw_core_plan *plan)
+{
+    for (int i = 1; i < plan->ndim; i++)
+        for (int j = i; j > 0 && inside(plan, j, j - 1); j--)
+            swap_dims(plan, j, j - 1);
+}
+
+static bool
+can_merge(const lw_core_plan *plan, int inner, int outer)
+{
+    for (int i = 0; i < plan->n_operands; i++) {
+        const int64_t *strides = plan->operands[i].strides;
+        if (!plan->operands[i].by_value &&
+            strides[outer] != strides[inner] * plan->shape[inner])
+            return false;
+    }
+    return true;
+}
+
+static void
+merge_dims(lw_core_plan *plan)
+{
+    int kept = 0;
+
+    for (int d = 1; d < plan->ndim; d++) {
+        if (can_merge(plan, kept, d)) {
+            plan->shape[kept] *= plan->shape[d];
+            continue;
+        }
+        kept++;
+        plan->shape[kept] = plan->shape[d];
+        for (int i = 0; i < plan->n_operands; i++)
+            plan->operands[i].strides[kept] = plan->operands[i].strides[d];
+    }
+    plan->ndim = kept + 1;
+}
+
+/* Turned around in place: innermost first, without dimensions of size 1. */
+static void
+compact_dims(lw_core_plan *plan, int ndim, const int64_t *shape)
+{
+    int64_t turned[LW_SHAPE_DIMS];
+    int kept = 0;
+
+    for (int d = ndim - 1; d >= 0; d--)
+        if (shape[d] != 1)
+            plan->shape[kept++] = shape[d];
+    plan->ndim = kept;
+    for (int i = 0; i < plan->n_operands; i++) {
+        int64_t *strides = plan->operands[i].strides;
+        kept = 0;
+        for (int d = ndim - 1; d >= 0; d--)
+            if (shape[d] != 1)
+                turned[kept++] = plan->operands[i].by_value ? 0 : strides[d];
+        memcpy(strides, turned, (size_t)kept * sizeof *strides);
+    }
+}
+
+bool
+lw_core_plan_normalise(lw_core_plan *plan, int ndim, const int64_t *shape)
+{
+    plan->n = 1;
+    for (int d = 0; d < ndim; d++)
+        plan->n *= shape[d];
+    if (plan->n == 0)
+        return true;
+    compact_dims(plan, ndim, shape);
+    if (plan->ndim > LW_CORE_LOOP_DIMS)
+        return false;
+    if (plan->ndim == 0) { /* one item, which is a run of one */
+        plan->ndim = 1;
+        plan->shape[0] = 1;
+        for (int i = 0; i < plan->n_operands; i++)
+            plan->operands[i].strides[0] = lw_core_plan_bytes(plan, i);
+        return true;
+    }
+    sort_dims(plan);
+    merge_dims(plan);
+    return true;
+}
+
+/* ---- the kernel ---- */
+
+static bool
+is_dense(const lw_core_plan *plan, int operand)
+{
+    const lw_core_operand *core = &plan->loop->layout->operands[operand];
+    int64_t step = itemsize_of(plan, operand);
+
+    for (uint32_t d = core->n; d-- > 0;) {
+        int64_t size = plan->sizes[core->dims[d]];
+        if (size != 1 && plan->operands[operand].core[d] != step)
+            return false;
+        step *= size;
+    }
+    return true;
+}
+
+static lw_core_access
+reach_of(const lw_core_plan *plan, const lw_core_key *key, int operand)
+{
+    const lw_core_plan_operand *p = &plan->operands[operand];
+    bool still = !is_output(plan, operand) && !plan->loop->writable[operand];
+
+    if (p->by_value)
+        return LW_REACH_VALUE;
+    if (!is_dense(plan, operand))
+        return LW_REACH_STRIDED;
+    for (int d = 0; d < plan->ndim; d++)
+        still &= p->strides[d] == 0;
+    if (still)
+        return LW_REACH_CONSTANT;
+    if (key->constant && plan->ndim == 1 && p->strides[0] == lw_core_plan_bytes(plan, operand))
+        return LW_REACH_RUN;
+    return LW_REACH_DENSE;
+}
+
+/* The furthest byte from an operand's start to the start of an item's core. */
+static bool
+reaches_far(const lw_core_plan *plan)
+{
+    for (int i = 0; i < plan->n_operands; i++) {
+        uint64_t reach = 0;
+        for (int d = 0; d < plan->ndim && !plan->operands[i].by_value; d++)
+            reach += (uint64_t)magnitude(plan->operands[i].strides[d]) *
+                     (uint64_t)(plan->shape[d] - 1);
+        if (reach > INT32_MAX)
+            return true;
+    }
+    return false;
+}
+
+static bool
+are_small(const lw_core_plan *plan, lw_core_key *key)
+{
+    uint32_t n = plan->loop->layout->n_dims;
+
+    if (n > LW_CORE_KEY_DIMS)
+        return false;
+    for (uint32_t d = 0; d < n; d++)
+        if (plan->sizes[d] < 1 || plan->sizes[d] > LW_CORE_SMALL)
+            return false;
+    for (uint32_t d = 0; d < n; d++)
+        key->sizes[d] = (uint8_t)plan->sizes[d];
+    return true;
+}
+
+/* ---- staging ---- */
+
+static bool
+wants_staging(const lw_core_plan *plan, const lw_core_key *key, int operand)
+{
+    return key->operands[operand].reach == LW_REACH_RUN &&
+           lw_core_count(plan->loop, key, operand) > 1;
+}
+
+static uint8_t
+chunk_of(const lw_core_plan *plan, int operand)
+{
+    lw_dtype dtype = plan->loop->types[operand];
+    unsigned part = dtype == LW_DT_b1 ? 1 : lw_dtypes[lw_dtypes[dtype].parts].size_bytes;
+    unsigned chunk = 16;
+
+    while (chunk > part && plan->operands[operand].data % chunk != 0)
+        chunk /= 2;
+    return (uint8_t)chunk;
+}
+
+static void
+stage(const lw_core_plan *plan, lw_core_key *key)
+{
+    uint32_t bytes = 0, block = 128;
+
+    for (int i = 0; i < plan->n_operands; i++)
+        if (wants_staging(plan, key, i))
+            bytes += lw_core_pitch(plan->loop, key, i) + 1;
+    while (block > 32 && block * bytes > SHARED_LIMIT)
+        block /= 2;
+    if (bytes == 0 || block * bytes > SHARED_LIMIT)
+        return;
+    key->block = (uint16_t)block;
+    for (int i = 0; i < plan->n_operands; i++) {
+        if (!wants_staging(plan, key, i))
+            continue;
+        key->operands[i].reach = LW_REACH_STAGED;
+        key->operands[i].chunk = chunk_of(plan, i);
+        key->operands[i].keep = plan->operands[i].keep;
+    }
+}
+
+void
+lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
+{
+    memset(key, 0, sizeof *key);
+    key->n_operands = (uint8_t)plan->n_operands;
+    key->ndim = (uint8_t)plan->ndim;
+    key->constant = are_small(plan, key);
+    key->wide = reaches_far(plan);
+    for (int i = 0; i < plan->n_operands; i++)
+        key->operands[i].reach = (uint8_t)reach_of(plan, key, i);
+    if (key->constant && plan->n >= STAGE_FROM)
+        stage(plan, key);
+}
+
+lw_core_divider
+lw_core_divider_of(uint32_t d)
+{
+    lw_core_divider divider = {0, 0};
+
+    while (divider.shift < 32 && ((uint64_t)1 << divider.shift) < d)
+        divider.shift++;
+    divider.multiplier = (uint32_t)(((((uint64_t)1 << divider.shift) - d) << 32) / d + 1);
+    return divider;
+}

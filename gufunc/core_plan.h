@@ -1,0 +1,44 @@
+/* Strides and sizes of a call -> how its kernel walks it. Pure arithmetic: no driver, no
+ * allocation. The loop is normalised first: dimensions of size 1 dropped, the rest ordered by
+ * the strides of the outputs, neighbours merged. Then each operand gets its reach
+ * (core_kernel.h). */
+#ifndef LW_GUFUNC_CORE_PLAN_H
+#define LW_GUFUNC_CORE_PLAN_H
+
+#include "gufunc/core_kernel.h"
+#include "gufunc/core_shape.h"
+
+typedef struct lw_core_plan_operand {
+    uint64_t data; /* device address */
+    bool by_value;
+    bool keep; /* an output whose elements stay where the body does not write them */
+    int64_t strides[LW_SHAPE_DIMS]; /* of the loop, bytes; normalised: innermost first */
+    int64_t core[LW_MAX_CORE_DIMS]; /* of the core, as the layout has it; 0: one element */
+} lw_core_plan_operand;
+
+typedef struct lw_core_plan {
+    const lw_gufunc_loop *loop;
+    int n_operands;
+    const int64_t *sizes; /* of the layout's core dimensions */
+    int64_t n;            /* items */
+    int ndim;             /* at least 1 once normalised; innermost first */
+    int64_t shape[LW_SHAPE_DIMS];
+    lw_core_plan_operand operands[LW_MAX_OPERANDS];
+} lw_core_plan;
+
+/* n / d == (mulhi(n, multiplier) + n) >> shift for all n < 2^31: Granlund and Montgomery,
+ * "Division by Invariant Integers using Multiplication", PLDI 1994, figure 4.1. */
+typedef struct lw_core_divider {
+    uint32_t multiplier, shift;
+} lw_core_divider;
+
+/* The loop's shape and strides come outermost first; fills n and, where there are items, ndim,
+ * shape and strides anew. False: more than LW_CORE_LOOP_DIMS dimensions longer than 1. */
+bool lw_core_plan_normalise(lw_core_plan *plan, int ndim, const int64_t *shape);
+/* The kernel of a normalised plan. */
+void lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key);
+/* Bytes of an operand's core. */
+int64_t lw_core_plan_bytes(const lw_core_plan *plan, int operand);
+lw_core_divider lw_core_divider_of(uint32_t d);
+
+#endif

@@ -1,0 +1,437 @@
+/* The device side of gufuncs, without a device: shapes by NumPy's rules, how calls are walked,
+ * and every kind of kernel as valid IR; where libNVVM and nvJitLink are found, as a cubin. */
+#include "core/ir/build.h"
+#include "core/link/build.h"
+#include "core/link/cubin_info.h"
+#include "core/link/nvjitlink.h"
+#include "core/link/toolchain.h"
+#include "gufunc/core_plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                                       \
+    do {                                                                                       \
+        if (!(condition)) {                                                                    \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
+            exit(1);                                                                           \
+        }                                                                                      \
+    } while (0)
+
+#define GOOD(call)                                                                             \
+    do {                                                                                       \
+        if ((call) != LW_OK) {                                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, lw_error_text(&err));           \
+            exit(1);                                                                           \
+        }                                                                                      \
+    } while (0)
+
+/* ---- layouts by hand ---- */
+
+/* (m,n),(n)->(m) */
+static const lw_core_dim matvec_names[] = {{.name = "m"}, {.name = "n"}};
+static const uint16_t dims_mn[] = {0, 1}, dims_n[] = {1}, dims_m[] = {0};
+static const bool no_broadcast[4];
+
+static lw_core_layout
+matvec_layout(void)
+{
+    lw_core_layout layout = {.text = "(m,n),(n)->(m)",
+                             .numpy_text = "(m,n),(n)->(m)",
+                             .nin = 2,
+                             .nout = 1,
+                             .n_dims = 2,
+                             .dims = matvec_names};
+
+    layout.operands[0] = (lw_core_operand){2, dims_mn, no_broadcast};
+    layout.operands[1] = (lw_core_operand){1, dims_n, no_broadcast};
+    layout.operands[2] = (lw_core_operand){1, dims_m, no_broadcast};
+    return layout;
+}
+
+static lw_core_view
+view_of(int ndim, const int64_t *shape)
+{
+    static const int64_t strides[8] = {1024, 512, 256, 128, 64, 32, 16, 8};
+
+    return (lw_core_view){true, ndim, shape, strides + 8 - ndim};
+}
+
+static lw_status
+resolve(lw_core_shape *s, const lw_core_layout *layout, const lw_core_view *views,
+        bool keepdims, lw_error *err)
+{
+    lw_status status;
+
+    LW_TRY(lw_core_shape_init(s, layout, "f", err));
+    LW_TRY(lw_core_shape_dims(s, views, keepdims, err));
+    LW_TRY(lw_core_shape_sizes(s, views, err));
+    LW_TRY(lw_core_shape_loop(s, views, err));
+fail:
+    return status;
+}
+
+static void
+test_shapes(void)
+{
+    const int64_t a[] = {7, 1, 2, 3}, x[] = {5, 3}, wrong[] = {5, 4}, out[] = {7, 5, 2};
+    lw_core_layout layout = matvec_layout();
+    lw_core_view views[3] = {view_of(4, a), view_of(2, x), {false, 0, NULL, NULL}};
+    int64_t shape[LW_SHAPE_DIMS], loop[LW_SHAPE_DIMS], core[LW_MAX_CORE_DIMS];
+    lw_core_shape s;
+    lw_error err = {0};
+
+    GOOD(resolve(&s, &layout, views, false, &err));
+    CHECK(s.sizes[0] == 2 && s.sizes[1] == 3 && s.loop_ndim == 2);
+    CHECK(s.loop[0] == 7 && s.loop[1] == 5);
+    CHECK(lw_core_shape_result(&s, 2, shape) == 3 && memcmp(shape, out, sizeof out) == 0);
+    lw_core_shape_strides(&s, 0, &views[0], loop, core);
+    CHECK(loop[0] == 64 && loop[1] == 0 && core[0] == 16 && core[1] == 8);
+    lw_core_shape_strides(&s, 1, &views[1], loop, core);
+    CHECK(loop[0] == 0 && loop[1] == 16 && core[0] == 8);
+    views[1] = view_of(2, wrong);
+    CHECK(resolve(&s, &layout, views, false, &err) == LW_ERR_VALUE);
+    CHECK(strcmp(lw_error_text(&err),
+                 "f: Input operand 1 has a mismatch in its core dimension 0, with gufunc "
+                 "signature (m,n),(n)->(m) (size 4 is different from 3)") == 0);
+    lw_error_reset(&err);
+    views[1] = view_of(0, x);
+    CHECK(resolve(&s, &layout, views, false, &err) == LW_ERR_VALUE);
+    CHECK(strcmp(lw_error_text(&err),
+                 "f: Input operand 1 does not have enough dimensions (has 0, gufunc core with "
+                 "signature (m,n),(n)->(m) requires 1)") == 0);
+    lw_error_reset(&err);
+    views[1] = view_of(2, x);
+    views[2] = view_of(3, a + 1);
+    CHECK(resolve(&s, &layout, views, false, &err) == LW_ERR_VALUE); /* out of (1, 2, 3) */
+    lw_error_reset(&err);
+    CHECK(resolve(&s, &layout, views, true, &err) == LW_ERR_TYPE); /* keepdims */
+    lw_error_reset(&err);
+}
+
+/* axes: the matrix in front of the loop; the result's core first */
+static void
+test_axes(void)
+{
+    const int64_t a[] = {2, 3, 7}, x[] = {3}, want[] = {2, 7};
+    lw_core_layout layout = matvec_layout();
+    lw_core_view views[3] = {view_of(3, a), view_of(1, x), {false, 0, NULL, NULL}};
+    int64_t shape[LW_SHAPE_DIMS], loop[LW_SHAPE_DIMS], core[LW_MAX_CORE_DIMS];
+    lw_core_shape s;
+    lw_error err = {0};
+
+    GOOD(lw_core_shape_init(&s, &layout, "f", &err));
+    GOOD(lw_core_shape_dims(&s, views, false, &err));
+    s.axes[0][0] = 0;
+    s.axes[0][1] = 1;
+    s.axes[2][0] = 0;
+    GOOD(lw_core_shape_sizes(&s, views, &err));
+    GOOD(lw_core_shape_loop(&s, views, &err));
+    CHECK(lw_core_shape_result(&s, 2, shape) == 2 && memcmp(shape, want, sizeof want) == 0);
+    lw_core_shape_strides(&s, 0, &views[0], loop, core);
+    CHECK(loop[0] == 8 && core[0] == 32 && core[1] == 16);
+}
+
+/* (n|1)->(): broadcast; (n?),(n?)->(): dropped where one is too short */
+static void
+test_marks(void)
+{
+    static const bool yes[] = {true};
+    static const uint16_t first[] = {0};
+    static const lw_core_dim plain[] = {{.name = "n"}},
+                             maybe[] = {{.name = "n", .optional = true}};
+    const int64_t one[] = {1}, three[] = {3}, two[] = {2};
+    lw_core_layout layout = {
+        .text = "(n|1),(n|1)->()", .nin = 2, .nout = 1, .n_dims = 1, .dims = plain};
+    lw_core_view views[3] = {view_of(1, one), view_of(1, three), {false, 0, NULL, NULL}};
+    int64_t loop[LW_SHAPE_DIMS], core[LW_MAX_CORE_DIMS];
+    lw_core_shape s;
+    lw_error err = {0};
+
+    layout.operands[0] = layout.operands[1] = (lw_core_operand){1, first, yes};
+    GOOD(resolve(&s, &layout, views, false, &err));
+    CHECK(s.sizes[0] == 3);
+    lw_core_shape_strides(&s, 0, &views[0], loop, core);
+    CHECK(core[0] == 0);
+    views[0] = view_of(1, two);
+    CHECK(resolve(&s, &layout, views, false, &err) == LW_ERR_VALUE);
+    lw_error_reset(&err);
+    layout.operands[0] = layout.operands[1] = (lw_core_operand){1, first, no_broadcast};
+    views[0] = view_of(1, one);
+    CHECK(resolve(&s, &layout, views, false, &err) == LW_ERR_VALUE); /* no mark: no broadcast */
+    lw_error_reset(&err);
+    layout.dims = maybe;
+    views[0] = view_of(0, one);
+    GOOD(resolve(&s, &layout, views, false, &err));
+    CHECK(s.dropped[0] && s.sizes[0] == 1 && s.loop_ndim == 1 && s.loop[0] == 3);
+}
+
+/* ---- a loop ---- */
+
+static lw_ref
+element(lw_builder *b, const lw_ref *array, unsigned ndim, lw_ref i, lw_ref j)
+{
+    lw_ref at = lw_ir_mul(b, i, array[1 + ndim]);
+
+    if (ndim == 2)
+        at = lw_ir_add(b, at, lw_ir_mul(b, j, array[1 + ndim + 1]));
+    return lw_ir_offset(b, array[0], at);
+}
+
+/* y[i] = sum of a[i, j] * x[j] */
+static void
+matvec_body(lw_scalar *scalar, lw_dtype dtype, bool can_raise, lw_arg_parts *parts)
+{
+    static const unsigned ndims[] = {2, 1, 1};
+    lw_error err = {0};
+    lw_builder b;
+    lw_ref p[3][5], zero, one, sum, status;
+    lw_for rows, columns;
+    uint32_t n = 0;
+
+    GOOD(lw_module_new(&scalar->module, &err));
+    lw_builder_start(&b, scalar->module, "lw_body");
+    for (int k = 0; k < 3; k++) {
+        parts[k].first = n;
+        parts[k].n = 1 + 2 * ndims[k];
+        for (unsigned i = 0; i < parts[k].n; i++, n++)
+            p[k][i] = lw_ir_param_add(&b, i ? LW_DT_i64 : LW_DT_ptr, 0, "p");
+    }
+    if (can_raise)
+        lw_ir_result_add(&b, LW_DT_i32);
+    zero = lw_ir_int(&b, LW_DT_i64, 0);
+    one = lw_ir_int(&b, LW_DT_i64, 1);
+    sum = lw_ir_slot(&b, dtype);
+    rows = lw_ir_for(&b, zero, p[0][1], one, 0, 0);
+    lw_ir_set(&b, sum, lw_ir_zero(&b, dtype));
+    columns = lw_ir_for(&b, zero, p[0][2], one, 0, 0);
+    lw_ir_set(
+        &b, sum,
+        lw_ir_add(
+            &b, lw_ir_get(&b, sum),
+            lw_ir_mul(&b,
+                      lw_ir_load(&b, dtype, 1, element(&b, p[0], 2, rows.i, columns.i), 0, 0),
+                      lw_ir_load(&b, dtype, 1, element(&b, p[1], 1, columns.i, 0), 0, 0))));
+    lw_ir_for_end(&b, &columns);
+    lw_ir_store(&b, element(&b, p[2], 1, rows.i, 0), lw_ir_get(&b, sum), 0, 0);
+    lw_ir_for_end(&b, &rows);
+    status = can_raise ? lw_ir_int(&b, LW_DT_i32, 0) : 0;
+    lw_ir_return(&b, &status, can_raise);
+    GOOD(lw_ir_finish(&b, &err));
+    scalar->body = b.func_number;
+    scalar->can_raise = can_raise;
+    scalar->n_args = 3;
+    scalar->args = parts;
+}
+
+static void
+make_loop(lw_gufunc_loop *loop, const lw_core_layout *layout, lw_dtype dtype, lw_scalar *scalar)
+{
+    static const uint8_t ndims[] = {2, 1, 1};
+
+    memset(loop, 0, sizeof *loop);
+    loop->layout = layout;
+    loop->nin = 2;
+    loop->nout = 1;
+    loop->scalar = scalar;
+    for (int i = 0; i < 3; i++) {
+        loop->types[i] = dtype;
+        loop->form[i] = LW_CORE_ARRAY;
+        loop->core_ndim[i] = ndims[i];
+    }
+}
+
+/* Contiguous operands of n items of cores m x k. */
+static void
+make_plan(lw_core_plan *plan, const lw_gufunc_loop *loop, int64_t *sizes, int64_t m, int64_t k,
+          int64_t n)
+{
+    int64_t itemsize = lw_dtypes[loop->types[0]].size_bytes;
+    const int64_t core[3][2] = {{k * itemsize, itemsize}, {itemsize, 0}, {itemsize, 0}};
+
+    sizes[0] = m;
+    sizes[1] = k;
+    plan->loop = loop;
+    plan->n_operands = 3;
+    plan->sizes = sizes;
+    for (int i = 0; i < 3; i++) {
+        lw_core_plan_operand *operand = &plan->operands[i];
+        operand->data = (uint64_t)(i + 1) << 36;
+        operand->by_value = operand->keep = false;
+        memcpy(operand->core, core[i], sizeof core[i]);
+        operand->strides[0] = lw_core_plan_bytes(plan, i);
+    }
+    CHECK(lw_core_plan_normalise(plan, 1, &n));
+}
+
+static bool have_compiler;
+static int n_cubins;
+
+static lw_cubin_info
+try_kernel(const lw_gufunc_loop *loop, const lw_core_key *key)
+{
+    static const int ccs[] = {75, 90, 120};
+    lw_build_options options = {.opt = true, .name = "test"};
+    lw_error err = {0};
+    lw_module *module = NULL;
+    lw_cubin_info info = {0};
+
+    GOOD(lw_core_kernel(loop, key, "test_kernel", 0, &module, &err));
+    GOOD(lw_ir_verify(module, &err));
+    if (have_compiler) {
+        lw_bytes cubin = {0};
+        GOOD(lw_build_output(module, ccs[n_cubins++ % 3], "cubin", &options, &cubin, &err));
+        CHECK(lw_cubin_has_function(cubin.data, cubin.n, "test_kernel"));
+        GOOD(lw_cubin_info_read(cubin.data, cubin.n, "test_kernel", &info, &err));
+        CHECK(info.registers > 0 && info.local_bytes == 0);
+        lw_bytes_reset(&cubin);
+    }
+    lw_module_free(module);
+    return info;
+}
+
+static void
+test_staged(void)
+{
+    static const lw_dtype dtypes[] = {LW_DT_f32, LW_DT_f64, LW_DT_i8, LW_DT_f16};
+    lw_core_layout layout = matvec_layout();
+
+    for (int t = 0; t < 4; t++)
+        for (int keep = 0; keep < 2; keep++) {
+            lw_arg_parts parts[3] = {{0}};
+            lw_scalar scalar = {0};
+            lw_gufunc_loop loop;
+            lw_core_plan plan;
+            lw_core_key key;
+            int64_t sizes[2];
+            uint32_t bytes = 0;
+            matvec_body(&scalar, dtypes[t], keep, parts);
+            make_loop(&loop, &layout, dtypes[t], &scalar);
+            make_plan(&plan, &loop, sizes, 3 + keep, 3 + keep, 1 << 20);
+            plan.operands[2].keep = keep;
+            lw_core_plan_key(&plan, &key);
+            CHECK(key.block == 128 && key.constant && key.sizes[0] == 3 + keep);
+            for (int i = 0; i < 3; i++) {
+                CHECK(key.operands[i].reach == LW_REACH_STAGED);
+                CHECK(key.operands[i].chunk == 16);
+                bytes += 128 * lw_core_pitch(&loop, &key, i);
+            }
+            CHECK(!have_compiler || try_kernel(&loop, &key).shared_bytes >= (int)bytes);
+            plan.operands[0].data += 8; /* chunks of 8 bytes */
+            lw_core_plan_key(&plan, &key);
+            CHECK(key.operands[0].chunk == 8 && key.operands[1].chunk == 16);
+            try_kernel(&loop, &key);
+            lw_module_free(scalar.module);
+        }
+}
+
+static void
+test_plain(void)
+{
+    lw_core_layout layout = matvec_layout();
+    lw_arg_parts parts[3] = {{0}};
+    lw_scalar scalar = {0};
+    lw_gufunc_loop loop;
+    lw_core_plan plan;
+    lw_core_key key;
+    int64_t sizes[2];
+
+    matvec_body(&scalar, LW_DT_f32, true, parts);
+    make_loop(&loop, &layout, LW_DT_f32, &scalar);
+    make_plan(&plan, &loop, sizes, 3, 100, 1 << 20); /* large cores: sizes are parameters */
+    lw_core_plan_key(&plan, &key);
+    CHECK(!key.constant && key.block == 0 && key.operands[0].reach == LW_REACH_DENSE);
+    CHECK(!key.wide);
+    try_kernel(&loop, &key);
+    make_plan(&plan, &loop, sizes, 3, 100, 1 << 22);
+    lw_core_plan_key(&plan, &key);
+    CHECK(key.wide); /* 4.8 GB */
+    try_kernel(&loop, &key);
+    make_plan(&plan, &loop, sizes, 3, 3, 10); /* few items */
+    lw_core_plan_key(&plan, &key);
+    CHECK(key.constant && key.block == 0 && key.operands[1].reach == LW_REACH_RUN);
+    try_kernel(&loop, &key);
+    make_plan(&plan, &loop, sizes, 3, 3, 1 << 20);
+    plan.operands[1].strides[0] = 0; /* one vector for all */
+    plan.operands[0].core[0] = 4;    /* transposed matrices */
+    plan.operands[0].core[1] = 12;
+    lw_core_plan_key(&plan, &key);
+    CHECK(key.operands[1].reach == LW_REACH_CONSTANT);
+    CHECK(key.operands[0].reach == LW_REACH_STRIDED);
+    CHECK(key.operands[2].reach == LW_REACH_STAGED && key.block == 128);
+    try_kernel(&loop, &key);
+    lw_module_free(scalar.module);
+}
+
+/* Dimensions merge where every operand allows; size 1 goes; the order is the output's. */
+static void
+test_normalise(void)
+{
+    const int64_t shape[4] = {4, 1, 5, 6};
+    const int64_t dense[4] = {30 * 36, 999, 6 * 36, 36};
+    lw_core_layout layout = matvec_layout();
+    lw_arg_parts parts[3] = {{0}};
+    lw_scalar scalar = {0};
+    lw_gufunc_loop loop;
+    lw_core_plan plan;
+    lw_core_key key;
+    int64_t sizes[2];
+
+    matvec_body(&scalar, LW_DT_f32, false, parts);
+    make_loop(&loop, &layout, LW_DT_f32, &scalar);
+    make_plan(&plan, &loop, sizes, 3, 3, 1);
+    CHECK(plan.n == 1 && plan.ndim == 1);
+    for (int i = 0; i < 3; i++)
+        for (int d = 0; d < 4; d++)
+            plan.operands[i].strides[d] = i == 0 ? dense[d] : dense[d] / 3;
+    CHECK(lw_core_plan_normalise(&plan, 4, shape));
+    CHECK(plan.n == 120 && plan.ndim == 1 && plan.operands[0].strides[0] == 36);
+    for (int i = 0; i < 3; i++)
+        for (int d = 0; d < 4; d++)
+            plan.operands[i].strides[d] = i == 0 ? dense[d] : dense[d] / 3;
+    plan.operands[1].strides[0] = 0; /* the vectors repeat along the first dimension */
+    CHECK(lw_core_plan_normalise(&plan, 4, shape));
+    CHECK(plan.n == 120 && plan.ndim == 2 && plan.shape[0] == 30 && plan.shape[1] == 4);
+    CHECK(plan.operands[1].strides[0] == 12 && plan.operands[1].strides[1] == 0);
+    lw_core_plan_key(&plan, &key);
+    CHECK(key.ndim == 2 && key.operands[1].reach == LW_REACH_DENSE);
+    try_kernel(&loop, &key);
+    CHECK(lw_core_plan_normalise(&plan, 2, (const int64_t[]){0, 3}) && plan.n == 0);
+    lw_module_free(scalar.module);
+}
+
+static void
+test_divider(void)
+{
+    const uint32_t sizes[] = {1, 2, 3, 7, 10, 641, 65535, 65536, 1000003, 0x7fffffff};
+
+    for (int i = 0; i < 10; i++) {
+        lw_core_divider divider = lw_core_divider_of(sizes[i]);
+        for (uint64_t n = 0; n < INT32_MAX; n = n * 5 / 3 + 1) {
+            uint64_t high = n * divider.multiplier >> 32;
+            CHECK(((high + n) & 0xffffffff) >> divider.shift == n / sizes[i]);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const lw_toolchain *toolchain;
+    lw_error err = {0};
+
+    have_compiler = lw_toolchain_need(&toolchain, &err) == LW_OK;
+    if (!have_compiler)
+        printf("SKIP cubins: %s\n", lw_error_text(&err));
+    lw_error_reset(&err);
+    test_shapes();
+    test_axes();
+    test_marks();
+    test_divider();
+    test_staged();
+    test_plain();
+    test_normalise();
+    printf("ok, %d cubins\n", n_cubins);
+    return EXIT_SUCCESS;
+}
