@@ -1,6 +1,7 @@
 /* The Forall type and the decorator that makes it. */
 #include "forall/forall_py.h"
 
+#include "core/py/door_function.h"
 #include "forall/fast_index.h"
 #include "forall/forall_parts_py.h"
 #include <stddef.h>
@@ -107,11 +108,7 @@ get_ndim(PyObject *object, void *Py_UNUSED(closure))
 static PyObject *
 get_stats(PyObject *object, void *Py_UNUSED(closure))
 {
-    const lw_function *self = (lw_function *)object;
-
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", self->n_specials,
-                         "compiled", self->compiled, "from_memory", self->from_memory,
-                         "from_disk", self->from_disk, "seconds", self->seconds);
+    return lw_function_stats((lw_function *)object);
 }
 
 static PyObject *
@@ -154,17 +151,10 @@ forall_itself(PyObject *self, PyObject *Py_UNUSED(unused))
     return Py_NewRef(self);
 }
 
-/* lanewise/_pickling.py knows how to carry a function's text to another process. */
 static PyObject *
 forall_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    PyObject *module = PyImport_ImportModule("lanewise._pickling"), *result;
-
-    if (module == NULL)
-        return NULL;
-    result = PyObject_CallMethod(module, "reduce_forall", "O", self);
-    Py_DECREF(module);
-    return result;
+    return lw_reduce_by_source(self, "reduce_forall");
 }
 
 static PyMethodDef forall_methods_head[] = {
@@ -212,17 +202,6 @@ static PyType_Spec forall_spec = {
     .slots = forall_slots};
 
 /* ---- the decorator ---- */
-
-static bool
-is_function(PyObject *object)
-{
-    if (PyFunction_Check(object) || PyMethod_Check(object) || PyCFunction_Check(object))
-        return true;
-    if (PyType_Check(object) || PyUnicode_Check(object))
-        return false;
-    return PyObject_HasAttrString(object, "py_func") ||
-           PyObject_HasAttrString(object, "__wrapped__");
-}
 
 /* Takes ndim= out of the keywords. 0 with an exception. */
 static uint32_t
@@ -308,29 +287,16 @@ make_decorator(PyObject *module, PyObject *signatures, PyObject *keywords, uint3
 static PyObject *
 forall(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *keywords = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
-    PyObject *first = NULL, *result = NULL, *given;
+    PyObject *first, *keywords, *result = NULL;
     uint32_t ndim;
 
-    if (keywords == NULL)
+    if (lw_decorator_arguments("forall", "signatures", args, kwargs, &first, &keywords) < 0)
         return NULL;
-    given = PyDict_GetItemString(keywords, "signatures"); /* borrowed */
-    if (PyTuple_GET_SIZE(args) > 1 || (PyTuple_GET_SIZE(args) == 1 && given != NULL)) {
-        PyErr_Format(PyExc_TypeError,
-                     "forall() takes one positional argument (a function or signatures), not "
-                     "%zd",
-                     PyTuple_GET_SIZE(args) + (given != NULL));
-        goto done;
-    }
-    first = Py_XNewRef(PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : given);
     ndim = take_ndim(keywords);
-    if (ndim == 0 || (given != NULL && PyDict_DelItemString(keywords, "signatures") < 0))
-        goto done;
-    if (first != NULL && given == NULL && is_function(first))
+    if (ndim != 0 && PyTuple_GET_SIZE(args) == 1 && lw_is_function(first))
         result = make(module, first, NULL, keywords, ndim);
-    else
+    else if (ndim != 0)
         result = make_decorator(module, first, keywords, ndim);
-done:
     Py_XDECREF(first);
     Py_DECREF(keywords);
     return result;

@@ -3,9 +3,8 @@
 
 #include "forall/kernel_py.h"
 
+#include "core/py/door_function.h"
 #include "core/py/raise.h"
-
-#include <string.h>
 
 const char *
 lw_function_name(const lw_function *self)
@@ -14,27 +13,12 @@ lw_function_name(const lw_function *self)
                                                        : "kernel";
 }
 
-/* As functools.wraps does, into our own dict. */
-static int
-take_names(lw_function *self)
+PyObject *
+lw_function_stats(const lw_function *self)
 {
-    static const char *const names[] = {"__module__", "__name__", "__qualname__", "__doc__"};
-    PyObject *own = PyObject_GetAttrString(self->py_func, "__dict__");
-    int result = 0;
-
-    self->dict = own && PyDict_Check(own) ? PyDict_Copy(own) : PyDict_New();
-    Py_XDECREF(own);
-    PyErr_Clear();
-    if (self->dict == NULL)
-        return -1;
-    for (int i = 0; i < 4 && result == 0; i++) {
-        PyObject *value = PyObject_GetAttrString(self->py_func, names[i]);
-        if (value == NULL)
-            return -1;
-        result = PyDict_SetItemString(self->dict, names[i], value);
-        Py_DECREF(value);
-    }
-    return result;
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", self->n_specials,
+                         "compiled", self->compiled, "from_memory", self->from_memory,
+                         "from_disk", self->from_disk, "seconds", self->seconds);
 }
 
 static int
@@ -90,7 +74,7 @@ lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject *fu
                                              : lw_python_function(function);
     if (self->keywords == NULL || self->py_func == NULL ||
         lw_door_read(door, NULL, keywords, &self->options, &arguments) < 0 ||
-        take_names(self) < 0)
+        (self->dict = lw_wrapper_dict(self->py_func)) == NULL)
         return -1;
     self->source = Py_XNewRef(arguments.source);
     self->options.front.procedure = true;

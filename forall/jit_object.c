@@ -1,6 +1,7 @@
 /* The Kernel type and the decorators that make it: lw.jit and cuda.jit. */
 #include "forall/jit_parts_py.h"
 
+#include "core/py/door_function.h"
 #include "core/py/raise.h"
 #include "core/py/signature_read.h"
 #include "forall/jit_py.h"
@@ -267,11 +268,7 @@ get_signatures(PyObject *object, void *Py_UNUSED(closure))
 static PyObject *
 get_stats(PyObject *object, void *Py_UNUSED(closure))
 {
-    const lw_function *f = (lw_function *)object;
-
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", f->n_specials, "compiled",
-                         f->compiled, "from_memory", f->from_memory, "from_disk", f->from_disk,
-                         "seconds", f->seconds);
+    return lw_function_stats((lw_function *)object);
 }
 
 static PyObject *
@@ -327,17 +324,10 @@ kernel_itself(PyObject *self, PyObject *Py_UNUSED(unused))
     return Py_NewRef(self);
 }
 
-/* lanewise/_pickling.py knows how to carry a function's text to another process. */
 static PyObject *
 kernel_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    PyObject *module = PyImport_ImportModule("lanewise._pickling"), *result;
-
-    if (module == NULL)
-        return NULL;
-    result = PyObject_CallMethod(module, "reduce_kernel", "O", self);
-    Py_DECREF(module);
-    return result;
+    return lw_reduce_by_source(self, "reduce_kernel");
 }
 
 static PyObject *
@@ -469,36 +459,14 @@ make_decorator(PyObject *signatures, PyObject *keywords, bool from_cuda)
     return result;
 }
 
-static bool
-is_function(PyObject *object)
-{
-    if (PyFunction_Check(object) || PyMethod_Check(object) || PyCFunction_Check(object))
-        return true;
-    if (PyType_Check(object) || PyUnicode_Check(object))
-        return false;
-    return PyObject_HasAttrString(object, "py_func") ||
-           PyObject_HasAttrString(object, "__wrapped__");
-}
-
 static PyObject *
 jit(PyObject *args, PyObject *kwargs, bool from_cuda)
 {
-    PyObject *keywords = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *given, *first, *result;
+    PyObject *first, *keywords, *result;
 
-    if (keywords == NULL)
+    if (lw_decorator_arguments("jit", "func_or_sig", args, kwargs, &first, &keywords) < 0)
         return NULL;
-    given = PyDict_GetItemString(keywords, "func_or_sig"); /* borrowed */
-    if (PyTuple_GET_SIZE(args) + (given != NULL) > 1) {
-        PyErr_Format(PyExc_TypeError,
-                     "jit() takes one positional argument (a function or signatures), not %zd",
-                     PyTuple_GET_SIZE(args) + (given != NULL));
-        Py_DECREF(keywords);
-        return NULL;
-    }
-    first = Py_XNewRef(PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : given);
-    if (given != NULL && PyDict_DelItemString(keywords, "func_or_sig") < 0)
-        result = NULL;
-    else if (first != NULL && is_function(first))
+    if (first != NULL && lw_is_function(first))
         result = lw_jit_new(first, NULL, keywords, from_cuda);
     else
         result = make_decorator(first, keywords, from_cuda);

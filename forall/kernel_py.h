@@ -70,6 +70,8 @@ int lw_function_declare(lw_function *self, PyObject *signatures);
  * has changed. -1 with an exception. */
 int lw_function_refresh(lw_function *self);
 const char *lw_function_name(const lw_function *self);
+/* What was compiled, from where, and how long it took: a new dict. */
+PyObject *lw_function_stats(const lw_function *self);
 /* For tp_traverse, tp_clear and tp_dealloc of the owner. */
 int lw_function_traverse(lw_function *self, visitproc visit, void *arg);
 void lw_function_clear(lw_function *self);

@@ -1,6 +1,7 @@
 /* The Ufunc type and the decorator that makes it. */
 #include "ufunc/ufunc_parts.h"
 
+#include "core/py/door_function.h"
 #include "core/py/raise.h"
 
 #include <stddef.h>
@@ -208,29 +209,6 @@ means_something(const char *name)
     return false;
 }
 
-/* As functools.wraps does, into our own dict. */
-static int
-take_names(lw_ufunc_object *self)
-{
-    static const char *const names[] = {"__module__", "__name__", "__qualname__", "__doc__"};
-    PyObject *own = PyObject_GetAttrString(self->base.py_func, "__dict__");
-    int result = 0;
-
-    self->base.dict = own && PyDict_Check(own) ? PyDict_Copy(own) : PyDict_New();
-    Py_XDECREF(own);
-    PyErr_Clear();
-    if (self->base.dict == NULL)
-        return -1;
-    for (int i = 0; i < 4 && result == 0; i++) {
-        PyObject *value = PyObject_GetAttrString(self->base.py_func, names[i]);
-        if (value == NULL)
-            return -1;
-        result = PyDict_SetItemString(self->base.dict, names[i], value);
-        Py_DECREF(value);
-    }
-    return result;
-}
-
 static const char *
 text_of(lw_ufunc_object *self, const char *name)
 {
@@ -358,7 +336,7 @@ lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObj
     if (self->failures == NULL || self->options == NULL || self->base.py_func == NULL ||
         lw_door_read(LW_DOOR_VECTORIZE, signatures, keywords, &self->base.options, &arguments) <
             0 ||
-        take_names(self) < 0)
+        (self->base.dict = lw_wrapper_dict(self->base.py_func)) == NULL)
         goto fail;
     self->identity = Py_NewRef(arguments.identity);
     self->source_option = Py_XNewRef(arguments.source);
@@ -684,17 +662,10 @@ ufunc_itself(PyObject *self, PyObject *Py_UNUSED(unused))
     return Py_NewRef(self);
 }
 
-/* lanewise/_pickling.py knows how to carry a function's text to another process. */
 static PyObject *
 ufunc_reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    PyObject *module = PyImport_ImportModule("lanewise._pickling"), *result;
-
-    if (module == NULL)
-        return NULL;
-    result = PyObject_CallMethod(module, "reduce_ufunc", "O", self);
-    Py_DECREF(module);
-    return result;
+    return lw_reduce_by_source(self, "reduce_ufunc");
 }
 
 #define WITH_KEYWORDS(function)                                                                \
@@ -788,17 +759,6 @@ static PyType_Spec ufunc_spec = {
 
 /* ---- the decorator ---- */
 
-static bool
-is_function(PyObject *object)
-{
-    if (PyFunction_Check(object) || PyMethod_Check(object) || PyCFunction_Check(object))
-        return true;
-    if (PyType_Check(object) || PyUnicode_Check(object))
-        return false;
-    return PyObject_HasAttrString(object, "py_func") ||
-           PyObject_HasAttrString(object, "__wrapped__");
-}
-
 static PyObject *
 make(PyObject *module, PyObject *function, PyObject *signatures, PyObject *keywords)
 {
@@ -864,27 +824,14 @@ make_decorator(PyObject *module, PyObject *signatures, PyObject *keywords)
 static PyObject *
 vectorize(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *first = NULL, *keywords = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
-    PyObject *result = NULL, *given;
+    PyObject *first, *keywords, *result;
 
-    if (keywords == NULL)
+    if (lw_decorator_arguments("vectorize", "signatures", args, kwargs, &first, &keywords) < 0)
         return NULL;
-    given = PyDict_GetItemString(keywords, "signatures"); /* borrowed */
-    if (PyTuple_GET_SIZE(args) > 1 || (PyTuple_GET_SIZE(args) == 1 && given != NULL)) {
-        PyErr_Format(PyExc_TypeError,
-                     "vectorize() takes one positional argument (a function or signatures), "
-                     "not %zd",
-                     PyTuple_GET_SIZE(args) + (given != NULL));
-        goto done;
-    }
-    first = Py_XNewRef(PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : given);
-    if (given != NULL && PyDict_DelItemString(keywords, "signatures") < 0)
-        goto done;
-    if (first != NULL && given == NULL && is_function(first))
+    if (PyTuple_GET_SIZE(args) == 1 && lw_is_function(first))
         result = make(module, first, NULL, keywords);
     else
         result = make_decorator(module, first, keywords);
-done:
     Py_XDECREF(first);
     Py_DECREF(keywords);
     return result;
