@@ -42,10 +42,19 @@ wants build && part build build
 cd "$out" # so that the sources are not what is imported
 part info "$python" -m lanewise info
 tests="$python -m pytest -c $root/pyproject.toml --rootdir $root --maxfail=40"
-wants suite && part suite $tests "$root/tests/py" -m "gpu or not gpu" -k "device or cuda or operand or vectorize"
+# -k sees marks too: what is marked gpu, and the files whose tests ask for a device by themselves
+chosen="gpu or device or cuda or operand or vectorize or test_forall or test_jit or test_kernel or test_random or test_print
+    or test_records or test_arrays or test_atomic"
+wants suite && part suite $tests "$root/tests/py" -k "${chosen//$'\n'/ }"
 wants oracle && part oracle $tests "$root/tests/oracle" --device
 wants fuzz && part fuzz "$python" "$root/tests/fuzz/run.py" --gpu --count "${FUZZ_COUNT:-1000}"
-wants bench && LINES_SHOWN=60 part bench "$python" -m lanewise bench
+bench() {
+    "$python" -m lanewise bench && "$python" "$root/bench/kernels.py" gpu &&
+        for example in "$root"/examples/*.py; do
+            "$python" "$example" || return 1
+        done
+}
+wants bench && LINES_SHOWN=100 part bench bench
 wants sanitize && for tool in memcheck racecheck initcheck synccheck; do
     part "sanitize-$tool" compute-sanitizer --tool $tool --error-exitcode 9 "$python" "$root/tests/gpu_sanitize.py"
 done
