@@ -303,7 +303,7 @@ def run(only: str = "") -> int:
     report = Report(only)
     for case in (cpu_math, cpu_muladd, cpu_small, cpu_compile, cpu_disk):
         case(report)
-    if lw.cuda.is_available():
+    if lw.config.target not in ("cpu", "parallel") and lw.cuda.is_available():
         gpu_bandwidth(report, "float32")
         gpu_bandwidth(report, "float16")
         gpu_bandwidth(report, "float64")

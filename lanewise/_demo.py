@@ -257,7 +257,7 @@ def run_black_scholes(small: bool, has_gpu: bool) -> bool:
 def run(output: str, small: bool = False) -> int:
     """The demo; 0 when all results agree with NumPy, else 1."""
     os.makedirs(output, exist_ok=True)
-    has_gpu = lw.cuda.is_available()
+    has_gpu = lw.config.target not in ("cpu", "parallel") and lw.cuda.is_available()
     gpu = lw.cuda.get_current_device().name if has_gpu else "none found: the CPU does the work"
     print(f"lanewise {lw.__version__}; GPU: {gpu}")
     parts = cold_start(has_gpu)

@@ -30,8 +30,10 @@ def _cpu_name() -> str:
 
 
 def _gpu() -> dict[str, Any]:
-    from lanewise import cuda
+    from lanewise import config, cuda
 
+    if config.target in ("cpu", "parallel"):
+        return {"problem": f"not asked for: the setting target says {config.target!r}"}
     try:
         cuda.get_current_device()  # says what was looked for and where when there is none
         major, minor = divmod(_core._driver_version(), 1000)

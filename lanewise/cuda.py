@@ -2,6 +2,8 @@
 ``numba.cuda`` gave them.
 
 Importing this module touches no GPU and loads no driver: the first function that needs one does.
+With the setting ``target`` at "cpu" (``LANEWISE_TARGET=cpu``) none does: arrays lie in host memory
+then, kernels run on the CPU, and the CPU is the one device.
 
     >>> from lanewise import cuda
     >>> a = cuda.to_device([1.0, 2.0, 3.0])
@@ -10,6 +12,8 @@ Importing this module touches no GPU and loads no driver: the first function tha
 """
 
 from __future__ import annotations
+
+import contextlib as _contextlib
 
 from lanewise._core import cuda as _cuda
 from lanewise._core import intrinsics as _intrinsics
@@ -36,6 +40,8 @@ get_current_device = _cuda.get_current_device
 current_context = _cuda.current_context
 close = _cuda.close
 synchronize = _cuda.synchronize
+profile_start = _cuda.profile_start
+profile_stop = _cuda.profile_stop
 
 to_device = _cuda.to_device
 device_array = _cuda.device_array
@@ -65,24 +71,94 @@ globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrins
 __all__ = [
     "Context", "Device", "DeviceArray", "Event", "In", "InOut", "MappedArray", "MemoryInfo", "Out",
     "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
-    "compile_ptx", "compile_ptx_for_current_device", "current_context", "default_stream", "detect",
+    "compile_ptx", "compile_ptx_for_current_device", "current_context", "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
-    "managed_array",
-    "mapped_array", "per_thread_default_stream", "pinned_array", "select_device", "stream",
-    "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
+    "managed_array", "mapped", "mapped_array", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
+    "profile_stop", "profiling", "select_device", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]
 
 
+@_contextlib.contextmanager
+def pinned(*arrays):
+    """Page-lock the memory of NumPy arrays inside a ``with`` block: copies are faster, and those on a stream do not wait.
+
+    Raises TypeError for anything but NumPy arrays, DriverError for memory that is page-locked already.
+
+    >>> import numpy as np, lanewise as lw
+    >>> from lanewise import cuda
+    >>> x = np.arange(3.0)
+    >>> with lw.config(target="cpu"), cuda.pinned(x):
+    ...     cuda.to_device(x, stream=cuda.stream()).copy_to_host()
+    array([0., 1., 2.])
+    """
+    locks = [_cuda._page_lock(array) for array in arrays]
+    try:
+        yield
+    finally:
+        locks.clear()
+
+
+@_contextlib.contextmanager
+def mapped(*arrays, stream=0):
+    """Device arrays over the memory of NumPy arrays inside a ``with`` block: one, or a list of them.
+
+    The kernels that write there are waited for at the end of the block. Raises as `pinned` does.
+
+    >>> import numpy as np, lanewise as lw
+    >>> from lanewise import cuda
+    >>> x = np.arange(3.0)
+    >>> with lw.config(target="cpu"), cuda.mapped(x) as d:
+    ...     d[1] = 7
+    >>> x
+    array([0., 7., 2.])
+    """
+    views = [_cuda._map(array, stream) for array in arrays]
+    try:
+        yield views[0] if len(views) == 1 else list(views)
+    finally:
+        views.clear()
+        synchronize()
+
+
+@_contextlib.contextmanager
+def defer_cleanup():
+    """Nothing is cleaned up inside the ``with`` block: here giving memory back never waits for a device, so this is for numba's programs."""
+    yield
+
+
+@_contextlib.contextmanager
+def profiling():
+    """`profile_start` and `profile_stop` around a ``with`` block."""
+    profile_start()
+    try:
+        yield
+    finally:
+        profile_stop()
+
+
+_NOT_THERE = {
+    **dict.fromkeys(("set_memory_manager", "BaseCUDAMemoryManager", "HostOnlyCUDAMemoryManager", "MemoryPointer"),
+                    "memory comes from a pool of its own, which no memory manager replaces"),
+    **dict.fromkeys(("GetIpcHandleMixin", "IpcHandle", "open_ipc_handle"),
+                    "memory is not shared between processes"),
+}
+
+
+def __getattr__(name):
+    why = f": {_NOT_THERE[name]}" if name in _NOT_THERE else ""
+    raise AttributeError(f"module 'lanewise.cuda' has no attribute {name!r}{why}")
+
+
 def detect():
-    """Print the CUDA devices of this machine; True if there is one that can be used."""
+    """Print the CUDA devices of this machine; True if there is one that can be used. With target="cpu" the CPU is one."""
     devices = list(gpus) if is_available() else []
     print(f"Found {len(devices)} CUDA device{'' if len(devices) == 1 else 's'}")
     for device in devices:
         major, minor = device.compute_capability
         print(f"id {device.id:3d}  {device.name:>30}")
         print(f"        compute capability: {major}.{minor}")
-        print(f"                PCI bus ID: {device.PCI_BUS_ID}")
+        print(f"                PCI bus ID: {getattr(device, 'PCI_BUS_ID', 'none')}")
         print(f"                      UUID: {device.uuid}")
         print(f"                    memory: {device.total_memory / 2**30:.1f} GiB")
     return bool(devices)

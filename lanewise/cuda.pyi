@@ -1,5 +1,6 @@
 from _typeshed import structseq
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, SupportsIndex, final, overload
 
@@ -9,12 +10,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 __all__ = [
     "Context", "Device", "DeviceArray", "Event", "In", "InOut", "MappedArray", "MemoryInfo", "Out",
     "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
-    "compile_ptx", "compile_ptx_for_current_device", "current_context", "default_stream", "detect",
+    "compile_ptx", "compile_ptx_for_current_device", "current_context", "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
-    "managed_array",
-    "mapped_array", "per_thread_default_stream", "pinned_array", "select_device", "stream",
-    "synchronize", "to_device",
+    "managed_array", "mapped", "mapped_array", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
+    "profile_stop", "profiling", "select_device", "stream", "synchronize", "to_device",
     # generated: names
     "activemask",
     "all_sync",
@@ -371,6 +371,15 @@ def managed_array(
     stream: _StreamLike = 0,
     attach_global: bool = True,
 ) -> MappedArray: ...
+def pinned(*arrays: NDArray[Any]) -> AbstractContextManager[None]: ...
+@overload
+def mapped(array: NDArray[Any], /, *, stream: _StreamLike = 0) -> AbstractContextManager[DeviceArray]: ...
+@overload
+def mapped(*arrays: NDArray[Any], stream: _StreamLike = 0) -> AbstractContextManager[list[DeviceArray]]: ...
+def defer_cleanup() -> AbstractContextManager[None]: ...
+def profile_start() -> None: ...
+def profile_stop() -> None: ...
+def profiling() -> AbstractContextManager[None]: ...
 def stream(*, blocking: bool = True, priority: int = 0) -> Stream: ...
 def default_stream() -> Stream: ...
 def per_thread_default_stream() -> Stream: ...

@@ -606,25 +606,28 @@ def create_xoroshiro128p_states(n, seed, subsequence_start=0, stream=0):
     """n states of xoroshiro128+, each 2**64 steps from the one before it.
 
     Parameters: n, how many; seed, an int from -2**63 to 2**64 - 1; subsequence_start, how many states to skip.
-    The states equal numba's for the same seed. They lie on the current GPU; on a machine without one, or where
-    ``lanewise.config.target`` is "cpu", they are a NumPy array. Raises TypeError or ValueError for anything else.
+    The states equal numba's for the same seed. They lie on the current GPU; where ``lanewise.config.target`` is "cpu"
+    they are what `lanewise.cuda.device_array` gives there, and on a machine without a GPU a NumPy array. Raises
+    TypeError or ValueError for anything else.
 
     >>> import lanewise as lw
     >>> from lanewise.random import create_xoroshiro128p_states
     >>> with lw.config(target="cpu"):
-    ...     create_xoroshiro128p_states(2, seed=1)["s1"]
+    ...     create_xoroshiro128p_states(2, seed=1).copy_to_host()["s1"]
     array([10451216379200822465,  7824662623250379246], dtype=uint64)
     """
     count, first = _seed_states(n, seed, subsequence_start)
     from lanewise import config, cuda
 
-    if config.target == "cpu" or (config.target == "auto" and not cuda.is_available()):
+    if config.target == "auto" and not cuda.is_available():
         states = np.empty(count, xoroshiro128p_dtype)
+    else:
+        states = cuda.device_array(count, xoroshiro128p_dtype, stream=stream)
+    if isinstance(states, np.ndarray):
         init_xoroshiro128p_states_cpu(states, seed, subsequence_start)
         return states
     from lanewise import _random_kernels as kernels
 
-    states = cuda.device_array(count, xoroshiro128p_dtype, stream=stream)
     kernels.fill_states(states, *first, stream)
     return states
 

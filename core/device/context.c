@@ -123,8 +123,11 @@ lw_device_get(int ordinal, lw_device **out, lw_error *err)
     }
     LW_TRY(lw_device_count(&n, err));
     if (n == 0)
-        return lw_fail(err, LW_ERR_DRIVER, "the CUDA driver %s finds no device",
-                       lw_driver_path());
+        return lw_fail(
+            err, LW_ERR_DRIVER,
+            "the CUDA driver %s finds no device; LANEWISE_TARGET=cpu runs the program "
+            "on the CPU",
+            lw_driver_path());
     if (ordinal < 0 || ordinal >= n)
         return lw_fail(err, LW_ERR_DRIVER,
                        "there is no CUDA device %d: this machine has %d, numbered from 0",

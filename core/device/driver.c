@@ -105,7 +105,8 @@ open_library(lw_error *err)
                 open_one("libcuda.so.1", &tried);
     if (!found)
         status = lw_fail(err, LW_ERR_DRIVER,
-                         "no CUDA driver was found on this machine; looked for %s: %s",
+                         "no CUDA driver was found on this machine; looked for %s: %s; "
+                         "LANEWISE_TARGET=cpu runs the program on the CPU",
                          chosen[0] ? "the library named by LANEWISE_CUDA_DRIVER"
                                    : "libcuda.so.1 in the loader's search path",
                          lw_text_get(&tried));
@@ -166,7 +167,9 @@ load(lw_error *err)
     lw_status status;
 
     if (lw_env_int(LW_ENV_no_cuda) != 0)
-        return lw_fail(err, LW_ERR_DRIVER, "CUDA is switched off by LANEWISE_NO_CUDA=%s",
+        return lw_fail(err, LW_ERR_DRIVER,
+                       "CUDA is switched off by LANEWISE_NO_CUDA=%s; LANEWISE_TARGET=cpu runs "
+                       "the program on the CPU",
                        lw_env_text(LW_ENV_no_cuda));
     LW_TRY(open_library(err));
     fill_table();
@@ -181,7 +184,10 @@ load(lw_error *err)
     if (status == LW_OK) {
         status = LW_CUDA(Init, (0), -1, err);
         if (status != LW_OK)
-            lw_driver_note(err, " (driver %s)", path);
+            lw_driver_note(err, " (driver %s)%s", path,
+                           err != NULL && err->vendor_code == LW_CUDA_NO_DEVICE
+                               ? "; LANEWISE_TARGET=cpu runs the program on the CPU"
+                               : "");
     }
     if (status == LW_OK)
         return LW_OK;

@@ -2,6 +2,7 @@
  * managed (ndarrays that are device operands too, by __cuda_array_interface__). */
 #include "core/py/cuda_internal.h"
 #include "core/py/device_array_internal.h"
+#include "core/py/host_cuda.h"
 
 #include "core/device/copy.h"
 
@@ -179,6 +180,105 @@ static PyType_Slot mapped_slots[] = {
 static PyType_Spec mapped_spec = {"lanewise.cuda.MappedArray", 0, 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, mapped_slots};
 
+/* ---- the caller's memory, page-locked for a while ---- */
+
+static void
+lock_dropped(PyObject *capsule)
+{
+    lw_host_block_free(PyCapsule_GetPointer(capsule, CAPSULE));
+    Py_DECREF((PyObject *)PyCapsule_GetContext(capsule)); /* the array */
+}
+
+static bool
+is_lockable(PyObject *object)
+{
+    if (!PyArray_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "arrays: expected NumPy arrays, got %.200s",
+                     Py_TYPE(object)->tp_name);
+        return false;
+    }
+    if (PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)object))) {
+        PyErr_Format(PyExc_TypeError, "arrays: %R holds Python objects",
+                     (PyObject *)PyArray_DESCR((PyArrayObject *)object));
+        return false;
+    }
+    return true;
+}
+
+/* A capsule that locks the array's bytes while it lives, and keeps the array; None for an array
+ * of no bytes. *address becomes the device's view of element 0. */
+static PyObject *
+lock(PyArrayObject *array, lw_device *device, CUdeviceptr *address)
+{
+    int64_t shape[LW_MAX_DIMS], strides[LW_MAX_DIMS], low = 0, high = 0;
+    lw_host_block *block;
+    lw_error err = {0};
+    PyObject *capsule;
+
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        shape[i] = PyArray_DIM(array, i);
+        strides[i] = PyArray_STRIDE(array, i);
+    }
+    *address = 0;
+    if (PyArray_NBYTES(array) == 0)
+        return Py_NewRef(Py_None);
+    (void)lw_layout_reach(PyArray_NDIM(array), shape, strides, PyArray_ITEMSIZE(array), &low,
+                          &high); /* an array that exists fits into memory */
+    if (lw_host_block_new(device, LW_HOST_REGISTERED, PyArray_BYTES(array) + low,
+                          (size_t)(high - low), &block, &err) != LW_OK)
+        return lw_py_raise(&err);
+    *address = block->address - (CUdeviceptr)low;
+    capsule = PyCapsule_New(block, CAPSULE, NULL);
+    if (capsule == NULL) {
+        lw_host_block_free(block);
+        return NULL;
+    }
+    (void)PyCapsule_SetContext(capsule, Py_NewRef((PyObject *)array));
+    (void)PyCapsule_SetDestructor(capsule, lock_dropped);
+    return capsule;
+}
+
+static PyObject *
+page_lock(PyObject *Py_UNUSED(module), PyObject *array)
+{
+    lw_device *device = is_lockable(array) ? lw_current_device() : NULL;
+    CUdeviceptr address;
+
+    return device != NULL ? lock((PyArrayObject *)array, device, &address) : NULL;
+}
+
+/* A device array over the same memory, which it keeps page-locked. */
+static PyObject *
+map_array(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *object, *stream_object, *keeper, *result;
+    int64_t shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
+    PyArrayObject *array;
+    PyArray_Descr *descr;
+    lw_device *device;
+    CUdeviceptr address;
+    CUstream stream;
+
+    if (!PyArg_ParseTuple(args, "OO:map", &object, &stream_object) ||
+        lw_stream_read(stream_object, &stream) < 0 || !is_lockable(object))
+        return NULL;
+    array = (PyArrayObject *)object;
+    descr = PyArray_DESCR(array);
+    device = lw_current_device();
+    keeper = device != NULL ? lock(array, device, &address) : NULL;
+    if (keeper == NULL)
+        return NULL;
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        shape[i] = PyArray_DIM(array, i);
+        strides[i] = PyArray_STRIDE(array, i);
+    }
+    result = (PyObject *)lw_device_array_over(device, stream, address, lw_dtype_of_descr(descr),
+                                              descr, PyArray_NDIM(array), shape, strides,
+                                              !PyArray_ISWRITEABLE(array), keeper);
+    Py_DECREF(keeper);
+    return result;
+}
+
 /* ---- functions ---- */
 
 static PyObject *
@@ -243,15 +343,24 @@ managed_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 #define WITH_KEYWORDS(function)                                                                \
     (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
 
+/* What has its like without a GPU. */
+LW_ON_HOST_KEYWORDS(pinned_array)
+LW_ON_HOST_KEYWORDS(mapped_array)
+LW_ON_HOST_KEYWORDS(managed_array)
+LW_ON_HOST_ONE(page_lock)
+LW_ON_HOST_MANY(map_array)
+
 PyMethodDef lw_cuda_host_functions[] = {
-    {"pinned_array", WITH_KEYWORDS(pinned_array),
+    {"pinned_array", WITH_KEYWORDS(pinned_array_there),
      "pinned_array(shape, dtype=float64, strides=None, order='C'): a page-locked NumPy array"},
-    {"mapped_array", WITH_KEYWORDS(mapped_array),
+    {"mapped_array", WITH_KEYWORDS(mapped_array_there),
      "mapped_array(shape, dtype=float64, strides=None, order='C', stream=0, portable=False, "
      "wc=False): a page-locked NumPy array that is a device operand too"},
-    {"managed_array", WITH_KEYWORDS(managed_array),
+    {"managed_array", WITH_KEYWORDS(managed_array_there),
      "managed_array(shape, dtype=float64, strides=None, order='C', stream=0, "
      "attach_global=True): a NumPy array that migrates between host and device"},
+    {"_page_lock", page_lock_there, METH_O, NULL},
+    {"_map", map_array_there, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
 int

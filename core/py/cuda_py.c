@@ -3,6 +3,7 @@
 #include "core/py/cuda_internal.h"
 #include "core/py/device_array_internal.h"
 #include "core/py/dlpack.h"
+#include "core/py/host_cuda.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -426,6 +427,8 @@ gpus_length(PyObject *Py_UNUSED(self))
     lw_error err = {0};
     int n;
 
+    if (lw_on_host())
+        return 1;
     if (lw_device_count(&n, &err) == LW_OK)
         return n;
     return lw_array_fail(&err);
@@ -444,6 +447,8 @@ gpus_item(PyObject *self, Py_ssize_t i)
         PyErr_Format(PyExc_IndexError, "there is no CUDA device %zd: %zd found", i, n);
         return NULL;
     }
+    if (lw_on_host())
+        return lw_host_cuda_call("get_current_device", NULL, NULL);
     if (lw_device_get((int)i, &device, &err) != LW_OK)
         return lw_py_raise(&err);
     return lw_device_object(device);
@@ -455,6 +460,8 @@ gpus_current(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
     lw_device *device;
     lw_error err = {0};
 
+    if (lw_on_host())
+        return lw_host_cuda_call("get_current_device", NULL, NULL);
     if (lw_device_current(&device, &err) != LW_OK)
         return lw_py_raise(&err);
     return lw_device_object(device);
@@ -584,6 +591,38 @@ synchronize(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
     lw_device *device = lw_current_device();
 
     return device != NULL ? synchronize_device(device) : NULL;
+}
+
+/* ---- profilers ---- */
+
+static PyObject *
+profile(bool start)
+{
+    lw_device *device = lw_current_device(); /* the profiler is its context's */
+    lw_error err = {0};
+    lw_status status;
+
+    if (device == NULL)
+        return NULL;
+    if (start)
+        status = LW_CUDA(ProfilerStart, (), device->ordinal, &err);
+    else
+        status = LW_CUDA(ProfilerStop, (), device->ordinal, &err);
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+profile_start(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return profile(true);
+}
+
+static PyObject *
+profile_stop(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return profile(false);
 }
 
 /* ---- arrays: functions ---- */
@@ -802,29 +841,62 @@ from_dlpack(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     return (PyObject *)dense;
 }
 
+/* What has its like without a GPU. */
+LW_ON_HOST_NOARGS(is_available)
+LW_ON_HOST_NOARGS(get_current_device)
+LW_ON_HOST_NOARGS(synchronize)
+LW_ON_HOST_NOARGS(profile_start)
+LW_ON_HOST_NOARGS(profile_stop)
+LW_ON_HOST_ONE(select_device)
+LW_ON_HOST_ONE(is_cuda_array)
+LW_ON_HOST_KEYWORDS(current_context)
+LW_ON_HOST_KEYWORDS(to_device)
+LW_ON_HOST_KEYWORDS(device_array)
+LW_ON_HOST_KEYWORDS(device_array_like)
+LW_ON_HOST_KEYWORDS(as_cuda_array)
+
+/* dtype= as DeviceArray reads it, for arrays in host memory. */
+static PyObject *
+dtype_of(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    PyArray_Descr *descr = NULL;
+    lw_dtype dtype;
+
+    return lw_dtype_read(object, &dtype, &descr) == 0 ? (PyObject *)descr : NULL;
+}
+
 #define WITH_KEYWORDS(function)                                                                \
     (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef functions[] = {
-    {"is_available", is_available, METH_NOARGS,
+    {"is_available", is_available_there, METH_NOARGS,
      "Is there a usable driver and a device? Never raises."},
-    {"select_device", select_device, METH_O,
+    {"_is_device_array", is_cuda_array, METH_O, NULL}, /* on a GPU, whatever the setting */
+    {"_as_device_array", WITH_KEYWORDS(as_cuda_array), NULL},
+    {"_dtype", dtype_of, METH_O, NULL},
+    {"select_device", select_device_there, METH_O,
      "select_device(device_id): the calling thread's device from now on"},
-    {"get_current_device", get_current_device, METH_NOARGS, "The calling thread's device."},
-    {"current_context", WITH_KEYWORDS(current_context),
+    {"get_current_device", get_current_device_there, METH_NOARGS,
+     "The calling thread's device."},
+    {"current_context", WITH_KEYWORDS(current_context_there),
      "current_context(devnum=None): the context of a device"},
     {"close", close_all, METH_NOARGS,
      "Let go of all devices; the next use takes them up again."},
-    {"synchronize", synchronize, METH_NOARGS, "Wait for everything on the current device."},
-    {"to_device", WITH_KEYWORDS(to_device),
+    {"synchronize", synchronize_there, METH_NOARGS,
+     "Wait for everything on the current device."},
+    {"profile_start", profile_start_there, METH_NOARGS,
+     "Tell a profiler such as Nsight Systems to record from here on."},
+    {"profile_stop", profile_stop_there, METH_NOARGS, "Tell a profiler to stop recording."},
+    {"to_device", WITH_KEYWORDS(to_device_there),
      "to_device(obj, stream=0, copy=True, to=None): a device array with the contents of obj"},
-    {"device_array", WITH_KEYWORDS(device_array),
+    {"device_array", WITH_KEYWORDS(device_array_there),
      "device_array(shape, dtype=float64, strides=None, order='C', stream=0): uninitialised"},
-    {"device_array_like", WITH_KEYWORDS(device_array_like),
+    {"device_array_like", WITH_KEYWORDS(device_array_like_there),
      "device_array_like(ary, stream=0): uninitialised, shape and dtype as ary's"},
-    {"as_cuda_array", WITH_KEYWORDS(as_cuda_array),
+    {"as_cuda_array", WITH_KEYWORDS(as_cuda_array_there),
      "as_cuda_array(obj, sync=True): a device array over obj's memory"},
-    {"is_cuda_array", is_cuda_array, METH_O, "is_cuda_array(obj): is it an array on a device?"},
+    {"is_cuda_array", is_cuda_array_there, METH_O,
+     "is_cuda_array(obj): is it an array on a device?"},
     {"from_dlpack", WITH_KEYWORDS(from_dlpack),
      "from_dlpack(x, /, *, copy=None): a device array over the memory of a DLPack exporter"},
     {NULL, NULL, 0, NULL}};

@@ -1,6 +1,7 @@
 /* Stream and Event. Live streams that we made stand in a list, so that an array which was used
  * on one can keep it: the driver must not see a destroyed handle. */
 #include "core/py/cuda_internal.h"
+#include "core/py/host_cuda.h"
 
 #include <stddef.h>
 #include <structmember.h>
@@ -544,17 +545,25 @@ event_elapsed_time(PyObject *Py_UNUSED(module), PyObject *args)
     return elapsed(from, to);
 }
 
+/* What has its like without a GPU. */
+LW_ON_HOST_KEYWORDS(make_stream)
+LW_ON_HOST_NOARGS(default_stream)
+LW_ON_HOST_NOARGS(per_thread_default_stream)
+LW_ON_HOST_ONE(external_stream)
+LW_ON_HOST_KEYWORDS(make_event)
+LW_ON_HOST_MANY(event_elapsed_time)
+
 PyMethodDef lw_cuda_stream_functions[] = {
-    {"stream", WITH_KEYWORDS(make_stream),
+    {"stream", WITH_KEYWORDS(make_stream_there),
      "stream(*, blocking=True, priority=0): a new stream; blocking: ordered with the default "
      "stream"},
-    {"default_stream", default_stream, METH_NOARGS, "The (legacy) default stream."},
-    {"per_thread_default_stream", per_thread_default_stream, METH_NOARGS,
+    {"default_stream", default_stream_there, METH_NOARGS, "The (legacy) default stream."},
+    {"per_thread_default_stream", per_thread_default_stream_there, METH_NOARGS,
      "The calling thread's own default stream."},
-    {"external_stream", external_stream, METH_O,
+    {"external_stream", external_stream_there, METH_O,
      "external_stream(ptr): somebody else's stream; it is never destroyed"},
-    {"event", WITH_KEYWORDS(make_event), "event(timing=True): a new event"},
-    {"event_elapsed_time", event_elapsed_time, METH_VARARGS,
+    {"event", WITH_KEYWORDS(make_event_there), "event(timing=True): a new event"},
+    {"event_elapsed_time", event_elapsed_time_there, METH_VARARGS,
      "event_elapsed_time(evtstart, evtend): milliseconds between two recorded events"},
     {NULL, NULL, 0, NULL}};
 

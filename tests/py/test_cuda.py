@@ -16,7 +16,7 @@ pytestmark = needs_device
 
 
 def test_names():
-    assert sorted(cuda.__all__) == cuda.__all__
+    assert len(set(cuda.__all__)) == len(cuda.__all__)
     for name in cuda.__all__:
         assert getattr(cuda, name).__doc__, name
     for kind in (cuda.DeviceArray, cuda.Device, cuda.Context, cuda.Stream, cuda.Event, cuda.MappedArray, cuda.MemoryInfo):
@@ -275,3 +275,43 @@ def test_every_driver_call_may_fail(code, name):
             break
     assert n_failures > 10
     scenario()
+
+
+def test_pinned():
+    a, b = np.arange(12.0).reshape(3, 4)[::-1, ::2], np.empty(0)
+    with cuda.pinned(a, b), cuda.defer_cleanup():
+        d = cuda.to_device(a, stream=cuda.stream())
+        with pytest.raises(DriverError), cuda.pinned(a):
+            pass
+    with cuda.pinned(a):  # it was let go of
+        np.testing.assert_array_equal(d.copy_to_host(), a)
+    for bad in ([1.0], np.array([None])):
+        with pytest.raises(TypeError, match="arrays: "), cuda.pinned(bad):
+            pass
+
+
+def test_mapped():
+    a, b = np.arange(12.0).reshape(3, 4), np.zeros(0)
+    with cuda.mapped(a[:, ::-1], stream=cuda.stream()) as d:
+        assert type(d) is cuda.DeviceArray and d.shape == (3, 4) and d.strides == (32, -8)
+        d[0, 0] = 99
+        cuda.synchronize()
+        np.testing.assert_array_equal(d.copy_to_host(), a[:, ::-1])
+    assert a[0, 3] == 99
+    with pytest.raises(DriverError), cuda.mapped(a[:, ::-1]):
+        pass  # `d` keeps it locked
+    del d
+    with cuda.mapped(a, b) as arrays:
+        assert [x.shape for x in arrays] == [(3, 4), (0,)]
+    frozen = np.ones(3)
+    frozen.flags.writeable = False
+    with cuda.mapped(frozen) as d, pytest.raises(ValueError, match="read-only"):
+        d[0] = 1
+    with pytest.raises(TypeError, match="arrays: expected NumPy arrays, got int"), cuda.mapped(1):
+        pass
+
+
+def test_profiling():
+    assert cuda.profile_start() is None and cuda.profile_stop() is None
+    with pytest.raises(KeyError), cuda.profiling():
+        raise KeyError

@@ -134,8 +134,9 @@ def test_where_data_decides_for_lw_jit():
 
 
 def test_a_kernel_on_the_cpu_refuses_device_arrays():
+    device = cuda.to_device(np.zeros(3))
     with lw.config(target="cpu"), pytest.raises(TypeError, match="on the CPU.*on a GPU"):
-        double[1, 32](cuda.to_device(np.zeros(3)))
+        double[1, 32](device)
 
 
 def test_streams_of_configured_kernels_live():
@@ -158,3 +159,14 @@ def test_a_launch_with_host_arrays_alone_waits():
     x[:] = 2
     double[2, 32, stream](x)
     assert (x == (2 if FAKE else 4)).all()
+
+
+def test_device_arrays_come_over_to_the_cpu():
+    device = cuda.to_device(np.arange(3.0))
+    with lw.config(target="cpu"):
+        here = cuda.to_device(device)
+        double[1, 32](here)
+        assert here.copy_to_host().tolist() == [0, 2, 4] and cuda.is_cuda_array(device) and cuda.is_cuda_array(here)
+        assert cuda.device_array_like(device).shape == (3,) and cuda.as_cuda_array(device).copy_to_host().tolist() == [0, 1, 2]
+        here.copy_to_device(device)
+    assert here.copy_to_host().tolist() == [0, 1, 2] and cuda.to_device(here).copy_to_host().tolist() == [0, 1, 2]

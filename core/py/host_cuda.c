@@ -1,0 +1,44 @@
+#include "core/py/host_cuda.h"
+
+#include "core/base/env.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+bool
+lw_on_host(void)
+{
+    static _Atomic uint64_t known; /* 2 * (the setting's version + 1) + the answer */
+    uint64_t version = 2 * (lw_env_version() + 1);
+    uint64_t answer = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if ((answer & ~(uint64_t)1) != version) {
+        const char *target = lw_env_text(LW_ENV_target);
+        answer = version | (strcmp(target, "cpu") == 0 || strcmp(target, "parallel") == 0);
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer & 1;
+}
+
+PyObject *
+lw_host_cuda(const char *name)
+{
+    PyObject *module = PyImport_ImportModule("lanewise._host_cuda");
+    PyObject *attribute = module != NULL ? PyObject_GetAttrString(module, name) : NULL;
+
+    Py_XDECREF(module);
+    return attribute;
+}
+
+PyObject *
+lw_host_cuda_call(const char *name, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function = lw_host_cuda(name), *result = NULL;
+
+    if (function != NULL && args == NULL)
+        result = PyObject_CallNoArgs(function);
+    else if (function != NULL)
+        result = PyObject_Call(function, args, kwargs);
+    Py_XDECREF(function);
+    return result;
+}
