@@ -17,16 +17,17 @@ class Generator:
 
     Parameters
     ----------
-    seed : None, int or numpy.random.SeedSequence
-        None takes entropy from the system.
+    seed : None, int, sequence of ints or numpy.random.SeedSequence
+        From 0 on. None takes entropy from the system.
     bit_generator : "philox" or "xoroshiro128p"
         Philox-4x32-10 (Salmon and others, 2011): a number depends on the seed and its place in the stream alone.
         xoroshiro128+ (Blackman and Vigna, 2018): 65,536 lanes, lane i draws elements i, i + 65536, ….
     target : None, "cpu" or "cuda"
         Where results are made when no ``out=`` says so; None: as ``lanewise.config.target``, where "auto" means NumPy arrays.
 
-    Every method takes ``size`` (None: one number, an int or a tuple), ``out=`` (a NumPy or device array; size may be left
-    out) and ``stream=``. The numbers do not depend on the target, the launch or the number of threads.
+    Every method takes ``size`` (None: one number, an int or a tuple), ``dtype`` (None: that of out, or float64, or int64),
+    ``out=`` (a NumPy or device array; size may be left out) and ``stream=``. Parameters of distributions are numbers, not
+    arrays. The numbers do not depend on the target, the launch or the number of threads.
 
     Raises TypeError and ValueError for arguments of the wrong kind or outside of the distribution's domain.
 
@@ -44,9 +45,7 @@ class Generator:
             raise ValueError(f'bit_generator must be "philox" or "xoroshiro128p", not {bit_generator!r}')
         if target not in (None, "cpu", "cuda"):
             raise ValueError(f'target must be None, "cpu" or "cuda", not {target!r}')
-        if isinstance(seed, (bool, np.bool_, float, np.floating)):
-            raise TypeError(f"seed must be None, an int or a SeedSequence, not {type(seed).__name__}")
-        self._sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        self._sequence = seed if isinstance(seed, np.random.SeedSequence) else _sequence(seed)
         self.bit_generator = bit_generator
         self.target = target
         self._jumps = 0
@@ -63,6 +62,9 @@ class Generator:
 
     def spawn(self, n_children):
         """n_children new generators whose streams are independent of this one and of each other."""
+        n_children = _integer("n_children", n_children)
+        if n_children < 0:
+            raise ValueError(f"n_children must not be negative, not {n_children}")
         return [Generator(child, self.bit_generator, self.target) for child in self._sequence.spawn(n_children)]
 
     def jumped(self, jumps=1):
@@ -100,47 +102,50 @@ class Generator:
 
     # ---- distributions ----
 
-    def random(self, size=None, dtype=np.float64, out=None, *, stream=0):
+    def random(self, size=None, dtype=None, out=None, *, stream=0):
         """Uniform numbers in [0, 1): float32 with 24, float64 with 53 random bits."""
         return self.uniform(0.0, 1.0, size, dtype, out, stream=stream)
 
-    def uniform(self, low=0.0, high=1.0, size=None, dtype=np.float64, out=None, *, stream=0):
+    def uniform(self, low=0.0, high=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Uniform numbers: low + (high - low) * u with u in [0, 1)."""
         low, high = _number("low", low), _number("high", high)
+        if not math.isfinite(high - low):
+            raise OverflowError(f"high - low must be a finite number, not {high} - {low}")
         fill = self._start("random", size, dtype, out, _FLOATS, stream)
         cast = fill.dtype.type
         return fill.run(4 if fill.dtype.itemsize == 4 else 2, cast(low), cast(high - low))
 
-    def standard_normal(self, size=None, dtype=np.float64, out=None, *, stream=0):
+    def standard_normal(self, size=None, dtype=None, out=None, *, stream=0):
         """Normal numbers of mean 0 and variance 1: Box and Muller's pairs."""
         return self.normal(0.0, 1.0, size, dtype, out, stream=stream)
 
-    def normal(self, loc=0.0, scale=1.0, size=None, dtype=np.float64, out=None, *, stream=0):
+    def normal(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Normal numbers of mean loc and standard deviation scale >= 0."""
         loc, scale = _number("loc", loc), _number("scale", scale, 0.0)
         fill = self._start("normal", size, dtype, out, _FLOATS, stream)
         cast = fill.dtype.type
         return fill.run(4 if fill.dtype.itemsize == 4 else 2, cast(loc), cast(scale))
 
-    def standard_exponential(self, size=None, dtype=np.float64, out=None, *, stream=0):
+    def standard_exponential(self, size=None, dtype=None, out=None, *, stream=0):
         """Exponential numbers of mean 1."""
         return self.exponential(1.0, size, dtype, out, stream=stream)
 
-    def exponential(self, scale=1.0, size=None, dtype=np.float64, out=None, *, stream=0):
+    def exponential(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Exponential numbers of mean scale >= 0: the logarithm of a uniform number."""
         scale = _number("scale", scale, 0.0)
         fill = self._start("exponential", size, dtype, out, _FLOATS, stream)
         return fill.run(4 if fill.dtype.itemsize == 4 else 2, fill.dtype.type(scale))
 
-    def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False, out=None, *, stream=0):
+    def integers(self, low, high=None, size=None, dtype=None, endpoint=False, out=None, *, stream=0):
         """Integers from low up to high (endpoint: including it), without bias; from 0 up to low where high is None."""
         if high is None:
             low, high = 0, low
         low, high = _integer("low", low), _integer("high", high) + bool(endpoint)
-        out = _target(out)
-        kind = np.dtype(dtype if out is None else out.dtype)
+        kind = _dtype_of(dtype, out, np.int64)
+        if kind.kind == "b":
+            return self._booleans(low, high, size, out, stream)
         if kind.kind not in "iu":
-            raise TypeError(f"dtype must be an integer type, not {kind}")
+            raise TypeError(f"{'dtype' if out is None else 'out.dtype'} must be bool or an integer type, not {kind}")
         bounds = np.iinfo(kind)
         if not bounds.min <= low < high <= int(bounds.max) + 1:
             raise ValueError(f"low and high must be within {kind} and low below high, not {low} and {high}")
@@ -157,29 +162,45 @@ class Generator:
             return fill.run(4, wide(low), np.uint64(span), np.uint32(least))
         return fill.run(1, wide(low), np.uint64(span), np.uint64(least))
 
-    def gamma(self, shape, scale=1.0, size=None, dtype=np.float64, out=None, *, stream=0):
+    def _booleans(self, low, high, size, out, stream):
+        """integers of dtype bool: bytes that are 0 or 1."""
+        from lanewise import cuda
+
+        if not 0 <= low < high <= 2:
+            raise ValueError(f"low and high must be within bool and low below high, not {low} and {high}")
+        if out is None:
+            return self.integers(low, high, size, np.uint8, stream=stream).astype(np.bool_)
+        if isinstance(out, np.ndarray):
+            self.integers(low, high, size, out=out.view(np.uint8), stream=stream)
+            return out
+        drawn = cuda.device_array(tuple(out.shape), np.uint8, stream=stream)
+        self.integers(low, high, size, out=drawn, stream=stream)
+        cuda.as_cuda_array(out)[...] = drawn.astype(np.bool_)
+        return out
+
+    def gamma(self, shape, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Gamma numbers; shape >= 0, scale >= 0 (Marsaglia and Tsang, 2000)."""
         shape, scale = _number("shape", shape, 0.0), _number("scale", scale, 0.0)
         fill = self._start("gamma", size, dtype, out, _FLOATS, stream)
         return fill.run(1, np.float64(shape), np.float64(scale))
 
-    def standard_gamma(self, shape, size=None, dtype=np.float64, out=None, *, stream=0):
+    def standard_gamma(self, shape, size=None, dtype=None, out=None, *, stream=0):
         """Gamma numbers of scale 1."""
         return self.gamma(shape, 1.0, size, dtype, out, stream=stream)
 
-    def poisson(self, lam=1.0, size=None, dtype=np.int64, out=None, *, stream=0):
+    def poisson(self, lam=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from there on."""
         lam = _number("lam", lam, 0.0, 1e15)
-        fill = self._start("poisson", size, dtype, out, "iu", stream)
+        fill = self._start("poisson", size, dtype, out, "iu", stream, default=np.int64)
         return fill.run(1, np.float64(lam), np.float64(math.exp(-lam)))
 
-    def binomial(self, n, p, size=None, dtype=np.int64, out=None, *, stream=0):
+    def binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
         """Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's BTRS (1993) above."""
         n, p = _integer("n", n), _number("p", p, 0.0, 1.0)
         if not 0 <= n < 2**53:
             raise ValueError(f"n must be from 0 to 2**53, not {n}")
         q = min(p, 1.0 - p)
-        fill = self._start("binomial", size, dtype, out, "iu", stream)
+        fill = self._start("binomial", size, dtype, out, "iu", stream, default=np.int64)
         none = math.exp(n * math.log1p(-q))
         return fill.run(1, np.int64(n), np.float64(q), np.bool_(p > 0.5), np.float64(none))
 
@@ -187,20 +208,24 @@ class Generator:
         """Elements of `a` (an int: of arange(a)), each with probability p; without replacement where replace is False."""
         items = np.arange(_integer("a", a)) if np.ndim(a) == 0 else np.asarray(a)
         n = len(items)
+        if n == 0 and math.prod(_shape(size)) > 0:
+            raise ValueError("a must be a positive int or not empty, unless size is 0")
         if not replace:
             if p is not None:
                 raise ValueError("p must be None where replace is False")
-            count = int(np.prod(_shape(size)))
+            count = math.prod(_shape(size))
             if count > n:
                 raise ValueError(f"cannot take {count} of {n} elements without replacement")
-            return items[self.permutation(n)[:count]].reshape(_shape(size))[() if size is None else ...]
+            return items[self.permutation(n, stream=stream)[:count]].reshape(_shape(size))[() if size is None else ...]
         if p is None:
-            index = self.integers(n, size=size)
+            index = self.integers(max(n, 1), size=size, stream=stream)
         else:
             from lanewise.random import alias_table
 
             if len(p) != n:
                 raise ValueError(f"p must have {n} elements, not {len(p)}")
+            if not abs(math.fsum(p) - 1.0) <= 1e-8:
+                raise ValueError(f"p must have the sum 1, not {math.fsum(p)}")
             fill = self._start("choice", size, np.int64, None, "iu", stream, target="cpu")
             index = fill.run(1, *alias_table(p))
         return items[index if isinstance(index, (np.ndarray, np.generic)) else index.copy_to_host()]
@@ -218,8 +243,8 @@ class Generator:
 
     # ---- filling ----
 
-    def _start(self, name, size, dtype, out, kinds, stream, target=None):
-        return _Fill(self, name, size, dtype, out, kinds, stream, target)
+    def _start(self, name, size, dtype, out, kinds, stream, target=None, default=np.float64):
+        return _Fill(self, name, size, _dtype_of(dtype, out, default), out, kinds, stream, target)
 
 
 class _Fill:
@@ -228,10 +253,10 @@ class _Fill:
     def __init__(self, generator, name, size, dtype, out, kinds, stream, target):
         self.given, out = out, _target(out)
         self.generator, self.name, self.out, self.stream = generator, name, out, stream
-        self.dtype = np.dtype(dtype if out is None else out.dtype)
-        if self.dtype not in kinds if isinstance(kinds, tuple) else self.dtype.kind not in kinds:
+        self.dtype = dtype
+        if dtype not in kinds if isinstance(kinds, tuple) else dtype.kind not in kinds:
             allowed = " or ".join(map(str, kinds)) if isinstance(kinds, tuple) else "an integer type"
-            raise TypeError(f"dtype must be {allowed}, not {self.dtype}")
+            raise TypeError(f"{'dtype' if out is None else 'out.dtype'} must be {allowed}, not {dtype}")
         if out is not None and size is not None and tuple(out.shape) != _shape(size):
             raise ValueError(f"out has shape {tuple(out.shape)}, size is {_shape(size)}")
         if isinstance(out, np.ndarray) and not out.flags.writeable:
@@ -315,7 +340,7 @@ class _Fill:
         self.generator._place += flat.size
 
     def _where(self):
-        return {} if self.on_host else {"stream": self.stream}
+        return {"stream": self.stream}
 
     def _take_states(self):
         """The lanes' states, moved to where the array lies."""
@@ -352,6 +377,27 @@ def _on_device(parameters):
     return tuple(cuda.to_device(p) if isinstance(p, np.ndarray) else p for p in parameters)
 
 
+def _sequence(seed):
+    """The SeedSequence of None, an int or ints."""
+    parts = () if seed is None else seed if isinstance(seed, (tuple, list, np.ndarray)) else (seed,)
+    for part in parts:
+        if isinstance(part, (bool, np.bool_)) or not hasattr(part, "__index__"):
+            raise TypeError(f"seed must be None, an int, ints or a SeedSequence, not {type(part).__name__}")
+        if part.__index__() < 0:
+            raise ValueError(f"seed must not be negative, not {part}")
+    return np.random.SeedSequence(seed)
+
+
+def _dtype_of(dtype, out, default):
+    """What is asked for, or out's: they must be the same."""
+    if out is None:
+        return np.dtype(default if dtype is None else dtype)
+    found = np.dtype(_target(out).dtype)
+    if dtype is not None and np.dtype(dtype) != found:
+        raise TypeError(f"out must have the dtype {np.dtype(dtype)}, not {found}")
+    return found
+
+
 def _shape(size):
     if size is None:
         return ()
@@ -376,6 +422,6 @@ def _number(name, value, least=-math.inf, most=math.inf):
 
 
 def _integer(name, value):
-    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or np.ndim(value) != 0:
         raise TypeError(f"{name} must be an int, not {type(value).__name__}")
     return value.__index__()

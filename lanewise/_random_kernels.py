@@ -245,7 +245,7 @@ def philox_poisson(i, keys, c3, base, mean, limit, out):
     result = np.int64(-1)
     if mean < 10.0:
         product = 1.0
-        while product > limit:
+        while result < 0 or product > limit:  # at least one draw: the limit of a mean of 0 is 1.0
             a, b, c, d = _draw(keys, c3, element, attempt)
             product *= r._open_float64(_long(a, b))
             result += 1
@@ -359,7 +359,7 @@ def lanes_poisson(i, states, lanes, mean, limit, out):
         result = np.int64(-1)
         if mean < 10.0:
             product = 1.0
-            while product > limit:
+            while result < 0 or product > limit:
                 product *= r._open_float64(r.xoroshiro128p_next(states, i))
                 result += 1
         else:

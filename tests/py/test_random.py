@@ -240,6 +240,23 @@ def test_poisson(kind, mean):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mean", [0, 1e-300])
+def test_poisson_of_nothing(kind, mean):
+    assert not Generator(5, kind).poisson(mean, 1000).any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_booleans(kind):
+    g = Generator(3, kind)
+    x = g.integers(2, size=N, dtype=bool)
+    assert x.dtype == bool and abs(x.mean() - 0.5) < 0.01
+    assert isinstance(g.integers(2, dtype=bool), np.bool_)
+    assert g.integers(0, 1, 50, bool, endpoint=True).any() and not g.integers(1, size=50, dtype=bool).any()
+    out = np.zeros((4, 6), bool)[:, ::2]
+    assert g.integers(1, 2, out=out) is out and out.all() and not out.base[:, 1::2].any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n, p", [(1, 0.3), (10, 0.5), (20, 0.9), (40, 0.25), (100, 0.2), (1000, 0.013), (5000, 0.7)])
 def test_binomial(kind, n, p):
     x = Generator(6, kind).binomial(n, p, N)
@@ -344,7 +361,20 @@ def test_scalars_and_shapes():
     (lambda g: g.random(-1), ValueError, "size must not be negative"),
     (lambda g: g.random(2.5), TypeError, "size must be an int"),
     (lambda g: g.random(3, out=np.empty(4)), ValueError, "out has shape"),
-    (lambda g: g.random(out=[1.0]), (TypeError, AttributeError), ""),
+    (lambda g: g.random(out=[1.0]), TypeError, "out must be a NumPy or device array, not list"),
+    (lambda g: g.random(out=np.empty(3, int)), TypeError, "out.dtype must be float32 or float64, not int64"),
+    (lambda g: g.random(3, np.float64, np.empty(3, np.float32)), TypeError, "out must have the dtype float64, not float32"),
+    (lambda g: g.random(3, stream="x"), TypeError, "stream: expected a stream"),
+    (lambda g: g.uniform(0, math.inf), OverflowError, "high - low must be a finite number"),
+    (lambda g: g.integers(0, 3, dtype=bool), ValueError, "within bool"),
+    (lambda g: g.integers(np.array([1, 2]), 5), TypeError, "low must be an int, not ndarray"),
+    (lambda g: g.choice(0, 3), ValueError, "a must be a positive int"),
+    (lambda g: g.choice([], 3), ValueError, "a must be a positive int"),
+    (lambda g: g.choice(2, p=[0.5, 0.6]), ValueError, "p must have the sum 1, not 1.1"),
+    (lambda g: g.spawn(-1), ValueError, "n_children must not be negative"),
+    (lambda g: Generator("a"), TypeError, "seed must be None, an int, ints or a SeedSequence, not str"),
+    (lambda g: Generator(np.random.PCG64(1)), TypeError, "seed must be .* not PCG64"),
+    (lambda g: Generator(-1), ValueError, "seed must not be negative, not -1"),
     (lambda g: g.normal(0, -1), ValueError, "scale must be at least 0"),
     (lambda g: g.poisson(-1), ValueError, "lam must be"),
     (lambda g: g.poisson(math.nan), ValueError, "lam must be"),
