@@ -397,12 +397,32 @@ refuse(const binder *r, PyObject *object)
                        : PyFunction_Check(object) || PyUnicode_Check(object)
                            ? "; let the function find it as a global or closure variable"
                            : "";
+    const char *type = Py_TYPE(object)->tp_name;
 
     PyErr_Format(PyExc_TypeError,
-                 "%s: argument `%s` is a %.100s; expected an array, a number, a record, None, "
+                 "%s: argument `%s` is %s %.100s; expected an array, a number, a record, None, "
                  "or a tuple of these%s",
-                 lw_function_name(r->self), name_of(r), Py_TYPE(object)->tp_name, hint);
+                 lw_function_name(r->self), name_of(r), strchr("aeiou", *type) ? "an" : "a",
+                 type, hint);
     return -1;
+}
+
+/* Of numpy.ma: its mask would be lost. */
+static int
+refuse_masked(const binder *r, PyObject *object)
+{
+    PyObject *module =
+        PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.ma"); /* borrowed */
+    PyObject *class = module ? PyObject_GetAttrString(module, "MaskedArray") : NULL;
+    int masked = class ? PyObject_IsInstance(object, class) : 0;
+
+    Py_XDECREF(class);
+    if (masked > 0)
+        PyErr_Format(PyExc_TypeError,
+                     "%s: argument `%s` is a masked array, whose mask compiled code would not "
+                     "see; pass its .data and its .mask",
+                     lw_function_name(r->self), name_of(r));
+    return masked || PyErr_Occurred() ? -1 : 0;
 }
 
 static lw_operand *
@@ -433,7 +453,8 @@ put_other(binder *r, PyObject *object)
         r->bound->operands[r->bound->n_operands++] = operand;
     switch ((lw_operand_kind)operand->kind) {
     case LW_OPERAND_DEVICE: return put_foreign(r, operand);
-    case LW_OPERAND_HOST: return put_host(r, (PyArrayObject *)object);
+    case LW_OPERAND_HOST:
+        return refuse_masked(r, object) < 0 ? -1 : put_host(r, (PyArrayObject *)object);
     case LW_OPERAND_SCALAR:
         if (operand->dtype == LW_DT_void)
             return refuse(r, object);

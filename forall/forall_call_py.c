@@ -48,7 +48,10 @@ lw_forall_keywords_read(const lw_forall *self, PyObject *const *values, PyObject
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);
         int failed = 0;
         if (PyUnicode_CompareWithASCIIString(name, "stream") == 0) {
+            CUstream handle;
             out->stream = values[i];
+            failed =
+                lw_stream_read(values[i], &handle); /* on the CPU too: nothing is ignored */
         } else if (PyUnicode_CompareWithASCIIString(name, "tpb") == 0) {
             failed = read_count(self, "tpb", values[i], 1024, &out->tpb);
         } else if (PyUnicode_CompareWithASCIIString(name, "sharedmem") == 0) {

@@ -24,6 +24,7 @@ static int
 read_number(const lw_function *self, PyObject *object, int64_t missing, int64_t *out)
 {
     PyObject *number;
+    int overflow;
 
     *out = missing;
     if (object == Py_None)
@@ -36,7 +37,11 @@ read_number(const lw_function *self, PyObject *object, int64_t missing, int64_t 
         }
         return -1;
     }
-    *out = PyLong_AsLongLong(number);
+    *out = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow)
+        PyErr_Format(PyExc_OverflowError,
+                     "%s: the index space must be within int64, not %.100R",
+                     lw_function_name(self), number);
     Py_DECREF(number);
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }

@@ -30,7 +30,8 @@ out_of_memory(void)
 }
 
 /* "ValueError", or "module:Outer.Bad" for a class of the user's; new reference. A class inside
- * a function has no name to find it by: RuntimeError stands for it. NULL: no memory. */
+ * a function has no name to find it by: RuntimeError stands for it, and its text names it.
+ * NULL: no memory. */
 static PyObject *
 class_named(const char *exception)
 {
@@ -114,16 +115,23 @@ message_of(const lw_raise_row *row, const lw_raise_place *place)
     return PyUnicode_FromString(row->message ? row->message : "");
 }
 
+/* stand_in: the class for which RuntimeError stands, as class_named reads it; NULL: none. */
 static PyObject *
-text_of(const lw_raise_row *row, const lw_raise_place *place)
+text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_in)
 {
+    const char *path = stand_in ? strchr(stand_in, ':') : NULL;
+    const char *name = path ? strrchr(path, '.') : NULL;
     PyObject *where = place_text(place), *message = where ? message_of(row, place) : NULL;
     PyObject *text = NULL;
 
-    if (message != NULL)
-        text = PyUnicode_FromFormat("%U%s(raised in `%s` at %s:%u, %U)", message,
-                                    PyUnicode_GetLength(message) ? " " : "", row->function,
-                                    row->file, (unsigned)row->line, where);
+    name = name ? name + 1 : path ? path + 1 : "";
+    if (message != NULL) {
+        const char *space = PyUnicode_GetLength(message) ? " " : "";
+        const char *colon = *name && *space ? ":" : "";
+        text = PyUnicode_FromFormat("%s%s%s%U%s(raised in `%s` at %s:%u, %U)", name, colon,
+                                    *name ? " " : "", message, space, row->function, row->file,
+                                    (unsigned)row->line, where);
+    }
     Py_XDECREF(message);
     Py_XDECREF(where);
     return text;
@@ -132,7 +140,9 @@ text_of(const lw_raise_row *row, const lw_raise_place *place)
 int
 lw_raise_at(const lw_raise_row *row, const lw_raise_place *place)
 {
-    PyObject *class = class_named(row->exception), *text = class ? text_of(row, place) : NULL;
+    PyObject *class = class_named(row->exception);
+    const char *stand_in = class == PyExc_RuntimeError ? row->exception : NULL;
+    PyObject *text = class ? text_of(row, place, stand_in) : NULL;
     PyObject *exception = text ? PyObject_CallOneArg(class, text) : NULL;
 
     if (exception != NULL && PyExceptionInstance_Check(exception)) {
@@ -141,9 +151,10 @@ lw_raise_at(const lw_raise_row *row, const lw_raise_place *place)
         attribute(exception, "line", PyLong_FromUnsignedLong(row->line));
         place_attributes(exception, place);
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
-    } else if (text != NULL && !out_of_memory()) { /* a class whose __init__ wants something
-                                                      else */
-        PyErr_SetObject(PyExc_RuntimeError, text);
+    } else if (text != NULL && !out_of_memory()) { /* its __init__ wants something else */
+        Py_SETREF(text, text_of(row, place, row->exception));
+        if (text != NULL)
+            PyErr_SetObject(PyExc_RuntimeError, text);
     }
     Py_XDECREF(exception);
     Py_XDECREF(text);

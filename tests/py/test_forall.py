@@ -509,3 +509,18 @@ def test_beyond_32_bits():
     assert out.tolist() == list(range(3_000_000_000, 3_000_000_005))
     signature = "(int64[::1])"
     assert far.inspect_sass(signature)
+
+
+@pytest.mark.parametrize("call, problem, text", [
+    (lambda x: fill_index(3, np.ma.masked_array(x, mask=[True, False, False])), TypeError, "`out` is a masked array"),
+    (lambda x: fill_index(3, object()), TypeError, "argument `out` is an object"),
+    (lambda x: fill_index(2**70, x), OverflowError, "fill_index: the index space must be within int64"),
+    (lambda x: fill_index(3, x, stream="main"), TypeError, "stream: expected a stream, a handle, 0 or None, got str"),
+])
+def test_nothing_is_ignored(call, problem, text):
+    x = np.zeros(3)
+    with pytest.raises(problem, match=text):
+        call(x)
+    assert not x.any()
+    fill_index(3, x, stream=0)
+    assert x.tolist() == [0, 1, 2]

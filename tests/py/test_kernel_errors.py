@@ -445,3 +445,27 @@ class TestOnGpu:
     def test_ignored(self):
         lw.forall(errors="ignore")(k_raise)(2, lw.cuda.to_device(np.array([0.0, 5.0])), 5)
         lw.cuda.synchronize()
+
+
+def test_a_class_that_cannot_be_found_again_is_named():
+    class Hidden(Exception):
+        pass
+
+    @lw.forall
+    def plain(i):
+        raise Hidden
+
+    @lw.forall
+    def worded(i):
+        raise Hidden("deep", i)
+
+    @lw.forall
+    def picky(i):
+        raise Picky("too")
+
+    with pytest.raises(RuntimeError, match=r"^Hidden \(raised in `plain`"):
+        plain(1)
+    with pytest.raises(RuntimeError, match=r"^Hidden: \('deep', 0\) \(raised"):
+        worded(1)
+    with pytest.raises(RuntimeError, match=r"^Picky: too \(raised"):
+        picky(1)
