@@ -29,6 +29,8 @@ def _check(device, abi, abi_info, output, forceinline, launch_bounds):
         raise ValueError("forceinline=True needs output='ltoir': a function in PTX is a real call")
     if device and launch_bounds is not None:
         raise ValueError("launch_bounds= is for kernels: pass device=False")
+    if abi_info and not device:
+        raise ValueError("abi_info= is for device functions: kernels have no options of abi 'numba'")
     unknown = set(abi_info or ()) - {"abi_name"}
     if unknown:
         raise ValueError(f"abi_info has no {sorted(unknown)[0]!r}: only 'abi_name'")
@@ -50,6 +52,8 @@ def compile(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False
         >>> '.target sm_90' in ptx, result
         (True, float32)
     """
+    if sig is None or isinstance(sig, list):
+        raise TypeError(f"sig must be one signature or a tuple of types, not {sig!r}")
     abi = abi or ("c" if device else "numba")
     _check(device, abi, abi_info, output, forceinline, launch_bounds)
     capability = _capability(cc)

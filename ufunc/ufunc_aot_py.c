@@ -13,7 +13,8 @@ PyDoc_STRVAR(
     compile_doc,
     "compile(f, sig, target='sm_90', output='cubin')\n--\n\n"
     "Compile a scalar function ahead of time; needs no GPU.\n\n"
-    "f: a Python function or a lanewise.Ufunc. sig: one signature, as vectorize takes it.\n"
+    "f: a Python function or a lanewise.Ufunc, or a Kernel or Forall, whose inspect_\n"
+    "methods give the outputs. sig: one signature, as vectorize (Kernel: jit) takes it.\n"
     "target: 'sm_75' … 'sm_121', or 'host'. output: for a GPU one of ir, llvm, nvvm, ptx,\n"
     "ltoir, cubin, sass; for the host one of ir, llvm, object, asm.\n\n"
     "The result is bytes for cubin, ltoir and object, else str. The GPU kernel takes the\n"
@@ -25,15 +26,23 @@ PyDoc_STRVAR(
     ">>> 'define' in lw.compile(lambda x: x + 1, 'f4(f4)', target='host', output='llvm')\n"
     "True\n");
 
+static int
+is_one_of(PyObject *module, PyObject *f, const char *class_name)
+{
+    PyObject *type = PyObject_GetAttrString(module, class_name);
+    int is = type ? PyObject_IsInstance(f, type) : -1;
+
+    Py_XDECREF(type);
+    return is;
+}
+
 /* f itself when it is a Ufunc, else one made of it with this signature. */
 static lw_ufunc *
 ufunc_of(PyObject *module, PyObject *f, PyObject *sig)
 {
-    PyObject *type = PyObject_GetAttrString(module, "Ufunc"), *vectorize, *decorator,
-             *made = NULL;
-    int is_ufunc = type ? PyObject_IsInstance(f, type) : -1;
+    PyObject *vectorize, *decorator, *made = NULL;
+    int is_ufunc = is_one_of(module, f, "Ufunc");
 
-    Py_XDECREF(type);
     if (is_ufunc < 0)
         return NULL;
     if (is_ufunc)
@@ -45,6 +54,31 @@ ufunc_of(PyObject *module, PyObject *f, PyObject *sig)
     Py_XDECREF(vectorize);
     Py_XDECREF(decorator);
     return (lw_ufunc *)made;
+}
+
+/* Kernels make their own code: k.inspect_cubin(sig, target). */
+static PyObject *
+compile_kernel(PyObject *f, PyObject *sig, int cc, const char *output)
+{
+    bool host_cubin = !cc && strcmp(output, "cubin") == 0;
+    char method[40], target[16] = "cpu";
+
+    if (sig == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "sig must be a signature, not None");
+        return NULL;
+    }
+
+    if (cc)
+        snprintf(target, sizeof target, "sm_%d", cc);
+    snprintf(method, sizeof method, "inspect_%.20s",
+             !cc && strcmp(output, "object") == 0 ? "cubin" : output);
+    if (host_cubin || strcmp(output, "types") == 0 || !PyObject_HasAttrString(f, method)) {
+        PyErr_Format(PyExc_ValueError,
+                     "output must be what a %s has an inspect_ method for, not '%.100s'",
+                     strrchr(Py_TYPE(f)->tp_name, '.') + 1, output);
+        return NULL;
+    }
+    return PyObject_CallMethod(f, method, "Os", sig, target);
 }
 
 static lw_status
@@ -94,17 +128,23 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
     lw_bytes out = {0};
     lw_error err = {0};
     lw_status status;
-    int cc;
+    int cc, is_kernel, is_forall;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:compile", names, &f, &sig,
                                      &target_given, &output_given) ||
         (target_given && text_argument("target", target_given) == NULL) ||
         (output_given != Py_None && (output = text_argument("output", output_given)) == NULL) ||
         (cc = lw_target_read(target_given, 90, true)) < 0 ||
-        (self = ufunc_of(module, f, sig)) == NULL)
+        (is_kernel = is_one_of(module, f, "Kernel")) < 0 ||
+        (is_forall = is_one_of(module, f, "Forall")) < 0)
         return NULL;
     if (output == NULL)
         output = cc ? "cubin" : "object";
+    if (is_kernel || is_forall)
+        return compile_kernel(f, sig, cc, output);
+    self = ufunc_of(module, f, sig);
+    if (self == NULL)
+        return NULL;
     if (lw_signature_inputs(lw_ufunc_whole(self), sig, in) == 0)
         loop = lw_ufunc_loop(self, in);
     if (loop == NULL)

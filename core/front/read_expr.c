@@ -273,8 +273,10 @@ missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name
     const char **names = lw_alloc(((size_t)n + 1) * sizeof *names), *near = NULL;
     const char *word = PyUnicode_AsUTF8(name);
     const char *owner = PyModule_Check(object) ? PyModule_GetName(object) : NULL;
+    bool group = strcmp(Py_TYPE(object)->tp_name, "lanewise._core.IntrinsicGroup") == 0;
+    PyObject *path = group ? PyObject_GetAttrString(object, "__qualname__") : NULL;
     uint32_t n_names = 0, result;
-    char help[160];
+    char help[160], group_name[80];
 
     for (Py_ssize_t i = 0; names && i < n; i++) {
         const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(keys, i));
@@ -285,11 +287,19 @@ missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name
     if (names != NULL && word != NULL)
         near = lw_nearest(word, names, n_names);
     snprintf(help, sizeof help, "did you mean `%.100s`?", near ? near : "");
-    if (owner == NULL)
+    if (path != NULL) {
+        snprintf(group_name, sizeof group_name, "cuda.%.60s", PyUnicode_AsUTF8(path));
+        owner = group_name;
+    }
+    if (owner == NULL || group)
         lw_read_clear();
     result = lw_read_error(r, node, LW_ERR_TYPING, "E150", NULL, near ? help : NULL,
-                           "%s `%.100s` has no attribute `%.100s`", owner ? "module" : "type",
+                           "%s`%.100s` has no attribute `%.100s`",
+                           group   ? ""
+                           : owner ? "module "
+                                   : "type ",
                            owner ? owner : Py_TYPE(object)->tp_name, word ? word : "?");
+    Py_XDECREF(path);
     lw_free(names);
     Py_XDECREF(keys);
     return result;

@@ -173,7 +173,11 @@ group_getattro(PyObject *self, PyObject *name)
 
     if (member != NULL)
         return Py_NewRef(member);
-    return PyErr_Occurred() ? NULL : PyObject_GenericGetAttr(self, name);
+    member = PyErr_Occurred() ? NULL : PyObject_GenericGetAttr(self, name);
+    if (member == NULL && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Format(PyExc_AttributeError, "%U has no attribute '%U'",
+                     ((group_object *)self)->path, name);
+    return member;
 }
 
 static int

@@ -761,3 +761,35 @@ def test_compile_for_ptx():
 def test_bad_compile(keywords, problem):
     with pytest.raises(problem):
         cuda.compile(lambda x: x, "f4(f4)", **keywords)
+
+
+@pytest.mark.parametrize("signature", [None, ["void(f4[:])", "void(f8[:])"]])
+def test_compile_needs_one_signature(signature):
+    with pytest.raises(TypeError, match="sig must be one signature or a tuple of types, not"):
+        cuda.compile_ptx(lambda x: None, signature)
+
+
+def test_kernels_have_no_abi_options():
+    with pytest.raises(ValueError, match="abi_info= is for device functions"):
+        cuda.compile_ptx(lambda x: None, "void(f4[:])", abi_info={"abi_name": "f"})
+
+
+def test_compile_of_a_kernel():
+    signature = "void(float32[:], float32[:])"
+    assert lw.compile(add_one, signature)[:4] == b"\x7fELF"
+    assert ".target sm_75" in lw.compile(add_one, signature, target="sm_75", output="ptx")
+    assert lw.compile(add_one, signature, target="host")[:4] == b"\x7fELF"
+    assert "PTX" not in lw.compile(add_one, signature, target="host", output="asm")
+    assert ".entry" in lw.compile(lw.forall(lambda i, x: None), "void(float32[:])", output="ptx")
+    for target, output in [("sm_90", "object"), ("host", "cubin"), ("sm_90", "types")]:
+        with pytest.raises(ValueError, match=f"output must be .* Kernel .* not '{output}'"):
+            lw.compile(add_one, signature, target, output)
+    with pytest.raises(TypeError, match="sig must be a signature, not None"):
+        lw.compile(add_one, None)
+
+
+def test_unknown_names_of_groups():
+    with pytest.raises(AttributeError, match="^cuda.atomic has no attribute 'mul'$"):
+        cuda.atomic.mul
+    with pytest.raises(errors.TypingError, match="E150: `cuda.threadIdx` has no attribute `w`"):
+        cuda.jit(lambda x: cuda.threadIdx.w, target="cpu")[1, 1](1)
