@@ -131,7 +131,7 @@ load(const lw_special *special, const lw_entry_key *key, lw_device_entry *entry,
      lw_build_report *report, lw_error *err)
 {
     const lw_function *self = special->function;
-    lw_build_options options = lw_door_build_options(&self->options, lw_function_name(self));
+    lw_build_options options = lw_function_build_options(self);
     lw_device *device = entry->device;
     lw_status status = LW_OK;
     lw_module *module = NULL;
@@ -214,7 +214,7 @@ build_host(const lw_special *special, const lw_entry_key *key, lw_host_entry *en
            lw_build_report *report, lw_error *err)
 {
     const lw_function *self = special->function;
-    lw_build_options options = lw_door_build_options(&self->options, lw_function_name(self));
+    lw_build_options options = lw_function_build_options(self);
     lw_status status = LW_OK;
     lw_module *module = NULL;
 

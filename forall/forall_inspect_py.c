@@ -107,7 +107,7 @@ static PyObject *
 device_resources(lw_special *special, int cc)
 {
     const lw_function *f = special->function;
-    lw_build_options options = lw_door_build_options(&f->options, lw_function_name(f));
+    lw_build_options options = lw_function_build_options(f);
     lw_module *module = NULL;
     lw_blob *cubin = NULL;
     lw_cubin_info info = {0};

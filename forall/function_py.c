@@ -13,6 +13,16 @@ lw_function_name(const lw_function *self)
                                                        : "kernel";
 }
 
+lw_build_options
+lw_function_build_options(const lw_function *self)
+{
+    lw_build_options options = lw_door_build_options(&self->options, lw_function_name(self));
+
+    options.links = self->links.items;
+    options.n_links = self->links.n;
+    return options;
+}
+
 PyObject *
 lw_function_stats(const lw_function *self)
 {
@@ -77,6 +87,7 @@ lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject *fu
         (self->dict = lw_wrapper_dict(self->py_func)) == NULL)
         return -1;
     self->source = Py_XNewRef(arguments.source);
+    self->link = Py_XNewRef(arguments.link);
     self->options.front.procedure = true;
     self->options.front.threads = door == LW_DOOR_JIT;
     self->limits.max_threads = (uint32_t)self->options.max_blocksize;
@@ -86,6 +97,8 @@ lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject *fu
         lw_py_raise(&err);
         return -1;
     }
+    if (lw_link_set_read(&self->links, self->link, lw_captures_linked(self->captures)) < 0)
+        return -1;
     return count_params(self, door == LW_DOOR_JIT ? "jit" : "forall");
 }
 
@@ -106,7 +119,8 @@ lw_function_refresh(lw_function *self)
     self->tree = tree;
     self->captures = captures;
     lw_captures_free(before);
-    return 0;
+    lw_link_set_reset(&self->links);
+    return lw_link_set_read(&self->links, self->link, lw_captures_linked(captures));
 }
 
 int
@@ -115,6 +129,8 @@ lw_function_traverse(lw_function *self, visitproc visit, void *arg)
     Py_VISIT(self->py_func);
     Py_VISIT(self->dict);
     Py_VISIT(self->source);
+    Py_VISIT(self->link);
+    Py_VISIT(self->links.objects);
     Py_VISIT(self->keywords);
     for (lw_special *at = self->specials; at != NULL; at = at->next)
         Py_VISIT(at->held);
@@ -131,6 +147,8 @@ lw_function_clear(lw_function *self)
     Py_CLEAR(self->py_func);
     Py_CLEAR(self->dict);
     Py_CLEAR(self->source);
+    Py_CLEAR(self->link);
+    lw_link_set_reset(&self->links);
     Py_CLEAR(self->keywords);
 }
 

@@ -61,7 +61,7 @@ static lw_status
 build(const lw_scalar *scalar, const lw_function *f, const wanted *w, lw_bytes *out,
       lw_error *err)
 {
-    lw_build_options options = lw_door_build_options(&f->options, lw_function_name(f));
+    lw_build_options options = lw_function_build_options(f);
     lw_module *module = NULL;
     lw_status status;
 

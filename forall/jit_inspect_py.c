@@ -57,7 +57,7 @@ static PyObject *
 form_of(const lw_special *special, int cc, const char *form)
 {
     const lw_function *f = special->function;
-    lw_build_options options = lw_door_build_options(&f->options, lw_function_name(f));
+    lw_build_options options = lw_function_build_options(f);
     lw_module *module = NULL;
     lw_bytes bytes = {0};
     lw_error err = {0};
@@ -230,7 +230,7 @@ static int
 read_info(const lw_special *special, int cc, lw_cubin_info *info)
 {
     const lw_function *f = special->function;
-    lw_build_options options = lw_door_build_options(&f->options, lw_function_name(f));
+    lw_build_options options = lw_function_build_options(f);
     lw_module *module = NULL;
     lw_blob *cubin = NULL;
     lw_error err = {0};

@@ -25,6 +25,7 @@
 #include "core/front/signature.h"
 #include "core/link/build.h"
 #include "core/py/door_options.h"
+#include "core/py/link_read.h"
 #include "core/py/signature_read.h"
 #include "forall/kernel_ir.h"
 
@@ -40,6 +41,8 @@ typedef struct lw_function {
     PyObject *dict;    /* __name__, __doc__, … as functools.wraps */
     PyObject *weakrefs;
     PyObject *source;   /* source=, a str, or NULL */
+    PyObject *link;     /* link=, or NULL */
+    lw_link_set links;  /* of link= and of the functions that the code names */
     PyObject *keywords; /* dict: the decorator's, as given, for pickling */
     lw_tree *tree;
     lw_captures *captures;
@@ -69,6 +72,8 @@ int lw_function_declare(lw_function *self, PyObject *signatures);
 /* Before the first specialisation: read the function again where a global or closure variable
  * has changed. -1 with an exception. */
 int lw_function_refresh(lw_function *self);
+/* What core/link hears of it; borrowed from it. */
+lw_build_options lw_function_build_options(const lw_function *self);
 const char *lw_function_name(const lw_function *self);
 /* What was compiled, from where, and how long it took: a new dict. */
 PyObject *lw_function_stats(const lw_function *self);

@@ -646,6 +646,7 @@ spec_of_sig(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
         out->kind = LW_ARGK_KONST;
         out->konst = none_konst(special->function->tree);
         return 0;
+    case LW_SIG_POINTER:
     case LW_SIG_NONE: break;
     }
     PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");

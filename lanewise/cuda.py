@@ -25,6 +25,18 @@ from lanewise._compile import (
     compile_ptx_for_current_device,
 )
 
+from lanewise._linking import (
+    Archive,
+    CUSource,
+    Cubin,
+    Fatbin,
+    LTOIR,
+    LinkableCode,
+    Object,
+    PTXSource,
+    declare_device,
+)
+
 DeviceArray = _cuda.DeviceArray
 MappedArray = _cuda.MappedArray
 Device = _cuda.Device
@@ -69,9 +81,11 @@ event_elapsed_time = _cuda.event_elapsed_time
 globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrinsics.cuda)})
 
 __all__ = [
-    "Context", "Device", "DeviceArray", "Event", "In", "InOut", "MappedArray", "MemoryInfo", "Out",
+    "Archive", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "In",
+    "InOut", "LTOIR", "LinkableCode", "MappedArray", "MemoryInfo", "Object", "Out", "PTXSource",
     "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
-    "compile_ptx", "compile_ptx_for_current_device", "current_context", "default_stream", "defer_cleanup", "detect",
+    "compile_ptx", "compile_ptx_for_current_device", "current_context", "declare_device",
+    "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
     "managed_array", "mapped", "mapped_array", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = [
-    "Context", "Device", "DeviceArray", "Event", "In", "InOut", "MappedArray", "MemoryInfo", "Out",
+    "Archive", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "In",
+    "InOut", "LTOIR", "LinkableCode", "MappedArray", "MemoryInfo", "Object", "Out", "PTXSource",
     "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
-    "compile_ptx", "compile_ptx_for_current_device", "current_context", "default_stream", "defer_cleanup", "detect",
+    "compile_ptx", "compile_ptx_for_current_device", "current_context", "declare_device",
+    "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
     "managed_array", "mapped", "mapped_array", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
@@ -64,6 +66,17 @@ __all__ = [
 
 from collections.abc import Callable, Iterable, Sequence
 
+from lanewise._linking import (
+    CUSource as CUSource,
+    LTOIR as LTOIR,
+    Archive as Archive,
+    Cubin as Cubin,
+    Fatbin as Fatbin,
+    LinkableCode as LinkableCode,
+    Object as Object,
+    PTXSource as PTXSource,
+    declare_device as declare_device,
+)
 from lanewise._core import Kernel, Type, _Check, _FastMath, _SignatureLike, _Signatures, _Target
 
 class _HasCudaStream(Protocol):

@@ -12,6 +12,7 @@
 #include "core/py/debug_typing_py.h"
 #include "core/py/device_array.h"
 #include "core/py/intrinsic.h"
+#include "core/py/link_read.h"
 #include "core/py/llvm_bridge.h"
 #include "core/py/settings_py.h"
 #include "core/py/state.h"
@@ -35,6 +36,7 @@ module_exec(PyObject *module)
         lw_explain_register,     lw_debug_register,      lw_debug_typing_register,
         lw_debug_lower_register, lw_intrinsics_register, lw_debug_kernel_register,
         lw_random_register,      lw_forall_register,     lw_jit_register,
+        lw_link_register,
     };
 
     if (lw_numpy_import() < 0)

@@ -30,6 +30,20 @@ from lanewise._core import (
     void,
 )
 
+from lanewise._core import _type_from_text
+
+
+def CPointer(dtype):
+    """A pointer, as declare_device's functions take them.
+
+    >>> lw.types.CPointer(float32)
+    float32*
+    """
+    return _type_from_text(f"{dtype}*")
+
+
+voidptr = _type_from_text("void*")
+
 # other spellings, as numba and NumPy have them
 boolean = b1 = bool_
 none = void
@@ -48,11 +62,11 @@ c8 = csingle = complex64
 c16 = cdouble = complex128
 
 __all__ = [
-    "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
+    "CPointer", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
     "char", "complex128", "complex64", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",
     "int32", "int64", "int8", "int_", "intc", "intp", "long_", "longlong", "none", "short",
     "single", "size_t", "ssize_t", "typeof", "u1", "u2", "u4", "u8", "ubyte", "uchar", "uint",
     "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "ushort",
-    "void",
+    "void", "voidptr",
 ]

@@ -98,7 +98,7 @@ declare_extern(lw_emitter *e, const lw_extern *symbol)
     for (unsigned i = 0; i < symbol->n_params; i++)
         lw_text_addf(&line, "%s%s%s", i ? ", " : "", c_type(e, symbol->params[i]),
                      c_extension(symbol->params[i]));
-    lw_text_add(&line, ")\n");
+    lw_text_add(&line, symbol->device ? ") convergent nounwind\n" : ")\n");
     if (line.failed)
         e->declares.failed = true;
     else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
@@ -106,25 +106,38 @@ declare_extern(lw_emitter *e, const lw_extern *symbol)
     lw_text_reset(&line);
 }
 
-/* NVIDIA's libdevice exists for GPUs alone; what both targets have is no call of it here. */
+/* NVIDIA's libdevice and the user's device functions exist for GPUs alone; what both targets
+ * have is no call of them here. */
 static void
-refuse_libdevice(lw_emitter *e, const char *symbol)
+refuse_on_host(lw_emitter *e, const char *prefix, const char *name, const char *help)
 {
     const lw_ir_loc *loc = &e->module->locs.data[e->inst->loc];
-    const char *name = symbol + sizeof "__nv_" - 1;
 
     if (e->status != LW_OK)
         return;
     if (e->inst->loc)
         e->status = lw_fail(e->err, LW_ERR_UNSUPPORTED,
-                            "`cuda.libdevice.%s` (line %u of %s) exists on GPUs only; on the "
-                            "CPU use a function of `math` or `numpy`",
-                            name, loc->line, e->module->files.data[loc->file]);
+                            "`%s%s` (line %u of %s) exists on GPUs only; on the CPU %s", prefix,
+                            name, loc->line, e->module->files.data[loc->file], help);
     else
         e->status = lw_fail(e->err, LW_ERR_UNSUPPORTED,
-                            "`cuda.libdevice.%s` exists on GPUs only; on the CPU use a "
-                            "function of `math` or `numpy`",
-                            name);
+                            "`%s%s` exists on GPUs only; on the CPU %s", prefix, name, help);
+}
+
+static bool
+is_refused(lw_emitter *e, const lw_extern *symbol)
+{
+    bool libdevice = strncmp(symbol->name, "__nv_", 5) == 0;
+
+    if (e->gpu || (!symbol->device && !libdevice))
+        return false;
+    if (symbol->device)
+        refuse_on_host(e, "", symbol->name,
+                       "call a Python function; this one was declared with declare_device");
+    else
+        refuse_on_host(e, "cuda.libdevice.", symbol->name + 5,
+                       "use a function of `math` or `numpy`");
+    return true;
 }
 
 void
@@ -132,12 +145,10 @@ lw_emit_host_call(lw_emitter *e)
 {
     const lw_extern *symbol = &e->module->externs.data[e->inst->a];
     bool is_bool = symbol->result == LW_DT_b1;
-    lw_name args[15], byte = {""};
+    lw_name args[LW_EXTERN_PARAMS], byte = {""};
 
-    if (!e->gpu && strncmp(symbol->name, "__nv_", 5) == 0) {
-        refuse_libdevice(e, symbol->name);
+    if (is_refused(e, symbol))
         return;
-    }
     declare_extern(e, symbol);
     for (uint32_t i = 0; i < e->inst->c; i++) {
         args[i] = lw_operand(e, e->func->lists.data[e->inst->b + i]);

@@ -118,5 +118,5 @@ lw_debug_end(lw_emitter *e)
     if (e->debug_unit == 0)
         return;
     lw_text_addf(e->out, "!llvm.dbg.cu = !{!%u}\n!llvm.module.flags = !{!%u}\n", e->debug_unit,
-                 lw_metadata(e, "!{i32 2, !\"Debug Info Version\", i32 3}"));
+                 lw_metadata(e, "!{i32 1, !\"Debug Info Version\", i32 3}"));
 }

@@ -195,6 +195,7 @@ same_konst(lw_frame *f, const lw_konst *a, const lw_konst *b)
     case LW_K_SCALAR: return same_bits(a->d, b->d) && same_bits(a->im, b->im);
     case LW_K_TUPLE: return same_items(f, a, b);
     case LW_K_DTYPE: return true;
+    case LW_K_EXTERNAL:
     case LW_K_RECORD: return a->bytes == b->bytes; /* names do not tell offsets */
     case LW_K_ARRAY: return a->bytes == b->bytes && a->items == b->items;
     default: return same_text(a->text, b->text) && same_text(a->help, b->help);
@@ -505,6 +506,7 @@ lw_fold_truth_konst(lw_frame *f, uint32_t x)
     case LW_K_PYTYPE:
     case LW_K_NAMED:
     case LW_K_FUNCTION:
+    case LW_K_EXTERNAL:
     case LW_K_MODULE: return 1;
     default: return -1;
     }

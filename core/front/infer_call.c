@@ -588,9 +588,9 @@ fail:
 }
 
 static lw_status
-call_konst(lw_frame *f, uint32_t node, const lw_konst *konst, const arg_list *args,
-           lw_value *out)
+call_konst(lw_frame *f, uint32_t node, uint32_t number, const arg_list *args, lw_value *out)
 {
+    const lw_konst *konst = lw_konst_of(f, number);
     uint32_t loc = lw_node_of(f, lw_node_of(f, node)->a)->loc;
     lw_status status;
 
@@ -598,6 +598,7 @@ call_konst(lw_frame *f, uint32_t node, const lw_konst *konst, const arg_list *ar
     case LW_K_FUNCTION:
         return call_function(f, node, (uint32_t)konst->u, LW_T_BOTTOM, args, out);
     case LW_K_NAMED: return call_named(f, node, (lw_name_id)konst->u, args, out);
+    case LW_K_EXTERNAL: return lw_infer_external(f, node, number, args->data, args->n, out);
     case LW_K_DTYPE:
         LW_TRY(no_keywords(f, args, konst->text ? konst->text : "type"));
         return lw_infer_cast(f, node, konst->dtype, args->data, args->n, out);
@@ -733,7 +734,7 @@ lw_infer_call(lw_frame *f, uint32_t node, lw_value *out)
     if (unknown || callee.type == LW_T_BOTTOM)
         return LW_OK;
     if (callee.konst)
-        return call_konst(f, node, lw_konst_of(f, callee.konst), &args, out);
+        return call_konst(f, node, callee.konst, &args, out);
     row = lw_type_get(lw_types_of(f), callee.type);
     if (row && row->kind == LW_TK_FUNCTION)
         return call_function(f, node, row->fn, callee.type, &args, out);

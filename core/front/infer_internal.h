@@ -284,6 +284,10 @@ lw_status lw_assign(lw_frame *f, uint32_t target, lw_value value);
 /* ---- infer_match.c ---- */
 lw_status lw_infer_match(lw_frame *f, uint32_t node);
 
+/* ---- infer_external.c ---- */
+/* A call of the LW_K_EXTERNAL `konst`. */
+lw_status lw_infer_external(lw_frame *f, uint32_t node, uint32_t konst, const lw_arg *args,
+                            uint32_t n, lw_value *out);
 /* ---- infer_call.c ---- */
 lw_status lw_infer_call(lw_frame *f, uint32_t node, lw_value *out);
 /* ---- named.c ---- */

@@ -225,12 +225,15 @@ lower_call(lw_frame *f, uint32_t node)
     case LW_CALL_INSTANCE: return lower_call_instance(f, node);
     case LW_CALL_CAST: return lower_call_cast(f, node);
     case LW_CALL_VIEW: return lower_call_view(f, node);
+    case LW_CALL_EXTERNAL:
     case LW_CALL_NAMED:
     case LW_CALL_METHOD: {
         uint32_t outer_node = f->shared_node;
         lw_value outer = f->shared;
         f->shared_node = 0;
-        lw_value value = lw_lower_named(f, node);
+        lw_value value = lw_typed_at(f, node)->call == LW_CALL_EXTERNAL
+                             ? lw_lower_external(f, node)
+                             : lw_lower_named(f, node);
         f->shared_node = outer_node;
         f->shared = outer;
         return value;

@@ -257,6 +257,9 @@ uint64_t lw_lower_raise_format(lw_frame *f, uint32_t node, lw_ref *words, uint32
 /* ---- lower_libdevice.c ---- */
 lw_value lw_lower_libdevice(lw_frame *f, uint32_t node);
 
+/* ---- lower_external.c ---- */
+lw_value lw_lower_external(lw_frame *f, uint32_t node);
+
 /* ---- lower_atomic.c ---- */
 lw_value lw_lower_atomic(lw_frame *f, uint32_t node);
 

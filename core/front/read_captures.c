@@ -15,7 +15,8 @@ typedef struct guard {
 
 struct lw_captures {
     LW_ARRAY(guard) guards;
-    PyObject *seen; /* set of (id, name), while reading */
+    PyObject *seen;   /* set of (id, name), while reading */
+    PyObject *linked; /* list of objects that bring code along, or NULL */
 };
 
 lw_captures *
@@ -46,6 +47,7 @@ lw_captures_free(lw_captures *captures)
         Py_XDECREF(captures->guards.data[i].value);
     }
     Py_XDECREF(captures->seen);
+    Py_XDECREF(captures->linked);
     lw_array_free(&captures->guards);
     lw_free(captures);
 }
@@ -66,6 +68,7 @@ lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
         Py_VISIT(captures->guards.data[i].space);
         Py_VISIT(captures->guards.data[i].value);
     }
+    Py_VISIT(captures->linked);
     return 0;
 }
 
@@ -97,6 +100,22 @@ int
 lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name, PyObject *value)
 {
     return captures ? add(captures, GUARD_DICT, dict, name, value) : 0;
+}
+
+int
+lw_captures_add_linked(lw_captures *captures, PyObject *object)
+{
+    if (captures == NULL)
+        return 0;
+    if (captures->linked == NULL)
+        captures->linked = PyList_New(0);
+    return captures->linked ? PyList_Append(captures->linked, object) : -1;
+}
+
+PyObject *
+lw_captures_linked(const lw_captures *captures)
+{
+    return captures ? captures->linked : NULL;
 }
 
 int

@@ -7,6 +7,7 @@
  *   read_attribute.c attributes of frozen objects
  *   read_fold.c      exact folding with Python's own arithmetic
  *   read_expr.c      expressions     read_stmt.c  statements, patterns
+ *   read_external.c functions in other languages
  *   read_captures.c  what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
@@ -131,6 +132,9 @@ lw_dtype lw_read_numpy_class(lw_reader *r, PyObject *object); /* np.float32 and 
 uint32_t lw_read_numpy_scalar(lw_reader *r, PyObject *object);
 uint32_t lw_read_numpy_array(lw_reader *r, PyObject *object);
 
+/* ---- functions in other languages (read_external.c) ---- */
+uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
+
 /* ---- parameters (read_params.c); false: stop ---- */
 bool lw_read_params(lw_reader *r, PyObject *args);
 bool lw_read_live_defaults(lw_reader *r, uint32_t fn);
@@ -168,6 +172,8 @@ void
 lw_captures_finish(lw_captures *captures); /* nothing more will be added; NULL is allowed */
 int lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name,
                          PyObject *value);
+/* An object that brings code of its own along. */
+int lw_captures_add_linked(lw_captures *captures, PyObject *object);
 int lw_captures_add_cell(lw_captures *captures, PyObject *cell);
 int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
                               PyObject *value);

@@ -419,6 +419,9 @@ from_callable(lw_reader *r, PyObject *object)
     if (row != 0)
         return lw_read_push(r, object,
                             (lw_konst){.kind = LW_K_NAMED, .u = row, .text = named_text(row)});
+    if (comes_from((PyObject *)Py_TYPE(object), "lanewise") &&
+        ((fn = lw_read_external(r, object)) != 0 || r->status != LW_OK))
+        return fn;
     if (PyFunction_Check(object) && comes_from(object, "numpy"))
         return 0; /* works on whole arrays; not written to be compiled */
     if (PyMethod_Check(object))

@@ -33,6 +33,8 @@ PyObject *lw_read_source_text(PyObject *function);
 /* Has a captured name been rebound to something else since? A few ns a name: compares identity
  * first; equal numbers and strings under another identity count as the same. */
 bool lw_captures_changed(lw_captures *captures);
+/* Objects of declare_device and the like that the functions name: a list, borrowed, or NULL. */
+PyObject *lw_captures_linked(const lw_captures *captures);
 void lw_captures_free(lw_captures *captures); /* NULL is allowed */
 /* For tp_traverse of the owner. */
 int lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg);

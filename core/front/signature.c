@@ -291,13 +291,17 @@ parse_named(parser *s, lw_sig_type *out, const char *start, const char *end)
                        "optional types are not supported");
     if (is_word(start, end, "void") || is_word(start, end, "none") ||
         is_word(start, end, "None")) {
-        out->kind = LW_SIG_VOID;
+        out->kind = accept(s, "*") ? LW_SIG_POINTER : LW_SIG_VOID;
         return LW_OK;
     }
     out->kind = LW_SIG_SCALAR;
     out->dtype = lw_scalar_from_name(start, (size_t)(end - start));
     if (out->dtype == LW_DT_void)
         return unknown_type(s, start, end);
+    if (accept(s, "*")) {
+        out->kind = LW_SIG_POINTER;
+        return LW_OK;
+    }
     return accept(s, "[") ? parse_dims(s, out) : LW_OK;
 }
 
@@ -463,6 +467,8 @@ check_result(const lw_signature *signature, lw_error *err)
                       "an element-wise function must return a value, not");
     if (result->kind == LW_SIG_ARRAY)
         return refuse(signature, result, err, help, "a result cannot be an array:");
+    if (result->kind == LW_SIG_POINTER)
+        return refuse(signature, result, err, help, "a result cannot be a pointer:");
     if (result->kind == LW_SIG_TUPLE && result->n == 0)
         return refuse(signature, result, err, help, "a result cannot be an empty");
     for (uint32_t i = 0; result->kind == LW_SIG_TUPLE && i < result->n; i++)
@@ -500,6 +506,9 @@ check_kernel_arg(const lw_signature *signature, const lw_sig_type *arg, lw_error
 
     if (arg->kind == LW_SIG_VOID)
         return refuse(signature, arg, err, NULL, "an argument cannot be");
+    if (arg->kind == LW_SIG_POINTER)
+        return refuse(signature, arg, err, "pass an array: `float32[:]`",
+                      "only functions declared with declare_device take pointers, not");
     for (uint32_t i = 0; status == LW_OK && arg->kind == LW_SIG_TUPLE && i < arg->n; i++)
         status = check_kernel_arg(signature, &arg->items[i], err);
     return status;
@@ -520,6 +529,48 @@ lw_signature_check_kernel(const lw_signature *signature, lw_error *err)
         "write `void(...)`; results go to arrays, and device=True makes a function that "
         "returns values to kernels",
         "a kernel returns nothing, not");
+}
+
+static lw_status
+check_device_type(const lw_signature *signature, const lw_sig_type *type, bool c_abi,
+                  lw_error *err)
+{
+    const char *help = "declare pointers and lengths: `void(float32*, int64)`";
+
+    if (type->kind == LW_SIG_TUPLE)
+        return refuse(signature, type, err, NULL, "a device function has no tuples, as");
+    if (type->kind == LW_SIG_ARRAY && c_abi)
+        return refuse(signature, type, err, help, "with abi=\"c\" there are no arrays, as");
+    if (type->dtype == LW_DT_f16 || type->dtype == LW_DT_bf16) {
+        if (type->kind != LW_SIG_SCALAR)
+            return LW_OK;
+        return refuse(signature, type, err, "pass it as float32, or by pointer",
+                      "16-bit floats are passed in different ways by different compilers:");
+    }
+    if (type->kind == LW_SIG_SCALAR && lw_is_complex(type->dtype) && c_abi)
+        return refuse(signature, type, err, "pass real and imaginary part, or a pointer",
+                      "with abi=\"c\" there are no complex numbers, as");
+    return LW_OK;
+}
+
+lw_status
+lw_signature_check_device(const lw_signature *signature, bool c_abi, lw_error *err)
+{
+    const lw_sig_type *result = &signature->result;
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; status == LW_OK && i < signature->n_args; i++) {
+        const lw_sig_type *arg = &signature->args[i];
+        status = arg->kind == LW_SIG_VOID
+                     ? refuse(signature, arg, err, NULL, "an argument cannot be")
+                     : check_device_type(signature, arg, c_abi, err);
+    }
+    if (status != LW_OK || result->kind == LW_SIG_VOID)
+        return status;
+    if (result->kind != LW_SIG_SCALAR)
+        return refuse(signature, result, err, "write `float32(float32)`; `void` for no result",
+                      "a device function returns a number or void, not");
+    return check_device_type(signature, result, c_abi, err);
 }
 
 uint32_t
@@ -666,6 +717,10 @@ lw_sig_type_print(const lw_sig_type *type, lw_text *out)
     case LW_SIG_ARRAY:
         lw_text_add(out, lw_dtypes[type->dtype].public_name);
         print_dims(type, out);
+        break;
+    case LW_SIG_POINTER:
+        lw_text_addf(out, "%s*",
+                     type->dtype == LW_DT_void ? "void" : lw_dtypes[type->dtype].public_name);
         break;
     case LW_SIG_TUPLE:
         lw_text_add(out, "Tuple");

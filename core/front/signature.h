@@ -12,11 +12,12 @@
 #include "core/tables/dtypes.h"
 
 typedef enum lw_sig_kind {
-    LW_SIG_NONE,   /* no type given: a return type to infer */
-    LW_SIG_VOID,   /* void, none */
-    LW_SIG_SCALAR, /* dtype */
-    LW_SIG_ARRAY,  /* dtype, ndim, layout */
-    LW_SIG_TUPLE,  /* items, n */
+    LW_SIG_NONE,    /* no type given: a return type to infer */
+    LW_SIG_VOID,    /* void, none */
+    LW_SIG_SCALAR,  /* dtype */
+    LW_SIG_ARRAY,   /* dtype, ndim, layout */
+    LW_SIG_TUPLE,   /* items, n */
+    LW_SIG_POINTER, /* dtype; void: to anything. Of functions written in other languages */
 } lw_sig_kind;
 
 typedef struct lw_sig_type {
@@ -50,6 +51,10 @@ lw_status lw_signature_parse_type(const char *text, lw_arena *arena, lw_sig_type
 /* Refuse what @vectorize cannot take: array and tuple arguments, void, results that are no
  * scalars or flat tuples of scalars (E183). */
 lw_status lw_signature_check_scalar(const lw_signature *signature, lw_error *err);
+/* Refuse what a function in another language cannot have (E183): results that are no scalar or
+ * void, tuples, 16-bit floats; with C's own convention (c_abi) also arrays and complex numbers.
+ */
+lw_status lw_signature_check_device(const lw_signature *signature, bool c_abi, lw_error *err);
 /* Refuse what a kernel cannot be: one with a result (E183). */
 lw_status lw_signature_check_kernel(const lw_signature *signature, lw_error *err);
 /* Sort narrow to wide: by the tuple of argument ranks, lexicographically, stable. Then refuse

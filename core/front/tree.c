@@ -189,6 +189,7 @@ print_konst(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out)
     case LW_K_FUNCTION:
         lw_text_addf(out, "function %s #%" PRIu64, tree->fns.data[konst->u].name, konst->u);
         break;
+    case LW_K_EXTERNAL: lw_text_addf(out, "external %s", konst->text); break;
     case LW_K_MODULE: lw_text_addf(out, "module %s", konst->text); break;
     case LW_K_RECORD: lw_text_addf(out, "type %s", konst->text); break;
     case LW_K_ARRAY: print_array(konst, out); break;

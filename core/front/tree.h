@@ -93,6 +93,8 @@ typedef enum lw_konst_kind {
     LW_K_NAMED,    /* a function of names.def: u = row (lw_name_id) */
     LW_K_FUNCTION, /* a Python function: u = index into tree->fns (read lazily: see
                       fns[u].problem) */
+    LW_K_EXTERNAL, /* a function in another language: bytes = its lw_external (external.h), text
+                      its name */
     LW_K_MODULE,   /* text = name; attributes are resolved by the reader */
     LW_K_RECORD, /* a structured dtype as a value: bytes = its lw_arg_record (typed.h), text its
                     name */

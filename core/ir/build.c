@@ -611,18 +611,28 @@ lw_ir_extern_add(lw_module *module, const char *name, lw_dtype result, const lw_
     for (uint32_t i = 0; i < module->externs.n; i++)
         if (strcmp(module->externs.data[i].name, name) == 0)
             return i;
-    slot = n <= sizeof slot->params / sizeof *slot->params
-               ? lw_array_push(&module->externs, &module->arena)
-               : NULL;
+    slot = n <= LW_EXTERN_PARAMS ? lw_array_push(&module->externs, &module->arena) : NULL;
     if (slot == NULL || (slot->name = lw_arena_strdup(&module->arena, name)) == NULL) {
         module->failed = true;
         return 0;
     }
     slot->result = result;
     slot->n_params = (uint8_t)n;
+    slot->device = false;
     for (unsigned i = 0; i < n; i++)
         slot->params[i] = params[i];
     return module->externs.n - 1;
+}
+
+uint32_t
+lw_ir_device_extern_add(lw_module *module, const char *name, lw_dtype result,
+                        const lw_dtype *params, unsigned n)
+{
+    uint32_t number = lw_ir_extern_add(module, name, result, params, n);
+
+    if (number < module->externs.n)
+        module->externs.data[number].device = true;
+    return number;
 }
 
 /* ---- control flow ---- */

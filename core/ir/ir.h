@@ -175,11 +175,14 @@ typedef struct lw_func {
     uint32_t file;
 } lw_func;
 
+enum { LW_EXTERN_PARAMS = 32 };
+
 typedef struct lw_extern {
     const char *name; /* C symbol called by HOST_CALL */
+    bool device;      /* the user's: exists on GPUs only, and its threads may wait in it */
     lw_dtype result;
     uint8_t n_params;
-    lw_dtype params[15];
+    lw_dtype params[LW_EXTERN_PARAMS];
 } lw_extern;
 
 typedef struct lw_data {

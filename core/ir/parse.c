@@ -492,9 +492,9 @@ read_file(parser *p)
 }
 
 static void
-read_extern(parser *p)
+read_extern(parser *p, bool device)
 {
-    lw_dtype result, params[15];
+    lw_dtype result, params[LW_EXTERN_PARAMS];
     unsigned n = 0;
     char name[MAX_TOKEN];
 
@@ -505,12 +505,14 @@ read_extern(parser *p)
         complain(p, "a quoted name");
     memcpy(name, p->token, sizeof name);
     while (!p->failed && (next(p), !at_line_end(p))) {
-        if (n == 15)
-            complain(p, "at most 15 parameters");
+        if (n == LW_EXTERN_PARAMS)
+            complain(p, "at most 32 parameters");
         else
             params[n++] = dtype(p);
     }
-    if (!p->failed)
+    if (!p->failed && device)
+        lw_ir_device_extern_add(p->module, name, result, params, n);
+    else if (!p->failed)
         lw_ir_extern_add(p->module, name, result, params, n);
 }
 
@@ -575,12 +577,12 @@ read_lines(parser *p, const char *text, bool declare)
             read_func(p);
         } else if (is(p, "file")) {
             read_file(p);
-        } else if (is(p, "extern")) {
-            read_extern(p);
+        } else if (is(p, "extern") || is(p, "device")) {
+            read_extern(p, is(p, "device"));
         } else if (is(p, "data")) {
             read_data(p);
         } else {
-            complain(p, "func, file, extern or data");
+            complain(p, "func, file, extern, device or data");
         }
     } while (!p->failed && !p->module->failed && next_line(p));
 }

@@ -272,7 +272,8 @@ lw_ir_print(const lw_module *module, bool with_locs, lw_text *out)
     }
     for (uint32_t i = 0; i < module->externs.n; i++) {
         const lw_extern *symbol = &module->externs.data[i];
-        lw_text_addf(out, "extern %s ", lw_dtypes[symbol->result].name);
+        lw_text_addf(out, "%s %s ", symbol->device ? "device" : "extern",
+                     lw_dtypes[symbol->result].name);
         print_quoted(out, symbol->name);
         for (unsigned k = 0; k < symbol->n_params; k++)
             lw_text_addf(out, " %s", lw_dtypes[symbol->params[k]].name);

@@ -2,9 +2,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/env.h"
+#include "core/base/memory.h"
 #include "core/ir/ir.h"
 #include "core/link/compile_cuda.h"
 #include "core/link/host_llvm.h"
+#include "core/link/nvrtc.h"
 #include "core/link/toolchain.h"
 #include "core/tables/version.h"
 
@@ -48,7 +50,9 @@ lw_host_has_fma(void)
 typedef struct job {
     const lw_module *module;
     const lw_build_options *options;
-    int cc; /* 0: the host */
+    int cc;                /* 0: the host */
+    lw_link_input *extra;  /* options->links, CUDA C++ compiled */
+    lw_blob **extra_blobs; /* … to these; NULL: the input's own bytes */
 } job;
 
 static lw_emit_options
@@ -76,6 +80,122 @@ cuda_options(const job *j)
                              .fast_sqrt = j->options->fast_div,
                              .line_info = j->options->lineinfo,
                              .max_registers = j->options->max_registers};
+}
+
+/* ---- the user's code ---- */
+
+typedef struct source_job {
+    const lw_link_input *source;
+    const job *job;
+} source_job;
+
+static lw_status
+make_source(void *context, lw_bytes *out, lw_error *err)
+{
+    const source_job *s = context;
+    lw_cuda_options options = cuda_options(s->job);
+
+    return lw_nvrtc_compile(s->source->data, s->source->n, s->source->name, s->job->cc,
+                            &options, out, err);
+}
+
+/* What a source includes is not in its key, so that such a one is compiled anew by each
+ * process.
+ */
+static bool
+includes(const lw_link_input *source)
+{
+    const char *at = source->data, *end = at + source->n;
+
+    for (; (at = memchr(at, '#', (size_t)(end - at))) != NULL; at++) {
+        const char *word = at + 1;
+        while (word < end && (*word == ' ' || *word == '\t'))
+            word++;
+        if ((size_t)(end - word) >= 7 && memcmp(word, "include", 7) == 0)
+            return true;
+    }
+    return false;
+}
+
+static lw_status
+compile_source(const job *j, const lw_link_code *code, lw_blob **out, lw_error *err)
+{
+    source_job s = {&code->input, j};
+    lw_digest nvrtc, key;
+    lw_status status;
+    lw_sha256 sha;
+    char flags[96];
+
+    LW_TRY(lw_nvrtc_id(&nvrtc, err));
+    snprintf(flags, sizeof flags, "cuda c++ cc=%d line=%d ftz=%d div=%d", j->cc,
+             j->options->lineinfo, j->options->ftz, j->options->fast_div);
+    lw_sha256_init(&sha);
+    lw_sha256_add_text(&sha, flags);
+    lw_sha256_add_text(&sha, code->input.name ? code->input.name : "");
+    lw_sha256_add(&sha, &nvrtc, sizeof nvrtc);
+    lw_sha256_add(&sha, &code->id, sizeof code->id);
+    key = lw_sha256_finish(&sha);
+    status = lw_cache_get_or_make(&key, LW_CACHE_LTOIR,
+                                  j->options->use_disk && !includes(&code->input), make_source,
+                                  &s, out, NULL, err);
+fail:
+    return status;
+}
+
+static lw_status
+prepare_links(job *j, lw_error *err)
+{
+    uint32_t n = j->options->n_links;
+    lw_status status = LW_OK;
+
+    if (n == 0 || j->cc == 0)
+        return LW_OK;
+    j->extra = lw_alloc_zero(n, sizeof *j->extra);
+    j->extra_blobs = lw_alloc_zero(n, sizeof *j->extra_blobs);
+    if (j->extra == NULL || j->extra_blobs == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_link_code *code = &j->options->links[i];
+        j->extra[i] = code->input;
+        if (code->input.kind != LW_LINK_CUDA)
+            continue;
+        LW_TRY(compile_source(j, code, &j->extra_blobs[i], err));
+        j->extra[i].kind = LW_LINK_LTOIR;
+        j->extra[i].data = lw_blob_data(j->extra_blobs[i]);
+        j->extra[i].n = lw_blob_size(j->extra_blobs[i]);
+    }
+fail:
+    return status;
+}
+
+static void
+release_links(job *j)
+{
+    for (uint32_t i = 0; j->extra_blobs != NULL && i < j->options->n_links; i++)
+        lw_blob_unref(j->extra_blobs[i]);
+    lw_free(j->extra);
+    lw_free(j->extra_blobs);
+}
+
+static uint32_t
+n_extra(const job *j)
+{
+    return j->extra ? j->options->n_links : 0;
+}
+
+static void
+add_links(lw_sha256 *sha, const job *j)
+{
+    for (uint32_t i = 0; i < n_extra(j); i++) {
+        const lw_link_input *input = &j->extra[i];
+        uint32_t kind = input->kind;
+        lw_sha256_add(sha, &kind, sizeof kind);
+        lw_sha256_add_text(sha, input->name ? input->name : "");
+        if (j->extra_blobs[i] != NULL)
+            lw_sha256_add(sha, input->data, input->n);
+        else
+            lw_sha256_add(sha, &j->options->links[i].id, sizeof(lw_digest));
+    }
 }
 
 static const char *
@@ -193,6 +313,7 @@ key_of(const job *j, lw_digest *key, lw_error *err)
     if (j->cc) {
         LW_TRY(lw_toolchain_get(&toolchain, err));
         lw_sha256_add(&sha, &toolchain->id, sizeof toolchain->id);
+        add_links(&sha, j);
     } else {
         LW_TRY(lw_host_compiler_id(&compiler, err));
         lw_sha256_add(&sha, lw_host_cpu_id(), sizeof(lw_digest));
@@ -218,7 +339,7 @@ make(void *context, lw_bytes *out, lw_error *err)
     if (j->cc) {
         lw_cuda_options options = cuda_options(j);
         LW_TRY(lw_compile_cuda(lw_text_get(&text), kernel_name(j->module), j->cc, &options,
-                               NULL, 0, out, err));
+                               j->extra, n_extra(j), out, err));
     } else {
         lw_host_options options = {.opt = j->options->opt ? 3 : 0};
         LW_TRY(lw_compile_host(lw_text_get(&text), &options, LW_HOST_OBJECT, out, err));
@@ -260,7 +381,7 @@ lw_build_host(const lw_module *module, const lw_build_options *options, lw_code 
               lw_build_report *report, lw_error *err)
 {
     lw_status status = LW_OK;
-    job j = {module, options, 0};
+    job j = {.module = module, .options = options};
     lw_blob *blob = NULL;
 
     LW_TRY(get_blob(&j, LW_CACHE_OBJECT, &blob, report, err));
@@ -274,9 +395,13 @@ lw_status
 lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, lw_blob **out,
               lw_build_report *report, lw_error *err)
 {
-    job j = {module, options, cc};
+    job j = {.module = module, .options = options, .cc = cc};
+    lw_status status = prepare_links(&j, err);
 
-    return get_blob(&j, LW_CACHE_CUBIN, out, report, err);
+    if (status == LW_OK)
+        status = get_blob(&j, LW_CACHE_CUBIN, out, report, err);
+    release_links(&j);
+    return status;
 }
 
 /* ---- every form, for inspection and ahead of time ---- */
@@ -302,9 +427,10 @@ cuda_output(const job *j, const char *output, const char *text, lw_bytes *out, l
     if (strcmp(output, "ltoir") == 0)
         return lw_compile_cuda_ltoir(text, kernel, j->cc, &options, out, err);
     if (strcmp(output, "cubin") == 0)
-        return lw_compile_cuda(text, kernel, j->cc, &options, NULL, 0, out, err);
+        return lw_compile_cuda(text, kernel, j->cc, &options, j->extra, n_extra(j), out, err);
     if (strcmp(output, "sass") == 0) {
-        LW_TRY(lw_compile_cuda(text, kernel, j->cc, &options, NULL, 0, &cubin, err));
+        LW_TRY(
+            lw_compile_cuda(text, kernel, j->cc, &options, j->extra, n_extra(j), &cubin, err));
         LW_TRY(lw_cuda_sass(cubin.data, cubin.n, out, err));
         goto fail;
     }
@@ -337,10 +463,12 @@ lw_build_output(const lw_module *module, int target_cc, const char *output,
                 const lw_build_options *options, lw_bytes *out, lw_error *err)
 {
     lw_status status = LW_OK;
-    job j = {module, options, target_cc};
+    job j = {.module = module, .options = options, .cc = target_cc};
     lw_text text;
 
     lw_text_init(&text);
+    if (strcmp(output, "cubin") == 0 || strcmp(output, "sass") == 0)
+        LW_TRY(prepare_links(&j, err));
     if (strcmp(output, "ir") == 0) {
         lw_ir_print(module, false, &text);
         status = text_output(&text, out, err);
@@ -354,6 +482,7 @@ lw_build_output(const lw_module *module, int target_cc, const char *output,
     else
         status = host_output(&j, output, lw_text_get(&text), out, err);
 fail:
+    release_links(&j);
     lw_text_reset(&text);
     return status;
 }

@@ -8,19 +8,27 @@
 #include "core/ir/ir.h"
 #include "core/link/elf_loader.h"
 #include "core/link/kernel_cache.h"
-#include "core/link/libnvvm.h"
+#include "core/link/nvjitlink.h"
+
+/* The user's code that a kernel is linked with. */
+typedef struct lw_link_code {
+    lw_link_input input;
+    lw_digest id; /* of its bytes */
+} lw_link_code;
 
 typedef struct lw_build_options {
-    bool use_disk;     /* cache= of the decorator */
-    bool precise;      /* CPU: scalar libm, no vector functions */
-    bool opt;          /* false: -O0 */
-    bool lineinfo;     /* CUDA */
-    bool watch;        /* CPU: races on shared memory are seen */
-    bool fma;          /* what nvJitLink hears: always false, our own pass has fused */
-    bool ftz;          /* fastmath */
-    bool fast_div;     /* fastmath */
-    int max_registers; /* CUDA; 0: no limit */
-    const char *name;  /* the Python function's, for dumps and log lines */
+    bool use_disk;             /* cache= of the decorator */
+    bool precise;              /* CPU: scalar libm, no vector functions */
+    bool opt;                  /* false: -O0 */
+    bool lineinfo;             /* CUDA */
+    bool watch;                /* CPU: races on shared memory are seen */
+    bool fma;                  /* what nvJitLink hears: always false, our own pass has fused */
+    bool ftz;                  /* fastmath */
+    bool fast_div;             /* fastmath */
+    int max_registers;         /* CUDA; 0: no limit */
+    const lw_link_code *links; /* CUDA: what cubins and SASS are linked with */
+    uint32_t n_links;
+    const char *name; /* the Python function's, for dumps and log lines */
 } lw_build_options;
 
 /* What a compile gave: where it came from and how long it took, for stats and the demo. */

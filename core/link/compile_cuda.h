@@ -12,12 +12,14 @@ bool lw_cuda_cc_known(int cc);
  * when the libraries are not found. The caller does not hold the GIL. */
 void lw_cuda_preload(void);
 
-/* Text -> cubin, by LTO, linked with the extra inputs (the user's CUDA C++, NULL when n_extra
- * is 0). The kernel must come out, see lw_nvjitlink_link. The caller does not hold the GIL. */
+/* Text -> cubin, linked with the extra inputs (the user's code, NULL when n_extra is 0); what
+ * is LTO-IR among them is inlined, all else called. The kernel must come out, see
+ * lw_nvjitlink_link. The caller does not hold the GIL. */
 lw_status lw_compile_cuda(const char *nvvm_text, const char *kernel_symbol, int cc,
                           const lw_cuda_options *options, const lw_link_input *extra,
                           size_t n_extra, lw_bytes *cubin, lw_error *err);
-/* Text -> the PTX of the whole linked program (with n_extra == 0, libNVVM's own PTX). */
+/* Text -> PTX, with the LTO-IR among the extra inputs inlined (without any, libNVVM's own PTX).
+ */
 lw_status lw_compile_cuda_ptx(const char *nvvm_text, const char *kernel_symbol, int cc,
                               const lw_cuda_options *options, const lw_link_input *extra,
                               size_t n_extra, lw_bytes *ptx, lw_error *err);

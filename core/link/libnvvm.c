@@ -268,8 +268,8 @@ check_arguments(const char *nvvm_text, int cc, lw_error *err)
  * wrapping it: -(-32768) then goes on as 32768, and x - x of 32768 is not 0 (found by fuzzing
  * on an H200, 2026-11-21). It is done here since LLVM makes such a negation out of many things.
  */
-static lw_status
-mend_negations(lw_bytes *ptx, lw_error *err)
+lw_status
+lw_ptx_mend(lw_bytes *ptx, lw_error *err)
 {
     static const char wrong[] = "neg.s16", right[] = "mul.lo.s16";
     const char *from = (const char *)ptx->data, *at = strstr(from, wrong), *end;
@@ -319,7 +319,7 @@ lw_nvvm_compile(const char *nvvm_text, const char *name, int cc, const lw_cuda_o
     if (output == LW_NVVM_PTX) {
         if (out->n > 0 && out->data[out->n - 1] == 0)
             out->n--; /* libNVVM counts the NUL of a text */
-        LW_TRY(mend_negations(out, err));
+        LW_TRY(lw_ptx_mend(out, err));
     }
 fail:
     if (j->program != NULL)

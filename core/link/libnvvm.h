@@ -37,6 +37,9 @@ typedef enum lw_nvvm_output { LW_NVVM_PTX, LW_NVVM_LTOIR } lw_nvvm_output;
 lw_status lw_nvvm_compile(const char *nvvm_text, const char *name, int cc,
                           const lw_cuda_options *options, lw_nvvm_output output, lw_bytes *out,
                           lw_error *err);
+/* What libNVVM's PTX needs before ptxas may read it, done by lw_nvvm_compile: also for PTX that
+ * nvJitLink has made of LTO-IR. */
+lw_status lw_ptx_mend(lw_bytes *ptx, lw_error *err);
 /* The IR version libNVVM reads, as "2.0 / 3.2"; loads the library. */
 lw_status lw_nvvm_version(lw_text *out, lw_error *err);
 

@@ -12,7 +12,8 @@ typedef enum lw_link_kind { /* nvJitLink's own numbers */
                             LW_LINK_FATBIN = 4,
                             LW_LINK_OBJECT = 5,
                             LW_LINK_LIBRARY = 6,
-                            LW_LINK_ANY = 10
+                            LW_LINK_ANY = 10,
+                            LW_LINK_CUDA = 100 /* ours: CUDA C++, compiled to LTO-IR before */
 } lw_link_kind;
 
 typedef struct lw_link_input {

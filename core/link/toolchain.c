@@ -598,6 +598,7 @@ add_program_places(search *s)
         size_t length = strlen(root);
         if (length < 7 || strcmp(root + length - 7, "/nvidia") != 0)
             continue;
+        add_place(s, "wheel", join(&s->arena, s->places.data[i].root, "cuda_nvrtc"));
         add_place(s, "wheel", join(&s->arena, root, "cuda_nvdisasm"));
         add_place(s, "wheel", join(&s->arena, s->places.data[i].root, "cuda_cuobjdump"));
         add_place(s, "wheel", join(&s->arena, s->places.data[i].root, "cuda_nvcc"));
@@ -623,4 +624,59 @@ lw_toolchain_program(const char *name, lw_text *path, lw_text *tried)
         found = try_program(s.places.data[i].root, name, &s.arena, path, tried);
     lw_arena_reset(&s.arena);
     return found;
+}
+
+/* ---- NVRTC ---- */
+
+static const char *const nvrtc_layouts[] = {
+    "lib64/libnvrtc.so.13", "lib/libnvrtc.so.13", "lib/x86_64-linux-gnu/libnvrtc.so.13",
+    "lib64/libnvrtc.so.12", "lib/libnvrtc.so.12", "lib/x86_64-linux-gnu/libnvrtc.so.12",
+    "libnvrtc.so.13",       "libnvrtc.so.12"};
+
+/* CUDA 12's wheels have their headers in another folder than the compiler. */
+static const char *const header_layouts[] = {"include/cuda_fp16.h",
+                                             "../cuda_runtime/include/cuda_fp16.h"};
+
+static bool
+nvrtc_below(search *s, const char *root, lw_text *path, lw_text *include)
+{
+    for (size_t i = 0; i < sizeof nvrtc_layouts / sizeof *nvrtc_layouts; i++) {
+        char *file = join(&s->arena, root, nvrtc_layouts[i]);
+        if (!is_file(file))
+            continue;
+        lw_text_add(path, file);
+        for (size_t k = 0; k < 2 && include->n == 0; k++) {
+            file = join(&s->arena, root, header_layouts[k]);
+            if (is_file(file))
+                lw_text_add_n(include, file, (size_t)(strrchr(file, '/') - file));
+        }
+        return true;
+    }
+    return false;
+}
+
+bool
+lw_toolchain_nvrtc(lw_text *path, lw_text *include, lw_text *tried)
+{
+    const char *setting = lw_env_text(LW_ENV_nvrtc);
+    search s = {0};
+    bool found = false;
+
+    lw_arena_init(&s.arena);
+    if (setting[0] != 0) {
+        lw_text_addf(tried, "setting LANEWISE_NVRTC=%s\n", setting);
+        found = is_file(setting);
+        if (found)
+            lw_text_add(path, setting);
+        goto done;
+    }
+    add_program_places(&s);
+    for (uint32_t i = 0; !found && i < s.places.n; i++) {
+        found = nvrtc_below(&s, s.places.data[i].root, path, include);
+        if (!found)
+            lw_text_addf(tried, "%s %s\n", s.places.data[i].label, s.places.data[i].root);
+    }
+done:
+    lw_arena_reset(&s.arena);
+    return found && !path->failed;
 }

@@ -66,5 +66,8 @@ lw_status lw_toolchain_folders(lw_text *out, lw_error *err);
  * wheels, in the toolkits' bin folders, on PATH. False when it is nowhere; `tried` gets the
  * places, a line each. */
 bool lw_toolchain_program(const char *name, lw_text *path, lw_text *tried);
+/* libnvrtc: the setting LANEWISE_NVRTC, beside the libraries found, in the wheels and toolkits.
+ * `include`: the toolkit's folder of headers, where there is one. */
+bool lw_toolchain_nvrtc(lw_text *path, lw_text *include, lw_text *tried);
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/py/door_options.h"
 
 #include "core/base/env.h"
+#include "core/py/link_read.h"
 #include "core/py/raise.h"
 
 #include <string.h>
@@ -257,7 +258,14 @@ read_max_registers(reader *r, PyObject *value)
                       &r->options->max_registers);
 }
 
-/* link=, excluded=, static=: fine while empty. */
+static int
+read_link(reader *r, PyObject *value)
+{
+    r->arguments->link = value;
+    return lw_link_check(value);
+}
+
+/* link= of vectorize, excluded=, static=: fine while empty. */
 static int
 read_not_yet(reader *r, PyObject *value)
 {
@@ -301,7 +309,8 @@ static const struct keyword {
     {"typing", read_typing, EVERY},
     {"fastmath", read_fastmath, EVERY},
     {"cache", read_cache, EVERY},
-    {"link", read_not_yet, EVERY},
+    {"link", read_not_yet, LW_DOOR_VECTORIZE},
+    {"link", read_link, LW_DOOR_FORALL | LW_DOOR_JIT},
     {"debug", read_debug, EVERY},
     {"lineinfo", read_lineinfo, EVERY},
     {"opt", read_opt, EVERY},

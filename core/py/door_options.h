@@ -28,7 +28,7 @@ typedef struct lw_door_options {
 } lw_door_options;
 
 typedef struct lw_door_arguments { /* what is not plain code generation; borrowed */
-    PyObject *signatures, *identity, *source;
+    PyObject *signatures, *identity, *source, *link;
     bool keep_order;
 } lw_door_arguments;
 

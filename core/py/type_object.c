@@ -83,7 +83,7 @@ lw_type_object_new(const lw_sig_type *type)
         return lw_type_object_of(LW_DT_void);
     if (type->kind == LW_SIG_SCALAR)
         return lw_type_object_of(type->dtype);
-    if (type->kind == LW_SIG_ARRAY)
+    if (type->kind == LW_SIG_ARRAY || type->kind == LW_SIG_POINTER)
         return type_alloc(type);
     PyErr_SetString(PyExc_TypeError, "tuple types exist only as results in signature strings");
     return NULL;

@@ -1,0 +1,189 @@
+/* Source of the facts about NVRTC: NVIDIA, NVRTC documentation, CUDA 13.0. */
+#include "core/link/nvrtc.h"
+
+#include "core/base/memory.h"
+#include "core/link/toolchain.h"
+#include "core/link/vendor_library.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct nvrtc_table {
+#define NVRTC(field, symbol, result, arguments) result(*field) arguments;
+#include "core/tables/nvrtc.def"
+} nvrtc_table;
+
+static const lw_vendor_row rows[] = {
+#define NVRTC(field, symbol, result, arguments) {symbol, offsetof(nvrtc_table, field), 1},
+#include "core/tables/nvrtc.def"
+};
+
+static lw_vendor vendor = {"NVRTC",      rows, sizeof rows / sizeof *rows, sizeof(nvrtc_table),
+                           LW_LOCK_INIT, NULL};
+
+/* path: of the library; include: the toolkit's headers, "" where there are none. */
+static lw_status
+find(lw_text *path, lw_text *include, lw_error *err)
+{
+    lw_status status = LW_OK;
+    lw_text tried;
+
+    lw_text_init(&tried);
+    if (!lw_toolchain_nvrtc(path, include, &tried))
+        status =
+            lw_fail(err, LW_ERR_COMPILER_NOT_FOUND,
+                    "CUDA C++ is compiled by NVRTC (libnvrtc), which was not found. Places "
+                    "tried:\n%sInstall it with `pip install nvidia-cuda-nvrtc`, or name it "
+                    "in LANEWISE_NVRTC.",
+                    lw_text_get(&tried));
+    if (path->failed || include->failed || tried.failed)
+        status = lw_fail_memory(err);
+    lw_text_reset(&tried);
+    return status;
+}
+
+/* ---- one compile ---- */
+
+typedef struct job {
+    const nvrtc_table *nvrtc;
+    void *program;
+    const char *name;
+} job;
+
+static lw_status
+fail_call(const job *j, const char *call, int result, lw_error *err)
+{
+    const char *text = "";
+    lw_bytes log = {0};
+    size_t n = 0;
+
+    if (j->program != NULL && j->nvrtc->GetProgramLogSize(j->program, &n) == 0 && n > 1 &&
+        lw_bytes_new(&log, n) && j->nvrtc->GetProgramLog(j->program, (char *)log.data) == 0)
+        text = (const char *)log.data;
+    if (err != NULL && err->status == LW_OK) {
+        err->vendor_code = result;
+        snprintf(err->vendor_name, sizeof err->vendor_name, "%s",
+                 j->nvrtc->GetErrorString(result));
+    }
+    lw_fail(err, LW_ERR_LINK, "NVRTC refused %s in %s: %s%s%s", j->name, call,
+            j->nvrtc->GetErrorString(result), text[0] ? "\n" : "", text);
+    lw_bytes_reset(&log);
+    return LW_ERR_LINK;
+}
+
+#define CALL(function, result)                                                                 \
+    do {                                                                                       \
+        int result_ = (result);                                                                \
+        if (result_ != 0) {                                                                    \
+            status = fail_call(j, function, result_, err);                                     \
+            goto fail;                                                                         \
+        }                                                                                      \
+    } while (0)
+
+enum { MAX_OPTIONS = 10 };
+
+static lw_status
+build(const job *j, int cc, const lw_cuda_options *options, const char *include, lw_bytes *out,
+      lw_error *err)
+{
+    char arch[32], ftz[16], div[32], root[32];
+    const char *list[MAX_OPTIONS] = {arch, "-dlto", "-default-device", ftz, div, root};
+    lw_status status = LW_OK;
+    lw_text folder;
+    size_t n = 0;
+    int count = 6;
+
+    lw_text_init(&folder);
+    snprintf(arch, sizeof arch, "-arch=sm_%d", cc);
+    snprintf(ftz, sizeof ftz, "-ftz=%s", options->ftz ? "true" : "false");
+    snprintf(div, sizeof div, "-prec-div=%s", options->fast_div ? "false" : "true");
+    snprintf(root, sizeof root, "-prec-sqrt=%s", options->fast_sqrt ? "false" : "true");
+    if (options->line_info)
+        list[count++] = "-lineinfo";
+    if (include[0] != 0) {
+        lw_text_addf(&folder, "-I%s", include);
+        list[count++] = lw_text_get(&folder);
+    }
+    CALL("nvrtcCompileProgram", j->nvrtc->CompileProgram(j->program, count, list));
+    CALL("nvrtcGetLTOIRSize", j->nvrtc->GetLTOIRSize(j->program, &n));
+    if (folder.failed || !lw_bytes_new(out, n))
+        status = lw_fail_memory(err);
+    else
+        CALL("nvrtcGetLTOIR", j->nvrtc->GetLTOIR(j->program, (char *)out->data));
+fail:
+    if (status != LW_OK)
+        lw_bytes_reset(out);
+    lw_text_reset(&folder);
+    return status;
+}
+
+/* A copy that ends with a NUL; what is behind an inner one would be lost. */
+static lw_status
+copy_source(const char *source, size_t n, const char *name, char **out, lw_error *err)
+{
+    if (memchr(source, 0, n) != NULL)
+        return lw_fail(err, LW_ERR_LINK, "the CUDA C++ of %s holds a null character", name);
+    *out = lw_alloc(n + 1);
+    if (*out == NULL)
+        return lw_fail_memory(err);
+    memcpy(*out, source, n);
+    (*out)[n] = 0;
+    return LW_OK;
+}
+
+lw_status
+lw_nvrtc_compile(const char *source, size_t n, const char *name, int cc,
+                 const lw_cuda_options *options, lw_bytes *ltoir, lw_error *err)
+{
+    job here = {.name = name ? name : "CUDA C++"}, *j = &here;
+    const void *table = NULL;
+    lw_text path, include;
+    lw_status status;
+    char *text = NULL;
+
+    lw_text_init(&path);
+    lw_text_init(&include);
+    LW_TRY(find(&path, &include, err));
+    LW_TRY(lw_vendor_get(&vendor, lw_text_get(&path), &table, err));
+    j->nvrtc = table;
+    LW_TRY(copy_source(source, n, j->name, &text, err));
+    CALL("nvrtcCreateProgram",
+         j->nvrtc->CreateProgram(&j->program, text, j->name, 0, NULL, NULL));
+    LW_TRY(build(j, cc, options, lw_text_get(&include), ltoir, err));
+fail:
+    if (j->program != NULL)
+        j->nvrtc->DestroyProgram(&j->program);
+    lw_free(text);
+    lw_text_reset(&path);
+    lw_text_reset(&include);
+    return status;
+}
+
+lw_status
+lw_nvrtc_id(lw_digest *id, lw_error *err)
+{
+    lw_text path, include;
+    struct stat info;
+    int64_t facts[3] = {0};
+    lw_status status;
+    lw_sha256 sha;
+
+    lw_text_init(&path);
+    lw_text_init(&include);
+    LW_TRY(find(&path, &include, err));
+    if (stat(lw_text_get(&path), &info) == 0) {
+        facts[0] = info.st_size;
+        facts[1] = info.st_mtim.tv_sec;
+        facts[2] = info.st_mtim.tv_nsec;
+    }
+    lw_sha256_init(&sha);
+    lw_sha256_add_text(&sha, lw_text_get(&path));
+    lw_sha256_add(&sha, facts, sizeof facts);
+    lw_sha256_add_text(&sha, lw_text_get(&include));
+    *id = lw_sha256_finish(&sha);
+fail:
+    lw_text_reset(&path);
+    lw_text_reset(&include);
+    return status;
+}
