@@ -12,8 +12,7 @@ static PyObject *
 form_of(lw_special *special, int cc, const char *form)
 {
     const lw_forall *self = (lw_forall *)special->function;
-    lw_build_options options =
-        lw_door_build_options(&self->base.options, lw_function_name(&self->base));
+    lw_build_options options = lw_function_build_options(&self->base);
     lw_module *module = NULL;
     lw_error err = {0};
     lw_bytes bytes = {0};

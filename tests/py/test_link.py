@@ -136,6 +136,17 @@ def test_ltoir_ptx_and_source_together(cu, cc):
     assert calls(k, cc, "ptx_seven")
 
 
+@pytest.mark.parametrize("link", [True, False])
+def test_forall(cu, link):
+    twice = cuda.declare_device("cu_twice", "float32(float32)", abi="c", link=None if link else cu)
+
+    @lw.forall(target="cuda", link=[cu] if link else (), lineinfo=False)
+    def f(i, x):
+        x[i] = twice(x[i])
+
+    assert not calls(f, 90, "cu_twice", "float32[::1]")
+
+
 # ---- what the kernel's own forms show ----
 
 
