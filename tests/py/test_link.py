@@ -144,7 +144,7 @@ def test_forall(cu, link):
     def f(i, x):
         x[i] = twice(x[i])
 
-    assert not calls(f, 90, "cu_twice", "float32[::1]")
+    assert not calls(f, 90, "cu_twice", "(float32[::1],)")
 
 
 # ---- what the kernel's own forms show ----
