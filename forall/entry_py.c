@@ -60,47 +60,10 @@ count(lw_function *self, const lw_build_report *report)
 
 /* ---- GPU ---- */
 
-/* Every entry that can report, for lw_kernels_check; guarded by its lock. */
-static lw_lock reporting_lock = LW_LOCK_INIT;
-static LW_ARRAY(lw_device_entry *) reporting;
-
-static void
-forget(lw_device_entry *entry)
-{
-    lw_lock_take(&reporting_lock);
-    for (uint32_t i = 0; i < reporting.n; i++)
-        if (reporting.data[i] == entry) {
-            reporting.data[i] = reporting.data[--reporting.n];
-            break;
-        }
-    if (reporting.n == 0)
-        lw_array_free(&reporting);
-    lw_lock_give(&reporting_lock);
-}
-
-static lw_status
-watch(lw_device_entry *entry, lw_error *err)
-{
-    lw_device_entry **slot;
-    lw_status status = lw_report_new(entry->device, &entry->report, err);
-
-    if (status != LW_OK)
-        return status;
-    entry->control = lw_report_address(entry->report);
-    lw_lock_take(&reporting_lock);
-    slot = lw_array_push(&reporting, NULL);
-    if (slot != NULL)
-        *slot = entry;
-    lw_lock_give(&reporting_lock);
-    return slot ? LW_OK : lw_fail_memory(err);
-}
-
 static void
 device_entry_free(lw_device_entry *entry)
 {
-    if (entry->report != NULL)
-        forget(entry);
-    lw_report_free(entry->report);
+    lw_watch_free(entry->watch);
     lw_image_drop(entry->image);
     lw_free(entry);
 }
@@ -146,8 +109,6 @@ load(const lw_special *special, const lw_entry_key *key, lw_device_entry *entry,
     LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
     LW_TRY(lw_image_kernel(entry->image, symbol, &entry->kernel, err));
     LW_TRY(choose_block(self, entry, err));
-    if (special->scalar->can_raise)
-        LW_TRY(watch(entry, err));
 fail:
     lw_module_free(module);
     lw_blob_unref(cubin);
@@ -160,6 +121,33 @@ is_usable(const lw_device_entry *entry, const lw_device *device, const lw_entry_
 {
     return memcmp(&entry->key, key, sizeof *key) == 0 && entry->device == device &&
            lw_image_is_alive(entry->image);
+}
+
+static int
+raise_record(const void *owner, const lw_report_record *record)
+{
+    const lw_device_entry *entry = owner;
+    bool indexed = entry->key.form == LW_ENTRY_FORALL;
+    lw_raise_place place = {.kind = indexed ? LW_AT_INDEX : LW_AT_THREAD,
+                            .ndim = entry->key.n_index};
+
+    memcpy(place.index, record->values, sizeof place.index);
+    memcpy(place.block, record->block, sizeof place.block);
+    memcpy(place.thread, record->thread, sizeof place.thread);
+    memcpy(place.words, record->values + LW_MAX_INDEX, sizeof place.words);
+    return lw_raise_at(&entry->special->scalar->raises[record->status - 1], &place);
+}
+
+/* A body that can raise gets a place to say so. */
+static int
+watch(lw_device_entry *entry)
+{
+    if (!entry->special->scalar->can_raise)
+        return 0;
+    if (lw_watch_new(entry->device, raise_record, entry, &entry->watch) < 0)
+        return -1;
+    entry->control = lw_watch_address(entry->watch);
+    return entry->control ? 0 : -1;
 }
 
 static lw_device_entry *
@@ -179,9 +167,11 @@ new_device_entry(lw_special *special, lw_device *device, const lw_entry_key *key
     Py_BEGIN_ALLOW_THREADS
     status = load(special, key, entry, &report, &err);
     Py_END_ALLOW_THREADS
-    if (status != LW_OK) {
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    if (status != LW_OK || watch(entry) < 0) {
         device_entry_free(entry);
-        return (lw_device_entry *)lw_py_raise(&err);
+        return NULL;
     }
     count(special->function, &report);
     entry->next = atomic_load(&special->device);
@@ -285,36 +275,6 @@ lw_special_drop_entries(lw_special *special)
 
 /* ---- what kernels report ---- */
 
-static int
-raise_record(const lw_special *special, const lw_entry_key *key, const lw_report_record *record)
-{
-    bool indexed = key->form == LW_ENTRY_FORALL;
-    lw_raise_place place = {.kind = indexed ? LW_AT_INDEX : LW_AT_THREAD, .ndim = key->n_index};
-
-    memcpy(place.index, record->values, sizeof place.index);
-    memcpy(place.block, record->block, sizeof place.block);
-    memcpy(place.thread, record->thread, sizeof place.thread);
-    memcpy(place.words, record->values + LW_MAX_INDEX, sizeof place.words);
-    return lw_raise_at(&special->scalar->raises[record->status - 1], &place);
-}
-
-/* -1 with the exception when a thread of the entry's kernel has raised. */
-static int
-check(const lw_special *special, lw_device_entry *entry, CUstream stream)
-{
-    lw_report_record record;
-    lw_error err = {0};
-    bool found = false;
-
-    if (!lw_report_is_alive(entry->report))
-        return 0;
-    if (lw_report_check(entry->report, stream, &found, &record, &err) != LW_OK) {
-        lw_py_raise(&err);
-        return -1;
-    }
-    return found ? raise_record(special, &entry->key, &record) : 0;
-}
-
 /* Where the call has waited, what its kernel printed is there. */
 static int
 shown(const lw_function *self)
@@ -323,13 +283,14 @@ shown(const lw_function *self)
 }
 
 int
-lw_entry_report(lw_function *self, lw_special *special, lw_device_entry *entry, CUstream stream)
+lw_entry_report(const lw_device_entry *entry, CUstream stream)
 {
+    const lw_function *self = entry->special->function;
     lw_status status = LW_OK;
     bool capturing = false;
     lw_error err = {0};
 
-    if (entry->report == NULL)
+    if (entry->watch == NULL)
         return 0;
     if ((uintptr_t)stream > 1)
         LW_TRY(lw_stream_capturing(entry->device, stream, &capturing, &err));
@@ -341,31 +302,8 @@ lw_entry_report(lw_function *self, lw_special *special, lw_device_entry *entry, 
         Py_END_ALLOW_THREADS
     }
     if (status == LW_OK)
-        return shown(self) < 0 ? -1 : check(special, entry, stream);
+        return shown(self) < 0 ? -1 : lw_watch_check(entry->watch, stream);
 fail:
     lw_py_raise(&err);
     return -1;
-}
-
-/* After a synchronisation: kernels whose calls did not wait. */
-static int
-check_all(void)
-{
-    for (uint32_t i = 0;; i++) {
-        lw_device_entry *entry = NULL;
-        lw_lock_take(&reporting_lock);
-        if (i < reporting.n)
-            entry = reporting.data[i];
-        lw_lock_give(&reporting_lock);
-        if (entry == NULL)
-            return 0;
-        if (check(entry->special, entry, 0) < 0)
-            return -1;
-    }
-}
-
-void
-lw_kernels_watch(void)
-{
-    lw_device_array_hooks.check_kernels = check_all;
 }

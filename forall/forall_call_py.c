@@ -213,7 +213,7 @@ fill_params(lw_prepared *p, const lw_entry_key *key)
     for (uint32_t i = 0; i < p->bound.n_values; i++)
         p->params[n++] = &p->bound.values[i];
     p->control = p->entry->control;
-    if (p->entry->report != NULL)
+    if (p->entry->watch != NULL)
         p->params[n++] = &p->control;
     return 0;
 }
@@ -301,7 +301,7 @@ fail:
         lw_py_raise(&err);
         return -1;
     }
-    return lw_entry_report(&p->self->base, p->special, p->entry, p->stream);
+    return lw_entry_report(p->entry, p->stream);
 }
 
 /* ---- the call ---- */

@@ -340,7 +340,6 @@ lw_forall_register(PyObject *module)
     int failed;
 
     fill_methods();
-    lw_kernels_watch();
     type = PyType_FromModuleAndSpec(module, &forall_spec, NULL);
     if (type == NULL)
         return -1;

@@ -336,9 +336,7 @@ run_bound_on_device(const lw_jit_launcher *self, lw_bound *bound, lw_device *dev
     entry = lw_special_device(special->target, device, &key);
     if (entry == NULL || launch_entry(self, bound, device, entry) < 0)
         return -1;
-    if (entry->report == NULL)
-        return 0;
-    return lw_entry_report(&kernel->base, special->target, entry, self->config.stream);
+    return lw_entry_report(entry, self->config.stream);
 }
 
 static int

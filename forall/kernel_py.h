@@ -20,12 +20,12 @@
 
 #include "core/base/lock.h"
 #include "core/device/launch.h"
-#include "core/device/report.h"
 #include "core/front/read_python.h"
 #include "core/front/signature.h"
 #include "core/link/build.h"
 #include "core/py/door_options.h"
 #include "core/py/link_read.h"
+#include "core/py/reports.h"
 #include "core/py/signature_read.h"
 #include "forall/kernel_ir.h"
 
@@ -154,7 +154,7 @@ typedef struct lw_device_entry {
     lw_device *device;
     lw_kernel *kernel;
     lw_image *image;         /* held: keeps the kernel loaded */
-    lw_report *report;       /* NULL where the body cannot raise */
+    lw_watch *watch;         /* NULL where the body cannot raise */
     CUdeviceptr control;     /* what such a kernel takes as its last parameter */
     uint32_t batch;          /* FORALL: elements a thread takes in one round */
     lw_launch_config config; /* the block of best occupancy, without dynamic shared memory */
@@ -220,9 +220,6 @@ void lw_special_free(lw_special *special); /* NULL is allowed */
 
 /* errors="raise": wait for the stream and raise what a thread reported; else raise what is
  * there already. While the stream captures, nothing. -1 with an exception. */
-int lw_entry_report(lw_function *self, lw_special *special, lw_device_entry *entry,
-                    CUstream stream);
-/* Once, at import: what a synchronisation finds reported is raised there. */
-void lw_kernels_watch(void);
+int lw_entry_report(const lw_device_entry *entry, CUstream stream);
 
 #endif

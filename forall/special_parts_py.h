@@ -1,4 +1,5 @@
-/* What special_py.c has for entry_py.c and the jit files alone. */
+/* What the files of specialisations (special_py.c, declared_py.c, special_text_py.c,
+ * entry_py.c) have for each other and for the jit files alone. */
 #ifndef LW_FORALL_SPECIAL_PARTS_PY_H
 #define LW_FORALL_SPECIAL_PARTS_PY_H
 
@@ -10,8 +11,16 @@ lw_typed *lw_special_infer(const lw_special *special);
  * call. NULL with an exception. */
 lw_typed *lw_function_infer(lw_function *self, const lw_signature *signature,
                             const lw_front_options *options);
+/* How far a call's argument is from a declared one: 0 the same, -1 it cannot be passed. */
+int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given);
+/* Finds the declared specialisation that calls of these types run: special->target, with the
+ * numbers that it has in other types in special->casts. -1 with an exception (E181). */
+int lw_special_choose(lw_special *special);
+/* Does these casts to a call's values. -1 with an exception. */
+int lw_special_cast_values(const lw_special *special, lw_bound *bound);
 /* "float32, float32[::1]" */
 void lw_special_print(const lw_special *special, lw_text *out);
+/* Frees its machine code. */
 void lw_special_drop_entries(lw_special *special);
 
 #endif

@@ -125,8 +125,6 @@ typedef struct lw_array_hooks {
     lw_copy_strided_hook copy_strided; /* NULL: UnsupportedError where it is needed */
     lw_fill_strided_hook fill_strided;
     lw_numpy_ufunc_hook ufunc;
-    /* Raise what kernels with arrays reported by now: -1 with the exception set. */
-    int (*check_kernels)(void);
 } lw_array_hooks;
 
 extern lw_array_hooks lw_device_array_hooks;
@@ -136,11 +134,7 @@ extern lw_array_hooks lw_device_array_hooks;
 static inline int
 lw_check_errors(void)
 {
-    if (lw_print_show() < 0)
-        return -1;
-    if (lw_device_array_hooks.check_kernels && lw_device_array_hooks.check_kernels() < 0)
-        return -1;
-    return lw_watches_check();
+    return lw_print_show() < 0 ? -1 : lw_watches_check();
 }
 
 /* Adds the type to the module. -1 with an exception. */

@@ -1,0 +1,207 @@
+/* Declared signatures: which of them takes a call's types, numbers converted to it. */
+#include "core/py/numpy_api.h"
+
+#include "forall/kernel_py.h"
+#include "forall/special_parts_py.h"
+
+#include "core/py/convert.h"
+#include "core/py/raise.h"
+
+#include <string.h>
+
+/* ---- how near a signature is ---- */
+
+static int
+items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
+{
+    int cost = 0;
+
+    for (uint32_t i = 0; i < declared->n; i++) {
+        int one = lw_spec_fits(&declared->items[i], &given->items[i]);
+        if (one < 0)
+            return -1;
+        cost += one;
+    }
+    return cost;
+}
+
+/* Kinds of numbers: bool < integer < float < complex. */
+static int
+rank(lw_dtype dtype)
+{
+    if (dtype == LW_DT_b1)
+        return 0;
+    if (lw_is_integer(dtype))
+        return 1;
+    return lw_is_complex(dtype) ? 3 : 2;
+}
+
+int
+lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
+{
+    if (declared->kind == LW_ARGK_SCALAR && given->kind == LW_ARGK_WEAK)
+        return rank(given->dtype) > rank(declared->dtype) ? -1
+               : rank(given->dtype) == rank(declared->dtype)
+                   ? 1 + (declared->dtype != given->dtype)
+                   : 3;
+    if (declared->kind != given->kind)
+        return -1;
+    switch (declared->kind) {
+    case LW_ARGK_SCALAR:
+        if (declared->dtype == given->dtype)
+            return 0;
+        return lw_can_cast_safe(given->dtype, declared->dtype)        ? 2
+               : lw_can_cast_same_kind(given->dtype, declared->dtype) ? 4
+                                                                      : -1;
+    case LW_ARGK_WEAK: return declared->dtype == given->dtype ? 0 : -1;
+    case LW_ARGK_ARRAY:
+        if (declared->dtype != given->dtype || declared->ndim != given->ndim ||
+            declared->record != given->record || (given->readonly && !declared->readonly) ||
+            (declared->layout != LW_LAYOUT_ANY && declared->layout != given->layout))
+            return -1;
+        return (declared->layout != given->layout) + (declared->readonly != given->readonly);
+    case LW_ARGK_RECORD: return declared->record == given->record ? 0 : -1;
+    case LW_ARGK_TUPLE: return declared->n == given->n ? items_fit(declared, given) : -1;
+    case LW_ARGK_KONST: return declared->konst == given->konst ? 0 : -1;
+    }
+    return -1;
+}
+
+static lw_special *
+best_declared(const lw_function *self, const lw_special *given)
+{
+    lw_special *best = NULL;
+    int least = 0;
+
+    for (lw_special *at = self->specials; at != NULL; at = at->next) {
+        int cost = 0;
+        for (uint32_t i = self->n_index; at->declared && i < self->n_params && cost >= 0; i++) {
+            int one = lw_spec_fits(&at->specs[i], &given->specs[i]);
+            cost = one < 0 ? -1 : cost + one;
+        }
+        if (at->declared && cost >= 0 && at->origin == NULL &&
+            (best == NULL || cost <= least)) /* newest first: of equals the first declared */
+            best = at, least = cost;
+    }
+    return best;
+}
+
+/* ---- numbers that change type ---- */
+
+static uint32_t
+count_values(const lw_arg_spec *spec)
+{
+    uint32_t n = 0;
+
+    switch (spec->kind) {
+    case LW_ARGK_SCALAR:
+    case LW_ARGK_WEAK: return lw_is_complex(spec->dtype) ? 2 : 1;
+    case LW_ARGK_ARRAY: return 1 + 2u * spec->ndim;
+    case LW_ARGK_RECORD: return 1;
+    case LW_ARGK_TUPLE:
+        for (uint32_t i = 0; i < spec->n; i++)
+            n += count_values(&spec->items[i]);
+        return n;
+    case LW_ARGK_KONST: break;
+    }
+    return n;
+}
+
+/* Numbers that change type. Only those that are arguments themselves may change their number of
+ * parts, so that the others stay where they are. */
+static int
+note_casts(lw_special *special, const lw_special *target)
+{
+    uint32_t n = special->n_specs, value = 0;
+    lw_special_cast *casts = lw_arena_take(&special->arena, (n + 1) * sizeof *casts);
+
+    if (casts == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    special->casts = casts;
+    for (uint32_t i = special->function->n_index; i < n; i++) {
+        const lw_arg_spec *from = &special->specs[i], *to = &target->specs[i];
+        if (from->dtype != to->dtype && from->kind <= LW_ARGK_WEAK)
+            casts[special->n_casts++] = (lw_special_cast){value, from->dtype, to->dtype};
+        value += count_values(to);
+    }
+    return 0;
+}
+
+static int
+no_match(lw_function *self, const lw_special *given)
+{
+    PyObject *text = lw_special_text(given), *all = PyList_New(0), *joined = NULL, *comma;
+    lw_error err = {0};
+
+    for (lw_special *at = self->specials; all != NULL && at != NULL; at = at->next) {
+        PyObject *one = at->declared ? lw_special_text(at) : NULL;
+        if (one != NULL)
+            PyList_Insert(all, 0, one);
+        Py_XDECREF(one);
+    }
+    comma = PyUnicode_FromString("), (");
+    if (all != NULL && comma != NULL)
+        joined = PyUnicode_Join(comma, all);
+    if (text != NULL && joined != NULL) {
+        lw_fail(&err, LW_ERR_TYPE,
+                "E181: `%s` has no signature for (%s); it was made with (%s)",
+                lw_function_name(self), PyUnicode_AsUTF8(text), PyUnicode_AsUTF8(joined));
+        lw_py_raise(&err);
+    }
+    Py_XDECREF(joined);
+    Py_XDECREF(comma);
+    Py_XDECREF(all);
+    Py_XDECREF(text);
+    return -1;
+}
+
+int
+lw_special_choose(lw_special *special)
+{
+    lw_function *self = special->function;
+
+    special->target = best_declared(self, special);
+    if (special->target == NULL)
+        return no_match(self, special);
+    special->target = lw_special_twin(special->target, special->narrow, special->negative);
+    return special->target ? note_casts(special, special->target) : -1;
+}
+
+/* In order: a value stands where the casts before it, which may have made room for imaginary
+ * parts, have left it. */
+int
+lw_special_cast_values(const lw_special *special, lw_bound *bound)
+{
+    for (uint32_t i = 0; i < special->n_casts; i++) {
+        const lw_special_cast *cast = &special->casts[i];
+        uint32_t size = lw_dtypes[lw_dtypes[cast->from].parts].size_bytes;
+        uint32_t to_size = lw_dtypes[lw_dtypes[cast->to].parts].size_bytes;
+        lw_value from = {0}, to = {0};
+        bool two = lw_is_complex(cast->from), two_after = lw_is_complex(cast->to);
+        uint64_t *at = bound->values + cast->value;
+
+        memcpy(from.bytes, &at[0], size);
+        if (two)
+            memcpy(from.bytes + size, &at[1], size);
+        lw_value_cast(&from, cast->from, &to, cast->to);
+        if (two_after && !two) { /* make room for the imaginary part */
+            if (bound->n_values == bound->most_values) {
+                PyErr_SetString(PyExc_ValueError, "too many arguments");
+                return -1;
+            }
+            memmove(at + 2, at + 1, (bound->n_values - cast->value - 1) * sizeof *at);
+            bound->n_values++;
+            for (uint32_t k = 0; k < bound->n_arrays; k++)
+                bound->arrays[k].value += bound->arrays[k].value > cast->value;
+        }
+        at[0] = 0;
+        memcpy(&at[0], to.bytes, to_size);
+        if (two_after) {
+            at[1] = 0;
+            memcpy(&at[1], to.bytes + to_size, to_size);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,70 @@
+/* Specialisations as text: "float32, float32[::1]". */
+#include "core/py/numpy_api.h"
+
+#include "forall/kernel_py.h"
+#include "forall/special_parts_py.h"
+
+static const char *
+weak_name(lw_dtype dtype)
+{
+    if (lw_is_integer(dtype))
+        return "int";
+    return lw_is_complex(dtype) ? "complex" : "float";
+}
+
+static void
+print_spec(const lw_arg_spec *spec, lw_text *out)
+{
+    switch (spec->kind) {
+    case LW_ARGK_SCALAR: lw_text_add(out, lw_dtypes[spec->dtype].public_name); break;
+    case LW_ARGK_WEAK: lw_text_add(out, weak_name(spec->dtype)); break;
+    case LW_ARGK_ARRAY:
+        lw_text_add(out,
+                    spec->record ? spec->record->name : lw_dtypes[spec->dtype].public_name);
+        lw_text_add(out, spec->ndim ? "[" : "[()]");
+        for (int d = 0; d < spec->ndim; d++) {
+            bool unit = (spec->layout == LW_LAYOUT_C && d == spec->ndim - 1) ||
+                        (spec->layout == LW_LAYOUT_F && d == 0 && spec->ndim > 1);
+            lw_text_addf(out, "%s%s", d ? ", " : "", unit ? "::1" : ":");
+        }
+        if (spec->ndim)
+            lw_text_add(out, "]");
+        break;
+    case LW_ARGK_RECORD: lw_text_add(out, spec->record->name); break;
+    case LW_ARGK_TUPLE:
+        lw_text_addf(out, "%s(", spec->class_name ? spec->class_name : "");
+        for (uint32_t i = 0; i < spec->n; i++) {
+            lw_text_add(out, i ? ", " : "");
+            print_spec(&spec->items[i], out);
+        }
+        lw_text_add(out, spec->n == 1 && !spec->class_name ? ",)" : ")");
+        break;
+    case LW_ARGK_KONST: lw_text_add(out, "none"); break;
+    }
+}
+
+void
+lw_special_print(const lw_special *special, lw_text *out)
+{
+    const lw_function *self = special->function;
+
+    for (uint32_t i = self->n_index; i < special->n_specs; i++) {
+        if (special->specs[i].kind == LW_ARGK_KONST &&
+            special->specs[i].konst == self->tree->fns.data[1].params.data[i].default_konst)
+            break; /* left to its default */
+        lw_text_add(out, i > self->n_index ? ", " : "");
+        print_spec(&special->specs[i], out);
+    }
+}
+
+PyObject *
+lw_special_text(const lw_special *special)
+{
+    PyObject *result;
+    lw_text text = {0};
+
+    lw_special_print(special, &text);
+    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
