@@ -43,7 +43,9 @@ class HostArray(np.ndarray):
         return super().__getattribute__(name)
 
     def __matmul__(self, other):
-        return NotImplemented
+        raise TypeError("numpy.matmul has no lanewise counterpart for device arrays: call copy_to_host() first")
+
+    __rmatmul__ = __imatmul__ = __matmul__
 
     @property
     def device(self):
@@ -216,6 +218,17 @@ def as_cuda_array(obj, sync=True):
     if isinstance(obj, HostMappedArray):
         return obj.view(HostArray)
     return _cuda._as_device_array(obj).copy_to_host().view(HostArray)
+
+
+def from_dlpack(x, /, *, copy=None):
+    if isinstance(x, HostArray):
+        return x.copy() if copy else x
+    if not hasattr(x, "__dlpack_device__"):
+        raise TypeError(f"expected an array with __dlpack__, got {type(x).__name__}")
+    if x.__dlpack_device__()[0] != 1:  # not the CPU's
+        return _cuda._from_dlpack(x, copy=copy).copy_to_host().view(HostArray)
+    array = np.from_dlpack(x)
+    return (array.copy() if copy else array).view(HostArray)
 
 
 def page_lock(array):

@@ -854,6 +854,7 @@ LW_ON_HOST_KEYWORDS(to_device)
 LW_ON_HOST_KEYWORDS(device_array)
 LW_ON_HOST_KEYWORDS(device_array_like)
 LW_ON_HOST_KEYWORDS(as_cuda_array)
+LW_ON_HOST_KEYWORDS(from_dlpack)
 
 /* dtype= as DeviceArray reads it, for arrays in host memory. */
 static PyObject *
@@ -897,7 +898,8 @@ static PyMethodDef functions[] = {
      "as_cuda_array(obj, sync=True): a device array over obj's memory"},
     {"is_cuda_array", is_cuda_array_there, METH_O,
      "is_cuda_array(obj): is it an array on a device?"},
-    {"from_dlpack", WITH_KEYWORDS(from_dlpack),
+    {"_from_dlpack", WITH_KEYWORDS(from_dlpack), NULL},
+    {"from_dlpack", WITH_KEYWORDS(from_dlpack_there),
      "from_dlpack(x, /, *, copy=None): a device array over the memory of a DLPack exporter"},
     {NULL, NULL, 0, NULL}};
 

@@ -112,6 +112,16 @@ read_words(const reader *r, PyObject *value, const char *const *words, const uin
 
 /* ---- keywords ---- */
 
+static lw_target_choice
+default_target(void)
+{
+    const char *target = lw_env_text(LW_ENV_target);
+
+    if (strcmp(target, "cuda") == 0)
+        return LW_CHOOSE_CUDA;
+    return strcmp(target, "auto") == 0 ? LW_CHOOSE_AUTO : LW_CHOOSE_CPU;
+}
+
 static int
 read_target(reader *r, PyObject *value)
 {
@@ -123,6 +133,8 @@ read_target(reader *r, PyObject *value)
     if (which < 0)
         return -1;
     r->options->target = choices[which];
+    if (choices[which] == LW_CHOOSE_CUDA && default_target() == LW_CHOOSE_CPU)
+        r->options->target = LW_CHOOSE_CPU; /* programs for GPUs, on a machine without */
     return 0;
 }
 
@@ -340,16 +352,6 @@ find_keyword(lw_door door, PyObject *name)
     PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
                  name_of(door), name);
     return NULL;
-}
-
-static lw_target_choice
-default_target(void)
-{
-    const char *target = lw_env_text(LW_ENV_target);
-
-    if (strcmp(target, "cuda") == 0)
-        return LW_CHOOSE_CUDA;
-    return strcmp(target, "auto") == 0 ? LW_CHOOSE_AUTO : LW_CHOOSE_CPU;
 }
 
 int

@@ -315,7 +315,7 @@ warp_sum[2, 128](cuda.to_device(x), out)
 same(out.copy_to_host(), x.reshape(8, 32).sum(axis=1))
 """,
     "a ufunc of device arrays": """
-@lw.vectorize(["float64(float64, float64, float64)"])
+@lw.vectorize(["float64(float64, float64, float64)"], target="cuda")
 def discriminant(a, b, c):
     return math.sqrt(b**2 - 4 * a * c)
 
@@ -414,12 +414,13 @@ def test_what_a_device_array_refuses(host):
     for call in (np.mean, np.sort, np.median, lambda a: np.concatenate([a, a])):
         with pytest.raises(TypeError, match="does not take a DeviceArray: call copy_to_host"):
             call(d)
-    with pytest.raises(TypeError, match="unsupported operand"):
-        d @ d
+    for call in (lambda: d @ d, lambda: np.ones(3) @ d):
+        with pytest.raises(TypeError, match="numpy.matmul has no lanewise counterpart"):
+            call()
     with pytest.raises(TypeError, match="unhashable"):
         hash(d)
     assert np.sum(d) == 6 and np.shape(d) == (3,) and np.reshape(d, (3, 1)).copy_to_host().shape == (3, 1)
-    for name in dir(cuda.DeviceArray):
+    for name in {name for name in dir(cuda.DeviceArray) if name.startswith("__") or not name.startswith("_")}:
         assert hasattr(d, name) or name in ("__cuda_array_interface__", "__dlpack_c_exchange_api__"), name
 
 
@@ -528,6 +529,33 @@ def test_forall_and_wrappers(host):
     assert cuda.is_cuda_array(states) and states.copy_to_host()["s0"].tolist() == _states_of_the_host(3)
     random.init_xoroshiro128p_states(states, 2)
     assert states.copy_to_host()["s0"].tolist() != _states_of_the_host(3)
+
+
+def test_exchange(host):
+    d = cuda.to_device(np.arange(3.0))
+    assert cuda.from_dlpack(d) is d and not np.shares_memory(np.asarray(cuda.from_dlpack(d, copy=True)), np.asarray(d))
+    a = np.arange(3.0)
+    view = cuda.from_dlpack(a)
+    assert cuda.is_cuda_array(view) and np.shares_memory(np.asarray(view), a)
+    assert not np.shares_memory(np.asarray(cuda.from_dlpack(a, copy=True)), a)
+    with pytest.raises(TypeError, match="expected an array with __dlpack__, got int"):
+        cuda.from_dlpack(3)
+
+
+def test_the_keyword_cuda_is_the_cpu_too(host):
+    def triple(i, x):
+        x[i] *= 3
+
+    @cuda.jit(target="cuda")
+    def double(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] *= 2
+
+    d = cuda.to_device(np.arange(3.0))
+    double[1, 32](d)
+    lw.forall(target="cuda")(triple)(3, d)
+    assert lw.vectorize(lambda x: x + 1, target="cuda")(d).copy_to_host().tolist() == [1, 7, 13]
 
 
 def _states_of_the_host(n):
