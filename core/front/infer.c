@@ -160,7 +160,8 @@ lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to, const 
                                NULL, "integer constant out of range");
         return LW_OK;
     }
-    if (f->run->typed->options.casting_unsafe)
+    if (f->run->typed->options.casting_unsafe ||
+        (!lw_weak_mode(f) && !lw_is_complex(from))) /* numba truncates */
         return LW_OK;
     if (lw_is_complex(from) && !lw_is_complex(to))
         lost = "imaginary part";

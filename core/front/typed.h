@@ -173,7 +173,8 @@ lw_status lw_infer_specs(const lw_tree *tree, const lw_front_options *options,
                          const lw_arg_spec *specs, uint32_t n_args, lw_typed **out,
                          lw_error *err);
 /* May the results be stored as these dtypes? same_kind casts are silent; float -> int and
- * complex -> float are E142 unless options.casting_unsafe; a wrong count is E153. */
+ * complex -> float are E142 unless options.casting_unsafe, and numba typing allows the first; a
+ * wrong count is E153. */
 lw_status lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types,
                                  uint32_t n_out, lw_error *err);
 void lw_typed_free(lw_typed *typed); /* NULL is allowed */

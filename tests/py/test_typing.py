@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise._core import _can_cast, _dump_typed, _join, _named_functions, _promote
 
 NUMPY = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
@@ -159,3 +160,23 @@ def test_ufuncs_have_numpys_types(name):
             continue  # complex numbers have no order in compiled code (E120)
         found = result_types(_dump_typed(space["f"], ", ".join([dtype] * ufunc.nin), source=source))
         assert found == wanted, dtype
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "?"])
+def test_numba_cuts_floats(dtype):
+    """Array elements, results, augmented stores and annotations; out of range saturates as any cast."""
+    x = np.array([1.9, 100.5, 0.0, 2.5])
+
+    def store(i, x, out):
+        out[i] = x[i]
+        out[i] += 0.75 * (out[i] > 1)
+
+    with pytest.raises(lw.errors.TypingError, match="E142"):
+        lw.forall(store)(4, x, np.zeros(4, dtype))
+    out = np.zeros(4, dtype)
+    lw.forall(typing="numba")(store)(4, x, out)
+    assert out.tolist() == x.astype(dtype).tolist()
+    name = {"?": "b1"}.get(dtype, dtype)
+    assert lw.vectorize([f"{name}(f8)"], typing="numba")(lambda v: v)(x).tolist() == x.astype(dtype).tolist()
+    with pytest.raises(lw.errors.TypingError, match="E142"):
+        lw.vectorize([f"{name}(c16)"], typing="numba")(lambda v: v)
