@@ -30,10 +30,11 @@ PyObject *
 lw_forall_bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     lw_forall *self = (lw_forall *)object;
+    PyObject *row[1 + LW_MOST_ARRANGED];
     lw_forall_keywords keywords = {0};
     bound_call *bound;
 
-    if (kwnames && lw_forall_keywords_read(self, args + n_args, kwnames, &keywords) < 0)
+    if (kwnames && lw_forall_keywords_read(self, &args, &n_args, kwnames, row, &keywords) < 0)
         return NULL;
     bound = PyObject_GC_New(bound_call, bound_type);
     if (bound == NULL)

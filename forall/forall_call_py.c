@@ -37,11 +37,20 @@ read_count(const lw_forall *self, const char *name, PyObject *value, long most, 
     return -1;
 }
 
-int
-lw_forall_keywords_read(const lw_forall *self, PyObject *const *values, PyObject *kwnames,
-                        lw_forall_keywords *out)
+static bool
+is_option(PyObject *name)
 {
-    Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    return PyUnicode_CompareWithASCIIString(name, "stream") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "tpb") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "sharedmem") == 0;
+}
+
+int
+lw_forall_keywords_read(const lw_forall *self, PyObject *const **args, Py_ssize_t *n_args,
+                        PyObject *kwnames, PyObject **row, lw_forall_keywords *out)
+{
+    PyObject *const *values = *args + *n_args;
+    Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n_named = 0;
 
     *out = (lw_forall_keywords){0};
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -57,14 +66,18 @@ lw_forall_keywords_read(const lw_forall *self, PyObject *const *values, PyObject
         } else if (PyUnicode_CompareWithASCIIString(name, "sharedmem") == 0) {
             failed = read_count(self, "sharedmem", values[i], 1 << 20, &out->shared_bytes);
         } else {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
-                         name_of(self), name);
-            return -1;
+            n_named++;
         }
         if (failed)
             return -1;
     }
-    return 0;
+    if (n_named == 0 || *n_args < 1) /* without a space prepare() complains */
+        return 0;
+    row[0] = (*args)[0];
+    *n_args = 1 + lw_function_arrange(&self->base, *args + 1, *n_args - 1, kwnames, is_option,
+                                      row + 1);
+    *args = row;
+    return *n_args < 1 ? -1 : 0;
 }
 
 /* ---- keys ---- */
@@ -485,9 +498,10 @@ lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
     lw_forall *self = (lw_forall *)object;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     lw_forall_keywords keywords = {0};
-    PyObject *result;
+    PyObject *row[1 + LW_MOST_ARRANGED], *result;
     lw_prepared p;
-    if (kwnames && lw_forall_keywords_read(self, args + n_args, kwnames, &keywords) < 0)
+
+    if (kwnames && lw_forall_keywords_read(self, &args, &n_args, kwnames, row, &keywords) < 0)
         return NULL;
     if (travels(self, args, n_args))
         return call_travelling(self, args, n_args, &keywords);

@@ -55,8 +55,11 @@ void lw_forall_release(lw_prepared *prepared);
 /* vectorcall */
 PyObject *lw_forall_call(PyObject *self, PyObject *const *args, size_t nargsf,
                          PyObject *kwnames);
-int lw_forall_keywords_read(const lw_forall *self, PyObject *const *values, PyObject *kwnames,
-                            lw_forall_keywords *out);
+/* The keywords of a call: its options, and with a row also its arguments by name. Then *args
+ * (the space, then the arguments) becomes the row, of 1 + LW_MOST_ARRANGED, and *n_args its
+ * length. */
+int lw_forall_keywords_read(const lw_forall *self, PyObject *const **args, Py_ssize_t *n_args,
+                            PyObject *kwnames, PyObject **row, lw_forall_keywords *out);
 /* The entry for contiguous arrays that do not overlap: inspection. */
 void lw_forall_common_key(const lw_forall *self, bool device, lw_entry_key *out);
 

@@ -1,115 +1,10 @@
-/* The arguments of a launch as the user wrote them -> one row in the order of the parameters,
- * with host arrays on the device where the kernel runs there. */
+/* The arguments of a launch: host arrays on the device where the kernel runs there. */
 #include "forall/jit_parts_py.h"
 
 #include "core/py/raise.h"
 #include "forall/jit_wrap_py.h"
 
 #include <string.h>
-
-/* ---- keywords and defaults ---- */
-
-static const lw_fn *
-function_of(const lw_jit *self)
-{
-    return &self->base.tree->fns.data[1];
-}
-
-static const char *
-name_of(const lw_jit *self)
-{
-    return lw_function_name(&self->base);
-}
-
-static uint32_t
-n_positional(const lw_fn *fn)
-{
-    uint32_t n = 0;
-
-    while (n < fn->params.n && fn->params.data[n].kind == LW_PARAM_POSITIONAL)
-        n++;
-    return n;
-}
-
-static Py_ssize_t
-too_many(const lw_jit *self, uint32_t most, Py_ssize_t given)
-{
-    PyErr_Format(PyExc_TypeError, "%s() takes %u positional argument%s but %zd %s given",
-                 name_of(self), most, most == 1 ? "" : "s", given, given == 1 ? "was" : "were");
-    return -1;
-}
-
-static int
-place_keyword(const lw_jit *self, PyObject *name, PyObject *value, PyObject **out)
-{
-    const lw_fn *fn = function_of(self);
-
-    for (uint32_t i = 0; i < fn->params.n; i++) {
-        if (PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) != 0)
-            continue;
-        if (out[i] != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
-                         name_of(self), name);
-            return -1;
-        }
-        out[i] = value;
-        return 0;
-    }
-    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", name_of(self),
-                 name);
-    return -1;
-}
-
-/* The value of a parameter that was left out in front of one that was given (borrowed: the
- * function keeps it). NULL with an exception. */
-static PyObject *
-default_of(const lw_jit *self, uint32_t at)
-{
-    const lw_fn *fn = function_of(self);
-    const lw_fn_param *param = &fn->params.data[at];
-    bool by_name = param->kind == LW_PARAM_KEYWORD_ONLY;
-    PyObject *all, *value = NULL;
-
-    all =
-        PyObject_GetAttrString(self->base.py_func, by_name ? "__kwdefaults__" : "__defaults__");
-    if (all == NULL)
-        return NULL;
-    if (by_name && PyDict_Check(all))
-        value = PyDict_GetItemString(all, param->name);
-    else if (!by_name && PyTuple_Check(all)) {
-        Py_ssize_t k = (Py_ssize_t)at - ((Py_ssize_t)n_positional(fn) - PyTuple_GET_SIZE(all));
-        value = k >= 0 && k < PyTuple_GET_SIZE(all) ? PyTuple_GET_ITEM(all, k) : NULL;
-    }
-    Py_DECREF(all);
-    if (value == NULL && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "%s() missing a required argument: '%s'", name_of(self),
-                     param->name);
-    return value;
-}
-
-Py_ssize_t
-lw_jit_arrange(const lw_jit *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
-               PyObject **out)
-{
-    const lw_fn *fn = function_of(self);
-    Py_ssize_t n_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n = n_args;
-    uint32_t most = n_positional(fn);
-
-    if (n_args > (Py_ssize_t)most || fn->params.n > LW_JIT_MOST_ARGS)
-        return too_many(self, most, n_args);
-    memcpy(out, args, (size_t)n_args * sizeof *out);
-    memset(out + n_args, 0, (fn->params.n - (size_t)n_args) * sizeof *out);
-    for (Py_ssize_t i = 0; i < n_keywords; i++)
-        if (place_keyword(self, PyTuple_GET_ITEM(kwnames, i), args[n_args + i], out) < 0)
-            return -1;
-    for (Py_ssize_t i = n_args; i < (Py_ssize_t)fn->params.n; i++)
-        if (out[i] != NULL || fn->params.data[i].default_konst == 0)
-            n = i + 1;
-    for (Py_ssize_t i = n_args; i < n; i++)
-        if (out[i] == NULL && (out[i] = default_of(self, (uint32_t)i)) == NULL)
-            return -1;
-    return n;
-}
 
 /* ---- host arrays of a launch on a GPU ---- */
 
@@ -167,9 +62,9 @@ travel_add(lw_jit_travel *travel, PyArrayObject *host, lw_travel way, lw_device 
             return (PyObject *)travel->items[i].device;
         }
     }
-    if (travel->n == LW_JIT_MOST_ARGS) {
+    if (travel->n == LW_MOST_ARRANGED) {
         PyErr_Format(PyExc_TypeError, "a launch takes at most %d host arrays",
-                     LW_JIT_MOST_ARGS);
+                     LW_MOST_ARRANGED);
         return NULL;
     }
     travel->items[travel->n].device = to_device(host, way, device, stream);

@@ -224,7 +224,7 @@ run_bound_on_host(const lw_jit_launcher *self, lw_bound *bound)
 static int
 run_on_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    PyObject *row[LW_JIT_MOST_ARGS];
+    PyObject *row[LW_MOST_ARRANGED];
     PyObject *keep = NULL;
     lw_bound bound;
     int result = -1;
@@ -373,7 +373,7 @@ static int
 run_with_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_args)
 {
     lw_device *device = device_of(args, n_args);
-    PyObject *row[LW_JIT_MOST_ARGS];
+    PyObject *row[LW_MOST_ARRANGED];
     lw_jit_travel travel;
     int failed;
 
@@ -396,11 +396,11 @@ lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kw
     lw_jit_launcher *self = (lw_jit_launcher *)object;
     lw_jit *kernel = self->kernel;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
-    PyObject *row[LW_JIT_MOST_ARGS];
+    PyObject *row[LW_MOST_ARRANGED];
     int failed;
 
     if (kwnames != NULL || n_args > kernel->n_positional) {
-        n_args = lw_jit_arrange(kernel, args, n_args, kwnames, row);
+        n_args = lw_function_arrange(&kernel->base, args, n_args, kwnames, NULL, row);
         args = row;
     }
     if (n_args < 0)

@@ -452,9 +452,9 @@ PyObject *
 lw_jit_specialize(PyObject *object, PyObject *args)
 {
     lw_jit *self = (lw_jit *)object;
-    PyObject *row[LW_JIT_MOST_ARGS], *keep = NULL, *text = NULL, *result = NULL;
-    Py_ssize_t n =
-        lw_jit_arrange(self, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), NULL, row);
+    PyObject *row[LW_MOST_ARRANGED], *keep = NULL, *text = NULL, *result = NULL;
+    Py_ssize_t n = lw_function_arrange(&self->base, &PyTuple_GET_ITEM(args, 0),
+                                       PyTuple_GET_SIZE(args), NULL, NULL, row);
 
     if (n < 0)
         return NULL;

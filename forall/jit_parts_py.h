@@ -59,14 +59,6 @@ int lw_jit_launcher_register(PyObject *module);
 
 /* ---- jit_arguments_py.c ---- */
 
-enum { LW_JIT_MOST_ARGS = 64 };
-
-/* Positional and keyword arguments as one row in the order of the parameters; what is left out
- * behind the last one given is not there, a default in between is. out: room for
- * LW_JIT_MOST_ARGS, filled with borrowed references. Their number, or -1 with an exception. */
-Py_ssize_t lw_jit_arrange(const lw_jit *self, PyObject *const *args, Py_ssize_t n_args,
-                          PyObject *kwnames, PyObject **out);
-
 /* Host arrays of a launch on a GPU. */
 typedef struct lw_jit_travel { /* n 0 and keep NULL: nothing to end */
     uint32_t n;
@@ -75,7 +67,7 @@ typedef struct lw_jit_travel { /* n 0 and keep NULL: nothing to end */
         PyArrayObject *host;     /* borrowed from the arguments */
         lw_device_array *device; /* held */
         bool back;
-    } items[LW_JIT_MOST_ARGS];
+    } items[LW_MOST_ARRANGED];
 } lw_jit_travel;
 
 /* Is there a host array or one of In, Out, InOut among them? Cheap. */

@@ -84,6 +84,16 @@ void lw_function_reset(lw_function *self); /* last of all: frees what C owns */
 
 /* ---- arguments ---- */
 
+enum { LW_MOST_ARRANGED = 64 };
+
+/* Positional and keyword arguments as one row in the order of the parameters behind the index;
+ * what is left out behind the last one given is not there, a default in between is. Keywords of
+ * which is_option (NULL: none) says so are passed over. out: room for LW_MOST_ARRANGED, filled
+ * with borrowed references. Their number, or -1 with an exception. */
+Py_ssize_t lw_function_arrange(const lw_function *self, PyObject *const *args,
+                               Py_ssize_t n_args, PyObject *kwnames,
+                               bool (*is_option)(PyObject *name), PyObject **out);
+
 enum {
     LW_BOUND_ARRAYS = 16, /* more arrays, values or key bytes than these go to the heap */
     LW_BOUND_VALUES = 160,

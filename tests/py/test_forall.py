@@ -524,3 +524,35 @@ def test_nothing_is_ignored(call, problem, text):
     assert not x.any()
     fill_index(3, x, stream=0)
     assert x.tolist() == [0, 1, 2]
+
+
+@lw.forall
+def named(i, x, out, scale=2.0, shift=0.0):
+    out[i] = scale * x[i] + shift
+
+
+def test_arguments_by_name():
+    x, out = np.arange(4.0), np.zeros(4)
+    named(4, out=out, x=x)
+    assert out.tolist() == [0, 2, 4, 6]
+    named(4, x, shift=1.0, out=out, stream=0)
+    assert out.tolist() == [1, 3, 5, 7]
+    bound = named.bind(range(1, 3), x, out=out, scale=-1)
+    bound()
+    assert out.tolist() == [1, -1, -2, 7]
+    outer((4, 4), x, out=np.zeros((4, 4)), y=x)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda x: named(4, x, x=x), "got multiple values for argument 'x'"),
+    (lambda x: named(4, x, i=3, out=x), "unexpected keyword argument 'i'"),
+    (lambda x: named(4, x, ouf=x), "unexpected keyword argument 'ouf'"),
+    (lambda x: named(4, x, scale=1.0), "missing a required argument: 'out'"),
+    (lambda x: named(4, x, x, 1.0, 2.0, 3.0, out=x), "takes 4 positional arguments behind the index but 5 were given"),
+    (lambda x: named(out=x), "needs an index space"),
+])
+def test_wrong_names(call, text):
+    x = np.arange(4.0)
+    with pytest.raises(TypeError, match=text):
+        call(x)
+    assert x.tolist() == [0, 1, 2, 3]
