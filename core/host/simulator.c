@@ -24,8 +24,9 @@ enum {
     STACK_BYTES = 64 << 10,
     MAX_SHARED = 64 << 20, /* more than any GPU's; a number that went wrong is told of */
     MAX_LOCAL = 64 << 20,
-    ALONE_NS = 30000, /* work that is not worth to wake others for: some wake-ups */
-    BATCH_NS = 20000, /* of one draw from the counter: some hundred times its cost */
+    ALONE_NS = 30000,    /* work that is not worth to wake others for: some wake-ups */
+    STOP_NS = 100000000, /* between two questions whether to stop: they may wait for the GIL */
+    BATCH_NS = 20000,    /* of one draw from the counter: some hundred times its cost */
 };
 
 typedef struct sim_run {
@@ -35,8 +36,9 @@ typedef struct sim_run {
     bool resuming;
     _Alignas(128) atomic_int_fast64_t next;
     _Alignas(128) atomic_int_fast64_t worst; /* lowest block that raised; n_blocks: none */
-    atomic_int_fast64_t ended;               /* a block that ended, once one has; else -1 */
-    lw_lock lock;                            /* of what follows */
+    int64_t asked_ns;          /* the caller's: when it last asked whether to stop */
+    atomic_int_fast64_t ended; /* a block that ended, once one has; else -1 */
+    lw_lock lock;              /* of what follows */
     lw_sim_result result;
     lw_error error;
     sim_block **held; /* by block: those in grid_sync; NULL until one is */
@@ -525,6 +527,22 @@ expected_cost(const lw_sim_launch *launch)
     return atomic_load_explicit(&costs[code / 16 % N_COSTS].block_ns, memory_order_relaxed);
 }
 
+/* Asked in the caller alone. Blocks that are under way go on to their end. */
+static bool
+is_stopped(sim_run *run, int64_t now)
+{
+    lw_error error = {0};
+
+    if (run->launch->stop == NULL || now - run->asked_ns < STOP_NS)
+        return false;
+    run->asked_ns = now;
+    if (!run->launch->stop(run->launch->stop_context))
+        return false;
+    lw_fail(&error, LW_ERR_PYTHON, "the launch was interrupted");
+    note(run, -1, 0, NULL, &error);
+    return true;
+}
+
 /* Whoever gets no stacks leaves the blocks to the others; the caller, worker 0, goes on. */
 static bool
 may_help(sim_worker *worker, uint32_t index)
@@ -558,6 +576,8 @@ drain(void *context, int64_t begin, int64_t end, uint32_t index)
         else if (batch > 1 && batch > left / (4 * n_workers))
             batch /= 2;
         last = now;
+        if (index == 0 && is_stopped(run, now))
+            break;
     }
     remember_cost(run->launch, last - start, n);
     worker_end(&worker);
@@ -685,6 +705,7 @@ lw_simulate(const lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
     run.n_threads = n_threads_of(launch);
     run.n_blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     atomic_init(&run.worst, run.n_blocks);
+    run.asked_ns = lw_now_ns();
     run_all(&run);
     free_held(&run);
     *result = run.result;

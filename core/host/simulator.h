@@ -46,6 +46,10 @@ typedef struct lw_sim_launch {
     const uint64_t *values; /* handed to the code: the arguments, one each 8 bytes */
     bool checks;
     bool in_order; /* blocks one after the other: the kernel prints */
+    /* NULL, or asked by the calling thread now and then between two blocks. True: the launch
+     * ends, with LW_ERR_PYTHON. */
+    bool (*stop)(void *context);
+    void *stop_context;
 } lw_sim_launch;
 
 typedef struct lw_sim_result {
