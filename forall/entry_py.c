@@ -6,6 +6,7 @@
 #include "forall/special_parts_py.h"
 
 #include "core/base/memory.h"
+#include "core/py/link_callbacks.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
@@ -170,6 +171,10 @@ new_device_entry(lw_special *special, lw_device *device, const lw_entry_key *key
     if (status != LW_OK)
         lw_py_raise(&err);
     if (status != LW_OK || watch(entry) < 0) {
+        device_entry_free(entry);
+        return NULL;
+    }
+    if (lw_link_loaded(&special->function->links, entry->image) < 0) {
         device_entry_free(entry);
         return NULL;
     }

@@ -55,10 +55,23 @@ class LinkableCode:
         self._setup_callback = _check_callback(setup_callback, "setup_callback")
         self._teardown_callback = _check_callback(teardown_callback, "teardown_callback")
 
-    data = property(lambda self: self._data, doc="the code, as bytes")
-    name = property(lambda self: self._name, doc="as messages show it")
-    setup_callback = property(lambda self: self._setup_callback)
-    teardown_callback = property(lambda self: self._teardown_callback)
+    @property
+    def data(self):
+        """The code, as bytes."""
+        return self._data
+
+    @property
+    def name(self):
+        """As messages show it."""
+        return self._name
+
+    @property
+    def setup_callback(self):
+        return self._setup_callback
+
+    @property
+    def teardown_callback(self):
+        return self._teardown_callback
 
     def __repr__(self):
         return f"{type(self).__name__}({self.name!r}, {len(self.data)} bytes)"
@@ -151,14 +164,28 @@ class DeviceFunction:
     """A function in another language, for kernels to call: see declare_device."""
 
     def __init__(self, name, sig, link, abi):
-        self._name, self._abi = name, abi
+        self._name = self.__name__ = name
+        self._abi = abi
         self._signature = _core._device_signature(sig, abi == "c")
         self._link = linkables(link)
 
-    name = __name__ = property(lambda self: self._name, doc="its symbol")
-    abi = property(lambda self: self._abi, doc='"numba" or "c"')
-    __lanewise_link__ = property(lambda self: self._link)
-    __lanewise_external__ = property(lambda self: (self._name, self._signature, self._abi))
+    @property
+    def name(self):
+        """Its symbol."""
+        return self._name
+
+    @property
+    def abi(self):
+        """How it is called: numba or c."""
+        return self._abi
+
+    @property
+    def __lanewise_link__(self):
+        return self._link
+
+    @property
+    def __lanewise_external__(self):
+        return self._name, self._signature, self._abi
 
     def __call__(self, *args):
         raise TypeError(f"{self._name} is GPU code: only kernels call it")

@@ -436,3 +436,17 @@ lw_image_at_unload(lw_image *module, void (*function)(void *context), void *cont
     lw_lock_give(&module->lock);
     return LW_OK;
 }
+
+void *
+lw_image_unload_context(lw_image *module, void (*function)(void *context),
+                        bool (*match)(const void *context, const void *with), const void *with)
+{
+    void *found = NULL;
+
+    lw_lock_take(&module->lock);
+    for (at_unload *call = module->callbacks; call != NULL && found == NULL; call = call->next)
+        if (call->function == function && match(call->context, with))
+            found = call->context;
+    lw_lock_give(&module->lock);
+    return found;
+}

@@ -51,4 +51,9 @@ lw_status lw_image_handle(lw_image *module, CUmodule *out, lw_error *err);
 lw_status lw_image_at_unload(lw_image *module, void (*function)(void *context), void *context,
                              lw_error *err);
 
+/* The context of such a callback that match(context, with) holds for; NULL: none. */
+void *lw_image_unload_context(lw_image *module, void (*function)(void *context),
+                              bool (*match)(const void *context, const void *with),
+                              const void *with);
+
 #endif

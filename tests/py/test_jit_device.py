@@ -170,3 +170,70 @@ def test_device_arrays_come_over_to_the_cpu():
         assert cuda.device_array_like(device).shape == (3,) and cuda.as_cuda_array(device).copy_to_host().tolist() == [0, 1, 2]
         here.copy_to_device(device)
     assert here.copy_to_host().tolist() == [0, 1, 2] and cuda.to_device(here).copy_to_host().tolist() == [0, 1, 2]
+
+
+# ---- callbacks of linked code ----
+
+PTX = """
+.version 6.4
+.target sm_75
+.address_size 64
+.visible .func (.param .b32 r) ptx_seven(.param .b32 x)
+{
+    .reg .f32 %f<3>;
+    ld.param.f32 %f1, [x];
+    mul.f32 %f2, %f1, 0f40E00000;
+    st.param.f32 [r], %f2;
+    ret;
+}
+"""
+
+
+def kernel_of(code):
+    function = cuda.declare_device("ptx_seven", "float32(float32)", abi="c", link=code)
+
+    @cuda.jit
+    def k(x, y):
+        i = cuda.grid(1)
+        if i < y.size:
+            y[i] = function(x[i])
+
+    return k
+
+
+def loaded(events, name):
+    return cuda.PTXSource(PTX, name, setup_callback=lambda handle: events.append(("setup", name, handle)),
+                          teardown_callback=lambda handle: events.append(("teardown", name, handle)))
+
+
+def run(kernel):
+    x = cuda.to_device(np.ones(4, "f4"))
+    kernel[1, 32](x, x)
+    kernel.forall(4)(x, x)
+    cuda.synchronize()
+
+
+def test_callbacks_of_code():
+    events = []
+    k = kernel_of(loaded(events, "one.ptx"))
+    run(k)
+    (what, name, handle), = events
+    assert (what, name) == ("setup", "one.ptx") and isinstance(handle, int) and handle
+    del k
+    gc.collect()
+    assert events[1:] == [("teardown", "one.ptx", handle)]
+
+
+def test_a_callback_that_raises():
+    def setup(handle):
+        raise KeyError("no")
+
+    gone = []
+    code = cuda.PTXSource(PTX, "two.ptx", setup_callback=setup, teardown_callback=gone.append)
+    k = kernel_of(code)
+    for _ in range(2):
+        with pytest.raises(KeyError, match="no"):
+            run(k)
+    del k
+    gc.collect()
+    assert gone == []

@@ -4,11 +4,13 @@ results."""
 from __future__ import annotations
 
 import io
+import pickle
 
 import numpy as np
 import pytest
 
 import lanewise as lw
+from fake_driver import FAKE
 from lanewise import cuda, errors, float32, int32, types
 
 CCS = (75, 90, 120)
@@ -297,11 +299,16 @@ def test_kernels_by_resources(cu):
     assert again.resources(SIG, "sm_90", 128) == k.resources(SIG, "sm_90", 128)
 
 
+def test_pickling():
+    f = pickle.loads(pickle.dumps(cuda.declare_device("f", "int32(float32*)", link=cuda.PTXSource(PTX, "seven.ptx"))))
+    assert f.name == "f" and f.__lanewise_link__[0].data == PTX.encode() and "float32*" in repr(f)
+
+
 # ---- on a GPU ----
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")
+@pytest.mark.skipif(FAKE or not cuda.is_available(), reason="no CUDA device that runs kernels")
 class TestResults:
     def test_numbers(self, cu):
         scaled = cuda.declare_device("cu_scaled", "float32(float32, int32)", link=cu)
