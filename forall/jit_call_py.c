@@ -588,11 +588,36 @@ launcher_repr(PyObject *object)
                                 config->block[2]);
 }
 
+/* Do names and number fit the kernel? */
+static int
+check_bound(const lw_jit *kernel, PyObject *args, PyObject *kwargs)
+{
+    PyObject *names = PyTuple_New(0), *values = Py_NewRef(args), *row[LW_MOST_ARRANGED];
+    Py_ssize_t n = -1;
+
+    if (kwargs != NULL && names != NULL) {
+        PyObject *items = PyDict_Values(kwargs), *more = items ? PySequence_Tuple(items) : NULL;
+        Py_XSETREF(names, PySequence_Tuple(kwargs));
+        Py_SETREF(values, more ? PySequence_Concat(args, more) : NULL);
+        Py_XDECREF(items);
+        Py_XDECREF(more);
+    }
+    if (names != NULL && values != NULL)
+        n = lw_function_arrange(&kernel->base, &PyTuple_GET_ITEM(values, 0),
+                                PyTuple_GET_SIZE(args), names, NULL, row);
+    Py_XDECREF(names);
+    Py_XDECREF(values);
+    return n < 0 ? -1 : 0;
+}
+
 static PyObject *
 launcher_bind(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    PyObject *functools = PyImport_ImportModule("functools"), *partial, *all, *result = NULL;
+    PyObject *functools, *partial, *all, *result = NULL;
 
+    if (check_bound(((lw_jit_launcher *)object)->kernel, args, kwargs) < 0)
+        return NULL;
+    functools = PyImport_ImportModule("functools");
     if (functools == NULL)
         return NULL;
     partial = PyObject_GetAttrString(functools, "partial");
@@ -647,6 +672,28 @@ get_stream(PyObject *self, void *Py_UNUSED(closure))
     return stream ? Py_NewRef(stream) : PyLong_FromLong(0);
 }
 
+/* kernel[grid, block, 0, sharedmem]: a stream is of this process alone. */
+static PyObject *
+launcher_reduce(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    const lw_jit_launcher *self = (lw_jit_launcher *)object;
+    PyObject *operators, *getitem, *result;
+
+    if (self->n_tasks >= 0 || self->config.stream != 0) {
+        PyErr_Format(PyExc_TypeError, "%R cannot be pickled: pickle the kernel, and %s", object,
+                     self->n_tasks >= 0 ? "call forall() there" : "give it a stream there");
+        return NULL;
+    }
+    operators = PyImport_ImportModule("operator");
+    getitem = operators ? PyObject_GetAttrString(operators, "getitem") : NULL;
+    Py_XDECREF(operators);
+    if (getitem == NULL)
+        return NULL;
+    result = Py_BuildValue("(N(O(NNiI)))", getitem, self->kernel, get_griddim(object, NULL),
+                           get_blockdim(object, NULL), 0, self->config.shared_bytes);
+    return result;
+}
+
 static PyGetSetDef launcher_getset[] = {
     {"griddim", get_griddim, NULL, PyDoc_STR("blocks, as (x, y, z)"), NULL},
     {"blockdim", get_blockdim, NULL, PyDoc_STR("threads a block, as (x, y, z)"), NULL},
@@ -665,6 +712,7 @@ static PyMethodDef launcher_methods[] = {{"bind", (PyCFunction)(void (*)(void))l
                                           METH_VARARGS | METH_KEYWORDS,
                                           PyDoc_STR("bind($self, /, *args, **kwargs)\n--\n\n"
                                                     "A callable that repeats this launch.")},
+                                         {"__reduce__", launcher_reduce, METH_NOARGS, NULL},
                                          {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(launcher_doc, "A kernel with the shape of its launch: kernel[grid, block] or "

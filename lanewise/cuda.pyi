@@ -617,7 +617,7 @@ class _atomic_dec(Protocol):
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_exch(Protocol):
-    """ary[idx] = val; the old value."""
+    """ary[idx] = val; the old value. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 

@@ -398,6 +398,14 @@ type_binary(binary *b)
     }
 }
 
+static const char *
+subscript_of(lw_frame *f, lw_type type)
+{
+    const lw_type_row *array = lw_array_row(f, type);
+
+    return !array ? "" : array->ndim ? "[i]" : "[()]";
+}
+
 /* "`out[i] = A[i] + 1.0`": the element's form of what was written. */
 static const char *
 say_elements(lw_frame *f, lw_pyop op, uint32_t x_node, lw_type x, uint32_t y_node, lw_type y)
@@ -406,8 +414,12 @@ say_elements(lw_frame *f, lw_pyop op, uint32_t x_node, lw_type x, uint32_t y_nod
 
     if (!f->report || left == NULL || right == NULL || !*left || !*right)
         return NULL;
-    return lw_say(f, "`out[i] = %s%s %s %s%s`", left, lw_array_row(f, x) ? "[i]" : "",
-                  lw_pyop_text[op], right, lw_array_row(f, y) ? "[i]" : "");
+    if (op == LW_PY_MATMUL)
+        return "sum the products in a loop over elements";
+    if (op == LW_PY_IN || op == LW_PY_NOT_IN)
+        return "compare with the elements in a loop";
+    return lw_say(f, "`out[i] = %s%s %s %s%s`", left, subscript_of(f, x), lw_pyop_text[op],
+                  right, subscript_of(f, y));
 }
 
 static lw_status

@@ -556,3 +556,11 @@ def test_wrong_names(call, text):
     with pytest.raises(TypeError, match=text):
         call(x)
     assert x.tolist() == [0, 1, 2, 3]
+
+
+def test_an_array_of_no_axes_is_no_number():
+    def twice(i, a, out):
+        out[i] = a * 2
+
+    with pytest.raises(lw.errors.UnsupportedError, match=r"help: `out\[i\] = a\[\(\)\] \* 2`"):
+        lw.forall(twice)(1, np.array(3.0), np.zeros(1))

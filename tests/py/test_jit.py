@@ -794,3 +794,23 @@ def test_unknown_names_of_groups():
         cuda.atomic.mul
     with pytest.raises(errors.TypingError, match="E150: `cuda.threadIdx` has no attribute `w`"):
         cuda.jit(lambda x: cuda.threadIdx.w, target="cpu")[1, 1](1)
+
+
+def test_bind_looks_at_its_arguments(cpu):
+    launch, x, out = add_one[1, 4], np.zeros(4, np.float32), np.zeros(4, np.float32)
+    for args, keywords, text in [((x,), {}, "missing a required argument"), ((x, out), {"x": x}, "multiple values|unexpected"),
+                                 ((x, out, x), {}, "takes 2 positional arguments but 3"), ((x,), {"q": out}, "unexpected keyword")]:
+        with pytest.raises(TypeError, match=text):
+            launch.bind(*args, **keywords)
+    launch.bind(x, out)()
+    assert out.tolist() == [1, 1, 1, 1]
+
+
+def test_configured_kernels_pickle(cpu):
+    out = np.zeros(6, np.float32)
+    again = pickle.loads(pickle.dumps(add_one[2, (3, 1), 0, 64]))
+    assert again.griddim == (2, 1, 1) and again.blockdim == (3, 1, 1) and again.sharedmem == 64
+    again(np.arange(6, dtype=np.float32), out)
+    assert out.tolist() == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(TypeError, match="cannot be pickled: pickle the kernel, and call forall"):
+        pickle.dumps(add_one.forall(6))
