@@ -407,6 +407,24 @@ lw_python_function(PyObject *object)
     return function;
 }
 
+/* A kernel or device function of ours that was made with link=: its code is needed here too. */
+static bool
+note_link(lw_reader *r, PyObject *object)
+{
+    PyObject *link;
+    int given = 0;
+
+    if (!comes_from((PyObject *)Py_TYPE(object), "lanewise"))
+        return true;
+    link = PyObject_GetAttrString(object, "__lanewise_link__");
+    given = link ? PyObject_IsTrue(link) : 0;
+    Py_XDECREF(link);
+    lw_read_clear();
+    if (given > 0 && lw_captures_add_linked(r->captures, object) < 0)
+        lw_read_failed(r);
+    return r->status == LW_OK;
+}
+
 /* 0 and status OK: not callable by compiled code. */
 static uint32_t
 from_callable(lw_reader *r, PyObject *object)
@@ -431,7 +449,7 @@ from_callable(lw_reader *r, PyObject *object)
     lw_read_clear();
     if (function == NULL)
         return 0;
-    fn = lw_read_function_konst(r, function, self);
+    fn = note_link(r, object) ? lw_read_function_konst(r, function, self) : 0;
     Py_DECREF(function);
     return fn ? lw_read_push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
 }

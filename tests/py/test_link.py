@@ -149,6 +149,19 @@ def test_forall(cu, link):
     assert not calls(f, 90, "cu_twice", "(float32[::1],)")
 
 
+def test_device_functions_bring_their_code():
+    seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c")
+
+    @cuda.jit(device=True, link=cuda.PTXSource(PTX, "seven.ptx"))
+    def inner(x):
+        return seven(x) + 1
+
+    def outer(x):
+        return inner(x) * 2
+
+    assert b"ptx_seven" in kernel_of(outer).inspect_cubin(SIG, "sm_90")
+
+
 # ---- what the kernel's own forms show ----
 
 
