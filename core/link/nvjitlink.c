@@ -63,8 +63,8 @@ wants_lto(const lw_link_input *inputs, size_t n_inputs, lw_link_output output)
 {
     bool lto = output == LW_LINK_TO_PTX;
 
-    for (size_t i = 0; i < n_inputs; i++) /* archives and fat binaries may hold LTO-IR too */
-        lto = lto || inputs[i].kind == LW_LINK_LTOIR || inputs[i].kind >= LW_LINK_FATBIN;
+    for (size_t i = 0; i < n_inputs; i++)
+        lto = lto || inputs[i].kind == LW_LINK_LTOIR;
     return lto;
 }
 
@@ -199,27 +199,52 @@ fail:
     return status;
 }
 
+static lw_status
+link_once(const jit_table *jit, const lw_link_input *inputs, size_t n_inputs, int cc,
+          const lw_cuda_options *options, bool lto, lw_link_output output, lw_bytes *out,
+          lw_error *err)
+{
+    lw_status status = LW_OK;
+    void *handle = NULL;
+    option_list list;
+
+    list_options(&list, cc, options, lto, output);
+    CALL("nvJitLinkCreate", NULL, jit->Create(&handle, list.n, list.items));
+    LW_TRY(run(jit, handle, inputs, n_inputs, err));
+    LW_TRY(take_result(jit, handle, output, out, err));
+fail:
+    if (handle != NULL)
+        jit->Destroy(&handle);
+    return status;
+}
+
+enum { LTO_NOT_ENABLED = 18 };
+
+/* Archives and fat binaries may hold LTO-IR or not; with -lto there must be some. */
 lw_status
 lw_nvjitlink_link(const lw_link_input *inputs, size_t n_inputs, int cc,
                   const lw_cuda_options *options, lw_link_output output,
                   const char *kernel_symbol, lw_bytes *out, lw_error *err)
 {
-    lw_status status;
+    bool lto = wants_lto(inputs, n_inputs, output);
     const jit_table *jit = NULL;
-    void *handle = NULL;
-    option_list list;
+    lw_error first = {0};
+    lw_status status;
 
     LW_TRY(get_table(&jit, err));
-    list_options(&list, cc, options, wants_lto(inputs, n_inputs, output), output);
-    CALL("nvJitLinkCreate", NULL, jit->Create(&handle, list.n, list.items));
-    LW_TRY(run(jit, handle, inputs, n_inputs, err));
-    LW_TRY(take_result(jit, handle, output, out, err));
+    status = link_once(jit, inputs, n_inputs, cc, options, lto, output, out, &first);
+    if (status == LW_ERR_LINK && !lto && first.vendor_code == LTO_NOT_ENABLED)
+        status = link_once(jit, inputs, n_inputs, cc, options, true, output, out, err);
+    else if (status != LW_OK && err != NULL && err->status == LW_OK) {
+        *err = first;
+        first = (lw_error){0};
+    }
+    LW_TRY(status);
     status = check_kernel(out, output, kernel_symbol, err);
     if (status != LW_OK)
         lw_bytes_reset(out);
 fail:
-    if (handle != NULL)
-        jit->Destroy(&handle);
+    lw_error_reset(&first);
     return status;
 }
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -96,7 +99,7 @@ def calls(kernel, cc, name, sig=SIG):
         text = kernel.inspect_sass(sig, f"sm_{cc}")
     except errors.CompilerNotFound as missing:
         pytest.skip(str(missing).splitlines()[0])
-    return "CALL" in text and f"{name}:" in text
+    return re.search(r"\bCALL\b", text) is not None and f"{name}:" in text
 
 
 # ---- kinds of code ----
@@ -136,6 +139,30 @@ def test_ltoir_ptx_and_source_together(cu, cc):
     cubin = k.inspect_cubin(SIG, f"sm_{cc}")
     assert b"ptx_seven" in cubin and b"lto_three" not in cubin
     assert calls(k, cc, "ptx_seven")
+
+
+NVCC = {
+    "cubin": ["-arch=sm_90", "-cubin"], "ltoir": ["-arch=sm_90", "-dlto", "-ltoir"],
+    "fatbin": ["-gencode", "arch=compute_90,code=sm_90", "-gencode", "arch=compute_75,code=sm_75", "-fatbin"],
+    "o": ["-arch=sm_90"], "lto.fatbin": ["-gencode", "arch=compute_90,code=lto_90", "-fatbin"],
+}
+
+
+@pytest.mark.parametrize("kind", [*NVCC, "a"])
+def test_what_nvcc_makes(tmp_path, kind):
+    if shutil.which("nvcc") is None:
+        pytest.skip("nvcc is missing")
+    source, path = tmp_path / "seven.cu", tmp_path / f"seven.{kind}"
+    source.write_text('extern "C" __device__ float nv_seven(float x) { return 7 * x; }')
+    made = tmp_path / "seven.o" if kind == "a" else path
+    subprocess.run(["nvcc", "-dc", *NVCC.get(kind, NVCC["o"]), str(source), "-o", str(made)], check=True)
+    if kind == "a":
+        subprocess.run(["nvcc", "-lib", str(made), "-o", str(path)], check=True)
+    k = kernel_of(cuda.declare_device("nv_seven", "float32(float32)", abi="c"), link=[str(path)], lineinfo=False)
+    assert (b"nv_seven" in k.inspect_cubin(SIG, "sm_90")) == (kind != "ltoir")
+    if kind != "fatbin":
+        return
+    assert b"nv_seven" in k.inspect_cubin(SIG, "sm_75")
 
 
 @pytest.mark.parametrize("link", [True, False])
