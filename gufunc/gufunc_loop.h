@@ -33,6 +33,7 @@ typedef struct lw_gufunc_loop {
     bool writable[LW_MAX_OPERANDS]; /* inputs that the body may write to */
     lw_scalar *scalar;
     bool declared;
+    struct lw_gufunc_loop *next;           /* the one made before it */
     _Atomic(struct lw_gufunc_host *) host; /* host machine code; NULL until first used */
 } lw_gufunc_loop;
 

@@ -21,7 +21,6 @@ typedef struct lw_gufunc {
     lw_tree *tree;
     lw_door_options options;
     lw_core_layout layout;
-    lw_arena arena; /* of the layout */
     int nin, nout;
     LW_ARRAY(lw_gufunc_loop *) loops; /* under the GIL */
     PyObject *sizes;                  /* dict: name only in outputs -> function; or NULL */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MOST_DIMS = 256 }; /* different ones in a layout */
+enum { MOST_DIMS = 256 }; /* in a layout */
 
 typedef struct parser {
     const char *text, *at;
@@ -12,7 +12,7 @@ typedef struct parser {
     lw_error *err;
     lw_core_layout *out;
     lw_core_dim dims[MOST_DIMS];
-    uint32_t n_dims, n_operands;
+    uint32_t n_dims, n_operands, n_places;
     bool in_outputs;
     bool used_in_inputs[MOST_DIMS];
     lw_text numpy;
@@ -109,8 +109,6 @@ find_dim(parser *p, const char *at, size_t n, uint16_t *out)
             *out = (uint16_t)i;
             return LW_OK;
         }
-    if (p->n_dims == MOST_DIMS)
-        return fail_at(p, at, "too many dimensions");
     dim.name = lw_arena_strndup(p->arena, at, n);
     if (dim.name == NULL)
         return lw_fail_memory(p->err);
@@ -213,6 +211,8 @@ read_group(parser *p)
             return fail_at(p, p->at, "expected `,` or `)`");
         if (n == LW_MAX_CORE_DIMS)
             return fail_at(p, p->at, "an operand has at most 32 core dimensions");
+        if (p->n_places++ == MOST_DIMS)
+            return fail_at(p, p->at, "too many dimensions");
         if (n > 0)
             lw_text_add(&p->numpy, ",");
         LW_TRY(read_dim(p, &dims[n], &broadcast[n]));

@@ -13,6 +13,7 @@ Importing touches no GPU and loads no compiler.
 from lanewise import errors
 from lanewise._core import (
     Forall,
+    Gufunc,
     Kernel,
     Ufunc,
     __version__,
@@ -27,6 +28,7 @@ from lanewise._core import (
     float64,
     forall,
     from_dtype,
+    guvectorize,
     int8,
     int16,
     int32,
@@ -47,9 +49,9 @@ from lanewise.config import config
 from lanewise.errors import LanewiseError, PerformanceWarning
 
 __all__ = [
-    "Forall", "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "typeof",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 

@@ -10,6 +10,7 @@ from lanewise import types as types
 from lanewise import ufuncs as ufuncs
 from lanewise._core import (
     Forall as Forall,
+    Gufunc as Gufunc,
     Kernel as Kernel,
     Ufunc as Ufunc,
     __version__ as __version__,
@@ -24,6 +25,7 @@ from lanewise._core import (
     float64 as float64,
     forall as forall,
     from_dtype as from_dtype,
+    guvectorize as guvectorize,
     int8 as int8,
     int16 as int16,
     int32 as int32,
@@ -78,9 +80,9 @@ from lanewise.ufuncs import (
 )
 
 __all__ = [
-    "Forall", "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "forall", "from_dtype", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "typeof",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 

@@ -138,6 +138,25 @@ def reduce_ufunc(ufunc):
     return rebuild_ufunc, (_VERSION, function, state["signatures"], options)
 
 
+def reduce_gufunc(gufunc):
+    """What ``Gufunc.__reduce__`` returns."""
+    name = _importable(gufunc)
+    if name is not None:
+        return name
+    function, state, options = _pack_object(gufunc)
+    sizes = {key: _pack(value, frozenset()) for key, value in (options.pop("sizes", None) or {}).items()}
+    return rebuild_gufunc, (_VERSION, function, state["signatures"], state["layout"], sizes, options)
+
+
+def rebuild_gufunc(version, function, signatures, layout, sizes, options):
+    from lanewise._core import guvectorize
+
+    _check_version(version)
+    rebuilt, text = _unpack_function(function)
+    sizes = {key: _unpack(value) for key, value in sizes.items()}
+    return guvectorize(signatures, layout, sizes=sizes or None, source=text, **options)(rebuilt)
+
+
 def reduce_forall(kernel):
     """What ``Forall.__reduce__`` returns."""
     name = _importable(kernel)

@@ -17,6 +17,7 @@ name_of(lw_door door)
     switch (door) {
     case LW_DOOR_VECTORIZE: return "vectorize";
     case LW_DOOR_FORALL: return "forall";
+    case LW_DOOR_GUVECTORIZE: return "guvectorize";
     default: return "jit";
     }
 }
@@ -309,7 +310,10 @@ FLAG(precise, front.precise)
 FLAG(warn, warn)
 #undef FLAG
 
-enum { EVERY = LW_DOOR_VECTORIZE | LW_DOOR_FORALL | LW_DOOR_JIT };
+enum {
+    UFUNCS = LW_DOOR_VECTORIZE | LW_DOOR_GUVECTORIZE,
+    EVERY = UFUNCS | LW_DOOR_FORALL | LW_DOOR_JIT
+};
 
 static const struct keyword {
     const char *name;
@@ -317,11 +321,11 @@ static const struct keyword {
     uint32_t doors;
 } keywords_known[] = {
     {"target", read_target, EVERY},
-    {"identity", read_identity, LW_DOOR_VECTORIZE},
+    {"identity", read_identity, UFUNCS},
     {"typing", read_typing, EVERY},
     {"fastmath", read_fastmath, EVERY},
     {"cache", read_cache, EVERY},
-    {"link", read_not_yet, LW_DOOR_VECTORIZE},
+    {"link", read_not_yet, UFUNCS},
     {"link", read_link, LW_DOOR_FORALL | LW_DOOR_JIT},
     {"debug", read_debug, EVERY},
     {"lineinfo", read_lineinfo, EVERY},
@@ -330,11 +334,11 @@ static const struct keyword {
     {"precise", read_precise, EVERY},
     {"max_registers", read_max_registers, EVERY},
     {"max_blocksize", read_max_blocksize, EVERY},
-    {"excluded", read_not_yet, LW_DOOR_VECTORIZE},
+    {"excluded", read_not_yet, UFUNCS},
     {"static", read_not_yet, EVERY},
     {"errors", read_errors, EVERY},
     {"check", read_check, EVERY},
-    {"order", read_order, LW_DOOR_VECTORIZE},
+    {"order", read_order, UFUNCS},
     {"source", read_source, EVERY},
     {"warn", read_warn, EVERY},
     {"nopython", read_nopython, EVERY},

@@ -75,6 +75,12 @@ def test_docstrings_were_found():
     assert len(DOCSTRINGS) > 10
 
 
+def add_up(x, out):
+    out[0] = 0
+    for i in range(x.shape[0]):
+        out[0] += x[i]
+
+
 @pytest.mark.parametrize("name, doc", DOCSTRINGS, ids=[name for name, _ in DOCSTRINGS])
 def test_docstring(name, doc):
     if needs_gpu.search(doc) and not lw.cuda.is_available():
@@ -82,7 +88,7 @@ def test_docstring(name, doc):
     module = sys.modules.get(name)
     names = dict(vars(module)) if module else {}
     names |= {name: getattr(lw.types, name) for name in lw.types.__all__}
-    names |= {"np": np, "lw": lw, "cuda": lw.cuda, "k": k, "typeof": lw.typeof, "f": lw.vectorize(lambda x: x + 1), "total": lw.vectorize(lambda a, b: a + b)}
+    names |= {"np": np, "lw": lw, "cuda": lw.cuda, "k": k, "typeof": lw.typeof, "f": lw.vectorize(lambda x: x + 1), "g": lw.guvectorize("(n)->()")(add_up), "total": lw.vectorize(lambda a, b: a + b)}
     run_doctest(doc, name, names)
 
 

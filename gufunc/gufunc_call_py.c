@@ -1,0 +1,270 @@
+/* The call: look at the operands once, then go to NumPy's inner gufunc, to the device, or to
+ * whoever overrides. */
+#include "gufunc/gufunc_parts_py.h"
+
+#include "core/py/args.h"
+#include "core/py/raise.h"
+
+#include <string.h>
+
+enum { PLAIN = 0, DEVICE = 1, OTHER = 2 }; /* bits of what was seen */
+
+static bool
+is_plain(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+
+    return type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
+           type == &PyDoubleArrType_Type || type == &PyFloatArrType_Type ||
+           type == Py_TYPE(Py_None) || type == &PyBool_Type || type == &PyComplex_Type;
+}
+
+static int
+sort_of(PyObject *object)
+{
+    if (is_plain(object))
+        return PLAIN;
+    if (lw_is_device_array(object)) /* its own override leads back here */
+        return DEVICE;
+    if (lw_is_device_operand(object))
+        return lw_is_known_library(object) || !lw_has_override(object) ? DEVICE
+                                                                       : DEVICE | OTHER;
+    return lw_has_override(object) ? OTHER : PLAIN;
+}
+
+static int
+sort_of_out(PyObject *out)
+{
+    int seen = PLAIN;
+
+    if (!PyTuple_CheckExact(out))
+        return sort_of(out);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); i++)
+        seen |= sort_of(PyTuple_GET_ITEM(out, i));
+    return seen;
+}
+
+typedef struct seen {
+    int sorts;
+    Py_ssize_t stream; /* where stream= stands among args, or -1 */
+} seen;
+
+static seen
+look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    seen s = {.sorts = PLAIN, .stream = -1};
+
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (!is_plain(args[i]))
+            s.sorts |= sort_of_out(args[i]);
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[n_args + i];
+        if (PyUnicode_CompareWithASCIIString(name, "stream") == 0)
+            s.stream = n_args + i;
+        else if (!is_plain(value) && PyUnicode_CompareWithASCIIString(name, "out") == 0)
+            s.sorts |= sort_of_out(value);
+    }
+    return s;
+}
+
+/* ---- host calls ---- */
+
+/* NumPy gives up on a promoter that changes no dtype, which is what happens when dtype= or
+ * signature= already says what the new loop takes. The loop is there now: ask again. */
+static bool
+should_ask_again(const lw_gufunc_object *self, uint32_t n_loops_before)
+{
+    PyObject *type = PyErr_Occurred(); /* borrowed */
+
+    if (self->base.loops.n == n_loops_before ||
+        strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
+        return false;
+    PyErr_Clear();
+    return true;
+}
+
+static PyObject *
+call_inner(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    uint32_t n_loops = self->base.loops.n;
+    PyObject *inner = Py_NewRef(self->base.inner); /* add() in another thread may replace it */
+    PyObject *result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+
+    if (result == NULL && should_ask_again(self, n_loops))
+        result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+    Py_DECREF(inner);
+    return result;
+}
+
+enum { MOST_ARGUMENTS = LW_MAX_OPERANDS + 16 };
+
+static PyObject *
+call_stretched(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf), n = n_args;
+    int nin = self->base.nin;
+    PyObject *values[MOST_ARGUMENTS], *result;
+
+    n += kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    if (!self->base.layout.has_broadcast || n_args < nin || n > MOST_ARGUMENTS)
+        return call_inner(self, args, nargsf, kwnames);
+    if (lw_gufunc_stretch(&self->base, args, n_args, kwnames, values) < 0)
+        return NULL;
+    memcpy(values + nin, args + nin, (size_t)(n - nin) * sizeof *values);
+    result = call_inner(self, values, (size_t)n_args, kwnames);
+    for (int k = 0; k < nin; k++)
+        Py_DECREF(values[k]);
+    return result;
+}
+
+/* stream= means nothing to host memory: None and 0 say so too and are taken out. */
+static PyObject *
+without_stream(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+               PyObject *kwnames, Py_ssize_t stream)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(kwnames), at = stream - n_args;
+    PyObject *values[MOST_ARGUMENTS], *names, *result;
+
+    if (args[stream] != Py_None &&
+        !(PyLong_CheckExact(args[stream]) && PyObject_Not(args[stream]) == 1))
+        return PyErr_Format(
+            PyExc_TypeError,
+            "stream= is for device arrays; `%s` was called with host operands only",
+            self->table->name);
+    if (n_args + n > MOST_ARGUMENTS)
+        return PyErr_Format(PyExc_TypeError, "`%s` got %zd arguments", self->table->name,
+                            n_args + n);
+    names = PyTuple_New(n - 1);
+    if (names == NULL)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (i != at)
+            PyTuple_SET_ITEM(names, i - (i > at), Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
+    memcpy(values, args, (size_t)stream * sizeof *values);
+    memcpy(values + stream, args + stream + 1, (size_t)(n - at - 1) * sizeof *values);
+    result = call_stretched(self, values, (size_t)n_args, names);
+    Py_DECREF(names);
+    return result;
+}
+
+static PyObject *
+call_host(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+          Py_ssize_t stream)
+{
+    lw_gufunc_items_reset();
+    if (stream >= 0)
+        return without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream);
+    return call_stretched(self, args, nargsf, kwnames);
+}
+
+/* ---- device calls ---- */
+
+static PyObject *
+call_device(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    lw_error err = {0};
+
+    if (lw_gufunc_device.call != NULL)
+        return lw_gufunc_device.call(&self->base, args, nargsf, kwnames);
+    lw_fail(&err, LW_ERR_UNSUPPORTED, "`%s`: this build runs guvectorize on host arrays only",
+            self->table->name);
+    return lw_py_raise(&err);
+}
+
+static PyObject *
+refuse_device(const lw_gufunc_object *self)
+{
+    return PyErr_Format(
+        PyExc_TypeError,
+        "`%s` was made with target=\"cpu\" and got a device array: use target=\"auto\", "
+        "or copy the array to the host",
+        self->table->name);
+}
+
+static int
+ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
+              Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
+{
+    const lw_overridden face = {.object = (PyObject *)self,
+                                .face = (PyObject *)self,
+                                .name = self->table->name,
+                                .nin = self->base.nin,
+                                .nout = self->base.nout};
+
+    return lw_override(&face, method, args, n_args, kwnames, result);
+}
+
+PyObject *
+lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    lw_gufunc_object *self = (lw_gufunc_object *)object;
+    lw_target_choice target = self->base.options.target;
+    seen s = look(args, PyVectorcall_NARGS(nargsf), kwnames);
+    PyObject *result;
+
+    if ((s.sorts & OTHER) &&
+        ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+        return result;
+    if ((s.sorts & DEVICE) && target == LW_CHOOSE_CPU)
+        return refuse_device(self);
+    if ((s.sorts & DEVICE) || target == LW_CHOOSE_CUDA)
+        return call_device(self, args, nargsf, kwnames);
+    return call_host(self, args, nargsf, kwnames, s.stream);
+}
+
+/* ---- methods: NumPy says what a generalized ufunc has not ---- */
+
+static PyObject *
+forward(PyObject *object, const char *name, PyObject *const *args, Py_ssize_t n_args,
+        PyObject *kwnames)
+{
+    lw_gufunc_object *self = (lw_gufunc_object *)object;
+    uint32_t n_loops = self->base.loops.n;
+    PyObject *bound = PyObject_GetAttrString(self->base.inner, name), *result;
+
+    if (bound == NULL)
+        return NULL;
+    result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
+    if (result == NULL && should_ask_again(self, n_loops))
+        result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
+    Py_DECREF(bound);
+    return result;
+}
+
+#define METHOD(name)                                                                           \
+    static PyObject *gufunc_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args,   \
+                                   PyObject *kwnames)                                          \
+    {                                                                                          \
+        return forward(self, #name, args, n_args, kwnames);                                    \
+    }
+METHOD(reduce)
+METHOD(accumulate)
+METHOD(reduceat)
+METHOD(outer)
+METHOD(at)
+METHOD(resolve_dtypes)
+#undef METHOD
+
+#define ROW(name, doc)                                                                         \
+    [LW_GUFUNC_##name] = {#name, (PyCFunction)(void (*)(void))gufunc_##name,                   \
+                          METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(doc)}
+
+PyMethodDef lw_gufunc_forwarded[LW_N_GUFUNC_METHODS] = {
+    ROW(reduce, "reduce(array, ...)\n\nAs numpy.ufunc.reduce: refused where there are core "
+                "dimensions."),
+    ROW(accumulate, "accumulate(array, ...)\n\nAs numpy.ufunc.accumulate: refused where there "
+                    "are core dimensions."),
+    ROW(reduceat,
+        "reduceat(array, indices, ...)\n\nAs numpy.ufunc.reduceat: refused where there "
+        "are core dimensions."),
+    ROW(outer, "outer(A, B, /, **kwargs)\n\nAs numpy.ufunc.outer: refused where there are core "
+               "dimensions."),
+    ROW(at, "at(a, indices, b=None, /)\n\nAs numpy.ufunc.at: refused where there are core "
+            "dimensions."),
+    ROW(resolve_dtypes, "resolve_dtypes(dtypes, *, signature=None, casting=None, "
+                        "reduction=False)\n\nThe dtypes "
+                        "a call would use, as numpy.ufunc.resolve_dtypes.\n\n"
+                        ">>> g = lw.guvectorize('(n)->()')(lambda x: x[0])\n"
+                        ">>> g.resolve_dtypes((np.dtype('f4'), None))\n"
+                        "(dtype('float32'), dtype('float32'))"),
+};

@@ -1,0 +1,496 @@
+/* The numpy.ufunc inside a Gufunc: a real generalized one, with the layout as NumPy reads it.
+ * It starts without loops and with one promoter for any dtypes; loops join by
+ * PyUFunc_AddLoopFromSpec. One C function serves as the loop of all of them. */
+#include "gufunc/gufunc_parts_py.h"
+
+#include "core/base/memory.h"
+#include "core/ir/printed.h"
+#include "core/py/llvm_bridge.h"
+#include "core/py/print_py.h"
+#include "core/py/raise.h"
+#include "core/py/raise_row.h"
+
+#include <fenv.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- the table ---- */
+
+lw_gufunc_table *
+lw_gufunc_table_new(lw_gufunc_object *owner, const char *name, const char *doc,
+                    const char *layout)
+{
+    lw_gufunc_table *table = lw_alloc_zero(1, sizeof *table);
+    lw_error err = {0};
+
+    if (table == NULL)
+        return (lw_gufunc_table *)PyErr_NoMemory();
+    lw_arena_init(&table->arena);
+    table->references = 1;
+    table->owner = owner;
+    table->lock = (lw_lock)LW_LOCK_INIT;
+    table->name = lw_strdup(name);
+    table->doc = lw_strdup(doc);
+    if (table->name == NULL || table->doc == NULL)
+        lw_fail_memory(&err);
+    else
+        lw_core_layout_parse(layout, &table->arena, &table->layout, &err);
+    if (err.status != LW_OK) {
+        lw_gufunc_table_drop(table);
+        return (lw_gufunc_table *)lw_py_raise(&err);
+    }
+    table->build = lw_door_build_options(&owner->base.options, table->name);
+    return table;
+}
+
+void
+lw_gufunc_table_drop(lw_gufunc_table *table)
+{
+    lw_gufunc_loop *loop, *next;
+
+    if (table == NULL || --table->references > 0)
+        return;
+    for (loop = table->loops; loop != NULL; loop = next) {
+        next = loop->next;
+        lw_gufunc_host_free(loop->host);
+        lw_scalar_free(loop->scalar);
+        lw_free(loop);
+    }
+    lw_free(table->name);
+    lw_free(table->doc);
+    lw_arena_reset(&table->arena);
+    lw_free(table);
+}
+
+/* ---- machine code ---- */
+
+static lw_gufunc_host *
+host_of(lw_gufunc_loop *loop, lw_error *err)
+{
+    lw_gufunc_host *host = atomic_load_explicit(&loop->host, memory_order_acquire);
+    lw_gufunc_host *expected = NULL;
+
+    if (host != NULL || lw_gufunc_host_new(loop, &host, err) != LW_OK)
+        return host;
+    if (atomic_compare_exchange_strong(&loop->host, &expected, host))
+        return host;
+    lw_gufunc_host_free(host); /* another thread was first */
+    return expected;
+}
+
+static lw_status
+compile(lw_gufunc_table *table, lw_gufunc_host *host, const int64_t *dims, const int64_t *steps,
+        lw_gufunc_code **code, lw_error *err)
+{
+    lw_build_report report = {0};
+    lw_status status =
+        lw_gufunc_host_code(host, dims, steps, &table->build, code, &report, err);
+
+    lw_lock_take(&table->lock);
+    table->stats.compiled += status == LW_OK;
+    table->stats.failed += status != LW_OK;
+    table->stats.seconds += report.seconds;
+    if (status == LW_OK) {
+        table->stats.from_memory += report.origin == LW_CACHE_MEMORY;
+        table->stats.from_disk += report.origin == LW_CACHE_DISK;
+        table->stats.made += report.origin == LW_CACHE_MADE;
+    }
+    lw_lock_give(&table->lock);
+    return status;
+}
+
+/* With the GIL: raise what went wrong, or give a waiting warning. */
+static int
+report_compile(lw_status status, lw_error *err)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    int result = 0;
+
+    if (status != LW_OK) {
+        lw_py_raise(err);
+        result = -1;
+    } else {
+        result = lw_py_cache_warn();
+    }
+    PyGILState_Release(gil);
+    return result;
+}
+
+lw_gufunc_code *
+lw_gufunc_code_for(lw_gufunc_table *table, lw_gufunc_loop *loop, const int64_t *dims,
+                   const int64_t *steps)
+{
+    lw_error err = {0};
+    lw_gufunc_host *host = host_of(loop, &err);
+    lw_gufunc_code *code = host ? lw_gufunc_host_find(host, dims, steps) : NULL;
+    lw_status status = host ? LW_OK : LW_ERR_OUT_OF_MEMORY;
+    PyThreadState *saved;
+    fenv_t flags;
+
+    if (code != NULL)
+        return code;
+    fegetenv(&flags); /* a compiler computes too: its flags are not the loop's */
+    saved = PyGILState_Check() ? PyEval_SaveThread() : NULL;
+    if (status == LW_OK)
+        status = compile(table, host, dims, steps, &code, &err);
+    if (saved != NULL)
+        PyEval_RestoreThread(saved);
+    fesetenv(&flags);
+    return report_compile(status, &err) < 0 ? NULL : code;
+}
+
+/* ---- the loop of every Gufunc ---- */
+
+static _Thread_local int64_t items_before;
+
+void
+lw_gufunc_items_reset(void)
+{
+    items_before = 0;
+}
+
+static bool
+is_loop_for(const lw_gufunc_loop *loop, PyArray_Descr *const *descriptors)
+{
+    for (int i = 0; i < loop->nin + loop->nout; i++)
+        if (lw_dtype_from_num(descriptors[i]->type_num) != loop->types[i])
+            return false;
+    return true;
+}
+
+static lw_gufunc_loop *
+loop_for(lw_gufunc_table *table, PyArray_Descr *const *descriptors)
+{
+    lw_gufunc_loop *loop = atomic_load_explicit(&table->last, memory_order_acquire);
+
+    if (loop != NULL && is_loop_for(loop, descriptors))
+        return loop;
+    for (loop = atomic_load_explicit(&table->loops, memory_order_acquire); loop != NULL;
+         loop = loop->next)
+        if (is_loop_for(loop, descriptors)) {
+            atomic_store_explicit(&table->last, loop, memory_order_release);
+            return loop;
+        }
+    return NULL;
+}
+
+static int
+raise_failure(const lw_gufunc_loop *loop, const lw_gufunc_failure *failure)
+{
+    lw_raise_place place = {
+        .kind = LW_AT_INDEX, .ndim = 1, .index = {items_before + failure->item}};
+    PyGILState_STATE gil = PyGILState_Ensure();
+
+    memcpy(place.words, failure->words, sizeof place.words);
+    lw_raise_at(&loop->scalar->raises[failure->row - 1], &place);
+    PyGILState_Release(gil);
+    return -1;
+}
+
+/* print() in the function. */
+static int
+show_printed(void)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    int result = lw_print_show();
+
+    PyGILState_Release(gil);
+    return result;
+}
+
+static int
+fail_status(lw_status status, lw_error *err)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+
+    lw_fail(err, status, "a loop over host memory failed");
+    lw_py_raise(err);
+    PyGILState_Release(gil);
+    return -1;
+}
+
+static int
+run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
+         const npy_intp *strides, NpyAuxData *Py_UNUSED(unused))
+{
+    lw_gufunc_table *table = (void *)((PyUFuncObject *)context->caller)->data;
+    lw_gufunc_loop *loop = loop_for(table, context->descriptors);
+    lw_gufunc_failure failure = {0};
+    lw_gufunc_code *code;
+    lw_error err = {0};
+    lw_status status;
+
+    if (dimensions[0] == 0)
+        return 0;
+    if (loop == NULL)
+        return fail_status(LW_ERR_INTERNAL, &err);
+    code = lw_gufunc_code_for(table, loop, dimensions, strides);
+    if (code == NULL)
+        return -1;
+    status = lw_gufunc_host_run(loop->host, code, data, dimensions, strides, &failure);
+    if (status != LW_OK)
+        return fail_status(status, &err);
+    if (lw_printed_pending() && show_printed() < 0)
+        return -1;
+    if (failure.row != 0)
+        return raise_failure(loop, &failure);
+    items_before += dimensions[0];
+    return 0;
+}
+
+/* ---- registering with NumPy ---- */
+
+static PyArray_DTypeMeta *
+dtype_class(lw_dtype dtype)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(lw_type_num(dtype));
+    PyArray_DTypeMeta *class = NPY_DTYPE(descr);
+
+    Py_DECREF(descr); /* NumPy's own classes and their singletons stay */
+    return class;
+}
+
+static bool
+numpy_knows(const lw_gufunc_loop *loop)
+{
+    for (int i = 0; i < loop->nin + loop->nout; i++)
+        if (lw_type_num(loop->types[i]) < 0)
+            return false;
+    return true;
+}
+
+static int
+give_to_numpy(const lw_gufunc_object *self, PyObject *inner, const lw_gufunc_loop *loop)
+{
+    PyArray_DTypeMeta *dtypes[LW_MAX_OPERANDS];
+    PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)run_loop}, {0, NULL}};
+    PyArrayMethod_Spec spec = {.name = self->table->name,
+                               .nin = loop->nin,
+                               .nout = loop->nout,
+                               .casting = NPY_NO_CASTING,
+                               .flags = 0,
+                               .dtypes = dtypes,
+                               .slots = slots};
+
+    if (!numpy_knows(loop))
+        return 0;
+    if (loop->scalar->pure_integer)
+        spec.flags |= NPY_METH_NO_FLOATINGPOINT_ERRORS;
+    for (int i = 0; i < loop->nin + loop->nout; i++)
+        dtypes[i] = dtype_class(loop->types[i]);
+    return PyUFunc_AddLoopFromSpec(inner, &spec);
+}
+
+static bool
+goes_before(const lw_gufunc_loop *a, const lw_gufunc_loop *b)
+{
+    for (int i = 0; i < a->nin; i++)
+        if (a->types[i] != b->types[i])
+            return a->types[i] < b->types[i];
+    return false;
+}
+
+/* Declared ones first; both parts narrow to wide, unless the user's order was asked for. */
+static int
+add_to_array(lw_gufunc_object *self, lw_gufunc_loop *loop)
+{
+    lw_gufunc *base = &self->base;
+    uint32_t first = loop->declared ? 0 : self->n_declared;
+    uint32_t at = loop->declared ? self->n_declared : base->loops.n;
+
+    if (lw_array_push(&base->loops, NULL) == NULL)
+        return -1;
+    self->n_declared += loop->declared;
+    while (!base->options.order_given && at > first &&
+           goes_before(loop, base->loops.data[at - 1]))
+        at--;
+    memmove(base->loops.data + at + 1, base->loops.data + at,
+            (base->loops.n - 1 - at) * sizeof *base->loops.data);
+    base->loops.data[at] = loop;
+    return 0;
+}
+
+int
+lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop)
+{
+    loop->next = self->table->loops;
+    atomic_store_explicit(&self->table->loops, loop, memory_order_release);
+    if (loop->scalar->can_raise)
+        lw_gufunc_items_reset(); /* the call that is under way began before this was known */
+    if (add_to_array(self, loop) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return self->base.inner ? give_to_numpy(self, self->base.inner, loop) : 0;
+}
+
+/* ---- the promoter ---- */
+
+static char
+weak_kind(const PyArray_DTypeMeta *dtype)
+{
+    if (dtype == &PyArray_PyLongDType)
+        return 'i';
+    if (dtype == &PyArray_PyFloatDType)
+        return 'f';
+    return dtype == &PyArray_PyComplexDType ? 'c' : 0;
+}
+
+/* False: NumPy has an operand here that none of our loops can take. */
+static bool
+describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
+         PyArray_DTypeMeta *const signature[], lw_gufunc_wanted *wanted)
+{
+    memset(wanted, 0, sizeof *wanted);
+    for (int i = 0; i < ufunc->nin; i++) {
+        if (given[i] == NULL)
+            return false;
+        wanted->weak[i] = weak_kind(given[i]);
+        wanted->fixed[i] = signature[i] != NULL;
+        wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_from_num(given[i]->type_num);
+        if (!wanted->weak[i] && wanted->in[i] == LW_DT_void)
+            return false;
+    }
+    for (int i = ufunc->nin; i < ufunc->nargs; i++)
+        if (signature[i] != NULL) {
+            wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
+            if (wanted->out[i - ufunc->nin] == LW_DT_void)
+                return false;
+        }
+    return true;
+}
+
+static int
+promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
+        PyArray_DTypeMeta *chosen[])
+{
+    const PyUFuncObject *inner = (PyUFuncObject *)ufunc;
+    lw_gufunc_table *table = (void *)inner->data;
+    lw_gufunc_wanted wanted;
+    lw_gufunc_loop *loop;
+
+    if (table->owner == NULL) {
+        PyErr_SetString(PyExc_ReferenceError, "the lanewise.Gufunc of this loop is gone");
+        return -1;
+    }
+    if (!describe(inner, given, signature, &wanted))
+        return -1;
+    loop = lw_gufunc_choose(table->owner, &wanted);
+    if (loop == NULL || !numpy_knows(loop))
+        return -1;
+    for (int i = 0; i < inner->nargs; i++) {
+        chosen[i] = dtype_class(loop->types[i]);
+        Py_INCREF(chosen[i]);
+    }
+    return 0;
+}
+
+static int
+add_promoter(PyObject *inner, int nargs)
+{
+    PyObject *any = PyTuple_New(nargs), *capsule = NULL;
+    int result = -1;
+
+    for (int i = 0; any != NULL && i < nargs; i++)
+        PyTuple_SET_ITEM(any, i, Py_NewRef(Py_None));
+    if (any != NULL)
+        capsule = PyCapsule_New((void *)promote, "numpy._ufunc_promoter", NULL);
+    if (capsule != NULL)
+        result = PyUFunc_AddPromoter(inner, any, capsule);
+    Py_XDECREF(capsule);
+    Py_XDECREF(any);
+    return result;
+}
+
+/* ---- sizes of outputs ---- */
+
+/* NumPy 2.1 has this field at its end; we build for 2.0, too. */
+typedef struct ufunc_of_2_1 {
+    PyUFuncObject base;
+    int (*process_core_dims)(PyUFuncObject *, npy_intp *);
+} ufunc_of_2_1;
+
+enum { API_OF_2_1 = 0x13 };
+
+static int
+process_core_dims(PyUFuncObject *ufunc, npy_intp *sizes)
+{
+    lw_gufunc_table *table = (void *)ufunc->data;
+
+    if (table->owner == NULL) {
+        PyErr_SetString(PyExc_ReferenceError, "the lanewise.Gufunc of this loop is gone");
+        return -1;
+    }
+    return lw_gufunc_fill_sizes(&table->owner->base, sizes);
+}
+
+static void
+set_hook(const lw_gufunc_object *self, PyObject *inner)
+{
+    if (self->base.sizes != NULL && PyArray_GetNDArrayCFeatureVersion() >= API_OF_2_1)
+        ((ufunc_of_2_1 *)inner)->process_core_dims = process_core_dims;
+}
+
+/* ---- making it ---- */
+
+static void
+drop_capsule(PyObject *capsule)
+{
+    lw_gufunc_table_drop(PyCapsule_GetPointer(capsule, "lanewise.table"));
+}
+
+/* Inputs that the function writes to: where NumPy copies one, it copies back. */
+static void
+set_writable(const lw_gufunc_object *self, PyObject *inner)
+{
+    PyUFuncObject *ufunc = (PyUFuncObject *)inner;
+
+    for (int i = 0; i < self->base.nin; i++)
+        if (self->writable[i])
+            ufunc->op_flags[i] = NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY;
+}
+
+static PyObject *
+bare_inner(lw_gufunc_object *self)
+{
+    lw_gufunc_table *table = self->table;
+    int kind = PyUFunc_IdentityValue;
+    PyObject *capsule, *inner;
+
+    if (self->identity == Py_None)
+        kind = PyUFunc_None;
+    else if (PyUnicode_Check(self->identity))
+        kind = PyUFunc_ReorderableNone;
+    inner = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
+        NULL, (void *const *)table, NULL, 0, self->base.nin, self->base.nout, kind, table->name,
+        table->doc, 0, table->layout.numpy_text,
+        kind == PyUFunc_IdentityValue ? self->identity : NULL);
+    if (inner == NULL)
+        return NULL;
+    capsule = PyCapsule_New(table, "lanewise.table", drop_capsule);
+    if (capsule == NULL) {
+        Py_DECREF(inner);
+        return NULL;
+    }
+    table->references++;
+    ((PyUFuncObject *)inner)->obj = capsule; /* released with the numpy.ufunc */
+    return inner;
+}
+
+PyObject *
+lw_gufunc_inner_new(lw_gufunc_object *self)
+{
+    PyObject *inner = bare_inner(self);
+
+    if (inner == NULL || add_promoter(inner, self->base.nin + self->base.nout) < 0)
+        goto fail;
+    set_hook(self, inner);
+    set_writable(self, inner);
+    for (uint32_t i = 0; i < self->base.loops.n; i++)
+        if (give_to_numpy(self, inner, self->base.loops.data[i]) < 0)
+            goto fail;
+    return inner;
+fail:
+    Py_XDECREF(inner);
+    return NULL;
+}

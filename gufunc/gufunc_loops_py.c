@@ -1,0 +1,418 @@
+/* Making loops: which parameters are which operands, typing, lowering. Machine code comes at
+ * the first run. */
+#include "gufunc/gufunc_parts_py.h"
+
+#include "core/base/memory.h"
+#include "core/front/diagnose.h"
+#include "core/py/raise.h"
+#include "gufunc/outputs.h"
+
+#include <string.h>
+
+/* ---- which parameters are operands ---- */
+
+static int
+count_params(const lw_tree *tree, uint32_t *required, uint32_t *most)
+{
+    const lw_fn *fn = &tree->fns.data[1];
+
+    *required = *most = 0;
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        const lw_fn_param *param = &fn->params.data[i];
+        if (param->kind == LW_PARAM_VARARG ||
+            (param->kind == LW_PARAM_KEYWORD_ONLY && param->default_konst == 0)) {
+            PyErr_Format(PyExc_TypeError,
+                         "guvectorize: parameter `%s` of `%s` is %s: operands are positional",
+                         param->name, fn->name,
+                         param->kind == LW_PARAM_VARARG ? "*args"
+                                                        : "keyword-only without a default");
+            return -1;
+        }
+        *required += param->default_konst == 0;
+        *most += param->kind == LW_PARAM_POSITIONAL;
+    }
+    return 0;
+}
+
+/* Every output is returned: then none can have core dimensions. */
+static int
+check_returned(const lw_gufunc_object *self)
+{
+    const lw_core_layout *layout = &self->base.layout;
+    lw_error err = {0};
+
+    for (int k = 0; k < self->base.nout; k++) {
+        if (layout->operands[self->base.nin + k].n == 0)
+            continue;
+        lw_diagnose(self->base.tree, self->base.tree->fns.data[1].loc, NULL, LW_ERR_TYPING,
+                    "E185", "has a parameter for each input only",
+                    "add a parameter for each output, and fill it", &err,
+                    "output %d of layout `%s` is an array, which cannot be returned", k,
+                    layout->text);
+        lw_py_raise(&err);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+choose_form(lw_gufunc_object *self, uint32_t required, uint32_t most)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    uint32_t nin = (uint32_t)self->base.nin, all = nin + (uint32_t)self->base.nout;
+    bool returns = lw_body_returns(self->base.tree);
+
+    if (required == all || (required < all && all <= most && required != nin && !returns)) {
+        self->fills = true;
+        return 0;
+    }
+    if (required <= nin && nin <= most)
+        return check_returned(self);
+    PyErr_Format(
+        PyExc_TypeError,
+        "guvectorize: `%s` has %u parameter%s, and layout `%s` wants %u (the inputs and "
+        "the outputs) or, where it returns them, %u (the inputs)",
+        fn->name, (unsigned)required, required == 1 ? "" : "s", self->base.layout.text,
+        (unsigned)all, (unsigned)nin);
+    return -1;
+}
+
+/* The variable of operand k, or 0: it is returned. */
+static uint32_t
+var_of(const lw_gufunc_object *self, int k)
+{
+    return k < self->base.nin || self->fills ? self->base.tree->fns.data[1].params.data[k].var
+                                             : 0;
+}
+
+static int
+check_rebound(const lw_gufunc_object *self)
+{
+    const lw_tree *tree = self->base.tree;
+    lw_error err = {0};
+
+    for (int k = self->base.nin; self->fills && k < self->base.nin + self->base.nout; k++) {
+        const char *name = tree->fns.data[1].params.data[k].name;
+        uint32_t loc = lw_body_rebinds(tree, var_of(self, k));
+        lw_text help = {0};
+        if (loc == 0)
+            continue;
+        lw_text_addf(&help, "write into it: `%s[%s] = …`", name,
+                     self->base.layout.operands[k].n ? ":" : "0");
+        lw_diagnose(tree, loc, NULL, LW_ERR_TYPING, "E184", "only the name changes here",
+                    lw_text_get(&help), &err,
+                    "output `%s` is assigned as a whole, which writes nothing to it", name);
+        lw_text_reset(&help);
+        lw_py_raise(&err);
+        return -1;
+    }
+    return 0;
+}
+
+int
+lw_gufunc_forms(lw_gufunc_object *self)
+{
+    uint32_t required, most;
+
+    if (count_params(self->base.tree, &required, &most) < 0 ||
+        choose_form(self, required, most) < 0)
+        return -1;
+    for (int k = 0; k < self->base.nin + self->base.nout; k++) {
+        uint32_t var = var_of(self, k);
+        self->indexed[k] = var != 0 && lw_body_indexes(self->base.tree, var);
+    }
+    return check_rebound(self);
+}
+
+/* ---- typing ---- */
+
+/* Before the first loop: names that were rebound since decoration are read again. */
+static int
+refresh_tree(lw_gufunc_object *self)
+{
+    lw_captures *captures = NULL;
+    lw_tree *tree = NULL;
+    lw_error err = {0};
+
+    if (self->base.loops.n > 0 || self->captures == NULL ||
+        !lw_captures_changed(self->captures))
+        return 0;
+    if (lw_read_function(self->base.py_func, self->source_option, &tree, &captures, &err) !=
+        LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    lw_tree_free(self->base.tree);
+    lw_captures_free(self->captures);
+    self->base.tree = tree;
+    self->captures = captures;
+    return 0;
+}
+
+static void
+spec_of(const lw_gufunc_loop *loop, int k, lw_arg_spec *out)
+{
+    if (loop->form[k] == LW_CORE_VALUE) {
+        *out = (lw_arg_spec){.kind = LW_ARGK_SCALAR, .dtype = loop->types[k]};
+        return;
+    }
+    *out = (lw_arg_spec){.kind = LW_ARGK_ARRAY,
+                         .dtype = loop->types[k],
+                         .ndim = loop->core_ndim[k],
+                         .layout = LW_LAYOUT_ANY,
+                         .readonly = k < loop->nin && !loop->writable[k]};
+}
+
+static lw_status
+infer(lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_typed **out, lw_error *err)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    lw_front_options options = self->base.options.front;
+    lw_arg_spec *specs = lw_alloc_zero(fn->params.n + 1, sizeof *specs);
+    uint32_t n = (uint32_t)(self->base.nin + (self->fills ? self->base.nout : 0));
+    lw_status status;
+
+    if (specs == NULL)
+        return lw_fail_memory(err);
+    options.procedure = self->fills;
+    for (uint32_t k = 0; k < fn->params.n; k++)
+        if (k < n)
+            spec_of(loop, (int)k, &specs[k]);
+        else
+            specs[k] =
+                (lw_arg_spec){.kind = LW_ARGK_KONST, .konst = fn->params.data[k].default_konst};
+    status = lw_infer_specs(self->base.tree, &options, specs, fn->params.n, out, err);
+    lw_free(specs);
+    return status;
+}
+
+lw_typed *
+lw_gufunc_infer(lw_gufunc_object *self, const lw_gufunc_loop *loop)
+{
+    lw_typed *typed = NULL;
+    lw_error err = {0};
+
+    if (infer(self, loop, &typed, &err) != LW_OK)
+        return (lw_typed *)lw_py_raise(&err);
+    return typed;
+}
+
+static void
+dump_typed(const lw_gufunc_object *self, const lw_typed *typed)
+{
+    lw_text text = {0};
+
+    if (!lw_dump_wanted("typed", self->table->name))
+        return;
+    lw_typed_print(typed, &text);
+    lw_dump("typed", self->table->name, lw_text_get(&text));
+    lw_text_reset(&text);
+}
+
+/* ---- the dtypes of outputs that no signature names ---- */
+
+static lw_dtype
+common_input(const lw_gufunc_loop *loop)
+{
+    lw_dtype all = loop->nin ? loop->types[0] : LW_DT_f64;
+
+    for (int k = 1; k < loop->nin; k++)
+        all = lw_promote_dtypes(all, loop->types[k]);
+    return all;
+}
+
+static void
+set_free(lw_gufunc_loop *loop, const bool *is_free, const lw_dtype *dtypes, lw_dtype all)
+{
+    for (int k = 0; k < loop->nout; k++)
+        if (is_free[k])
+            loop->types[loop->nin + k] = dtypes ? dtypes[k] : all;
+}
+
+/* The dtypes that it stores when the free outputs have those of `loop`. */
+static lw_status
+stores_of(lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_dtype *out, lw_error *err)
+{
+    lw_typed *typed = NULL;
+    lw_status status = infer(self, loop, &typed, err);
+
+    for (int k = 0; status == LW_OK && k < loop->nout; k++) {
+        lw_dtype stored = lw_body_stores(typed, var_of(self, loop->nin + k));
+        out[k] = stored == LW_DT_void ? loop->types[loop->nin + k] : stored;
+    }
+    lw_typed_free(typed);
+    return status;
+}
+
+/* What is stored may depend on what is read back: typed again until it does not change. The
+ * first guess is the inputs' common dtype, then wider ones that take more. */
+static lw_status
+guess_outputs(lw_gufunc_object *self, lw_gufunc_loop *loop, const bool *is_free, lw_error *err)
+{
+    const lw_dtype guesses[] = {common_input(loop), LW_DT_f64, LW_DT_c128};
+    lw_dtype stored[LW_MAX_OPERANDS], again[LW_MAX_OPERANDS];
+    lw_error later = {0};
+    lw_status status;
+
+    set_free(loop, is_free, NULL, guesses[0]);
+    status = stores_of(self, loop, stored, err);
+    for (int i = 1; status != LW_OK && status != LW_ERR_OUT_OF_MEMORY && i < 3; i++) {
+        set_free(loop, is_free, NULL, guesses[i]);
+        status = stores_of(self, loop, stored, &later);
+        lw_error_reset(&later);
+    }
+    if (status != LW_OK)
+        return status; /* of the first guess */
+    lw_error_reset(err);
+    set_free(loop, is_free, stored, 0);
+    status = stores_of(self, loop, again, err);
+    for (int k = 0; status == LW_OK && k < loop->nout; k++)
+        stored[k] = stored[k] == again[k] ? stored[k] : lw_promote_dtypes(stored[k], again[k]);
+    if (status == LW_OK)
+        set_free(loop, is_free, stored, 0);
+    return status;
+}
+
+/* ---- lowering ---- */
+
+static lw_status
+never_written(const lw_gufunc_object *self, int k, lw_error *err)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    const char *name = fn->params.data[k].name;
+    lw_text help = {0};
+    lw_status status;
+
+    lw_text_addf(&help, "write into it: `%s[%s] = …`", name,
+                 self->base.layout.operands[k].n ? "i" : "0");
+    status = lw_diagnose(self->base.tree, fn->loc, NULL, LW_ERR_TYPING, "E185",
+                         "takes it and writes nothing to it", lw_text_get(&help), err,
+                         "output `%s` is never written", name);
+    lw_text_reset(&help);
+    return status;
+}
+
+static lw_status
+check_written(const lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_error *err)
+{
+    for (int k = loop->nin; self->fills && k < loop->nin + loop->nout; k++) {
+        const lw_arg_parts *parts = &loop->scalar->args[k];
+        if (parts->n_arrays == 0 || !parts->written[0])
+            return never_written(self, k, err);
+    }
+    return LW_OK;
+}
+
+static lw_status
+take_results(const lw_gufunc_object *self, lw_gufunc_loop *loop, lw_error *err)
+{
+    if (self->fills)
+        return LW_OK;
+    if (loop->scalar->n_out != (uint32_t)loop->nout)
+        return lw_fail(
+            err, LW_ERR_TYPING,
+            "`%s` returns %u number%s for these types, and layout `%s` has %d output%s",
+            self->table->name, (unsigned)loop->scalar->n_out,
+            loop->scalar->n_out == 1 ? "" : "s", self->base.layout.text, loop->nout,
+            loop->nout == 1 ? "" : "s");
+    memcpy(loop->types + loop->nin, loop->scalar->out,
+           (size_t)loop->nout * sizeof *loop->types);
+    return LW_OK;
+}
+
+static lw_status
+lower(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_error *err)
+{
+    uint32_t n_out = !self->fills && out ? (uint32_t)loop->nout : 0;
+    lw_typed *typed = NULL;
+    lw_status status;
+
+    LW_TRY(infer(self, loop, &typed, err));
+    dump_typed(self, typed);
+    if (n_out)
+        LW_TRY(lw_infer_check_results(typed, out, n_out, err));
+    LW_TRY(lw_lower(typed, n_out ? out : NULL, n_out, &loop->scalar, err));
+    LW_TRY(take_results(self, loop, err));
+    LW_TRY(check_written(self, loop, err));
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+/* ---- loops ---- */
+
+static void
+describe(const lw_gufunc_object *self, lw_gufunc_loop *loop, const bool *arrays)
+{
+    for (int k = 0; k < loop->nin + loop->nout; k++) {
+        uint32_t core = self->base.layout.operands[k].n;
+        bool output = k >= loop->nin, array = arrays ? arrays[k] : self->indexed[k];
+        loop->form[k] = output && !self->fills        ? LW_CORE_RESULT
+                        : core > 0 || output || array ? LW_CORE_ARRAY
+                                                      : LW_CORE_VALUE;
+        loop->core_ndim[k] = (uint8_t)(loop->form[k] == LW_CORE_ARRAY && core == 0 ? 1 : core);
+        loop->writable[k] = self->writable[k];
+    }
+}
+
+static lw_status
+build(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_error *err)
+{
+    bool is_free[LW_MAX_OPERANDS], any = false, all = out != NULL;
+    lw_status status = LW_OK;
+
+    for (int k = 0; k < loop->nout; k++) {
+        is_free[k] = out == NULL || out[k] == LW_DT_void;
+        loop->types[loop->nin + k] = is_free[k] ? LW_DT_void : out[k];
+        any |= is_free[k];
+        all &= !is_free[k];
+    }
+    if (self->fills && any)
+        LW_TRY(guess_outputs(self, loop, is_free, err));
+    LW_TRY(lower(self, loop, all ? out : NULL, err));
+fail:
+    return status;
+}
+
+static void
+loop_free(lw_gufunc_loop *loop)
+{
+    lw_scalar_free(loop->scalar);
+    lw_free(loop);
+}
+
+lw_gufunc_loop *
+lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
+               const bool *arrays, bool declared)
+{
+    lw_gufunc_loop *loop;
+    lw_error err = {0};
+
+    if (refresh_tree(self) < 0)
+        return NULL;
+    loop = lw_alloc_zero(1, sizeof *loop);
+    if (loop == NULL)
+        return (lw_gufunc_loop *)PyErr_NoMemory();
+    loop->layout = &self->table->layout;
+    loop->nin = self->base.nin;
+    loop->nout = self->base.nout;
+    loop->declared = declared;
+    memcpy(loop->types, in, (size_t)loop->nin * sizeof *in);
+    describe(self, loop, arrays);
+    if (build(self, loop, out, &err) != LW_OK) {
+        loop_free(loop);
+        return (lw_gufunc_loop *)lw_py_raise(&err);
+    }
+    return lw_gufunc_add_loop(self, loop) < 0 ? NULL : loop;
+}
+
+lw_gufunc_loop *
+lw_gufunc_find(const lw_gufunc_object *self, const lw_dtype *in)
+{
+    size_t size = (size_t)self->base.nin * sizeof *in;
+
+    for (uint32_t i = 0; i < self->base.loops.n; i++)
+        if (memcmp(self->base.loops.data[i]->types, in, size) == 0)
+            return self->base.loops.data[i];
+    return NULL;
+}

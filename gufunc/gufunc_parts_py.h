@@ -1,0 +1,138 @@
+/* What the Python files of this door share among themselves. */
+#ifndef LW_GUFUNC_GUFUNC_PARTS_PY_H
+#define LW_GUFUNC_GUFUNC_PARTS_PY_H
+
+#include "core/py/numpy_api.h"
+
+#include "core/front/read_python.h"
+#include "core/front/signature.h"
+#include "core/py/override.h"
+#include "core/py/signature_read.h"
+#include "core/py/type_num.h"
+#include "gufunc/gufunc_py.h"
+#include "gufunc/host_code.h"
+
+typedef struct lw_gufunc_stats {
+    uint32_t compiled, from_memory, from_disk, made, failed;
+    double seconds;
+} lw_gufunc_stats;
+
+/* What NumPy's callbacks find behind the inner ufunc. Shared by the Gufunc and every
+ * numpy.ufunc made for it; owns the loops. */
+typedef struct lw_gufunc_table {
+    _Atomic uint32_t references;
+    struct lw_gufunc_object *owner;  /* borrowed; NULL once the Gufunc is gone. Under the GIL */
+    _Atomic(lw_gufunc_loop *) loops; /* newest first; read without a lock */
+    _Atomic(lw_gufunc_loop *) last;
+    char *name, *doc; /* numpy.ufunc borrows them */
+    lw_build_options build;
+    lw_lock lock; /* guards stats */
+    lw_gufunc_stats stats;
+    lw_core_layout layout; /* of the loops; lies in arena */
+    lw_arena arena;
+} lw_gufunc_table;
+
+enum lw_gufunc_method_id {
+    LW_GUFUNC_reduce,
+    LW_GUFUNC_accumulate,
+    LW_GUFUNC_reduceat,
+    LW_GUFUNC_outer,
+    LW_GUFUNC_at,
+    LW_GUFUNC_resolve_dtypes,
+    LW_N_GUFUNC_METHODS
+};
+
+/* The whole object; lw_gufunc is its public part. */
+typedef struct lw_gufunc_object {
+    lw_gufunc base;
+    lw_gufunc_table *table;
+    lw_captures *captures;
+    PyObject *identity;      /* a value, None, or the str "reorderable" */
+    PyObject *source_option; /* source=, or NULL */
+    PyObject *failures;      /* dict: dtypes -> exception */
+    PyObject *options;       /* dict: the keywords as given, for pickling */
+    uint32_t n_declared;
+    bool lazy;                      /* compiles for any new dtypes */
+    bool fills;                     /* the outputs are parameters */
+    bool indexed[LW_MAX_OPERANDS];  /* `()` operands that the function indexes */
+    bool writable[LW_MAX_OPERANDS]; /* writable_args= */
+} lw_gufunc_object;
+
+static inline lw_gufunc_object *
+lw_gufunc_whole(lw_gufunc *self)
+{
+    return (lw_gufunc_object *)self; /* base is its first member */
+}
+
+/* ---- the host side: gufunc_host_py.c ---- */
+lw_gufunc_table *lw_gufunc_table_new(lw_gufunc_object *owner, const char *name, const char *doc,
+                                     const char *layout);
+void lw_gufunc_table_drop(lw_gufunc_table *table); /* NULL is allowed */
+/* Make the inner numpy.ufunc, with all loops there are. NULL with an exception. */
+PyObject *lw_gufunc_inner_new(lw_gufunc_object *self);
+/* Takes the loop. -1 with an exception. */
+int lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop);
+/* Machine code for these arguments of NumPy's. NULL with an exception; with or without the GIL.
+ */
+lw_gufunc_code *lw_gufunc_code_for(lw_gufunc_table *table, lw_gufunc_loop *loop,
+                                   const int64_t *dims, const int64_t *steps);
+/* Items that loops of this thread have run since the last reset: for error messages. */
+void lw_gufunc_items_reset(void);
+
+/* ---- making loops: gufunc_loops_py.c ---- */
+
+/* The loop of exactly these inputs, or NULL without an exception. */
+lw_gufunc_loop *lw_gufunc_find(const lw_gufunc_object *self, const lw_dtype *in);
+/* Type and lower. out may be NULL or hold void: as inferred; arrays: which `()` operands are
+ * arrays, or NULL: those the function indexes. NULL with an exception. */
+lw_gufunc_loop *lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
+                               const bool *arrays, bool declared);
+/* The typed tree of a loop: inspection. NULL with an exception. */
+lw_typed *lw_gufunc_infer(lw_gufunc_object *self, const lw_gufunc_loop *loop);
+int lw_gufunc_forms(lw_gufunc_object *self); /* fills, indexed; -1 with an exception */
+
+/* ---- choosing them: gufunc_choose_py.c ---- */
+typedef struct lw_gufunc_wanted {
+    lw_dtype in[LW_MAX_OPERANDS];  /* strong operands; void: weak */
+    char weak[LW_MAX_OPERANDS];    /* 0, 'i', 'f', 'c' */
+    bool fixed[LW_MAX_OPERANDS];   /* by signature=: no cast allowed */
+    lw_dtype out[LW_MAX_OPERANDS]; /* void: any */
+} lw_gufunc_wanted;
+
+/* NULL: with an exception, or without one where NumPy's own message says it best. */
+lw_gufunc_loop *lw_gufunc_choose(lw_gufunc_object *self, const lw_gufunc_wanted *wanted);
+
+/* ---- signatures: gufunc_signature_py.c ---- */
+typedef struct lw_gufunc_types {                        /* what a signature says */
+    lw_dtype in[LW_MAX_OPERANDS], out[LW_MAX_OPERANDS]; /* out void: to be inferred */
+    bool arrays[LW_MAX_OPERANDS];
+    bool has_arrays; /* it says which operands are arrays */
+} lw_gufunc_types;
+
+/* -1 with an exception: it does not fit the layout. */
+int lw_gufunc_read_signature(const lw_gufunc_object *self, const lw_signature *signature,
+                             lw_gufunc_types *out);
+/* The loop that a method's `sig` means, made where it is new. Outputs that it names must be the
+ * loop's. NULL with an exception. */
+lw_gufunc_loop *lw_gufunc_loop_of(lw_gufunc_object *self, PyObject *sig);
+PyObject *lw_gufunc_types_text(const lw_gufunc_loop *loop); /* "ff->f" */
+/* "void(float32[:], float32[:])", or "float32(float32[:])" */
+PyObject *lw_gufunc_loop_text(const lw_gufunc_loop *loop);
+
+/* ---- calls: gufunc_call_py.c, gufunc_broadcast_py.c ---- */
+PyObject *lw_gufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                         PyObject *kwnames);
+/* Stretch the inputs that `|1` lets be 1: new references into `to` for all nin of them. -1 with
+ * an exception. */
+int lw_gufunc_stretch(const lw_gufunc *self, PyObject *const *args, Py_ssize_t n_args,
+                      PyObject *kwnames, PyObject **to);
+extern PyMethodDef lw_gufunc_forwarded[LW_N_GUFUNC_METHODS];
+
+/* ---- sizes=: gufunc_sizes_py.c ---- */
+int lw_gufunc_check_sizes(const lw_gufunc *self, PyObject *sizes); /* at decoration */
+
+/* ---- inspection: gufunc_inspect_py.c ---- */
+extern PyMethodDef lw_gufunc_inspections[];
+enum { LW_N_GUFUNC_INSPECTIONS = 9 };
+
+#endif

@@ -1,0 +1,201 @@
+/* What a signature means with a layout: dtypes of all operands, and which are arrays. */
+#include "gufunc/gufunc_parts_py.h"
+
+#include "core/py/raise.h"
+
+#include <string.h>
+
+static int
+refuse(const lw_gufunc_object *self, const lw_signature *signature, const char *what)
+{
+    lw_error err = {0};
+
+    lw_fail(&err, LW_ERR_SIGNATURE, "E183: signature `%s` does not fit the layout `%s`: %s",
+            signature->text, self->base.layout.text, what);
+    lw_py_raise(&err);
+    return -1;
+}
+
+/* One operand's type; scalars are let pass where only dtypes are named ("ff->f"). */
+static int
+read_operand(const lw_gufunc_object *self, const lw_signature *signature,
+             const lw_sig_type *type, int k, bool dtypes_only, lw_gufunc_types *out)
+{
+    uint32_t core = self->base.layout.operands[k].n;
+    lw_text text = {0};
+    bool good;
+    int result;
+
+    if (type->kind == LW_SIG_ARRAY) {
+        good = type->ndim == (core ? core : 1);
+        out->arrays[k] = true;
+        out->has_arrays = true;
+    } else {
+        good = type->kind == LW_SIG_SCALAR && (core == 0 || dtypes_only);
+    }
+    if (good) {
+        *(k < self->base.nin ? &out->in[k] : &out->out[k - self->base.nin]) = type->dtype;
+        return 0;
+    }
+    lw_text_addf(&text, "%s %d is ", k < self->base.nin ? "input" : "output",
+                 k < self->base.nin ? k : k - self->base.nin);
+    lw_sig_type_print(type, &text);
+    lw_text_addf(&text, ", and has %u core dimension%s", (unsigned)core, core == 1 ? "" : "s");
+    result = refuse(self, signature, lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
+
+static bool
+all_scalars(const lw_signature *signature)
+{
+    for (uint32_t i = 0; i < signature->n_args; i++)
+        if (signature->args[i].kind != LW_SIG_SCALAR)
+            return false;
+    return true;
+}
+
+static int
+read_results(const lw_gufunc_object *self, const lw_signature *signature, bool dtypes_only,
+             lw_gufunc_types *out)
+{
+    const lw_sig_type *result = &signature->result;
+    uint32_t n = lw_signature_n_out(signature);
+
+    if (n == 0 && result->kind == LW_SIG_VOID)
+        return refuse(self, signature,
+                      "its function returns the outputs, and void is no output");
+    if (n != 0 && n != (uint32_t)self->base.nout)
+        return refuse(self, signature, "another number of outputs");
+    for (uint32_t i = 0; i < n; i++)
+        if (read_operand(self, signature,
+                         result->kind == LW_SIG_TUPLE ? &result->items[i] : result,
+                         self->base.nin + (int)i, dtypes_only, out) < 0)
+            return -1;
+    return 0;
+}
+
+int
+lw_gufunc_read_signature(const lw_gufunc_object *self, const lw_signature *signature,
+                         lw_gufunc_types *out)
+{
+    uint32_t nin = (uint32_t)self->base.nin, nout = (uint32_t)self->base.nout;
+    bool all = signature->n_args == nin + nout && self->fills;
+    bool scalars = all_scalars(signature);
+
+    memset(out, 0, sizeof *out);
+    if (!all && signature->n_args != nin)
+        return refuse(self, signature,
+                      self->fills ? "it must name the inputs and the outputs"
+                                  : "it must name each input");
+    if (all && signature->result.kind != LW_SIG_VOID && signature->result.kind != LW_SIG_NONE)
+        return refuse(self, signature,
+                      "the outputs are among its arguments, so that it returns void");
+    for (uint32_t i = 0; i < signature->n_args; i++)
+        if (read_operand(self, signature, &signature->args[i], (int)i, scalars && !all, out) <
+            0)
+            return -1;
+    return all ? 0 : read_results(self, signature, scalars, out);
+}
+
+static lw_gufunc_loop *
+loop_of_types(lw_gufunc_object *self, PyObject *sig, const lw_gufunc_types *types)
+{
+    lw_gufunc_loop *loop = lw_gufunc_find(self, types->in);
+
+    if (loop == NULL && self->lazy)
+        loop = lw_gufunc_make(self, types->in, NULL, types->has_arrays ? types->arrays : NULL,
+                              false);
+    else if (loop == NULL)
+        PyErr_Format(PyExc_TypeError, "E181: `%s` has no loop for %.200R", self->table->name,
+                     sig);
+    for (int k = 0; loop != NULL && k < loop->nout; k++)
+        if (types->out[k] != LW_DT_void && types->out[k] != loop->types[loop->nin + k]) {
+            PyErr_Format(PyExc_ValueError,
+                         "sig: output %d of `%s` is %s for these inputs, not %s", k,
+                         self->table->name, lw_dtypes[loop->types[loop->nin + k]].public_name,
+                         lw_dtypes[types->out[k]].public_name);
+            return NULL;
+        }
+    return loop;
+}
+
+lw_gufunc_loop *
+lw_gufunc_loop_of(lw_gufunc_object *self, PyObject *sig)
+{
+    lw_signature_list list = {0};
+    lw_gufunc_loop *loop = NULL;
+    lw_gufunc_types types;
+    lw_arena arena;
+
+    lw_arena_init(&arena);
+    if (lw_signatures_read(sig, false, &arena, &list) == 0) {
+        if (list.n != 1)
+            PyErr_Format(PyExc_ValueError, "sig must be one signature, not %.200R", sig);
+        else if (lw_gufunc_read_signature(self, &list.data[0], &types) == 0)
+            loop = loop_of_types(self, sig, &types);
+    }
+    lw_arena_reset(&arena);
+    return loop;
+}
+
+/* ---- texts ---- */
+
+PyObject *
+lw_gufunc_types_text(const lw_gufunc_loop *loop)
+{
+    char text[LW_MAX_OPERANDS + 4];
+    int n = 0;
+
+    for (int i = 0; i < loop->nin + loop->nout; i++) {
+        if (i == loop->nin) {
+            text[n++] = '-';
+            text[n++] = '>';
+        }
+        text[n++] = lw_dtypes[loop->types[i]].numpy ? lw_dtypes[loop->types[i]].numpy : 'E';
+    }
+    return PyUnicode_FromStringAndSize(text, n);
+}
+
+static void
+add_operand(lw_text *text, const lw_gufunc_loop *loop, int k)
+{
+    lw_text_add(text, lw_dtypes[loop->types[k]].public_name);
+    if (loop->form[k] != LW_CORE_ARRAY)
+        return;
+    for (int d = 0; d < loop->core_ndim[k]; d++)
+        lw_text_add(text, d ? ", :" : "[:");
+    lw_text_add(text, "]");
+}
+
+static void
+add_operands(lw_text *text, const lw_gufunc_loop *loop, int from, int to)
+{
+    lw_text_add(text, "(");
+    for (int k = from; k < to; k++) {
+        lw_text_add(text, k > from ? ", " : "");
+        add_operand(text, loop, k);
+    }
+    lw_text_add(text, ")");
+}
+
+PyObject *
+lw_gufunc_loop_text(const lw_gufunc_loop *loop)
+{
+    bool returns = loop->form[loop->nin] == LW_CORE_RESULT;
+    lw_text text = {0};
+    PyObject *result;
+
+    if (!returns)
+        lw_text_add(&text, "void");
+    else if (loop->nout == 1)
+        add_operand(&text, loop, loop->nin);
+    else {
+        lw_text_add(&text, "Tuple");
+        add_operands(&text, loop, loop->nin, loop->nin + loop->nout);
+    }
+    add_operands(&text, loop, 0, returns ? loop->nin : loop->nin + loop->nout);
+    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}

@@ -1,0 +1,141 @@
+/* Items on one thread or several: chunks are as large as starting a thread is worth, by what an
+ * item was measured to cost. */
+#include "gufunc/host_code.h"
+
+#include "core/base/clock.h"
+#include "core/base/lock.h"
+#include "core/host/raise_note.h"
+#include "core/host/thread_pool.h"
+
+#include <stdatomic.h>
+
+/* Starting the pool's threads and waiting for them takes some 10 µs. */
+enum { PARALLEL_PS = 40000000, CHUNK_PS = 20000000, SAMPLE_NS = 5000, FEW = 64 };
+
+typedef struct job {
+    lw_gufunc_host *host;
+    const lw_gufunc_code *code;
+    char *const *args;
+    const int64_t *dims, *steps;
+    int64_t first; /* item that number 0 of the pool's loop is */
+    lw_gufunc_failure *failure;
+    lw_lock lock;
+} job;
+
+static void
+run_part(job *j, int64_t begin, int64_t end)
+{
+    int32_t status = 0;
+    int64_t failed = j->code->run(j->args, j->dims, j->steps, begin, end, &status);
+
+    if (failed < 0)
+        return;
+    lw_lock_take(&j->lock);
+    if (j->failure->row == 0 || failed < j->failure->item) {
+        j->failure->item = failed;
+        j->failure->row = (uint32_t)status;
+        lw_raise_noted(j->failure->words);
+    }
+    lw_lock_give(&j->lock);
+}
+
+static lw_status
+part(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    job *j = context;
+
+    (void)worker;
+    run_part(j, j->first + begin, j->first + end);
+    return LW_OK;
+}
+
+static void
+learn(lw_gufunc_host *host, int64_t took_ns, int64_t n, uint32_t threads)
+{
+    double cost = (double)took_ns * 1000.0 * threads / (double)n;
+
+    atomic_store_explicit(&host->cost_ps,
+                          cost < 1     ? 1
+                          : cost > 4e9 ? 4000000000u
+                                       : (uint32_t)cost,
+                          memory_order_relaxed);
+}
+
+/* The first items, twice as many each time, until the clock shows what one costs. Gives how
+ * many were run. */
+static int64_t
+sample(job *j, int64_t n)
+{
+    int64_t done = 0, begin = lw_now_ns(), took;
+
+    for (int64_t step = 1; done < n && j->failure->row == 0; step *= 2) {
+        int64_t end = n - done < step ? n : done + step;
+        run_part(j, done, end);
+        done = end;
+        took = lw_now_ns() - begin;
+        if (took < SAMPLE_NS && done < n)
+            continue;
+        learn(j->host, took, done, 1);
+        break;
+    }
+    return done;
+}
+
+static int64_t
+core_volume(const lw_gufunc_host *host, const int64_t *dims)
+{
+    int64_t volume = 1;
+
+    for (uint32_t d = 0; d < host->n_dims; d++)
+        if (__builtin_mul_overflow(volume, dims[1 + d] + 1, &volume))
+            return INT64_MAX;
+    return volume;
+}
+
+static void
+run_many(job *j, int64_t n)
+{
+    lw_gufunc_host *host = j->host;
+    int64_t volume = core_volume(host, j->dims), begin, left;
+    double cost;
+
+    if (atomic_load_explicit(&host->cost_ps, memory_order_relaxed) == 0 ||
+        atomic_load_explicit(&host->volume, memory_order_relaxed) != volume) {
+        atomic_store_explicit(&host->volume, volume, memory_order_relaxed);
+        j->first = sample(j, n);
+    }
+    left = n - j->first;
+    if (left <= 0 || j->failure->row != 0)
+        return;
+    cost = atomic_load_explicit(&host->cost_ps, memory_order_relaxed);
+    begin = lw_now_ns();
+    if ((double)left * cost > PARALLEL_PS && lw_host_threads() > 1 && !host->in_order) {
+        lw_parallel_for(left, (int64_t)(CHUNK_PS / cost) + 1, part, j);
+        learn(host, lw_now_ns() - begin, left, lw_host_threads());
+    } else {
+        run_part(j, j->first, n);
+        learn(host, lw_now_ns() - begin, left, 1);
+    }
+}
+
+lw_status
+lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args,
+                   const int64_t *dims, const int64_t *steps, lw_gufunc_failure *failure)
+{
+    job j = {.host = host,
+             .code = code,
+             .args = args,
+             .dims = dims,
+             .steps = steps,
+             .failure = failure,
+             .lock = LW_LOCK_INIT};
+
+    failure->row = 0;
+    if (dims[0] <= 0)
+        return LW_OK;
+    if (dims[0] == 1 || (dims[0] <= FEW && core_volume(host, dims) <= FEW))
+        run_part(&j, 0, dims[0]);
+    else
+        run_many(&j, dims[0]);
+    return LW_OK;
+}

@@ -1,0 +1,17 @@
+/* What a function does to its parameters, by its text and its types. Pure C. */
+#ifndef LW_GUFUNC_OUTPUTS_H
+#define LW_GUFUNC_OUTPUTS_H
+
+#include "core/front/typed.h"
+
+/* Does the user's function index this variable of its own? */
+bool lw_body_indexes(const lw_tree *tree, uint32_t var);
+/* Where it assigns the variable itself: a loc of the tree, or 0. */
+uint32_t lw_body_rebinds(const lw_tree *tree, uint32_t var);
+/* Does it have a `return` with a value? */
+bool lw_body_returns(const lw_tree *tree);
+/* The common dtype of what it stores into the array `var` itself (functions that it calls are
+ * not looked at); void: it stores nothing there, or things that have none. */
+lw_dtype lw_body_stores(lw_typed *typed, uint32_t var);
+
+#endif
