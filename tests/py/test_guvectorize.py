@@ -1,0 +1,720 @@
+"""guvectorize on the host: programs as users write them, NumPy's rules for calls, layouts at random."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+rng = np.random.default_rng(5)
+
+
+# ---- programs ----
+
+
+@lw.guvectorize(["void(float64[:], int64, float64[:])", "void(float32[:], int64, float32[:])"], "(n),()->(n)")
+def moving_average(x, window, out):
+    total = 0.0
+    count = 0
+    for i in range(x.shape[0]):
+        total += x[i]
+        if i >= window:
+            total -= x[i - window]
+        else:
+            count += 1
+        out[i] = total / count
+
+
+def test_moving_average():
+    x = rng.random((3, 20))
+    want = np.array([[row[max(0, i - 4):i + 1].mean() for i in range(20)] for row in x])
+    assert np.allclose(moving_average(x, 5), want)
+    assert moving_average(x.astype("f4"), 5).dtype == np.float32
+    assert np.allclose(moving_average(x.T, 5, axes=[0, (), 0]), want.T)
+
+
+@lw.guvectorize("(3,3),(3)->(3)")
+def solve3(a, b, x):
+    det = (a[0, 0] * (a[1, 1] * a[2, 2] - a[1, 2] * a[2, 1]) - a[0, 1] * (a[1, 0] * a[2, 2] - a[1, 2] * a[2, 0])
+           + a[0, 2] * (a[1, 0] * a[2, 1] - a[1, 1] * a[2, 0]))
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        total = b[0] * 0
+        for r in range(3):
+            p, q = (r + 1) % 3, (r + 2) % 3
+            total += b[r] * (a[p, i] * a[q, j] - a[p, j] * a[q, i])
+        x[k] = total / det
+
+
+def test_solve_3x3():
+    a, b = rng.random((50, 3, 3)) + 2 * np.eye(3), rng.random((50, 3))
+    assert np.allclose(solve3(a, b), np.linalg.solve(a, b[..., None])[..., 0])
+    assert np.allclose(solve3(a.swapaxes(1, 2), b[0]), np.linalg.solve(a.swapaxes(1, 2), b[0][:, None])[..., 0])
+    with pytest.raises(ValueError, match="size 4 is different from 3"):
+        solve3(np.ones((4, 4)), np.ones(4))
+
+
+@lw.guvectorize("(n,n)->(n,n),(n,n)")
+def lu(a, l, u):
+    n = a.shape[0]
+    for i in range(n):
+        for j in range(n):
+            u[i, j] = a[i, j]
+            l[i, j] = 1.0 if i == j else 0.0
+    for k in range(n):
+        for i in range(k + 1, n):
+            factor = u[i, k] / u[k, k]
+            l[i, k] = factor
+            for j in range(k, n):
+                u[i, j] -= factor * u[k, j]
+
+
+def test_lu():
+    a = rng.random((4, 5, 6, 6)) + 6 * np.eye(6)
+    l, u = lu(a)
+    assert l.shape == u.shape == a.shape
+    assert np.allclose(l @ u, a) and np.allclose(np.tril(u, -1), 0)
+    assert lu.types == ["d->dd"]
+
+
+@lw.guvectorize(["void(float64[:,:], float64[:,:])"], "(n,n)->(n,n)")
+def cholesky(a, out):
+    out[:] = 0.0
+    for i in range(a.shape[0]):
+        for j in range(i + 1):
+            total = a[i, j]
+            for k in range(j):
+                total -= out[i, k] * out[j, k]
+            out[i, j] = np.sqrt(total) if i == j else total / out[j, j]
+
+
+def test_cholesky():
+    a = rng.random((30, 4, 4))
+    a = a @ a.swapaxes(1, 2) + np.eye(4)
+    assert np.allclose(cholesky(a), np.linalg.cholesky(a))
+
+
+@lw.guvectorize("(3),(3)->(3)")
+def cross(a, b, out):
+    out[0] = a[1] * b[2] - a[2] * b[1]
+    out[1] = a[2] * b[0] - a[0] * b[2]
+    out[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "f4", "f8", "c8", "c16"])
+def test_cross_product(dtype):
+    a, b = (100 * rng.random((7, 3))).astype(dtype), (100 * rng.random((5, 1, 3))).astype(dtype)
+    got = cross(a, b)
+    assert got.dtype == dtype and np.allclose(got, np.cross(a, b), rtol=1e-4)
+
+
+@lw.guvectorize("(n),()->()")
+def polynomial(c, x):
+    result = c[0] * 0
+    for i in range(c.shape[0]):
+        result = result * x + c[i]
+    return result
+
+
+def test_polynomial():
+    c, x = rng.random(6), rng.random((4, 9))
+    assert np.allclose(polynomial(c, x), np.polyval(c, x))
+    assert polynomial([1, 2, 3], 10) == 123
+    assert polynomial(c.astype("f4"), 2.0).dtype == np.float32
+
+
+@lw.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
+def sort_row(x, out):
+    for i in range(x.shape[0]):
+        value = x[i]
+        j = i
+        while j > 0 and out[j - 1] > value:
+            out[j] = out[j - 1]
+            j -= 1
+        out[j] = value
+
+
+def test_sort_of_short_rows():
+    x = rng.random((100, 9))
+    assert np.array_equal(sort_row(x), np.sort(x))
+    assert np.array_equal(sort_row(x, axis=0), np.sort(x, axis=0))
+
+
+@lw.guvectorize("(),(n),(n)->()")
+def interpolate(x, xp, fp):
+    n = xp.shape[0]
+    if x <= xp[0]:
+        return fp[0]
+    if x >= xp[n - 1]:
+        return fp[n - 1]
+    low, high = 0, n - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if xp[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    return fp[low] + (x - xp[low]) / (xp[high] - xp[low]) * (fp[high] - fp[low])
+
+
+def test_interpolation():
+    xp, fp, x = np.sort(rng.random(12)), rng.random(12), rng.random((3, 40)) * 1.4 - 0.2
+    assert np.allclose(interpolate(x, xp, fp), np.interp(x, xp, fp))
+
+
+@lw.guvectorize("(n),(m)->(k)", sizes={"k": lambda n, m: n + m - 1})
+def convolve(x, w, out):
+    for k in range(out.shape[0]):
+        total = x[0] * w[0] * 0
+        for j in range(w.shape[0]):
+            if 0 <= k - j < x.shape[0]:
+                total += x[k - j] * w[j]
+        out[k] = total
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="NumPy asks for sizes from 2.1 on")
+def test_convolution():
+    x, w = rng.random((4, 10)), rng.random(3)
+    assert np.allclose(convolve(x, w), [np.convolve(row, w) for row in x])
+    out = np.empty((4, 12))
+    assert convolve(x, w, out) is out and np.allclose(out, convolve(x, w))
+    with pytest.raises(ValueError, match="sizes= gives 12"):
+        convolve(x, w, np.empty((4, 11)))
+
+
+@lw.guvectorize("(n),()->()")
+def quantile(x, q):
+    """Of sorted rows."""
+    at = q * (x.shape[0] - 1)
+    i = int(at)
+    if i + 1 == x.shape[0]:
+        return x[i]
+    return x[i] + (x[i + 1] - x[i]) * (at - i)
+
+
+def test_quantile():
+    x = np.sort(rng.random((6, 31)))
+    for q in 0.0, 0.25, 0.9, 1.0:
+        assert np.allclose(quantile(x, q), np.quantile(x, q, axis=-1))
+
+
+@lw.guvectorize("(n)->(n),(n),()")
+def run_lengths(x, values, lengths, count):
+    k = -1
+    for i in range(x.shape[0]):
+        if i == 0 or x[i] != x[i - 1]:
+            k += 1
+            values[k] = x[i]
+            lengths[k] = 0
+        lengths[k] += 1
+    for i in range(k + 1, x.shape[0]):
+        values[i] = 0
+        lengths[i] = 0
+    count[0] = k + 1
+
+
+def test_run_lengths():
+    values, lengths, count = run_lengths(np.array([[1, 1, 2, 2, 2, 1.5], [3, 3, 3, 3, 3, 3]]))
+    assert values.tolist() == [[1, 2, 1.5, 0, 0, 0], [3, 0, 0, 0, 0, 0]]
+    assert lengths.tolist() == [[2, 3, 1, 0, 0, 0], [6, 0, 0, 0, 0, 0]] and lengths.dtype == np.int64
+    assert count.tolist() == [3, 1] and values.dtype == np.float64
+
+
+def dot_of(a, b):
+    total = a[0] * b[0]
+    for i in range(1, a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+def test_functions_are_called_with_arrays():
+    @lw.guvectorize("(m,n),(n)->(m)")
+    def matvec(a, x, y):
+        for i in range(a.shape[0]):
+            y[i] = dot_of(a[i], x)
+
+    a, x = rng.random((5, 4, 3)), rng.random((5, 3))
+    assert np.allclose(matvec(a, x), np.einsum("kij,kj->ki", a, x))
+
+
+# ---- forms ----
+
+
+def test_numbers_that_are_indexed():
+    @lw.guvectorize(["void(int64[:], int64[:], int64[:])"], "(n),()->(n)")
+    def old(x, y, out):
+        for i in range(x.shape[0]):
+            out[i] = x[i] + y[0]
+
+    @lw.guvectorize("(n),()->(n)")
+    def lazy(x, y, out):
+        for i in range(x.shape[0]):
+            out[i] = x[i] + y[0]
+
+    for f in old, lazy:
+        assert f(np.arange(3), 10).tolist() == [10, 11, 12]
+        assert f(np.arange(6).reshape(2, 3), [10, 20]).tolist() == [[10, 11, 12], [23, 24, 25]]
+    assert old.signatures == ["void(int64[:], int64[:], int64[:])"]
+
+
+def test_several_outputs_are_returned():
+    @lw.guvectorize("(n)->(),()")
+    def extremes(x):
+        low = high = x[0]
+        for i in range(x.shape[0]):
+            low, high = min(low, x[i]), max(high, x[i])
+        return low, high
+
+    x = rng.random((4, 7))
+    low, high = extremes(x)
+    assert np.array_equal(low, x.min(1)) and np.array_equal(high, x.max(1))
+
+
+def test_dtypes_of_outputs_are_those_of_what_is_stored():
+    @lw.guvectorize("(n)->(),(),()")
+    def three(x, index, mean, least):
+        best = 0
+        total = 0.0
+        for i in range(x.shape[0]):
+            total += x[i]
+            if x[i] < x[best]:
+                best = i
+        index[0] = best
+        mean[0] = total / x.shape[0]
+        least[0] = x[best]
+
+    three(np.arange(3, dtype="i2"))
+    three(np.arange(3, dtype="f4"))
+    assert sorted(three.types) == ["f->lff", "h->ldh"]
+
+
+def test_a_default_is_a_constant():
+    @lw.guvectorize("(n)->(n)")
+    def scale(x, out, factor=3):
+        for i in range(x.shape[0]):
+            out[i] = x[i] * factor
+
+    assert scale(np.arange(3)).tolist() == [0, 3, 6]
+
+
+def test_no_inputs():
+    @lw.guvectorize(["void(float64[:])"], "->(n)")
+    def count(out):
+        for i in range(out.shape[0]):
+            out[i] = i
+
+    out = np.empty((2, 3))
+    assert count(out=out) is out and out.tolist() == [[0, 1, 2]] * 2
+
+
+def test_scalars_only():
+    @lw.guvectorize("(),()->()")
+    def add(x, y):
+        return x + y
+
+    assert add(np.arange(3), 1).tolist() == [1, 2, 3]
+
+
+def test_writable_args():
+    @lw.guvectorize("(n)->()", writable_args=("x",))
+    def take(x, total):
+        total[0] = 0
+        for i in range(x.shape[0]):
+            total[0] += x[i]
+            x[i] = -1
+
+    x = np.arange(6.0).reshape(2, 3)
+    assert take(x).tolist() == [3, 12] and (x == -1).all()
+
+
+def test_broadcastable_dimensions():
+    @lw.guvectorize("(n|1),(n|1)->()")
+    def dot(a, b):
+        return dot_of(a, b)
+
+    a = rng.random((4, 5))
+    assert np.allclose(dot(a, a), (a * a).sum(1))
+    assert np.allclose(dot(a, [[2.0]]), 2 * a.sum(1)) and np.allclose(dot([2.0], a), 2 * a.sum(1))
+    assert np.allclose(dot(a, np.full((1, 5), 3.0), axis=0), [3 * a[:, k].sum() for k in range(5)])
+    assert dot([2.0], [3.0]) == 6
+    with pytest.raises(ValueError, match="size 3 is different from 5"):
+        dot(a, np.ones(3))
+    assert dot.signature == "(n|1),(n|1)->()"
+
+
+def test_optional_dimensions():
+    @lw.guvectorize("(m?,n),(n,p?)->(m?,p?)")
+    def multiply(a, b, out):
+        for i in range(a.shape[0]):
+            for j in range(b.shape[1]):
+                total = a[i, 0] * 0
+                for k in range(a.shape[1]):
+                    total += a[i, k] * b[k, j]
+                out[i, j] = total
+
+    a, b = rng.random((2, 3, 4)), rng.random((2, 4, 5))
+    assert np.allclose(multiply(a, b), a @ b)
+    assert np.allclose(multiply(a[0], b[0, :, 0]), a[0] @ b[0, :, 0])
+    assert np.allclose(multiply(a[0, 0], b[0]), a[0, 0] @ b[0])
+    assert np.allclose(multiply(a[0, 0], b[0, :, 0]), a[0, 0] @ b[0, :, 0])
+
+
+# ---- NumPy's rules for calls ----
+
+
+@lw.guvectorize("(n)->()")
+def total_of(x):
+    total = x[0] * 0
+    for i in range(x.shape[0]):
+        total += x[i]
+    return total
+
+
+def test_keywords_of_calls():
+    x = rng.random((3, 4, 5))
+    assert np.allclose(total_of(x, axis=1), x.sum(1))
+    assert total_of(x, axis=0, keepdims=True).shape == (1, 4, 5)
+    assert np.allclose(total_of(x, axes=[(0,), ()]), x.sum(0))
+    assert total_of(x, dtype="f4").dtype == np.float32
+    assert total_of(x.astype("f4"), signature="d->d").dtype == np.float64
+    out = np.empty((3, 4), "f4")
+    assert total_of(x, out=out, casting="same_kind") is out and np.allclose(out, x.sum(2), rtol=1e-5)
+    assert total_of(x, out) is out
+    assert total_of(x, stream=0).shape == (3, 4)
+    with pytest.raises(TypeError, match="where"):
+        total_of(x, where=True)
+    with pytest.raises(TypeError):
+        total_of(x, nonsense=1)
+    with pytest.raises(TypeError, match="stream="):
+        total_of(x, stream=3)
+    with pytest.raises(TypeError):
+        total_of(x, out=np.empty((3, 4), int))
+    with pytest.raises(ValueError):
+        total_of(x, axes=[(0,), (), ()])
+    with pytest.raises(RuntimeError):
+        total_of.reduce(x)
+    with pytest.raises(ValueError, match="enough dimensions"):
+        total_of(1.0)
+
+
+def test_sizes_of_zero():
+    assert total_of(np.ones((0, 3))).shape == (0,)
+    assert np.array_equal(cross(np.ones((0, 3)), np.ones(3)), np.ones((0, 3)))
+
+    @lw.guvectorize("(n)->()")
+    def count(x):
+        return x.shape[0] + 0 * len(x)
+
+    assert count(np.ones((4, 0))).tolist() == [0] * 4
+
+
+def test_overlap_is_as_if_inputs_were_copied():
+    x = np.arange(10.0)
+    moving_average(x[:9], 2, x[1:])
+    assert np.allclose(x[1:], moving_average(np.arange(9.0), 2))
+
+
+def test_many_items_and_odd_strides():
+    a, x = rng.random((150_000, 3, 3)), rng.random((150_000, 3))
+
+    @lw.guvectorize("(m,n),(n)->(m)")
+    def matvec(m, v, out):
+        for i in range(m.shape[0]):
+            total = v[0] * 0
+            for j in range(m.shape[1]):
+                total += m[i, j] * v[j]
+            out[i] = total
+
+    want = np.einsum("kij,kj->ki", a, x)
+    assert np.allclose(matvec(a, x), want)
+    assert np.allclose(matvec(a.swapaxes(1, 2), x), np.einsum("kji,kj->ki", a, x))
+    assert np.allclose(matvec(a[::-1], x[::-1, ::-1]), np.einsum("kij,kj->ki", a[::-1], x[::-1, ::-1]))
+    assert np.allclose(matvec(a[0], x), np.einsum("ij,kj->ki", a[0], x))
+    assert np.allclose(matvec(a, x[0]), np.einsum("kij,j->ki", a, x[0]))
+    big = rng.random((3, 400, 300))
+    assert np.allclose(matvec(big, x[0, :1].repeat(300)), big.sum(2) * x[0, 0])
+
+
+def test_raising_names_the_item():
+    @lw.guvectorize("(n)->()")
+    def positive(x):
+        for i in range(x.shape[0]):
+            if x[i] < 0:
+                raise ValueError("negative")
+        return x[0]
+
+    x = np.ones((1000, 3))
+    x[700, 1] = x[900, 0] = -1
+    with pytest.raises(ValueError, match="negative .*index 700") as caught:
+        positive(x)
+    assert caught.value.index == 700
+    assert (positive(x[:700]) == 1).all()
+
+
+def test_bounds_are_checked_on_demand():
+    @lw.guvectorize("(n)->()", check=("bounds",))
+    def beyond(x):
+        return x[x.shape[0]]
+
+    with pytest.raises(IndexError):
+        beyond(np.ones(3))
+
+
+def test_overrides():
+    class Other:
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            return ufunc, method, len(inputs), kwargs
+
+    assert total_of(Other(), axis=0) == (total_of, "__call__", 1, {"axis": 0})
+
+    class Sub(np.ndarray):
+        pass
+
+    assert type(cross(np.ones((2, 3)).view(Sub), np.ones(3))) is Sub
+
+
+def test_face():
+    assert (solve3.nin, solve3.nout, solve3.nargs, solve3.signature) == (2, 1, 3, "(3,3),(3)->(3)")
+    assert quantile.__doc__ == "Of sorted rows." and quantile.__name__ == "quantile"
+    assert isinstance(total_of, lw.Gufunc) and repr(total_of) == "<lanewise.Gufunc 'total_of' (n)->()>"
+    assert total_of.resolve_dtypes((np.dtype("f4"), None)) == (np.dtype("f4"), np.dtype("f4"))
+    assert moving_average.types == ["fl->f", "dl->d"]
+    assert "lw_items" in moving_average.inspect_llvm("fl->f") and "float32" in moving_average.inspect_types("fl->f")
+    assert moving_average.resources("fl->f", "cpu")["code_bytes"] > 0
+    assert moving_average.bind(np.ones(3), 2)().tolist() == [1, 1, 1]
+
+
+def test_add():
+    @lw.guvectorize(["void(float32[:], float32[:])"], "(n)->(n)")
+    def twice(x, out):
+        for i in range(x.shape[0]):
+            out[i] = 2 * x[i]
+
+    with pytest.raises(TypeError, match="E181"):
+        twice(np.arange(3.0))
+    twice.add("void(float64[:], float64[:])")
+    assert twice(np.arange(3.0)).dtype == np.float64 and twice.types == ["f->f", "d->d"]
+    assert twice(np.arange(3, dtype="i2")).dtype == np.float32
+
+
+def test_results_do_not_depend_on_earlier_calls():
+    @lw.guvectorize("(n)->()")
+    def first(x):
+        return x[0]
+
+    assert first(np.ones(2, "f4"), dtype="f8").dtype == np.float64
+    assert first(np.ones(2, "f4")).dtype == np.float32
+    assert first(np.ones(2, "i2")).dtype == np.int16
+
+
+def test_pickling():
+    local = 3
+
+    def scaled(x, out):
+        for i in range(out.shape[0]):
+            out[i] = x[i] * local
+
+    f = lw.guvectorize("(n)->(k)", sizes={"k": lambda n: n - 1})(scaled)
+    g = pickle.loads(pickle.dumps(f))
+    assert g.signature == "(n)->(k)"
+    out = np.empty(2)
+    assert g(np.arange(3.0), out).tolist() == [0, 3]
+    assert pickle.loads(pickle.dumps(total_of)) is total_of
+
+
+def test_threads_compile_once():
+    @lw.guvectorize("(n)->()")
+    def last(x):
+        return x[x.shape[0] - 1]
+
+    x, got = rng.random((100, 5)), []
+    threads = [threading.Thread(target=lambda: got.append(last(x))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 8 and all(np.array_equal(one, x[:, 4]) for one in got)
+    assert last.types == ["d->d"]
+
+
+def test_device_arrays_are_refused_by_target_cpu():
+    class Fake:
+        __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (256, False), "version": 3}
+
+    f = lw.guvectorize("(n)->()", target="cpu")(lambda x: x[0])
+    with pytest.raises(TypeError, match="target=\"cpu\""):
+        f(Fake())
+
+
+# ---- errors ----
+
+ERRORS = [
+    ("(n)->(", ValueError, "expected the name or the size"),
+    ("(0)->()", ValueError, "1 or more"),
+    ("(n|2)->()", ValueError, "after `|` comes 1"),
+    ("(n)->(n|1)", ValueError, "an output cannot be broadcast"),
+    ("(n?),(n)->()", ValueError, "everywhere or nowhere"),
+    ("(n)", ValueError, "expected `,` or `->`"),
+]
+
+
+@pytest.mark.parametrize("layout, kind, message", ERRORS, ids=[row[0] for row in ERRORS])
+def test_bad_layouts(layout, kind, message):
+    with pytest.raises(kind) as caught:
+        lw.guvectorize(layout)
+    assert message in str(caught.value) and str(caught.value).rstrip().endswith("^")
+
+
+def fills(x, out):
+    out[0] = x[0]
+
+
+def returns(x):
+    return x[0]
+
+
+def rebinds(x, out):
+    out = x
+
+
+def never(x, out):
+    y = x[0]
+
+
+def writes_input(x, out):
+    x[0] = 1
+    out[0] = x[0]
+
+
+def returns_and_fills(x, out):
+    out[0] = x[0]
+    return x[0]
+
+
+def two(x):
+    return x[0], x[0]
+
+
+def star(*xs):
+    return xs[0]
+
+
+def keyword(x, *, k):
+    return x[0]
+
+
+def whole(x, out):
+    out[0] = x
+
+
+def three_parameters(x, y, z):
+    return x[0]
+
+
+F8 = "void(f8[:], f8[:])"
+BAD = [
+    (rebinds, (F8, "(n)->()"), {}, lw.errors.TypingError, "E184"),
+    (never, (F8, "(n)->()"), {}, lw.errors.TypingError, "E185"),
+    (returns, ("f8(f8[:])", "(n)->(n)"), {}, lw.errors.TypingError, "E185"),
+    (writes_input, (F8, "(n)->()"), {}, lw.errors.CompileError, "E162"),
+    (returns_and_fills, (F8, "(n)->()"), {}, lw.errors.CompileError, "E183"),
+    (two, ("f8(f8[:])", "(n)->()"), {}, lw.errors.CompileError, "E153"),
+    (whole, (F8, "(n)->()"), {}, lw.errors.CompileError, "E1"),
+    (star, (None, "(n)->()"), {}, TypeError, r"\*args"),
+    (keyword, (None, "(n)->()"), {}, TypeError, "keyword-only"),
+    (three_parameters, (None, "(n)->()"), {}, TypeError, "has 3 parameters"),
+    (fills, ("void(f8[:,:], f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "1 core dimension"),
+    (fills, ("void(f8, f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "input 0 is float64"),
+    (fills, ("void(f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "void is no output"),
+    (fills, ("f8(f8[:], f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "returns void"),
+    (fills, ("void(f8[:], f8[:], f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "inputs and the outputs"),
+    (returns, ("void(f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "void is no output"),
+    (returns, ("(f8, f8)(f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "E1"),
+    (fills, ([F8, "void(f8[:], f4[:])"], "(n)->()"), {}, ValueError, "E182"),
+    (fills, (None, "(n)->()"), {"sizes": {"n": 3}}, ValueError, "stands in outputs only"),
+    (fills, (None, "(n)->()"), {"sizes": 3}, TypeError, "must be a dict"),
+    (fills, (None, "(n)->(k)"), {"sizes": {"k": "n"}}, TypeError, "an int or a function"),
+    (fills, (None, "(n)->()"), {"writable_args": (3,)}, ValueError, "neither the number"),
+    (fills, (None, "(n)->()"), {"writable_args": "x"}, TypeError, "must be a tuple"),
+    (fills, (None, "(n)->()"), {"wriable_args": ()}, TypeError, "wriable_args"),
+    (fills, (None, "(n)->()"), {"target": "gpu"}, ValueError, "target="),
+    (fills, ("void(nonsense)", "(n)->()"), {}, lw.errors.SignatureError, "E180"),
+    (fills, (3, "(n)->()"), {}, TypeError, "signature"),
+    (fills, (None, 3), {}, TypeError, "layout must be a str"),
+    (fills, (None,), {"layout": None}, TypeError, "layout must be a str"),
+    (fills, (None, "(n)->()", 3), {}, TypeError, "at most two"),
+]
+
+
+@pytest.mark.parametrize("function, args, keywords, kind, message", BAD, ids=range(len(BAD)))
+def test_bad_decorations(function, args, keywords, kind, message):
+    with pytest.raises(kind, match=message):
+        lw.guvectorize(*args, **keywords)(function)
+
+
+@pytest.mark.parametrize("function, code, line, mark", [(rebinds, "E184", "    out = x", "out"), (never, "E185", "def never(x, out):", "def")])
+def test_errors_show_the_place(function, code, line, mark):
+    with pytest.raises(lw.errors.TypingError) as caught:
+        lw.guvectorize([F8], "(n)->()")(function)
+    assert caught.value.code == code and line in str(caught.value) and "^" in str(caught.value)
+
+
+def test_unknown_sizes():
+    f = lw.guvectorize("(n)->(k)")(fills)
+    with pytest.raises(ValueError):
+        f(np.ones(3))
+    assert f(np.ones(3), np.zeros(2)).tolist() == [1, 0]
+
+
+# ---- layouts at random ----
+
+
+def layouts():
+    """Layouts with a function that gives the sum of all core elements of the inputs, for each output."""
+    make = np.random.default_rng(11)
+    for seed in range(40):
+        names = ["i", "j", "3", "2"]
+        operands = [[str(make.choice(names)) for _ in range(make.integers(0, 3))] for _ in range(make.integers(1, 4))]
+        yield seed, operands
+
+
+def body_of(operands):
+    lines = ["def f(" + ", ".join(f"x{k}" for k in range(len(operands))) + "):", "    total = 0.0"]
+    for k, dims in enumerate(operands):
+        depth = 1
+        for d in range(len(dims)):
+            lines.append("    " * depth + f"for i{d} in range(x{k}.shape[{d}]):")
+            depth += 1
+        index = ", ".join(f"i{d}" for d in range(len(dims)))
+        lines.append("    " * depth + f"total += {k + 1} * x{k}{f'[{index}]' if dims else ''}")
+    return "\n".join([*lines, "    return total"])
+
+
+@pytest.mark.parametrize("seed, operands", list(layouts()))
+def test_layouts_at_random(seed, operands):
+    make = np.random.default_rng(seed)
+    layout = ",".join("(" + ",".join(dims) + ")" for dims in operands) + "->()"
+    source = body_of(operands)
+    scope = {}
+    exec(source, scope)
+    made = lw.guvectorize(layout, source=source)(scope["f"])
+    for _ in range(4):
+        sizes = {"i": int(make.integers(0, 6)), "j": int(make.integers(1, 6)), "3": 3, "2": 2}
+        loop = [int(n) for n in make.integers(1, 4, make.integers(0, 3))]
+        inputs = []
+        for dims in operands:
+            mine = [n if make.random() < 0.7 else 1 for n in loop[int(make.integers(0, len(loop) + 1)):]]
+            shape = mine + [sizes[d] for d in dims]
+            x = make.random([2 * n for n in shape]).astype(make.choice(["f4", "f8"]))
+            x = x[tuple(slice(None, n) if make.random() < 0.5 else slice(1, None, 2) for n in shape)]
+            inputs.append(x[tuple(slice(None, None, -1) if make.random() < 0.3 else slice(None) for _ in shape)])
+        shape = np.broadcast_shapes(*[x.shape[:x.ndim - len(dims)] for x, dims in zip(inputs, operands)])
+        want = np.zeros(shape)
+        for k, (x, dims) in enumerate(zip(inputs, operands)):
+            want = want + (k + 1) * x.astype("f8").sum(axis=tuple(range(x.ndim - len(dims), x.ndim)))
+        got = made(*inputs)
+        assert np.shape(got) == shape and np.allclose(got, want, rtol=1e-4), layout
