@@ -15,6 +15,7 @@ from lanewise._core import (
     Forall,
     Gufunc,
     Kernel,
+    Reduction,
     Ufunc,
     __version__,
     bfloat16,
@@ -35,6 +36,7 @@ from lanewise._core import (
     int64,
     intp,
     jit,
+    reduce,
     typeof,
     uint8,
     uint16,
@@ -49,9 +51,9 @@ from lanewise.config import config
 from lanewise.errors import LanewiseError, PerformanceWarning
 
 __all__ = [
-    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "typeof",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "reduce", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 

@@ -12,6 +12,7 @@ from lanewise._core import (
     Forall as Forall,
     Gufunc as Gufunc,
     Kernel as Kernel,
+    Reduction as Reduction,
     Ufunc as Ufunc,
     __version__ as __version__,
     bfloat16 as bfloat16,
@@ -32,6 +33,7 @@ from lanewise._core import (
     int64 as int64,
     intp as intp,
     jit as jit,
+    reduce as reduce,
     typeof as typeof,
     uint8 as uint8,
     uint16 as uint16,
@@ -80,9 +82,9 @@ from lanewise.ufuncs import (
 )
 
 __all__ = [
-    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "typeof",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "reduce", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 

@@ -375,6 +375,129 @@ def forall(
     warn: bool = True,
     nopython: Literal[True] = True,
 ) -> Callable[[Callable[..., Any]], Forall]: ...
+@final
+class Reduction:
+    def __call__(
+        self,
+        /,
+        *args: Any,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: Any = True,
+        stream: Any = 0,
+        size: SupportsIndex | None = None,
+        res: Any = None,
+        init: Any = ...,
+    ) -> Any: ...
+    def accumulate(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def reduceat(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def by_key(self, keys: Any, /, *values: Any) -> tuple[NDArray[Any], Any]: ...
+    @property
+    def stats(self) -> dict[str, Any]: ...
+    @property
+    def py_func(self) -> Callable[..., Any]: ...
+    @property
+    def __wrapped__(self) -> Callable[..., Any]: ...
+    @property
+    def map(self) -> Callable[..., Any] | None: ...
+    @property
+    def finish(self) -> Callable[..., Any] | None: ...
+    @property
+    def identity(self) -> Any: ...
+    def _state(self) -> dict[str, Any]: ...
+    def __copy__(self) -> Reduction: ...
+    def __deepcopy__(self, memo: Any, /) -> Reduction: ...
+
+@overload
+def reduce(
+    f: Callable[..., Any],
+    /,
+    *,
+    identity: Any = None,
+    map: Callable[..., Any] | None = None,
+    combine: None = None,
+    finish: Callable[..., Any] | None = None,
+    commutative: bool | None = None,
+    target: _Target = "auto",
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Sequence[Any] = (),
+    debug: bool = False,
+    lineinfo: bool = True,
+    opt: bool = True,
+    fma: bool = True,
+    precise: bool = False,
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    static: Iterable[int | str] = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+) -> Reduction: ...
+@overload
+def reduce(
+    f: None = None,
+    /,
+    *,
+    identity: Any = None,
+    map: Callable[..., Any] | None = None,
+    combine: Callable[..., Any],
+    finish: Callable[..., Any] | None = None,
+    commutative: bool | None = None,
+    target: _Target = "auto",
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Sequence[Any] = (),
+    debug: bool = False,
+    lineinfo: bool = True,
+    opt: bool = True,
+    fma: bool = True,
+    precise: bool = False,
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    static: Iterable[int | str] = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+) -> Reduction: ...
+@overload
+def reduce(
+    f: None = None,
+    /,
+    *,
+    identity: Any = None,
+    map: Callable[..., Any] | None = None,
+    combine: None = None,
+    finish: Callable[..., Any] | None = None,
+    commutative: bool | None = None,
+    target: _Target = "auto",
+    typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Sequence[Any] = (),
+    debug: bool = False,
+    lineinfo: bool = True,
+    opt: bool = True,
+    fma: bool = True,
+    precise: bool = False,
+    max_registers: int | None = None,
+    max_blocksize: int | None = None,
+    static: Iterable[int | str] = (),
+    errors: Literal["raise", "defer", "ignore"] = "raise",
+    check: _Check = (),
+    source: str | None = None,
+    warn: bool = True,
+    nopython: Literal[True] = True,
+) -> Callable[[Callable[..., Any]], Reduction]: ...
 @overload
 def vectorize(
     signatures: Callable[..., Any],

@@ -1,4 +1,4 @@
-"""Ufuncs and kernels across processes: by name where the other side can import them, else by source.
+"""Ufuncs, reductions and kernels across processes: by name where the other side can import them, else by source.
 
 A function travels as its text, the globals and closure values it reads, and its defaults. Python
 functions among those that cannot be imported travel the same way; everything else is pickled as
@@ -181,6 +181,31 @@ def reduce_kernel(kernel):
         return name
     function, state, options = _pack_object(kernel)
     return rebuild_kernel, (_VERSION, function, state["signatures"], options, state["cuda"])
+
+
+def reduce_reduction(made):
+    """What ``Reduction.__reduce__`` returns."""
+    name = _importable(made)
+    if name is not None:
+        return name
+    state = made._state()
+    source = state["options"].get("source")
+    options = {key: value for key, value in state["options"].items() if key != "source"}
+    functions = {}
+    for role in ("map", "combine", "finish"):
+        if role in state:
+            text = source if role == "combine" else None
+            functions[role] = _pack_function(state[role], text, frozenset({id(state[role])}))
+    rest = {key: state[key] for key in ("identity", "commutative") if key in state}
+    return rebuild_reduction, (_VERSION, functions, rest, options)
+
+
+def rebuild_reduction(version, functions, rest, options):
+    from lanewise._core import reduce
+
+    _check_version(version)
+    rebuilt = {role: _unpack_function(packed)[0] for role, packed in functions.items()}
+    return reduce(**rebuilt, **rest, **options)
 
 
 def _check_version(version):

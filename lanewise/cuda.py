@@ -17,6 +17,7 @@ import contextlib as _contextlib
 
 from lanewise._core import cuda as _cuda
 from lanewise._core import intrinsics as _intrinsics
+from lanewise._core import reduce
 from lanewise._compile import (
     compile,
     compile_all,
@@ -66,6 +67,7 @@ mapped_array = _cuda.mapped_array
 managed_array = _cuda.managed_array
 
 jit = _cuda.jit
+Reduce = reduce
 In = _cuda.In
 Out = _cuda.Out
 InOut = _cuda.InOut
@@ -83,13 +85,13 @@ globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrins
 __all__ = [
     "Archive", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "In",
     "InOut", "LTOIR", "LinkableCode", "MappedArray", "MemoryInfo", "Object", "Out", "PTXSource",
-    "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
+    "Reduce", "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
     "compile_ptx", "compile_ptx_for_current_device", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
     "managed_array", "mapped", "mapped_array", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
-    "profile_stop", "profiling", "select_device", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
+    "profile_stop", "profiling", "reduce", "select_device", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]
 
 

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 __all__ = [
     "Archive", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "In",
     "InOut", "LTOIR", "LinkableCode", "MappedArray", "MemoryInfo", "Object", "Out", "PTXSource",
-    "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
+    "Reduce", "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
     "compile_ptx", "compile_ptx_for_current_device", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
     "managed_array", "mapped", "mapped_array", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
-    "profile_stop", "profiling", "select_device", "stream", "synchronize", "to_device",
+    "profile_stop", "profiling", "reduce", "select_device", "stream", "synchronize", "to_device",
     # generated: names
     "activemask",
     "all_sync",
@@ -78,6 +78,9 @@ from lanewise._linking import (
     declare_device as declare_device,
 )
 from lanewise._core import Kernel, Type, _Check, _FastMath, _SignatureLike, _Signatures, _Target
+from lanewise._core import reduce as reduce
+
+Reduce = reduce
 
 class _HasCudaStream(Protocol):
     def __cuda_stream__(self) -> tuple[int, int]: ...

@@ -21,6 +21,7 @@
 #include "forall/jit_py.h"
 #include "gufunc/gufunc_py.h"
 #include "random/random_py.h"
+#include "reduce/reduce_py.h"
 #include "ufunc/device_copy_py.h"
 #include "ufunc/device_inspect_py.h"
 #include "ufunc/explain_py.h"
@@ -37,7 +38,7 @@ module_exec(PyObject *module)
         lw_explain_register,     lw_debug_register,      lw_debug_typing_register,
         lw_debug_lower_register, lw_intrinsics_register, lw_debug_kernel_register,
         lw_random_register,      lw_gufunc_register,     lw_forall_register,
-        lw_jit_register,         lw_link_register,
+        lw_jit_register,         lw_link_register,       lw_reduce_register,
     };
 
     if (lw_numpy_import() < 0)

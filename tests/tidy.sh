@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 cmake --preset tidy -DPython_EXECUTABLE="${VENV:-/usr}/bin/python" >/dev/null
 # The wheel of clang-tidy has no compiler headers of its own.
 headers=$(gcc -print-file-name=include)
-[ $# -gt 0 ] || mapfile -t files < <(git ls-files 'core/*.c' 'ufunc/*.c' 'gufunc/*.c' 'forall/*.c' 'random/*.c' 'lanewise/*.c')
+[ $# -gt 0 ] || mapfile -t files < <(git ls-files 'core/*.c' 'ufunc/*.c' 'gufunc/*.c' 'forall/*.c' 'random/*.c' 'reduce/*.c' 'lanewise/*.c')
 [ $# -eq 0 ] || files=("$@")
 [ ${#files[@]} -gt 0 ]
 if ! printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 1 clang-tidy -p build/tidy --quiet \

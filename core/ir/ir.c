@@ -3,6 +3,7 @@
 #include "core/tables/kernel_ops.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 const lw_op_row lw_ops[LW_N_OPS] = {
@@ -158,6 +159,123 @@ lw_module_copy(const lw_module *module, lw_module **out, lw_error *err)
 fail:
     lw_module_free(copy);
     return status;
+}
+
+/* ---- several modules in one ---- */
+
+/* Where the tables of an appended module begin. */
+typedef struct bases {
+    uint32_t funcs, locs, files, externs, datas;
+} bases;
+
+static bool
+has_name(const lw_module *module, uint32_t n_funcs, const char *name)
+{
+    for (uint32_t i = 0; i < n_funcs; i++)
+        if (strcmp(module->funcs.data[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool
+rename_apart(lw_module *module, lw_func *func, uint32_t number)
+{
+    char name[256];
+
+    for (uint32_t i = number; has_name(module, number, func->name); i++) {
+        snprintf(name, sizeof name, "%.200s.%u", func->name, (unsigned)i);
+        for (char *at = name; *at; at++)
+            *at = *at == '.' ? '_' : *at;
+        func->name = lw_arena_strdup(&module->arena, name);
+        if (func->name == NULL)
+            return false;
+    }
+    return true;
+}
+
+static void
+renumber(lw_func *func, const bases *base)
+{
+    func->file += func->file ? base->files : 0;
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        lw_inst *inst = &func->insts.data[i];
+        inst->loc += inst->loc ? base->locs : 0;
+        if (inst->op == LW_OP_CALL)
+            inst->a += base->funcs;
+        else if (inst->op == LW_OP_HOST_CALL)
+            inst->a += base->externs;
+        else if (inst->op == LW_OP_DATA)
+            inst->a += base->datas;
+    }
+}
+
+/* skip 1: [0] is unused in each. */
+#define APPEND(to, from, skip, arena)                                                          \
+    ((from)->n <= (skip) || (lw_array_reserve((to), (from)->n - (skip), (arena)) &&            \
+                             memcpy((to)->data + (to)->n, (from)->data + (skip),               \
+                                    ((from)->n - (skip)) * sizeof *(from)->data) != NULL &&    \
+                             ((to)->n += (from)->n - (skip)) != 0))
+
+static bool
+append_tables(lw_module *to, const lw_module *from, const bases *base)
+{
+    lw_arena *arena = &to->arena;
+    uint32_t files = to->files.n, locs = to->locs.n;
+
+    if (!APPEND(&to->files, &from->files, 1u, arena) ||
+        !APPEND(&to->locs, &from->locs, 1u, arena) ||
+        !APPEND(&to->externs, &from->externs, 0u, arena) ||
+        !APPEND(&to->datas, &from->datas, 0u, arena))
+        return false;
+    for (uint32_t i = files; i < to->files.n; i++)
+        to->files.data[i] = copy_name(arena, to->files.data[i]);
+    for (uint32_t i = locs; i < to->locs.n; i++)
+        to->locs.data[i].file += to->locs.data[i].file ? base->files : 0;
+    for (uint32_t i = base->externs; i < to->externs.n; i++)
+        to->externs.data[i].name = copy_name(arena, to->externs.data[i].name);
+    for (uint32_t i = base->datas; i < to->datas.n; i++) {
+        lw_data *data = &to->datas.data[i];
+        uint8_t *bytes = lw_arena_take(arena, data->n ? data->n : 1);
+        if (bytes == NULL)
+            return false;
+        memcpy(bytes, data->bytes, data->n);
+        data->bytes = bytes;
+    }
+    return !arena->failed;
+}
+
+static bool
+append_funcs(lw_module *to, const lw_module *from, const bases *base)
+{
+    for (uint32_t i = 0; i < from->funcs.n; i++) {
+        lw_func *func = copy_func(from->funcs.data[i], &to->arena);
+        lw_func **slot = func ? lw_array_push(&to->funcs, &to->arena) : NULL;
+        if (slot == NULL)
+            return false;
+        *slot = func;
+        if (!rename_apart(to, func, to->funcs.n - 1))
+            return false;
+        renumber(func, base);
+    }
+    return true;
+}
+
+lw_status
+lw_module_append(lw_module *to, const lw_module *from, uint32_t *first, lw_error *err)
+{
+    bases base = {.funcs = to->funcs.n,
+                  .locs = to->locs.n - 1,
+                  .files = to->files.n - 1,
+                  .externs = to->externs.n,
+                  .datas = to->datas.n};
+
+    *first = base.funcs;
+    to->failed |= from->failed;
+    if (!append_tables(to, from, &base) || !append_funcs(to, from, &base)) {
+        to->failed = true;
+        return lw_fail_memory(err);
+    }
+    return LW_OK;
 }
 
 /* ---- what a module asks of those who run it ---- */

@@ -205,6 +205,10 @@ lw_status lw_module_new(lw_module **out, lw_error *err);
 void lw_module_free(lw_module *module); /* NULL is allowed */
 /* A deep copy: a door adds its kernel to a copy of the cached scalar function's module. */
 lw_status lw_module_copy(const lw_module *module, lw_module **out, lw_error *err);
+/* Copies of all functions of `from` behind those of `to`, all internal or outlined, under new
+ * names where `to` has them already. Function f of `from` is then function *first + f. */
+lw_status lw_module_append(lw_module *to, const lw_module *from, uint32_t *first,
+                           lw_error *err);
 
 /* Bytes of static shared memory a block needs: each SHARED at the next multiple of its
  * alignment, in the order of functions and instructions. That is where the host's emitter puts

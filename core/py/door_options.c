@@ -18,6 +18,7 @@ name_of(lw_door door)
     case LW_DOOR_VECTORIZE: return "vectorize";
     case LW_DOOR_FORALL: return "forall";
     case LW_DOOR_GUVECTORIZE: return "guvectorize";
+    case LW_DOOR_REDUCE: return "reduce";
     default: return "jit";
     }
 }
@@ -312,7 +313,7 @@ FLAG(warn, warn)
 
 enum {
     UFUNCS = LW_DOOR_VECTORIZE | LW_DOOR_GUVECTORIZE,
-    EVERY = UFUNCS | LW_DOOR_FORALL | LW_DOOR_JIT
+    EVERY = UFUNCS | LW_DOOR_FORALL | LW_DOOR_JIT | LW_DOOR_REDUCE
 };
 
 static const struct keyword {
@@ -325,7 +326,7 @@ static const struct keyword {
     {"typing", read_typing, EVERY},
     {"fastmath", read_fastmath, EVERY},
     {"cache", read_cache, EVERY},
-    {"link", read_not_yet, UFUNCS},
+    {"link", read_not_yet, UFUNCS | LW_DOOR_REDUCE},
     {"link", read_link, LW_DOOR_FORALL | LW_DOOR_JIT},
     {"debug", read_debug, EVERY},
     {"lineinfo", read_lineinfo, EVERY},

@@ -11,7 +11,8 @@ typedef enum lw_door { /* bits: a keyword says whose it is */
                        LW_DOOR_VECTORIZE = 1,
                        LW_DOOR_FORALL = 2,
                        LW_DOOR_JIT = 4,
-                       LW_DOOR_GUVECTORIZE = 8
+                       LW_DOOR_GUVECTORIZE = 8,
+                       LW_DOOR_REDUCE = 16
 } lw_door;
 
 typedef enum lw_target_choice {

@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: Folders whose C files make up the extension, in the order data flows.
 SOURCE = ("core/base", "core/tables", "core/ir", "core/front", "core/opt", "core/emit",
-          "core/link", "core/device", "core/host", "core/py", "ufunc", "gufunc", "forall", "random", "lanewise")
+          "core/link", "core/device", "core/host", "core/py", "ufunc", "gufunc", "forall", "random", "reduce",
+          "lanewise")
 
 
 def files() -> list[str]:

@@ -155,7 +155,7 @@ def sections() -> dict[str, str]:
 def codes_in_source() -> set[str]:
     found: set[str] = set()
     for name in files():
-        if name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/")) and name.endswith((".c", ".h")):
+        if name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/", "reduce/")) and name.endswith((".c", ".h")):
             found |= set(re.findall(r'"([EW]\d{3})\b', read(name)))
     return found
 

@@ -15,14 +15,15 @@ LAYER = {
     "core/base": 0, "core/tables": 1, "core/ir": 2,
     "core/front": 3, "core/opt": 3, "core/emit": 3,
     "core/link": 4, "core/device": 5, "core/host": 5, "core/py": 6,
-    "ufunc": 7, "gufunc": 7, "forall": 7, "random": 7, "lanewise": 8,
+    "ufunc": 7, "gufunc": 7, "forall": 7, "random": 7, "reduce": 7, "lanewise": 8,
 }
 #: Arrows inside a layer that are meant: the front end ends by running the optimiser's passes.
 SIDEWAYS = {("core/front", "core/opt")}
 DOORS = [folder for folder, layer in LAYER.items() if layer == 7]
 #: The only files that may know Python.
 WITH_PYTHON = ("core/py/*", "core/front/read_*.[ch]", "ufunc/*_object.c", "ufunc/*_py.[ch]",
-               "ufunc/ufunc_parts.h", "gufunc/*_object.c", "gufunc/*_py.[ch]", "forall/*_object.c", "forall/*_py.[ch]", "random/*_py.[ch]", "lanewise/module.c")
+               "ufunc/ufunc_parts.h", "gufunc/*_object.c", "gufunc/*_py.[ch]", "forall/*_object.c", "forall/*_py.[ch]", "random/*_py.[ch]",
+               "reduce/*_object.c", "reduce/*_py.[ch]", "lanewise/module.c")
 PYTHON_HEADERS = re.compile(r"^(Python\.h|structmember\.h|numpy/.*|internal/pycore_.*)$")
 
 

@@ -128,7 +128,7 @@ def test_links_between_documents():
 def test_every_header_has_its_own_guard():
     guards: dict[str, str] = {}
     for name in files():
-        if name.endswith(".h") and name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/")):
+        if name.endswith(".h") and name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/", "reduce/")):
             found = re.match(r"\s*#ifndef (LW_\w+_H)\n#define \1\n", without_comments(read(name)))
             assert found, f"{name} does not open with its include guard"
             assert found[1] not in guards, f"{name} and {guards.get(found[1])} share the guard {found[1]}"
@@ -137,7 +137,7 @@ def test_every_header_has_its_own_guard():
 
 def test_each_c_file_opens_with_what_it_owns():
     """Every header says its contract before its guard."""
-    bad = [name for name in files() if name.endswith(".h") and name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/"))
+    bad = [name for name in files() if name.endswith(".h") and name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/", "reduce/"))
            and not read(name).startswith("/* ")]
     assert not bad, ", ".join(bad)
 
@@ -203,7 +203,7 @@ def test_environment_is_read_in_one_place():
     """Every variable is a row of env.def; core/base/env.c alone asks for LANEWISE_… ."""
     known = {row[1].strip('"') for row in rows("env", "ENV")}
     for name in files():
-        if not name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/", "lanewise/")) or name.endswith((".md", ".def")):
+        if not name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/", "reduce/", "lanewise/")) or name.endswith((".md", ".def")):
             continue
         named = set(re.findall(r"LANEWISE_[A-Z_]+[A-Z]", read(name)))
         assert named <= known, f"{name} names {sorted(named - known)}, which env.def does not know"

@@ -1,0 +1,513 @@
+#include "core/py/numpy_api.h"
+
+#include "reduce/call_parts_py.h"
+
+#include "core/base/memory.h"
+#include "core/py/args.h"
+#include "core/py/convert.h"
+#include "core/py/raise.h"
+#include "core/py/type_num.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- keywords ---- */
+
+static const struct keyword {
+    const char *name;
+    size_t place;
+    int takes;
+} keywords_known[] = {
+    {"axis", offsetof(lw_reduce_keywords, axis),
+     LW_TAKES_REDUCE | LW_TAKES_SCAN | LW_TAKES_SLICES},
+    {"dtype", offsetof(lw_reduce_keywords, dtype),
+     LW_TAKES_REDUCE | LW_TAKES_SCAN | LW_TAKES_SLICES},
+    {"out", offsetof(lw_reduce_keywords, out),
+     LW_TAKES_REDUCE | LW_TAKES_SCAN | LW_TAKES_SLICES},
+    {"stream", offsetof(lw_reduce_keywords, stream),
+     LW_TAKES_REDUCE | LW_TAKES_SCAN | LW_TAKES_SLICES},
+    {"keepdims", offsetof(lw_reduce_keywords, keepdims), LW_TAKES_REDUCE},
+    {"initial", offsetof(lw_reduce_keywords, initial), LW_TAKES_REDUCE | LW_TAKES_SCAN},
+    {"init", offsetof(lw_reduce_keywords, initial), LW_TAKES_REDUCE},
+    {"where", offsetof(lw_reduce_keywords, where), LW_TAKES_REDUCE},
+    {"size", offsetof(lw_reduce_keywords, size), LW_TAKES_REDUCE},
+    {"res", offsetof(lw_reduce_keywords, res), LW_TAKES_REDUCE},
+    {"exclusive", offsetof(lw_reduce_keywords, exclusive), LW_TAKES_SCAN},
+};
+
+static const struct keyword *
+find_keyword(PyObject *name, int takes)
+{
+    for (size_t i = 0; i < sizeof keywords_known / sizeof *keywords_known; i++)
+        if ((keywords_known[i].takes & takes) &&
+            PyUnicode_CompareWithASCIIString(name, keywords_known[i].name) == 0)
+            return &keywords_known[i];
+    return NULL;
+}
+
+int
+lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
+                        const char *function)
+{
+    PyObject *name, *value, **place;
+    Py_ssize_t at = 0;
+    CUstream stream;
+
+    memset(out, 0, sizeof *out);
+    while (kwargs != NULL && PyDict_Next(kwargs, &at, &name, &value)) {
+        const struct keyword *known = find_keyword(name, takes);
+        if (known == NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
+                         function, name);
+            return -1;
+        }
+        place = (PyObject **)((char *)out + known->place);
+        if (*place != NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got both initial= and init=: give one",
+                         function);
+            return -1;
+        }
+        *place = value;
+    }
+    return out->stream == NULL ? 0 : lw_stream_read(out->stream, &stream);
+}
+
+/* ---- operands ---- */
+
+static PyArrayObject *
+as_array(PyObject *object, PyArray_Descr *descr)
+{
+    return (PyArrayObject *)PyArray_FromAny(object, descr, 0, 0,
+                                            NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED, NULL);
+}
+
+static int
+cannot_broadcast(const lw_reduce_call *call, PyArrayObject *array, const char *what)
+{
+    PyObject *have = PyArray_IntTupleFromIntp(call->ndim, (const npy_intp *)call->shape);
+    PyObject *came = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+
+    if (have != NULL && came != NULL)
+        PyErr_Format(PyExc_ValueError, "%s of shape %R cannot be broadcast to %R", what, came,
+                     have);
+    Py_XDECREF(have);
+    Py_XDECREF(came);
+    return -1;
+}
+
+/* The common shape grows by that of one more operand. */
+static int
+broadcast(lw_reduce_call *call, PyArrayObject *array)
+{
+    int ndim = PyArray_NDIM(array), shift;
+
+    if (ndim > call->ndim) {
+        shift = ndim - call->ndim;
+        memmove(call->shape + shift, call->shape, (size_t)call->ndim * sizeof *call->shape);
+        for (int d = 0; d < shift; d++)
+            call->shape[d] = 1;
+        call->ndim = ndim;
+    }
+    for (int d = 0; d < ndim; d++) {
+        int64_t size = PyArray_DIM(array, d), *have = &call->shape[call->ndim - ndim + d];
+        if (*have == 1)
+            *have = size;
+        else if (size != 1 && size != *have)
+            return cannot_broadcast(call, array, "an operand");
+    }
+    return 0;
+}
+
+static int
+fits_shape(const lw_reduce_call *call, PyArrayObject *array, const char *what)
+{
+    int ndim = PyArray_NDIM(array);
+
+    for (int d = 0; d < ndim; d++) {
+        int64_t size = PyArray_DIM(array, d);
+        if (ndim > call->ndim || (size != 1 && size != call->shape[call->ndim - ndim + d]))
+            return cannot_broadcast(call, array, what);
+    }
+    return 0;
+}
+
+static int
+read_dtype(lw_reduce_call *call)
+{
+    PyArray_Descr *descr = NULL;
+
+    call->dtype = LW_DT_void;
+    if (call->keywords.dtype == NULL || call->keywords.dtype == Py_None)
+        return 0;
+    if (!PyArray_DescrConverter(call->keywords.dtype, &descr))
+        return -1;
+    call->dtype = lw_dtype_of_descr(descr);
+    if (call->dtype == LW_DT_void)
+        PyErr_Format(PyExc_TypeError, "dtype= must be a type that kernels compute in, not %R",
+                     descr);
+    Py_DECREF(descr);
+    return call->dtype == LW_DT_void ? -1 : 0;
+}
+
+static int
+check_count(const lw_reduce_call *call, Py_ssize_t n)
+{
+    uint32_t wanted = lw_reducer_n_arrays(call->self);
+
+    if (n > 0 && n <= LW_REDUCE_MOST && (wanted == 0 || n == (Py_ssize_t)wanted))
+        return 0;
+    if (wanted == 0)
+        PyErr_Format(PyExc_TypeError, "`%s` reduces 1 to %d arrays, not %zd",
+                     lw_reducer_name(call->self), LW_REDUCE_MOST, n);
+    else
+        PyErr_Format(PyExc_TypeError,
+                     "`%s` reduces %u array%s (its map takes %s), but %zd came",
+                     lw_reducer_name(call->self), (unsigned)wanted, wanted == 1 ? "" : "s",
+                     wanted == 1 ? "one" : "so many", n);
+    return -1;
+}
+
+static int
+read_array(lw_reduce_call *call, PyObject *object, lw_dtype *dtype)
+{
+    PyArrayObject *array = as_array(object, NULL);
+
+    if (array == NULL)
+        return -1;
+    call->in[call->n_in++] = array;
+    *dtype = lw_dtype_of_descr(PyArray_DESCR(array));
+    if (*dtype == LW_DT_void) {
+        PyErr_Format(PyExc_TypeError,
+                     "argument %u has dtype %R, which kernels do not compute in",
+                     (unsigned)call->n_in, PyArray_DESCR(array));
+        return -1;
+    }
+    return broadcast(call, array);
+}
+
+static int
+read_mask(lw_reduce_call *call, PyObject *where)
+{
+    PyArrayObject *mask;
+
+    if (where == NULL || where == Py_True)
+        return 0;
+    mask = as_array(where, PyArray_DescrFromType(NPY_BOOL));
+    if (mask == NULL)
+        return -1;
+    call->in[call->n_in] = mask;
+    return fits_shape(call, mask, "where=");
+}
+
+/* Without dtype=, out= widens what is computed in, as NumPy has it. */
+static void
+look_at_out(lw_reduce_call *call, lw_dtype loaded)
+{
+    PyObject *out = call->keywords.out;
+    lw_dtype dtype;
+
+    if (out != NULL && PyTuple_Check(out) && PyTuple_GET_SIZE(out) == 1)
+        out = PyTuple_GET_ITEM(out, 0);
+    if (call->dtype != LW_DT_void || call->n_in != 1 || out == NULL || !PyArray_Check(out) ||
+        call->self->function[LW_ROLE_MAP] != NULL ||
+        call->self->function[LW_ROLE_FINISH] != NULL)
+        return;
+    dtype = lw_dtype_of_descr(PyArray_DESCR((PyArrayObject *)out));
+    if (dtype != LW_DT_void)
+        call->dtype = lw_promote_dtypes(loaded, dtype);
+}
+
+int
+lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n,
+                        PyObject *where)
+{
+    lw_dtype loaded[LW_REDUCE_MOST];
+
+    if (check_count(call, n) < 0 || read_dtype(call) < 0)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (read_array(call, arrays[i], &loaded[i]) < 0)
+            return -1;
+    if (read_mask(call, where) < 0)
+        return -1;
+    look_at_out(call, loaded[0]);
+    call->special = lw_reducer_special(call->self, loaded, call->n_in, call->dtype);
+    return call->special ? lw_reducer_host(call->self, call->special) : -1;
+}
+
+/* ---- axes ---- */
+
+static int
+axis_error(int64_t axis, int ndim)
+{
+    PyObject *module = PyImport_ImportModule("numpy.exceptions"), *error = NULL, *class = NULL;
+
+    if (module != NULL)
+        class = PyObject_GetAttrString(module, "AxisError");
+    if (class != NULL)
+        error = PyObject_CallFunction(class, "Li", (long long)axis, ndim);
+    if (error != NULL)
+        PyErr_SetObject(class, error);
+    Py_XDECREF(error);
+    Py_XDECREF(class);
+    Py_XDECREF(module);
+    return -1;
+}
+
+int
+lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out)
+{
+    Py_ssize_t value = PyNumber_AsSsize_t(axis, PyExc_OverflowError);
+
+    if (value == -1 && PyErr_Occurred())
+        return -1;
+    if (value < -call->ndim || value >= call->ndim)
+        return axis_error(value, call->ndim);
+    *out = (int)(value < 0 ? value + call->ndim : value);
+    return 0;
+}
+
+int
+lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis)
+{
+    bool is_tuple = axis != NULL && PyTuple_Check(axis);
+    Py_ssize_t n = is_tuple ? PyTuple_GET_SIZE(axis) : 1;
+    bool all = axis == NULL || axis == Py_None;
+
+    for (int d = 0; d < call->ndim; d++)
+        call->reduced[d] = all;
+    for (Py_ssize_t i = 0; i < n && !all; i++) {
+        int one;
+        if (lw_reduce_read_one_axis(call, is_tuple ? PyTuple_GET_ITEM(axis, i) : axis, &one) <
+            0)
+            return -1;
+        if (call->reduced[one]) {
+            PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");
+            return -1;
+        }
+        call->reduced[one] = true;
+    }
+    return 0;
+}
+
+/* ---- numbers of an accumulator ---- */
+
+static int
+read_item(PyObject *object, lw_dtype dtype, lw_reduce_item *out)
+{
+    PyArray_Descr *descr = lw_descr_of(dtype);
+    PyArrayObject *array = NULL;
+
+    memset(out, 0, sizeof *out);
+    Py_XINCREF(descr);
+    if (descr != NULL)
+        array = (PyArrayObject *)PyArray_FromAny(
+            object, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    if (array == NULL)
+        return -1;
+    if (PyArray_SIZE(array) == 1)
+        memcpy(out->bytes, PyArray_DATA(array), lw_dtypes[dtype].size_bytes);
+    else
+        PyErr_SetString(PyExc_ValueError,
+                        "identity= and initial= hold one number for each of an accumulator");
+    Py_DECREF(array);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int
+read_items(const lw_reduction *r, PyObject *object, const char *keyword, lw_reduce_item *out)
+{
+    if (!r->is_tuple)
+        return read_item(object, r->acc[0], &out[0]);
+    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != (Py_ssize_t)r->n_acc) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s= must be a tuple of %u numbers, as the accumulators are, not %.200R",
+                     keyword, (unsigned)r->n_acc, object);
+        return -1;
+    }
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        if (read_item(PyTuple_GET_ITEM(object, i), r->acc[i], &out[i]) < 0)
+            return -1;
+    return 0;
+}
+
+int
+lw_reduce_read_initial(lw_reduce_call *call)
+{
+    const lw_reduction *r = call->special->reduction;
+    PyObject *initial = call->keywords.initial;
+
+    call->has_initial = initial != NULL && initial != Py_None && initial != Py_Ellipsis;
+    if (call->has_initial) {
+        if (read_items(r, initial, "initial", call->initial) < 0)
+            return -1;
+        memcpy(call->empty, call->initial, sizeof call->empty);
+        call->has_empty = true;
+    } else if (initial == Py_None) { /* NumPy's way to say: the first element, or an error */
+        call->has_empty = false;
+    } else if (call->self->identity != NULL) {
+        if (read_items(r, call->self->identity, "identity", call->empty) < 0)
+            return -1;
+        call->has_empty = true;
+    } else {
+        memcpy(call->empty, r->identity, sizeof call->empty);
+        call->has_empty = r->has_identity;
+    }
+    return 0;
+}
+
+/* ---- the job ---- */
+
+static void
+add_dimension(lw_reduce_call *call, lw_reduce_space *space, int d)
+{
+    uint32_t n = call->n_in + (call->in[call->n_in] != NULL);
+
+    space->size[space->n] = call->shape[d];
+    for (uint32_t i = 0; i < n; i++) {
+        int own = d - (call->ndim - PyArray_NDIM(call->in[i]));
+        bool walks = own >= 0 && PyArray_DIM(call->in[i], own) != 1;
+        space->stride[i][space->n] = walks ? PyArray_STRIDE(call->in[i], own) : 0;
+    }
+    space->n++;
+}
+
+void
+lw_reduce_fill_job(lw_reduce_call *call)
+{
+    lw_reduce_job *job = &call->job;
+
+    job->reduction = call->special->reduction;
+    job->code = &call->special->host;
+    job->kept.n = job->reduced.n = 0;
+    for (int d = 0; d < call->ndim; d++)
+        add_dimension(call, call->reduced[d] ? &job->reduced : &job->kept, d);
+    memset(job->operand, 0, sizeof job->operand);
+    for (uint32_t i = 0; i <= call->n_in; i++)
+        job->operand[i] = call->in[i] ? PyArray_BYTES(call->in[i]) : NULL;
+    for (uint32_t i = 0; i < job->reduction->n_out; i++)
+        job->out[i] = call->result[i] ? PyArray_BYTES(call->result[i]) : NULL;
+    job->initial = call->has_initial ? call->initial : NULL;
+    job->empty = call->has_empty ? call->empty : NULL;
+}
+
+/* ---- results ---- */
+
+int
+lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape)
+{
+    const lw_reduction *r = call->special->reduction;
+
+    for (uint32_t i = 0; i < r->n_out; i++) {
+        PyArray_Descr *descr = lw_descr_of(r->out[i]);
+        if (descr == NULL)
+            return -1;
+        Py_INCREF(descr);
+        call->result[i] = (PyArrayObject *)PyArray_NewFromDescr(
+            &PyArray_Type, descr, ndim, (const npy_intp *)shape, NULL, NULL, 0, NULL);
+        if (call->result[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+put_out(lw_reduce_call *call, PyObject *out, uint32_t which)
+{
+    PyArrayObject *result = call->result[which];
+
+    if (!PyArray_Check(out)) {
+        PyErr_Format(PyExc_TypeError, "out= must be an ndarray, not %.100s",
+                     Py_TYPE(out)->tp_name);
+        return -1;
+    }
+    if (PyArray_FailUnlessWriteable((PyArrayObject *)out, "out=") < 0)
+        return -1;
+    if (!PyArray_SAMESHAPE((PyArrayObject *)out, result)) {
+        PyObject *came = PyObject_GetAttrString(out, "shape");
+        PyObject *wanted = PyObject_GetAttrString((PyObject *)result, "shape");
+        if (came != NULL && wanted != NULL)
+            PyErr_Format(PyExc_ValueError, "out= has shape %R, but the result has %R", came,
+                         wanted);
+        Py_XDECREF(came);
+        Py_XDECREF(wanted);
+        return -1;
+    }
+    if (!PyArray_CanCastTypeTo(PyArray_DESCR(result), PyArray_DESCR((PyArrayObject *)out),
+                               NPY_SAME_KIND_CASTING)) {
+        PyErr_Format(PyExc_TypeError, "out= has dtype %R, which cannot take results of %R",
+                     PyArray_DESCR((PyArrayObject *)out), PyArray_DESCR(result));
+        return -1;
+    }
+    if (PyArray_CopyInto((PyArrayObject *)out, result) < 0)
+        return -1;
+    Py_SETREF(call->result[which], (PyArrayObject *)Py_NewRef(out));
+    return 0;
+}
+
+static int
+put_outs(lw_reduce_call *call)
+{
+    const lw_reduction *r = call->special->reduction;
+    PyObject *out = call->keywords.out;
+
+    if (out == NULL || out == Py_None)
+        return 0;
+    if (!PyTuple_Check(out))
+        return r->n_out == 1
+                   ? put_out(call, out, 0)
+                   : (PyErr_Format(PyExc_TypeError, "out= must be a tuple of %u arrays",
+                                   (unsigned)r->n_out),
+                      -1);
+    if (PyTuple_GET_SIZE(out) != (Py_ssize_t)r->n_out) {
+        PyErr_Format(PyExc_ValueError, "out= has %zd arrays, but there are %u results",
+                     PyTuple_GET_SIZE(out), (unsigned)r->n_out);
+        return -1;
+    }
+    for (uint32_t i = 0; i < r->n_out; i++)
+        if (PyTuple_GET_ITEM(out, i) != Py_None &&
+            put_out(call, PyTuple_GET_ITEM(out, i), i) < 0)
+            return -1;
+    return 0;
+}
+
+/* Gives up the call's reference. */
+static PyObject *
+one_result(lw_reduce_call *call, uint32_t i)
+{
+    PyArrayObject *result = call->result[i];
+    bool given = call->keywords.out != NULL && call->keywords.out != Py_None;
+
+    call->result[i] = NULL;
+    return given ? (PyObject *)result : PyArray_Return(result);
+}
+
+PyObject *
+lw_reduce_hand_out(lw_reduce_call *call)
+{
+    const lw_reduction *r = call->special->reduction;
+    PyObject *all;
+
+    if (put_outs(call) < 0)
+        return NULL;
+    if (!r->out_is_tuple)
+        return one_result(call, 0);
+    all = PyTuple_New(r->n_out);
+    for (uint32_t i = 0; all != NULL && i < r->n_out; i++) {
+        PyObject *one = one_result(call, i);
+        if (one == NULL)
+            Py_CLEAR(all);
+        else
+            PyTuple_SET_ITEM(all, i, one);
+    }
+    return all;
+}
+
+void
+lw_reduce_call_reset(lw_reduce_call *call)
+{
+    for (uint32_t i = 0; i <= LW_REDUCE_MOST; i++)
+        Py_CLEAR(call->in[i]);
+    for (uint32_t i = 0; i < LW_REDUCE_MOST; i++)
+        Py_CLEAR(call->result[i]);
+}

@@ -1,0 +1,56 @@
+/* A call of a Reduction on host arrays, taken apart: what reduce, accumulate and reduceat have
+ * in common. */
+#ifndef LW_REDUCE_CALL_PARTS_PY_H
+#define LW_REDUCE_CALL_PARTS_PY_H
+
+#include "reduce/reduce_parts_py.h"
+
+/* The keywords, borrowed; NULL: not given. */
+typedef struct lw_reduce_keywords {
+    PyObject *axis, *dtype, *out, *keepdims, *initial, *where, *stream, *size, *res, *exclusive;
+} lw_reduce_keywords;
+
+typedef struct lw_reduce_call {
+    lw_reducer *self;
+    lw_reduce_keywords keywords;
+    uint32_t n_in;
+    PyArrayObject *in[LW_REDUCE_MOST + 1]; /* owned; [n_in]: the mask, or NULL */
+    int ndim;                              /* of the operands broadcast together */
+    int64_t shape[LW_REDUCE_DIMS];
+    bool reduced[LW_REDUCE_DIMS]; /* by axis */
+    lw_dtype dtype;
+    lw_reduce_special *special;
+    bool has_initial, has_empty;
+    lw_reduce_item initial[LW_REDUCE_MOST], empty[LW_REDUCE_MOST];
+    PyArrayObject *result[LW_REDUCE_MOST]; /* owned */
+    lw_reduce_job job;
+} lw_reduce_call;
+
+enum { /* which keywords a call takes */
+       LW_TAKES_REDUCE = 1,
+       LW_TAKES_SCAN = 2,
+       LW_TAKES_SLICES = 4
+};
+
+/* For all: 0 or -1 with an exception. */
+int lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
+                            const char *function);
+/* The arrays, broadcast together, with dtype=; then the specialisation and its machine code.
+ * where: the mask or NULL. */
+int lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n,
+                            PyObject *where);
+/* NULL and None: every axis. */
+int lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis);
+int lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out);
+/* initial=, and what nothing gives. */
+int lw_reduce_read_initial(lw_reduce_call *call);
+/* Spaces and addresses of the job, the results apart. */
+void lw_reduce_fill_job(lw_reduce_call *call);
+/* New contiguous results of this shape. */
+int lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape);
+/* The results as the caller gets them: in out= where it was given, scalars where they have no
+ * dimension, a tuple of several. */
+PyObject *lw_reduce_hand_out(lw_reduce_call *call);
+void lw_reduce_call_reset(lw_reduce_call *call);
+
+#endif

@@ -1,0 +1,473 @@
+#include "reduce/host_kernel.h"
+
+#include "reduce/body_ir.h"
+
+#include <string.h>
+
+typedef struct maker {
+    lw_builder b;
+    lw_module *module;
+    const lw_reduction *r;
+    lw_reduce_body body;
+    uint32_t n_operands;
+    lw_dtype operand[LW_REDUCE_MOST + 1];
+    lw_ref args, n, strides;
+} maker;
+
+/* Lanes of 256 bytes: eight vectors of AVX2, four of AVX-512, whose chains are independent. */
+static uint32_t
+width_of(const lw_reduction *r)
+{
+    enum { LANE_BYTES = 256, LEAST = 16, MOST = 128 };
+    uint32_t size = 1, width;
+
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        if (lw_dtypes[r->acc[i]].size_bytes > size)
+            size = lw_dtypes[r->acc[i]].size_bytes;
+    width = LANE_BYTES / size;
+    return width < LEAST ? LEAST : width > MOST ? MOST : width;
+}
+
+static lw_ref
+i64(maker *m, int64_t value)
+{
+    return lw_ir_int(&m->b, LW_DT_i64, value);
+}
+
+static void
+start(maker *m, const char *name, bool strided)
+{
+    lw_builder_start(&m->b, m->module, name);
+    if (m->b.func != NULL)
+        m->b.func->linkage = LW_EXPORTED;
+    m->args = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "args");
+    m->n = lw_ir_param_add(&m->b, LW_DT_i64, 0, "n");
+    m->strides = 0;
+    if (strided)
+        m->strides =
+            lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "strides");
+}
+
+static lw_status
+end(maker *m, lw_error *err)
+{
+    lw_ir_return(&m->b, NULL, 0);
+    return lw_ir_finish(&m->b, err);
+}
+
+/* Entry `which` of args. */
+static lw_ref
+pointer(maker *m, uint32_t which)
+{
+    return lw_ir_load(&m->b, LW_DT_ptr, 1, lw_ir_offset(&m->b, m->args, i64(m, 8 * which)), 8,
+                      LW_MEM_INVARIANT);
+}
+
+static lw_ref
+stride(maker *m, uint32_t which, lw_dtype dtype)
+{
+    if (m->strides == 0)
+        return i64(m, lw_dtypes[dtype].size_bytes);
+    return lw_ir_load(&m->b, LW_DT_i64, 1, lw_ir_offset(&m->b, m->strides, i64(m, 8 * which)),
+                      8, LW_MEM_INVARIANT);
+}
+
+/* Arrays of items, and how far apart they lie. */
+typedef struct arrays {
+    uint32_t n;
+    const lw_dtype *dtype;
+    lw_ref address[LW_REDUCE_MOST + 1], step[LW_REDUCE_MOST + 1];
+} arrays;
+
+static arrays
+contiguous(maker *m, const lw_dtype *dtype, uint32_t n, uint32_t first)
+{
+    arrays a = {.n = n, .dtype = dtype};
+
+    for (uint32_t i = 0; i < n; i++) {
+        a.address[i] = pointer(m, first + i);
+        a.step[i] = i64(m, lw_dtypes[dtype[i]].size_bytes);
+    }
+    return a;
+}
+
+/* The operands, or the results of a scan: first_stride is their place among the strides. */
+static arrays
+strided(maker *m, const lw_dtype *dtype, uint32_t n, uint32_t first, uint32_t first_stride)
+{
+    arrays a = {.n = n, .dtype = dtype};
+
+    for (uint32_t i = 0; i < n; i++) {
+        a.address[i] = pointer(m, first + i);
+        a.step[i] = stride(m, first_stride + i, dtype[i]);
+    }
+    return a;
+}
+
+static void
+load(maker *m, const arrays *a, lw_ref at, lw_ref *values)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        lw_ref address = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, at, a->step[i]));
+        lw_reduce_emit_load(&m->b, a->dtype[i], address, 0, values);
+        values += lw_reduce_parts(a->dtype[i]);
+    }
+}
+
+static void
+store(maker *m, const arrays *a, lw_ref at, const lw_ref *values)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        lw_ref address = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, at, a->step[i]));
+        lw_reduce_emit_store(&m->b, a->dtype[i], address, values);
+        values += lw_reduce_parts(a->dtype[i]);
+    }
+}
+
+static arrays
+operands(maker *m)
+{
+    return strided(m, m->operand, m->n_operands, 0, 0);
+}
+
+static arrays
+accumulators(maker *m)
+{
+    return contiguous(m, m->r->acc, m->r->n_acc, m->n_operands);
+}
+
+static void
+map_at(maker *m, const arrays *in, lw_ref at, lw_ref *acc)
+{
+    lw_ref values[LW_REDUCE_PARTS];
+
+    load(m, in, at, values);
+    lw_reduce_emit_map(&m->b, &m->body, values, acc);
+}
+
+/* ---- the loops ---- */
+
+static lw_status
+seed(maker *m, bool any_strides, lw_error *err)
+{
+    lw_ref acc[LW_REDUCE_PARTS];
+    arrays in, to;
+    lw_for loop;
+
+    start(m, any_strides ? "lw_seed_strided" : "lw_seed", true);
+    if (!any_strides)
+        m->strides = 0;
+    in = operands(m);
+    to = accumulators(m);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    map_at(m, &in, loop.i, acc);
+    store(m, &to, loop.i, acc);
+    lw_ir_for_end(&m->b, &loop);
+    return end(m, err);
+}
+
+static lw_status
+columns(maker *m, bool any_strides, lw_error *err)
+{
+    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS];
+    arrays in, to;
+    lw_for loop;
+
+    start(m, any_strides ? "lw_columns_strided" : "lw_columns", true);
+    if (!any_strides)
+        m->strides = 0;
+    in = operands(m);
+    to = accumulators(m);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    map_at(m, &in, loop.i, x);
+    load(m, &to, loop.i, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
+    store(m, &to, loop.i, acc);
+    lw_ir_for_end(&m->b, &loop);
+    return end(m, err);
+}
+
+/* One round of the inner loop combines four rows in a tree, then with the accumulator: fewer
+ * trips to the accumulators, and shorter chains of roundings. */
+static void
+lanes_round(maker *m, const arrays *in, const arrays *to, lw_ref row, uint32_t rows)
+{
+    lw_ref x[4][LW_REDUCE_PARTS], acc[LW_REDUCE_PARTS];
+    uint32_t width = width_of(m->r);
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, 1),
+                            LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+
+    for (uint32_t k = 0; k < rows; k++) {
+        lw_ref at = lw_ir_mul(&m->b, lw_ir_add(&m->b, row, i64(m, k)), i64(m, width));
+        map_at(m, in, lw_ir_add(&m->b, at, loop.i), x[k]);
+    }
+    if (rows == 4) {
+        lw_reduce_emit_combine(&m->b, &m->body, x[0], x[1], x[0]);
+        lw_reduce_emit_combine(&m->b, &m->body, x[2], x[3], x[2]);
+        lw_reduce_emit_combine(&m->b, &m->body, x[0], x[2], x[0]);
+    }
+    load(m, to, loop.i, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x[0], acc);
+    store(m, to, loop.i, acc);
+    lw_ir_for_end(&m->b, &loop);
+}
+
+static lw_status
+lanes(maker *m, lw_error *err)
+{
+    arrays in, to;
+    lw_ref whole;
+    lw_for loop;
+
+    start(m, "lw_lanes", false);
+    in = operands(m);
+    to = accumulators(m);
+    whole = lw_ir_and(&m->b, m->n, i64(m, -4));
+    loop = lw_ir_for(&m->b, i64(m, 0), whole, i64(m, 4),
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lanes_round(m, &in, &to, loop.i, 4);
+    lw_ir_for_end(&m->b, &loop);
+    loop =
+        lw_ir_for(&m->b, whole, m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lanes_round(m, &in, &to, loop.i, 1);
+    lw_ir_for_end(&m->b, &loop);
+    return end(m, err);
+}
+
+typedef struct slots {
+    uint32_t n;
+    lw_ref slot[LW_REDUCE_PARTS];
+} slots;
+
+static slots
+slots_new(maker *m)
+{
+    lw_dtype parts[LW_REDUCE_PARTS];
+    slots s = {.n = lw_reduce_acc_parts(m->r, parts)};
+
+    for (uint32_t i = 0; i < s.n; i++)
+        s.slot[i] = lw_ir_slot(&m->b, parts[i]);
+    return s;
+}
+
+static void
+slots_get(maker *m, const slots *s, lw_ref *values)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        values[i] = lw_ir_get(&m->b, s->slot[i]);
+}
+
+static void
+slots_set(maker *m, const slots *s, const lw_ref *values)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        lw_ir_set(&m->b, s->slot[i], values[i]);
+}
+
+static lw_status
+fold(maker *m, lw_error *err)
+{
+    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS];
+    arrays in, to;
+    slots kept;
+    lw_for loop;
+
+    start(m, "lw_fold", true);
+    in = operands(m);
+    to = accumulators(m);
+    kept = slots_new(m);
+    load(m, &to, i64(m, 0), acc);
+    slots_set(m, &kept, acc);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    map_at(m, &in, loop.i, x);
+    slots_get(m, &kept, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
+    slots_set(m, &kept, acc);
+    lw_ir_for_end(&m->b, &loop);
+    slots_get(m, &kept, acc);
+    store(m, &to, i64(m, 0), acc);
+    return end(m, err);
+}
+
+static lw_status
+merge(maker *m, lw_error *err)
+{
+    lw_ref x[LW_REDUCE_PARTS], y[LW_REDUCE_PARTS];
+    arrays left, right;
+    lw_for loop;
+
+    start(m, "lw_merge", false);
+    left = contiguous(m, m->r->acc, m->r->n_acc, 0);
+    right = contiguous(m, m->r->acc, m->r->n_acc, m->r->n_acc);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    load(m, &left, loop.i, x);
+    load(m, &right, loop.i, y);
+    lw_reduce_emit_combine(&m->b, &m->body, x, y, x);
+    store(m, &left, loop.i, x);
+    lw_ir_for_end(&m->b, &loop);
+    return end(m, err);
+}
+
+static lw_status
+finish(maker *m, lw_error *err)
+{
+    lw_ref acc[LW_REDUCE_PARTS], results[LW_REDUCE_PARTS];
+    arrays from, to;
+    lw_for loop;
+
+    start(m, "lw_finish", false);
+    from = contiguous(m, m->r->acc, m->r->n_acc, 0);
+    to = contiguous(m, m->r->out, m->r->n_out, m->r->n_acc);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    load(m, &from, loop.i, acc);
+    lw_reduce_emit_finish(&m->b, &m->body, acc, results);
+    store(m, &to, loop.i, results);
+    lw_ir_for_end(&m->b, &loop);
+    return end(m, err);
+}
+
+/* The accumulator's result to element `at` of the results. */
+static void
+put_result(maker *m, const slots *kept, const arrays *to, lw_ref at)
+{
+    lw_ref acc[LW_REDUCE_PARTS], results[LW_REDUCE_PARTS];
+
+    slots_get(m, kept, acc);
+    lw_reduce_emit_finish(&m->b, &m->body, acc, results);
+    store(m, to, at, results);
+}
+
+/* kept = seeded or i > 0 ? combine(kept, map(x[i])) : map(x[i]) */
+static void
+scan_step(maker *m, const slots *kept, const arrays *in, lw_ref i, lw_ref seeded)
+{
+    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS];
+
+    map_at(m, in, i, x);
+    lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_NE, lw_ir_or(&m->b, i, seeded), i64(m, 0)));
+    slots_get(m, kept, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
+    slots_set(m, kept, acc);
+    lw_ir_else(&m->b);
+    slots_set(m, kept, x);
+    lw_ir_end(&m->b);
+}
+
+static lw_status
+scan(maker *m, lw_error *err)
+{
+    lw_ref acc[LW_REDUCE_PARTS], seeded, before;
+    uint32_t first = m->n_operands + m->r->n_acc;
+    arrays in, kept_in, out;
+    slots kept;
+    lw_for loop;
+
+    start(m, "lw_scan", true);
+    seeded = lw_ir_param_add(&m->b, LW_DT_i64, 0, "seeded");
+    before = lw_ir_param_add(&m->b, LW_DT_i64, 0, "before");
+    before = lw_ir_compare(&m->b, LW_OP_NE, before, i64(m, 0));
+    in = operands(m);
+    kept_in = accumulators(m);
+    out = strided(m, m->r->out, m->r->n_out, first, m->n_operands);
+    kept = slots_new(m);
+    load(m, &kept_in, i64(m, 0), acc);
+    slots_set(m, &kept, acc);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_if(&m->b, before);
+    put_result(m, &kept, &out, loop.i);
+    lw_ir_end(&m->b);
+    scan_step(m, &kept, &in, loop.i, seeded);
+    lw_ir_if(&m->b, lw_ir_not(&m->b, before));
+    put_result(m, &kept, &out, loop.i);
+    lw_ir_end(&m->b);
+    lw_ir_for_end(&m->b, &loop);
+    slots_get(m, &kept, acc);
+    store(m, &kept_in, i64(m, 0), acc);
+    return end(m, err);
+}
+
+/* ---- all of them ---- */
+
+static lw_status
+every_loop(maker *m, lw_error *err)
+{
+    lw_status status;
+
+    LW_TRY(seed(m, false, err));
+    LW_TRY(seed(m, true, err));
+    LW_TRY(columns(m, false, err));
+    LW_TRY(columns(m, true, err));
+    LW_TRY(lanes(m, err));
+    LW_TRY(fold(m, err));
+    LW_TRY(merge(m, err));
+    LW_TRY(finish(m, err));
+    LW_TRY(scan(m, err));
+fail:
+    return status;
+}
+
+lw_status
+lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error *err)
+{
+    maker m = {.r = r, .body.reduction = r, .n_operands = r->n_in + r->indexed};
+    lw_status status;
+
+    memcpy(m.operand, r->loaded, r->n_in * sizeof *r->loaded);
+    m.operand[r->n_in] = LW_DT_i64;
+    LW_TRY(lw_reduction_module(r, &m.module, m.body.funcs, err));
+    LW_TRY(every_loop(&m, err));
+    *out = m.module;
+    return LW_OK;
+fail:
+    lw_module_free(m.module);
+    return status;
+}
+
+static bool
+find_loops(lw_reduce_code *out)
+{
+    const struct {
+        const char *name;
+        void *place;
+    } found[] = {{"lw_seed", &out->seed},       {"lw_seed_strided", &out->seed_strided},
+                 {"lw_columns", &out->columns}, {"lw_columns_strided", &out->columns_strided},
+                 {"lw_lanes", &out->lanes},     {"lw_fold", &out->fold},
+                 {"lw_merge", &out->merge},     {"lw_finish", &out->finish},
+                 {"lw_scan", &out->scan}};
+
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        void *address = lw_code_symbol(out->code, found[i].name);
+        if (address == NULL)
+            return false;
+        memcpy(found[i].place, &address, sizeof address);
+    }
+    return true;
+}
+
+lw_status
+lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
+                     lw_reduce_code *out, lw_build_report *report, lw_error *err)
+{
+    lw_module *module = NULL;
+    lw_status status;
+
+    memset(out, 0, sizeof *out);
+    out->n_operands = r->n_in + r->indexed;
+    out->width = width_of(r);
+    LW_TRY(lw_reduce_host_module(r, &module, err));
+    LW_TRY(lw_build_host(module, options, &out->code, report, err));
+    if (!find_loops(out)) {
+        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code lacks a loop of a reduction");
+        lw_reduce_host_drop(out);
+    }
+fail:
+    lw_module_free(module);
+    return status;
+}
+
+void
+lw_reduce_host_drop(lw_reduce_code *code)
+{
+    lw_code_unref(code->code);
+    memset(code, 0, sizeof *code);
+}

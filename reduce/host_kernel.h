@@ -1,0 +1,48 @@
+/* A reduction -> loops over host memory. Pure C; needs no GIL.
+ *
+ * Every loop takes the addresses of its operands (the index, where map wants it, is one more
+ * operand of int64) and then those of the accumulators: an array for each number of them,
+ * element after element. */
+#ifndef LW_REDUCE_HOST_KERNEL_H
+#define LW_REDUCE_HOST_KERNEL_H
+
+#include "core/link/build.h"
+#include "reduce/reduction.h"
+
+/* acc[j] = map(x[j]), and acc[j] = combine(acc[j], map(x[j])), for n columns. */
+typedef void (*lw_reduce_columns_code)(char **args, int64_t n, const int64_t *strides);
+/* acc[0] = combine(…combine(acc[0], map(x[0]))…, map(x[n - 1])), strictly in order. */
+typedef void (*lw_reduce_fold_code)(char **args, int64_t n, const int64_t *strides);
+/* Rows of `width` contiguous elements: acc[j] combined with column j of n rows. */
+typedef void (*lw_reduce_lanes_code)(char **args, int64_t n);
+/* left[j] = combine(left[j], right[j]): the addresses of the left ones, then the right ones. */
+typedef void (*lw_reduce_merge_code)(char **args, int64_t n);
+/* The addresses of accumulators, then of results, all contiguous. */
+typedef void (*lw_reduce_finish_code)(char **args, int64_t n);
+/* In order, every result on the way: operands, accumulator, results; strides (bytes) of
+ * operands and results. seeded 0: element 0 makes the accumulator. before 1: results do not
+ * hold their own element yet. */
+typedef void (*lw_reduce_scan_code)(char **args, int64_t n, const int64_t *strides,
+                                    int64_t seeded, int64_t before);
+
+typedef struct lw_reduce_code {
+    lw_code *code;
+    lw_reduce_columns_code seed, columns;                 /* contiguous operands */
+    lw_reduce_columns_code seed_strided, columns_strided; /* any, the accumulators not */
+    lw_reduce_fold_code fold;
+    lw_reduce_lanes_code lanes;
+    lw_reduce_merge_code merge;
+    lw_reduce_finish_code finish;
+    lw_reduce_scan_code scan;
+    uint32_t n_operands; /* with the index */
+    uint32_t width;      /* of `lanes`: a power of two */
+} lw_reduce_code;
+
+/* The IR of them all. */
+lw_status lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error *err);
+/* Compile, or take from the cache. */
+lw_status lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
+                               lw_reduce_code *out, lw_build_report *report, lw_error *err);
+void lw_reduce_host_drop(lw_reduce_code *code);
+
+#endif

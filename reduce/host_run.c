@@ -1,0 +1,789 @@
+#include "reduce/host_run.h"
+
+#include "core/base/memory.h"
+#include "core/host/thread_pool.h"
+
+#include <string.h>
+
+enum {
+    SCRATCH = 64 * 1024, /* bytes that the operands of a block may take when copied */
+    TILE = 32 * 1024,    /* bytes of accumulators of neighbouring columns */
+    BLOCK_ROWS = 64,     /* rows of lanes in a block, rows of a tile summed up by themselves */
+    CHUNK_BLOCKS = 16,   /* blocks in a chunk: what one thread takes at once */
+    GROUP = 1 << 16,     /* accumulators held at one time */
+    WORK = 1 << 15,      /* elements worth a thread */
+    ITEM = 16,           /* bytes of the largest number */
+    SMALL_REDUCED = 16   /* fewer elements than these: columns side by side */
+};
+
+/* Arrays of accumulators: one for each number. */
+typedef struct bank {
+    uint32_t n;
+    char *at[LW_REDUCE_MOST];
+    uint32_t size[LW_REDUCE_MOST];
+} bank;
+
+typedef struct run {
+    lw_reduce_job *job;
+    const lw_reduction *r;
+    const lw_reduce_code *code;
+    uint32_t n_in, n_operands;
+    uint32_t operand_size[LW_REDUCE_MOST + 1];
+    int64_t n_kept, n_reduced;
+    int64_t block, chunk, n_chunks; /* elements, elements, of a result */
+    bank partial;                   /* of the group that is worked on */
+    uint8_t *has;                   /* by partial; NULL without a mask */
+    int64_t first, count;           /* results of the group */
+    int64_t tile;                   /* columns */
+} run;
+
+/* ---- accumulators ---- */
+
+static bank
+bank_at(const lw_reduction *r, char *memory, int64_t capacity)
+{
+    bank b = {.n = r->n_acc};
+
+    for (uint32_t i = 0; i < r->n_acc; i++) {
+        b.at[i] = memory;
+        b.size[i] = lw_dtypes[r->acc[i]].size_bytes;
+        memory += ((size_t)capacity * b.size[i] + 63) / 64 * 64;
+    }
+    return b;
+}
+
+static size_t
+bank_bytes(const lw_reduction *r, int64_t capacity)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        bytes += ((size_t)capacity * lw_dtypes[r->acc[i]].size_bytes + 63) / 64 * 64;
+    return bytes;
+}
+
+static bank
+bank_from(const bank *b, int64_t first)
+{
+    bank moved = *b;
+
+    for (uint32_t i = 0; i < b->n; i++)
+        moved.at[i] += first * b->size[i];
+    return moved;
+}
+
+static void
+bank_copy(const bank *to, const bank *from, int64_t n)
+{
+    for (uint32_t i = 0; i < to->n; i++)
+        memmove(to->at[i], from->at[i], (size_t)n * to->size[i]);
+}
+
+static void
+bank_fill(const bank *to, const lw_reduce_item *item, int64_t n)
+{
+    for (uint32_t i = 0; i < to->n; i++)
+        for (int64_t k = 0; k < n; k++)
+            memcpy(to->at[i] + k * to->size[i], item[i].bytes, to->size[i]);
+}
+
+static void
+merge(const run *s, const bank *left, const bank *right, int64_t n)
+{
+    char *args[2 * LW_REDUCE_MOST];
+
+    memcpy(args, left->at, left->n * sizeof *args);
+    memcpy(args + left->n, right->at, right->n * sizeof *args);
+    s->code->merge(args, n);
+}
+
+/* `times` banks of n each, one behind the other: all into the first, neighbours first. */
+static void
+merge_tree(const run *s, const bank *b, int64_t times, int64_t n)
+{
+    int64_t half = times / 2;
+    bank right;
+
+    if (times <= 1)
+        return;
+    right = bank_from(b, half * n);
+    merge_tree(s, b, half, n);
+    merge_tree(s, &right, times - half, n);
+    merge(s, b, &right, n);
+}
+
+/* n accumulators of lanes, whose order does not matter, into the first. */
+static void
+merge_lanes(const run *s, const bank *b, int64_t n)
+{
+    while (n > 1) {
+        int64_t half = n / 2;
+        bank right = bank_from(b, n - half);
+        merge(s, b, &right, half);
+        n -= half;
+    }
+}
+
+/* ---- one block: contiguous operands -> one accumulator ---- */
+
+static void
+set_args(const run *s, char **args, char *const *operands, int64_t first, const bank *acc)
+{
+    for (uint32_t i = 0; i < s->n_operands; i++)
+        args[i] = operands[i] + first * s->operand_size[i];
+    memcpy(args + s->n_operands, acc->at, acc->n * sizeof *args);
+}
+
+static void
+block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to)
+{
+    _Alignas(64) char memory[LW_REDUCE_MOST * (ITEM * 16 + 256)];
+    int64_t width = s->code->width, rows = n / width, lanes = n < width ? n : width;
+    bank acc = bank_at(s->r, memory, width);
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t unused = 0;
+
+    set_args(s, args, operands, 0, &acc);
+    s->code->seed(args, lanes, &unused);
+    if (rows > 1) {
+        set_args(s, args, operands, width, &acc);
+        s->code->lanes(args, rows - 1);
+    }
+    if (rows > 0 && n % width > 0) {
+        set_args(s, args, operands, rows * width, &acc);
+        s->code->columns(args, n % width, &unused);
+    }
+    merge_lanes(s, &acc, lanes);
+    bank_copy(to, &acc, 1);
+}
+
+static void
+block_in_order(const run *s, char *const *operands, int64_t n, const bank *to)
+{
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t strides[LW_REDUCE_MOST + 1];
+
+    for (uint32_t i = 0; i < s->n_operands; i++)
+        strides[i] = s->operand_size[i];
+    set_args(s, args, operands, 0, to);
+    s->code->seed(args, 1, strides);
+    if (n > 1) {
+        set_args(s, args, operands, 1, to);
+        s->code->fold(args, n - 1, strides);
+    }
+}
+
+/* ---- bringing operands together ---- */
+
+static void
+gather(char *to, const char *from, int64_t stride, uint32_t size, int64_t n)
+{
+#define COPY(type)                                                                             \
+    for (int64_t i = 0; i < n; i++)                                                            \
+        memcpy(to + i * (int64_t)sizeof(type), from + i * stride, sizeof(type));               \
+    break;
+
+    if (stride == size) {
+        memcpy(to, from, (size_t)n * size);
+        return;
+    }
+    switch (size) {
+    case 1: COPY(uint8_t)
+    case 2: COPY(uint16_t)
+    case 4: COPY(uint32_t)
+    case 8: COPY(uint64_t)
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * size, from + i * stride, size);
+    }
+#undef COPY
+}
+
+/* Bytes from the start to element `at` of a space. */
+static int64_t
+offset_of(const lw_reduce_space *space, uint32_t operand, int64_t at)
+{
+    int64_t offset = 0;
+
+    for (int d = space->n - 1; d >= 0 && at > 0; d--) {
+        offset += at % space->size[d] * space->stride[operand][d];
+        at /= space->size[d];
+    }
+    return offset;
+}
+
+/* n elements of the reduced space from `at` on, one after the other. */
+static void
+gather_space(const run *s, uint32_t operand, const char *base, int64_t at, int64_t n,
+             uint32_t size, char *to)
+{
+    const lw_reduce_space *space = &s->job->reduced;
+    int64_t inner = space->n ? space->size[space->n - 1] : 1;
+    int64_t stride = space->n ? space->stride[operand][space->n - 1] : 0;
+
+    while (n > 0) {
+        int64_t rest = inner - at % inner, now = rest < n ? rest : n;
+        gather(to, base + offset_of(space, operand, at), stride, size, now);
+        to += now * size;
+        at += now;
+        n -= now;
+    }
+}
+
+static bool
+lies_straight(const run *s, uint32_t operand)
+{
+    const lw_reduce_space *space = &s->job->reduced;
+
+    return space->n == 0 ||
+           (space->n == 1 && space->stride[operand][0] == s->operand_size[operand]);
+}
+
+/* Keep the elements whose mask is set. Gives how many. */
+static int64_t
+compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
+{
+    int64_t kept = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (!mask[i])
+            continue;
+        for (uint32_t k = 0; k < s->n_operands; k++)
+            memmove(operands[k] + kept * s->operand_size[k],
+                    operands[k] + i * s->operand_size[k], s->operand_size[k]);
+        kept++;
+    }
+    return kept;
+}
+
+/* Elements at … at + n of result `which` into one accumulator. False: the mask left none. */
+static bool
+one_block(const run *s, int64_t which, int64_t at, int64_t n, const bank *to)
+{
+    _Alignas(64) char memory[SCRATCH + 64 * (LW_REDUCE_MOST + 2)];
+    const lw_reduce_job *job = s->job;
+    char *operands[LW_REDUCE_MOST + 1], *free_at = memory;
+
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        char *base = job->operand[i] + offset_of(&job->kept, i, which);
+        operands[i] = base + at * s->operand_size[i];
+        if (lies_straight(s, i) && s->has == NULL)
+            continue;
+        operands[i] = free_at;
+        gather_space(s, i, base, at, n, s->operand_size[i], free_at);
+        free_at += (n * s->operand_size[i] + 63) / 64 * 64;
+    }
+    if (s->r->indexed) {
+        operands[s->n_in] = free_at;
+        for (int64_t i = 0; i < n; i++, free_at += sizeof i) {
+            int64_t index = at + i;
+            memcpy(free_at, &index, sizeof index);
+        }
+    }
+    if (s->has != NULL) {
+        gather_space(s, s->n_in, job->operand[s->n_in] + offset_of(&job->kept, s->n_in, which),
+                     at, n, 1, free_at);
+        n = compress(s, operands, (const uint8_t *)free_at, n);
+        if (n == 0)
+            return false;
+    }
+    if (s->r->commutative)
+        block_in_lanes(s, operands, n, to);
+    else
+        block_in_order(s, operands, n, to);
+    return true;
+}
+
+/* ---- results one by one ---- */
+
+/* Chunk number `item % n_chunks` of result `item / n_chunks` of the group. */
+static void
+one_chunk(const run *s, int64_t item)
+{
+    _Alignas(64) char memory[LW_REDUCE_MOST * (CHUNK_BLOCKS * ITEM + 64)];
+    bank blocks = bank_at(s->r, memory, CHUNK_BLOCKS), to = bank_from(&s->partial, item);
+    int64_t begin = item % s->n_chunks * s->chunk, n = 0;
+    int64_t end = begin + s->chunk < s->n_reduced ? begin + s->chunk : s->n_reduced;
+
+    for (int64_t at = begin; at < end; at += s->block) {
+        bank one = bank_from(&blocks, n);
+        n += one_block(s, s->first + item / s->n_chunks, at,
+                       end - at < s->block ? end - at : s->block, &one);
+    }
+    if (s->has != NULL)
+        s->has[item] = n > 0;
+    if (n == 0)
+        return;
+    merge_tree(s, &blocks, n, 1);
+    bank_copy(&to, &blocks, 1);
+}
+
+static lw_status
+some_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        one_chunk(context, i);
+    return LW_OK;
+}
+
+/* The chunks of each result into one, side by side. */
+static void
+join_chunks(const run *s)
+{
+    for (int64_t i = 0; i < s->count; i++) {
+        bank from = bank_from(&s->partial, i * s->n_chunks), to = bank_from(&s->partial, i);
+        int64_t n = s->n_chunks;
+
+        if (s->has != NULL) {
+            n = 0;
+            for (int64_t k = 0; k < s->n_chunks; k++) {
+                bank one = bank_from(&from, k), place = bank_from(&from, n);
+                if (!s->has[i * s->n_chunks + k])
+                    continue;
+                bank_copy(&place, &one, 1);
+                n++;
+            }
+            s->has[i] = n > 0;
+        }
+        merge_tree(s, &from, n, 1);
+        if (n > 0)
+            bank_copy(&to, &from, 1);
+    }
+}
+
+/* ---- handing out ---- */
+
+/* initial, then the accumulator. */
+static void
+put_initial(const run *s, const bank *acc)
+{
+    _Alignas(64) char memory[LW_REDUCE_MOST * 64];
+    bank left = bank_at(s->r, memory, 1);
+
+    bank_fill(&left, s->job->initial, 1);
+    merge(s, &left, acc, 1);
+    bank_copy(acc, &left, 1);
+}
+
+static void
+deliver(const run *s, int64_t first, int64_t n)
+{
+    char *args[2 * LW_REDUCE_MOST];
+
+    for (int64_t i = 0; i < n && (s->has != NULL || s->job->initial != NULL); i++) {
+        bank acc = bank_from(&s->partial, i);
+        if (s->has != NULL && !s->has[i])
+            bank_fill(&acc, s->job->empty, 1);
+        else if (s->job->initial != NULL)
+            put_initial(s, &acc);
+    }
+    memcpy(args, s->partial.at, s->partial.n * sizeof *args);
+    for (uint32_t i = 0; i < s->r->n_out; i++)
+        args[s->partial.n + i] = s->job->out[i] + first * lw_dtypes[s->r->out[i]].size_bytes;
+    s->code->finish(args, n);
+}
+
+static int64_t
+grain_of(int64_t elements)
+{
+    return elements >= WORK ? 1 : WORK / (elements > 0 ? elements : 1);
+}
+
+static lw_status
+by_result(run *s, lw_error *err)
+{
+    int64_t group = GROUP / s->n_chunks > 0 ? GROUP / s->n_chunks : 1;
+    int64_t per_item = s->chunk < s->n_reduced ? s->chunk : s->n_reduced;
+    lw_status status = LW_OK;
+    char *memory;
+
+    if (group > s->n_kept)
+        group = s->n_kept;
+    memory = lw_alloc(bank_bytes(s->r, group * s->n_chunks) + 64);
+    if (s->job->operand[s->n_in] != NULL)
+        s->has = lw_alloc((size_t)(group * s->n_chunks));
+    if (memory == NULL || (s->has == NULL && s->job->operand[s->n_in] != NULL)) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    s->partial = bank_at(s->r, memory, group * s->n_chunks);
+    for (s->first = 0; s->first < s->n_kept; s->first += group) {
+        s->count = s->n_kept - s->first < group ? s->n_kept - s->first : group;
+        LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain_of(per_item), some_chunks, s));
+        join_chunks(s);
+        deliver(s, s->first, s->count);
+    }
+fail:
+    lw_free(s->has);
+    lw_free(memory);
+    return status;
+}
+
+/* ---- neighbouring results side by side ---- */
+
+typedef struct tile_rows { /* where the rows of a tile are */
+    char *base[LW_REDUCE_MOST + 1];
+    int64_t stride[LW_REDUCE_MOST + 1]; /* from column to column */
+    int64_t index;
+    bool straight;
+} tile_rows;
+
+static void
+tile_start(const run *s, int64_t which, tile_rows *t)
+{
+    const lw_reduce_space *kept = &s->job->kept;
+
+    t->straight = !s->r->indexed;
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        t->base[i] = s->job->operand[i] + offset_of(kept, i, which);
+        t->stride[i] = kept->stride[i][kept->n - 1];
+        t->straight &= t->stride[i] == s->operand_size[i];
+    }
+    t->stride[s->n_in] = 0; /* one index for all columns */
+}
+
+/* Row number `row` of the tile: makes the accumulators, or goes into them. */
+static void
+tile_row(const run *s, tile_rows *t, int64_t row, int64_t n, const bank *acc, bool first)
+{
+    char *args[2 * LW_REDUCE_MOST + 1];
+    const lw_reduce_space *reduced = &s->job->reduced;
+
+    for (uint32_t i = 0; i < s->n_in; i++)
+        args[i] = t->base[i] +
+                  (reduced->n == 1 ? row * reduced->stride[i][0] : offset_of(reduced, i, row));
+    t->index = row;
+    args[s->n_in] = (char *)&t->index;
+    memcpy(args + s->n_operands, acc->at, acc->n * sizeof *args);
+    if (first)
+        (t->straight ? s->code->seed : s->code->seed_strided)(args, n, t->stride);
+    else
+        (t->straight ? s->code->columns : s->code->columns_strided)(args, n, t->stride);
+}
+
+/* Chunk of rows `item / tiles`, tile `item % tiles` of the group. */
+static void
+one_tile(const run *s, int64_t item)
+{
+    _Alignas(64) char memory[TILE + 64 * LW_REDUCE_MOST];
+    int64_t tiles = (s->count + s->tile - 1) / s->tile, column = item % tiles * s->tile;
+    int64_t n = s->count - column < s->tile ? s->count - column : s->tile;
+    int64_t begin = item / tiles * s->chunk;
+    int64_t end = begin + s->chunk < s->n_reduced ? begin + s->chunk : s->n_reduced;
+    bank to = bank_from(&s->partial, item / tiles * s->count + column);
+    bank block = bank_at(s->r, memory, s->tile);
+    tile_rows t;
+
+    tile_start(s, s->first + column, &t);
+    for (int64_t row = begin; row < end; row += BLOCK_ROWS) {
+        int64_t last = row + BLOCK_ROWS < end ? row + BLOCK_ROWS : end;
+        const bank *acc = row == begin ? &to : &block;
+        for (int64_t i = row; i < last; i++)
+            tile_row(s, &t, i, n, acc, i == row);
+        if (acc == &block)
+            merge(s, &to, &block, n);
+    }
+}
+
+static lw_status
+some_tiles(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        one_tile(context, i);
+    return LW_OK;
+}
+
+static int64_t
+tile_columns(const lw_reduction *r, int64_t columns)
+{
+    enum { LEAST = 16, MOST = 1024 };
+    int64_t bytes = 0, n;
+
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        bytes += lw_dtypes[r->acc[i]].size_bytes;
+    n = TILE / bytes / LEAST * LEAST;
+    n = n > MOST ? MOST : n;
+    return n < columns ? n : columns;
+}
+
+static lw_status
+by_column(run *s, lw_error *err)
+{
+    int64_t columns = s->job->kept.size[s->job->kept.n - 1], group, tiles;
+    lw_status status = LW_OK;
+    char *memory;
+
+    s->tile = tile_columns(s->r, columns);
+    s->chunk = 2 * WORK / s->tile / BLOCK_ROWS * BLOCK_ROWS;
+    s->chunk = s->chunk < BLOCK_ROWS ? BLOCK_ROWS : s->chunk;
+    s->n_chunks = (s->n_reduced + s->chunk - 1) / s->chunk;
+    group = GROUP / s->n_chunks / s->tile * s->tile;
+    group = group < s->tile ? s->tile : group;
+    group = group > columns ? columns : group;
+    memory = lw_alloc(bank_bytes(s->r, group * s->n_chunks) + 64);
+    if (memory == NULL)
+        return lw_fail_memory(err);
+    s->partial = bank_at(s->r, memory, group * s->n_chunks);
+    for (int64_t outer = 0; outer < s->n_kept; outer += columns)
+        for (int64_t at = 0; at < columns; at += group) {
+            s->first = outer + at;
+            s->count = columns - at < group ? columns - at : group;
+            tiles = (s->count + s->tile - 1) / s->tile;
+            LW_TRY(lw_parallel_for(
+                tiles * s->n_chunks,
+                grain_of(s->tile * (s->chunk < s->n_reduced ? s->chunk : s->n_reduced)),
+                some_tiles, s));
+            merge_tree(s, &s->partial, s->n_chunks, s->count);
+            deliver(s, s->first, s->count);
+        }
+fail:
+    lw_free(memory);
+    return status;
+}
+
+/* ---- spaces ---- */
+
+static int64_t
+size_of(const lw_reduce_space *space)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < space->n; d++)
+        n *= space->size[d];
+    return n;
+}
+
+static void
+drop_dimension(lw_reduce_space *space, int d, uint32_t n_operands)
+{
+    for (int k = d; k + 1 < space->n; k++) {
+        space->size[k] = space->size[k + 1];
+        for (uint32_t i = 0; i < n_operands; i++)
+            space->stride[i][k] = space->stride[i][k + 1];
+    }
+    space->n--;
+}
+
+static bool
+continues(const lw_reduce_space *space, int d, uint32_t n_operands)
+{
+    for (uint32_t i = 0; i < n_operands; i++)
+        if (space->stride[i][d] != space->stride[i][d + 1] * space->size[d + 1])
+            return false;
+    return true;
+}
+
+/* Neighbours that are walked through as one become one. */
+static void
+merge_dimensions(lw_reduce_space *space, uint32_t n_operands)
+{
+    for (int d = space->n - 1; d >= 0; d--)
+        if (space->size[d] == 1)
+            drop_dimension(space, d, n_operands);
+    for (int d = space->n - 2; d >= 0; d--) {
+        if (!continues(space, d, n_operands))
+            continue;
+        space->size[d + 1] *= space->size[d];
+        drop_dimension(space, d, n_operands);
+    }
+}
+
+static void
+swap_dimensions(lw_reduce_space *space, int a, int b, uint32_t n_operands)
+{
+    int64_t size = space->size[a];
+
+    space->size[a] = space->size[b];
+    space->size[b] = size;
+    for (uint32_t i = 0; i < n_operands; i++) {
+        int64_t stride = space->stride[i][a];
+        space->stride[i][a] = space->stride[i][b];
+        space->stride[i][b] = stride;
+    }
+}
+
+static int64_t
+distance(int64_t stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
+/* The fastest dimension of the first operand innermost. */
+static void
+sort_dimensions(lw_reduce_space *space, uint32_t n_operands)
+{
+    for (int i = 1; i < space->n; i++)
+        for (int k = i;
+             k > 0 && distance(space->stride[0][k - 1]) < distance(space->stride[0][k]); k--)
+            swap_dimensions(space, k - 1, k, n_operands);
+}
+
+/* Are neighbouring results nearer to each other than neighbouring elements? */
+static bool
+prefers_columns(const run *s)
+{
+    const lw_reduce_space *kept = &s->job->kept, *reduced = &s->job->reduced;
+    int64_t columns = kept->n ? kept->size[kept->n - 1] : 1;
+
+    if (s->job->operand[s->n_in] != NULL || columns < 4)
+        return false;
+    if (s->n_reduced < SMALL_REDUCED && columns >= 4 * s->n_reduced)
+        return true;
+    return reduced->n > 0 && distance(kept->stride[0][kept->n - 1]) <
+                                 distance(reduced->stride[0][reduced->n - 1]);
+}
+
+static int64_t
+block_of(const run *s)
+{
+    int64_t rows = BLOCK_ROWS, bytes = 1;
+
+    for (uint32_t i = 0; i < s->n_operands; i++)
+        bytes += s->operand_size[i];
+    while (rows > 1 && rows * s->code->width * bytes > SCRATCH)
+        rows /= 2;
+    return rows * s->code->width;
+}
+
+static run
+run_of(lw_reduce_job *job)
+{
+    run s = {.job = job,
+             .r = job->reduction,
+             .code = job->code,
+             .n_in = job->reduction->n_in,
+             .n_operands = job->code->n_operands};
+
+    for (uint32_t i = 0; i < s.n_in; i++)
+        s.operand_size[i] = lw_dtypes[s.r->loaded[i]].size_bytes;
+    s.operand_size[s.n_in] = sizeof(int64_t);
+    s.n_kept = size_of(&job->kept);
+    s.n_reduced = size_of(&job->reduced);
+    return s;
+}
+
+static lw_status
+all_empty(run *s, lw_error *err)
+{
+    int64_t group = s->n_kept < GROUP ? s->n_kept : GROUP;
+    char *memory = lw_alloc(bank_bytes(s->r, group) + 64);
+    const lw_reduce_item *initial = s->job->initial;
+
+    if (memory == NULL)
+        return lw_fail_memory(err);
+    s->partial = bank_at(s->r, memory, group);
+    s->job->initial = NULL; /* `empty` is it */
+    for (int64_t at = 0; at < s->n_kept; at += group) {
+        int64_t n = s->n_kept - at < group ? s->n_kept - at : group;
+        bank_fill(&s->partial, s->job->empty, n);
+        deliver(s, at, n);
+    }
+    s->job->initial = initial;
+    lw_free(memory);
+    return LW_OK;
+}
+
+lw_status
+lw_reduce_run(lw_reduce_job *job, lw_error *err)
+{
+    uint32_t n_operands = job->reduction->n_in + (job->operand[job->reduction->n_in] != NULL);
+    run s = run_of(job);
+
+    if (s.n_kept == 0)
+        return LW_OK;
+    if (s.n_reduced == 0)
+        return all_empty(&s, err);
+    if (s.r->commutative && !s.r->indexed)
+        sort_dimensions(&job->reduced, n_operands);
+    merge_dimensions(&job->reduced, n_operands);
+    merge_dimensions(&job->kept, n_operands);
+    if (prefers_columns(&s))
+        return by_column(&s, err);
+    s.block = block_of(&s);
+    s.chunk = s.block * CHUNK_BLOCKS;
+    s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
+    return by_result(&s, err);
+}
+
+/* ---- scans ---- */
+
+typedef struct scan {
+    run s;
+    const lw_reduce_space *results; /* kept dimensions, then the reduced one */
+    bool before;
+} scan;
+
+static int64_t
+result_offset(const scan *c, uint32_t which, int64_t row)
+{
+    int64_t offset = 0;
+
+    for (int d = c->results->n - 2; d >= 0 && row > 0; d--) {
+        offset += row % c->results->size[d] * c->results->stride[which][d];
+        row /= c->results->size[d];
+    }
+    return offset;
+}
+
+static void
+one_row(const scan *c, int64_t row)
+{
+    _Alignas(64) char memory[LW_REDUCE_MOST * 64];
+    const run *s = &c->s;
+    const lw_reduce_job *job = s->job;
+    bank acc = bank_at(s->r, memory, 1);
+    char *args[3 * LW_REDUCE_MOST + 1];
+    int64_t strides[2 * LW_REDUCE_MOST + 1];
+
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        args[i] = job->operand[i] + offset_of(&job->kept, i, row);
+        strides[i] = job->reduced.stride[i][0];
+    }
+    memset(memory, 0, sizeof memory);
+    if (job->empty != NULL)
+        bank_fill(&acc, job->empty, 1);
+    memcpy(args + s->n_operands, acc.at, acc.n * sizeof *args);
+    for (uint32_t i = 0; i < s->r->n_out; i++) {
+        args[s->n_operands + acc.n + i] = job->out[i] + result_offset(c, i, row);
+        strides[s->n_operands + i] = c->results->stride[i][c->results->n - 1];
+    }
+    if (s->r->indexed) {
+        args[s->n_in] = job->operand[s->n_in];
+        strides[s->n_in] = sizeof(int64_t);
+    }
+    s->code->scan(args, s->n_reduced, strides, job->empty != NULL, c->before);
+}
+
+static lw_status
+some_rows(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        one_row(context, i);
+    return LW_OK;
+}
+
+lw_status
+lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool before,
+                   lw_error *err)
+{
+    scan c = {.s = run_of(job), .results = results, .before = before};
+    int64_t *index = NULL;
+    lw_status status;
+
+    if (c.s.n_kept == 0 || c.s.n_reduced == 0)
+        return LW_OK;
+    if (c.s.r->indexed) {
+        index = lw_alloc((size_t)c.s.n_reduced * sizeof *index);
+        if (index == NULL)
+            return lw_fail_memory(err);
+        for (int64_t i = 0; i < c.s.n_reduced; i++)
+            index[i] = i;
+        job->operand[c.s.n_in] = (char *)index;
+    }
+    status = lw_parallel_for(c.s.n_kept, grain_of(c.s.n_reduced), some_rows, &c);
+    lw_free(index);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* Running a reduction over host memory: shapes and strides -> blocks, chunks, threads. Pure C.
+ *
+ * What is added to what follows from the shape alone: elements to blocks of fixed size, these
+ * to chunks, and those, in a tree, to the result; so the bits do not depend on the number of
+ * threads. Blocks of an operator whose elements may change places go to independent lanes. */
+#ifndef LW_REDUCE_HOST_RUN_H
+#define LW_REDUCE_HOST_RUN_H
+
+#include "reduce/host_kernel.h"
+
+enum { LW_REDUCE_DIMS = 64 };
+
+typedef struct lw_reduce_space { /* dimensions, outermost first */
+    int n;
+    int64_t size[LW_REDUCE_DIMS];
+    int64_t stride[LW_REDUCE_MOST + 1][LW_REDUCE_DIMS]; /* bytes; by operand, then the mask */
+} lw_reduce_space;
+
+typedef struct lw_reduce_job {
+    const lw_reduction *reduction;
+    const lw_reduce_code *code;
+    lw_reduce_space kept, reduced;
+    char *operand[LW_REDUCE_MOST + 1]; /* [n_in]: the mask (bool), or NULL */
+    char *out[LW_REDUCE_MOST];         /* contiguous over kept; a scan's over kept, reduced */
+    const lw_reduce_item *initial;     /* numbers of an accumulator, or NULL */
+    const lw_reduce_item *empty;       /* what nothing at all gives; NULL: there is something */
+} lw_reduce_job;
+
+/* Both may rearrange the job's spaces. LW_ERR_OUT_OF_MEMORY at most. */
+lw_status lw_reduce_run(lw_reduce_job *job, lw_error *err);
+/* Results on the way, along the one dimension of `reduced`; no mask. before: each without its
+ * own element; the first is `empty`. The results' strides (bytes) follow the spaces. */
+lw_status lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool before,
+                             lw_error *err);
+
+#endif

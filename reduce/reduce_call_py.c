@@ -1,0 +1,468 @@
+/* r(a, *more, …), r.accumulate and r.reduceat. */
+#include "core/py/numpy_api.h"
+
+#include "core/base/memory.h"
+#include "core/py/args.h"
+#include "core/py/raise.h"
+#include "reduce/call_parts_py.h"
+
+#include <string.h>
+
+static lw_reduce_call *
+call_new(PyObject *self)
+{
+    lw_reduce_call *call = lw_alloc_zero(1, sizeof *call); /* some 40 KB */
+
+    if (call == NULL)
+        PyErr_NoMemory();
+    else
+        call->self = (lw_reducer *)self;
+    return call;
+}
+
+static PyObject *
+call_end(lw_reduce_call *call, PyObject *result)
+{
+    if (call != NULL)
+        lw_reduce_call_reset(call);
+    lw_free(call);
+    return result;
+}
+
+static bool
+any_on_device(PyObject *args)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+        if (lw_is_device_operand(PyTuple_GET_ITEM(args, i)))
+            return true;
+    return false;
+}
+
+static PyObject *
+no_device(const char *what)
+{
+    lw_error err = {0};
+
+    lw_fail(&err, LW_ERR_UNSUPPORTED,
+            "%s takes host arrays; device arrays are not supported yet: use copy_to_host()",
+            what);
+    return lw_py_raise(&err);
+}
+
+static int
+run_job(lw_reduce_call *call)
+{
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_reduce_run(&call->job, &err);
+    Py_END_ALLOW_THREADS
+    if (status == LW_OK)
+        return 0;
+    lw_py_raise(&err);
+    return -1;
+}
+
+/* ---- r(...) ---- */
+
+static int64_t
+n_reduced(const lw_reduce_call *call)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < call->ndim; d++)
+        n *= call->reduced[d] ? call->shape[d] : 1;
+    return n;
+}
+
+static int
+check_empty(const lw_reduce_call *call)
+{
+    bool masked = call->in[call->n_in] != NULL;
+
+    if (call->has_empty || (n_reduced(call) > 0 && !masked))
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 masked ? "reduction operation '%s' does not have an identity, so to use a "
+                          "where mask one has to specify 'initial' (or identity=)"
+                        : "zero-size array to reduction operation %s which has no identity",
+                 lw_reducer_name(call->self));
+    return -1;
+}
+
+static int
+reduced_shape(const lw_reduce_call *call, bool keepdims, int64_t *shape)
+{
+    int n = 0;
+
+    for (int d = 0; d < call->ndim; d++)
+        if (!call->reduced[d])
+            shape[n++] = call->shape[d];
+        else if (keepdims)
+            shape[n++] = 1;
+    return n;
+}
+
+/* numba's size=: the first so many elements of a one-dimensional array. New tuple. */
+static PyObject *
+first_elements(PyObject *args, PyObject *size)
+{
+    PyObject *stop, *slice = NULL, *part = NULL, *all = NULL;
+
+    if (PyTuple_GET_SIZE(args) != 1) {
+        PyErr_SetString(PyExc_TypeError, "size= is for one array");
+        return NULL;
+    }
+    stop = PyNumber_Index(size);
+    if (stop != NULL)
+        slice = PySlice_New(NULL, stop, NULL);
+    if (slice != NULL)
+        part = PyObject_GetItem(PyTuple_GET_ITEM(args, 0), slice);
+    if (part != NULL)
+        all = PyTuple_Pack(1, part);
+    Py_XDECREF(part);
+    Py_XDECREF(slice);
+    Py_XDECREF(stop);
+    return all;
+}
+
+/* numba's res=: its first element gets the result, and nothing is returned. Steals result. */
+static PyObject *
+put_in_res(PyObject *res, PyObject *result)
+{
+    PyObject *zero = result ? PyLong_FromLong(0) : NULL;
+    int failed = zero ? PyObject_SetItem(res, zero, result) : -1;
+
+    Py_XDECREF(zero);
+    Py_XDECREF(result);
+    return failed < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *
+call_on_host(lw_reduce_call *call, PyObject *args)
+{
+    PyObject *const *arrays = PySequence_Fast_ITEMS(args);
+    int64_t shape[LW_REDUCE_DIMS];
+    int keepdims = 0, ndim;
+
+    if (call->keywords.keepdims != NULL)
+        keepdims = PyObject_IsTrue(call->keywords.keepdims);
+    if (keepdims < 0 ||
+        lw_reduce_read_operands(call, arrays, PyTuple_GET_SIZE(args), call->keywords.where) <
+            0 ||
+        lw_reduce_read_axes(call, call->keywords.axis) < 0 || lw_reduce_read_initial(call) < 0)
+        return NULL;
+    ndim = reduced_shape(call, keepdims, shape);
+    if (check_empty(call) < 0 || lw_reduce_new_results(call, ndim, shape) < 0)
+        return NULL;
+    lw_reduce_fill_job(call);
+    return run_job(call) < 0 ? NULL : lw_reduce_hand_out(call);
+}
+
+PyObject *
+lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    lw_reduce_call *call = call_new(self);
+    PyObject *result = NULL, *part = NULL;
+
+    if (call == NULL || lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE,
+                                                lw_reducer_name(call->self)) < 0)
+        return call_end(call, NULL);
+    if (any_on_device(args))
+        return call_end(call, no_device("a reduction"));
+    if (call->keywords.size != NULL && call->keywords.size != Py_None) {
+        part = first_elements(args, call->keywords.size);
+        if (part == NULL)
+            return call_end(call, NULL);
+        args = part;
+    }
+    result = call_on_host(call, args);
+    if (call->keywords.res != NULL && call->keywords.res != Py_None && result != NULL)
+        result = put_in_res(call->keywords.res, result);
+    Py_XDECREF(part);
+    return call_end(call, result);
+}
+
+/* ---- what accumulate and reduceat take behind the arrays ---- */
+
+/* Takes the next positional argument for a keyword that was not given. */
+static int
+take_next(PyObject *args, Py_ssize_t *at, PyObject **keyword, const char *name)
+{
+    if (*at >= PyTuple_GET_SIZE(args))
+        return 0;
+    if (*keyword != NULL) {
+        PyErr_Format(PyExc_TypeError, "%s= is given twice", name);
+        return -1;
+    }
+    *keyword = PyTuple_GET_ITEM(args, (*at)++);
+    return 0;
+}
+
+static int
+end_of(PyObject *args, Py_ssize_t at, const char *function)
+{
+    if (at >= PyTuple_GET_SIZE(args))
+        return 0;
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %zd positional arguments, not %zd",
+                 function, at, PyTuple_GET_SIZE(args));
+    return -1;
+}
+
+static Py_ssize_t
+arrays_of(const lw_reduce_call *call, PyObject *args, const char *function)
+{
+    uint32_t n = lw_reducer_n_arrays(call->self);
+
+    if (PyTuple_GET_SIZE(args) >= (Py_ssize_t)(n ? n : 1))
+        return n ? n : 1;
+    PyErr_Format(PyExc_TypeError, "%s() takes %u array%s first", function,
+                 (unsigned)(n ? n : 1), n > 1 ? "s" : "");
+    return -1;
+}
+
+/* ---- accumulate ---- */
+
+static int
+read_exclusive(const lw_reduce_call *call, bool *out)
+{
+    PyObject *value = call->keywords.exclusive;
+    int is = value ? PyObject_IsTrue(value) : 0;
+
+    *out = is > 0;
+    return is < 0 ? -1 : 0;
+}
+
+static int
+scan_job(lw_reduce_call *call, int axis, bool exclusive)
+{
+    lw_reduce_space results = {0};
+    lw_error err = {0};
+    lw_status status;
+    const lw_reduction *r = call->special->reduction;
+
+    for (int pass = 0; pass < 2; pass++) /* the axis last */
+        for (int d = 0; d < call->ndim; d++) {
+            if ((d == axis) != pass)
+                continue;
+            results.size[results.n] = call->shape[d];
+            for (uint32_t i = 0; i < r->n_out; i++)
+                results.stride[i][results.n] = PyArray_STRIDE(call->result[i], d);
+            results.n++;
+        }
+    lw_reduce_fill_job(call);
+    if (!exclusive && !call->has_initial)
+        call->job.empty = NULL; /* the first element is the first result */
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_reduce_scan_run(&call->job, &results, exclusive, &err);
+    Py_END_ALLOW_THREADS
+    if (status == LW_OK)
+        return 0;
+    lw_py_raise(&err);
+    return -1;
+}
+
+static PyObject *
+accumulate(lw_reduce_call *call, PyObject *args)
+{
+    Py_ssize_t n = arrays_of(call, args, "accumulate"), at = n;
+    bool exclusive;
+    int axis = 0;
+
+    if (n < 0 || take_next(args, &at, &call->keywords.axis, "axis") < 0 ||
+        take_next(args, &at, &call->keywords.exclusive, "exclusive") < 0 ||
+        end_of(args, at, "accumulate") < 0 || read_exclusive(call, &exclusive) < 0 ||
+        lw_reduce_read_operands(call, PySequence_Fast_ITEMS(args), n, NULL) < 0)
+        return NULL;
+    if (call->ndim == 0) {
+        PyErr_SetString(PyExc_TypeError, "cannot accumulate on a scalar");
+        return NULL;
+    }
+    if (call->keywords.axis != NULL &&
+        lw_reduce_read_one_axis(call, call->keywords.axis, &axis) < 0)
+        return NULL;
+    call->reduced[axis] = true;
+    if (lw_reduce_read_initial(call) < 0)
+        return NULL;
+    if (exclusive && !call->has_empty) {
+        PyErr_Format(PyExc_ValueError,
+                     "accumulate(exclusive=True) starts with the identity of '%s', which is "
+                     "not known: give identity= to reduce, or initial=",
+                     lw_reducer_name(call->self));
+        return NULL;
+    }
+    if (lw_reduce_new_results(call, call->ndim, call->shape) < 0 ||
+        scan_job(call, axis, exclusive) < 0)
+        return NULL;
+    return lw_reduce_hand_out(call);
+}
+
+PyObject *
+lw_reducer_accumulate(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    lw_reduce_call *call = call_new(self);
+
+    if (call == NULL ||
+        lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_SCAN, "accumulate") < 0)
+        return call_end(call, NULL);
+    if (any_on_device(args))
+        return call_end(call, no_device("accumulate"));
+    return call_end(call, accumulate(call, args));
+}
+
+/* ---- reduceat ---- */
+
+/* One slice along the axis, for all the other axes: results to `place` of the axis. */
+typedef struct slices {
+    lw_reduce_call *call;
+    int axis;
+    const int64_t *index;
+    int64_t n;
+    char *scratch[LW_REDUCE_MOST]; /* results of one slice */
+} slices;
+
+/* From scratch, contiguous over the other axes, to their places. */
+static void
+spread(const slices *s, int64_t which)
+{
+    const lw_reduction *r = s->call->special->reduction;
+
+    for (uint32_t i = 0; i < r->n_out; i++) {
+        PyArrayObject *result = s->call->result[i];
+        size_t size = lw_dtypes[r->out[i]].size_bytes;
+        int64_t inner = 1, outer = 1, n = PyArray_DIM(result, s->axis);
+        for (int d = 0; d < s->call->ndim; d++) {
+            if (d < s->axis)
+                outer *= s->call->shape[d];
+            else if (d > s->axis)
+                inner *= s->call->shape[d];
+        }
+        for (int64_t o = 0; o < outer; o++)
+            memcpy(PyArray_BYTES(result) + (size_t)((o * n + which) * inner) * size,
+                   s->scratch[i] + (size_t)(o * inner) * size, (size_t)inner * size);
+    }
+}
+
+static lw_status
+one_slice(slices *s, int64_t which, lw_error *err)
+{
+    lw_reduce_call *call = s->call;
+    int64_t begin = s->index[which], end;
+    lw_status status;
+
+    end = which + 1 < s->n ? s->index[which + 1] : call->shape[s->axis];
+    if (end <= begin)
+        end = begin + 1;
+    lw_reduce_fill_job(call);
+    call->job.reduced.size[0] = end - begin;
+    for (uint32_t i = 0; i < call->n_in; i++)
+        call->job.operand[i] += begin * call->job.reduced.stride[i][0];
+    memcpy(call->job.out, s->scratch, sizeof s->scratch);
+    status = lw_reduce_run(&call->job, err);
+    if (status == LW_OK)
+        spread(s, which);
+    return status;
+}
+
+static int
+run_slices(slices *s)
+{
+    const lw_reduction *r = s->call->special->reduction;
+    lw_status status = LW_OK;
+    lw_error err = {0};
+    size_t n = 1;
+
+    for (int d = 0; d < s->call->ndim; d++)
+        n *= d == s->axis ? 1 : (size_t)s->call->shape[d];
+    for (uint32_t i = 0; i < r->n_out && status == LW_OK; i++) {
+        s->scratch[i] = lw_alloc(n * lw_dtypes[r->out[i]].size_bytes + 1);
+        if (s->scratch[i] == NULL)
+            status = lw_fail_memory(&err);
+    }
+    Py_BEGIN_ALLOW_THREADS
+    for (int64_t i = 0; i < s->n && status == LW_OK; i++)
+        status = one_slice(s, i, &err);
+    Py_END_ALLOW_THREADS
+    for (uint32_t i = 0; i < r->n_out; i++)
+        lw_free(s->scratch[i]);
+    if (status == LW_OK)
+        return 0;
+    lw_py_raise(&err);
+    return -1;
+}
+
+static int
+check_indices(const slices *s)
+{
+    int64_t size = s->call->shape[s->axis];
+
+    for (int64_t i = 0; i < s->n; i++)
+        if (s->index[i] < 0 || s->index[i] >= size) {
+            PyErr_Format(PyExc_IndexError, "index %lld out-of-bounds in %s.reduceat [0, %lld)",
+                         (long long)s->index[i], lw_reducer_name(s->call->self),
+                         (long long)size);
+            return -1;
+        }
+    return 0;
+}
+
+static PyObject *
+reduce_slices(lw_reduce_call *call, PyArrayObject *indices)
+{
+    slices s = {.call = call, .index = PyArray_DATA(indices), .n = PyArray_SIZE(indices)};
+    int64_t shape[LW_REDUCE_DIMS];
+
+    if (call->ndim == 0) {
+        PyErr_SetString(PyExc_TypeError, "cannot reduceat on a scalar");
+        return NULL;
+    }
+    if (call->keywords.axis != NULL &&
+        lw_reduce_read_one_axis(call, call->keywords.axis, &s.axis) < 0)
+        return NULL;
+    call->reduced[s.axis] = true;
+    memcpy(shape, call->shape, sizeof shape);
+    shape[s.axis] = s.n;
+    if (check_indices(&s) < 0 || lw_reduce_new_results(call, call->ndim, shape) < 0 ||
+        run_slices(&s) < 0)
+        return NULL;
+    return lw_reduce_hand_out(call);
+}
+
+static PyObject *
+reduceat(lw_reduce_call *call, PyObject *args)
+{
+    Py_ssize_t n = arrays_of(call, args, "reduceat"), at = n;
+    PyObject *given = NULL, *result = NULL;
+    PyArrayObject *indices;
+
+    if (n < 0 || take_next(args, &at, &given, "indices") < 0 ||
+        take_next(args, &at, &call->keywords.axis, "axis") < 0 ||
+        end_of(args, at, "reduceat") < 0)
+        return NULL;
+    if (given == NULL) {
+        PyErr_SetString(PyExc_TypeError, "reduceat() takes indices behind the arrays");
+        return NULL;
+    }
+    indices = (PyArrayObject *)PyArray_FromAny(given, PyArray_DescrFromType(NPY_INT64), 1, 1,
+                                               NPY_ARRAY_CARRAY_RO, NULL);
+    if (indices == NULL)
+        return NULL;
+    if (lw_reduce_read_operands(call, PySequence_Fast_ITEMS(args), n, NULL) == 0)
+        result = reduce_slices(call, indices);
+    Py_DECREF(indices);
+    return result;
+}
+
+PyObject *
+lw_reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    lw_reduce_call *call = call_new(self);
+
+    if (call == NULL ||
+        lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_SLICES, "reduceat") < 0)
+        return call_end(call, NULL);
+    if (any_on_device(args))
+        return call_end(call, no_device("reduceat"));
+    return call_end(call, reduceat(call, args));
+}

@@ -1,0 +1,452 @@
+/* The Reduction type and the decorator that makes it. */
+#include "core/py/numpy_api.h"
+
+#include "reduce/reduce_py.h"
+
+#include "core/py/raise.h"
+#include "reduce/reduce_parts_py.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>
+
+static const char *const role_names[LW_N_ROLES] = {"map", "combine", "finish"};
+
+/* ---- building ---- */
+
+static int
+read_role(lw_reducer *self, int role, PyObject *function, PyObject *source)
+{
+    lw_error err = {0};
+
+    self->function[role] = lw_python_function(function);
+    if (self->function[role] == NULL)
+        return -1;
+    if (lw_read_function(self->function[role], source, &self->tree[role], &self->captures[role],
+                         &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    for (uint32_t i = 0; i < self->tree[role]->fns.data[1].params.n; i++)
+        if (self->tree[role]->fns.data[1].params.data[i].kind != LW_PARAM_POSITIONAL) {
+            PyErr_Format(PyExc_TypeError,
+                         "reduce: parameters of `%s` must be plain ones, without * or **",
+                         self->tree[role]->fns.data[1].name);
+            return -1;
+        }
+    return 0;
+}
+
+/* As functools.wraps does, into our own dict. */
+static int
+take_names(lw_reducer *self)
+{
+    static const char *const names[] = {"__module__", "__name__", "__qualname__", "__doc__"};
+
+    self->dict = PyDict_New();
+    for (int i = 0; i < 4 && self->dict != NULL; i++) {
+        PyObject *value = PyObject_GetAttrString(self->function[LW_ROLE_COMBINE], names[i]);
+        int failed = value ? PyDict_SetItemString(self->dict, names[i], value) : -1;
+        Py_XDECREF(value);
+        if (failed < 0)
+            return -1;
+    }
+    return self->dict ? 0 : -1;
+}
+
+/* What a call of reduce() gave, taken apart; references are borrowed. */
+typedef struct request {
+    PyObject *role[LW_N_ROLES];
+    PyObject *identity;
+    int commutative;
+    PyObject *rest; /* owned: the keywords of code generation */
+} request;
+
+static PyObject *
+reducer_new(PyTypeObject *type, const request *r)
+{
+    lw_reducer *self = (lw_reducer *)type->tp_alloc(type, 0);
+    lw_door_arguments arguments;
+
+    if (self == NULL)
+        return NULL;
+    self->commutative = r->commutative;
+    self->identity = Py_XNewRef(r->identity);
+    self->keywords = Py_NewRef(r->rest);
+    if (lw_door_read(LW_DOOR_REDUCE, NULL, r->rest, &self->options, &arguments) < 0)
+        goto fail;
+    for (int i = 0; i < LW_N_ROLES; i++)
+        if (r->role[i] != NULL &&
+            read_role(self, i, r->role[i], i == LW_ROLE_COMBINE ? arguments.source : NULL) < 0)
+            goto fail;
+    if (take_names(self) < 0)
+        goto fail;
+    return (PyObject *)self;
+fail:
+    Py_DECREF(self);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static int
+reducer_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    lw_reducer *self = (lw_reducer *)object;
+
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->dict);
+    Py_VISIT(self->keywords);
+    Py_VISIT(self->identity);
+    for (int i = 0; i < LW_N_ROLES; i++) {
+        Py_VISIT(self->function[i]);
+        if (self->captures[i] != NULL) {
+            int result = lw_captures_traverse(self->captures[i], visit, arg);
+            if (result)
+                return result;
+        }
+    }
+    return 0;
+}
+
+static int
+reducer_clear(PyObject *object)
+{
+    lw_reducer *self = (lw_reducer *)object;
+
+    for (int i = 0; i < LW_N_ROLES; i++) {
+        lw_captures *captures = self->captures[i];
+        self->captures[i] = NULL;
+        lw_captures_free(captures);
+        Py_CLEAR(self->function[i]);
+    }
+    Py_CLEAR(self->dict);
+    Py_CLEAR(self->keywords);
+    Py_CLEAR(self->identity);
+    return 0;
+}
+
+static void
+reducer_dealloc(PyObject *object)
+{
+    lw_reducer *self = (lw_reducer *)object;
+    PyTypeObject *type = Py_TYPE(object);
+
+    PyObject_GC_UnTrack(object);
+    if (self->weakrefs != NULL)
+        PyObject_ClearWeakRefs(object);
+    reducer_clear(object);
+    lw_reducer_drop_specials(self);
+    for (int i = 0; i < LW_N_ROLES; i++)
+        lw_tree_free(self->tree[i]);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *
+reducer_repr(PyObject *object)
+{
+    return PyUnicode_FromFormat("<lanewise.Reduction '%s'>",
+                                lw_reducer_name((lw_reducer *)object));
+}
+
+/* ---- attributes and methods ---- */
+
+static PyObject *
+get_stats(PyObject *object, void *Py_UNUSED(closure))
+{
+    const lw_reducer *self = (lw_reducer *)object;
+
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", self->n_specials,
+                         "compiled", self->compiled, "from_memory", self->from_memory,
+                         "from_disk", self->from_disk, "seconds", self->seconds);
+}
+
+static PyObject *
+get_state(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    lw_reducer *self = (lw_reducer *)object;
+    PyObject *state = PyDict_New();
+    PyObject *commutative = self->commutative < 0 ? Py_None
+                            : self->commutative   ? Py_True
+                                                  : Py_False;
+    bool good = state != NULL && PyDict_SetItemString(state, "options", self->keywords) == 0 &&
+                PyDict_SetItemString(state, "commutative", commutative) == 0;
+
+    for (int i = 0; good && i < LW_N_ROLES; i++)
+        if (self->function[i] != NULL)
+            good = PyDict_SetItemString(state, role_names[i], self->function[i]) == 0;
+    if (good && self->identity != NULL)
+        good = PyDict_SetItemString(state, "identity", self->identity) == 0;
+    if (!good)
+        Py_CLEAR(state);
+    return state;
+}
+
+/* lanewise/_pickling.py knows how to carry a function's text to another process. */
+static PyObject *
+reducer_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    PyObject *module = PyImport_ImportModule("lanewise._pickling"), *result;
+
+    if (module == NULL)
+        return NULL;
+    result = PyObject_CallMethod(module, "reduce_reduction", "O", self);
+    Py_DECREF(module);
+    return result;
+}
+
+static PyObject *
+reducer_itself(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return Py_NewRef(self);
+}
+
+/* Keys that are equal and neighbours: lanewise/_reduce.py finds where they begin. */
+static PyObject *
+reducer_by_key(PyObject *self, PyObject *args)
+{
+    PyObject *module = PyImport_ImportModule("lanewise._reduce"), *function = NULL, *all = NULL,
+             *own = PyTuple_Pack(1, self), *result = NULL;
+
+    if (module != NULL && own != NULL) {
+        function = PyObject_GetAttrString(module, "by_key");
+        all = PySequence_Concat(own, args);
+    }
+    if (function != NULL && all != NULL)
+        result = PyObject_CallObject(function, all);
+    Py_XDECREF(all);
+    Py_XDECREF(own);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    return result;
+}
+
+static PyGetSetDef reducer_getset[] = {
+    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
+     NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+#define ROLE(role) (offsetof(lw_reducer, function) + (role) * sizeof(PyObject *))
+
+static PyMemberDef reducer_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(lw_reducer, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_reducer, weakrefs), READONLY, NULL},
+    {"py_func", T_OBJECT, ROLE(LW_ROLE_COMBINE), READONLY,
+     PyDoc_STR("the Python function that combines two accumulators")},
+    {"__wrapped__", T_OBJECT, ROLE(LW_ROLE_COMBINE), READONLY, NULL},
+    {"map", T_OBJECT, ROLE(LW_ROLE_MAP), READONLY,
+     PyDoc_STR("the function that makes an accumulator of an element, or None")},
+    {"finish", T_OBJECT, ROLE(LW_ROLE_FINISH), READONLY,
+     PyDoc_STR("the function that makes the result of the last accumulator, or None")},
+    {"identity", T_OBJECT, offsetof(lw_reducer, identity), READONLY,
+     PyDoc_STR("what was given as identity=, or None")},
+    {NULL, 0, 0, 0, NULL}};
+
+#define WITH_KEYWORDS(function)                                                                \
+    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
+
+static PyMethodDef reducer_methods[] = {
+    {"accumulate", WITH_KEYWORDS(lw_reducer_accumulate),
+     PyDoc_STR("accumulate($self, a, /, *args, **kwargs)\n--\n\n"
+               "accumulate(a, axis=0, exclusive=False, *, dtype=None, out=None): every result "
+               "on the way.\n\n"
+               ">>> total = lw.reduce(lambda a, b: a + b)\n"
+               ">>> total.accumulate(np.arange(5))\n"
+               "array([ 0,  1,  3,  6, 10])\n"
+               ">>> total.accumulate(np.arange(5), exclusive=True)\n"
+               "array([0, 0, 1, 3, 6])")},
+    {"reduceat", WITH_KEYWORDS(lw_reducer_reduceat),
+     PyDoc_STR("reduceat($self, a, /, *args, **kwargs)\n--\n\n"
+               "reduceat(a, indices, axis=0, *, dtype=None, out=None): slices of one axis, as "
+               "numpy.ufunc.reduceat.\n\n"
+               ">>> lw.reduce(lambda a, b: a + b).reduceat(np.arange(8), [0, 4])\n"
+               "array([ 6, 22])")},
+    {"by_key", reducer_by_key, METH_VARARGS,
+     PyDoc_STR("by_key($self, keys, /, *values)\n--\n\n"
+               "Of neighbouring values with equal keys: (keys, results).\n\n"
+               ">>> lw.reduce(lambda a, b: a + b).by_key([1, 1, 2], [10, 20, 30])\n"
+               "(array([1, 2]), array([30, 30]))")},
+    {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
+    {"__reduce__", reducer_reduce, METH_NOARGS, NULL},
+    {"__copy__", reducer_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", reducer_itself, METH_O, NULL},
+    {NULL, NULL, 0, NULL}};
+
+PyDoc_STRVAR(reducer_doc,
+             "A reduction: elements mapped, combined two by two, and finished.\n\n"
+             "Made by reduce. Called as r(a, *more, axis=None, dtype=None, out=None,\n"
+             "keepdims=False, initial=..., where=True, stream=0).\n\n"
+             ">>> total = lw.reduce(lambda a, b: a + b)\n"
+             ">>> total(np.arange(6).reshape(2, 3), axis=1)\n"
+             "array([ 3, 12])");
+
+static PyType_Slot reducer_slots[] = {
+    {Py_tp_doc, (void *)reducer_doc},   {Py_tp_dealloc, reducer_dealloc},
+    {Py_tp_traverse, reducer_traverse}, {Py_tp_clear, reducer_clear},
+    {Py_tp_repr, reducer_repr},         {Py_tp_call, lw_reducer_call},
+    {Py_tp_getset, reducer_getset},     {Py_tp_members, reducer_members},
+    {Py_tp_methods, reducer_methods},   {0, NULL}};
+
+static PyType_Spec reducer_spec = {.name = "lanewise.Reduction",
+                                   .basicsize = sizeof(lw_reducer),
+                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                            Py_TPFLAGS_DISALLOW_INSTANTIATION |
+                                            Py_TPFLAGS_IMMUTABLETYPE,
+                                   .slots = reducer_slots};
+
+/* ---- the decorator ---- */
+
+static bool
+is_function(PyObject *object)
+{
+    return !PyType_Check(object) && !PyUnicode_Check(object) &&
+           (PyFunction_Check(object) || PyMethod_Check(object) || PyCFunction_Check(object) ||
+            PyObject_HasAttrString(object, "py_func") ||
+            PyObject_HasAttrString(object, "__wrapped__"));
+}
+
+/* Takes a keyword out of the rest; borrowed from `keywords`, which outlives the request. */
+static int
+take(request *r, PyObject *keywords, const char *name, PyObject **out)
+{
+    PyObject *value = PyDict_GetItemString(keywords, name); /* borrowed */
+
+    *out = NULL;
+    if (value == NULL)
+        return 0;
+    *out = value == Py_None ? NULL : value;
+    return PyDict_DelItemString(r->rest, name);
+}
+
+static int
+read_request(request *r, PyObject *args, PyObject *keywords)
+{
+    PyObject *commutative;
+
+    if (PyTuple_GET_SIZE(args) > 1) {
+        PyErr_Format(PyExc_TypeError,
+                     "reduce() takes one positional argument, the function that combines, not "
+                     "%zd",
+                     PyTuple_GET_SIZE(args));
+        return -1;
+    }
+    for (int i = 0; i < LW_N_ROLES; i++)
+        if (take(r, keywords, role_names[i], &r->role[i]) < 0)
+            return -1;
+    if (take(r, keywords, "identity", &r->identity) < 0 ||
+        take(r, keywords, "commutative", &commutative) < 0)
+        return -1;
+    if (commutative != NULL && !PyBool_Check(commutative)) {
+        PyErr_Format(PyExc_TypeError,
+                     "commutative= must be True, False or None, not %.100s %.200R",
+                     Py_TYPE(commutative)->tp_name, commutative);
+        return -1;
+    }
+    r->commutative = commutative ? commutative == Py_True : -1;
+    if (PyTuple_GET_SIZE(args) == 1) {
+        if (r->role[LW_ROLE_COMBINE] != NULL) {
+            PyErr_SetString(PyExc_TypeError,
+                            "reduce() got the function that combines twice: as the first "
+                            "argument and as combine=");
+            return -1;
+        }
+        r->role[LW_ROLE_COMBINE] = PyTuple_GET_ITEM(args, 0);
+    }
+    for (int i = 0; i < LW_N_ROLES; i++)
+        if (r->role[i] != NULL && !is_function(r->role[i])) {
+            PyErr_Format(PyExc_TypeError, "%s= must be a Python function, not %.100s %.200R",
+                         role_names[i], Py_TYPE(r->role[i])->tp_name, r->role[i]);
+            return -1;
+        }
+    return 0;
+}
+
+static PyObject *reduce(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* state: (module, keywords) */
+static PyObject *
+decorate(PyObject *state, PyObject *function)
+{
+    PyObject *args = PyTuple_Pack(1, function), *result;
+
+    if (args == NULL)
+        return NULL;
+    result = reduce(PyTuple_GET_ITEM(state, 0), args, PyTuple_GET_ITEM(state, 1));
+    Py_DECREF(args);
+    return result;
+}
+
+static PyMethodDef decorate_def = {"reduce", decorate, METH_O,
+                                   PyDoc_STR("makes a Reduction of a function")};
+
+static PyObject *
+make_decorator(PyObject *module, PyObject *keywords, const request *r)
+{
+    lw_door_options options;
+    lw_door_arguments arguments;
+    PyObject *state, *result;
+
+    if (lw_door_read(LW_DOOR_REDUCE, NULL, r->rest, &options, &arguments) < 0)
+        return NULL; /* bad keywords are told now, not when the function comes */
+    state = PyTuple_Pack(2, module, keywords);
+    if (state == NULL)
+        return NULL;
+    result = PyCFunction_New(&decorate_def, state);
+    Py_DECREF(state);
+    return result;
+}
+
+static PyObject *
+reduce(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    PyObject *keywords = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
+    PyObject *type = PyObject_GetAttrString(module, "Reduction"), *result = NULL;
+    request r = {.rest = keywords ? PyDict_Copy(keywords) : NULL};
+
+    if (keywords == NULL || type == NULL || r.rest == NULL ||
+        read_request(&r, args, keywords) < 0)
+        goto done;
+    result = r.role[LW_ROLE_COMBINE] ? reducer_new((PyTypeObject *)type, &r)
+                                     : make_decorator(module, keywords, &r);
+done:
+    Py_XDECREF(r.rest);
+    Py_XDECREF(type);
+    Py_XDECREF(keywords);
+    return result;
+}
+
+PyDoc_STRVAR(
+    reduce_doc,
+    "reduce(f=None, /, *, identity=None, map=None, combine=None, finish=None, "
+    "commutative=None,\n"
+    "       target='auto', typing='weak', fastmath=False, cache=True, link=(), debug=False,\n"
+    "       lineinfo=True, opt=True, fma=True, precise=False, max_registers=None,\n"
+    "       max_blocksize=None, static=(), errors='raise', check=(), source=None, warn=True,\n"
+    "       nopython=True)\n--\n\n"
+    "Make a Reduction: f (or combine) makes one accumulator of two, map an accumulator of an\n"
+    "element, finish the result of the last accumulator.\n\n"
+    ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + "
+    "b[1]),\n"
+    "...                  finish=lambda s, n: s / n)\n"
+    ">>> float(mean(np.arange(5.0)))\n"
+    "2.0");
+
+static PyMethodDef functions[] = {
+    {"reduce", WITH_KEYWORDS(reduce), reduce_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+lw_reduce_register(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &reducer_spec, NULL);
+    int failed;
+
+    if (type == NULL)
+        return -1;
+    failed = PyModule_AddObjectRef(module, "Reduction", type);
+    Py_DECREF(type);
+    return failed < 0 ? -1 : PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,60 @@
+/* The Reduction object: what the files of this door share. The GIL is held throughout, but for
+ * compiling and running. */
+#ifndef LW_REDUCE_REDUCE_PARTS_PY_H
+#define LW_REDUCE_REDUCE_PARTS_PY_H
+
+#include "core/py/numpy_api.h"
+
+#include "core/front/read_python.h"
+#include "core/py/door_options.h"
+#include "reduce/host_run.h"
+#include "reduce/reduction.h"
+
+typedef enum lw_reduce_role {
+    LW_ROLE_MAP,
+    LW_ROLE_COMBINE,
+    LW_ROLE_FINISH,
+    LW_N_ROLES
+} lw_reduce_role;
+
+/* For operands of given dtypes. */
+typedef struct lw_reduce_special {
+    struct lw_reduce_special *next;
+    uint32_t n_in;
+    lw_dtype loaded[LW_REDUCE_MOST];
+    lw_dtype dtype; /* dtype=; void: not given */
+    lw_reduction *reduction;
+    lw_reduce_code host; /* code NULL until it is used */
+} lw_reduce_special;
+
+typedef struct lw_reducer {
+    PyObject_HEAD
+    PyObject *function[LW_N_ROLES]; /* the user's; combine at least */
+    PyObject *dict, *weakrefs;
+    PyObject *keywords; /* dict: those of code generation, as given */
+    PyObject *identity; /* as given, or NULL */
+    lw_tree *tree[LW_N_ROLES];
+    lw_captures *captures[LW_N_ROLES];
+    lw_door_options options;
+    int commutative; /* -1: as combine shows itself */
+    lw_reduce_special *specials;
+    double seconds; /* spent compiling */
+    uint32_t n_specials, compiled, from_memory, from_disk;
+} lw_reducer;
+
+const char *lw_reducer_name(const lw_reducer *self);
+/* How many arrays a call takes; 0: any number (there is no map). */
+uint32_t lw_reducer_n_arrays(const lw_reducer *self);
+/* Typed and lowered when new. NULL with an exception. */
+lw_reduce_special *lw_reducer_special(lw_reducer *self, const lw_dtype *loaded, uint32_t n_in,
+                                      lw_dtype dtype);
+/* Machine code for this CPU. -1 with an exception. */
+int lw_reducer_host(lw_reducer *self, lw_reduce_special *special);
+void lw_reducer_drop_specials(lw_reducer *self);
+
+/* r(a, *more, …), r.accumulate, r.reduceat */
+PyObject *lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_reducer_accumulate(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *lw_reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs);
+
+#endif

@@ -1,0 +1,581 @@
+#include "reduce/reduction.h"
+
+#include "core/base/memory.h"
+#include "core/tables/intrinsics.h"
+
+#include <string.h>
+
+/* The types of a value's numbers: strong scalars or the weak INDEX, PYFLOAT, PYCOMPLEX, which
+ * are the same in every typed tree. */
+typedef struct shape {
+    uint32_t n;
+    bool is_tuple;
+    lw_type type[LW_REDUCE_MOST];
+} shape;
+
+typedef struct builder {
+    const lw_reduce_source *source;
+    lw_reduction *made;
+    shape mapped, acc;
+    lw_arena arena;
+    lw_types types; /* for joining */
+    lw_error *err;
+} builder;
+
+/* ---- what functions take and give ---- */
+
+static uint32_t
+n_params(const lw_tree *tree)
+{
+    return tree->fns.n > 1 ? tree->fns.data[1].params.n : 0;
+}
+
+static const char *
+name_of(const lw_tree *tree)
+{
+    return tree->fns.n > 1 && tree->fns.data[1].name ? tree->fns.data[1].name : "function";
+}
+
+bool
+lw_reduce_is_indexed(const lw_tree *map)
+{
+    uint32_t n = n_params(map);
+
+    return n > 1 && strcmp(map->fns.data[1].params.data[n - 1].name, "index") == 0;
+}
+
+/* A weak literal is any Python int. */
+static lw_type
+plain(const lw_types *types, lw_type type)
+{
+    if (lw_type_kind_of(types, type) == LW_TK_LITERAL)
+        return lw_type_stored(types, type) == LW_DT_u64 ? (lw_type)LW_DT_u64 : LW_T_INDEX;
+    return type;
+}
+
+static bool
+is_number(const lw_types *types, lw_type type)
+{
+    lw_type_kind kind = lw_type_kind_of(types, type);
+
+    return kind == LW_TK_SCALAR || kind == LW_TK_WEAK || kind == LW_TK_LITERAL;
+}
+
+static lw_status
+result_shape(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree,
+             shape *out)
+{
+    lw_type result = typed->instances.data[1].result;
+    const lw_type_row *row = lw_type_get(&typed->types, result);
+
+    memset(out, 0, sizeof *out);
+    out->is_tuple = row != NULL && row->kind == LW_TK_TUPLE;
+    out->n = out->is_tuple ? row->n : 1;
+    if (out->n < 1 || out->n > LW_REDUCE_MOST)
+        return lw_fail(b->err, LW_ERR_TYPE,
+                       "reduce: %s function `%s` gives a tuple of %u numbers; 1 to %d are "
+                       "possible",
+                       role, name_of(tree), (unsigned)out->n, LW_REDUCE_MOST);
+    for (uint32_t i = 0; i < out->n; i++) {
+        lw_type type = out->is_tuple ? row->elements[i] : result;
+        if (!is_number(&typed->types, type))
+            return lw_fail(b->err, LW_ERR_TYPE,
+                           "reduce: %s function `%s` must give a number or a flat tuple of "
+                           "numbers",
+                           role, name_of(tree));
+        out->type[i] = plain(&typed->types, type);
+    }
+    return LW_OK;
+}
+
+static lw_dtype
+stored(lw_type type)
+{
+    return type == LW_T_INDEX       ? LW_DT_i64
+           : type == LW_T_PYFLOAT   ? LW_DT_f64
+           : type == LW_T_PYCOMPLEX ? LW_DT_c128
+                                    : (lw_dtype)type;
+}
+
+static void
+spec_of(lw_type type, lw_arg_spec *out)
+{
+    memset(out, 0, sizeof *out);
+    out->kind = type >= LW_T_INDEX ? LW_ARGK_WEAK : LW_ARGK_SCALAR;
+    out->dtype = stored(type);
+}
+
+/* ---- typing ---- */
+
+/* The accumulators of `shape`, as `n` parameters each or as one each. */
+static lw_status
+infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc, uint32_t times,
+         lw_typed **out)
+{
+    lw_arg_spec items[LW_REDUCE_MOST], specs[2 * LW_REDUCE_MOST];
+    uint32_t wanted = n_params(tree), n = 0;
+    bool unpacked = wanted == times * acc->n && (wanted != times || !acc->is_tuple);
+
+    if (!unpacked && wanted != times)
+        return lw_fail(b->err, LW_ERR_TYPE,
+                       "reduce: %s function `%s` takes %u parameters; an accumulator of %u "
+                       "number%s needs %u or %u",
+                       role, name_of(tree), (unsigned)wanted, (unsigned)acc->n,
+                       acc->n == 1 ? "" : "s", (unsigned)times, (unsigned)(times * acc->n));
+    for (uint32_t i = 0; i < acc->n; i++)
+        spec_of(acc->type[i], &items[i]);
+    for (uint32_t t = 0; t < times; t++) {
+        for (uint32_t i = 0; unpacked && i < acc->n; i++)
+            specs[n++] = items[i];
+        if (unpacked)
+            continue;
+        specs[n++] = acc->is_tuple ? (lw_arg_spec){.kind = LW_ARGK_TUPLE,
+                                                   .dtype = LW_DT_void,
+                                                   .n = acc->n,
+                                                   .items = items}
+                                   : items[0];
+    }
+    return lw_infer_specs(tree, b->source->options, specs, n, out, b->err);
+}
+
+static lw_status
+infer_map(builder *b, lw_typed **out)
+{
+    const lw_tree *tree = b->source->map;
+    lw_reduction *r = b->made;
+    lw_arg_spec specs[LW_REDUCE_MOST + 1];
+    uint32_t wanted = n_params(tree), n = 0;
+
+    r->indexed = wanted == r->n_in + 1 && lw_reduce_is_indexed(tree);
+    if (wanted != r->n_in + r->indexed)
+        return lw_fail(b->err, LW_ERR_TYPE,
+                       "reduce: map function `%s` takes %u parameters, but %u array%s came "
+                       "(one more parameter, `index`, gets the element's index)",
+                       name_of(tree), (unsigned)wanted, (unsigned)r->n_in,
+                       r->n_in == 1 ? "" : "s");
+    for (uint32_t i = 0; i < r->n_in; i++)
+        spec_of((lw_type)r->in[i], &specs[n++]);
+    if (r->indexed)
+        specs[n++] = (lw_arg_spec){.kind = LW_ARGK_WEAK, .dtype = LW_DT_i64, .counts = true};
+    return lw_infer_specs(tree, b->source->options, specs, n, out, b->err);
+}
+
+static lw_status
+find_mapped(builder *b)
+{
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+
+    if (b->source->map == NULL) {
+        b->mapped.n = b->made->n_in;
+        b->mapped.is_tuple = b->made->n_in > 1;
+        for (uint32_t i = 0; i < b->mapped.n; i++)
+            b->mapped.type[i] = (lw_type)b->made->in[i];
+        return LW_OK;
+    }
+    LW_TRY(infer_map(b, &typed));
+    LW_TRY(result_shape(b, typed, "map", b->source->map, &b->mapped));
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+/* One round: acc joined with what combine gives for it. */
+static lw_status
+widen(builder *b, bool *changed)
+{
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+    const char *problem = NULL;
+    shape given;
+
+    LW_TRY(infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
+    LW_TRY(result_shape(b, typed, "combine", b->source->combine, &given));
+    if (given.n != b->acc.n || given.is_tuple != b->acc.is_tuple) {
+        status = lw_fail(b->err, LW_ERR_TYPE,
+                         "reduce: combine function `%s` gives %s%u number%s, but the "
+                         "accumulators that it takes have %s%u",
+                         name_of(b->source->combine), given.is_tuple ? "a tuple of " : "",
+                         (unsigned)given.n, given.n == 1 ? "" : "s",
+                         b->acc.is_tuple ? "a tuple of " : "", (unsigned)b->acc.n);
+        goto fail;
+    }
+    *changed = false;
+    for (uint32_t i = 0; i < b->acc.n; i++) {
+        lw_type both[2] = {b->acc.type[i], given.type[i]};
+        lw_type joined = lw_join(&b->types, b->source->options->typing, both, 2, &problem);
+        if (problem != NULL || joined == LW_T_BOTTOM) {
+            status =
+                lw_fail(b->err, LW_ERR_TYPE,
+                        "reduce: number %u of the accumulator is %s, but combine "
+                        "function `%s` makes %s of it: no type holds both",
+                        (unsigned)i + 1, lw_dtypes[stored(both[0])].public_name,
+                        name_of(b->source->combine), lw_dtypes[stored(both[1])].public_name);
+            goto fail;
+        }
+        joined = plain(&b->types, joined);
+        *changed |= joined != b->acc.type[i];
+        b->acc.type[i] = joined;
+    }
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+static lw_status
+fix_point(builder *b)
+{
+    enum { ROUNDS = 8 }; /* a type widens a few times at most */
+    lw_status status = LW_OK;
+    bool changed = true;
+
+    for (int i = 0; i < ROUNDS && changed; i++)
+        LW_TRY(widen(b, &changed));
+    if (changed)
+        return lw_fail(b->err, LW_ERR_TYPE,
+                       "reduce: the types of `%s` do not come to rest: each accumulator that "
+                       "it makes is wider than those it takes",
+                       name_of(b->source->combine));
+fail:
+    return status;
+}
+
+static lw_type
+wide(lw_type type)
+{
+    return type == LW_DT_f16 || type == LW_DT_bf16 ? (lw_type)LW_DT_f32 : type;
+}
+
+/* ---- lowering ---- */
+
+static lw_status
+refuse(builder *b, const lw_tree *tree, const char *what)
+{
+    return lw_fail(b->err, LW_ERR_UNSUPPORTED,
+                   "reduce: `%s` %s; functions of a reduction cannot do that yet",
+                   name_of(tree), what);
+}
+
+static lw_status
+lower(builder *b, const lw_tree *tree, const lw_typed *typed, const lw_dtype *out,
+      uint32_t n_out, lw_scalar **scalar)
+{
+    lw_status status;
+
+    LW_TRY(lw_infer_check_results(typed, out, n_out, b->err));
+    LW_TRY(lw_lower(typed, out, n_out, scalar, b->err));
+    if ((*scalar)->can_raise)
+        status = refuse(b, tree, "may raise an exception");
+    else if (lw_ir_prints((*scalar)->module))
+        status = refuse(b, tree, "prints");
+fail:
+    return status;
+}
+
+static lw_status
+lower_map(builder *b)
+{
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+
+    if (b->source->map == NULL)
+        return LW_OK;
+    LW_TRY(infer_map(b, &typed));
+    LW_TRY(lower(b, b->source->map, typed, b->made->acc, b->made->n_acc, &b->made->map));
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+static lw_status
+lower_combine(builder *b)
+{
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+
+    LW_TRY(infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
+    LW_TRY(
+        lower(b, b->source->combine, typed, b->made->acc, b->made->n_acc, &b->made->combine));
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+/* `narrow`: the accumulator before half precision was widened: it says what the results are. */
+static lw_status
+lower_finish(builder *b, const shape *narrow)
+{
+    lw_reduction *r = b->made;
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+    shape results;
+
+    if (b->source->finish == NULL) {
+        r->n_out = narrow->n;
+        r->out_is_tuple = narrow->is_tuple;
+        for (uint32_t i = 0; i < narrow->n; i++)
+            r->out[i] = stored(narrow->type[i]);
+        return LW_OK;
+    }
+    LW_TRY(infer_on(b, b->source->finish, "finish", narrow, 1, &typed));
+    LW_TRY(result_shape(b, typed, "finish", b->source->finish, &results));
+    lw_typed_free(typed);
+    typed = NULL;
+    r->n_out = results.n;
+    r->out_is_tuple = results.is_tuple;
+    for (uint32_t i = 0; i < results.n; i++)
+        r->out[i] = stored(results.type[i]);
+    LW_TRY(infer_on(b, b->source->finish, "finish", &b->acc, 1, &typed));
+    LW_TRY(lower(b, b->source->finish, typed, r->out, r->n_out, &r->finish));
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+/* ---- what combine does, read off its code ---- */
+
+typedef enum op_kind { OP_OTHER, OP_ZERO, OP_ONE, OP_ONES, OP_NO_IDENTITY } op_kind;
+
+static bool
+are_operands(const lw_func *func, lw_ref x, lw_ref y, uint32_t part, uint32_t parts)
+{
+    const lw_inst *a = &func->insts.data[x], *b = &func->insts.data[y];
+    uint32_t low, high;
+
+    if (a->op != LW_OP_PARAM || b->op != LW_OP_PARAM)
+        return false;
+    low = a->a < b->a ? a->a : b->a;
+    high = a->a < b->a ? b->a : a->a;
+    return low == part && high == part + parts;
+}
+
+/* select(c, x, y): min and max by a comparison of the two; `and` and `or` of bools. */
+static op_kind
+kind_of_select(const lw_func *func, const lw_inst *inst, uint32_t part, uint32_t parts)
+{
+    const lw_inst *condition = &func->insts.data[inst->a];
+    const lw_inst *yes = &func->insts.data[inst->b], *no = &func->insts.data[inst->c];
+    lw_ref first = inst->a;
+
+    if (condition->op >= LW_OP_LT && condition->op <= LW_OP_GE)
+        return are_operands(func, inst->b, inst->c, part, parts) &&
+                       are_operands(func, condition->a, condition->b, part, parts)
+                   ? OP_NO_IDENTITY
+                   : OP_OTHER;
+    if (inst->type != LW_DT_b1 || condition->op != LW_OP_PARAM)
+        return OP_OTHER;
+    if (no->op == LW_OP_PARAM && no->a == condition->a)
+        return are_operands(func, first, inst->b, part, parts) ? OP_ONES : OP_OTHER;
+    if (yes->op == LW_OP_PARAM && yes->a == condition->a)
+        return are_operands(func, first, inst->c, part, parts) ? OP_ZERO : OP_OTHER;
+    return OP_OTHER;
+}
+
+static bool
+is_min_or_max(uint32_t intrinsic)
+{
+    const char *name = lw_intrinsics[intrinsic].name;
+
+    return strcmp(name, "minimum") == 0 || strcmp(name, "maximum") == 0 ||
+           strcmp(name, "fmin") == 0 || strcmp(name, "fmax") == 0 || strcmp(name, "min") == 0 ||
+           strcmp(name, "max") == 0;
+}
+
+/* What part `part` of the result is of the same part of both operands. */
+static op_kind
+kind_of_part(const lw_func *func, lw_ref result, uint32_t part, uint32_t parts)
+{
+    const lw_inst *inst = &func->insts.data[result];
+    const lw_ref *list;
+
+    switch (inst->op) {
+    case LW_OP_ADD:
+    case LW_OP_OR:
+    case LW_OP_XOR:
+        return are_operands(func, inst->a, inst->b, part, parts) ? OP_ZERO : OP_OTHER;
+    case LW_OP_MUL:
+        return are_operands(func, inst->a, inst->b, part, parts) ? OP_ONE : OP_OTHER;
+    case LW_OP_AND:
+        return are_operands(func, inst->a, inst->b, part, parts) ? OP_ONES : OP_OTHER;
+    case LW_OP_SELECT: return kind_of_select(func, inst, part, parts);
+    case LW_OP_INTRINSIC:
+        list = func->lists.data + inst->b;
+        return inst->c == 2 && is_min_or_max(inst->a) &&
+                       are_operands(func, list[0], list[1], part, parts)
+                   ? OP_NO_IDENTITY
+                   : OP_OTHER;
+    default: return OP_OTHER;
+    }
+}
+
+static void
+set_identity(lw_reduce_item *item, lw_dtype dtype, op_kind kind)
+{
+    lw_dtype part = lw_dtypes[dtype].parts;
+    float f = 1;
+    double d = 1;
+
+    memset(item, 0, sizeof *item);
+    if (kind == OP_ONES)
+        memset(item, dtype == LW_DT_b1 ? 1 : 0xff, lw_dtypes[dtype].size_bytes);
+    if (kind != OP_ONE)
+        return;
+    if (part == LW_DT_f32)
+        memcpy(item, &f, sizeof f);
+    else if (part == LW_DT_f64)
+        memcpy(item, &d, sizeof d);
+    else
+        item->bytes[0] = 1;
+}
+
+/* One straight line that ends in `return`, each result one known operation. */
+static void
+recognise(lw_reduction *r)
+{
+    const lw_func *func = r->combine->module->funcs.data[r->combine->body];
+    const lw_inst *last = &func->insts.data[func->insts.n - 1];
+    uint32_t parts = func->results.n, part = 0;
+
+    if (last->op != LW_OP_RETURN || last->c != parts || func->params.n != 2 * parts)
+        return;
+    r->commutative = r->has_identity = true;
+    for (uint32_t i = 0; i < r->n_acc; i++) {
+        op_kind kind = OP_OTHER;
+        for (int k = 0; k < lw_reduce_parts(r->acc[i]); k++, part++) {
+            op_kind one = kind_of_part(func, func->lists.data[last->b + part], part, parts);
+            kind = k == 0 || one == kind ? one : OP_OTHER;
+        }
+        if (kind == OP_OTHER)
+            r->commutative = false;
+        if (kind == OP_OTHER || kind == OP_NO_IDENTITY)
+            r->has_identity = false;
+        else
+            set_identity(&r->identity[i], r->acc[i], kind);
+    }
+}
+
+/* Sums and products of bool and of integers below int64 are made in int64, as NumPy's; only
+ * where nobody said what they should be. */
+static bool
+widens(const builder *b, lw_dtype dtype)
+{
+    const lw_tree *tree = b->source->combine;
+    const lw_fn *fn = &tree->fns.data[1];
+    const lw_node *node;
+
+    if (dtype != LW_DT_void || b->source->map != NULL || b->made->n_in != 1 ||
+        fn->params.n != 2 || !(lw_is_integer(b->made->in[0]) || b->made->in[0] == LW_DT_b1))
+        return false;
+    for (uint32_t i = 1; i < tree->nodes.n; i++) {
+        node = &tree->nodes.data[i];
+        if (node->kind != LW_NODE_RETURN || node->a == 0)
+            continue;
+        node = &tree->nodes.data[node->a];
+        return node->kind == LW_NODE_BINARY &&
+               (node->op == LW_PY_ADD || node->op == LW_PY_MUL) &&
+               tree->nodes.data[node->a].kind == LW_NODE_NAME &&
+               tree->nodes.data[node->b].kind == LW_NODE_NAME &&
+               tree->nodes.data[node->a].a != tree->nodes.data[node->b].a;
+    }
+    return false;
+}
+
+static lw_dtype
+widened(lw_dtype dtype)
+{
+    return lw_dtypes[dtype].kind == LW_KIND_UINT ? LW_DT_u64 : LW_DT_i64;
+}
+
+/* ---- all of it ---- */
+
+static lw_status
+build(builder *b, lw_dtype dtype)
+{
+    lw_reduction *r = b->made;
+    lw_status status;
+    shape narrow;
+
+    if (widens(b, dtype))
+        r->in[0] = widened(r->in[0]);
+    LW_TRY(find_mapped(b));
+    b->acc = b->mapped;
+    LW_TRY(fix_point(b));
+    narrow = b->acc;
+    for (uint32_t i = 0; i < b->acc.n; i++)
+        b->acc.type[i] = wide(b->acc.type[i]);
+    LW_TRY(fix_point(b));
+    r->n_acc = b->acc.n;
+    r->is_tuple = b->acc.is_tuple;
+    for (uint32_t i = 0; i < b->acc.n; i++)
+        r->acc[i] = stored(b->acc.type[i]);
+    LW_TRY(lower_map(b));
+    LW_TRY(lower_combine(b));
+    LW_TRY(lower_finish(b, &narrow));
+    recognise(r);
+    if (b->source->commutative >= 0)
+        r->commutative = b->source->commutative;
+fail:
+    return status;
+}
+
+lw_status
+lw_reduction_new(const lw_reduce_source *source, const lw_dtype *loaded, uint32_t n_in,
+                 lw_dtype dtype, lw_reduction **out, lw_error *err)
+{
+    builder b = {.source = source, .err = err};
+    lw_reduction *made = lw_alloc_zero(1, sizeof *made);
+    lw_status status;
+
+    if (made == NULL)
+        return lw_fail_memory(err);
+    made->n_in = n_in;
+    for (uint32_t i = 0; i < n_in; i++) {
+        made->loaded[i] = loaded[i];
+        made->in[i] = dtype != LW_DT_void ? dtype : loaded[i];
+    }
+    b.made = made;
+    lw_arena_init(&b.arena);
+    lw_types_init(&b.types, &b.arena);
+    status = build(&b, dtype);
+    lw_arena_reset(&b.arena);
+    if (status != LW_OK) {
+        lw_reduction_free(made);
+        return status;
+    }
+    *out = made;
+    return LW_OK;
+}
+
+void
+lw_reduction_free(lw_reduction *self)
+{
+    if (self == NULL)
+        return;
+    lw_scalar_free(self->map);
+    lw_scalar_free(self->combine);
+    lw_scalar_free(self->finish);
+    lw_free(self);
+}
+
+lw_status
+lw_reduction_module(const lw_reduction *self, lw_module **out, uint32_t funcs[3], lw_error *err)
+{
+    const lw_scalar *scalars[3] = {self->map, self->combine, self->finish};
+    lw_module *module = NULL;
+    lw_status status;
+
+    LW_TRY(lw_module_new(&module, err));
+    for (int i = 0; i < 3; i++) {
+        uint32_t first = 0;
+        funcs[i] = UINT32_MAX;
+        if (scalars[i] == NULL)
+            continue;
+        LW_TRY(lw_module_append(module, scalars[i]->module, &first, err));
+        funcs[i] = first + scalars[i]->body;
+    }
+    *out = module;
+    return LW_OK;
+fail:
+    lw_module_free(module);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* A reduction, typed and lowered for operands of given dtypes: map makes an accumulator of one
+ * element, combine one of two, finish the results of the last one. Pure C.
+ *
+ * An accumulator is k numbers. Its types are the fixed point of what combine gives for what map
+ * gives, joined element by element as a variable's types are; half-precision numbers are kept
+ * in float32 meanwhile. */
+#ifndef LW_REDUCE_REDUCTION_H
+#define LW_REDUCE_REDUCTION_H
+
+#include "core/front/lower.h"
+
+enum { LW_REDUCE_MOST = 16 }; /* operands; numbers in an accumulator; results */
+
+/* Whether a value of this dtype is two numbers (complex), and where the second one lies. */
+static inline int
+lw_reduce_parts(lw_dtype dtype)
+{
+    return lw_is_complex(dtype) ? 2 : 1;
+}
+
+typedef struct lw_reduce_item { /* one number, as in memory */
+    _Alignas(16) uint8_t bytes[16];
+} lw_reduce_item;
+
+/* What the user wrote. Trees are borrowed. */
+typedef struct lw_reduce_source {
+    const lw_tree *map, *combine, *finish; /* map, finish: NULL where there is none */
+    const lw_front_options *options;
+    int commutative; /* 0, 1; -1: as combine shows itself */
+} lw_reduce_source;
+
+typedef struct lw_reduction {
+    uint32_t n_in;                     /* operands */
+    lw_dtype loaded[LW_REDUCE_MOST];   /* as they lie in memory … */
+    lw_dtype in[LW_REDUCE_MOST];       /* … and as map (or the accumulator) takes them */
+    bool indexed;                      /* map takes the element's index behind them */
+    lw_scalar *map, *combine, *finish; /* owned; map, finish: NULL where there is none */
+    uint32_t n_acc;                    /* numbers of an accumulator */
+    lw_dtype acc[LW_REDUCE_MOST];
+    bool is_tuple; /* one number may be a tuple of one */
+    uint32_t n_out;
+    lw_dtype out[LW_REDUCE_MOST];
+    bool out_is_tuple;
+    bool commutative;                        /* elements may change places */
+    bool has_identity;                       /* as combine shows itself */
+    lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */
+} lw_reduction;
+
+/* dtype: what operands are converted to first; void: their own. User diagnostics, LW_ERR_TYPE
+ * where the functions do not fit together, LW_ERR_UNSUPPORTED for those that raise or print. */
+lw_status lw_reduction_new(const lw_reduce_source *source, const lw_dtype *loaded,
+                           uint32_t n_in, lw_dtype dtype, lw_reduction **out, lw_error *err);
+void lw_reduction_free(lw_reduction *self); /* NULL is allowed */
+/* The three functions in one module; the numbers of their bodies go to funcs (UINT32_MAX: that
+ * one is not there): map, combine, finish. */
+lw_status lw_reduction_module(const lw_reduction *self, lw_module **out, uint32_t funcs[3],
+                              lw_error *err);
+/* Does map name its last parameter `index`? */
+bool lw_reduce_is_indexed(const lw_tree *map);
+
+#endif

@@ -1,0 +1,139 @@
+/* Specialisations: from the dtypes of a call's operands to lowered functions and machine code.
+ */
+#include "reduce/reduce_parts_py.h"
+
+#include "core/base/memory.h"
+#include "core/py/raise.h"
+
+#include <string.h>
+
+const char *
+lw_reducer_name(const lw_reducer *self)
+{
+    const lw_tree *tree = self->tree[LW_ROLE_COMBINE];
+
+    return tree != NULL && tree->fns.n > 1 ? tree->fns.data[1].name : "reduction";
+}
+
+uint32_t
+lw_reducer_n_arrays(const lw_reducer *self)
+{
+    const lw_tree *map = self->tree[LW_ROLE_MAP];
+
+    return map ? map->fns.data[1].params.n - lw_reduce_is_indexed(map) : 0;
+}
+
+/* Before the first specialisation: read functions again where a global or closure variable has
+ * changed. */
+static int
+refresh(lw_reducer *self)
+{
+    for (int i = 0; i < LW_N_ROLES && self->specials == NULL; i++) {
+        lw_captures *captures = NULL, *before = self->captures[i];
+        PyObject *source = i == LW_ROLE_COMBINE
+                               ? PyDict_GetItemString(self->keywords, "source") /* borrowed */
+                               : NULL;
+        lw_tree *tree = NULL;
+        lw_error err = {0};
+
+        if (before == NULL || !lw_captures_changed(before))
+            continue;
+        if (lw_read_function(self->function[i], source == Py_None ? NULL : source, &tree,
+                             &captures, &err) != LW_OK) {
+            lw_py_raise(&err);
+            return -1;
+        }
+        lw_tree_free(self->tree[i]);
+        self->tree[i] = tree;
+        self->captures[i] = captures;
+        lw_captures_free(before);
+    }
+    return 0;
+}
+
+static lw_reduce_special *
+make(lw_reducer *self, const lw_dtype *loaded, uint32_t n_in, lw_dtype dtype)
+{
+    lw_reduce_special *special = lw_alloc_zero(1, sizeof *special);
+    lw_reduce_source source = {.map = self->tree[LW_ROLE_MAP],
+                               .combine = self->tree[LW_ROLE_COMBINE],
+                               .finish = self->tree[LW_ROLE_FINISH],
+                               .options = &self->options.front,
+                               .commutative = self->commutative};
+    lw_error err = {0};
+
+    if (special == NULL)
+        return (lw_reduce_special *)PyErr_NoMemory();
+    special->n_in = n_in;
+    special->dtype = dtype;
+    memcpy(special->loaded, loaded, n_in * sizeof *loaded);
+    if (lw_reduction_new(&source, loaded, n_in, dtype, &special->reduction, &err) != LW_OK) {
+        lw_free(special);
+        return (lw_reduce_special *)lw_py_raise(&err);
+    }
+    special->next = self->specials;
+    self->specials = special;
+    self->n_specials++;
+    return special;
+}
+
+lw_reduce_special *
+lw_reducer_special(lw_reducer *self, const lw_dtype *loaded, uint32_t n_in, lw_dtype dtype)
+{
+    for (lw_reduce_special *at = self->specials; at != NULL; at = at->next)
+        if (at->n_in == n_in && at->dtype == dtype &&
+            memcmp(at->loaded, loaded, n_in * sizeof *loaded) == 0)
+            return at;
+    if (refresh(self) < 0)
+        return NULL;
+    return make(self, loaded, n_in, dtype);
+}
+
+static void
+count(lw_reducer *self, const lw_build_report *report)
+{
+    self->compiled++;
+    self->from_memory += report->origin == LW_CACHE_MEMORY;
+    self->from_disk += report->origin == LW_CACHE_DISK;
+    self->seconds += report->seconds;
+}
+
+int
+lw_reducer_host(lw_reducer *self, lw_reduce_special *special)
+{
+    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_build_report report = {0};
+    lw_reduce_code made;
+    lw_error err = {0};
+    lw_status status;
+
+    if (special->host.code != NULL)
+        return 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_reduce_host_build(special->reduction, &options, &made, &report, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    count(self, &report);
+    if (special->host.code != NULL) /* another thread was faster */
+        lw_reduce_host_drop(&made);
+    else
+        special->host = made;
+    return 0;
+}
+
+void
+lw_reducer_drop_specials(lw_reducer *self)
+{
+    lw_reduce_special *at = self->specials, *next;
+
+    self->specials = NULL;
+    for (; at != NULL; at = next) {
+        next = at->next;
+        lw_reduce_host_drop(&at->host);
+        lw_reduction_free(at->reduction);
+        lw_free(at);
+    }
+}

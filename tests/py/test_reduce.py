@@ -1,0 +1,407 @@
+"""lanewise.reduce on the CPU: against NumPy over axes, strides and dtypes, and against
+functools.reduce where order matters."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import cuda
+from lanewise.errors import UnsupportedError
+
+total = lw.reduce(lambda a, b: a + b)
+product = lw.reduce(lambda a, b: a * b)
+biggest = lw.reduce(lambda a, b: max(a, b))
+
+DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
+#: Around the lanes (16 … 128), the blocks of 64 rows of lanes, the chunks of 16 blocks.
+SIZES = [*range(0, 140), 255, 256, 257, 599, 600, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193,
+         32767, 32768, 32769, 65535, 65536, 65537, 131071, 131072, 131073, 300001]
+
+
+def some(shape, dtype="f8", seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.random(shape) * 7).astype(dtype)
+
+
+def close(got, wanted):
+    wanted = np.asarray(wanted)
+    assert np.asarray(got).dtype == wanted.dtype and np.shape(got) == wanted.shape
+    tolerance = {"e": 2e-3, "f": 2e-6, "F": 2e-6}.get(wanted.dtype.char, 1e-13)
+    np.testing.assert_allclose(got, wanted, rtol=tolerance)
+
+
+# ---- against NumPy ----
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+def test_every_size(dtype):
+    data = some(max(SIZES), dtype)
+    for n in SIZES:
+        close(total(data[:n]), np.add.reduce(data[:n]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes(dtype):
+    a = some((37, 41), dtype)
+    for axis in (None, 0, 1):
+        got = total(a, axis=axis)
+        close(got, np.add.reduce(a, axis=axis, dtype="f4").astype("f2") if dtype == "f2" else np.add.reduce(a, axis=axis))
+        if dtype not in ("c8", "c16"):
+            assert np.array_equal(biggest(a, axis=axis), np.max(a, axis=axis))
+    close(product((a[0, :5] % 3 + 1).astype(dtype) if a.dtype.kind not in "c?" else a[0, :5]),
+          np.multiply.reduce((a[0, :5] % 3 + 1).astype(dtype) if a.dtype.kind not in "c?" else a[0, :5]))
+
+
+AXES = [None, (), 0, 1, 2, 3, -1, -3, (0, 1), (1, 3), (0, 2, 3), (-1, 0), (3, 2, 1, 0)]
+
+
+@pytest.mark.parametrize("axis", AXES, ids=str)
+def test_axes_and_strides(axis):
+    a = some((7, 5, 6, 9))
+    views = [a, a.T, a[::2, ::-1], np.asfortranarray(a), np.broadcast_to(a[:1], a.shape), a[:, :, 1:2], a[:, ::3, :, ::-2]]
+    for view in views:
+        for keepdims in (False, True):
+            close(total(view, axis=axis, keepdims=keepdims), np.add.reduce(view, axis=axis, keepdims=keepdims))
+            assert np.array_equal(biggest(view, axis=axis, keepdims=keepdims), np.max(view, axis=axis, keepdims=keepdims))
+
+
+@pytest.mark.parametrize("shape", [(20000, 3), (3, 20000), (700, 300), (5000, 40), (40, 5000), (100, 10, 50), (0, 5), (5, 0), (1, 1), ()], ids=str)
+def test_shapes(shape):
+    a = some(shape)
+    for axis in [None, *range(len(shape))]:
+        close(total(a, axis=axis), np.add.reduce(a, axis=axis))
+
+
+def test_where_and_initial():
+    a = some((300, 20))
+    mask = some((300, 20), seed=1) > 3.5
+    for axis in (None, 0, 1):
+        close(total(a, axis=axis, where=mask), np.add.reduce(a, axis=axis, where=mask))
+        close(total(a, axis=axis, where=mask, initial=5), np.add.reduce(a, axis=axis, where=mask, initial=5))
+        close(biggest(a, axis=axis, where=mask, initial=2), np.max(a, axis=axis, where=mask, initial=2))
+        close(biggest(a, axis=axis, initial=100), np.max(a, axis=axis, initial=100))
+    close(total(a, axis=0, where=mask[:1]), np.add.reduce(a, axis=0, where=mask[:1]))
+    close(total(a, where=False), 0.0)
+    close(total(np.empty((0, 3)), axis=0, initial=7), np.full(3, 7.0))
+
+
+def test_dtype_and_out():
+    a = some((30, 20), "f4")
+    close(total(a, axis=0, dtype="f8"), np.add.reduce(a, axis=0, dtype="f8"))
+    assert total(a, dtype="i8") == np.add.reduce(a.astype("i8"), axis=None)
+    assert total(np.full(1000, 100, "i1"), dtype="i1") == np.add.reduce(np.full(1000, 100, "i1"), dtype="i1")
+    out = np.empty((20, 2))[:, 0]
+    assert total(a, axis=0, out=out) is out
+    close(out, np.add.reduce(a, axis=0, out=np.empty(20)))
+    square = some((20, 20))
+    wanted = np.add.reduce(square.copy(), axis=0)
+    close(total(square, axis=0, out=square[0]), wanted)  # out is part of the input
+    zero = np.zeros(())
+    assert total(a, out=(zero,)) is zero and zero == pytest.approx(float(a.sum()))
+
+
+def test_float_sums_are_as_exact_as_numpys():
+    a = some(1 << 20, "f4", seed=3)
+    exact = np.add.reduce(a.astype("f8"))
+    assert abs(float(total(a)) - exact) <= 2 * abs(float(np.add.reduce(a)) - exact) + exact * 2e-7
+    ones = np.full(1 << 25, 0.1, "f4")
+    exact = float(np.float32(0.1)) * ones.size
+    assert abs(float(total(ones)) - exact) <= exact * 3e-7
+
+
+# ---- order ----
+
+
+def times(a, b):
+    return a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]
+
+
+matrices = lw.reduce(times, map=lambda p, q, r, s: (p, q, r, s))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 15, 16, 17, 100, 599, 1024, 1025, 4097, 20001])
+def test_matrix_products_keep_their_order(n):
+    data = np.random.default_rng(n).integers(0, 2**32, (4, n), dtype="u4")
+
+    def step(a, b):
+        return tuple(v & 0xFFFFFFFF for v in times(a, b))
+
+    wanted = functools.reduce(step, zip(*data.tolist()))
+    assert tuple(int(v) for v in matrices(*data)) == wanted
+
+
+def test_affine_maps_keep_their_order():
+    compose = lw.reduce(lambda a, b, c, d: (a * c, b * c + d), map=lambda a, b: (a, b), identity=(1, 0))
+    data = np.random.default_rng(5).integers(0, 2**32, (2, 3, 4000), dtype="u4")
+    for axis in (0, 1):
+        got = compose(data[0], data[1], axis=axis)
+        for place in np.ndindex(got[0].shape):
+            row = (place if axis else (slice(None),) + place)
+            a, b = 1, 0
+            for c, d in zip(data[0][row].tolist(), data[1][row].tolist()):
+                a, b = a * c & 0xFFFFFFFF, (b * c + d) & 0xFFFFFFFF
+            assert (got[0][place], got[1][place]) == (a, b)
+            if axis == 0 and place[0] > 50:
+                break
+    assert compose(data[0][:, :0], data[1][:, :0]) == (1, 0)
+
+
+def test_first_of_all():
+    first = lw.reduce(lambda a, b: a)
+    last = lw.reduce(lambda a, b: b)
+    for n in (1, 2, 17, 2049, 70000):
+        x = np.arange(n, dtype="i4")
+        assert first(x) == 0 and last(x) == n - 1
+    x = np.arange(3000).reshape(300, 10)
+    assert np.array_equal(first(x, axis=0), x[0]) and np.array_equal(last(x, axis=1), x[:, -1])
+
+
+# ---- map, combine, finish ----
+
+
+def merge_moments(a, b):
+    n = a[0] + b[0]
+    delta = b[1] - a[1]
+    return n, a[1] + delta * b[0] / n, a[2] + b[2] + delta * delta * a[0] * b[0] / n
+
+
+def test_variance():
+    variance = lw.reduce(map=lambda x: (1, x, 0.0), combine=merge_moments, finish=lambda n, m, s: s / n)
+    x = some((500, 60), "f8") + 1e6
+    for axis in (None, 0, 1):
+        np.testing.assert_allclose(variance(x, axis=axis), x.var(axis=axis), rtol=1e-7)
+    assert variance(some(100, "f4")).dtype == np.float32
+
+
+def test_index_and_ties():
+    def better(a, b):
+        return a if a[0] > b[0] or (a[0] == b[0] and a[1] < b[1]) else b
+
+    argmax = lw.reduce(better, map=lambda x, index: (x, index), finish=lambda value, at: at)
+    x = some((300, 70), "i4")
+    assert argmax(x) == x.argmax() and argmax(x).dtype == np.int64
+    assert np.array_equal(argmax(x, axis=0), x.argmax(0)) and np.array_equal(argmax(x, axis=1), x.argmax(1))
+    y = some((4, 5, 6), "i4")
+    assert np.array_equal(argmax(y, axis=(0, 2)), y.transpose(1, 0, 2).reshape(5, -1).argmax(1))
+    masked = np.where(x > 3, -1, x)
+    assert argmax(x, where=x <= 3, initial=(-1, 0)) == masked.argmax()
+
+
+def test_several_arrays_broadcast():
+    dot = lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
+    x, y = some((30, 40)), some(40, "f4", seed=2)
+    close(dot(x, y), np.sum(x * y))
+    close(dot(x, y, axis=1), x @ y)
+    close(dot(x, 2.0, axis=0), 2 * x.sum(0))
+    low, high = lw.reduce(lambda a, b: (min(a[0], b[0]), max(a[1], b[1])), map=lambda v: (v, v))(x, axis=0)
+    assert np.array_equal(low, x.min(0)) and np.array_equal(high, x.max(0))
+
+
+def test_logical_and_bitwise():
+    x = np.array([True, True, False])
+    assert lw.reduce(lambda a, b: a and b)(x) == False  # noqa: E712
+    assert lw.reduce(lambda a, b: a or b)(x) == True  # noqa: E712
+    assert lw.reduce(lambda a, b: a and b)(x[:0]) == True  # noqa: E712
+    bits = np.arange(1, 200, dtype="u2")
+    for function, ufunc in ((lambda a, b: a & b, np.bitwise_and), (lambda a, b: a | b, np.bitwise_or), (lambda a, b: a ^ b, np.bitwise_xor)):
+        assert lw.reduce(function)(bits) == ufunc.reduce(bits)
+        assert lw.reduce(function)(bits[:0]) == ufunc.reduce(bits[:0])
+
+
+def test_closures_are_read_at_the_first_call():
+    offset = 1
+    r = lw.reduce(lambda a, b: a + b, map=lambda x: x + offset)
+    offset = 2
+    assert r(np.arange(3)) == 9
+
+
+# ---- numba's spelling ----
+
+
+def test_numbas_call():
+    x = np.arange(10.0)
+    r = cuda.reduce(lambda a, b: a + b)
+    assert r(x, size=4) == 6 and r(x, init=100) == 145 and r(x, stream=0) == 45
+    res = np.zeros(2)
+    assert r(x, res=res) is None and res.tolist() == [45, 0]
+
+    @cuda.Reduce
+    def also(a, b):
+        return a + b
+
+    assert also(x) == 45 and also.__name__ == "also"
+
+
+# ---- scans and slices ----
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_accumulate(axis):
+    a = some((5, 6, 7))
+    for view in (a, a.T, a[::-1, ::2]):
+        close(total.accumulate(view, axis=axis), np.add.accumulate(view, axis=axis))
+        got = total.accumulate(view, axis, exclusive=True)
+        wanted = np.add.accumulate(view, axis=axis) - view
+        np.testing.assert_allclose(got, wanted, atol=1e-12)
+    assert total.accumulate(np.ones(3, "i1")).dtype == np.int64
+    assert biggest.accumulate([1, 3, 2, 5]).tolist() == [1, 3, 3, 5]
+    assert biggest.accumulate([1, 3, 2, 5], exclusive=True, initial=0).tolist() == [0, 1, 3, 3]
+    out = np.zeros(3)
+    assert total.accumulate([1.0, 2.0, 3.0], out=out) is out and out.tolist() == [1, 3, 6]
+
+
+def test_accumulate_of_tuples_and_index():
+    compose = lw.reduce(lambda a, b, c, d: (a * c, b * c + d), map=lambda a, b: (a, b), finish=lambda a, b: b)
+    x = some((2, 50))
+    state, wanted = 0.0, []
+    for a, b in x.T:
+        state = state * a + b
+        wanted.append(state)
+    np.testing.assert_allclose(compose.accumulate(x[0], x[1]), wanted)
+    weighted = lw.reduce(lambda a, b: a + b, map=lambda v, index: v * index)
+    close(weighted.accumulate(x, 1), np.add.accumulate(x * np.arange(50), axis=1))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_reduceat(axis):
+    a = some((9, 10))
+    for indices in ([0], [0, 4, 1, 6], [3, 3, 8], [8, 0]):
+        close(total.reduceat(a, indices, axis), np.add.reduceat(a, indices, axis))
+        close(biggest.reduceat(a.T, indices, axis=axis), np.maximum.reduceat(a.T, indices, axis))
+    assert total.reduceat(a, np.empty(0, int)).shape == (0, 10)
+
+
+def test_by_key():
+    keys, values = np.repeat([3, 1, 3, 7], [5, 1, 2, 4]), some(12)
+    unique, sums = total.by_key(keys, values)
+    assert unique.tolist() == [3, 1, 3, 7]
+    close(sums, np.add.reduceat(values, [0, 5, 6, 8]))
+    assert total.by_key([], np.empty(0))[1].size == 0
+    with pytest.raises(ValueError, match="5 keys"):
+        total.by_key(np.zeros(5), values)
+
+
+# ---- the same bits ----
+
+BITS = """
+import numpy as np, lanewise as lw
+rng = np.random.default_rng(1)
+total = lw.reduce(lambda a, b: a + b)
+ordered = lw.reduce(lambda a, b: a + b, commutative=False)
+for shape in [(1000003,), (1000, 1003), (7, 150001), (150001, 7)]:
+    x = rng.random(shape, dtype="f4")
+    for r in (total, ordered):
+        for axis in [None, *range(x.ndim)]:
+            print(np.asarray(r(x, axis=axis)).tobytes()[:64].hex())
+"""
+
+
+def test_the_same_bits_for_any_number_of_threads():
+    seen = []
+    for threads in ("1", "2", "3"):
+        environment = {**os.environ, "LANEWISE_THREADS": threads}
+        done = subprocess.run([sys.executable, "-c", BITS], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        seen.append(done.stdout)
+    assert seen[0] == seen[1] == seen[2]
+
+
+# ---- errors ----
+
+
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda: biggest(np.empty(0)), ValueError, "zero-size array to reduction operation .* which has no identity"),
+        (lambda: total(np.empty(0), initial=None), ValueError, "zero-size"),
+        (lambda: biggest(np.ones(3), where=[True, False, True]), ValueError, "where mask"),
+        (lambda: total(np.ones(3), axis=1), np.exceptions.AxisError, "axis 1 is out of bounds"),
+        (lambda: total(np.ones((3, 3)), axis=(0, 0)), ValueError, "duplicate value in 'axis'"),
+        (lambda: total(np.ones(3), axes=1), TypeError, "unexpected keyword argument 'axes'"),
+        (lambda: total(np.ones(3), out=np.ones(2)), ValueError, r"out= has shape \(2,\)"),
+        (lambda: total(np.ones(3), out=np.array(0)), TypeError, "cannot take results"),
+        (lambda: total(np.ones(3), where=[True, False]), ValueError, "where= of shape"),
+        (lambda: total(np.ones(3), init=1, initial=2), TypeError, "give one"),
+        (lambda: total(np.array(["a"])), TypeError, "argument 1 has dtype"),
+        (lambda: total(np.ones(3), dtype="U3"), TypeError, "dtype= must be"),
+        (lambda: total(), TypeError, "reduces 1 to 16 arrays, not 0"),
+        (lambda: matrices(np.ones(3)), TypeError, "reduces 4 arrays"),
+        (lambda: total.accumulate(np.float64(1)), TypeError, "cannot accumulate on a scalar"),
+        (lambda: biggest.accumulate(np.ones(3), exclusive=True), ValueError, "not known"),
+        (lambda: total.accumulate(np.ones(3), 0, False, 1), TypeError, "positional"),
+        (lambda: total.reduceat(np.ones(3), [3]), IndexError, "out-of-bounds"),
+        (lambda: total.reduceat(np.ones(3)), TypeError, "indices"),
+        (lambda: lw.reduce(3), TypeError, "must be a Python function"),
+        (lambda: lw.reduce(lambda a, b: a, color=1), TypeError, "unexpected keyword argument 'color'"),
+        (lambda: lw.reduce(color=1), TypeError, "unexpected keyword argument 'color'"),
+        (lambda: lw.reduce(lambda a, b: a, combine=max), TypeError, "twice"),
+        (lambda: lw.reduce(lambda *a: a), TypeError, "plain ones"),
+        (lambda: lw.reduce(lambda a, b: a, commutative=1), TypeError, "commutative= must be"),
+        (lambda: lw.reduce(lambda a, b, c: a)(np.ones(3)), TypeError, "takes 3 parameters"),
+        (lambda: lw.reduce(lambda a, b: (a, b))(np.ones(3)), TypeError, "gives a tuple of 2 numbers"),
+        (lambda: lw.reduce(lambda a, b: (a[0],), map=lambda x: (x, x))(np.ones(3)), TypeError, "gives a tuple of 1 number"),
+        (lambda: lw.reduce(lambda a, b: a, map=lambda x, y, z: x)(np.ones(3)), TypeError, "reduces 3 arrays"),
+        (lambda: lw.reduce(times, identity=1, map=lambda x: (x, x, x, x))(np.ones(0)), TypeError, "identity= must be a tuple of 4"),
+    ],
+)
+def test_errors(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_functions_that_raise_are_refused():
+    def checked(a, b):
+        assert a >= 0
+        return a + b
+
+    with pytest.raises(UnsupportedError, match="may raise an exception"):
+        lw.reduce(checked)(np.ones(3))
+
+
+def test_errors_in_the_function_show_its_line():
+    with pytest.raises(lw.LanewiseError, match="unknown_name"):
+        lw.reduce(lambda a, b: a + unknown_name)(np.ones(3))  # noqa: F821
+
+
+# ---- the object ----
+
+
+def test_the_object():
+    @lw.reduce(identity=0)
+    def add(a, b):
+        "Adds."
+        return a + b
+
+    assert add.__name__ == "add" and add.__doc__ == "Adds." and add.identity == 0
+    assert add.py_func(1, 2) == 3 and add.map is None and repr(add) == "<lanewise.Reduction 'add'>"
+    assert isinstance(add, lw.Reduction)
+    add(np.ones(3))
+    add(np.ones(3, "f4"))
+    assert add.stats["specialisations"] == 2 and add.stats["compiled"] == 2
+
+
+def test_pickle():
+    scale = 3
+    r = pickle.loads(pickle.dumps(lw.reduce(lambda a, b: a + b, map=lambda x: x * scale, finish=lambda s: s + 1, identity=0)))
+    assert r(np.arange(4)) == 19 and r(np.empty(0)) == 1
+    assert pickle.loads(pickle.dumps(total))(np.arange(4)) == 6
+
+
+def test_what_others_hold_is_let_go():
+    import gc
+    import weakref
+
+    r = lw.reduce(lambda a, b: a + b)
+    r(np.ones(3))
+    gone = weakref.ref(r)
+    del r
+    gc.collect()
+    assert gone() is None
