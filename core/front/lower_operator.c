@@ -62,7 +62,7 @@ check_result(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_ref result)
     lw_builder *b = &f->b;
     lw_dtype type = lw_ir_type(b, result);
 
-    if (checks(f, LW_CHECK_OVERFLOW) && lw_is_integer(type) &&
+    if (checks(f, LW_CHECK_OVERFLOW) && !f->fn->wraps && lw_is_integer(type) &&
         (op == LW_PY_ADD || op == LW_PY_SUB || op == LW_PY_MUL))
         lw_lower_raise(f, overflowed(b, op, x.parts[0], y.parts[0], result), "OverflowError",
                        "integer overflow");

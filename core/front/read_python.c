@@ -178,6 +178,17 @@ new_fn(lw_reader *r, const char *name, uint32_t parent)
     return r->tree->fns.n - 1;
 }
 
+/* lanewise.random: generators of random numbers are arithmetic modulo 2^64. */
+static bool
+is_of_this_library(PyObject *function)
+{
+    PyObject *module = PyFunction_GET_MODULE(function); /* borrowed */
+    const char *name = module && PyUnicode_CheckExact(module) ? PyUnicode_AsUTF8(module) : NULL;
+
+    lw_read_clear();
+    return name != NULL && strncmp(name, "lanewise.", 9) == 0;
+}
+
 static uint32_t
 enqueue(lw_reader *r, PyObject *function, PyObject *self)
 {
@@ -188,6 +199,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     if (fn == 0 || r->status != LW_OK)
         return 0;
     r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
+    r->tree->fns.data[fn].wraps = is_of_this_library(function);
     if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
         r->tree->fns.data[fn].problem = lw_read_diag(
             r, 0, LW_ERR_UNSUPPORTED, "E152", NULL,

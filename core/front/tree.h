@@ -150,6 +150,7 @@ typedef struct lw_fn {
     uint32_t file, line;
     uint32_t parent; /* nested functions: the function they are defined in; 0: none */
     bool is_lambda;  /* its body is one RETURN */
+    bool wraps;      /* its integers wrap on purpose: check={"overflow"} leaves them alone */
     LW_ARRAY(lw_fn_param) params;
     LW_ARRAY(lw_var) vars; /* [0] unused; parameters first */
     LW_ARRAY(lw_fn_capture) captures;

@@ -446,3 +446,27 @@ def test_draws_on_the_device_are_numbas(gpu, seed):
     gpu_normals = {0: "3eceefdc bf2aaa3b bfbaa826 bf2eca7f", 1: "bfb93964 bfd48647 3fa2a3a7 bf8ed3c3",
                    42: "bea2d3e3 bfad9fd5 bf11edbf 3f08f194", 2**64 - 1: "3f229013 beff8613 bfdb2750 bfa5bbb0"}
     assert got[3] == gpu_normals[seed].split()
+
+
+@pytest.mark.parametrize("keywords", [{"debug": True}, {"check": {"overflow", "divide", "bounds"}}])
+def test_numbers_are_the_same_with_checks(keywords):
+    """Their words wrap on purpose; the caller's own sums are still looked at."""
+    def draw(i, states, out):
+        out[i, 0] = r.xoroshiro128p_uniform_float64(states, i)
+        out[i, 1] = r.xoroshiro128p_normal_float64(states, i)
+        out[i, 2] = r.xoroshiro128p_integers(states, i, 0, 10**18)
+        out[i, 3] = r.xoroshiro128p_gamma_float64(states, i, 0.5)
+        out[i, 4] = r.xoroshiro128p_poisson(states, i, 40.0)
+        out[i, 5] = r.philox(7, i, 2**63)[0]
+        r.xoroshiro128p_jump(states, i)
+
+    plain, checked = np.zeros((8, 6)), np.zeros((8, 6))
+    lw.forall(draw)(8, states_of(8, 5), plain)
+    lw.forall(**keywords)(draw)(8, states_of(8, 5), checked)
+    assert (plain == checked).all() and (plain != 0).all()
+
+    def own(i, states, out):
+        out[i] = r.xoroshiro128p_next(states, i) * np.uint64(2**63 + 3)
+
+    with pytest.raises(OverflowError, match="raised in `own`"):
+        lw.forall(**keywords)(own)(8, states_of(8, 5), np.zeros(8, np.uint64))
