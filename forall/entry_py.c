@@ -50,6 +50,15 @@ lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module 
     return lw_kernel_module(special->scalar, key, symbol, &special->function->limits, out, err);
 }
 
+const char *
+lw_entry_name(const lw_module *module)
+{
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        if (module->funcs.data[i]->linkage == LW_KERNEL)
+            return module->funcs.data[i]->name;
+    return "";
+}
+
 static void
 count(lw_function *self, const lw_build_report *report)
 {

@@ -4,6 +4,7 @@
 #include "core/link/cubin_info.h"
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
+#include "core/py/text_py.h"
 #include "forall/special_parts_py.h"
 
 #include <string.h>
@@ -58,34 +59,16 @@ static PyObject *
 inspect_types(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"sig", NULL};
-    PyObject *sig = Py_None, *result;
-    lw_text text = {0};
+    PyObject *sig = Py_None;
     lw_special *special;
-    lw_typed *typed;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &sig))
         return NULL;
     special = lw_special_of((lw_function *)object, sig);
-    typed = special ? lw_special_infer(special) : NULL;
-    if (typed == NULL)
-        return NULL;
-    lw_typed_print(typed, &text);
-    lw_typed_free(typed);
-    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
-    lw_text_reset(&text);
-    return result;
+    return special ? lw_typed_take_text(lw_special_infer(special)) : NULL;
 }
 
 /* ---- what it takes ---- */
-
-static const char *
-entry_name(const lw_module *module)
-{
-    for (uint32_t i = 0; i < module->funcs.n; i++)
-        if (module->funcs.data[i]->linkage == LW_KERNEL)
-            return module->funcs.data[i]->name;
-    return "";
-}
 
 static PyObject *
 host_resources(lw_special *special)
@@ -123,7 +106,7 @@ device_resources(lw_special *special, int cc)
         status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
     if (status == LW_OK)
         status = lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin),
-                                    entry_name(module), &info, &err);
+                                    lw_entry_name(module), &info, &err);
     lw_module_free(module);
     lw_blob_unref(cubin);
     Py_END_ALLOW_THREADS

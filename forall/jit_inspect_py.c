@@ -5,6 +5,7 @@
 #include "core/py/cuda_py.h"
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
+#include "core/py/text_py.h"
 #include "forall/special_parts_py.h"
 
 #include <assert.h>
@@ -87,17 +88,7 @@ form_of(const lw_special *special, int cc, const char *form)
 static PyObject *
 types_of(const lw_special *special, int Py_UNUSED(cc), const char *Py_UNUSED(form))
 {
-    lw_typed *typed = lw_special_infer(special);
-    lw_text text = {0};
-    PyObject *result;
-
-    if (typed == NULL)
-        return NULL;
-    lw_typed_print(typed, &text);
-    lw_typed_free(typed);
-    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
-    lw_text_reset(&text);
-    return result;
+    return lw_typed_take_text(lw_special_infer(special));
 }
 
 typedef PyObject *(*of_special)(const lw_special *special, int cc, const char *form);
@@ -217,15 +208,6 @@ inspect_types(PyObject *self, PyObject *args, PyObject *kwargs)
 /* ---- what it takes ---- */
 
 /* The name of the one entry of a module. */
-static const char *
-entry_name(const lw_module *module)
-{
-    for (uint32_t i = 0; i < module->funcs.n; i++)
-        if (module->funcs.data[i]->linkage == LW_KERNEL)
-            return module->funcs.data[i]->name;
-    return "";
-}
-
 static int
 read_info(const lw_special *special, int cc, lw_cubin_info *info)
 {
@@ -244,7 +226,7 @@ read_info(const lw_special *special, int cc, lw_cubin_info *info)
         status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
     if (status == LW_OK)
         status = lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin),
-                                    entry_name(module), info, &err);
+                                    lw_entry_name(module), info, &err);
     lw_module_free(module);
     lw_blob_unref(cubin);
     Py_END_ALLOW_THREADS

@@ -4,6 +4,7 @@
 #include "core/py/door_function.h"
 #include "core/py/raise.h"
 #include "core/py/signature_read.h"
+#include "core/py/text_py.h"
 #include "forall/jit_py.h"
 #include "forall/jit_wrap_py.h"
 #include "forall/special_parts_py.h"
@@ -62,8 +63,7 @@ take_declared(lw_jit *self, const lw_signature *signature)
     if (check_typed(self, signature) < 0)
         return -1;
     lw_signature_print(signature, &text);
-    str = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
-    lw_text_reset(&text);
+    str = lw_text_take(&text);
     if (str != NULL)
         result = PyList_Append(self->declared, str);
     Py_XDECREF(str);

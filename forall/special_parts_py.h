@@ -20,6 +20,8 @@ int lw_special_choose(lw_special *special);
 int lw_special_cast_values(const lw_special *special, lw_bound *bound);
 /* "float32, float32[::1]" */
 void lw_special_print(const lw_special *special, lw_text *out);
+/* The symbol of a module's kernel. */
+const char *lw_entry_name(const lw_module *module);
 /* Frees its machine code. */
 void lw_special_drop_entries(lw_special *special);
 

@@ -4,6 +4,8 @@
 #include "forall/kernel_py.h"
 #include "forall/special_parts_py.h"
 
+#include "core/py/text_py.h"
+
 static const char *
 weak_name(lw_dtype dtype)
 {
@@ -60,11 +62,8 @@ lw_special_print(const lw_special *special, lw_text *out)
 PyObject *
 lw_special_text(const lw_special *special)
 {
-    PyObject *result;
     lw_text text = {0};
 
     lw_special_print(special, &text);
-    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
-    lw_text_reset(&text);
-    return result;
+    return lw_text_take(&text);
 }

@@ -9,6 +9,7 @@
 
 #include "core/py/llvm_bridge.h"
 #include "core/py/raise.h"
+#include "core/py/text_py.h"
 #include "ufunc/device_table_py.h"
 
 #include <fenv.h>
@@ -47,7 +48,6 @@ PyObject *
 lw_loop_text(const lw_loop *loop)
 {
     lw_text text = {0};
-    PyObject *result;
 
     if (loop->nout == 1)
         lw_text_add(&text, lw_dtypes[loop->types[loop->nin]].public_name);
@@ -56,9 +56,7 @@ lw_loop_text(const lw_loop *loop)
         add_names(&text, loop->types + loop->nin, loop->nout);
     }
     add_names(&text, loop->types, loop->nin);
-    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
-    lw_text_reset(&text);
-    return result;
+    return lw_text_take(&text);
 }
 
 /* ---- the table ---- */

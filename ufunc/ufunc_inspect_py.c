@@ -5,6 +5,7 @@
 
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
+#include "core/py/text_py.h"
 #include "ufunc/device_table_py.h"
 
 #include <string.h>
@@ -78,17 +79,7 @@ form_text(lw_ufunc_object *self, lw_loop *loop, int cc, const char *form)
 static PyObject *
 types_text(lw_ufunc_object *self, lw_loop *loop, int Py_UNUSED(cc), const char *Py_UNUSED(form))
 {
-    lw_typed *typed = lw_ufunc_infer(self, loop->types);
-    lw_text text = {0};
-    PyObject *result;
-
-    if (typed == NULL)
-        return NULL;
-    lw_typed_print(typed, &text);
-    lw_typed_free(typed);
-    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
-    lw_text_reset(&text);
-    return result;
+    return lw_typed_take_text(lw_ufunc_infer(self, loop->types));
 }
 
 /* Without sig: all loops, one after the other. */

@@ -5,7 +5,8 @@
  *     lw_builder_start(&b, module, "axpy");
  *     lw_ref a = lw_ir_param_add(&b, LW_DT_f32, 0, "a"), x = …;
  *     lw_ir_result_add(&b, LW_DT_f32);
- *     lw_ir_return1(&b, lw_ir_add(&b, lw_ir_mul(&b, a, x), y));
+ *     lw_ref sum = lw_ir_add(&b, lw_ir_mul(&b, a, x), y);
+ *     lw_ir_return(&b, &sum, 1);
  *     lw_ir_finish(&b, &err);
  */
 #ifndef LW_IR_BUILD_H

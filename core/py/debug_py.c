@@ -4,14 +4,7 @@
 #include "core/front/read_python.h"
 #include "core/front/signature.h"
 #include "core/py/raise.h"
-
-static PyObject *
-text_object(const lw_text *text)
-{
-    if (text->failed)
-        return PyErr_NoMemory();
-    return PyUnicode_DecodeUTF8(lw_text_get(text), (Py_ssize_t)text->n, "replace");
-}
+#include "core/py/text_py.h"
 
 static PyObject *
 dump_tree(PyObject *module, PyObject *args, PyObject *kwargs)
@@ -29,8 +22,7 @@ dump_tree(PyObject *module, PyObject *args, PyObject *kwargs)
         return lw_py_raise(&err);
     lw_text_init(&text);
     lw_tree_print(tree, &text);
-    result = text_object(&text);
-    lw_text_reset(&text);
+    result = lw_text_take(&text);
     lw_tree_free(tree);
     return result;
 }
@@ -109,8 +101,7 @@ spellings(const lw_signature_list *signatures)
         PyObject *item;
         lw_text_init(&text);
         lw_signature_print(&signatures->data[i], &text);
-        item = text_object(&text);
-        lw_text_reset(&text);
+        item = lw_text_take(&text);
         if (item == NULL || PyList_Append(result, item) < 0)
             Py_CLEAR(result);
         Py_XDECREF(item);

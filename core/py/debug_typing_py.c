@@ -7,16 +7,9 @@
 #include "core/py/debug_specs.h"
 #include "core/py/raise.h"
 #include "core/py/record_spec.h"
+#include "core/py/text_py.h"
 
 #include <string.h>
-
-static PyObject *
-text_object(const lw_text *text)
-{
-    if (text->failed)
-        return PyErr_NoMemory();
-    return PyUnicode_DecodeUTF8(lw_text_get(text), (Py_ssize_t)text->n, "replace");
-}
 
 /* ---- names of types ---- */
 
@@ -103,8 +96,7 @@ dump_tree(const lw_tree *tree, const lw_arg_spec *specs, uint32_t n, lw_typing t
     if (lw_infer_specs(tree, &options, specs, n, &typed, &err) != LW_OK)
         return lw_py_raise(&err);
     lw_typed_print(typed, &text);
-    result = text_object(&text);
-    lw_text_reset(&text);
+    result = lw_text_take(&text);
     lw_typed_free(typed);
     return result;
 }
@@ -171,8 +163,7 @@ type_object(const lw_types *table, lw_type type)
     if (type == LW_T_BOTTOM)
         Py_RETURN_NONE;
     lw_type_print(table, type, &text);
-    result = text_object(&text);
-    lw_text_reset(&text);
+    result = lw_text_take(&text);
     return result;
 }
 
@@ -280,7 +271,7 @@ record_text(PyObject *Py_UNUSED(module), PyObject *dtype)
     if (lw_record_spec((PyArray_Descr *)dtype, &arena, &spec) == 0) {
         lw_text_addf(&text, "%s %u /%u\n", spec->name, spec->itemsize, spec->align);
         print_record(&types, lw_record_type(&types, spec, false), 2, &text);
-        result = text_object(&text);
+        result = lw_text_take(&text);
     }
     lw_text_reset(&text);
     lw_arena_reset(&arena);

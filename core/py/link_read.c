@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/py/raise.h"
 #include "core/py/signature_read.h"
+#include "core/py/text_py.h"
 
 #include <string.h>
 
@@ -154,7 +155,6 @@ lw_link_set_reset(lw_link_set *set)
 static PyObject *
 text_of(const lw_signature *signature, bool c_abi)
 {
-    PyObject *result = NULL;
     lw_error err = {0};
     lw_text text;
 
@@ -166,9 +166,7 @@ text_of(const lw_signature *signature, bool c_abi)
         return lw_py_raise(&err);
     lw_text_init(&text);
     lw_signature_print(signature, &text);
-    result = text.failed ? PyErr_NoMemory() : PyUnicode_FromString(lw_text_get(&text));
-    lw_text_reset(&text);
-    return result;
+    return lw_text_take(&text);
 }
 
 static PyObject *
