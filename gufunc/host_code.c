@@ -340,6 +340,14 @@ code_free(lw_gufunc_code *code)
     lw_free(code);
 }
 
+/* Anything that may be computed and thrown away, or libm's own flags. */
+static bool
+branches(const lw_module *module)
+{
+    return has_op(module, LW_OP_IF) || has_op(module, LW_OP_SELECT) ||
+           has_op(module, LW_OP_INTRINSIC) || has_op(module, LW_OP_CAST);
+}
+
 lw_status
 lw_gufunc_host_new(const lw_gufunc_loop *loop, lw_gufunc_host **out, lw_error *err)
 {
@@ -350,6 +358,7 @@ lw_gufunc_host_new(const lw_gufunc_loop *loop, lw_gufunc_host **out, lw_error *e
     host->loop = loop;
     host->n_dims = loop->layout->n_dims;
     host->n_steps = count_steps(loop);
+    host->doubts_flags = !loop->scalar->pure_integer && branches(loop->scalar->module);
     host->in_order = lw_ir_prints(loop->scalar->module);
     *out = host;
     return LW_OK;

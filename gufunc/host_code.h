@@ -38,7 +38,8 @@ typedef struct lw_gufunc_code {
 typedef struct lw_gufunc_host {
     const lw_gufunc_loop *loop;
     uint32_t n_dims, n_steps;
-    bool in_order; /* prints: items one after the other, by one thread */
+    bool in_order;     /* prints: items one after the other, by one thread */
+    bool doubts_flags; /* vector code may compute what a branch throws away */
     _Atomic(lw_gufunc_code *) any, dense, exact[LW_MOST_VARIANTS];
     _Atomic uint32_t n_exact;
     _Atomic uint32_t cost_ps; /* of an item of `volume`, learnt; 0: not known */

@@ -6,7 +6,9 @@
 #include "core/base/lock.h"
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
+#include "core/host/value_class.h"
 
+#include <fenv.h>
 #include <stdatomic.h>
 
 /* Starting the pool's threads and waiting for them takes some 10 µs. */
@@ -118,6 +120,53 @@ run_many(job *j, int64_t n)
     }
 }
 
+/* ---- floating-point flags ---- */
+
+#define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
+
+/* The classes of all elements of an operand's core. */
+static unsigned
+class_of_core(const lw_core_operand *operand, lw_dtype dtype, const char *at,
+              const int64_t *dims, const int64_t *strides, uint32_t d)
+{
+    unsigned found = 0;
+
+    if (d == operand->n)
+        return lw_value_class(dtype, at);
+    for (int64_t i = 0; i < dims[1 + operand->dims[d]]; i++)
+        found |= class_of_core(operand, dtype, at + i * strides[d], dims, strides, d + 1);
+    return found;
+}
+
+static int
+explained(const job *j, int64_t item, int flags)
+{
+    const lw_gufunc_loop *loop = j->host->loop;
+    const int64_t *strides = j->steps + loop->nin + loop->nout;
+    unsigned in = 0, out = 0;
+
+    for (int k = 0; k < loop->nin + loop->nout; k++) {
+        const lw_core_operand *operand = &loop->layout->operands[k];
+        unsigned found = class_of_core(operand, loop->types[k], j->args[k] + item * j->steps[k],
+                                       j->dims, strides, 0);
+        *(k < loop->nin ? &in : &out) |= found;
+        strides += operand->n;
+    }
+    return lw_flags_explained(in, out, flags);
+}
+
+/* Take back the flags raised since `before` that no item explains. */
+static void
+settle_flags(const job *j, int before)
+{
+    int fresh = fetestexcept(FLAGS) & ~before, real = 0;
+
+    for (int64_t i = 0; i < j->dims[0] && real != fresh; i++)
+        real |= explained(j, i, fresh);
+    if (real != fresh)
+        feclearexcept(fresh & ~real);
+}
+
 lw_status
 lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args,
                    const int64_t *dims, const int64_t *steps, lw_gufunc_failure *failure)
@@ -129,6 +178,7 @@ lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args
              .steps = steps,
              .failure = failure,
              .lock = LW_LOCK_INIT};
+    int before = host->doubts_flags ? fetestexcept(FLAGS) : 0;
 
     failure->row = 0;
     if (dims[0] <= 0)
@@ -137,5 +187,7 @@ lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args
         run_part(&j, 0, dims[0]);
     else
         run_many(&j, dims[0]);
+    if (host->doubts_flags)
+        settle_flags(&j, before);
     return LW_OK;
 }

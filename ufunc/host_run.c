@@ -11,6 +11,7 @@
 #include "core/base/lock.h"
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
+#include "core/host/value_class.h"
 
 #include <fenv.h>
 #include <stdatomic.h>
@@ -171,54 +172,18 @@ flags_raised(void)
 #endif
 }
 
-enum { IS_NAN = 1, IS_INF = 2, IS_TINY = 4 };
-
-static unsigned
-class_of_bits(uint64_t bits, int fraction_bits, uint64_t exponent_mask)
-{
-    uint64_t fraction = bits & (((uint64_t)1 << fraction_bits) - 1);
-    uint64_t exponent = bits >> fraction_bits & exponent_mask;
-
-    if (exponent == exponent_mask)
-        return fraction ? IS_NAN : IS_INF;
-    return exponent ? 0 : IS_TINY;
-}
-
-static unsigned
-class_of(lw_dtype dtype, const char *at)
-{
-    uint64_t bits = 0;
-
-    switch (dtype) {
-    case LW_DT_f16: memcpy(&bits, at, 2); return class_of_bits(bits, 10, 0x1f);
-    case LW_DT_bf16: memcpy(&bits, at, 2); return class_of_bits(bits, 7, 0xff);
-    case LW_DT_f32: memcpy(&bits, at, 4); return class_of_bits(bits, 23, 0xff);
-    case LW_DT_f64: memcpy(&bits, at, 8); return class_of_bits(bits, 52, 0x7ff);
-    case LW_DT_c64: return class_of(LW_DT_f32, at) | class_of(LW_DT_f32, at + 4);
-    case LW_DT_c128: return class_of(LW_DT_f64, at) | class_of(LW_DT_f64, at + 8);
-    default: return 0;
-    }
-}
-
 /* Which of `flags` element i explains. */
 static int
 explained(const lw_host_kernel *kernel, char *const *args, const int64_t *strides, int64_t i,
           int flags)
 {
     unsigned in = 0, out = 0;
-    int real = 0;
 
     for (int k = 0; k < kernel->nin; k++)
-        in |= class_of((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
+        in |= lw_value_class((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
     for (int k = kernel->nin; k < kernel->n; k++)
-        out |= class_of((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
-    if ((out & IS_NAN) && !(in & IS_NAN))
-        real |= FE_INVALID;
-    if ((out & IS_INF) && !(in & (IS_NAN | IS_INF)))
-        real |= FE_OVERFLOW | FE_DIVBYZERO;
-    if ((out & IS_TINY) && !(in & (IS_NAN | IS_INF)))
-        real |= FE_UNDERFLOW;
-    return real & flags;
+        out |= lw_value_class((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
+    return lw_flags_explained(in, out, flags);
 }
 
 /* Take back the flags raised since `before` that no element explains. */

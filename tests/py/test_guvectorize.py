@@ -455,6 +455,24 @@ def test_raising_names_the_item():
     assert (positive(x[:700]) == 1).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_warnings_are_those_of_the_values():
+    @lw.guvectorize("(n)->(n)")
+    def inverse_or_zero(x, out):
+        for i in range(x.shape[0]):
+            out[i] = 1 / x[i] if x[i] > 0 else x[i] * 0
+
+    for shape in (100, 64), (200_000, 3):
+        x = rng.random(shape)
+        x[::3] = 0
+        assert np.isfinite(inverse_or_zero(x)).all()
+        x[1, 0] = 1e-320
+        with pytest.raises(RuntimeWarning, match="divide by zero|overflow"):
+            inverse_or_zero(x)
+    with np.errstate(all="ignore"):
+        assert np.isinf(inverse_or_zero(x)).sum() == 1
+
+
 def test_bounds_are_checked_on_demand():
     @lw.guvectorize("(n)->()", check=("bounds",))
     def beyond(x):
