@@ -126,6 +126,48 @@ def histogram_words(x, out):
         cuda.atomic.add(out, b, total)
 
 
+@lw.guvectorize("(m,n),(n)->(m)")
+def matvec(a, x, y):
+    for i in range(a.shape[0]):
+        total = a[i, 0] * x[0]
+        for j in range(1, a.shape[1]):
+            total += a[i, j] * x[j]
+        y[i] = total
+
+
+@lw.guvectorize("(n)->(n)")
+def centre(x, y):
+    total = x[0]
+    for i in range(1, x.shape[0]):
+        total += x[i]
+    mean = total / x.shape[0]
+    for i in range(x.shape[0]):
+        y[i] = x[i] - mean
+
+
+@lw.guvectorize("(n),()->(n)")
+def moving_average(x, width, y):
+    total = x[0] * 0
+    for i in range(x.shape[0]):
+        total += x[i]
+        if i >= width:
+            total -= x[i - width]
+        y[i] = total / min(i + 1, width)
+
+
+@lw.guvectorize("(n,n)->(n,n)")
+def cholesky(a, lower):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            if j > i:
+                lower[i, j] = 0
+            else:
+                s = a[i, j]
+                for k in range(j):
+                    s -= lower[i, k] * lower[j, k]
+                lower[i, j] = math.sqrt(s) if i == j else s / lower[j, j]
+
+
 # ---- GPU ----
 
 
@@ -290,6 +332,64 @@ def histograms() -> None:
     row("histogram 256 bins, uint8 2^28", runs, lambda run: gpu_seconds(run, 5, 5), lambda s: f"{n / s / 1e9:.0f} GB/s")
 
 
+def numba_gufunc(function: Any, signature: str, layout: str) -> Any:
+    numba = peer("numba")
+    if numba is None or peer("numba.cuda") is None:
+        return None
+    try:
+        return numba.guvectorize([signature], layout, target="cuda")(function.py_func)
+    except Exception:
+        return None
+
+
+def on_numba(made: Any, *arrays: Any) -> dict[str, Callable[[], Any]]:
+    """The peer's row; it takes its own arrays, the last one is the output."""
+    numba_cuda = peer("numba.cuda")
+    if made is None:
+        return {}
+    own = [numba_cuda.to_device(a.copy_to_host()) for a in arrays]
+    return {"numba-cuda guvectorize": lambda: made(*own[:-1], out=own[-1])}
+
+
+def gufuncs() -> None:
+    torch, rng = peer("torch"), np.random.default_rng(1)
+    peer_matvec = numba_gufunc(matvec, "void(f4[:,:], f4[:], f4[:])", "(m,n),(n)->(m)")
+    a, x, y = (cuda.to_device(rng.random(shape).astype("f4")) for shape in ((3, 3), 3, 3))
+    runs: dict[str, Callable[[], Any]] = {"lanewise, out=": lambda: matvec(a, x, out=y), "lanewise": lambda: matvec(a, x)}
+    row("host time of matvec (3,3),(3)->(3)", runs, host_seconds, lambda s: "")
+    for n in (1 << 21, 1 << 24):
+        a, x, y = (cuda.to_device(rng.random((n, *core), dtype="f4")) for core in ((3, 3), (3,), (3,)))
+        copy = copy_seconds(n * 60 // 2)
+        runs = {"lanewise": lambda: matvec(a, x, out=y), **(on_numba(peer_matvec, a, x, y) if n == 1 << 21 else {})}
+        if torch is not None:
+            ta, tx = torch.as_tensor(a, device="cuda"), torch.as_tensor(x, device="cuda")
+            runs["torch mul, sum"] = lambda: (ta * tx[:, None, :]).sum(-1)
+            runs["torch einsum"] = lambda: torch.einsum("bij,bj->bi", ta, tx)
+        row(f"matvec 3x3 float32, {n} items", runs, gpu_seconds, lambda s: f"{copy / s:.3f} of copy")
+        np.testing.assert_allclose(y.copy_to_host()[:9], matvec(a[:9].copy_to_host(), x[:9].copy_to_host()), rtol=1e-5)
+    x, y = (cuda.to_device(rng.random((65536, 1024), dtype="f4")) for _ in range(2))
+    copy = copy_seconds(x.nbytes)
+    runs = {"lanewise": lambda: centre(x, out=y), **on_numba(numba_gufunc(centre, "void(f4[:], f4[:])", "(n)->(n)"), x, y)}
+    if torch is not None:
+        tx = torch.as_tensor(x, device="cuda")
+        runs["torch x - x.mean(1)"] = lambda: tx - tx.mean(1, keepdim=True)
+    row("centre rows float32 65536 x 1024", runs, lambda run: gpu_seconds(run, 5, 5), lambda s: f"{copy / s:.3f} of copy")
+    for rows, length in ((1000, 100_000), (100_000, 1000)):
+        x, y = (cuda.to_device(rng.random((rows, length), dtype="f4")) for _ in range(2))
+        runs = {"lanewise": lambda: moving_average(x, 1000, out=y)}
+        copy = copy_seconds(x.nbytes)
+        row(f"moving average w=1000, {rows} x {length}", runs, lambda run: gpu_seconds(run, 2, 3), lambda s: f"{copy / s:.3f} of copy")
+    half = rng.random((1 << 20, 4, 4))
+    a = cuda.to_device(half @ half.swapaxes(1, 2) + 4 * np.eye(4))
+    y = cuda.device_array_like(a)
+    copy = copy_seconds(a.nbytes)
+    runs = {"lanewise": lambda: cholesky(a, out=y)}
+    if torch is not None:
+        ta = torch.as_tensor(a, device="cuda")
+        runs["torch cholesky_ex"] = lambda: torch.linalg.cholesky_ex(ta)
+    row("Cholesky 4x4 float64, 2^20 items", runs, lambda run: gpu_seconds(run, 5, 5), lambda s: f"{copy / s:.3f} of copy")
+
+
 # ---- CPU ----
 
 
@@ -368,7 +468,7 @@ if __name__ == "__main__":
     which = sys.argv[1:] or ["gpu", "cpu"]
     if "gpu" in which and cuda.is_available():
         print(f"{cuda.get_current_device().name}; NumPy {np.__version__}")
-        for part in (launches, states, fills, monte_carlo, histograms):
+        for part in (launches, gufuncs, states, fills, monte_carlo, histograms):
             try:
                 part()
             except Exception as problem:

@@ -62,6 +62,19 @@ lw_core_pitch(const lw_gufunc_loop *loop, const lw_core_key *key, int operand)
     return bytes % (2 * word) == 0 ? bytes + word : bytes;
 }
 
+uint32_t
+lw_core_shared_bytes(const lw_gufunc_loop *loop, const lw_core_key *key, int operand)
+{
+    uint32_t pitch = lw_core_pitch(loop, key, operand), block = key->block;
+    uint32_t bytes =
+        lw_core_count(loop, key, operand) * lw_dtypes[loop->types[operand]].size_bytes;
+    uint32_t round = block * key->operands[operand].chunk;
+    uint32_t fetched = (block * bytes + round - 1) / round * round;
+    bool fetches = operand < loop->nin || key->operands[operand].keep;
+
+    return pitch * (fetches ? (fetched + bytes - 1) / bytes : block);
+}
+
 /* ---- small helpers ---- */
 
 static unsigned
@@ -455,8 +468,8 @@ is_partial(const kernel *k, const run *r, uint32_t round)
     return (round + 1) * k->key->block > r->chunks;
 }
 
-/* All of a whole block's loads, then all stores. The last round may be for some threads only:
- * the others load its last chunk too, which saves a branch between the loads. */
+/* All of a whole block's loads, then all stores, without a branch: in the last round threads
+ * without a chunk of their own fetch the last one again, to behind the items. */
 static lw_status
 fetch_whole(kernel *k, const run *runs, int n, lw_error *err)
 {
@@ -472,7 +485,7 @@ fetch_whole(kernel *k, const run *runs, int n, lw_error *err)
     for (int i = 0; i < n; i++)
         for (uint32_t round = 0; round < rounds_of(k, &runs[i]); round++) {
             const run *r = &runs[i];
-            bool kept = k->key->operands[r->operand].keep || k->loop->writable[r->operand];
+            bool kept = is_output(k, r->operand) || k->loop->writable[r->operand];
             lw_ref chunk = chunk_number(k, round), last = u32(k, r->chunks - 1);
             if (is_partial(k, r, round))
                 chunk = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, chunk, last), chunk, last);
@@ -482,15 +495,8 @@ fetch_whole(kernel *k, const run *runs, int n, lw_error *err)
         }
     at = 0;
     for (int i = 0; i < n; i++)
-        for (uint32_t round = 0; round < rounds_of(k, &runs[i]); round++) {
-            lw_ref chunk = chunk_number(k, round);
-            bool partial = is_partial(k, &runs[i], round);
-            if (partial)
-                lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, chunk, u32(k, runs[i].chunks)));
-            chunk_to_shared(k, &runs[i], chunk, loaded[at++]);
-            if (partial)
-                lw_ir_end(b);
-        }
+        for (uint32_t round = 0; round < rounds_of(k, &runs[i]); round++)
+            chunk_to_shared(k, &runs[i], chunk_number(k, round), loaded[at++]);
     return LW_OK;
 }
 
@@ -561,8 +567,7 @@ add_shared(kernel *k)
 {
     for (int i = 0; i < k->n; i++)
         if (reach_of(k, i) == LW_REACH_STAGED)
-            k->shared[i] =
-                lw_ir_shared(&k->b, lw_core_pitch(k->loop, k->key, i) * k->key->block, 16);
+            k->shared[i] = lw_ir_shared(&k->b, lw_core_shared_bytes(k->loop, k->key, i), 16);
 }
 
 static lw_status

@@ -58,6 +58,9 @@ size_t lw_core_key_size(const lw_core_key *key);
  * in shared memory, spread over its banks. */
 uint32_t lw_core_count(const lw_gufunc_loop *loop, const lw_core_key *key, int operand);
 uint32_t lw_core_pitch(const lw_gufunc_loop *loop, const lw_core_key *key, int operand);
+/* Bytes of shared memory that a STAGED operand takes of a block of key->block items. What is
+ * fetched is fetched in whole rounds, a chunk a thread, and so may end behind the last item. */
+uint32_t lw_core_shared_bytes(const lw_gufunc_loop *loop, const lw_core_key *key, int operand);
 bool lw_core_has_loop_strides(const lw_core_key *key, int operand);
 
 lw_status lw_core_kernel(const lw_gufunc_loop *loop, const lw_core_key *key, const char *symbol,

@@ -238,26 +238,41 @@ chunk_of(const lw_core_plan *plan, int operand)
     return (uint8_t)chunk;
 }
 
-static void
-stage(const lw_core_plan *plan, lw_core_key *key)
+/* Bytes of a block of key->block items; 0: nobody wants to be staged. */
+static uint32_t
+staged_bytes(const lw_core_plan *plan, const lw_core_key *key)
 {
-    uint32_t bytes = 0, block = 128;
+    uint32_t bytes = 0;
 
     for (int i = 0; i < plan->n_operands; i++)
         if (wants_staging(plan, key, i))
-            bytes += lw_core_pitch(plan->loop, key, i) + 1;
-    while (block > 32 && block * bytes > SHARED_LIMIT)
-        block /= 2;
-    if (bytes == 0 || block * bytes > SHARED_LIMIT)
-        return;
-    key->block = (uint16_t)block;
+            bytes += (lw_core_shared_bytes(plan->loop, key, i) + 15) / 16 * 16;
+    return bytes;
+}
+
+static void
+stage(const lw_core_plan *plan, lw_core_key *key)
+{
+    uint32_t bytes;
+
+    for (int i = 0; i < plan->n_operands; i++)
+        if (wants_staging(plan, key, i)) {
+            key->operands[i].chunk = chunk_of(plan, i);
+            key->operands[i].keep = plan->operands[i].keep;
+        }
+    for (key->block = 128; (bytes = staged_bytes(plan, key)) > SHARED_LIMIT; key->block /= 2)
+        if (key->block == 32)
+            break;
     for (int i = 0; i < plan->n_operands; i++) {
         if (!wants_staging(plan, key, i))
             continue;
-        key->operands[i].reach = LW_REACH_STAGED;
-        key->operands[i].chunk = chunk_of(plan, i);
-        key->operands[i].keep = plan->operands[i].keep;
+        if (bytes <= SHARED_LIMIT)
+            key->operands[i].reach = LW_REACH_STAGED;
+        else
+            key->operands[i].chunk = key->operands[i].keep = 0;
     }
+    if (bytes == 0 || bytes > SHARED_LIMIT)
+        key->block = 0;
 }
 
 void

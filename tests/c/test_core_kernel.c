@@ -6,6 +6,7 @@
 #include "core/link/nvjitlink.h"
 #include "core/link/toolchain.h"
 #include "gufunc/core_plan.h"
+#include "gufunc/core_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,9 +180,10 @@ element(lw_builder *b, const lw_ref *array, unsigned ndim, lw_ref i, lw_ref j)
     return lw_ir_offset(b, array[0], at);
 }
 
-/* y[i] = sum of a[i, j] * x[j] */
+/* y[i] = sum of a[i, j] * x[j]; from row `first` on */
 static void
-matvec_body(lw_scalar *scalar, lw_dtype dtype, bool can_raise, lw_arg_parts *parts)
+matvec_body_from(lw_scalar *scalar, lw_dtype dtype, bool can_raise, lw_arg_parts *parts,
+                 int first)
 {
     static const unsigned ndims[] = {2, 1, 1};
     lw_error err = {0};
@@ -203,7 +205,7 @@ matvec_body(lw_scalar *scalar, lw_dtype dtype, bool can_raise, lw_arg_parts *par
     zero = lw_ir_int(&b, LW_DT_i64, 0);
     one = lw_ir_int(&b, LW_DT_i64, 1);
     sum = lw_ir_slot(&b, dtype);
-    rows = lw_ir_for(&b, zero, p[0][1], one, 0, 0);
+    rows = lw_ir_for(&b, lw_ir_int(&b, LW_DT_i64, first), p[0][1], one, 0, 0);
     lw_ir_set(&b, sum, lw_ir_zero(&b, dtype));
     columns = lw_ir_for(&b, zero, p[0][2], one, 0, 0);
     lw_ir_set(
@@ -223,6 +225,12 @@ matvec_body(lw_scalar *scalar, lw_dtype dtype, bool can_raise, lw_arg_parts *par
     scalar->can_raise = can_raise;
     scalar->n_args = 3;
     scalar->args = parts;
+}
+
+static void
+matvec_body(lw_scalar *scalar, lw_dtype dtype, bool can_raise, lw_arg_parts *parts)
+{
+    matvec_body_from(scalar, dtype, can_raise, parts, 0);
 }
 
 static void
@@ -324,6 +332,32 @@ test_staged(void)
             try_kernel(&loop, &key);
             lw_module_free(scalar.module);
         }
+}
+
+/* Outputs of which every element is written need not be fetched; others must be. */
+static void
+test_keep(void)
+{
+    lw_core_layout layout = matvec_layout();
+
+    for (int first = 0; first < 2; first++) {
+        lw_arg_parts parts[3] = {{0}};
+        lw_scalar scalar = {0};
+        lw_gufunc_loop loop;
+        lw_core_plan plan;
+        lw_core_key key;
+        int64_t sizes[2];
+        matvec_body_from(&scalar, LW_DT_f32, true, parts, first);
+        make_loop(&loop, &layout, LW_DT_f32, &scalar);
+        make_plan(&plan, &loop, sizes, 5, 3, 1 << 20);
+        plan.operands[2].keep = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.operands[2].keep == 1);
+        lw_core_drop_keep(&loop, &key);
+        CHECK(key.operands[2].keep == first);
+        try_kernel(&loop, &key);
+        lw_module_free(scalar.module);
+    }
 }
 
 static void
@@ -431,6 +465,7 @@ main(void)
     test_divider();
     test_staged();
     test_plain();
+    test_keep();
     test_normalise();
     printf("ok, %d cubins\n", n_cubins);
     return EXIT_SUCCESS;
