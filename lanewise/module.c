@@ -19,6 +19,7 @@
 #include "core/py/type_object.h"
 #include "forall/forall_py.h"
 #include "forall/jit_py.h"
+#include "gufunc/device_register_py.h"
 #include "gufunc/gufunc_py.h"
 #include "random/random_py.h"
 #include "reduce/reduce_py.h"
@@ -37,8 +38,9 @@ module_exec(PyObject *module)
         lw_cuda_register,        lw_ufunc_register,      lw_aot_register,
         lw_explain_register,     lw_debug_register,      lw_debug_typing_register,
         lw_debug_lower_register, lw_intrinsics_register, lw_debug_kernel_register,
-        lw_random_register,      lw_gufunc_register,     lw_forall_register,
-        lw_jit_register,         lw_link_register,       lw_reduce_register,
+        lw_random_register,      lw_gufunc_register,     lw_gufunc_device_register,
+        lw_forall_register,      lw_jit_register,        lw_link_register,
+        lw_reduce_register,
     };
 
     if (lw_numpy_import() < 0)

@@ -1,0 +1,164 @@
+/* What the device side tells about a loop: the kernel of many contiguous items, the resources
+ * it takes, and compiling it ahead of the first call. */
+#include "core/py/numpy_api.h"
+
+#include "gufunc/device_inspect_py.h"
+
+#include "core/link/cubin_info.h"
+#include "core/py/raise.h"
+#include "gufunc/device_call_py.h"
+
+/* Many contiguous items with cores of these sizes; NULL: 3 where the layout fixes none. */
+static void
+usual_plan(const lw_gufunc_loop *loop, int64_t *sizes, lw_core_plan *plan)
+{
+    const lw_core_layout *layout = loop->layout;
+    const int64_t n = 1 << 24;
+
+    for (uint32_t d = 0; d < layout->n_dims && d < LW_SHAPE_CORE_NAMES; d++)
+        sizes[d] = layout->dims[d].fixed ? layout->dims[d].fixed : 3;
+    plan->loop = loop;
+    plan->n_operands = loop->nin + loop->nout;
+    plan->sizes = sizes;
+    for (int i = 0; i < plan->n_operands; i++) {
+        const lw_core_operand *core = &layout->operands[i];
+        lw_core_plan_operand *operand = &plan->operands[i];
+        int64_t step = lw_dtypes[loop->types[i]].size_bytes;
+        for (uint32_t d = core->n; d-- > 0;) {
+            operand->core[d] = step;
+            step *= sizes[core->dims[d]];
+        }
+        operand->by_value = operand->keep = false;
+        operand->data = (uint64_t)(i + 1) << 36; /* apart: no address is followed */
+        operand->strides[0] = step;
+    }
+    lw_core_plan_normalise(plan, 1, &n);
+}
+
+static void
+usual_key(const lw_gufunc_loop *loop, lw_core_key *key)
+{
+    int64_t sizes[LW_SHAPE_CORE_NAMES];
+    lw_core_plan plan;
+
+    usual_plan(loop, sizes, &plan);
+    lw_core_plan_key(&plan, key);
+}
+
+static lw_status
+make_module(lw_gufunc *self, lw_gufunc_loop *loop, lw_module **out, lw_error *err)
+{
+    lw_core_key key;
+    char symbol[96];
+
+    usual_key(loop, &key);
+    lw_gsymbol(lw_gufunc_name(self), loop, &key, symbol);
+    return lw_core_kernel(loop, &key, symbol, self->options.max_registers, out, err);
+}
+
+static PyObject *
+sizes_dict(const lw_gufunc_loop *loop, const lw_core_key *key)
+{
+    PyObject *dict = PyDict_New();
+
+    for (uint32_t d = 0; dict != NULL && key->constant && d < loop->layout->n_dims; d++) {
+        PyObject *size = PyLong_FromLong(key->sizes[d]);
+        if (size == NULL || PyDict_SetItemString(dict, loop->layout->dims[d].name, size) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(size);
+    }
+    return dict;
+}
+
+static PyObject *
+resources_dict(const lw_gufunc_loop *loop, const lw_cubin_info *info, const char *symbol,
+               int cc, const lw_core_key *key)
+{
+    int block = key->block ? key->block : LW_CORE_THREADS;
+
+    return Py_BuildValue(
+        "{s:s,s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:N,s:s,s:N}", "kernel", symbol, "target",
+        PyUnicode_FromFormat("sm_%d", cc), "registers", info->registers, "shared_bytes",
+        info->shared_bytes, "local_bytes", info->local_bytes, "constant_bytes",
+        info->constant_bytes, "spill_bytes", info->local_bytes, "threads_per_block", block,
+        "occupancy", PyFloat_FromDouble(lw_occupancy_of(info, cc, block)), "mapping",
+        key->block ? "thread per item, staged through shared memory" : "thread per item",
+        "core_sizes", sizes_dict(loop, key));
+}
+
+static int
+current_cc(void)
+{
+    lw_device *device = lw_current_device();
+
+    return device ? device->cc_major * 10 + device->cc_minor : -1;
+}
+
+static PyObject *
+resources(lw_gufunc *self, lw_gufunc_loop *loop, int cc)
+{
+    lw_build_options options = lw_gbuild_options(self);
+    lw_error err = {0};
+    lw_status status;
+    lw_module *module = NULL;
+    lw_blob *cubin = NULL;
+    lw_cubin_info info = {0};
+    lw_core_key key;
+    char symbol[96];
+
+    if (cc == 0 && (cc = current_cc()) < 0)
+        return NULL;
+    usual_key(loop, &key);
+    lw_gsymbol(options.name, loop, &key, symbol);
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_core_kernel(loop, &key, symbol, self->options.max_registers, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
+    if (status == LW_OK)
+        status =
+            lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin), symbol, &info, &err);
+    lw_module_free(module);
+    lw_blob_unref(cubin);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    return resources_dict(loop, &info, symbol, cc, &key);
+}
+
+static int
+compile_for_device(lw_gufunc *self, lw_gufunc_loop *loop, int cc)
+{
+    lw_device *device = lw_current_device();
+    uint8_t codes[LW_MAX_OPERANDS] = {0};
+    lw_gresolution *resolution;
+    lw_core_key key;
+    int own_cc;
+
+    if (device == NULL)
+        return -1;
+    own_cc = device->cc_major * 10 + device->cc_minor;
+    if (cc != 0 && cc != own_cc) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "compile: target is sm_%d, but the current device is sm_%d: export() makes "
+            "code for other GPUs",
+            cc, own_cc);
+        return -1;
+    }
+    for (int i = 0; i < loop->nin; i++)
+        codes[i] = (uint8_t)loop->types[i];
+    resolution =
+        lw_gresolution_get(self, device, codes, loop->nin + loop->nout, NULL, NULL, NULL);
+    if (resolution == NULL)
+        return -1;
+    usual_key(loop, &key);
+    return lw_gentry_get(resolution, &key) ? 0 : -1;
+}
+
+void
+lw_gufunc_inspect_register(void)
+{
+    lw_gufunc_device.module = make_module;
+    lw_gufunc_device.resources = resources;
+    lw_gufunc_device.compile = compile_for_device;
+}

@@ -1,0 +1,742 @@
+/* The call on device arrays, by NumPy's rules for generalized ufuncs: read operands, find the
+ * loop, match the shapes, make outputs, copy what needs a cast or overlaps, launch. Nothing is
+ * written before all shapes and dtypes are known to be right. */
+#include "core/py/numpy_api.h"
+
+#include "gufunc/device_call_py.h"
+
+#include "core/py/print_py.h"
+#include "core/py/raise.h"
+#include "gufunc/device_inspect_py.h"
+#include "gufunc/device_register_py.h"
+#include "gufunc/device_simulate_py.h"
+
+#include <string.h>
+
+/* ---- keywords ---- */
+
+typedef struct keyword {
+    const char *name;
+    size_t at;       /* offset of its field in lw_gcall */
+    bool keeps_none; /* None is a value like others */
+} keyword;
+
+static const keyword keywords[] = {
+    {"out", offsetof(lw_gcall, out), false},
+    {"stream", offsetof(lw_gcall, stream_object), false},
+    {"casting", offsetof(lw_gcall, casting), false},
+    {"dtype", offsetof(lw_gcall, dtype), false},
+    {"order", offsetof(lw_gcall, order), false},
+    {"subok", offsetof(lw_gcall, subok), true},
+    {"signature", offsetof(lw_gcall, signature), false},
+    {"sig", offsetof(lw_gcall, signature), false},
+    {"axes", offsetof(lw_gcall, axes), true},
+    {"axis", offsetof(lw_gcall, axis), true},
+    {"keepdims", offsetof(lw_gcall, keepdims), true},
+};
+
+static int
+read_keywords(lw_gcall *call, PyObject *const *values, PyObject *kwnames)
+{
+    Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    size_t n_known = sizeof keywords / sizeof *keywords;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i), **field;
+        size_t k = 0;
+        while (k < n_known && PyUnicode_CompareWithASCIIString(name, keywords[k].name) != 0)
+            k++;
+        if (k == n_known) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
+                         lw_gufunc_name(call->self), name);
+            return -1;
+        }
+        field = (PyObject **)((char *)call + keywords[k].at);
+        if (*field != NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got both 'sig' and 'signature'",
+                         lw_gufunc_name(call->self));
+            return -1;
+        }
+        if (values[i] != Py_None || keywords[k].keeps_none)
+            *field = values[i];
+    }
+    return 0;
+}
+
+static int
+read_order(lw_gcall *call)
+{
+    const char *text;
+
+    call->order_letter = 'K';
+    if (call->order == NULL)
+        return 0;
+    text = PyUnicode_Check(call->order) ? PyUnicode_AsUTF8(call->order) : NULL;
+    if (text == NULL || text[0] == 0 || text[1] != 0 || strchr("CFAKcfak", text[0]) == NULL) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyUnicode_Check(call->order) ? PyExc_ValueError : PyExc_TypeError,
+                         "order must be one of 'C', 'F', 'A', or 'K' (got %R)", call->order);
+        return -1;
+    }
+    call->order_letter = (char)(text[0] & ~0x20);
+    return 0;
+}
+
+static int
+check_call(lw_gcall *call, Py_ssize_t n_args)
+{
+    int nin = call->self->nin, nargs = nin + call->self->nout;
+
+    if (n_args < nin || n_args > nargs) {
+        PyErr_Format(
+            PyExc_TypeError, "%s() takes from %d to %d positional arguments but %zd %s given",
+            lw_gufunc_name(call->self), nin, nargs, n_args, n_args == 1 ? "was" : "were");
+        return -1;
+    }
+    if (call->subok != NULL && !PyBool_Check(call->subok)) {
+        PyErr_Format(PyExc_TypeError, "'subok' must be a boolean, not %.200s",
+                     Py_TYPE(call->subok)->tp_name);
+        return -1;
+    }
+    return read_order(call);
+}
+
+/* ---- outputs ---- */
+
+static void
+set_output(lw_gcall *call, int which, PyObject *value)
+{
+    if (value != Py_None)
+        call->out_objects[which] = value;
+}
+
+static int
+read_outputs(lw_gcall *call, PyObject *const *args, Py_ssize_t n_args)
+{
+    int nin = call->self->nin, nout = call->self->nout;
+
+    for (Py_ssize_t i = nin; i < n_args; i++)
+        set_output(call, (int)(i - nin), args[i]);
+    if (call->out == NULL)
+        return 0;
+    if (n_args > nin) {
+        PyErr_SetString(PyExc_TypeError,
+                        "cannot specify 'out' as both a positional and keyword argument");
+        return -1;
+    }
+    if (call->out == Py_Ellipsis) /* an array, also of no dimensions: so it is anyway */
+        return 0;
+    if (!PyTuple_Check(call->out)) {
+        if (nout != 1) {
+            PyErr_Format(PyExc_TypeError,
+                         "'out' must be a tuple of %d arrays or None for a function with %d "
+                         "outputs, not %.200s",
+                         nout, nout, Py_TYPE(call->out)->tp_name);
+            return -1;
+        }
+        set_output(call, 0, call->out);
+        return 0;
+    }
+    if (PyTuple_GET_SIZE(call->out) != nout) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "The 'out' tuple must have exactly one entry per ufunc output: expected %d, "
+            "got %zd",
+            nout, PyTuple_GET_SIZE(call->out));
+        return -1;
+    }
+    for (int i = 0; i < nout; i++)
+        set_output(call, i, PyTuple_GET_ITEM(call->out, i));
+    return 0;
+}
+
+static int
+check_output(lw_gcall *call, int which)
+{
+    const lw_operand *operand = &call->operands[call->self->nin + which];
+
+    if (operand->kind != LW_OPERAND_DEVICE) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "out must be a device array when an input is one, not %.200s: make it with "
+            "lanewise.cuda.device_array",
+            Py_TYPE(call->out_objects[which])->tp_name);
+        return -1;
+    }
+    if (operand->readonly) {
+        PyErr_SetString(PyExc_ValueError, "output array is read-only");
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- reading operands ---- */
+
+/* A host array beside device arrays is copied to their device (as numba does). */
+static int
+bring_over(lw_gcall *call, lw_operand *operand)
+{
+    PyObject *array = PyArray_FROM_O(operand->object), *copy;
+
+    lw_operand_release(operand);
+    operand->kind = LW_OPERAND_OTHER;
+    if (array == NULL)
+        return -1;
+    copy = (PyObject *)lw_device_array_from_host((PyArrayObject *)array, call->device,
+                                                 call->stream);
+    Py_DECREF(array);
+    if (copy == NULL)
+        return -1;
+    call->owned[call->n_owned++] = copy;
+    return lw_operand_read(operand, copy);
+}
+
+static int
+check_device(lw_gcall *call, const lw_operand *operand)
+{
+    if (call->device == NULL) {
+        call->device = operand->device;
+        call->first = operand;
+    } else if (call->device != operand->device) {
+        PyErr_Format(PyExc_ValueError,
+                     "operands are on devices %d and %d: all must be on one device",
+                     call->device->ordinal, operand->device->ordinal);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+read_one(lw_gcall *call, PyObject *object)
+{
+    lw_operand *operand = &call->operands[call->n_read];
+
+    if (lw_operand_read(operand, object) < 0)
+        return -1;
+    call->n_read++;
+    if (operand->kind == LW_OPERAND_DEVICE)
+        return check_device(call, operand);
+    call->n_host += operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER;
+    return 0;
+}
+
+/* Outputs that are not given take a place in operands[], filled in by make_outputs. */
+static int
+read_operands(lw_gcall *call, PyObject *const *args)
+{
+    for (int i = 0; i < call->self->nin; i++)
+        if (read_one(call, args[i]) < 0)
+            return -1;
+    for (int i = 0; i < call->self->nout; i++) {
+        if (call->out_objects[i] == NULL) {
+            call->operands[call->n_read].release = NULL;
+            call->operands[call->n_read++].kind = LW_OPERAND_OTHER;
+        } else if (read_one(call, call->out_objects[i]) < 0 || check_output(call, i) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+bring_over_all(lw_gcall *call)
+{
+    for (int i = 0; i < call->self->nin; i++) {
+        lw_operand *operand = &call->operands[i];
+        if ((operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER) &&
+            bring_over(call, operand) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+read_stream(lw_gcall *call)
+{
+    call->stream = call->first && call->first->library != LW_LIB_OWN ? call->first->stream : 0;
+    return call->stream_object ? lw_stream_read(call->stream_object, &call->stream) : 0;
+}
+
+/* ---- resolution ---- */
+
+static uint8_t
+code_of(const lw_operand *operand)
+{
+    switch (operand->kind) {
+    case LW_OPERAND_INT:
+        return (uint8_t)((operand->big ? LW_DT_u64 : operand->dtype) | LW_CODE_INT);
+    case LW_OPERAND_FLOAT: return (uint8_t)(operand->dtype | LW_CODE_FLOAT);
+    case LW_OPERAND_COMPLEX: return (uint8_t)(operand->dtype | LW_CODE_COMPLEX);
+    default: return operand->dtype;
+    }
+}
+
+static int
+find_resolution(lw_gcall *call)
+{
+    int nin = call->self->nin, n = nin + call->self->nout;
+    uint8_t codes[LW_MAX_OPERANDS];
+
+    for (int i = 0; i < n; i++) {
+        const lw_operand *operand = &call->operands[i];
+        bool absent = i >= nin && operand->kind != LW_OPERAND_DEVICE;
+        codes[i] = absent ? LW_DT_void : code_of(operand);
+        if (!absent && operand->dtype == LW_DT_void) {
+            PyErr_Format(PyExc_TypeError,
+                         "argument %d has a dtype that kernels cannot read: %R", i + 1,
+                         operand->descr ? (PyObject *)operand->descr : Py_None);
+            return -1;
+        }
+    }
+    call->resolution = lw_gresolution_get(call->self, call->device, codes, n, call->signature,
+                                          call->dtype, call->casting);
+    return call->resolution ? lw_gresolution_check(call->resolution, call->stream) : -1;
+}
+
+/* ---- shapes ---- */
+
+static void
+set_views(lw_gcall *call)
+{
+    for (int i = 0; i < call->n_read; i++) {
+        const lw_operand *operand = &call->operands[i];
+        bool array = operand->kind == LW_OPERAND_DEVICE;
+        call->views[i].present = array || i < call->self->nin;
+        call->views[i].ndim = array ? operand->ndim : 0;
+        call->views[i].shape = operand->shape;
+        call->views[i].strides = operand->strides;
+    }
+}
+
+static int
+match_shapes(lw_gcall *call)
+{
+    lw_error err = {0};
+    lw_status status;
+    bool keepdims;
+
+    set_views(call);
+    if (lw_gcall_read_keepdims(call, &keepdims) < 0)
+        return -1;
+    LW_TRY(lw_core_shape_init(&call->shape, &call->self->layout, lw_gufunc_name(call->self),
+                              &err));
+    LW_TRY(lw_core_shape_dims(&call->shape, call->views, keepdims, &err));
+    if ((call->axes != NULL || call->axis != NULL) && lw_gcall_read_axes(call) < 0)
+        return -1;
+    LW_TRY(lw_core_shape_sizes(&call->shape, call->views, &err));
+    if (call->self->sizes != NULL && lw_gufunc_fill_sizes(call->self, call->shape.sizes) < 0)
+        return -1;
+    LW_TRY(lw_core_shape_loop(&call->shape, call->views, &err));
+    return 0;
+fail:
+    lw_py_raise(&err);
+    return -1;
+}
+
+/* ---- new outputs ---- */
+
+/* Should axis a of the output lie outside axis b? Core axes lie innermost, in their order; loop
+ * axes as in the first input that has an opinion. */
+static bool
+outside(const lw_gcall *call, int8_t core_a, int8_t core_b, int loop_a, int loop_b,
+        const int64_t (*loops)[LW_SHAPE_DIMS])
+{
+    if (core_a >= 0 || core_b >= 0)
+        return core_a < core_b;
+    for (int i = 0; i < call->self->nin; i++) {
+        int64_t a = loops[i][loop_a], b = loops[i][loop_b];
+        a = a < 0 ? -a : a;
+        b = b < 0 ? -b : b;
+        if (a && b && a != b)
+            return a > b;
+    }
+    return loop_a < loop_b;
+}
+
+/* Strides of a dense array: NumPy's order='K'. */
+static void
+keep_order(const lw_gcall *call, int operand, int ndim, const int64_t *shape, int64_t itemsize,
+           int64_t *strides)
+{
+    int64_t loops[LW_MAX_OPERANDS][LW_SHAPE_DIMS], core[LW_MAX_CORE_DIMS], step = itemsize;
+    int8_t place[LW_SHAPE_DIMS];
+    int number[LW_SHAPE_DIMS], axes[LW_SHAPE_DIMS], loop = 0;
+
+    for (int i = 0; i < call->self->nin; i++)
+        lw_core_shape_strides(&call->shape, i, &call->views[i], loops[i], core);
+    lw_core_shape_axes(&call->shape, operand, ndim, place);
+    for (int a = 0; a < ndim; a++) {
+        number[a] = place[a] < 0 ? loop++ : 0;
+        axes[a] = a;
+        for (int j = a; j > 0 && outside(call, place[axes[j]], place[axes[j - 1]],
+                                         number[axes[j]], number[axes[j - 1]], loops);
+             j--) {
+            int kept = axes[j];
+            axes[j] = axes[j - 1];
+            axes[j - 1] = kept;
+        }
+    }
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[axes[i]] = step;
+        step *= shape[axes[i]] ? shape[axes[i]] : 1;
+    }
+}
+
+static bool
+all_contiguous(const lw_gcall *call, bool fortran)
+{
+    bool any = false;
+
+    for (int i = 0; i < call->self->nin; i++) {
+        const lw_operand *operand = &call->operands[i];
+        int64_t step = operand->itemsize;
+        if (operand->kind != LW_OPERAND_DEVICE)
+            continue;
+        any = true;
+        if (!fortran && !operand->c_contiguous)
+            return false;
+        for (int d = 0; fortran && d < operand->ndim; d++) {
+            if (operand->shape[d] != 1 && operand->strides[d] != step)
+                return false;
+            step *= operand->shape[d];
+        }
+    }
+    return any || !fortran;
+}
+
+static lw_device_array *
+new_output(const lw_gcall *call, int operand, lw_dtype dtype)
+{
+    int64_t shape[LW_SHAPE_DIMS], strides[LW_SHAPE_DIMS];
+    int ndim = lw_core_shape_result(&call->shape, operand, shape);
+    char order = call->order_letter;
+
+    if (order == 'A')
+        order = all_contiguous(call, true) ? 'F' : 'C';
+    if (order == 'K' && call->axes == NULL && call->axis == NULL && all_contiguous(call, false))
+        order = 'C';
+    if (order != 'K')
+        return lw_device_array_new(call->device, call->stream, dtype, ndim, shape, order);
+    keep_order(call, operand, ndim, shape, lw_dtypes[dtype].size_bytes, strides);
+    return lw_device_array_new_strided(call->device, call->stream, dtype, ndim, shape, strides);
+}
+
+static int
+make_outputs(lw_gcall *call)
+{
+    int nin = call->self->nin;
+
+    for (int i = nin; i < nin + call->self->nout; i++) {
+        lw_operand *operand = &call->operands[i];
+        lw_device_array *made;
+        if (operand->kind == LW_OPERAND_DEVICE)
+            continue;
+        made = new_output(call, i, call->resolution->loop->types[i]);
+        call->made[i - nin] = made;
+        if (made == NULL || lw_operand_read(operand, (PyObject *)made) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- copies: casts, and results as if what overlaps had been copied first ---- */
+
+static void
+reach(const lw_operand *operand, CUdeviceptr *low, CUdeviceptr *high)
+{
+    *low = operand->data;
+    *high = operand->data + (operand->size ? (CUdeviceptr)operand->itemsize : 0);
+    for (int d = 0; d < operand->ndim && operand->size; d++) {
+        int64_t bytes = operand->strides[d] * (operand->shape[d] - 1);
+        if (bytes < 0)
+            *low -= (CUdeviceptr)-bytes;
+        else
+            *high += (CUdeviceptr)bytes;
+    }
+}
+
+static bool
+overlaps(const lw_operand *x, const lw_operand *y)
+{
+    CUdeviceptr x_low, x_high, y_low, y_high;
+
+    reach(x, &x_low, &x_high);
+    reach(y, &y_low, &y_high);
+    return x_low < y_high && y_low < x_high;
+}
+
+static bool
+is_written(const lw_gcall *call, int operand)
+{
+    return operand >= call->self->nin || call->resolution->loop->writable[operand];
+}
+
+static int
+copy_into(lw_gcall *call, lw_device_array *to, lw_device_array *from)
+{
+    lw_error err = {0};
+
+    if (lw_device_array_use(from, call->stream, &err) != LW_OK ||
+        lw_device_array_use(to, call->stream, &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    return lw_device_array_hooks.copy_strided(to, from, call->stream);
+}
+
+/* The operand's values in the loop's dtype and memory of its own, in place of the operand. What
+ * is written goes back after the kernel. */
+static int
+replace_by_copy(lw_gcall *call, int i)
+{
+    lw_operand *operand = &call->operands[i];
+    lw_device_array *array = lw_operand_as_array(operand->object), *copy = NULL;
+    lw_error err = {0};
+
+    if (array == NULL)
+        return -1;
+    copy = lw_device_array_new(call->device, call->stream, call->resolution->loop->types[i],
+                               operand->ndim, operand->shape, 'C');
+    if (copy == NULL || (operand->size && copy_into(call, copy, array) < 0))
+        goto fail;
+    if (operand->library != LW_LIB_OWN &&
+        lw_operand_done(operand, call->stream, &err) != LW_OK) {
+        lw_py_raise(&err);
+        goto fail;
+    }
+    call->owned[call->n_owned++] = (PyObject *)copy;
+    if (is_written(call, i))
+        call->target[i] = array;
+    else
+        Py_DECREF(array);
+    lw_operand_release(operand);
+    operand->release = NULL;
+    return lw_operand_read(operand, (PyObject *)copy);
+fail:
+    Py_DECREF(array);
+    Py_XDECREF(copy);
+    return -1;
+}
+
+/* Does a later operand's copy save this one from what an earlier operand writes? Outputs and
+ * writable inputs are compared with all others; of two that are written the later one moves. */
+static bool
+must_move(const lw_gcall *call, int i)
+{
+    for (int k = 0; k < call->n_read; k++) {
+        bool writes = is_written(call, k);
+        if (k == i || call->operands[k].kind != LW_OPERAND_DEVICE || !writes ||
+            (is_written(call, i) && k > i))
+            continue;
+        if (overlaps(&call->operands[i], &call->operands[k]))
+            return true;
+    }
+    return false;
+}
+
+static int
+make_copies(lw_gcall *call)
+{
+    const lw_gufunc_loop *loop = call->resolution->loop;
+
+    for (int i = 0; i < call->n_read; i++) {
+        const lw_operand *operand = &call->operands[i];
+        if (operand->kind != LW_OPERAND_DEVICE)
+            continue;
+        if (i < call->self->nin && loop->writable[i] && operand->readonly) {
+            PyErr_Format(PyExc_ValueError, "argument %d is read-only, and %s() writes into it",
+                         i + 1, lw_gufunc_name(call->self));
+            return -1;
+        }
+        if ((operand->dtype != loop->types[i] || must_move(call, i)) &&
+            replace_by_copy(call, i) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+copy_back(lw_gcall *call)
+{
+    for (int i = 0; i < call->n_read; i++)
+        if (call->target[i] != NULL && call->target[i]->size &&
+            copy_into(call, call->target[i], (lw_device_array *)call->operands[i].object) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- plan ---- */
+
+static int
+fill_plan(lw_gcall *call)
+{
+    lw_core_plan *plan = &call->plan;
+    const lw_gufunc_loop *loop = call->resolution->loop;
+
+    plan->loop = loop;
+    plan->n_operands = call->n_read;
+    plan->sizes = call->shape.sizes;
+    set_views(call);
+    for (int i = 0; i < call->n_read; i++) {
+        const lw_operand *operand = &call->operands[i];
+        lw_core_plan_operand *p = &plan->operands[i];
+        p->by_value = operand->kind != LW_OPERAND_DEVICE;
+        p->keep = i >= call->self->nin && call->made[i - call->self->nin] == NULL;
+        p->data = operand->data;
+        lw_core_shape_strides(&call->shape, i, &call->views[i], p->strides, p->core);
+        if (p->by_value && lw_operand_item(operand, loop->types[i], &call->values[i]) < 0)
+            return -1;
+    }
+    if (lw_core_plan_normalise(plan, call->shape.loop_ndim, call->shape.loop))
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "%s: loops of more than %d dimensions longer than 1 are not supported",
+                 lw_gufunc_name(call->self), LW_CORE_LOOP_DIMS);
+    return -1;
+}
+
+/* ---- errors ---- */
+
+/* errors="raise": wait for the kernel and tell what it raised. While the stream captures
+ * nothing runs: then, as with "defer", the next call or synchronisation tells. */
+static int
+report_errors(const lw_gcall *call)
+{
+    lw_status status = LW_OK;
+    bool capturing = false;
+    lw_error err = {0};
+
+    if (call->resolution->watch == NULL || call->self->options.errors != LW_RAISE ||
+        call->plan.n == 0)
+        return 0;
+    if ((uintptr_t)call->stream > 1)
+        LW_TRY(lw_stream_capturing(call->device, call->stream, &capturing, &err));
+    if (capturing)
+        return 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_stream_synchronize(call->device, call->stream, &err);
+    Py_END_ALLOW_THREADS
+    if (status == LW_OK)
+        return lw_print_show() < 0 ? -1 : lw_gresolution_check(call->resolution, call->stream);
+fail:
+    lw_py_raise(&err);
+    return -1;
+}
+
+/* ---- results ---- */
+
+static PyObject *
+take_result(lw_gcall *call, int which)
+{
+    lw_device_array *made = call->made[which];
+
+    if (made == NULL)
+        return Py_NewRef(call->out_objects[which]);
+    call->made[which] = NULL;
+    if (call->first == NULL || call->first->library == LW_LIB_OWN)
+        return (PyObject *)made;
+    return lw_result_wrap(call->first, made);
+}
+
+static PyObject *
+results(lw_gcall *call)
+{
+    PyObject *tuple;
+
+    if (call->self->nout == 1)
+        return take_result(call, 0);
+    tuple = PyTuple_New(call->self->nout);
+    for (int i = 0; tuple != NULL && i < call->self->nout; i++) {
+        PyObject *one = take_result(call, i);
+        if (one == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, one);
+    }
+    return tuple;
+}
+
+/* ---- the call ---- */
+
+static int
+prepare(lw_gcall *call, PyObject *const *args, Py_ssize_t n_args)
+{
+    if (read_outputs(call, args, n_args) < 0 || read_operands(call, args) < 0)
+        return -1;
+    if (call->device == NULL) { /* target="cuda" and nothing on a device yet */
+        call->device = lw_current_device();
+        if (call->device == NULL)
+            return -1;
+    }
+    if (read_stream(call) < 0 || (call->n_host && bring_over_all(call) < 0))
+        return -1;
+    return match_shapes(call) < 0 || find_resolution(call) < 0 ? -1 : 0;
+}
+
+static void
+release(lw_gcall *call)
+{
+    for (int i = 0; i < call->n_read; i++) {
+        if (call->operands[i].release != NULL)
+            lw_operand_release(&call->operands[i]);
+        Py_CLEAR(call->target[i]);
+    }
+    for (int i = 0; i < call->self->nout; i++)
+        Py_CLEAR(call->made[i]);
+    while (call->n_owned > 0)
+        Py_DECREF(call->owned[--call->n_owned]);
+}
+
+static void
+init(lw_gcall *call, lw_gufunc *self)
+{
+    size_t n = (size_t)(self->nin + self->nout);
+
+    memset(call, 0, offsetof(lw_gcall, operands)); /* the rest is filled as it is used */
+    memset(call->out_objects, 0, n * sizeof *call->out_objects);
+    memset(call->made, 0, n * sizeof *call->made);
+    memset(call->target, 0, n * sizeof *call->target);
+    call->self = self;
+}
+
+PyObject *
+lw_gcall_on_device(lw_gufunc *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    PyObject *result = NULL;
+    lw_gcall call;
+
+    init(&call, self);
+    if (read_keywords(&call, args + n_args, kwnames) == 0 && check_call(&call, n_args) == 0 &&
+        prepare(&call, args, n_args) == 0 && make_outputs(&call) == 0 &&
+        make_copies(&call) == 0 && fill_plan(&call) == 0 && lw_gcall_run(&call) == 0 &&
+        copy_back(&call) == 0 && report_errors(&call) == 0)
+        result = results(&call);
+    release(&call);
+    return result;
+}
+
+static PyObject *
+call_device(lw_gufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    lw_gcall call;
+
+    if (self->options.target == LW_CHOOSE_CUDA) {
+        init(&call, self);
+        if (read_keywords(&call, args + n_args, kwnames) < 0 || check_call(&call, n_args) < 0)
+            return NULL;
+        if (lw_gcall_is_hosted(&call, args, n_args))
+            return lw_gcall_hosted(&call, args, n_args, kwnames);
+    }
+    return lw_gcall_on_device(self, args, n_args, kwnames);
+}
+
+int
+lw_gufunc_device_register(PyObject *module)
+{
+    lw_gufunc_device.call = call_device;
+    lw_gufunc_device.free_plans = lw_gplans_free;
+    lw_gufunc_device.forget_plans = lw_gplans_forget;
+    lw_gufunc_inspect_register();
+    return lw_gufunc_simulate_register(module);
+}

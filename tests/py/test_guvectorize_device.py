@@ -1,0 +1,423 @@
+"""@guvectorize on device arrays against the host side of the same Gufunc. On the fake driver kernels run
+on the simulator: there, what needs copies on the device (casts, overlap, odd results) is left out."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from fake_driver import FAKE, needs_kernels
+from lanewise import _core, cuda
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
+
+
+@pytest.fixture(autouse=True)
+def simulated():
+    _core._simulate_gufuncs(FAKE)
+    yield
+    _core._simulate_gufuncs(False)
+
+
+@lw.guvectorize("(m,n),(n)->(m)")
+def matvec(a, x, y):
+    for i in range(a.shape[0]):
+        total = a[i, 0] * x[0] if a.shape[1] else x.dtype.type(0)
+        for j in range(1, a.shape[1]):
+            total += a[i, j] * x[j]
+        y[i] = total
+
+
+@lw.guvectorize("(n),(n)->()")
+def dot(a, b):
+    total = a[0] * b[0]
+    for i in range(1, a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+@lw.guvectorize("(n),()->(n),()")
+def shift(x, by, y, last):
+    for i in range(x.shape[0]):
+        y[i] = x[i] + by
+    last[0] = x[x.shape[0] - 1]
+
+
+@lw.guvectorize("(3),(3)->(3)")
+def cross(a, b, c):
+    c[0] = a[1] * b[2] - a[2] * b[1]
+    c[1] = a[2] * b[0] - a[0] * b[2]
+    c[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@lw.guvectorize("(m),(n)->(m,n)")
+def outer(a, b, out):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            out[i, j] = a[i] * b[j]
+
+
+@lw.guvectorize("(n)->(n)")
+def ordered(x, y):
+    for i in range(x.shape[0]):
+        k = i
+        while k > 0 and y[k - 1] > x[i]:
+            y[k] = y[k - 1]
+            k -= 1
+        y[k] = x[i]
+
+
+@lw.guvectorize("(n,n)->(n,n)")
+def cholesky(a, l):
+    n = a.shape[0]
+    for i in range(n):
+        for j in range(n):
+            l[i, j] = 0
+    for i in range(n):
+        for j in range(i + 1):
+            s = a[i, j]
+            for k in range(j):
+                s -= l[i, k] * l[j, k]
+            if i == j:
+                l[i, j] = s**0.5
+            else:
+                l[i, j] = s / l[j, j]
+
+
+@lw.guvectorize("(n)->()")
+def positive(x, out):
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            out[0] = x[i]
+
+
+def data(shape, dtype="float32", seed=0):
+    values = np.random.default_rng(seed).integers(-9, 9, shape)
+    if np.dtype(dtype).kind == "c":
+        return (values + 1j * np.roll(values, 1)).astype(dtype)
+    return values.astype(dtype)
+
+
+def check(function, *arrays, **keywords):
+    """Host and device give the same arrays; C order on the fake driver, which cannot copy others back."""
+    want = function(*arrays, **keywords)
+    if FAKE:
+        keywords["order"] = "C"
+    got = function(*[cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arrays], **keywords)
+    for w, g in zip(want if isinstance(want, tuple) else (want,), got if isinstance(got, tuple) else (got,)):
+        assert isinstance(g, cuda.DeviceArray)
+        assert g.shape == np.shape(w) and g.dtype == w.dtype
+        np.testing.assert_array_equal(g.copy_to_host(), w)
+    return got
+
+
+# ---- mappings: few and many items, small and large cores ----
+
+
+@pytest.mark.parametrize("items", [0, 1, 7, 4096, 5000, 12345])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "int64", "complex64", "complex128"])
+def test_cross(items, dtype):
+    check(cross, data((items, 3), dtype, 1), data((items, 3), dtype, 2))
+
+
+@pytest.mark.parametrize("m, n", [(3, 3), (1, 1), (4, 4), (2, 16), (16, 2), (3, 17), (40, 5)])
+@pytest.mark.parametrize("items", [3, 4500])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+def test_matvec(m, n, items, dtype):
+    check(matvec, data((items, m, n), dtype, 1), data((items, n), dtype, 2))
+
+
+def test_one_vector_for_all():
+    check(matvec, data((5000, 3, 3), seed=1), data(3, seed=2))
+    check(matvec, data((3, 3), seed=1), data((5000, 3), seed=2))
+    check(outer, data(4, seed=1), data((4100, 2), seed=2))
+
+
+@pytest.mark.parametrize("shapes", [((4, 1, 3, 3), (5, 3)), ((1, 6, 2, 3), (5, 1, 3)), ((70, 1, 3, 3), (80, 3)),
+                                    ((2, 3, 4, 2, 2), (2,)), ((2, 2), (0, 2))])
+def test_broadcast(shapes):
+    check(matvec, data(shapes[0], seed=1), data(shapes[1], seed=2))
+
+
+@pytest.mark.parametrize("items", [5, 6000])
+def test_scalars(items):
+    check(shift, data((items, 5)), data(items, seed=3))
+    check(shift, data((items, 5)), 3)
+    check(shift, data((items, 5), "int32"), 7)
+    check(dot, data((items, 4)), data(4))
+
+
+def test_outputs_read_by_the_body():
+    a = data((4200, 4, 4), "float64", 1)
+    a = a @ a.swapaxes(-1, -2) + 100 * np.eye(4)
+    device = cholesky(cuda.to_device(a)).copy_to_host()
+    np.testing.assert_allclose(device, np.linalg.cholesky(a), rtol=1e-12, atol=1e-12)
+    check(ordered, data((4100, 6)))
+    check(ordered, data((10, 40)))
+
+
+# ---- strides ----
+
+
+@pytest.mark.parametrize("items", [6, 4200])
+@pytest.mark.parametrize("view", [lambda x: x[::2], lambda x: x[::-1], lambda x: x[:, ::-1], lambda x: x.transpose(0, 2, 1),
+                                  lambda x: x[:, :3, 1:4], lambda x: x.transpose(2, 0, 1)[:3]])
+def test_views(view, items):
+    host = data((items, 4, 5), seed=4)
+    vector = data(view(host).shape[-1], seed=5)
+    want = matvec(view(host), vector)
+    got = matvec(view(cuda.to_device(host)), cuda.to_device(vector), order="C")
+    np.testing.assert_array_equal(got.copy_to_host(), want)
+
+
+@pytest.mark.parametrize("items", [6, 4200])
+def test_unaligned(items):
+    """Operands that do not start at a multiple of 16 bytes."""
+    a, b = data(items * 3 + 1, seed=1), data(items * 3 + 3, seed=2)
+    want = cross(a[1:].reshape(items, 3), b[3:].reshape(items, 3))
+    got = cross(cuda.to_device(a)[1:].reshape(items, 3), cuda.to_device(b)[3:].reshape(items, 3))
+    np.testing.assert_array_equal(got.copy_to_host(), want)
+
+
+# ---- out ----
+
+
+@pytest.mark.parametrize("items", [6, 4200])
+def test_out(items):
+    a, b = data((items, 3), seed=1), data((items, 3), seed=2)
+    x, y = cuda.to_device(a), cuda.to_device(b)
+    for give in (lambda o: cross(x, y, o), lambda o: cross(x, y, out=o), lambda o: cross(x, y, out=(o,))):
+        out = cuda.to_device(np.zeros((items, 3), "float32"))
+        assert give(out) is out
+        np.testing.assert_array_equal(out.copy_to_host(), cross(a, b))
+    base = cuda.to_device(np.full((items, 6), 7, "float32"))
+    cross(x, y, out=base[:, ::2])
+    want = np.full((items, 6), 7, "float32")
+    want[:, ::2] = cross(a, b)
+    np.testing.assert_array_equal(base.copy_to_host(), want)
+
+
+def test_out_of_several():
+    x = data((9, 4), seed=1)
+    y = cuda.to_device(np.zeros((9, 4), "float32"))
+    got = shift(cuda.to_device(x), 2, out=(y, None))
+    assert got[0] is y
+    np.testing.assert_array_equal(y.copy_to_host(), x + 2)
+    np.testing.assert_array_equal(got[1].copy_to_host(), x[:, -1])
+
+
+@pytest.mark.parametrize("items", [6, 4200])
+def test_what_is_not_written_stays(items):
+    """As on the host: elements of `out` that the body leaves alone keep their values."""
+    x = data((items, 3), seed=1)
+    start = data(items, seed=9)
+    want = positive(x, start.copy())
+    out = cuda.to_device(start)
+    positive(cuda.to_device(x), out)
+    np.testing.assert_array_equal(out.copy_to_host(), want)
+
+    @lw.guvectorize("(n)->(n)")
+    def some(x, y):
+        for i in range(x.shape[0]):
+            if x[i] > 0:
+                y[i] = x[i]
+
+    start = data((items, 3), seed=9)
+    want = some(x, start.copy())
+    out = cuda.to_device(start)
+    some(cuda.to_device(x), out)
+    np.testing.assert_array_equal(out.copy_to_host(), want)
+
+
+def test_out_broadcasts_the_loop():
+    x, y = data((5, 3), seed=1), data(3, seed=2)
+    out = cuda.to_device(np.zeros((2, 5, 3), "float32"))
+    cross(cuda.to_device(x), cuda.to_device(y), out=out)
+    np.testing.assert_array_equal(out.copy_to_host(), np.broadcast_to(cross(x, y), (2, 5, 3)))
+
+
+# ---- axes, axis, keepdims ----
+
+
+def test_axes():
+    a, x = data((2, 3, 7), seed=1), data((3, 7), seed=2)
+    check(matvec, a, x, axes=[(0, 1), 0, 0])
+    check(matvec, a, x, axes=[(0, 1), (0,), (-1,)])
+    check(matvec, data((3, 7, 3), seed=3), data((7, 3), seed=2), axes=[(2, 0), 1, 1])
+    check(cross, data((3, 5000), seed=3), data((3, 5000), seed=2), axis=0)
+    check(dot, data((5, 4), seed=1), data((5, 4), seed=2), axis=0)
+    check(dot, data((5, 4), seed=1), data((5, 4), seed=2), axis=0, keepdims=True)
+    check(dot, data((5, 4, 2), seed=1), data((4, 2), seed=2), axes=[1, 0], keepdims=True)
+    check(dot, data((5, 4), seed=1), data(4, seed=2), axes=[1, 0, ()])
+    check(dot, data((5, 4), seed=1), data(4, seed=2), keepdims=True)
+
+
+BAD = [
+    (lambda x, y: cross(x, y[:, :2]), ValueError, "core dimension 0"),
+    (lambda x, y: cross(x, y[:4]), ValueError, "could not be broadcast"),
+    (lambda x, y: cross(x, 1.0), ValueError, "does not have enough dimensions"),
+    (lambda x, y: cross(x, y, where=True), TypeError, "where"),
+    (lambda x, y: cross(x, y, nothing=1), TypeError, "nothing"),
+    (lambda x, y: cross(x), TypeError, "from 2 to 3"),
+    (lambda x, y: cross(x, y, out=(x, y)), ValueError, "out"),
+    (lambda x, y: cross(x, y, out=np.zeros((6, 3), "f4")), TypeError, "device array"),
+    (lambda x, y: cross(x, y, out=x[:5]), ValueError, "broadcast"),
+    (lambda x, y: cross(x, y, out=x[:, :2]), ValueError, "core dimension 0"),
+    (lambda x, y: cross(x, y, x, out=x), TypeError, "both"),
+    (lambda x, y: cross(x, y, axes=3), TypeError, "axes should be a list"),
+    (lambda x, y: cross(x, y, axes=[0]), ValueError, "axes should be a list"),
+    (lambda x, y: cross(x, y, axes=[5, 0, 0]), np.exceptions.AxisError, "axis 5"),
+    (lambda x, y: cross(x, y, axes=[(0, 1), 0, 0]), np.exceptions.AxisError, "axes tuple"),
+    (lambda x, y: cross(x, y, axes=[1.5, 0, 0]), TypeError, "integer"),
+    (lambda x, y: cross(x, y, axis=2), np.exceptions.AxisError, "axis 2"),
+    (lambda x, y: cross(x, y, axis=0, axes=[0, 0, 0]), TypeError, "both"),
+    (lambda x, y: cross(x, y, keepdims=True), TypeError, "keepdims"),
+    (lambda x, y: dot(x, y, keepdims=1), TypeError, "boolean"),
+    (lambda x, y: matvec(x, y, axis=0), TypeError, "axis can only be used"),
+    (lambda x, y: matvec(x.reshape(2, 3, 3), y, axes=[(0, 0), 1, 1]), ValueError, "repeated"),
+    (lambda x, y: cross(x, y, order="Q"), ValueError, "order"),
+    (lambda x, y: cross(x, y, subok=1), TypeError, "subok"),
+    (lambda x, y: cross(x, y, out=cuda.to_device(np.zeros((6, 3), "i4"))), TypeError, "cast"),
+]
+
+
+@pytest.mark.parametrize("call, error, words", BAD)
+def test_bad_calls(call, error, words):
+    x, y = data((6, 3), seed=1), data((6, 3), seed=2)
+    device = cuda.to_device(x)
+    with pytest.raises(error, match=words):
+        call(device, cuda.to_device(y))
+    np.testing.assert_array_equal(device.copy_to_host(), x)
+
+
+@pytest.mark.parametrize("call", [
+    lambda f, x, y: f(x, y[:, :2]), lambda f, x, y: f(x, y[:4]), lambda f, x, y: f(x, 1.0),
+    lambda f, x, y: f(x, y, out=x[:, :2]), lambda f, x, y: f(x, y, axes=3), lambda f, x, y: f(x, y, axes=[0]),
+    lambda f, x, y: f(x, y, axes=[5, 0, 0]), lambda f, x, y: f(x, y, axis=2), lambda f, x, y: f(x, y, axes=[(0, 1), 0, 0])])
+def test_words_of_numpy(call):
+    """The same exception as NumPy's own on the host, word for word but for shapes' remapping."""
+    x, y = data((6, 3), seed=1), data((6, 3), seed=2)
+    with pytest.raises(Exception) as host:
+        call(cross, x, y)
+    with pytest.raises(type(host.value)) as device:
+        call(cross, cuda.to_device(x), cuda.to_device(y))
+    if "remapped" not in str(host.value):
+        assert str(device.value) == str(host.value)
+
+
+# ---- casts, overlap, libraries ----
+
+
+@needs_kernels
+def test_casts():
+    declared = lw.guvectorize(["(f8[:],f8[:],f8[:])"], "(3),(3)->(3)")(cross.py_func)
+    a, b = data((50, 3), "int32", 1), data((50, 3), "float32", 2)
+    check(declared, a, b)
+    out = cuda.to_device(np.zeros((50, 3), "float32"))
+    assert declared(cuda.to_device(a), cuda.to_device(b), out=out) is out
+    np.testing.assert_array_equal(out.copy_to_host(), declared(a, b).astype("float32"))
+    check(cross, a, b, dtype="float64")
+    check(cross, a, a.astype("int64"))
+
+
+@needs_kernels
+@pytest.mark.parametrize("items", [5, 5000])
+def test_overlap(items):
+    host = data((items + 1, 3), seed=1)
+    for into, of in ((slice(0, -1), slice(1, None)), (slice(1, None), slice(0, -1)), (slice(0, -1), slice(0, -1))):
+        want, device = host.copy(), cuda.to_device(host)
+        want[into] = cross(host[of].copy(), host[:-1].copy())
+        cross(device[of], device[:-1], out=device[into])
+        np.testing.assert_array_equal(device.copy_to_host(), want)
+
+
+@needs_kernels
+def test_two_outputs_in_one_array():
+    x = data((9, 4), seed=1)
+    whole = np.zeros((9, 4), "float32")
+    want = whole.copy()
+    shift(x, 2, out=(want, want[:, 0]))
+    device = cuda.to_device(whole)
+    shift(cuda.to_device(x), 2, out=(device, device[:, 0]))
+    np.testing.assert_array_equal(device.copy_to_host()[:, 1:], want[:, 1:])
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+@needs_kernels
+def test_libraries(library):
+    module = pytest.importorskip(library)
+    x, y = data((50, 3), seed=1), data((50, 3), seed=2)
+    if library == "torch":
+        got = cross(module.from_numpy(x).cuda(), module.from_numpy(y).cuda())
+        assert isinstance(got, module.Tensor)
+        got = got.cpu().numpy()
+    else:
+        got = cross(module.asarray(x), module.asarray(y))
+        assert isinstance(got, module.ndarray)
+        got = got.get()
+    np.testing.assert_array_equal(got, cross(x, y))
+
+
+def test_stream():
+    stream = cuda.stream()
+    x, y = data((50, 3), seed=1), data((50, 3), seed=2)
+    got = cross(cuda.to_device(x), cuda.to_device(y), stream=stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(got.copy_to_host(), cross(x, y))
+
+
+def test_host_arrays_beside_device_arrays():
+    x, y = data((50, 3), seed=1), data((50, 3), seed=2)
+    np.testing.assert_array_equal(cross(cuda.to_device(x), y).copy_to_host(), cross(x, y))
+
+
+def test_target_cuda():
+    forced = lw.guvectorize("(3),(3)->(3)", target="cuda")(cross.py_func)
+    x, y = data((50, 3), seed=1), data((50, 3), seed=2)
+    got = forced(x, y)
+    assert isinstance(got, np.ndarray)
+    np.testing.assert_array_equal(got, cross(x, y))
+    out = np.zeros((50, 3), "float32")
+    assert forced(x, y, out=out) is out
+    np.testing.assert_array_equal(out, cross(x, y))
+
+
+def test_resources():
+    told = cross.resources("ff->f", "sm_90")
+    assert "staged" in told["mapping"] and told["shared_bytes"] > 0 and told["core_sizes"] == {"3": 3}
+
+
+# ---- anything at all ----
+
+CASES = [(matvec, "mn,n->m"), (dot, "n,n->"), (cross, "n,n->n"), (outer, "m,n->mn"), (ordered, "n->n")]
+
+
+def random_operand(rng, core, loop, sizes, dtype):
+    """A host array and the way to view it: some loop sizes 1, axes in any order, steps."""
+    kept = loop[rng.integers(0, len(loop) + 1):]
+    shape = [1 if rng.random() < 0.25 else n for n in kept] + [sizes[c] for c in core]
+    order = rng.permutation(len(shape)) if not FAKE or rng.random() < 0.7 else np.arange(len(shape))
+    steps = [int(rng.choice([1, 1, 2, -1])) for _ in shape]
+    base = data([shape[k] * abs(steps[k]) for k in order], dtype, int(rng.integers(1 << 30)))
+
+    def view(x):
+        x = x.transpose(tuple(int(k) for k in np.argsort(order)))
+        return x[tuple(slice(None, None, s) for s in steps)]
+
+    return base, view
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_anything(seed):
+    rng = np.random.default_rng(seed)
+    function, layout = CASES[rng.integers(len(CASES))]
+    dtype = str(rng.choice(["float32", "float64", "int32", "int8"]))
+    ins = layout.split("->")[0].split(",")
+    sizes = {c: 3 if function is cross else int(rng.choice([1, 2, 3, 5, 16, 17, 30])) for c in "mn"}
+    loop = [int(n) for n in rng.choice([1, 2, 3, 7, 0, 20, 65], rng.integers(0, 4), p=[.2, .2, .2, .2, .02, .1, .08])]
+    made = [random_operand(rng, core, loop, sizes, dtype) for core in ins]
+    want = function(*[view(base) for base, view in made])
+    got = function(*[view(cuda.to_device(base)) for base, view in made], order="C")
+    assert got.shape == np.shape(want) and got.dtype == want.dtype
+    np.testing.assert_array_equal(got.copy_to_host(), want)
