@@ -25,43 +25,49 @@ class Generator:
     def __getstate__(self) -> dict[str, Any]: ...
     def __setstate__(self, saved: dict[str, Any]) -> None: ...
     def random(
-        self, size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None, *, stream: _Stream = 0
+        self, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *,
+        stream: _Stream = 0,
     ) -> Any: ...
     def uniform(
         self, low: float = 0.0, high: float = 1.0,
-        size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None, *, stream: _Stream = 0,
+        size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def standard_normal(
-        self, size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None, *, stream: _Stream = 0
+        self, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *,
+        stream: _Stream = 0,
     ) -> Any: ...
     def normal(
         self, loc: float = 0.0, scale: float = 1.0,
-        size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None, *, stream: _Stream = 0,
+        size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def standard_exponential(
-        self, size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None, *, stream: _Stream = 0
+        self, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *,
+        stream: _Stream = 0,
     ) -> Any: ...
     def exponential(
         self, scale: float = 1.0,
-        size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None, *, stream: _Stream = 0,
+        size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def integers(
         self, low: SupportsIndex, high: SupportsIndex | None = None,
-        size: _Size = None, dtype: DTypeLike = np.int64, endpoint: bool = False, out: Any = None, *, stream: _Stream = 0,
+        size: _Size = None, dtype: DTypeLike | None = None, endpoint: bool = False, out: Any = None,
+        *, stream: _Stream = 0,
     ) -> Any: ...
     def gamma(
         self, shape: float, scale: float = 1.0,
-        size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None, *, stream: _Stream = 0,
+        size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def standard_gamma(
-        self, shape: float, size: _Size = None, dtype: DTypeLike = np.float64, out: Any = None, *, stream: _Stream = 0
+        self, shape: float, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *,
+        stream: _Stream = 0,
     ) -> Any: ...
     def poisson(
-        self, lam: float = 1.0, size: _Size = None, dtype: DTypeLike = np.int64, out: Any = None, *, stream: _Stream = 0
+        self, lam: float = 1.0, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *,
+        stream: _Stream = 0,
     ) -> Any: ...
     def binomial(
         self, n: SupportsIndex, p: float,
-        size: _Size = None, dtype: DTypeLike = np.int64, out: Any = None, *, stream: _Stream = 0,
+        size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def choice(
         self, a: ArrayLike, size: _Size = None, replace: bool = True, p: ArrayLike | None = None, *, stream: _Stream = 0

@@ -33,7 +33,7 @@ from lanewise._core import (
 from lanewise._core import _type_from_text
 
 
-def CPointer(dtype):
+def CPointer(dtype: Type) -> Type:
     """A pointer, as declare_device's functions take them.
 
     >>> lw.types.CPointer(float32)
