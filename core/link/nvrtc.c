@@ -81,40 +81,81 @@ fail_call(const job *j, const char *call, int result, lw_error *err)
         }                                                                                      \
     } while (0)
 
-enum { MAX_OPTIONS = 10 };
+enum { FLAG_LENGTH = 32 };
+
+typedef struct flags {
+    char text[5][FLAG_LENGTH];
+    lw_text beside, toolkit, library; /* where included files are looked for */
+    const char *items[10];
+    int n;
+} flags;
+
+static const char *
+truth(bool value)
+{
+    return value ? "true" : "false";
+}
+
+static void
+add_folder(flags *f, lw_text *text, const char *folder, size_t n)
+{
+    lw_text_addf(text, "-I%.*s", (int)n, folder);
+    f->items[f->n++] = lw_text_get(text);
+}
+
+/* Headers lie beside a source that has a path. */
+static void
+list_flags(flags *f, const job *j, int cc, const lw_cuda_options *options, const char *include)
+{
+    const char *slash = strrchr(j->name, '/');
+
+    snprintf(f->text[0], FLAG_LENGTH, "-arch=sm_%d", cc);
+    snprintf(f->text[1], FLAG_LENGTH, "-ftz=%s", truth(options->ftz));
+    snprintf(f->text[2], FLAG_LENGTH, "-prec-div=%s", truth(!options->fast_div));
+    snprintf(f->text[3], FLAG_LENGTH, "-prec-sqrt=%s", truth(!options->fast_sqrt));
+    snprintf(f->text[4], FLAG_LENGTH, "-dlto");
+    for (f->n = 0; f->n < 5; f->n++)
+        f->items[f->n] = f->text[f->n];
+    f->items[f->n++] = "-default-device";
+    if (options->line_info)
+        f->items[f->n++] = "-lineinfo";
+    lw_text_init(&f->beside);
+    lw_text_init(&f->toolkit);
+    lw_text_init(&f->library);
+    if (slash != NULL && slash != j->name)
+        add_folder(f, &f->beside, j->name, (size_t)(slash - j->name));
+    if (include[0] == 0)
+        return;
+    add_folder(f, &f->toolkit, include, strlen(include));
+    lw_text_addf(&f->library, "-I%s/cccl", include); /* CUDA 13's <cuda/std/...> */
+    f->items[f->n++] = lw_text_get(&f->library);
+}
 
 static lw_status
 build(const job *j, int cc, const lw_cuda_options *options, const char *include, lw_bytes *out,
       lw_error *err)
 {
-    char arch[32], ftz[16], div[32], root[32];
-    const char *list[MAX_OPTIONS] = {arch, "-dlto", "-default-device", ftz, div, root};
     lw_status status = LW_OK;
-    lw_text folder;
     size_t n = 0;
-    int count = 6;
+    flags f;
 
-    lw_text_init(&folder);
-    snprintf(arch, sizeof arch, "-arch=sm_%d", cc);
-    snprintf(ftz, sizeof ftz, "-ftz=%s", options->ftz ? "true" : "false");
-    snprintf(div, sizeof div, "-prec-div=%s", options->fast_div ? "false" : "true");
-    snprintf(root, sizeof root, "-prec-sqrt=%s", options->fast_sqrt ? "false" : "true");
-    if (options->line_info)
-        list[count++] = "-lineinfo";
-    if (include[0] != 0) {
-        lw_text_addf(&folder, "-I%s", include);
-        list[count++] = lw_text_get(&folder);
+    list_flags(&f, j, cc, options, include);
+    if (f.beside.failed || f.toolkit.failed || f.library.failed) {
+        status = lw_fail_memory(err);
+        goto fail;
     }
-    CALL("nvrtcCompileProgram", j->nvrtc->CompileProgram(j->program, count, list));
+    CALL("nvrtcCompileProgram", j->nvrtc->CompileProgram(j->program, f.n, f.items));
     CALL("nvrtcGetLTOIRSize", j->nvrtc->GetLTOIRSize(j->program, &n));
-    if (folder.failed || !lw_bytes_new(out, n))
+    if (!lw_bytes_new(out, n))
         status = lw_fail_memory(err);
     else
         CALL("nvrtcGetLTOIR", j->nvrtc->GetLTOIR(j->program, (char *)out->data));
 fail:
     if (status != LW_OK)
         lw_bytes_reset(out);
-    lw_text_reset(&folder);
+    lw_text_reset(&f.beside);
+    lw_text_reset(&f.toolkit);
+    lw_text_reset(&f.library);
     return status;
 }
 

@@ -638,19 +638,49 @@ static const char *const header_layouts[] = {"include/cuda_fp16.h",
                                              "../cuda_runtime/include/cuda_fp16.h"};
 
 static bool
-nvrtc_below(search *s, const char *root, lw_text *path, lw_text *include)
+nvrtc_below(search *s, const char *root, lw_text *path)
 {
     for (size_t i = 0; i < sizeof nvrtc_layouts / sizeof *nvrtc_layouts; i++) {
         char *file = join(&s->arena, root, nvrtc_layouts[i]);
         if (!is_file(file))
             continue;
         lw_text_add(path, file);
-        for (size_t k = 0; k < 2 && include->n == 0; k++) {
-            file = join(&s->arena, root, header_layouts[k]);
-            if (is_file(file))
-                lw_text_add_n(include, file, (size_t)(strrchr(file, '/') - file));
-        }
         return true;
+    }
+    return false;
+}
+
+static bool
+headers_below(search *s, const char *root, lw_text *include)
+{
+    for (size_t i = 0; i < sizeof header_layouts / sizeof *header_layouts; i++) {
+        char *file = join(&s->arena, root, header_layouts[i]);
+        if (!is_file(file))
+            continue;
+        lw_text_add_n(include, file, (size_t)(strrchr(file, '/') - file));
+        return true;
+    }
+    return false;
+}
+
+/* Best those of NVRTC's own place: its wheel has none. */
+static void
+find_headers(search *s, uint32_t own, lw_text *include)
+{
+    if (own < s->places.n && headers_below(s, s->places.data[own].root, include))
+        return;
+    for (uint32_t i = 0; i < s->places.n; i++)
+        if (headers_below(s, s->places.data[i].root, include))
+            return;
+}
+
+static bool
+nvrtc_in_places(search *s, lw_text *path, lw_text *tried, uint32_t *at)
+{
+    for (*at = 0; *at < s->places.n; ++*at) {
+        if (nvrtc_below(s, s->places.data[*at].root, path))
+            return true;
+        lw_text_addf(tried, "%s %s\n", s->places.data[*at].label, s->places.data[*at].root);
     }
     return false;
 }
@@ -659,24 +689,22 @@ bool
 lw_toolchain_nvrtc(lw_text *path, lw_text *include, lw_text *tried)
 {
     const char *setting = lw_env_text(LW_ENV_nvrtc);
+    uint32_t at = UINT32_MAX;
     search s = {0};
-    bool found = false;
+    bool found;
 
     lw_arena_init(&s.arena);
+    add_program_places(&s);
     if (setting[0] != 0) {
         lw_text_addf(tried, "setting LANEWISE_NVRTC=%s\n", setting);
         found = is_file(setting);
         if (found)
             lw_text_add(path, setting);
-        goto done;
+    } else {
+        found = nvrtc_in_places(&s, path, tried, &at);
     }
-    add_program_places(&s);
-    for (uint32_t i = 0; !found && i < s.places.n; i++) {
-        found = nvrtc_below(&s, s.places.data[i].root, path, include);
-        if (!found)
-            lw_text_addf(tried, "%s %s\n", s.places.data[i].label, s.places.data[i].root);
-    }
-done:
+    if (found)
+        find_headers(&s, at, include);
     lw_arena_reset(&s.arena);
     return found && !path->failed;
 }

@@ -189,6 +189,13 @@ def test_device_functions_bring_their_code():
     assert b"ptx_seven" in kernel_of(outer).inspect_cubin(SIG, "sm_90")
 
 
+def test_includes(cu, tmp_path):
+    (tmp_path / "given.h").write_text("#define FACTOR 3")
+    (tmp_path / "given.cu").write_text('#include "given.h"\nextern "C" __device__ float f(float x) { return FACTOR * x; }')
+    k = kernel_of(cuda.declare_device("f", "float32(float32)", abi="c"), link=[tmp_path / "given.cu"])
+    assert k.inspect_cubin(SIG, "sm_90")
+
+
 # ---- what the kernel's own forms show ----
 
 
