@@ -1,6 +1,7 @@
 #include "ufunc/device_table_py.h"
 
 #include "core/base/env.h"
+#include "core/py/link_callbacks.h"
 #include "core/py/raise.h"
 #include "ufunc/device_kernel.h"
 #include "core/py/raise_row.h"
@@ -36,7 +37,11 @@ lw_kernel_symbol(const char *name, const lw_loop *loop, const lw_kernel_key *key
 lw_build_options
 lw_build_options_of(const lw_ufunc *self)
 {
-    return lw_door_build_options(&self->options, lw_ufunc_name(self));
+    lw_build_options options = lw_door_build_options(&self->options, lw_ufunc_name(self));
+
+    options.links = self->links.items;
+    options.n_links = self->links.n;
+    return options;
 }
 
 /* ---- resolutions ---- */
@@ -156,7 +161,7 @@ lw_resolution_get(lw_ufunc *self, lw_device *device, const uint8_t *codes, int n
 {
     lw_plan_table *table = self->plans ? self->plans : table_of(self);
     bool plain = signature == NULL && dtype == NULL && casting == NULL;
-    lw_build_options options = lw_build_options_of(self);
+    lw_build_options options;
     lw_resolution *resolution;
     lw_loop *loop;
 
@@ -171,9 +176,11 @@ lw_resolution_get(lw_ufunc *self, lw_device *device, const uint8_t *codes, int n
     resolution = plain ? NULL : find_by_loop(table, device, loop);
     if (resolution != NULL)
         return resolution;
+    options = lw_build_options_of(self);
     resolution = lw_resolution_new(device, loop, lw_ufunc_name(self), &options);
     if (resolution == NULL)
         return NULL;
+    resolution->links = &self->links;
     if (plain) { /* else the dtypes alone do not lead here: no codes match */
         resolution->n = (uint8_t)n;
         memcpy(resolution->codes, codes, (size_t)n);
@@ -267,6 +274,11 @@ lw_entry_get(lw_resolution *resolution, const lw_kernel_key *key)
         lw_image_drop(entry->image);
         lw_free(entry);
         return (lw_entry *)lw_py_raise(&err);
+    }
+    if (resolution->links != NULL && lw_link_loaded(resolution->links, entry->image) < 0) {
+        lw_image_drop(entry->image);
+        lw_free(entry);
+        return NULL;
     }
     entry->next = atomic_load(&resolution->entries);
     while (!atomic_compare_exchange_weak(&resolution->entries, &entry->next, entry))

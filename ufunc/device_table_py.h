@@ -24,6 +24,7 @@ typedef struct lw_resolution {
     const lw_loop *loop;
     const char *name; /* the Python function's; lives as long as the loop */
     lw_build_options options;
+    const lw_link_set *links; /* of the Ufunc; NULL: it has none */
     uint32_t cost;
     bool has_loop;
     uint8_t n;                  /* operands in codes; 0: reached by dtype= and its like */

@@ -29,7 +29,8 @@ refresh_tree(lw_ufunc_object *self)
     lw_captures_free(self->captures);
     self->base.tree = tree;
     self->captures = captures;
-    return 0;
+    lw_link_set_reset(&self->base.links);
+    return lw_link_set_read(&self->base.links, self->base.link, lw_captures_linked(captures));
 }
 
 lw_typed *

@@ -272,7 +272,8 @@ read_function(lw_ufunc_object *self)
 
     if (lw_read_function(self->base.py_func, self->source_option, &self->base.tree,
                          &self->captures, &err) == LW_OK)
-        return 0;
+        return lw_link_set_read(&self->base.links, self->base.link,
+                                lw_captures_linked(self->captures));
     lw_py_raise(&err);
     return -1;
 }
@@ -340,6 +341,7 @@ lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObj
         goto fail;
     self->identity = Py_NewRef(arguments.identity);
     self->source_option = Py_XNewRef(arguments.source);
+    self->base.link = Py_XNewRef(arguments.link);
     self->base.source = Py_XNewRef(arguments.source);
     lw_arena_init(&arena);
     failed = build(self, &arguments, &arena);
@@ -366,6 +368,8 @@ ufunc_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->base.source);
     Py_VISIT(self->identity);
     Py_VISIT(self->source_option);
+    Py_VISIT(self->base.link);
+    Py_VISIT(self->base.links.objects);
     Py_VISIT(self->failures);
     Py_VISIT(self->options);
     for (int i = 0; i < LW_N_METHODS; i++)
@@ -395,6 +399,8 @@ ufunc_clear(PyObject *object)
     Py_CLEAR(self->base.dict);
     Py_CLEAR(self->base.source);
     Py_CLEAR(self->source_option);
+    Py_CLEAR(self->base.link);
+    lw_link_set_reset(&self->base.links);
     Py_CLEAR(self->failures);
     Py_CLEAR(self->options);
     return 0;

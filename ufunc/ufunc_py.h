@@ -8,6 +8,7 @@
 
 #include "core/base/lock.h"
 #include "core/py/door_options.h"
+#include "core/py/link_read.h"
 
 struct lw_plan_table;
 
@@ -18,7 +19,9 @@ typedef struct lw_ufunc {
     PyObject *py_func; /* the user's function */
     PyObject *dict;    /* __name__, __doc__, … */
     PyObject *weakrefs;
-    PyObject *source; /* str: kept for pickling and for machines without the file */
+    PyObject *source;  /* str: kept for pickling and for machines without the file */
+    PyObject *link;    /* link=, or NULL */
+    lw_link_set links; /* of link= and of the functions that the code names */
     lw_tree *tree;
     lw_door_options options;
     int nin, nout;

@@ -279,7 +279,7 @@ read_link(reader *r, PyObject *value)
     return lw_link_check(value);
 }
 
-/* link= of vectorize, excluded=, static=: fine while empty. */
+/* link= of other doors, excluded=, static=: fine while empty. */
 static int
 read_not_yet(reader *r, PyObject *value)
 {
@@ -315,6 +315,8 @@ enum {
     UFUNCS = LW_DOOR_VECTORIZE | LW_DOOR_GUVECTORIZE,
     EVERY = UFUNCS | LW_DOOR_FORALL | LW_DOOR_JIT | LW_DOOR_REDUCE
 };
+/* Doors that link what they compile with link=. */
+enum { LINKS = LW_DOOR_VECTORIZE | LW_DOOR_FORALL | LW_DOOR_JIT };
 
 static const struct keyword {
     const char *name;
@@ -326,8 +328,8 @@ static const struct keyword {
     {"typing", read_typing, EVERY},
     {"fastmath", read_fastmath, EVERY},
     {"cache", read_cache, EVERY},
-    {"link", read_not_yet, UFUNCS | LW_DOOR_REDUCE},
-    {"link", read_link, LW_DOOR_FORALL | LW_DOOR_JIT},
+    {"link", read_link, LINKS},
+    {"link", read_not_yet, EVERY & ~(uint32_t)LINKS},
     {"debug", read_debug, EVERY},
     {"lineinfo", read_lineinfo, EVERY},
     {"opt", read_opt, EVERY},

@@ -89,6 +89,25 @@ test_round_trip(void)
     }
 }
 
+/* What the user has declared for GPUs is told apart from C functions of ours. */
+static void
+test_device_externs(void)
+{
+    static const char text[] = "extern i32 \"ours\" ptr\ndevice f32 \"theirs\" f32 i64\n";
+    lw_module *module = parse(text), *copy = NULL;
+    char *again;
+
+    CHECK(module != NULL && module->externs.n == 2 && !module->externs.data[0].device &&
+              module->externs.data[1].device,
+          "%s", text);
+    CHECK(lw_module_copy(module, &copy, NULL) == LW_OK, "no copy");
+    again = print(copy, 0);
+    CHECK(strcmp(again, text) == 0, "%s", again);
+    lw_free(again);
+    lw_module_free(copy);
+    lw_module_free(module);
+}
+
 /* Damaged texts are refused or read, never a crash; what is read can be verified and printed.
  */
 static void
@@ -214,7 +233,7 @@ test_bad_texts(void)
     } bad[] = {
         {"func internal f {\n", "expected }"},
         {"func somehow f {\n}\n", "a linkage"},
-        {"gunk\n", "func, file, extern or data"},
+        {"gunk\n", "func, file, extern, device or data"},
         {"func internal f {\nbody\n frob\n}\n",
          "line 3: expected an instruction, got \"frob\""},
         {"func internal f {\nbody\n %2 = const i32 0\n}\n", "numbered by position"},
@@ -421,6 +440,7 @@ main(void)
     test_context();
     test_local_bytes();
     test_round_trip();
+    test_device_externs();
     test_damaged_texts();
     test_verifier();
     test_bad_texts();

@@ -176,6 +176,14 @@ def test_forall(cu, link):
     assert not calls(f, 90, "cu_twice", "(float32[::1],)")
 
 
+def test_vectorize():
+    seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c", link=cuda.PTXSource(PTX))
+    f = lw.vectorize(lambda x: seven(x) + 1)
+    assert calls(f, 90, "ptx_seven", "float32(float32)")
+    with pytest.raises(errors.UnsupportedError, match="ptx_seven"):
+        lw.vectorize(lambda x: seven(x) + 1, target="cpu")(np.ones(3, "f4"))
+
+
 def test_device_functions_bring_their_code():
     seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c")
 
@@ -244,8 +252,6 @@ def test_arguments_of_link(tmp_path):
         cuda.jit(link=[7])(lambda x: None)
     with pytest.raises(TypeError, match="link="):
         cuda.jit(link=7)(lambda x: None)
-    with pytest.raises(errors.UnsupportedError, match="link="):
-        lw.vectorize(link=[cuda.PTXSource(PTX)])(lambda x: x)
 
 
 def test_linkable_code(tmp_path):
