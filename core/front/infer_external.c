@@ -121,19 +121,20 @@ fail:
 
 /* ---- two declarations of one name ---- */
 
-static bool
-same_declaration(const lw_external *x, const lw_external *y)
+static lw_status
+same_declaration(const call *c, const lw_external *x, const lw_external *y, bool *same)
 {
+    lw_status status = LW_OK;
     lw_text first = {0}, second = {0};
-    bool same;
 
     lw_signature_print(&x->signature, &first);
     lw_signature_print(&y->signature, &second);
-    same = x->c_abi == y->c_abi && !first.failed && !second.failed &&
-           strcmp(lw_text_get(&first), lw_text_get(&second)) == 0;
+    *same = x->c_abi == y->c_abi && strcmp(lw_text_get(&first), lw_text_get(&second)) == 0;
+    if (first.failed || second.failed)
+        status = lw_out_of_memory(c->f);
     lw_text_reset(&first);
     lw_text_reset(&second);
-    return same;
+    return status;
 }
 
 /* The linker knows names alone. */
@@ -141,19 +142,23 @@ static lw_status
 check_unique(const call *c)
 {
     const lw_tree *tree = c->f->run->tree;
+    lw_status status = LW_OK;
 
     for (uint32_t i = 1; i < tree->konsts.n && c->f->report; i++) {
         const lw_konst *konst = &tree->konsts.data[i];
         const lw_external *other = konst->bytes;
+        bool same = true;
 
-        if (konst->kind != LW_K_EXTERNAL || strcmp(other->name, c->external->name) != 0 ||
-            same_declaration(other, c->external))
+        if (konst->kind == LW_K_EXTERNAL && strcmp(other->name, c->external->name) == 0)
+            LW_TRY(same_declaration(c, other, c->external, &same));
+        if (same)
             continue;
         return lw_complain(c->f, lw_node_of(c->f, c->node)->loc, "E153", NULL,
                            "one symbol is one function: declare it once",
                            "`%s` is declared in two different ways", other->name);
     }
-    return LW_OK;
+fail:
+    return status;
 }
 
 /* ---- the call ---- */

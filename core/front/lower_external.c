@@ -4,6 +4,8 @@
 
 #include "core/front/external.h"
 
+#include <stdio.h>
+
 typedef struct call {
     lw_frame *f;
     lw_builder *b;
@@ -93,8 +95,11 @@ emit(call *c, lw_dtype result)
 static lw_value
 call_with_status(call *c, uint32_t node, lw_ref place, lw_type type)
 {
-    static const char message[] = "a device function returned a status that is not 0";
     lw_ref status = emit(c, LW_DT_i32);
+    char message[128];
+
+    snprintf(message, sizeof message, "%.80s returned a status that is not 0",
+             c->external->name);
 
     lw_lower_place(c->f, node);
     if (c->f->can_raise)

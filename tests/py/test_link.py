@@ -408,7 +408,7 @@ class TestResults:
         k[1, 8](x, y)
         assert (x == y).all()
         x[5] = -1
-        with pytest.raises(RuntimeError, match="status"):
+        with pytest.raises(RuntimeError, match="cu_checked returned a status"):
             k[1, 8](x, y)
 
     def test_forall(self, cu):

@@ -125,7 +125,7 @@ def test_closure_default_global_and_helper():
     ({"nopython": False}, ValueError, "nopython"),
     ({"source": 1}, TypeError, "source"),
     ({"precise": 1}, TypeError, "precise"),
-    ({"link": ["a.o"]}, lw.errors.UnsupportedError, "link"),
+    ({"link": ["a.o"]}, FileNotFoundError, "a.o"),
     ({"excluded": ["x"]}, lw.errors.UnsupportedError, "excluded"),
     ({"static": ("x",)}, lw.errors.UnsupportedError, "static"),
 ])
