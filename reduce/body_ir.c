@@ -63,7 +63,7 @@ lw_reduce_emit_combine(lw_builder *b, const lw_reduce_body *body, const lw_ref *
                        const lw_ref *y, lw_ref *out)
 {
     uint32_t n = lw_reduce_acc_parts(body->reduction, NULL);
-    lw_ref args[2 * LW_REDUCE_PARTS];
+    lw_ref args[2 * LW_REDUCE_PARTS] = {0};
 
     memcpy(args, x, n * sizeof *x);
     memcpy(args + n, y, n * sizeof *y);
