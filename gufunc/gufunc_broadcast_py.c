@@ -90,6 +90,36 @@ find_sizes(inputs *in)
         }
 }
 
+/* Given outputs say a size, too, where all inputs are 1 there. */
+static void
+look_at_out(inputs *in, int k, PyObject *out)
+{
+    const lw_core_operand *operand = &in->self->layout.operands[k];
+    int n = (int)operand->n, ndim;
+
+    if (out == NULL || !PyArray_Check(out))
+        return;
+    ndim = PyArray_NDIM((PyArrayObject *)out);
+    for (int d = 0; ndim >= n && d < n; d++) {
+        int64_t size = PyArray_DIM((PyArrayObject *)out, ndim - n + d);
+        if (in->sizes[operand->dims[d]] == 1)
+            in->sizes[operand->dims[d]] = size;
+    }
+}
+
+static void
+look_at_outputs(inputs *in, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    PyObject *out = keyword(args, n_args, kwnames, "out");
+
+    for (int k = 0; k < in->self->nout; k++)
+        look_at_out(in, in->self->nin + k,
+                    in->self->nin + k < n_args ? args[in->self->nin + k]
+                    : out && PyTuple_Check(out) && k < PyTuple_GET_SIZE(out)
+                        ? PyTuple_GET_ITEM(out, k)
+                        : out);
+}
+
 static PyObject *
 stretched(const inputs *in, int k)
 {
@@ -155,6 +185,8 @@ lw_gufunc_stretch(const lw_gufunc *self, PyObject *const *args, Py_ssize_t n_arg
         placed = place_operand(&in, i, axes, axis) && placed;
     if (placed)
         find_sizes(&in);
+    if (placed && axes == NULL && axis == NULL)
+        look_at_outputs(&in, args, n_args, kwnames);
     for (; k < self->nin; k++) {
         to[k] = in.arrays[k] == NULL ? Py_NewRef(args[k])
                 : placed             ? stretched(&in, k)

@@ -358,7 +358,7 @@ describe(const lw_gufunc_object *self, lw_gufunc_loop *loop, const bool *arrays)
 static lw_status
 build(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_error *err)
 {
-    bool is_free[LW_MAX_OPERANDS], any = false, all = out != NULL;
+    bool is_free[LW_MAX_OPERANDS] = {false}, any = false, all = out != NULL;
     lw_status status = LW_OK;
 
     for (int k = 0; k < loop->nout; k++) {

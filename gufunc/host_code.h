@@ -44,6 +44,7 @@ typedef struct lw_gufunc_host {
     _Atomic uint32_t n_exact;
     _Atomic uint32_t cost_ps; /* of an item of `volume`, learnt; 0: not known */
     _Atomic int64_t volume;
+    _Atomic int64_t items; /* run so far */
 } lw_gufunc_host;
 
 lw_status lw_gufunc_host_new(const lw_gufunc_loop *loop, lw_gufunc_host **out, lw_error *err);

@@ -187,6 +187,7 @@ lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args
         run_part(&j, 0, dims[0]);
     else
         run_many(&j, dims[0]);
+    atomic_fetch_add_explicit(&host->items, dims[0], memory_order_relaxed);
     if (host->doubts_flags)
         settle_flags(&j, before);
     return LW_OK;

@@ -345,6 +345,13 @@ def test_broadcastable_dimensions():
         dot(a, np.ones(3))
     assert dot.signature == "(n|1),(n|1)->()"
 
+    @lw.guvectorize("(n|1)->(n)")
+    def spread(a, out):
+        for i in range(out.shape[0]):
+            out[i] = a[i]
+
+    assert spread([2.0], out=np.empty(3)).tolist() == [2, 2, 2] and spread([2.0]).tolist() == [2]
+
 
 def test_optional_dimensions():
     @lw.guvectorize("(m?,n),(n,p?)->(m?,p?)")
@@ -430,7 +437,8 @@ def test_many_items_and_odd_strides():
             out[i] = total
 
     want = np.einsum("kij,kj->ki", a, x)
-    assert np.allclose(matvec(a, x), want)
+    for _ in range(6):  # from some number of items on, with code for these sizes
+        assert np.allclose(matvec(a, x), want)
     assert np.allclose(matvec(a.swapaxes(1, 2), x), np.einsum("kji,kj->ki", a, x))
     assert np.allclose(matvec(a[::-1], x[::-1, ::-1]), np.einsum("kij,kj->ki", a[::-1], x[::-1, ::-1]))
     assert np.allclose(matvec(a[0], x), np.einsum("ij,kj->ki", a[0], x))
@@ -736,3 +744,53 @@ def test_layouts_at_random(seed, operands):
             want = want + (k + 1) * x.astype("f8").sum(axis=tuple(range(x.ndim - len(dims), x.ndim)))
         got = made(*inputs)
         assert np.shape(got) == shape and np.allclose(got, want, rtol=1e-4), layout
+
+
+def sums_and_rows(n_in):
+    """Of n_in inputs (n): the sum of all, and their sum by element."""
+    lines = ["def f(" + ", ".join(f"x{k}" for k in range(n_in)) + ", total, rows):", "    total[0] = 0", "    for i in range(rows.shape[0]):",
+             "        rows[i] = " + " + ".join(f"x{k}[i]" for k in range(n_in)), "        total[0] += rows[i]"]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_calls_at_random_against_np_vectorize(seed):
+    make = np.random.default_rng(100 + seed)
+    n_in = int(make.integers(1, 4))
+    layout = ",".join(["(n)"] * n_in) + "->(),(n)"
+    source, scope = sums_and_rows(n_in), {}
+    exec(source, scope)
+    made = lw.guvectorize(layout, source=source)(scope["f"])
+    slow = np.vectorize(lambda *xs: (sum(x.sum() for x in xs), sum(xs)), signature=layout, otypes=["f8", "f8"])
+    for _ in range(5):
+        n, ndim = int(make.integers(1, 7)), int(make.integers(1, 4))
+        shape = [*make.integers(1, 4, ndim - 1), n]
+        inputs = [make.random([s if make.random() < 0.7 or d == ndim - 1 else 1 for d, s in enumerate(shape)]) for _ in range(n_in)]
+        total, rows = slow(*inputs)
+        got = made(*inputs)
+        assert np.allclose(got[0], total) and np.allclose(got[1], rows) and got[1].shape == rows.shape
+        axes = [int(make.integers(0, x.ndim)) for x in inputs]
+        moved = [np.moveaxis(x, -1, axis) for x, axis in zip(inputs, axes)]
+        got = made(*moved, axes=[*axes, (), int(make.integers(0, rows.ndim))][:n_in] + [(), -1])
+        assert np.allclose(got[0], total) and np.allclose(got[1], rows)
+        outs = np.empty(total.shape, "f4"), np.empty([*rows.shape[:-1], 2 * n])[..., ::2]
+        assert made(*inputs, out=outs)[1] is outs[1] and np.allclose(outs[0], total, rtol=1e-5) and np.allclose(outs[1], rows)
+        assert np.allclose(made(*inputs, out=(None, outs[1]))[0], total)
+        if n > 1 and n_in > 1:
+            with pytest.raises(ValueError, match="mismatch"):
+                made(inputs[0][..., :-1], *inputs[1:])
+
+
+def test_numba_agrees():
+    numba = pytest.importorskip("numba")
+    matrix, x = rng.random((40, 4, 4)) + 4 * np.eye(4), rng.random((40, 25))
+    matrix = matrix @ matrix.swapaxes(1, 2)
+    for signature, ours, args in (
+        (["void(float64[:], int64, float64[:])"], moving_average, (x, 3)),
+        (["void(float64[:,:], float64[:,:])"], cholesky, (matrix,)),
+        (["void(float64[:], float64[:])"], sort_row, (x,)),
+        (["void(float64[:], float64[:], float64[:])"], cross, (x[:, :3], x[:, 3:6])),
+    ):
+        layout = ours.signature if "3" not in ours.signature else "(n),(n)->(n)"
+        theirs = numba.guvectorize(signature, layout)(ours.py_func)
+        assert np.allclose(ours(*args), theirs(*args), rtol=1e-13, atol=1e-13)
