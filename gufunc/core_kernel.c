@@ -2,6 +2,7 @@
 
 #include "core/base/memory.h"
 #include "core/ir/report.h"
+#include "gufunc/core_spread.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -24,6 +25,7 @@ typedef struct kernel {
     lw_ref shared[LW_MAX_OPERANDS];       /* STAGED: where the block's items begin */
     lw_ref *args;                         /* of the body */
     lw_ref tid;                           /* u32 */
+    uint32_t body;                        /* the function that is called */
 } kernel;
 
 size_t
@@ -133,6 +135,8 @@ add_operand_params(kernel *k)
     for (int i = 0; i < k->n; i++) {
         bool written = is_output(k, i) || k->loop->writable[i];
         uint32_t flags = LW_PARAM_NOALIAS | (written ? 0 : LW_PARAM_READONLY);
+        if (written && k->key->spread) /* other threads write it too: LLVM must reload */
+            flags = 0;
         if (reach_of(k, i) == LW_REACH_VALUE) {
             for (unsigned p = 0; p < n_parts(k->loop->types[i]); p++)
                 k->value[i][p] =
@@ -625,6 +629,13 @@ plain_item(kernel *k)
     lw_ir_end(b);
 }
 
+/* A block an item. */
+static void
+spread_item(kernel *k)
+{
+    run_item(k, lw_ir_cast(&k->b, LW_DT_u32, lw_ir_sreg(&k->b, LW_SREG_CTAID_X)));
+}
+
 static lw_status
 build(kernel *k, const char *symbol, int max_registers, lw_error *err)
 {
@@ -633,6 +644,9 @@ build(kernel *k, const char *symbol, int max_registers, lw_error *err)
     lw_module *module = k->b.module;
     uint32_t n_params = module->funcs.data[scalar->body]->params.n;
 
+    k->body = scalar->body;
+    if (k->key->spread)
+        LW_TRY(lw_core_spread_body(k->loop, module, &k->body, err));
     lw_builder_start(&k->b, module, symbol);
     if (k->b.func != NULL) {
         k->b.func->linkage = LW_KERNEL;
@@ -640,8 +654,10 @@ build(kernel *k, const char *symbol, int max_registers, lw_error *err)
         k->b.func->max_registers = (uint32_t)max_registers;
     }
     k->args = lw_arena_take(&module->arena, (n_params + 1) * sizeof *k->args);
-    if (k->args == NULL)
-        return lw_fail_memory(err);
+    if (k->args == NULL) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
     k->items = lw_ir_param_add(&k->b, LW_DT_u32, 0, "items");
     add_operand_params(k);
     add_loop_params(k);
@@ -649,7 +665,9 @@ build(kernel *k, const char *symbol, int max_registers, lw_error *err)
     if (scalar->can_raise)
         k->report = lw_ir_param_add(&k->b, LW_DT_ptr, 0, "report");
     k->tid = lw_ir_cast(&k->b, LW_DT_u32, lw_ir_sreg(&k->b, LW_SREG_TID_X));
-    if (k->key->block)
+    if (k->key->spread)
+        spread_item(k);
+    else if (k->key->block)
         LW_TRY(staged_block(k, err));
     else
         plain_item(k);

@@ -43,7 +43,9 @@ typedef struct lw_core_key {
     uint8_t constant; /* all core sizes are in sizes[] */
     uint8_t ndim;     /* loop dimensions, at least 1 */
     uint8_t wide;     /* byte offsets of items do not fit 31 bits */
-    uint16_t block;   /* threads and items of a block where one is STAGED; else 0 */
+    uint8_t spread;   /* a block an item, its loops spread (core_spread.h) */
+    uint8_t unused;
+    uint16_t block; /* threads and items of a block where one is STAGED; else 0 */
     uint8_t sizes[LW_CORE_KEY_DIMS];
     struct {
         uint8_t reach;

@@ -1,10 +1,16 @@
 #include "gufunc/core_plan.h"
 
+#include "gufunc/core_spread.h"
+
 #include <string.h>
 
 /* Below so many items what a kernel reads comes from the caches, and staging only costs its two
  * barriers. */
-#define STAGE_FROM   4096
+#define STAGE_FROM 4096
+/* Elements of a core from which on its item is worth a block, whatever the number of items; and
+ * where there are few. */
+#define SPREAD_FROM  512
+#define SPREAD_FEW   128
 #define SHARED_LIMIT 49152 /* static shared memory of a block, on every GPU */
 
 static int64_t
@@ -275,6 +281,30 @@ stage(const lw_core_plan *plan, lw_core_key *key)
         key->block = 0;
 }
 
+bool
+lw_core_plan_is_large(const lw_core_plan *plan)
+{
+    int64_t most = 0;
+
+    for (int i = 0; i < plan->n_operands; i++) {
+        int64_t count = lw_core_plan_bytes(plan, i) / itemsize_of(plan, i);
+        most = count > most ? count : most;
+    }
+    return most >= SPREAD_FROM || (most >= SPREAD_FEW && plan->n < LW_CORE_FEW);
+}
+
+/* Two rounds must not meet in one element: what is written must be dense. */
+static bool
+may_spread(const lw_core_plan *plan)
+{
+    if (!plan->can_spread || !lw_core_plan_is_large(plan))
+        return false;
+    for (int i = 0; i < plan->n_operands; i++)
+        if ((is_output(plan, i) || plan->loop->writable[i]) && !is_dense(plan, i))
+            return false;
+    return true;
+}
+
 void
 lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
 {
@@ -285,8 +315,12 @@ lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
     key->wide = reaches_far(plan);
     for (int i = 0; i < plan->n_operands; i++)
         key->operands[i].reach = (uint8_t)reach_of(plan, key, i);
-    if (key->constant && plan->n >= STAGE_FROM)
+    if (may_spread(plan)) {
+        key->spread = 1;
+        key->block = LW_SPREAD_THREADS;
+    } else if (key->constant && plan->n >= STAGE_FROM) {
         stage(plan, key);
+    }
 }
 
 lw_core_divider

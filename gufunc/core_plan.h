@@ -8,6 +8,8 @@
 #include "gufunc/core_kernel.h"
 #include "gufunc/core_shape.h"
 
+enum { LW_CORE_FEW = 16384 }; /* fewer items than these leave a GPU idle, one thread each */
+
 typedef struct lw_core_plan_operand {
     uint64_t data; /* device address */
     bool by_value;
@@ -19,6 +21,7 @@ typedef struct lw_core_plan_operand {
 typedef struct lw_core_plan {
     const lw_gufunc_loop *loop;
     int n_operands;
+    bool can_spread;      /* lw_core_spread says so of the loop */
     const int64_t *sizes; /* of the layout's core dimensions */
     int64_t n;            /* items */
     int ndim;             /* at least 1 once normalised; innermost first */
@@ -37,6 +40,9 @@ typedef struct lw_core_divider {
 bool lw_core_plan_normalise(lw_core_plan *plan, int ndim, const int64_t *shape);
 /* The kernel of a normalised plan. */
 void lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key);
+/* Few items of so large cores that one thread each leaves the GPU idle, or its memory's lanes.
+ */
+bool lw_core_plan_is_large(const lw_core_plan *plan);
 /* Bytes of an operand's core. */
 int64_t lw_core_plan_bytes(const lw_core_plan *plan, int operand);
 lw_core_divider lw_core_divider_of(uint32_t d);

@@ -19,6 +19,7 @@ usual_plan(const lw_gufunc_loop *loop, int64_t *sizes, lw_core_plan *plan)
         sizes[d] = layout->dims[d].fixed ? layout->dims[d].fixed : 3;
     plan->loop = loop;
     plan->n_operands = loop->nin + loop->nout;
+    plan->can_spread = false; /* the cores are small */
     plan->sizes = sizes;
     for (int i = 0; i < plan->n_operands; i++) {
         const lw_core_operand *core = &layout->operands[i];
@@ -75,15 +76,22 @@ resources_dict(const lw_gufunc_loop *loop, const lw_cubin_info *info, const char
                int cc, const lw_core_key *key)
 {
     int block = key->block ? key->block : LW_CORE_THREADS;
+    lw_spread spread = lw_core_spread(loop);
+    PyObject *large = spread.possible ? PyUnicode_FromString("block per item")
+                      : spread.line
+                          ? PyUnicode_FromFormat("thread per item: the loop in line %u "
+                                                 "is no map or reduction",
+                                                 spread.line)
+                          : PyUnicode_FromString("thread per item");
 
     return Py_BuildValue(
-        "{s:s,s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:N,s:s,s:N}", "kernel", symbol, "target",
+        "{s:s,s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:N,s:s,s:N,s:N}", "kernel", symbol, "target",
         PyUnicode_FromFormat("sm_%d", cc), "registers", info->registers, "shared_bytes",
         info->shared_bytes, "local_bytes", info->local_bytes, "constant_bytes",
         info->constant_bytes, "spill_bytes", info->local_bytes, "threads_per_block", block,
         "occupancy", PyFloat_FromDouble(lw_occupancy_of(info, cc, block)), "mapping",
         key->block ? "thread per item, staged through shared memory" : "thread per item",
-        "core_sizes", sizes_dict(loop, key));
+        "core_sizes", sizes_dict(loop, key), "large_cores", large);
 }
 
 static int

@@ -8,6 +8,8 @@
 
 #include "core/py/raise.h"
 
+#include <stdio.h>
+
 enum {
     MOST_PARAMS = 2 + 2 * LW_MAX_OPERANDS + 3 * LW_CORE_LOOP_DIMS +
                   LW_MAX_OPERANDS * LW_CORE_LOOP_DIMS + LW_SHAPE_CORE_NAMES +
@@ -95,7 +97,8 @@ launch(lw_gcall *call, const lw_core_key *key, lw_gentry *entry, lw_error *err)
 {
     lw_core_plan *plan = &call->plan;
     uint32_t n = 0, block = block_of(call->device, key, plan->n);
-    uint32_t grid = (uint32_t)((plan->n + block - 1) / block);
+    uint32_t per_block = key->spread ? 1 : block;
+    uint32_t grid = (uint32_t)((plan->n + per_block - 1) / per_block);
     launch_values v;
 
     v.items = (uint32_t)plan->n;
@@ -180,6 +183,34 @@ fail:
     return status;
 }
 
+/* Once for each loop: few items, each with much to do, and one thread for each. */
+static int
+warn_of_idle(lw_gcall *call, const lw_core_key *key)
+{
+    const lw_gresolution *resolution = call->resolution;
+    PyObject *errors, *class;
+    int result = -1;
+    char where[48] = "";
+
+    if (key->spread || resolution->warned || !call->self->options.warn ||
+        call->plan.n >= LW_CORE_FEW || !lw_core_plan_is_large(&call->plan))
+        return 0;
+    call->resolution->warned = true;
+    if (resolution->spread.line)
+        snprintf(where, sizeof where, " (the loop in line %u)", resolution->spread.line);
+    errors = PyImport_ImportModule("lanewise.errors");
+    class = errors ? PyObject_GetAttrString(errors, "PerformanceWarning") : NULL;
+    if (class != NULL)
+        result = PyErr_WarnFormat(
+            class, 2,
+            "`%s`: %lld items with large cores run on one thread each: rounds of its loop%s "
+            "depend on each other, or it cannot be seen that they do not",
+            call->shape.name, (long long)call->plan.n, where);
+    Py_XDECREF(class);
+    Py_XDECREF(errors);
+    return result;
+}
+
 int
 lw_gcall_run(lw_gcall *call)
 {
@@ -192,6 +223,8 @@ lw_gcall_run(lw_gcall *call)
     if (call->plan.n == 0)
         return 0;
     lw_core_plan_key(&call->plan, &key);
+    if (warn_of_idle(call, &key) < 0)
+        return -1;
     entry = lw_gentry_get(call->resolution, &key);
     if (entry == NULL)
         return -1;

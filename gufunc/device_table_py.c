@@ -116,6 +116,7 @@ resolution_new(lw_gufunc *self, lw_device *device, lw_gufunc_loop *loop)
     resolution->device = device;
     resolution->loop = loop;
     resolution->options = lw_gbuild_options(self);
+    resolution->spread = lw_core_spread(loop);
     if (loop->scalar->can_raise &&
         lw_watch_new(device, raise_record, resolution, &resolution->watch) < 0) {
         resolution_free(resolution);

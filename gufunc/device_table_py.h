@@ -9,6 +9,7 @@
 #include "core/device/launch.h"
 #include "core/py/reports.h"
 #include "gufunc/core_plan.h"
+#include "gufunc/core_spread.h"
 
 typedef struct lw_gentry {
     struct lw_gentry *next;
@@ -22,6 +23,7 @@ typedef struct lw_gresolution {
     lw_device *device;
     lw_gufunc_loop *loop;
     lw_build_options options;
+    lw_spread spread;
     bool warned;                    /* of few items with large cores */
     uint8_t n;                      /* operands in codes; 0: reached by dtype= and its like */
     uint8_t codes[LW_MAX_OPERANDS]; /* dtype | weak kind << 5; LW_DT_void: not given */

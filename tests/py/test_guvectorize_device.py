@@ -157,6 +157,110 @@ def test_outputs_read_by_the_body():
     check(ordered, data((10, 40)))
 
 
+# ---- large cores ----
+
+
+@lw.guvectorize("(n)->(n)")
+def centre(x, y):
+    total = x[0]
+    for i in range(1, x.shape[0]):
+        total += x[i]
+    mean = total / x.shape[0]
+    for i in range(x.shape[0]):
+        y[i] = x[i] - mean
+
+
+@lw.guvectorize("(n)->(n),()")
+def squares(x, y, last):
+    for i in range(x.shape[0]):
+        square = x[i] * x[i]
+        if x[i] < 0:
+            square = -square
+        y[i] = square
+    total = y[0] - y[0]
+    for i in range(x.shape[0]):
+        if y[i] > 0:
+            total += y[x.shape[0] - 1 - i]
+    last[0] = total
+    last[0] += 1
+    for i in range(x.shape[0]):
+        y[i] += last[0]
+
+
+@lw.guvectorize("(m,n)->(n),()")
+def columns(a, sums, product):
+    p = a[0, 0] - a[0, 0] + 1
+    for j in range(a.shape[1]):
+        total = a[0, j]
+        for i in range(1, a.shape[0]):
+            if a[i, j] > 5:
+                continue
+            total += a[i, j]
+        sums[j] = total
+        p -= total
+    product[0] = p
+
+
+@lw.guvectorize("(n)->(n)")
+def running(x, y):
+    total = x[0] - x[0]
+    for i in range(x.shape[0]):
+        total += x[i]
+        y[i] = total
+
+
+@lw.guvectorize("(n)->(n)")
+def neighbours(x, y):
+    for i in range(x.shape[0]):
+        y[i] = x[i]
+    for i in range(1, x.shape[0]):
+        y[i] = y[i - 1] + x[i]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(1, 512), (3, 1000), (2, 129), (70, 600), (2, 3, 700)])
+def test_spread(shape, dtype):
+    """Maps and sums over large cores: a block an item."""
+    x = data(shape, dtype, 1)
+    if dtype[0] == "f":
+        x = x * shape[-1]  # sums and means are exact
+    check(squares, x)
+    check(columns, data((2, 40, shape[-1]), dtype, 2))
+    if dtype[0] == "f" and shape[-1] in (512,):
+        check(centre, x)
+    got = centre(cuda.to_device(x.astype("float64"))).copy_to_host()
+    np.testing.assert_allclose(got, x - x.mean(-1, keepdims=True), atol=1e-9)
+
+
+def test_spread_on_views():
+    x = data((4, 900, 6), "float64", 3)
+    want = squares(x.transpose(0, 2, 1)[:, ::2, ::-1])
+    got = squares(cuda.to_device(x).transpose(0, 2, 1)[:, ::2, ::-1], order="C")
+    for w, g in zip(want, got):
+        np.testing.assert_array_equal(g.copy_to_host(), w)
+
+
+def test_what_spreads():
+    assert all(f.resources("d->d" if f is centre else "d->dd", "sm_90")["large_cores"] == "block per item"
+               for f in (centre, squares, columns))
+    for f in (running, neighbours, ordered):
+        told = f.resources("d->d", "sm_90")["large_cores"]
+        assert told.startswith("thread per item: the loop in line"), told
+
+
+@pytest.mark.parametrize("function", [running, neighbours])
+def test_warning(function):
+    again = lw.guvectorize("(n)->(n)")(function.py_func)
+    x = data((3, 600), "float64", 1)
+    with pytest.warns(lw.errors.PerformanceWarning, match=r"3 items .* \(the loop in line \d+\)"):
+        got = again(cuda.to_device(x))
+    np.testing.assert_array_equal(got.copy_to_host(), again(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again(cuda.to_device(x))
+        centre(cuda.to_device(x))
+
+
 # ---- strides ----
 
 

@@ -1,0 +1,28 @@
+/* Large cores: an item's loops spread over the threads of a block. Pure C.
+ *
+ * A body can be spread when each of its outermost loops is a map or a reduction: its rounds are
+ * independent of each other, but for sums and products that run through all of them. A round
+ * may read anything that the loop does not write, and of what it writes only its own element;
+ * what is not understood counts as dependent. All threads run the code between the loops, with
+ * the same values; what it stores one of them stores. Sums are made in another order than one
+ * thread would make them, always the same one. */
+#ifndef LW_GUFUNC_CORE_SPREAD_H
+#define LW_GUFUNC_CORE_SPREAD_H
+
+#include "gufunc/gufunc_loop.h"
+
+enum { LW_SPREAD_THREADS = 128 };
+
+typedef struct lw_spread {
+    bool possible;
+    uint32_t line; /* of the loop that prevents it; 0: there is none, or it is not known */
+} lw_spread;
+
+/* Memory out: not possible. */
+lw_spread lw_core_spread(const lw_gufunc_loop *loop);
+/* Adds the spread body to a copy of the scalar's module: *function has the parameters and
+ * results of the body, and is called by LW_SPREAD_THREADS threads together. */
+lw_status lw_core_spread_body(const lw_gufunc_loop *loop, lw_module *module, uint32_t *function,
+                              lw_error *err);
+
+#endif
