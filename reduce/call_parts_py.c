@@ -82,10 +82,10 @@ as_array(PyObject *object, PyArray_Descr *descr)
 }
 
 static int
-cannot_broadcast(const lw_reduce_call *call, PyArrayObject *array, const char *what)
+cannot_broadcast(const lw_reduce_call *call, int ndim, const int64_t *shape, const char *what)
 {
     PyObject *have = PyArray_IntTupleFromIntp(call->ndim, (const npy_intp *)call->shape);
-    PyObject *came = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+    PyObject *came = PyArray_IntTupleFromIntp(ndim, (const npy_intp *)shape);
 
     if (have != NULL && came != NULL)
         PyErr_Format(PyExc_ValueError, "%s of shape %R cannot be broadcast to %R", what, came,
@@ -95,11 +95,10 @@ cannot_broadcast(const lw_reduce_call *call, PyArrayObject *array, const char *w
     return -1;
 }
 
-/* The common shape grows by that of one more operand. */
-static int
-broadcast(lw_reduce_call *call, PyArrayObject *array)
+int
+lw_reduce_broadcast(lw_reduce_call *call, int ndim, const int64_t *shape)
 {
-    int ndim = PyArray_NDIM(array), shift;
+    int shift;
 
     if (ndim > call->ndim) {
         shift = ndim - call->ndim;
@@ -109,11 +108,11 @@ broadcast(lw_reduce_call *call, PyArrayObject *array)
         call->ndim = ndim;
     }
     for (int d = 0; d < ndim; d++) {
-        int64_t size = PyArray_DIM(array, d), *have = &call->shape[call->ndim - ndim + d];
+        int64_t size = shape[d], *have = &call->shape[call->ndim - ndim + d];
         if (*have == 1)
             *have = size;
         else if (size != 1 && size != *have)
-            return cannot_broadcast(call, array, "an operand");
+            return cannot_broadcast(call, ndim, shape, "an operand");
     }
     return 0;
 }
@@ -126,13 +125,13 @@ fits_shape(const lw_reduce_call *call, PyArrayObject *array, const char *what)
     for (int d = 0; d < ndim; d++) {
         int64_t size = PyArray_DIM(array, d);
         if (ndim > call->ndim || (size != 1 && size != call->shape[call->ndim - ndim + d]))
-            return cannot_broadcast(call, array, what);
+            return cannot_broadcast(call, ndim, (const int64_t *)PyArray_DIMS(array), what);
     }
     return 0;
 }
 
-static int
-read_dtype(lw_reduce_call *call)
+int
+lw_reduce_read_dtype(lw_reduce_call *call)
 {
     PyArray_Descr *descr = NULL;
 
@@ -149,8 +148,8 @@ read_dtype(lw_reduce_call *call)
     return call->dtype == LW_DT_void ? -1 : 0;
 }
 
-static int
-check_count(const lw_reduce_call *call, Py_ssize_t n)
+int
+lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n)
 {
     uint32_t wanted = lw_reducer_n_arrays(call->self);
 
@@ -182,7 +181,7 @@ read_array(lw_reduce_call *call, PyObject *object, lw_dtype *dtype)
                      (unsigned)call->n_in, PyArray_DESCR(array));
         return -1;
     }
-    return broadcast(call, array);
+    return lw_reduce_broadcast(call, PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array));
 }
 
 static int
@@ -223,7 +222,7 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
 {
     lw_dtype loaded[LW_REDUCE_MOST];
 
-    if (check_count(call, n) < 0 || read_dtype(call) < 0)
+    if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++)
         if (read_array(call, arrays[i], &loaded[i]) < 0)
@@ -354,6 +353,44 @@ lw_reduce_read_initial(lw_reduce_call *call)
         call->has_empty = r->has_identity;
     }
     return 0;
+}
+
+int64_t
+lw_reduce_n_reduced(const lw_reduce_call *call)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < call->ndim; d++)
+        n *= call->reduced[d] ? call->shape[d] : 1;
+    return n;
+}
+
+int
+lw_reduce_check_empty(const lw_reduce_call *call)
+{
+    bool masked = call->in[call->n_in] != NULL;
+
+    if (call->has_empty || (lw_reduce_n_reduced(call) > 0 && !masked))
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 masked ? "reduction operation '%s' does not have an identity, so to use a "
+                          "where mask one has to specify 'initial' (or identity=)"
+                        : "zero-size array to reduction operation %s which has no identity",
+                 lw_reducer_name(call->self));
+    return -1;
+}
+
+int
+lw_reduce_shape(const lw_reduce_call *call, bool keepdims, int64_t *shape)
+{
+    int n = 0;
+
+    for (int d = 0; d < call->ndim; d++)
+        if (!call->reduced[d])
+            shape[n++] = call->shape[d];
+        else if (keepdims)
+            shape[n++] = 1;
+    return n;
 }
 
 /* ---- the job ---- */

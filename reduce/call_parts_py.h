@@ -39,11 +39,21 @@ int lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes
  * where: the mask or NULL. */
 int lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n,
                             PyObject *where);
+/* What that is made of, for arrays that are elsewhere. */
+int lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n);
+int lw_reduce_read_dtype(lw_reduce_call *call);
+/* The common shape grows by that of one more operand. */
+int lw_reduce_broadcast(lw_reduce_call *call, int ndim, const int64_t *shape);
 /* NULL and None: every axis. */
 int lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis);
 int lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out);
 /* initial=, and what nothing gives. */
 int lw_reduce_read_initial(lw_reduce_call *call);
+/* ValueError where nothing is to be reduced, and nothing gives nothing. */
+int lw_reduce_check_empty(const lw_reduce_call *call);
+int64_t lw_reduce_n_reduced(const lw_reduce_call *call);
+/* Of the results; gives ndim. */
+int lw_reduce_shape(const lw_reduce_call *call, bool keepdims, int64_t *shape);
 /* Spaces and addresses of the job, the results apart. */
 void lw_reduce_fill_job(lw_reduce_call *call);
 /* New contiguous results of this shape. */

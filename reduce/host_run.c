@@ -685,20 +685,27 @@ all_empty(run *s, lw_error *err)
     return LW_OK;
 }
 
+void
+lw_reduce_simplify(lw_reduce_job *job)
+{
+    uint32_t n_operands = job->reduction->n_in + (job->operand[job->reduction->n_in] != NULL);
+
+    if (job->reduction->commutative && !job->reduction->indexed)
+        sort_dimensions(&job->reduced, n_operands);
+    merge_dimensions(&job->reduced, n_operands);
+    merge_dimensions(&job->kept, n_operands);
+}
+
 lw_status
 lw_reduce_run(lw_reduce_job *job, lw_error *err)
 {
-    uint32_t n_operands = job->reduction->n_in + (job->operand[job->reduction->n_in] != NULL);
     run s = run_of(job);
 
     if (s.n_kept == 0)
         return LW_OK;
     if (s.n_reduced == 0)
         return all_empty(&s, err);
-    if (s.r->commutative && !s.r->indexed)
-        sort_dimensions(&job->reduced, n_operands);
-    merge_dimensions(&job->reduced, n_operands);
-    merge_dimensions(&job->kept, n_operands);
+    lw_reduce_simplify(job);
     if (prefers_columns(&s))
         return by_column(&s, err);
     s.block = block_of(&s);

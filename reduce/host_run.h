@@ -26,6 +26,9 @@ typedef struct lw_reduce_job {
     const lw_reduce_item *empty;       /* what nothing at all gives; NULL: there is something */
 } lw_reduce_job;
 
+/* Merges dimensions that are walked through as one; where elements may change places, those of
+ * the reduced space are sorted first. */
+void lw_reduce_simplify(lw_reduce_job *job);
 /* Both may rearrange the job's spaces. LW_ERR_OUT_OF_MEMORY at most. */
 lw_status lw_reduce_run(lw_reduce_job *job, lw_error *err);
 /* Results on the way, along the one dimension of `reduced`; no mask. before: each without its

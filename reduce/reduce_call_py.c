@@ -5,6 +5,7 @@
 #include "core/py/args.h"
 #include "core/py/raise.h"
 #include "reduce/call_parts_py.h"
+#include "reduce/device_py.h"
 
 #include <string.h>
 
@@ -66,44 +67,6 @@ run_job(lw_reduce_call *call)
 
 /* ---- r(...) ---- */
 
-static int64_t
-n_reduced(const lw_reduce_call *call)
-{
-    int64_t n = 1;
-
-    for (int d = 0; d < call->ndim; d++)
-        n *= call->reduced[d] ? call->shape[d] : 1;
-    return n;
-}
-
-static int
-check_empty(const lw_reduce_call *call)
-{
-    bool masked = call->in[call->n_in] != NULL;
-
-    if (call->has_empty || (n_reduced(call) > 0 && !masked))
-        return 0;
-    PyErr_Format(PyExc_ValueError,
-                 masked ? "reduction operation '%s' does not have an identity, so to use a "
-                          "where mask one has to specify 'initial' (or identity=)"
-                        : "zero-size array to reduction operation %s which has no identity",
-                 lw_reducer_name(call->self));
-    return -1;
-}
-
-static int
-reduced_shape(const lw_reduce_call *call, bool keepdims, int64_t *shape)
-{
-    int n = 0;
-
-    for (int d = 0; d < call->ndim; d++)
-        if (!call->reduced[d])
-            shape[n++] = call->shape[d];
-        else if (keepdims)
-            shape[n++] = 1;
-    return n;
-}
-
 /* numba's size=: the first so many elements of a one-dimensional array. New tuple. */
 static PyObject *
 first_elements(PyObject *args, PyObject *size)
@@ -153,8 +116,8 @@ call_on_host(lw_reduce_call *call, PyObject *args)
             0 ||
         lw_reduce_read_axes(call, call->keywords.axis) < 0 || lw_reduce_read_initial(call) < 0)
         return NULL;
-    ndim = reduced_shape(call, keepdims, shape);
-    if (check_empty(call) < 0 || lw_reduce_new_results(call, ndim, shape) < 0)
+    ndim = lw_reduce_shape(call, keepdims, shape);
+    if (lw_reduce_check_empty(call) < 0 || lw_reduce_new_results(call, ndim, shape) < 0)
         return NULL;
     lw_reduce_fill_job(call);
     return run_job(call) < 0 ? NULL : lw_reduce_hand_out(call);
@@ -169,15 +132,13 @@ lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs)
     if (call == NULL || lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE,
                                                 lw_reducer_name(call->self)) < 0)
         return call_end(call, NULL);
-    if (any_on_device(args))
-        return call_end(call, no_device("a reduction"));
     if (call->keywords.size != NULL && call->keywords.size != Py_None) {
         part = first_elements(args, call->keywords.size);
         if (part == NULL)
             return call_end(call, NULL);
         args = part;
     }
-    result = call_on_host(call, args);
+    result = any_on_device(args) ? lw_reduce_on_device(call, args) : call_on_host(call, args);
     if (call->keywords.res != NULL && call->keywords.res != Py_None && result != NULL)
         result = put_in_res(call->keywords.res, result);
     Py_XDECREF(part);

@@ -4,6 +4,7 @@
 #include "reduce/reduce_py.h"
 
 #include "core/py/raise.h"
+#include "reduce/device_py.h"
 #include "reduce/reduce_parts_py.h"
 
 #include <stddef.h>
@@ -268,6 +269,9 @@ static PyMethodDef reducer_methods[] = {
                "Of neighbouring values with equal keys: (keys, results).\n\n"
                ">>> lw.reduce(lambda a, b: a + b).by_key([1, 1, 2], [10, 20, 30])\n"
                "(array([1, 2]), array([30, 30]))")},
+    {"_simulate", WITH_KEYWORDS(lw_reducer_simulate),
+     PyDoc_STR("_simulate($self, a, /, *args, **kwargs)\n--\n\n"
+               "The GPU's kernel on the simulator, for tests; size= is the grid's.")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", reducer_reduce, METH_NOARGS, NULL},
     {"__copy__", reducer_itself, METH_NOARGS, NULL},

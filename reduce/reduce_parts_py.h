@@ -24,7 +24,8 @@ typedef struct lw_reduce_special {
     lw_dtype loaded[LW_REDUCE_MOST];
     lw_dtype dtype; /* dtype=; void: not given */
     lw_reduction *reduction;
-    lw_reduce_code host; /* code NULL until it is used */
+    lw_reduce_code host;             /* code NULL until it is used */
+    struct lw_reduce_entry *entries; /* GPU kernels: reduce/device_py.c */
 } lw_reduce_special;
 
 typedef struct lw_reducer {
@@ -50,6 +51,8 @@ lw_reduce_special *lw_reducer_special(lw_reducer *self, const lw_dtype *loaded, 
                                       lw_dtype dtype);
 /* Machine code for this CPU. -1 with an exception. */
 int lw_reducer_host(lw_reducer *self, lw_reduce_special *special);
+/* Something was compiled. */
+void lw_reducer_count(lw_reducer *self, const lw_build_report *report);
 void lw_reducer_drop_specials(lw_reducer *self);
 
 /* r(a, *more, …), r.accumulate, r.reduceat */

@@ -4,6 +4,7 @@
 
 #include "core/base/memory.h"
 #include "core/py/raise.h"
+#include "reduce/device_py.h"
 
 #include <string.h>
 
@@ -89,8 +90,8 @@ lw_reducer_special(lw_reducer *self, const lw_dtype *loaded, uint32_t n_in, lw_d
     return make(self, loaded, n_in, dtype);
 }
 
-static void
-count(lw_reducer *self, const lw_build_report *report)
+void
+lw_reducer_count(lw_reducer *self, const lw_build_report *report)
 {
     self->compiled++;
     self->from_memory += report->origin == LW_CACHE_MEMORY;
@@ -116,7 +117,7 @@ lw_reducer_host(lw_reducer *self, lw_reduce_special *special)
         lw_py_raise(&err);
         return -1;
     }
-    count(self, &report);
+    lw_reducer_count(self, &report);
     if (special->host.code != NULL) /* another thread was faster */
         lw_reduce_host_drop(&made);
     else
@@ -133,6 +134,7 @@ lw_reducer_drop_specials(lw_reducer *self)
     for (; at != NULL; at = next) {
         next = at->next;
         lw_reduce_host_drop(&at->host);
+        lw_reduce_entries_free(at->entries);
         lw_reduction_free(at->reduction);
         lw_free(at);
     }

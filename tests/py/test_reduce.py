@@ -314,6 +314,53 @@ def test_the_same_bits_for_any_number_of_threads():
     assert seen[0] == seen[1] == seen[2]
 
 
+# ---- the GPU's kernel, run by the simulator ----
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 31, 33, 255, 256, 257, 1000, 1024, 4095, 4096, 4097, 5001, 70001])
+def test_the_kernel_simulated(n):
+    first, last = lw.reduce(lambda a, b: a), lw.reduce(lambda a, b: b)
+    for dtype in ("f4", "i1", "f8"):
+        x = some(n, dtype, seed=n)
+        for blocks in (1, 7):
+            np.testing.assert_allclose(total._simulate(x, size=blocks), np.add.reduce(x), rtol=1e-5)
+    x = np.arange(n, dtype="i4")
+    for blocks in (1, 5):
+        assert first._simulate(x, size=blocks) == 0 and last._simulate(x, size=blocks) == n - 1
+        assert biggest._simulate(x, size=blocks, initial=n + 5) == n + 5
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (300, 40), (40, 300), (3, 5000), (5000, 3), (1, 700)], ids=str)
+def test_the_kernel_simulated_along_axes(shape):
+    a = some(shape)
+    for axis in (0, 1, None):
+        for blocks in (1, 50):
+            for view in (a, a.T):
+                wanted = np.add.reduce(view, axis=axis, initial=3.0)
+                np.testing.assert_allclose(total._simulate(view, axis=axis, size=blocks, initial=3.0), wanted, rtol=1e-12)
+
+
+def test_the_kernel_simulated_keeps_order_and_index():
+    argmax = lw.reduce(lambda a, b: a if a[0] > b[0] or (a[0] == b[0] and a[1] < b[1]) else b,
+                       map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+    rng = np.random.default_rng(4)
+    data = rng.integers(0, 2**32, (4, 30001), dtype="u4")
+    assert tuple(matrices._simulate(*data, size=30)) == tuple(matrices(*data))
+    x = rng.integers(0, 1000, 20000).astype("f4")
+    assert argmax._simulate(x, size=9) == x.argmax()
+    y = x[:18000].reshape(90, 200)
+    for axis in (0, 1):
+        assert np.array_equal(argmax._simulate(y, axis=axis, size=30), y.argmax(axis))
+
+
+@pytest.mark.parametrize("cc", [75, 90, 100, 120])
+def test_the_kernel_compiles_for_gpus(cc):
+    pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
+    for r, x, axis in [(total, some(100_000, "f4"), None), (total, some((40, 300), "c16"), 0), (matrices, some(999, "i1"), None), (biggest, some(9999, "f2"), None)]:
+        arrays = [x] * 4 if r is matrices else [x]
+        assert r._simulate(*arrays, axis=axis, size=cc, where=False)[:4] == b"\x7fELF"
+
+
 # ---- errors ----
 
 

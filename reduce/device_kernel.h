@@ -1,0 +1,33 @@
+/* A reduction -> one kernel for a GPU. Pure C.
+ *
+ * A block of threads makes some neighbouring results: `lanes` threads each. Every lane combines
+ * its elements, the lanes of a result are joined in a tree of neighbours in shared memory.
+ * Where results are few, the elements of each are split over several blocks: what they make
+ * goes to device memory, and the last block to come (it knows by a counter) joins that in the
+ * order of the blocks. So the bits follow from the shape and the grid alone. */
+#ifndef LW_REDUCE_DEVICE_KERNEL_H
+#define LW_REDUCE_DEVICE_KERNEL_H
+
+#include "reduce/reduction.h"
+
+enum { LW_REDUCE_THREADS = 256 };
+
+/* Compared as bytes: make it with = {0} or a designated initialiser. */
+typedef struct lw_reduce_key {
+    uint8_t lanes_log2;   /* threads of a result */
+    uint8_t results_log2; /* results of a block */
+    uint8_t columns;      /* neighbouring threads: neighbouring results; else elements */
+    uint8_t vector;       /* elements that one access takes, contiguous in all operands */
+    uint8_t initial;      /* the result begins with the values of the last parameters */
+    uint8_t simulated;    /* for core/host/simulator.h: lw_sim_single */
+} lw_reduce_key;
+
+/* The kernel's parameters, in order (8 bytes each where simulated):
+ *   results, items (elements / vector), elements, items of a block, blocks of a result: i64;
+ *   of each operand its address, and the bytes from result to result and element to element;
+ *   of each part of the accumulator the address of the split results; the counters' address;
+ *   the results' addresses; the parts of `initial`. */
+lw_status lw_reduce_device_module(const lw_reduction *r, const lw_reduce_key *key,
+                                  const char *symbol, lw_module **out, lw_error *err);
+
+#endif

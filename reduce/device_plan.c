@@ -1,0 +1,177 @@
+#include "reduce/device_plan.h"
+
+#include "reduce/body_ir.h"
+
+#include <string.h>
+
+enum {
+    SHARED = 32 * 1024, /* bytes a block may take */
+    LEAST_ITEMS = 16,   /* a lane has so many, or the elements are not split further */
+    MOST_SPLITS = 1024
+};
+
+static uint32_t
+log2_of(int64_t n)
+{
+    uint32_t log = 0;
+
+    while ((INT64_C(1) << (log + 1)) <= n)
+        log++;
+    return log;
+}
+
+static uint32_t
+threads_log2(const lw_reduction *r)
+{
+    uint32_t bytes = 0, log = log2_of(LW_REDUCE_THREADS);
+
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        bytes += lw_dtypes[r->acc[i]].size_bytes;
+    while (log > 5 && (bytes << log) > SHARED)
+        log--;
+    return log;
+}
+
+static int64_t
+kept_step(const lw_reduce_job *job, uint32_t operand)
+{
+    return job->kept.n ? job->kept.stride[operand][0] : 0;
+}
+
+static int64_t
+element_step(const lw_reduce_job *job, uint32_t operand)
+{
+    return job->reduced.n ? job->reduced.stride[operand][0] : 0;
+}
+
+/* How many elements one access of 16 bytes takes; 1 where they do not lie so. */
+static uint32_t
+vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+    uint32_t largest = 1, vector;
+
+    for (uint32_t i = 0; i < r->n_in; i++)
+        if (lw_dtypes[r->loaded[i]].size_bytes > largest)
+            largest = lw_dtypes[r->loaded[i]].size_bytes;
+    vector = 16 / largest;
+    if (plan->key.columns || !r->commutative || vector < 2 || r->n_acc > 2)
+        return 1;
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        uint32_t size = lw_dtypes[r->loaded[i]].size_bytes;
+        if (lw_reduce_parts(r->loaded[i]) > 1 || r->loaded[i] == LW_DT_b1 ||
+            element_step(job, i) != size || kept_step(job, i) % (size * vector) != 0 ||
+            (uintptr_t)job->operand[i] % (size * vector) != 0)
+            return 1;
+    }
+    return plan->elements >= 4 * (int64_t)vector << plan->key.lanes_log2 ? vector : 1;
+}
+
+static int64_t
+distance(int64_t stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
+/* Threads side by side along the elements, or along the results where these are nearer. */
+static void
+choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
+{
+    uint32_t threads = threads_log2(job->reduction), results = 0;
+
+    plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
+                        distance(kept_step(job, 0)) < distance(element_step(job, 0));
+    if (plan->key.columns)
+        results = plan->results >= 32 ? 5 : log2_of(plan->results);
+    else
+        while (results < threads && plan->results > 1 &&
+               plan->elements < (INT64_C(4) << (threads - results)))
+            results++;
+    if (results > threads)
+        results = threads;
+    plan->key.results_log2 = (uint8_t)results;
+    plan->key.lanes_log2 = (uint8_t)(threads - results);
+    plan->threads = 1u << threads;
+}
+
+static void
+choose_splits(const lw_reduction *r, int64_t n_blocks, lw_reduce_plan *plan)
+{
+    int64_t lanes = INT64_C(1) << plan->key.lanes_log2, most, splits;
+    size_t bytes = 0;
+
+    plan->tiles = ((plan->results - 1) >> plan->key.results_log2) + 1;
+    most = plan->items / (lanes * LEAST_ITEMS);
+    splits = n_blocks / plan->tiles;
+    splits = splits > most ? most : splits;
+    splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
+    plan->per_block = (plan->items + splits - 1) / splits;
+    plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;
+    plan->partial_bytes = plan->counters_at = 0;
+    if (plan->splits == 1)
+        return;
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        bytes += lw_dtypes[r->acc[i]].size_bytes;
+    plan->counters_at = ((size_t)(plan->results * plan->splits) * bytes + 511) / 256 * 256;
+    plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
+}
+
+bool
+lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out)
+{
+    memset(out, 0, sizeof *out);
+    lw_reduce_simplify(job);
+    if (job->kept.n > 1 || job->reduced.n > 1)
+        return false;
+    out->results = job->kept.n ? job->kept.size[0] : 1;
+    out->elements = job->reduced.n ? job->reduced.size[0] : 1;
+    out->key.initial = job->initial != NULL;
+    choose_block(job, out);
+    out->key.vector = (uint8_t)vector_of(job, out);
+    out->items = out->elements / out->key.vector;
+    choose_splits(job->reduction, n_blocks, out);
+    return true;
+}
+
+static uint64_t
+address(const char *at)
+{
+    return (uint64_t)(uintptr_t)at;
+}
+
+uint32_t
+lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint64_t memory,
+                     uint64_t words[LW_REDUCE_MOST_PARAMS])
+{
+    const lw_reduction *r = job->reduction;
+    const int64_t counts[] = {plan->results, plan->items, plan->elements, plan->per_block,
+                              plan->splits};
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t n_parts = lw_reduce_acc_parts(r, part), n = 0;
+    uint64_t at = memory;
+
+    for (int i = 0; i < 5; i++)
+        words[n++] = (uint64_t)counts[i];
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        words[n++] = address(job->operand[i]);
+        words[n++] = (uint64_t)kept_step(job, i);
+        words[n++] = (uint64_t)element_step(job, i);
+    }
+    for (int largest = 8; largest > 0; largest /= 2) /* so that all are aligned */
+        for (uint32_t i = 0; i < n_parts; i++)
+            if (lw_dtypes[part[i]].size_bytes == largest) {
+                words[n + i] = at;
+                at += (uint64_t)(plan->results * plan->splits) * (uint64_t)largest;
+            }
+    n += n_parts;
+    words[n++] = memory + plan->counters_at;
+    for (uint32_t i = 0; i < r->n_out; i++)
+        words[n++] = address(job->out[i]);
+    for (uint32_t i = 0; i < r->n_acc && job->initial != NULL; i++)
+        for (int k = 0; k < lw_reduce_parts(r->acc[i]); k++, n++) {
+            uint32_t size = lw_dtypes[lw_dtypes[r->acc[i]].parts].size_bytes;
+            words[n] = 0;
+            memcpy(&words[n], job->initial[i].bytes + (size_t)k * size, size);
+        }
+    return n;
+}

@@ -1,0 +1,609 @@
+#include "core/py/numpy_api.h"
+
+#include "reduce/device_py.h"
+
+#include "core/base/memory.h"
+#include "core/device/copy.h"
+#include "core/device/launch.h"
+#include "core/host/simulator.h"
+#include "core/py/args.h"
+#include "core/py/raise.h"
+#include "reduce/device_plan.h"
+
+#include <string.h>
+
+/* A kernel, loaded on a device or compiled for the simulator. */
+typedef struct lw_reduce_entry {
+    struct lw_reduce_entry *next;
+    lw_reduce_key key;
+    lw_device *device; /* NULL: simulated */
+    lw_image *image;
+    lw_kernel *kernel;
+    uint32_t full_grid; /* blocks that run at a time */
+    lw_code *code;
+    lw_sim_single address;
+    uint32_t shared_bytes;
+} lw_reduce_entry;
+
+/* ---- kernels ---- */
+
+void
+lw_reduce_entries_free(lw_reduce_entry *entry)
+{
+    while (entry != NULL) {
+        lw_reduce_entry *next = entry->next;
+        lw_image_drop(entry->image);
+        lw_code_unref(entry->code);
+        lw_free(entry);
+        entry = next;
+    }
+}
+
+static lw_status
+load(lw_reduce_entry *entry, const lw_module *module, const lw_build_options *options,
+     lw_build_report *report, lw_error *err)
+{
+    lw_device *device = entry->device;
+    uint32_t threads = 1u << (entry->key.lanes_log2 + entry->key.results_log2);
+    lw_launch_config config;
+    lw_blob *cubin = NULL;
+    lw_status status;
+
+    LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, options, &cubin,
+                         report, err));
+    LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
+    LW_TRY(lw_image_kernel(entry->image, "lw_reduce", &entry->kernel, err));
+    LW_TRY(lw_launch_config_of(entry->kernel, threads, 0, &config, err));
+    entry->full_grid = config.full_grid;
+fail:
+    lw_blob_unref(cubin);
+    return status;
+}
+
+static lw_status
+build(lw_reduce_entry *entry, const lw_reduction *r, const lw_build_options *options,
+      lw_build_report *report, lw_error *err)
+{
+    lw_module *module = NULL;
+    lw_status status;
+    void *address;
+
+    LW_TRY(lw_reduce_device_module(r, &entry->key, "lw_reduce", &module, err));
+    if (entry->device != NULL) {
+        LW_TRY(load(entry, module, options, report, err));
+        goto fail;
+    }
+    entry->shared_bytes = lw_ir_shared_bytes(module);
+    LW_TRY(lw_build_host(module, options, &entry->code, report, err));
+    address = lw_code_symbol(entry->code, "lw_reduce");
+    if (address == NULL)
+        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_reduce");
+    memcpy(&entry->address, &address, sizeof address);
+fail:
+    lw_module_free(module);
+    return status;
+}
+
+static bool
+is_usable(const lw_reduce_entry *entry, lw_device *device, const lw_reduce_key *key)
+{
+    return entry->device == device && memcmp(&entry->key, key, sizeof *key) == 0 &&
+           (device == NULL || lw_image_is_alive(entry->image));
+}
+
+static lw_reduce_entry *
+entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key *key)
+{
+    lw_reducer *self = call->self;
+    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_build_report report = {0};
+    lw_reduce_entry *entry;
+    lw_error err = {0};
+    lw_status status;
+
+    for (entry = call->special->entries; entry != NULL; entry = entry->next)
+        if (is_usable(entry, device, key))
+            return entry;
+    entry = lw_alloc_zero(1, sizeof *entry);
+    if (entry == NULL)
+        return (lw_reduce_entry *)PyErr_NoMemory();
+    entry->key = *key;
+    entry->device = device;
+    Py_BEGIN_ALLOW_THREADS
+    status = build(entry, call->special->reduction, &options, &report, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
+        lw_reduce_entries_free(entry);
+        return (lw_reduce_entry *)lw_py_raise(&err);
+    }
+    lw_reducer_count(self, &report);
+    entry->next = call->special->entries;
+    call->special->entries = entry;
+    return entry;
+}
+
+/* ---- the simulator ---- */
+
+static lw_status
+simulate(const lw_reduce_call *call, const lw_reduce_entry *entry, const lw_reduce_plan *plan,
+         lw_error *err)
+{
+    uint64_t words[LW_REDUCE_MOST_PARAMS];
+    char *memory = lw_alloc_zero(plan->partial_bytes + 1, 1);
+    lw_sim_launch launch = {.grid = {(uint32_t)plan->tiles, (uint32_t)plan->splits, 1},
+                            .block = {plan->threads, 1, 1},
+                            .static_bytes = entry->shared_bytes,
+                            .single = entry->address,
+                            .values = words,
+                            .checks = true};
+    lw_sim_result result;
+    lw_status status;
+
+    if (memory == NULL)
+        return lw_fail_memory(err);
+    lw_reduce_plan_words(&call->job, plan, (uint64_t)(uintptr_t)memory, words);
+    status = lw_simulate(&launch, &result, err);
+    lw_free(memory);
+    return status;
+}
+
+static int
+simulate_call(lw_reduce_call *call, int64_t blocks)
+{
+    lw_reduce_entry *entry;
+    lw_reduce_plan plan;
+    lw_error err = {0};
+    lw_status status;
+
+    lw_reduce_fill_job(call);
+    if (!lw_reduce_plan_of(&call->job, blocks, &plan)) {
+        PyErr_SetString(PyExc_ValueError, "copy the operands first");
+        return -1;
+    }
+    plan.key.simulated = 1;
+    entry = entry_of(call, NULL, &plan.key);
+    if (entry == NULL)
+        return -1;
+    Py_BEGIN_ALLOW_THREADS
+    status = simulate(call, entry, &plan, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK ? 0 : -1;
+}
+
+/* The GPU's code for capability `cc`, as bytes. */
+static PyObject *
+cubin_of(lw_reduce_call *call, int64_t cc)
+{
+    lw_build_options options =
+        lw_door_build_options(&call->self->options, lw_reducer_name(call->self));
+    lw_build_report report = {0};
+    lw_module *module = NULL;
+    lw_blob *cubin = NULL;
+    PyObject *result = NULL;
+    lw_reduce_plan plan;
+    lw_error err = {0};
+    lw_status status = LW_OK;
+
+    lw_reduce_fill_job(call);
+    lw_reduce_plan_of(&call->job, 1, &plan);
+    LW_TRY(lw_reduce_device_module(call->special->reduction, &plan.key, "lw_reduce", &module,
+                                   &err));
+    LW_TRY(lw_build_cuda(module, (int)cc, &options, &cubin, &report, &err));
+    result = PyBytes_FromStringAndSize((const char *)lw_blob_data(cubin),
+                                       (Py_ssize_t)lw_blob_size(cubin));
+fail:
+    lw_module_free(module);
+    lw_blob_unref(cubin);
+    return status == LW_OK ? result : lw_py_raise(&err);
+}
+
+/* size= is the number of blocks or, with where=False, the compute capability. */
+PyObject *
+lw_reducer_simulate(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    lw_reduce_call *call = lw_alloc_zero(1, sizeof *call);
+    int64_t shape[LW_REDUCE_DIMS], size = 0;
+    PyObject *result = NULL;
+    int ndim;
+
+    if (call == NULL)
+        return PyErr_NoMemory();
+    call->self = (lw_reducer *)self;
+    if (lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE, "_simulate") < 0)
+        goto done;
+    if (call->keywords.size != NULL)
+        size = PyLong_AsLongLong(call->keywords.size);
+    if (lw_reduce_read_operands(call, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args),
+                                NULL) < 0 ||
+        lw_reduce_read_axes(call, call->keywords.axis) < 0 || lw_reduce_read_initial(call) < 0)
+        goto done;
+    ndim = lw_reduce_shape(call, false, shape);
+    if (lw_reduce_new_results(call, ndim, shape) < 0)
+        goto done;
+    if (call->keywords.where == Py_False)
+        result = cubin_of(call, size);
+    else if (simulate_call(call, size) == 0)
+        result = lw_reduce_hand_out(call);
+done:
+    lw_reduce_call_reset(call);
+    lw_free(call);
+    return result;
+}
+
+/* ---- device arrays ---- */
+
+typedef struct device_call {
+    lw_reduce_call *call;
+    uint32_t n_read;
+    lw_operand operand[LW_REDUCE_MOST];
+    lw_device_array *copy[LW_REDUCE_MOST];   /* owned: dense, where one was needed */
+    lw_device_array *result[LW_REDUCE_MOST]; /* owned */
+    lw_device *device;
+    CUstream stream;
+    lw_block *memory;
+} device_call;
+
+static int
+refuse(const char *what)
+{
+    lw_error err = {0};
+
+    lw_fail(&err, LW_ERR_UNSUPPORTED,
+            "%s is not supported yet for device arrays: use copy_to_host()", what);
+    lw_py_raise(&err);
+    return -1;
+}
+
+static int
+read_one(device_call *d, PyObject *object, lw_dtype *dtype)
+{
+    lw_operand *operand = &d->operand[d->n_read];
+
+    if (lw_operand_read(operand, object) < 0)
+        return -1;
+    d->n_read++;
+    d->call->n_in++;
+    if (operand->kind != LW_OPERAND_DEVICE) {
+        PyErr_Format(PyExc_TypeError,
+                     "argument %u is not on a device, but another one is: copy it there",
+                     (unsigned)d->n_read);
+        return -1;
+    }
+    *dtype = (lw_dtype)operand->dtype;
+    if (*dtype == LW_DT_void) {
+        PyErr_Format(PyExc_TypeError, "argument %u has a dtype that kernels do not compute in",
+                     (unsigned)d->n_read);
+        return -1;
+    }
+    if (d->device == NULL)
+        d->device = operand->device;
+    if (d->device != operand->device) {
+        PyErr_SetString(PyExc_ValueError, "the arrays are on different devices");
+        return -1;
+    }
+    return lw_reduce_broadcast(d->call, operand->ndim, operand->shape);
+}
+
+static int
+read_operands(device_call *d, PyObject *args)
+{
+    lw_reduce_call *call = d->call;
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    lw_dtype loaded[LW_REDUCE_MOST];
+
+    if (call->keywords.where != NULL && call->keywords.where != Py_True)
+        return refuse("where=");
+    if (call->keywords.out != NULL && call->keywords.out != Py_None)
+        return refuse("out=");
+    if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (read_one(d, PyTuple_GET_ITEM(args, i), &loaded[i]) < 0)
+            return -1;
+    d->stream = d->operand[0].library == LW_LIB_OWN ? 0 : d->operand[0].stream;
+    if (call->keywords.stream != NULL && lw_stream_read(call->keywords.stream, &d->stream) < 0)
+        return -1;
+    call->special = lw_reducer_special(call->self, loaded, call->n_in, call->dtype);
+    return call->special ? 0 : -1;
+}
+
+/* ---- the job on device addresses ---- */
+
+static void
+fill_operand(device_call *d, uint32_t i, bool dense)
+{
+    lw_reduce_call *call = d->call;
+    const lw_operand *operand = &d->operand[i];
+    lw_reduce_job *job = &call->job;
+    int n_kept = 0, n_reduced = 0, at = 0;
+    int64_t strides[LW_REDUCE_DIMS];
+
+    for (int a = 0; a < call->ndim; a++) {
+        int own = a - (call->ndim - operand->ndim);
+        bool walks = own >= 0 && operand->shape[own] != 1;
+        strides[a] = walks ? operand->strides[own] : 0;
+    }
+    job->operand[i] = (char *)(uintptr_t)(dense ? d->copy[i]->data : operand->data);
+    for (int pass = 0; pass < 2; pass++) /* a copy has the kept axes first */
+        for (int a = 0; a < call->ndim; a++) {
+            if (call->reduced[a] != pass)
+                continue;
+            if (pass == 0)
+                job->kept.stride[i][n_kept++] = dense ? d->copy[i]->strides[at] : strides[a];
+            else
+                job->reduced.stride[i][n_reduced++] =
+                    dense ? d->copy[i]->strides[at] : strides[a];
+            at++;
+        }
+}
+
+static void
+fill_job(device_call *d, bool dense)
+{
+    lw_reduce_call *call = d->call;
+    lw_reduce_job *job = &call->job;
+
+    job->reduction = call->special->reduction;
+    job->kept.n = job->reduced.n = 0;
+    for (int a = 0; a < call->ndim; a++) {
+        lw_reduce_space *space = call->reduced[a] ? &job->reduced : &job->kept;
+        space->size[space->n++] = call->shape[a];
+    }
+    memset(job->operand, 0, sizeof job->operand);
+    for (uint32_t i = 0; i < call->n_in; i++)
+        fill_operand(d, i, dense);
+    for (uint32_t i = 0; i < job->reduction->n_out; i++)
+        job->out[i] = (char *)(uintptr_t)d->result[i]->data;
+    job->initial = call->has_initial ? call->initial : NULL;
+    job->empty = call->has_empty ? call->empty : NULL;
+}
+
+/* Kept axes first, then the reduced ones; dense. */
+static lw_device_array *
+dense_copy(device_call *d, uint32_t i)
+{
+    const lw_reduce_call *call = d->call;
+    lw_operand *operand = &d->operand[i];
+    lw_device_array *array = lw_operand_as_array(operand->object), *view = NULL, *made = NULL;
+    int64_t shape[LW_REDUCE_DIMS], strides[LW_REDUCE_DIMS];
+    lw_error err = {0};
+    int n = 0;
+
+    for (int pass = 0; pass < 2 && array != NULL; pass++)
+        for (int a = 0; a < call->ndim; a++) {
+            int own = a - (call->ndim - operand->ndim);
+            bool walks = own >= 0 && operand->shape[own] != 1;
+            if (call->reduced[a] != pass)
+                continue;
+            shape[n] = call->shape[a];
+            strides[n++] = walks ? operand->strides[own] : 0;
+        }
+    if (array != NULL)
+        view = lw_device_array_view(array, operand->data, n, shape, strides);
+    if (view != NULL)
+        made =
+            lw_device_array_new(d->device, d->stream, (lw_dtype)operand->dtype, n, shape, 'C');
+    if (made != NULL && lw_device_array_use(view, d->stream, &err) != LW_OK) {
+        lw_py_raise(&err);
+        Py_CLEAR(made);
+    }
+    if (made != NULL && lw_device_array_hooks.copy_strided(made, view, d->stream) < 0)
+        Py_CLEAR(made);
+    Py_XDECREF(view);
+    Py_XDECREF(array);
+    return made;
+}
+
+static int
+copy_all(device_call *d)
+{
+    for (uint32_t i = 0; i < d->call->n_in; i++) {
+        d->copy[i] = dense_copy(d, i);
+        if (d->copy[i] == NULL)
+            return -1;
+    }
+    fill_job(d, true);
+    return 0;
+}
+
+static int
+new_results(device_call *d)
+{
+    int keepdims = d->call->keywords.keepdims ? PyObject_IsTrue(d->call->keywords.keepdims) : 0;
+    int64_t shape[LW_REDUCE_DIMS];
+    int ndim;
+
+    if (keepdims < 0)
+        return -1;
+    ndim = lw_reduce_shape(d->call, keepdims, shape);
+    for (uint32_t i = 0; i < d->call->special->reduction->n_out; i++) {
+        d->result[i] = lw_device_array_new(
+            d->device, d->stream, d->call->special->reduction->out[i], ndim, shape, 'C');
+        if (d->result[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- launching ---- */
+
+static lw_status
+order_behind(device_call *d, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < d->n_read; i++)
+        if (d->operand[i].library == LW_LIB_OWN)
+            LW_TRY(
+                lw_device_array_use((lw_device_array *)d->operand[i].object, d->stream, err));
+        else
+            LW_TRY(lw_operand_use(&d->operand[i], d->stream, err));
+fail:
+    return status;
+}
+
+static lw_status
+order_after(device_call *d, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < d->n_read; i++)
+        if (d->operand[i].library != LW_LIB_OWN)
+            LW_TRY(lw_operand_done(&d->operand[i], d->stream, err));
+fail:
+    return status;
+}
+
+static lw_status
+launch(device_call *d, const lw_reduce_entry *entry, const lw_reduce_plan *plan, lw_error *err)
+{
+    uint64_t words[LW_REDUCE_MOST_PARAMS];
+    void *params[LW_REDUCE_MOST_PARAMS];
+    lw_status status = LW_OK;
+    CUcontext before = NULL;
+    uint32_t n;
+
+    LW_TRY(lw_device_visit(d->device, &before, err));
+    LW_TRY(order_behind(d, err));
+    if (plan->partial_bytes) {
+        LW_TRY(lw_pool_take(d->device, plan->partial_bytes, d->stream, &d->memory, err));
+        LW_TRY(lw_fill(d->device, d->memory->address + plan->counters_at, 0, 4,
+                       (size_t)plan->tiles, d->stream, false, err));
+    }
+    n = lw_reduce_plan_words(&d->call->job, plan, d->memory ? d->memory->address : 0, words);
+    for (uint32_t i = 0; i < n; i++)
+        params[i] = &words[i];
+    LW_TRY(lw_launch(entry->kernel, (uint32_t)plan->tiles, (uint32_t)plan->splits, 1,
+                     plan->threads, 1, 1, 0, d->stream, params, err));
+    LW_TRY(order_after(d, err));
+fail:
+    lw_device_leave(before);
+    return status;
+}
+
+static int
+run(device_call *d)
+{
+    lw_reduce_entry *entry;
+    lw_reduce_plan plan;
+    lw_error err = {0};
+
+    fill_job(d, false);
+    if (!lw_reduce_plan_of(&d->call->job, 1, &plan) &&
+        (copy_all(d) < 0 || !lw_reduce_plan_of(&d->call->job, 1, &plan)))
+        return PyErr_Occurred() ? -1 : refuse("an array of these strides");
+    entry = entry_of(d->call, d->device, &plan.key);
+    if (entry == NULL)
+        return -1;
+    lw_reduce_plan_of(&d->call->job, entry->full_grid, &plan);
+    if (plan.tiles > INT32_MAX)
+        return refuse("so many results");
+    if (launch(d, entry, &plan, &err) == LW_OK)
+        return 0;
+    lw_py_raise(&err);
+    return -1;
+}
+
+/* ---- nothing to reduce ---- */
+
+/* The result of nothing is made on the host, and all results are filled with it. */
+static int
+fill_empty(device_call *d)
+{
+    lw_reduce_call *call = d->call;
+    const lw_reduction *r = call->special->reduction;
+    lw_reduce_item item[LW_REDUCE_MOST];
+    lw_error err = {0};
+
+    if (lw_reducer_host(call->self, call->special) < 0)
+        return -1;
+    call->job.reduction = r;
+    call->job.code = &call->special->host;
+    call->job.kept.n = 0;
+    call->job.reduced.n = 1;
+    call->job.reduced.size[0] = 0;
+    call->job.empty = call->empty;
+    for (uint32_t i = 0; i < r->n_out; i++)
+        call->job.out[i] = (char *)item[i].bytes;
+    if (lw_reduce_run(&call->job, &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    for (uint32_t i = 0; i < r->n_out; i++)
+        if (lw_device_array_hooks.fill_strided(d->result[i], item[i].bytes, d->stream) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- the call ---- */
+
+static PyObject *
+take_result(device_call *d, uint32_t i)
+{
+    lw_device_array *made = d->result[i];
+
+    d->result[i] = NULL;
+    return d->operand[0].library == LW_LIB_OWN ? (PyObject *)made
+                                               : lw_result_wrap(&d->operand[0], made);
+}
+
+static PyObject *
+hand_out(device_call *d)
+{
+    const lw_reduction *r = d->call->special->reduction;
+    PyObject *all;
+
+    if (!r->out_is_tuple)
+        return take_result(d, 0);
+    all = PyTuple_New(r->n_out);
+    for (uint32_t i = 0; all != NULL && i < r->n_out; i++) {
+        PyObject *one = take_result(d, i);
+        if (one == NULL)
+            Py_CLEAR(all);
+        else
+            PyTuple_SET_ITEM(all, i, one);
+    }
+    return all;
+}
+
+static PyObject *
+reduce(device_call *d, PyObject *args)
+{
+    int64_t shape[LW_REDUCE_DIMS], results = 1;
+    int ndim;
+
+    if (read_operands(d, args) < 0 ||
+        lw_reduce_read_axes(d->call, d->call->keywords.axis) < 0 ||
+        lw_reduce_read_initial(d->call) < 0 || lw_reduce_check_empty(d->call) < 0 ||
+        new_results(d) < 0)
+        return NULL;
+    ndim = lw_reduce_shape(d->call, false, shape);
+    for (int i = 0; i < ndim; i++)
+        results *= shape[i];
+    if (results > 0 && (lw_reduce_n_reduced(d->call) > 0 ? run(d) : fill_empty(d)) < 0)
+        return NULL;
+    return hand_out(d);
+}
+
+PyObject *
+lw_reduce_on_device(lw_reduce_call *call, PyObject *args)
+{
+    device_call *d = lw_alloc_zero(1, sizeof *d);
+    PyObject *result;
+
+    if (d == NULL)
+        return PyErr_NoMemory();
+    d->call = call;
+    result = reduce(d, args);
+    lw_pool_put(d->memory);
+    for (uint32_t i = 0; i < LW_REDUCE_MOST; i++) {
+        Py_CLEAR(d->copy[i]);
+        Py_CLEAR(d->result[i]);
+    }
+    for (uint32_t i = 0; i < d->n_read; i++)
+        lw_operand_release(&d->operand[i]);
+    lw_free(d);
+    return result;
+}

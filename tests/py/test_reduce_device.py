@@ -1,0 +1,171 @@
+"""Reductions of device arrays. On the fake driver, which runs no kernels, what is launched and what is
+refused; on a GPU also results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from fake_driver import needs_device, needs_kernels
+from lanewise import cuda
+from lanewise.errors import UnsupportedError
+
+pytestmark = needs_device
+
+total = lw.reduce(lambda a, b: a + b)
+biggest = lw.reduce(lambda a, b: max(a, b))
+first = lw.reduce(lambda a, b: a)
+last = lw.reduce(lambda a, b: b)
+
+
+def some(shape, dtype="f4", seed=0):
+    return (np.random.default_rng(seed).random(shape) * 7).astype(dtype)
+
+
+def host(result):
+    return result.copy_to_host()
+
+
+def close(got, wanted):
+    wanted = np.asarray(wanted)
+    assert isinstance(got, cuda.DeviceArray) and got.dtype == wanted.dtype and got.shape == wanted.shape
+    tolerance = {"e": 2e-3, "f": 2e-6, "F": 2e-6}.get(wanted.dtype.char, 1e-13)
+    np.testing.assert_allclose(host(got), wanted, rtol=tolerance)
+
+
+# ---- what the fake driver shows as well ----
+
+
+@pytest.mark.parametrize("shape, axis, keepdims, wanted", [
+    ((1000,), None, False, ()), ((30, 40), 0, False, (40,)), ((30, 40), -1, True, (30, 1)),
+    ((3, 4, 5), (0, 2), False, (4,)), ((3, 4, 5), 1, False, (3, 5)), ((0, 5), 0, False, (5,)), ((0, 5), 1, False, (0,)),
+    ((), None, False, ()), ((1 << 20,), None, True, (1,)), ((5, 100_000), 1, False, (5,)),
+])
+def test_shapes(shape, axis, keepdims, wanted):
+    got = total(cuda.to_device(np.ones(shape, "f4")), axis=axis, keepdims=keepdims)
+    assert isinstance(got, cuda.DeviceArray) and got.shape == wanted and got.dtype == np.float32
+
+
+def test_several_results_and_streams():
+    stream = cuda.stream()
+    both = lw.reduce(lambda a, b: (min(a[0], b[0]), max(a[1], b[1])), map=lambda v: (v, v))
+    low, high = both(cuda.to_device(some((50, 60))), axis=1, stream=stream)
+    assert low.shape == high.shape == (50,)
+    stream.synchronize()
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: biggest(x[:0]), ValueError, "no identity"),
+    (lambda x: total(x, axis=2), np.exceptions.AxisError, "axis 2"),
+    (lambda x: total(x, where=[True] * 10), UnsupportedError, "where="),
+    (lambda x: total(x, out=x), UnsupportedError, "out="),
+    (lambda x: total.accumulate(x), UnsupportedError, "accumulate"),
+    (lambda x: total.reduceat(x, [0]), UnsupportedError, "reduceat"),
+    (lambda x: total(x, x), TypeError, "gives"),
+    (lambda x: lw.reduce(lambda a, b: a + b, map=lambda a, b: a * b)(x, np.ones(10)), TypeError, "argument 2 is not on a device"),
+])
+def test_refused(call, error, text):
+    with pytest.raises(error, match=text):
+        call(cuda.to_device(np.ones(10)))
+
+
+# ---- results ----
+
+SIZES = [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4095, 4096, 4097, 16383, 16384, 16385, 65536, 100_003, 1 << 20, (1 << 22) + 5]
+
+
+@needs_kernels
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"])
+def test_every_size(dtype):
+    for n in SIZES:
+        x = some(n, dtype, seed=n)
+        wanted = np.add.reduce(x, dtype="f4").astype("f2") if dtype == "f2" else np.add.reduce(x)
+        close(total(cuda.to_device(x)), wanted)
+        if dtype not in ("c8", "c16"):
+            close(biggest(cuda.to_device(x)), np.max(x))
+
+
+@needs_kernels
+@pytest.mark.parametrize("shape", [(300, 40), (40, 300), (3, 50_000), (50_000, 3), (1 << 16, 32), (32, 1 << 16), (1000, 1000), (1, 700), (700, 1)], ids=str)
+def test_axes(shape):
+    x = some(shape)
+    for view in (x, x.T, x[::-1, ::2]):
+        device = cuda.to_device(x)
+        device = device if view is x else device.T if view.shape == x.T.shape and view.strides == x.T.strides else device[::-1, ::2]
+        for axis in (None, 0, 1, (0, 1)):
+            close(total(device, axis=axis), np.add.reduce(view, axis=axis, dtype="f8").astype("f4"))
+            close(biggest(device, axis=axis, initial=3), np.max(view, axis=axis, initial=3))
+
+
+@needs_kernels
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, 3, (0, 1), (1, 3), (0, 2, 3), (-1, 0), (3, 2, 1, 0)], ids=str)
+def test_four_dimensions(axis):
+    x = some((7, 5, 6, 9), "f8")
+    close(total(cuda.to_device(x), axis=axis), np.add.reduce(x, axis=axis))
+    close(total(cuda.to_device(x), axis=axis, keepdims=True), np.add.reduce(x, axis=axis, keepdims=True))
+
+
+@needs_kernels
+def test_nothing_and_initial():
+    x = cuda.to_device(np.ones((0, 4)))
+    close(total(x, axis=0), np.zeros(4))
+    close(total(x, initial=7), np.float64(7))
+    close(total(cuda.to_device(np.ones((3, 4))), axis=0, initial=7), np.full(4, 10.0))
+
+
+def times(a, b):
+    return a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]
+
+
+@needs_kernels
+@pytest.mark.parametrize("n", [1, 2, 100, 4097, 300_001])
+def test_order_is_kept(n):
+    matrices = lw.reduce(times, map=lambda p, q, r, s: (p, q, r, s))
+    data = np.random.default_rng(n).integers(0, 2**32, (4, n), dtype="u4")
+    got = matrices(*(cuda.to_device(row) for row in data))
+    assert [int(host(g)) for g in got] == [int(v) for v in matrices(*data)]
+    x = np.arange(n, dtype="i4")
+    assert host(first(cuda.to_device(x))) == 0 and host(last(cuda.to_device(x))) == n - 1
+
+
+@needs_kernels
+def test_order_is_kept_along_axes():
+    x = np.arange(300 * 700, dtype="i4").reshape(300, 700)
+    device = cuda.to_device(x)
+    for axis in (0, 1):
+        assert np.array_equal(host(first(device, axis=axis)), x.take(0, axis))
+        assert np.array_equal(host(last(device, axis=axis)), x.take(-1, axis))
+
+
+@needs_kernels
+def test_index():
+    argmax = lw.reduce(lambda a, b: a if a[0] > b[0] or (a[0] == b[0] and a[1] < b[1]) else b,
+                       map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+    x = np.random.default_rng(2).integers(0, 1000, (700, 300)).astype("f4")
+    device = cuda.to_device(x)
+    assert host(argmax(device)) == x.argmax()
+    for axis in (0, 1):
+        assert np.array_equal(host(argmax(device, axis=axis)), x.argmax(axis))
+
+
+@needs_kernels
+def test_the_same_bits_every_time():
+    x = cuda.to_device(some(3_000_001, seed=9))
+    y = cuda.to_device(some((3000, 1001), seed=9))
+    seen = {host(total(x)).tobytes() for _ in range(200)}
+    assert len(seen) == 1
+    for axis in (0, 1):
+        assert len({host(total(y, axis=axis)).tobytes() for _ in range(50)}) == 1
+
+
+@needs_kernels
+def test_streams_side_by_side():
+    x = some(1 << 20)
+    streams = [cuda.stream() for _ in range(4)]
+    device = cuda.to_device(x)
+    cuda.synchronize()
+    results = [total(device, stream=streams[i % 4]) for i in range(64)]
+    cuda.synchronize()
+    wanted = host(total(device))
+    assert all(host(r) == wanted for r in results)
