@@ -122,14 +122,15 @@ static int
 declare(lw_gufunc_object *self, const lw_signature *signature)
 {
     lw_gufunc_types types;
+    lw_error err = {0};
     bool any = false;
 
     if (lw_gufunc_read_signature(self, signature, &types) < 0)
         return -1;
     if (lw_gufunc_find(self, types.in) != NULL) {
-        PyErr_Format(PyExc_ValueError,
-                     "E182: `%s` has a loop for the inputs of `%.200s` already",
-                     self->table->name, signature->text);
+        lw_fail(&err, LW_ERR_SIGNATURE, "E182: `%s` has a loop for the inputs of `%s` already",
+                self->table->name, signature->text);
+        lw_py_raise(&err);
         return -1;
     }
     for (int k = 0; k < self->base.nout; k++)

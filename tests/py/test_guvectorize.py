@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
 import pickle
+import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -687,6 +690,28 @@ def test_errors_show_the_place(function, code, line, mark):
     with pytest.raises(lw.errors.TypingError) as caught:
         lw.guvectorize([F8], "(n)->()")(function)
     assert caught.value.code == code and line in str(caught.value) and "^" in str(caught.value)
+
+
+GOLDEN = sorted((Path(__file__).resolve().parents[1] / "golden" / "gufunc").glob("*.case"))
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_golden_errors(path, bless):
+    """A case is a program that fails, and its message. `pytest --bless` rewrites the message."""
+    text = path.read_text(encoding="utf-8")
+    source, name = text.split("--- error\n")[0], "case.py"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    try:
+        with pytest.raises(Exception) as caught:  # noqa: B017
+            exec(compile(source, name, "exec", dont_inherit=True), {"__name__": "case", "lw": lw, "np": np})
+    finally:
+        del linecache.cache[name]
+    message = f"{caught.type.__name__}: {caught.value}"
+    found = f"{source}--- error\n{message}\n"
+    if bless:
+        path.write_text(found, encoding="utf-8")
+    assert found == text and len(message.splitlines()) <= 12
+    assert not re.search(r"\b(?:lw_|LW_|STATIC|BOTTOM|konst)\b", message)
 
 
 def test_unknown_sizes():
