@@ -105,7 +105,36 @@ def inspected():
 
 
 # name -> (work, what brings the state back that the work starts from)
+def row_sums(x, y, out):
+    out[0] = 0
+    for i in range(x.shape[0]):
+        out[0] += x[i] * y[i]
+
+
+def returned(x):
+    return x[0], x.shape[0]
+
+
+ROWS = np.arange(12.0).reshape(3, 4)
+SUMS = lw.guvectorize("(n|1),(n|1)->()")(row_sums)
+SUMS(ROWS, ROWS)
+
+
+def sums_are_right(sums):
+    assert sums(ROWS, ROWS).tolist() == [14, 126, 366]
+
+
 HOST = {
+    "guvectorize": (lambda: lw.guvectorize("(n),(n)->()")(row_sums), None),
+    "guvectorize with signatures": (lambda: lw.guvectorize(["void(f8[:], f8[:], f8[:])", "void(f4[:], f4[:], f4[:])"], "(n),(n)->()")(row_sums), None),
+    "first call of a gufunc": (lambda: sums_are_right(lw.guvectorize("(n),(n)->()")(row_sums)), forget),
+    "a gufunc that returns": (lambda: lw.guvectorize("(n)->(),()")(returned)(ROWS), forget),
+    "gufunc": (lambda: sums_are_right(SUMS), None),
+    "gufunc, stretched": (lambda: SUMS(ROWS, [2.0]), None),
+    "gufunc's attributes": (lambda: (SUMS.types, SUMS.signatures, SUMS.stats, repr(SUMS), SUMS.inspect_types("dd->d")), None),
+    "gufunc pickled": (lambda: sums_are_right(pickle.loads(pickle.dumps(SUMS))), None),
+    "add a signature to a gufunc": (lambda: lw.guvectorize("void(f8[:], f8[:], f8[:])", "(n),(n)->()")(row_sums).add("void(f4[:], f4[:], f4[:])"), None),
+    "bad layout": (lambda: caught(ValueError, lw.guvectorize, "(n)->("), None),
     "type and lower a kernel": (lambda: _core._dump_kernel(rows, "const int32[:, ::1], int64[:]"), None),
     "decorate": (lambda: lw.vectorize(axpy), None),
     "decorate with signatures": (lambda: lw.vectorize(["f8(f8, f8)", "ff->f"])(axpy), None),

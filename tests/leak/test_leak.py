@@ -77,6 +77,14 @@ def raising_forall(i, x):
         raise ValueError("negative")
 
 
+def row_sums(x, y, out):
+    out[0] = 0
+    for i in range(x.shape[0]):
+        if x[i] < 0:
+            raise ValueError("negative")
+        out[0] += x[i] * y[i]
+
+
 @lw.vectorize(identity=0)
 def f(x, y):
     return x * y + x
@@ -103,7 +111,34 @@ def one(x):
     return x + 1
 
 
+def one_output(x, out):
+    out = x
+
+
+@lw.guvectorize("(n)->(k)", sizes={"k": lambda n: n // 2})
+def halves(x, out):
+    for i in range(out.shape[0]):
+        out[i] = x[2 * i]
+
+
+sums = lw.guvectorize("(n|1),(n|1)->()")(row_sums)
+X2 = X.reshape(4, 10)
+
 WORK = {
+    "gufunc": lambda: sums(X2, X2[0]),
+    "gufunc, stretched": lambda: sums(X2, [2.0]),
+    "gufunc, axes and out": lambda: sums(X2, X2, axes=[0, 0, ()], out=np.zeros(10)),
+    "gufunc with sizes": lambda: halves(X2),
+    "new gufunc": lambda: lw.guvectorize("(n),(n)->()")(row_sums)(X2, X2),
+    "new gufunc with signatures": lambda: lw.guvectorize("void(f8[:], f8[:], f8[:])", "(n),(n)->()")(row_sums).add("void(f4[:], f4[:], f4[:])"),
+    "pickled gufunc": lambda: pickle.loads(pickle.dumps(sums))(X2, X2),
+    "gufunc's inspection": lambda: (sums.inspect_types("dd->d"), sums.types, sums.signatures, sums.stats, sums.bind(X2, X2)()),
+    "raise in a gufunc": refused(ValueError, sums, -X2, X2),
+    "gufunc's bad sizes": refused(ValueError, sums, X2, X2[:, :3]),
+    "gufunc's bad out": refused(ValueError, halves, X2, np.zeros((4, 3))),
+    "gufunc's bad keyword": refused(TypeError, sums, X2, X2, where=True),
+    "bad layout": refused(ValueError, lw.guvectorize, "(n)->("),
+    "gufunc refused": lambda: refused(lw.errors.CompileError, lw.guvectorize("void(f8[:], f8[:])", "(n)->()"), one_output)(),
     "call": lambda: f(X, X),
     "weak scalar": lambda: f(X, 2),
     "out, where": lambda: f(X, X, out=np.zeros(40), where=X > 3),
@@ -158,7 +193,7 @@ WORK = {
 @pytest.mark.parametrize("name", WORK)
 def test_a_thousand_times(name):
     slow = name in ("info", "nvvm", "new ufunc without signatures", "compile error", "syntax refused", "pickle", "explain", "inspect", "no source",
-                    "new ufunc of an old kernel", "raise in a kernel")
+                    "new ufunc of an old kernel", "raise in a kernel") or "new gufunc" in name or name in ("pickled gufunc", "gufunc refused", "gufunc's inspection")
     keeps_nothing(WORK[name], ROUNDS // (20 if name == "info" else 5) if slow else ROUNDS)
 
 
