@@ -67,6 +67,97 @@ raise_remembered(lw_gufunc_object *self, PyObject *key)
     return true;
 }
 
+/* ---- warnings ---- */
+
+static int
+warn_performance(const lw_gufunc_object *self, const char *text)
+{
+    PyObject *errors, *class;
+    int result = -1;
+
+    if (!self->base.options.warn)
+        return 0;
+    errors = PyImport_ImportModule("lanewise.errors");
+    class = errors ? PyObject_GetAttrString(errors, "PerformanceWarning") : NULL;
+    if (class != NULL)
+        result = PyErr_WarnEx(class, text, 2);
+    Py_XDECREF(class);
+    Py_XDECREF(errors);
+    return result;
+}
+
+/* Every dtype tuple costs a compile: a caller that brings ever new ones should know. */
+static int
+warn_of_many(const lw_gufunc_object *self)
+{
+    enum { MANY = 64 };
+    lw_text text = {0};
+    int result;
+
+    if (self->base.loops.n != MANY)
+        return 0;
+    lw_text_addf(
+        &text,
+        "`%s` has been compiled for %d tuples of dtypes; give it signatures, or convert "
+        "its operands",
+        self->table->name, MANY);
+    result = warn_performance(self, lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
+
+/* For inputs between the two, does neither go before the other? `meet` gets those inputs. */
+static bool
+is_ambiguous(const lw_gufunc_loop *a, const lw_gufunc_loop *b, lw_dtype *meet)
+{
+    bool a_wider = false, b_wider = false;
+
+    for (int i = 0; i < a->nin; i++) {
+        if (lw_can_cast_safe(a->types[i], b->types[i])) {
+            meet[i] = a->types[i];
+            b_wider |= a->types[i] != b->types[i];
+        } else if (lw_can_cast_safe(b->types[i], a->types[i])) {
+            meet[i] = b->types[i];
+            a_wider = true;
+        } else {
+            return false;
+        }
+    }
+    return a_wider && b_wider;
+}
+
+static int
+warn_of_pair(const lw_gufunc_object *self, const lw_gufunc_loop *a, const lw_gufunc_loop *b)
+{
+    PyObject *first = lw_gufunc_loop_text(a), *second = lw_gufunc_loop_text(b), *text = NULL;
+    int result = -1;
+
+    if (first != NULL && second != NULL)
+        text = PyUnicode_FromFormat(
+            "W202: signatures `%U` and `%U` of `%s` fit the same inputs, and neither is "
+            "narrower: the first is taken",
+            first, second, self->table->name);
+    if (text != NULL)
+        result = warn_performance(self, PyUnicode_AsUTF8(text));
+    Py_XDECREF(text);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return result;
+}
+
+int
+lw_gufunc_warn_ambiguous(const lw_gufunc_object *self)
+{
+    lw_dtype meet[LW_MAX_OPERANDS];
+
+    for (uint32_t i = 0; i < self->n_declared; i++)
+        for (uint32_t k = i + 1; k < self->n_declared; k++)
+            if (is_ambiguous(self->base.loops.data[i], self->base.loops.data[k], meet) &&
+                lw_gufunc_find(self, meet) == NULL)
+                return warn_of_pair(self, self->base.loops.data[i], self->base.loops.data[k]);
+    return 0;
+}
+
 static lw_gufunc_loop *
 find_or_make(lw_gufunc_object *self, const lw_dtype *in)
 {
@@ -79,8 +170,9 @@ find_or_make(lw_gufunc_object *self, const lw_dtype *in)
     if (key == NULL)
         return NULL;
     if (!raise_remembered(self, key)) {
-        loop = lw_gufunc_make(self, in, NULL, NULL, false);
-        if (loop == NULL)
+        if (warn_of_many(self) == 0)
+            loop = lw_gufunc_make(self, in, NULL, NULL, false);
+        if (loop == NULL && !PyErr_ExceptionMatches(PyExc_Warning))
             remember_failure(self, key);
     }
     Py_DECREF(key);

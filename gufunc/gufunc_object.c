@@ -179,7 +179,7 @@ build(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layo
     for (uint32_t i = 0; self->base.inner != NULL && i < signatures.n; i++)
         if (declare(self, &signatures.data[i]) < 0)
             return -1;
-    return self->base.inner ? 0 : -1;
+    return self->base.inner ? lw_gufunc_warn_ambiguous(self) : -1;
 }
 
 /* The keywords of this door alone are taken out of the dict: new references, or NULL. */

@@ -99,6 +99,8 @@ typedef struct lw_gufunc_wanted {
     lw_dtype out[LW_MAX_OPERANDS]; /* void: any */
 } lw_gufunc_wanted;
 
+/* W202: two signatures of which neither is narrower. -1 where the warning is an error. */
+int lw_gufunc_warn_ambiguous(const lw_gufunc_object *self);
 /* NULL: with an exception, or without one where NumPy's own message says it best. */
 lw_gufunc_loop *lw_gufunc_choose(lw_gufunc_object *self, const lw_gufunc_wanted *wanted);
 

@@ -530,6 +530,20 @@ def test_add():
     assert twice(np.arange(3, dtype="i2")).dtype == np.float32
 
 
+def test_warnings():
+    def first(x, y, out):
+        out[0] = x[0] + y[0]
+
+    with pytest.warns(lw.PerformanceWarning, match="W202"):
+        lw.guvectorize(["void(f4[:], f8[:], f8[:])", "void(f8[:], f4[:], f8[:])"], "(n),(n)->()")(first)
+    f = lw.guvectorize("(n),(n)->()")(first)
+    dtypes = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+    with pytest.warns(lw.PerformanceWarning, match="64 tuples of dtypes"):
+        for one in dtypes[1:]:
+            for two in dtypes[1:8]:
+                f(np.ones(1, one), np.ones(1, two))
+
+
 def test_results_do_not_depend_on_earlier_calls():
     @lw.guvectorize("(n)->()")
     def first(x):
