@@ -187,6 +187,43 @@ columns(maker *m, bool any_strides, lw_error *err)
     return end(m, err);
 }
 
+static lw_status
+four_rows(maker *m, bool any_strides, lw_error *err)
+{
+    lw_ref acc[LW_REDUCE_PARTS], x[4][LW_REDUCE_PARTS], row_strides, apart;
+    arrays in[4], to;
+    lw_for loop;
+
+    start(m, any_strides ? "lw_rows_strided" : "lw_rows", true);
+    row_strides =
+        lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "row_strides");
+    if (!any_strides)
+        m->strides = 0;
+    in[0] = operands(m);
+    for (uint32_t k = 1; k < 4; k++) {
+        in[k] = in[0];
+        for (uint32_t i = 0; i < m->n_operands; i++) {
+            apart =
+                lw_ir_load(&m->b, LW_DT_i64, 1, lw_ir_offset(&m->b, row_strides, i64(m, 8 * i)),
+                           8, LW_MEM_INVARIANT);
+            in[k].address[i] =
+                lw_ir_offset(&m->b, in[0].address[i], lw_ir_mul(&m->b, apart, i64(m, k)));
+        }
+    }
+    to = accumulators(m);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    for (uint32_t k = 0; k < 4; k++)
+        map_at(m, &in[k], loop.i, x[k]);
+    lw_reduce_emit_combine(&m->b, &m->body, x[0], x[1], x[0]);
+    lw_reduce_emit_combine(&m->b, &m->body, x[2], x[3], x[2]);
+    lw_reduce_emit_combine(&m->b, &m->body, x[0], x[2], x[0]);
+    load(m, &to, loop.i, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x[0], acc);
+    store(m, &to, loop.i, acc);
+    lw_ir_for_end(&m->b, &loop);
+    return end(m, err);
+}
+
 /* One round of the inner loop combines four rows in a tree, then with the accumulator: fewer
  * trips to the accumulators, and shorter chains of roundings. */
 static void
@@ -397,6 +434,8 @@ every_loop(maker *m, lw_error *err)
     LW_TRY(seed(m, true, err));
     LW_TRY(columns(m, false, err));
     LW_TRY(columns(m, true, err));
+    LW_TRY(four_rows(m, false, err));
+    LW_TRY(four_rows(m, true, err));
     LW_TRY(lanes(m, err));
     LW_TRY(fold(m, err));
     LW_TRY(merge(m, err));
@@ -431,6 +470,7 @@ find_loops(lw_reduce_code *out)
         void *place;
     } found[] = {{"lw_seed", &out->seed},       {"lw_seed_strided", &out->seed_strided},
                  {"lw_columns", &out->columns}, {"lw_columns_strided", &out->columns_strided},
+                 {"lw_rows", &out->rows},       {"lw_rows_strided", &out->rows_strided},
                  {"lw_lanes", &out->lanes},     {"lw_fold", &out->fold},
                  {"lw_merge", &out->merge},     {"lw_finish", &out->finish},
                  {"lw_scan", &out->scan}};

@@ -11,6 +11,9 @@
 
 /* acc[j] = map(x[j]), and acc[j] = combine(acc[j], map(x[j])), for n columns. */
 typedef void (*lw_reduce_columns_code)(char **args, int64_t n, const int64_t *strides);
+/* Four rows at once, row_strides (bytes) apart: acc[j] with the four, neighbours first. */
+typedef void (*lw_reduce_rows_code)(char **args, int64_t n, const int64_t *strides,
+                                    const int64_t *row_strides);
 /* acc[0] = combine(…combine(acc[0], map(x[0]))…, map(x[n - 1])), strictly in order. */
 typedef void (*lw_reduce_fold_code)(char **args, int64_t n, const int64_t *strides);
 /* Rows of `width` contiguous elements: acc[j] combined with column j of n rows. */
@@ -29,6 +32,7 @@ typedef struct lw_reduce_code {
     lw_code *code;
     lw_reduce_columns_code seed, columns;                 /* contiguous operands */
     lw_reduce_columns_code seed_strided, columns_strided; /* any, the accumulators not */
+    lw_reduce_rows_code rows, rows_strided;               /* as columns */
     lw_reduce_fold_code fold;
     lw_reduce_lanes_code lanes;
     lw_reduce_merge_code merge;

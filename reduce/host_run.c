@@ -13,7 +13,7 @@ enum {
     GROUP = 1 << 16,     /* accumulators held at one time */
     WORK = 1 << 15,      /* elements worth a thread */
     ITEM = 16,           /* bytes of the largest number */
-    SMALL_REDUCED = 16   /* fewer elements than these: columns side by side */
+    SMALL_REDUCED = 160  /* fewer elements than these: columns side by side */
 };
 
 /* Arrays of accumulators: one for each number. */
@@ -425,7 +425,8 @@ fail:
 typedef struct tile_rows { /* where the rows of a tile are */
     char *base[LW_REDUCE_MOST + 1];
     int64_t stride[LW_REDUCE_MOST + 1]; /* from column to column */
-    int64_t index;
+    int64_t apart[LW_REDUCE_MOST + 1];  /* from row to row, where that is one dimension */
+    int64_t index[4];
     bool straight;
 } tile_rows;
 
@@ -439,13 +440,17 @@ tile_start(const run *s, int64_t which, tile_rows *t)
         t->base[i] = s->job->operand[i] + offset_of(kept, i, which);
         t->stride[i] = kept->stride[i][kept->n - 1];
         t->straight &= t->stride[i] == s->operand_size[i];
+        t->apart[i] = s->job->reduced.n ? s->job->reduced.stride[i][0] : 0;
     }
     t->stride[s->n_in] = 0; /* one index for all columns */
+    t->apart[s->n_in] = sizeof t->index[0];
 }
 
-/* Row number `row` of the tile: makes the accumulators, or goes into them. */
-static void
-tile_row(const run *s, tile_rows *t, int64_t row, int64_t n, const bank *acc, bool first)
+/* Row number `row` of the tile makes the accumulators, or goes into them; or four rows do.
+ * Gives how many were taken. */
+static int64_t
+tile_row(const run *s, tile_rows *t, int64_t row, int64_t last, int64_t n, const bank *acc,
+         bool first)
 {
     char *args[2 * LW_REDUCE_MOST + 1];
     const lw_reduce_space *reduced = &s->job->reduced;
@@ -453,13 +458,18 @@ tile_row(const run *s, tile_rows *t, int64_t row, int64_t n, const bank *acc, bo
     for (uint32_t i = 0; i < s->n_in; i++)
         args[i] = t->base[i] +
                   (reduced->n == 1 ? row * reduced->stride[i][0] : offset_of(reduced, i, row));
-    t->index = row;
-    args[s->n_in] = (char *)&t->index;
+    for (int k = 0; k < 4; k++)
+        t->index[k] = row + k;
+    args[s->n_in] = (char *)t->index;
     memcpy(args + s->n_operands, acc->at, acc->n * sizeof *args);
     if (first)
         (t->straight ? s->code->seed : s->code->seed_strided)(args, n, t->stride);
-    else
+    else if (last - row >= 4 && reduced->n == 1) {
+        (t->straight ? s->code->rows : s->code->rows_strided)(args, n, t->stride, t->apart);
+        return 4;
+    } else
         (t->straight ? s->code->columns : s->code->columns_strided)(args, n, t->stride);
+    return 1;
 }
 
 /* Chunk of rows `item / tiles`, tile `item % tiles` of the group. */
@@ -479,8 +489,8 @@ one_tile(const run *s, int64_t item)
     for (int64_t row = begin; row < end; row += BLOCK_ROWS) {
         int64_t last = row + BLOCK_ROWS < end ? row + BLOCK_ROWS : end;
         const bank *acc = row == begin ? &to : &block;
-        for (int64_t i = row; i < last; i++)
-            tile_row(s, &t, i, n, acc, i == row);
+        for (int64_t i = row; i < last;)
+            i += tile_row(s, &t, i, last, n, acc, i == row);
         if (acc == &block)
             merge(s, &to, &block, n);
     }
@@ -629,7 +639,7 @@ prefers_columns(const run *s)
 
     if (s->job->operand[s->n_in] != NULL || columns < 4)
         return false;
-    if (s->n_reduced < SMALL_REDUCED && columns >= 4 * s->n_reduced)
+    if (s->n_reduced < SMALL_REDUCED && columns >= s->n_reduced)
         return true;
     return reduced->n > 0 && distance(kept->stride[0][kept->n - 1]) <
                                  distance(reduced->stride[0][reduced->n - 1]);
