@@ -363,13 +363,47 @@ is_sum(const spreader *s, uint32_t get, uint32_t set, lw_op *op)
            count_uses(s, inst_at(s, set)->b) == 1;
 }
 
-/* A variable that the loop sets: private to a round, or a sum. depth: regions inside the loop
- * around its first access. */
+/* Is the variable set on every way to `end`? *early: it may be read before. */
+static bool
+sets_first(const spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool set, bool *early)
+{
+    for (; at < end; at++) {
+        const lw_inst *inst = inst_at(s, at);
+        uint32_t middle = s->middles[at], last = s->ends[at];
+        bool yes, no;
+        switch (inst->op) {
+        case LW_OP_SET: set |= inst->a == slot; break;
+        case LW_OP_GET: *early |= inst->a == slot && !set; break;
+        case LW_OP_BREAK:
+        case LW_OP_CONTINUE: return true; /* what follows is not reached from here */
+        case LW_OP_IF:
+            yes = sets_first(s, slot, at + 1, middle ? middle : last, set, early);
+            no = middle ? sets_first(s, slot, middle + 1, last, set, early) : set;
+            set = yes && no;
+            at = last;
+            break;
+        case LW_OP_LOOP:
+            yes = sets_first(s, slot, at + 1, middle ? middle : last, set, early);
+            if (middle) /* by CONTINUE perhaps, with less */
+                sets_first(s, slot, middle + 1, last, set, early);
+            at = last;
+            break;
+        case LW_OP_BLOCK:
+            sets_first(s, slot, at + 1, last, set, early);
+            at = last;
+            break;
+        default: break;
+        }
+    }
+    return set;
+}
+
+/* A variable that the loop sets: private to a round, or a sum. */
 static bool
 take_variable(const spreader *s, spread_loop *l, lw_ref slot)
 {
-    uint32_t n_get = 0, n_set = 0, get = 0, set = 0, first = 0, depth = 0, first_depth = 0;
-    bool outside = false;
+    uint32_t n_get = 0, n_set = 0, get = 0, set = 0;
+    bool outside = false, early = false;
     lw_op op;
 
     for (uint32_t k = 0; k < l->n_sums; k++)
@@ -377,23 +411,11 @@ take_variable(const spreader *s, spread_loop *l, lw_ref slot)
             return true;
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
         const lw_inst *inst = inst_at(s, i);
-        bool inside = i > l->at && i < l->latch;
-        if (inside &&
-            (inst->op == LW_OP_IF || inst->op == LW_OP_LOOP || inst->op == LW_OP_BLOCK))
-            depth++;
-        if (inside && inst->op == LW_OP_END)
-            depth--;
         if ((inst->op != LW_OP_GET && inst->op != LW_OP_SET) || inst->a != slot)
             continue;
-        if (!inside) {
+        if (i < l->at || i > l->latch) {
             outside = true;
-            continue;
-        }
-        if (first == 0) {
-            first = i;
-            first_depth = depth;
-        }
-        if (inst->op == LW_OP_GET) {
+        } else if (inst->op == LW_OP_GET) {
             n_get++;
             get = i;
         } else {
@@ -401,8 +423,11 @@ take_variable(const spreader *s, spread_loop *l, lw_ref slot)
             set = i;
         }
     }
-    if (!outside && inst_at(s, first)->op == LW_OP_SET && first_depth == 0)
-        return true;
+    if (!outside) {
+        sets_first(s, slot, l->at + 7, l->latch, false, &early);
+        if (!early)
+            return true;
+    }
     if (n_get != 1 || n_set != 1 || !is_sum(s, get, set, &op) || l->n_sums == MOST_SUMS)
         return false;
     l->sums[l->n_sums++] = (sum){.slot = slot, .op = op};

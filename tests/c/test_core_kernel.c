@@ -6,6 +6,7 @@
 #include "core/link/nvjitlink.h"
 #include "core/link/toolchain.h"
 #include "gufunc/core_plan.h"
+#include "gufunc/core_spread.h"
 #include "gufunc/core_trace.h"
 
 #include <stdio.h>
@@ -262,6 +263,7 @@ make_plan(lw_core_plan *plan, const lw_gufunc_loop *loop, int64_t *sizes, int64_
     sizes[1] = k;
     plan->loop = loop;
     plan->n_operands = 3;
+    plan->can_spread = false;
     plan->sizes = sizes;
     for (int i = 0; i < 3; i++) {
         lw_core_plan_operand *operand = &plan->operands[i];
@@ -398,6 +400,38 @@ test_plain(void)
     lw_module_free(scalar.module);
 }
 
+/* Rows are independent of each other: a block an item, where cores are large. */
+static void
+test_spread(void)
+{
+    lw_core_layout layout = matvec_layout();
+
+    for (int cc = 0; cc < 3; cc++) {
+        lw_arg_parts parts[3] = {{0}};
+        lw_scalar scalar = {0};
+        lw_gufunc_loop loop;
+        lw_core_plan plan;
+        lw_core_key key;
+        int64_t sizes[2];
+        matvec_body(&scalar, cc ? LW_DT_f64 : LW_DT_f32, cc == 2, parts);
+        make_loop(&loop, &layout, cc ? LW_DT_f64 : LW_DT_f32, &scalar);
+        CHECK(lw_core_spread(&loop).possible);
+        make_plan(&plan, &loop, sizes, 600, 30, 1 << 16);
+        plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == LW_SPREAD_THREADS);
+        try_kernel(&loop, &key);
+        plan.operands[2].core[0] = 16; /* not dense: two rows might be one place */
+        lw_core_plan_key(&plan, &key);
+        CHECK(!key.spread && key.block == 0);
+        make_plan(&plan, &loop, sizes, 10, 20, 1 << 16);
+        plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(!key.spread && !key.constant);
+        lw_module_free(scalar.module);
+    }
+}
+
 /* Dimensions merge where every operand allows; size 1 goes; the order is the output's. */
 static void
 test_normalise(void)
@@ -466,6 +500,7 @@ main(void)
     test_staged();
     test_plain();
     test_keep();
+    test_spread();
     test_normalise();
     printf("ok, %d cubins\n", n_cubins);
     return EXIT_SUCCESS;

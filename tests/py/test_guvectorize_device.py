@@ -232,6 +232,12 @@ def test_spread(shape, dtype):
     np.testing.assert_allclose(got, x - x.mean(-1, keepdims=True), atol=1e-9)
 
 
+def test_spread_matvec():
+    check(matvec, data((3, 200, 40), "float64", 1), data((3, 40), "float64", 2))
+    check(matvec, data((3, 40, 200), "int32", 1), data((1, 200), "int32", 2))
+    check(outer, data((2, 40), "float32", 1), data((2, 50), "float32", 2))
+
+
 def test_spread_on_views():
     x = data((4, 900, 6), "float64", 3)
     want = squares(x.transpose(0, 2, 1)[:, ::2, ::-1])
@@ -243,6 +249,7 @@ def test_spread_on_views():
 def test_what_spreads():
     assert all(f.resources("d->d" if f is centre else "d->dd", "sm_90")["large_cores"] == "block per item"
                for f in (centre, squares, columns))
+    assert matvec.resources("dd->d", "sm_90")["large_cores"] == "block per item"
     for f in (running, neighbours, ordered):
         told = f.resources("d->d", "sm_90")["large_cores"]
         assert told.startswith("thread per item: the loop in line"), told
