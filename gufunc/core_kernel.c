@@ -351,8 +351,7 @@ run_item(kernel *k, lw_ref item)
         if (k->loop->form[i] != LW_CORE_RESULT)
             operand_args(k, i, at[i]);
     }
-    call =
-        lw_ir_call(b, scalar->body, k->args, k->b.module->funcs.data[scalar->body]->params.n);
+    call = lw_ir_call(b, k->body, k->args, k->b.module->funcs.data[k->body]->params.n);
     if (scalar->can_raise)
         report(k, call, item);
     for (int i = k->loop->nin; i < k->n; i++) {
