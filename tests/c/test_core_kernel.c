@@ -278,6 +278,18 @@ make_plan(lw_core_plan *plan, const lw_gufunc_loop *loop, int64_t *sizes, int64_
 static bool have_compiler;
 static int n_cubins;
 
+static bool
+calls(const lw_module *module, const char *caller, const char *callee)
+{
+    const lw_func *func = module->funcs.data[lw_ir_find(module, caller)];
+    uint32_t wanted = lw_ir_find(module, callee);
+
+    for (uint32_t i = 1; i < func->insts.n; i++)
+        if (func->insts.data[i].op == LW_OP_CALL && func->insts.data[i].a == wanted)
+            return true;
+    return false;
+}
+
 static lw_cubin_info
 try_kernel(const lw_gufunc_loop *loop, const lw_core_key *key)
 {
@@ -289,6 +301,7 @@ try_kernel(const lw_gufunc_loop *loop, const lw_core_key *key)
 
     GOOD(lw_core_kernel(loop, key, "test_kernel", 0, &module, &err));
     GOOD(lw_ir_verify(module, &err));
+    CHECK(calls(module, "test_kernel", key->spread ? "lw_spread_body" : "lw_body"));
     if (have_compiler) {
         lw_bytes cubin = {0};
         GOOD(lw_build_output(module, ccs[n_cubins++ % 3], "cubin", &options, &cubin, &err));

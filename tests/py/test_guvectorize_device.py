@@ -416,6 +416,71 @@ def test_words_of_numpy(call):
         assert str(device.value) == str(host.value)
 
 
+# ---- layouts beyond names ----
+
+
+@lw.guvectorize("(n|1),(n|1)->(n)")
+def stretched(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] + 2 * b[i]
+
+
+@lw.guvectorize("(m?,n),(n,p?)->(m?,p?)")
+def product(a, b, out):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            total = a[i, 0] - a[i, 0]
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            out[i, j] = total
+
+
+@lw.guvectorize("(m),(n)->(k)", sizes={"k": lambda m, n: m + n - 1})
+def convolve(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = 0
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            out[i + j] += a[i] * b[j]
+
+
+@pytest.mark.parametrize("items", [5, 4200])
+def test_marks(items):
+    one, three = data((items, 1), seed=1), data((items, 3), seed=2)
+    for a, b in ((one, three), (three, one), (three, three), (one, one), (three[0], one)):
+        check(stretched, a, b)
+    with pytest.raises(ValueError, match="core dimension 0"):
+        stretched(cuda.to_device(three), cuda.to_device(three[:, :2]))
+    a, b = data((items, 2, 3), seed=1), data((items, 3, 4), seed=2)
+    check(product, a, b)
+    check(product, data((2, 3), seed=3), data(3, seed=4))
+    check(product, data(3, seed=3), data(3, seed=4))
+    check(product, data(3, seed=3), b)
+    check(convolve, data((items, 4), seed=1), data((items, 3), seed=2))
+    check(convolve, data((items, 4), seed=1), data(2, seed=2))
+    out = cuda.to_device(np.ones((items, 6), "float32"))
+    convolve(cuda.to_device(a[:, 0]), cuda.to_device(b[:, 0]), out)
+    np.testing.assert_array_equal(out.copy_to_host(), convolve(a[:, 0], b[:, 0]))
+
+
+@needs_kernels
+def test_raises():
+    @lw.guvectorize("(n)->()")
+    def root(x, out):
+        total = x[0]
+        for i in range(1, x.shape[0]):
+            total += x[i]
+        if total < 0:
+            raise ValueError("negative")
+        out[0] = total**0.5
+
+    x = np.ones((5000, 4), "float64")
+    np.testing.assert_array_equal(root(cuda.to_device(x)).copy_to_host(), 2)
+    x[777] = -1
+    with pytest.raises(ValueError, match="negative"):
+        root(cuda.to_device(x))
+
+
 # ---- casts, overlap, libraries ----
 
 
