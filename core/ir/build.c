@@ -481,16 +481,31 @@ log2_of(uint32_t align_bytes)
     return code;
 }
 
+/* Atomics of 8 and 16 bits work on the aligned word around them, which must be there. */
+static uint32_t
+whole_words(uint32_t bytes)
+{
+    return (bytes + 3) & ~3u;
+}
+
+static uint32_t
+at_least_a_word(uint32_t align_bytes)
+{
+    return align_bytes < 4 ? 4 : align_bytes;
+}
+
 lw_ref
 lw_ir_local(lw_builder *b, uint32_t bytes, uint32_t align_bytes)
 {
-    return lw_ir_emit(b, LW_OP_LOCAL, LW_DT_ptr, bytes, log2_of(align_bytes), 0);
+    return lw_ir_emit(b, LW_OP_LOCAL, LW_DT_ptr, whole_words(bytes),
+                      log2_of(at_least_a_word(align_bytes)), 0);
 }
 
 lw_ref
 lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes)
 {
-    return lw_ir_emit(b, LW_OP_SHARED, LW_DT_ptr, bytes, log2_of(align_bytes), 0);
+    return lw_ir_emit(b, LW_OP_SHARED, LW_DT_ptr, whole_words(bytes),
+                      log2_of(at_least_a_word(align_bytes)), 0);
 }
 
 lw_ref

@@ -108,13 +108,16 @@ read_attributes(const view *v, const Elf64_Shdr *info, uint32_t symbol, lw_cubin
 }
 
 /* From compute capability 8.0 on the section of a kernel's shared memory begins with what the
- * system keeps for itself; a symbol says how much that is. */
+ * system keeps for itself; a symbol says how much that is, or (CUDA 13.0) only that it is
+ * there: then it is the 1 KB of the CUDA C++ Programming Guide. */
 static int
 own_shared_bytes(const view *v, uint64_t n_bytes)
 {
     uint64_t reserved = 0;
 
-    symbol_number(v, ".nv.reservedSmem.cap", &reserved);
+    if (!symbol_number(v, ".nv.reservedSmem.cap", &reserved) &&
+        symbol_number(v, ".nv.reservedSmem.offset0", NULL))
+        reserved = 1024;
     return (int)(n_bytes >= reserved ? n_bytes - reserved : n_bytes);
 }
 

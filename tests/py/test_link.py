@@ -419,5 +419,5 @@ class TestResults:
             x[i] = twice(x[i])
 
         x = cuda.to_device(np.arange(10, dtype="f4"))
-        f[10](x)
+        f(10, x)
         assert (x.copy_to_host() == 2 * np.arange(10)).all()
