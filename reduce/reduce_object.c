@@ -76,9 +76,10 @@ reducer_new(PyTypeObject *type, const request *r)
     self->keywords = Py_NewRef(r->rest);
     if (lw_door_read(LW_DOOR_REDUCE, NULL, r->rest, &self->options, &arguments) < 0)
         goto fail;
+    self->source = Py_XNewRef(arguments.source);
     for (int i = 0; i < LW_N_ROLES; i++)
         if (r->role[i] != NULL &&
-            read_role(self, i, r->role[i], i == LW_ROLE_COMBINE ? arguments.source : NULL) < 0)
+            read_role(self, i, r->role[i], i == LW_ROLE_COMBINE ? self->source : NULL) < 0)
             goto fail;
     if (take_names(self) < 0)
         goto fail;
@@ -99,6 +100,7 @@ reducer_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->dict);
     Py_VISIT(self->keywords);
     Py_VISIT(self->identity);
+    Py_VISIT(self->source);
     for (int i = 0; i < LW_N_ROLES; i++) {
         Py_VISIT(self->function[i]);
         if (self->captures[i] != NULL) {
@@ -124,6 +126,7 @@ reducer_clear(PyObject *object)
     Py_CLEAR(self->dict);
     Py_CLEAR(self->keywords);
     Py_CLEAR(self->identity);
+    Py_CLEAR(self->source);
     return 0;
 }
 
@@ -315,13 +318,20 @@ is_function(PyObject *object)
 static int
 take(request *r, PyObject *keywords, const char *name, PyObject **out)
 {
-    PyObject *value = PyDict_GetItemString(keywords, name); /* borrowed */
+    PyObject *key = PyUnicode_FromString(name), *value;
+    int failed = 0;
 
     *out = NULL;
-    if (value == NULL)
-        return 0;
+    if (key == NULL)
+        return -1;
+    value = PyDict_GetItemWithError(keywords, key); /* borrowed */
     *out = value == Py_None ? NULL : value;
-    return PyDict_DelItemString(r->rest, name);
+    if (value != NULL)
+        failed = PyDict_DelItem(r->rest, key);
+    else if (PyErr_Occurred())
+        failed = -1;
+    Py_DECREF(key);
+    return failed;
 }
 
 static int
@@ -406,17 +416,16 @@ static PyObject *
 reduce(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     PyObject *keywords = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
-    PyObject *type = PyObject_GetAttrString(module, "Reduction"), *result = NULL;
+    PyObject *type = NULL, *result = NULL;
     request r = {.rest = keywords ? PyDict_Copy(keywords) : NULL};
 
-    if (keywords == NULL || type == NULL || r.rest == NULL ||
-        read_request(&r, args, keywords) < 0)
-        goto done;
-    result = r.role[LW_ROLE_COMBINE] ? reducer_new((PyTypeObject *)type, &r)
-                                     : make_decorator(module, keywords, &r);
-done:
-    Py_XDECREF(r.rest);
+    if (r.rest != NULL && read_request(&r, args, keywords) == 0)
+        type = PyObject_GetAttrString(module, "Reduction");
+    if (type != NULL)
+        result = r.role[LW_ROLE_COMBINE] ? reducer_new((PyTypeObject *)type, &r)
+                                         : make_decorator(module, keywords, &r);
     Py_XDECREF(type);
+    Py_XDECREF(r.rest);
     Py_XDECREF(keywords);
     return result;
 }

@@ -33,6 +33,7 @@ typedef struct lw_reducer {
     PyObject *function[LW_N_ROLES]; /* the user's; combine at least */
     PyObject *dict, *weakrefs;
     PyObject *keywords; /* dict: those of code generation, as given */
+    PyObject *source;   /* of combine: a str, or NULL */
     PyObject *identity; /* as given, or NULL */
     lw_tree *tree[LW_N_ROLES];
     lw_captures *captures[LW_N_ROLES];

@@ -31,16 +31,13 @@ refresh(lw_reducer *self)
 {
     for (int i = 0; i < LW_N_ROLES && self->specials == NULL; i++) {
         lw_captures *captures = NULL, *before = self->captures[i];
-        PyObject *source = i == LW_ROLE_COMBINE
-                               ? PyDict_GetItemString(self->keywords, "source") /* borrowed */
-                               : NULL;
         lw_tree *tree = NULL;
         lw_error err = {0};
 
         if (before == NULL || !lw_captures_changed(before))
             continue;
-        if (lw_read_function(self->function[i], source == Py_None ? NULL : source, &tree,
-                             &captures, &err) != LW_OK) {
+        if (lw_read_function(self->function[i], i == LW_ROLE_COMBINE ? self->source : NULL,
+                             &tree, &captures, &err) != LW_OK) {
             lw_py_raise(&err);
             return -1;
         }

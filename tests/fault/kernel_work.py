@@ -170,6 +170,13 @@ def states():
 
 
 # name -> (work, does it start from an empty cache?)
+total = lw.reduce(lambda a, b: a + b)
+
+
+def merge(a, b):
+    return a[0] + b[0], a[1] + b[1]
+
+
 WORK = {
     "forall": (lambda: exactly(scaled, 39, 2.0, X, OUT), False),
     "forall, first call": (lambda: exactly(fresh, scaled, 39, 2.0, X, OUT), True),
@@ -193,6 +200,17 @@ WORK = {
     "forall, compile error": (lambda: refused(lw.errors.CompileError, "E", lw.forall(lambda i, x: x[i].y), 39, X), False),
     "forall, pickled": (lambda: pickle.loads(pickle.dumps(scaled)), False),
     "forall, inspected": (lambda: (scaled.inspect_types("(float64, float64[:], float64[:])"), repr(scaled), scaled.stats, scaled.signatures), False),
+    "reduce": (lambda: total(X), False),
+    "reduce, axes": (lambda: total(X.reshape(13, 3), axis=0, keepdims=True, initial=2), False),
+    "reduce, first call": (lambda: lw.reduce(merge, map=lambda x: (1, x), finish=lambda n, s: s / n)(X), True),
+    "reduce, masked": (lambda: total(X, where=X > 1, out=OUT[:1].reshape(())), False),
+    "reduce, accumulated": (lambda: (total.accumulate(X), total.accumulate(X, exclusive=True)), False),
+    "reduce, slices": (lambda: (total.reduceat(X, [0, 5, 3]), total.by_key([1, 1, 2], [1, 2, 3])), False),
+    "reduce, simulated": (lambda: total._simulate(X, size=3), False),
+    "reduce, simulated, first call": (lambda: lw.reduce(merge, map=lambda x, index: (index, x))._simulate(X, size=3), True),
+    "reduce, refused": (lambda: refused(TypeError, "positional", lw.reduce, 1, 2), False),
+    "reduce, compile error": (lambda: refused(TypeError, "number", lw.reduce(lambda a, b: None), X), False),
+    "reduce, pickled": (lambda: pickle.loads(pickle.dumps(total)), False),
     "jit": (lambda: plain[2, 32](X, OUT), False),
     "jit, keywords": (lambda: plain[2, 32](out=OUT, x=X, shift=1), False),
     "jit, forall": (lambda: plain.forall(39)(X, OUT, 3), False),
