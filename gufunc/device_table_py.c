@@ -86,7 +86,8 @@ static int
 raise_record(const void *owner, const lw_report_record *record)
 {
     const lw_gresolution *resolution = owner;
-    lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {(int64_t)record->values[0]}};
+    lw_raise_place place = {
+        .kind = LW_AT_INDEX, .ndim = 1, .index = {(int64_t)record->values[0]}};
 
     memcpy(place.words, record->values + 1, sizeof place.words);
     return lw_raise_at(&resolution->loop->scalar->raises[record->status - 1], &place);

@@ -477,8 +477,16 @@ def test_raises():
     x = np.ones((5000, 4), "float64")
     np.testing.assert_array_equal(root(cuda.to_device(x)).copy_to_host(), 2)
     x[777] = -1
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="negative") as raised:
         root(cuda.to_device(x))
+    assert raised.value.index == root_index(root, x)
+
+
+def root_index(function, x):
+    """What the host says."""
+    with pytest.raises(ValueError) as raised:
+        function(x)
+    return raised.value.index
 
 
 # ---- casts, overlap, libraries ----
