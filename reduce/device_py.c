@@ -295,8 +295,6 @@ read_operands(device_call *d, PyObject *args)
 
     if (call->keywords.where != NULL && call->keywords.where != Py_True)
         return refuse("where=");
-    if (call->keywords.out != NULL && call->keywords.out != Py_None)
-        return refuse("out=");
     if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++)
@@ -537,13 +535,99 @@ fill_empty(device_call *d)
     return 0;
 }
 
+/* ---- out= ---- */
+
+static PyObject *
+out_at(const device_call *d, uint32_t i)
+{
+    PyObject *out = d->call->keywords.out;
+
+    if (out != NULL && PyTuple_Check(out))
+        out = PyTuple_GET_ITEM(out, i);
+    return out == Py_None ? NULL : out;
+}
+
+static int
+check_out_count(const device_call *d)
+{
+    PyObject *out = d->call->keywords.out;
+    uint32_t n = d->call->special->reduction->n_out;
+
+    if (out == NULL || out == Py_None || (n == 1 && !PyTuple_Check(out)) ||
+        (PyTuple_Check(out) && PyTuple_GET_SIZE(out) == (Py_ssize_t)n))
+        return 0;
+    PyErr_Format(PyExc_TypeError, "out= must be a tuple of %u arrays", (unsigned)n);
+    return -1;
+}
+
+static int
+check_out(const lw_device_array *out, const lw_device_array *result)
+{
+    bool same = out->ndim == result->ndim;
+
+    for (int a = 0; same && a < out->ndim; a++)
+        same = out->shape[a] == result->shape[a];
+    if (!same)
+        PyErr_SetString(PyExc_ValueError, "out= has another shape than the result");
+    else if (out->readonly)
+        PyErr_SetString(PyExc_ValueError, "out= is read-only");
+    else if (out->device != result->device)
+        PyErr_SetString(PyExc_ValueError, "out= is on another device");
+    else if (out->dtype == LW_DT_void ||
+             !lw_can_cast_same_kind((lw_dtype)result->dtype, (lw_dtype)out->dtype))
+        PyErr_Format(PyExc_TypeError, "out= has dtype %R, which cannot take results of %R",
+                     out->descr, result->descr);
+    else
+        return 0;
+    return -1;
+}
+
+/* The result is made apart, so that out= may be part of an operand. */
+static int
+put_out(device_call *d, uint32_t i, PyObject *object)
+{
+    lw_device_array *out;
+    lw_operand operand;
+    lw_error err = {0};
+    int status = -1;
+
+    if (!lw_is_device_operand(object)) {
+        PyErr_Format(PyExc_TypeError,
+                     "out= must be a device array when an operand is one, not "
+                     "%.100s",
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    if (lw_operand_read(&operand, object) < 0)
+        return -1;
+    out = lw_operand_as_array(object);
+    if (out != NULL && check_out(out, d->result[i]) == 0) {
+        if (lw_device_array_use(out, d->stream, &err) != LW_OK)
+            lw_py_raise(&err);
+        else if (out->size == 0 ||
+                 lw_device_array_hooks.copy_strided(out, d->result[i], d->stream) == 0)
+            status = 0;
+    }
+    if (status == 0 && operand.library != LW_LIB_OWN &&
+        lw_operand_done(&operand, d->stream, &err) != LW_OK) {
+        lw_py_raise(&err);
+        status = -1;
+    }
+    Py_XDECREF(out);
+    lw_operand_release(&operand);
+    return status;
+}
+
 /* ---- the call ---- */
 
 static PyObject *
 take_result(device_call *d, uint32_t i)
 {
     lw_device_array *made = d->result[i];
+    PyObject *out = out_at(d, i);
 
+    if (out != NULL)
+        return put_out(d, i, out) < 0 ? NULL : Py_NewRef(out);
     d->result[i] = NULL;
     return d->operand[0].library == LW_LIB_OWN ? (PyObject *)made
                                                : lw_result_wrap(&d->operand[0], made);
@@ -574,7 +658,7 @@ reduce(device_call *d, PyObject *args)
     int64_t shape[LW_REDUCE_DIMS], results = 1;
     int ndim;
 
-    if (read_operands(d, args) < 0 ||
+    if (read_operands(d, args) < 0 || check_out_count(d) < 0 ||
         lw_reduce_read_axes(d->call, d->call->keywords.axis) < 0 ||
         lw_reduce_read_initial(d->call) < 0 || lw_reduce_check_empty(d->call) < 0 ||
         new_results(d) < 0)

@@ -59,7 +59,10 @@ def test_several_results_and_streams():
     (lambda x: biggest(x[:0]), ValueError, "no identity"),
     (lambda x: total(x, axis=2), np.exceptions.AxisError, "axis 2"),
     (lambda x: total(x, where=[True] * 10), UnsupportedError, "where="),
-    (lambda x: total(x, out=x), UnsupportedError, "out="),
+    (lambda x: total(x, out=x), ValueError, "another shape"),
+    (lambda x: total(x, out=np.zeros(())), TypeError, "must be a device array"),
+    (lambda x: total(x, out=cuda.to_device(np.array(0))), TypeError, "cannot take results"),
+    (lambda x: total(x, out=(x, x)), TypeError, "tuple of 1 arrays"),
     (lambda x: total.accumulate(x), UnsupportedError, "accumulate"),
     (lambda x: total.reduceat(x, [0]), UnsupportedError, "reduceat"),
     (lambda x: total(x, x), TypeError, "gives"),
@@ -68,6 +71,11 @@ def test_several_results_and_streams():
 def test_refused(call, error, text):
     with pytest.raises(error, match=text):
         call(cuda.to_device(np.ones(10)))
+
+
+def test_out_is_what_is_returned():
+    out = cuda.to_device(np.zeros(5, "f8"))
+    assert total(cuda.to_device(np.ones((5, 7), "f4")), axis=1, out=out) is out
 
 
 # ---- results ----
@@ -104,6 +112,19 @@ def test_four_dimensions(axis):
     x = some((7, 5, 6, 9), "f8")
     close(total(cuda.to_device(x), axis=axis), np.add.reduce(x, axis=axis))
     close(total(cuda.to_device(x), axis=axis, keepdims=True), np.add.reduce(x, axis=axis, keepdims=True))
+
+
+@needs_kernels
+def test_out():
+    x = some((30, 40), "f8")
+    device = cuda.to_device(x)
+    total(device, axis=0, out=device[3])
+    np.testing.assert_allclose(host(device)[3], x.sum(0))
+    out = cuda.to_device(np.zeros((40, 2), "f4"))
+    total(cuda.to_device(x), axis=0, out=(out[:, 1],))
+    np.testing.assert_allclose(host(out)[:, 1], x.sum(0), rtol=1e-6)
+    assert not host(out)[:, 0].any()
+    assert host(total(cuda.to_device(x), size=3, axis=0)).tolist() == pytest.approx(x[:3].sum(0))
 
 
 @needs_kernels
