@@ -645,7 +645,7 @@ build(kernel *k, const char *symbol, int max_registers, lw_error *err)
 
     k->body = scalar->body;
     if (k->key->spread)
-        LW_TRY(lw_core_spread_body(k->loop, module, &k->body, err));
+        LW_TRY(lw_core_spread_body(k->loop, k->key->block, module, &k->body, err));
     lw_builder_start(&k->b, module, symbol);
     if (k->b.func != NULL) {
         k->b.func->linkage = LW_KERNEL;

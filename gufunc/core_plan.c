@@ -7,10 +7,11 @@
 /* Below so many items what a kernel reads comes from the caches, and staging only costs its two
  * barriers. */
 #define STAGE_FROM 4096
-/* Elements of a core from which on its item is worth a block, whatever the number of items; and
+/* Rounds of a loop from which on an item is worth a block, whatever the number of items; and
  * where there are few. */
-#define SPREAD_FROM  512
-#define SPREAD_FEW   128
+#define SPREAD_FROM  64
+#define SPREAD_FEW   32
+#define LARGE_CORE   128   /* elements; of fewer nobody is warned */
 #define SHARED_LIMIT 49152 /* static shared memory of a block, on every GPU */
 
 static int64_t
@@ -290,19 +291,31 @@ lw_core_plan_is_large(const lw_core_plan *plan)
         int64_t count = lw_core_plan_bytes(plan, i) / itemsize_of(plan, i);
         most = count > most ? count : most;
     }
-    return most >= SPREAD_FROM || (most >= SPREAD_FEW && plan->n < LW_CORE_FEW);
+    return most >= LARGE_CORE && plan->n < LW_CORE_FEW;
 }
 
-/* Two rounds must not meet in one element: what is written must be dense. */
-static bool
-may_spread(const lw_core_plan *plan)
+/* Threads for an item whose loops can be spread: some rounds for each of them, and enough
+ * blocks to fill an SM. 0: it is left to one thread. Two rounds must not meet in one element:
+ * what is written must be dense. */
+static uint32_t
+spread_threads(const lw_core_plan *plan)
 {
-    if (!plan->can_spread || !lw_core_plan_is_large(plan))
-        return false;
+    int64_t longest = 0;
+
+    if (!plan->can_spread)
+        return 0;
+    for (uint32_t d = 0; d < plan->loop->layout->n_dims; d++)
+        longest = plan->sizes[d] > longest ? plan->sizes[d] : longest;
+    if (longest < (plan->n < LW_CORE_FEW ? SPREAD_FEW : SPREAD_FROM))
+        return 0;
     for (int i = 0; i < plan->n_operands; i++)
         if ((is_output(plan, i) || plan->loop->writable[i]) && !is_dense(plan, i))
-            return false;
-    return true;
+            return 0;
+    return longest >= 16384  ? 512
+           : longest >= 4096 ? 256
+           : longest >= 512  ? 128
+           : longest > 64    ? 64
+                             : 32;
 }
 
 void
@@ -315,12 +328,10 @@ lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
     key->wide = reaches_far(plan);
     for (int i = 0; i < plan->n_operands; i++)
         key->operands[i].reach = (uint8_t)reach_of(plan, key, i);
-    if (may_spread(plan)) {
-        key->spread = 1;
-        key->block = LW_SPREAD_THREADS;
-    } else if (key->constant && plan->n >= STAGE_FROM) {
+    key->block = (uint16_t)spread_threads(plan);
+    key->spread = key->block != 0;
+    if (!key->spread && key->constant && plan->n >= STAGE_FROM)
         stage(plan, key);
-    }
 }
 
 lw_core_divider

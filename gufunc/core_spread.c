@@ -640,6 +640,7 @@ typedef struct copier {
     lw_ref *to;     /* by value of the body */
     lw_ref *params; /* by number */
     lw_ref tid;     /* u64 */
+    uint32_t n_threads;
 } copier;
 
 static void
@@ -745,11 +746,11 @@ finish_sum(copier *c, const sum *one)
     lw_dtype type = (lw_dtype)c->s->func->insts.data[one->slot].type;
     int64_t size = lw_dtypes[type].size_bytes;
 
-    shared = lw_ir_shared(b, (uint32_t)(LW_SPREAD_THREADS * size), 16);
+    shared = lw_ir_shared(b, (uint32_t)(c->n_threads * size), 16);
     mine = cell(c, shared, c->tid, size);
     lw_ir_store(b, mine, lw_ir_get(b, slot), 0, 0);
     barrier(c);
-    for (int64_t half = LW_SPREAD_THREADS / 2; half > 0; half /= 2) {
+    for (int64_t half = c->n_threads / 2; half > 0; half /= 2) {
         lw_ref other = lw_ir_offset(b, mine, lw_ir_int(b, LW_DT_i64, half * size));
         lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, c->tid, lw_ir_int(b, LW_DT_u64, half)));
         lw_ir_store(b, mine,
@@ -777,7 +778,7 @@ copy_loop(copier *c, spread_loop *l)
     for (uint32_t i = l->at; i <= l->latch; i++)
         copy_inst(c, i);
     lw_ir_set(b, counter,
-              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, LW_SPREAD_THREADS)));
+              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->n_threads)));
     copy_inst(c, l->end);
     for (uint32_t i = 0; i < l->n_sums; i++)
         finish_sum(c, &l->sums[i]);
@@ -823,11 +824,11 @@ start_function(copier *c, lw_module *module, lw_error *err)
 }
 
 lw_status
-lw_core_spread_body(const lw_gufunc_loop *loop, lw_module *module, uint32_t *function,
-                    lw_error *err)
+lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *module,
+                    uint32_t *function, lw_error *err)
 {
     spreader *s = lw_alloc_zero(1, sizeof *s);
-    copier c = {.s = s};
+    copier c = {.s = s, .n_threads = n_threads};
     lw_status status = LW_OK;
 
     if (s == NULL)

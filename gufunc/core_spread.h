@@ -11,8 +11,6 @@
 
 #include "gufunc/gufunc_loop.h"
 
-enum { LW_SPREAD_THREADS = 128 };
-
 typedef struct lw_spread {
     bool possible;
     uint32_t line; /* of the loop that prevents it; 0: there is none, or it is not known */
@@ -21,8 +19,8 @@ typedef struct lw_spread {
 /* Memory out: not possible. */
 lw_spread lw_core_spread(const lw_gufunc_loop *loop);
 /* Adds the spread body to a copy of the scalar's module: *function has the parameters and
- * results of the body, and is called by LW_SPREAD_THREADS threads together. */
-lw_status lw_core_spread_body(const lw_gufunc_loop *loop, lw_module *module, uint32_t *function,
-                              lw_error *err);
+ * results of the body, and is called by all threads of a block, a power of two of them. */
+lw_status lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *module,
+                              uint32_t *function, lw_error *err);
 
 #endif

@@ -185,15 +185,15 @@ fail:
 
 /* Once for each loop: few items, each with much to do, and one thread for each. */
 static int
-warn_of_idle(lw_gcall *call, const lw_core_key *key)
+warn_of_idle(lw_gcall *call)
 {
     const lw_gresolution *resolution = call->resolution;
     PyObject *errors, *class;
     int result = -1;
     char where[48] = "";
 
-    if (key->spread || resolution->warned || !call->self->options.warn ||
-        call->plan.n >= LW_CORE_FEW || !lw_core_plan_is_large(&call->plan))
+    if (resolution->spread.possible || resolution->warned || !call->self->options.warn ||
+        !lw_core_plan_is_large(&call->plan))
         return 0;
     call->resolution->warned = true;
     if (resolution->spread.line)
@@ -223,7 +223,7 @@ lw_gcall_run(lw_gcall *call)
     if (call->plan.n == 0)
         return 0;
     lw_core_plan_key(&call->plan, &key);
-    if (warn_of_idle(call, &key) < 0)
+    if (warn_of_idle(call) < 0)
         return -1;
     entry = lw_gentry_get(call->resolution, &key);
     if (entry == NULL)

@@ -432,12 +432,16 @@ test_spread(void)
         make_plan(&plan, &loop, sizes, 600, 30, 1 << 16);
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
-        CHECK(key.spread && key.block == LW_SPREAD_THREADS);
+        CHECK(key.spread && key.block == 128);
         try_kernel(&loop, &key);
         plan.operands[2].core[0] = 16; /* not dense: two rows might be one place */
         lw_core_plan_key(&plan, &key);
         CHECK(!key.spread && key.block == 0);
-        make_plan(&plan, &loop, sizes, 10, 20, 1 << 16);
+        make_plan(&plan, &loop, sizes, 3, 70, 1 << 16);
+        plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 64);
+        make_plan(&plan, &loop, sizes, 10, 40, 1 << 16);
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
         CHECK(!key.spread && !key.constant);
