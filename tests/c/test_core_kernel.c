@@ -1,5 +1,6 @@
 /* The device side of gufuncs, without a device: shapes by NumPy's rules, how calls are walked,
  * and every kind of kernel as valid IR; where libNVVM and nvJitLink are found, as a cubin. */
+#include "core/base/memory.h"
 #include "core/ir/build.h"
 #include "core/link/build.h"
 #include "core/link/cubin_info.h"
@@ -520,5 +521,6 @@ main(void)
     test_spread();
     test_normalise();
     printf("ok, %d cubins\n", n_cubins);
+    CHECK(lw_memory_live() < 200); /* what the toolchain keeps for the process */
     return EXIT_SUCCESS;
 }
