@@ -250,7 +250,7 @@ static lw_status
 guess_outputs(lw_gufunc_object *self, lw_gufunc_loop *loop, const bool *is_free, lw_error *err)
 {
     const lw_dtype guesses[] = {common_input(loop), LW_DT_f64, LW_DT_c128};
-    lw_dtype stored[LW_MAX_OPERANDS], again[LW_MAX_OPERANDS];
+    lw_dtype stored[LW_MAX_OPERANDS] = {0}, again[LW_MAX_OPERANDS] = {0};
     lw_error later = {0};
     lw_status status;
 
