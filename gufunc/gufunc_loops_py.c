@@ -175,6 +175,7 @@ infer(lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_typed **out, lw_err
     if (specs == NULL)
         return lw_fail_memory(err);
     options.procedure = self->fills;
+    options.readonly_help = "inputs are read only; name it in writable_args= to write to it";
     for (uint32_t k = 0; k < fn->params.n; k++)
         if (k < n)
             spec_of(loop, (int)k, &specs[k]);

@@ -479,7 +479,10 @@ infer_place(lw_frame *f, uint32_t target, lw_type *out)
         return complain_no_array(f, target);
     if (lw_array_row(f, array.type)->readonly)
         return lw_complain(f, n->loc, "E162", say_array(f, n->a, array.type),
-                           "pass a writable array", "assignment into a read-only array");
+                           f->run->typed->options.readonly_help
+                               ? f->run->typed->options.readonly_help
+                               : "pass a writable array",
+                           "assignment into a read-only array");
     LW_TRY(lw_infer_array_subscript(f, target, array.type, out));
     f->nodes[target].type = *out;
 fail:

@@ -20,6 +20,7 @@ typedef struct lw_front_options {
     bool threads;   /* runs as a thread of a grid: indices, barriers, lanes have a meaning */
     bool procedure; /* a kernel: the user's function returns nothing (a value is E183) */
     bool narrow;    /* every byte offset inside every array argument fits 31 bits */
+    const char *readonly_help; /* what to do about a read-only argument; NULL: the usual */
 } lw_front_options;
 
 /* The type of one argument, before there are interned types: what a door knows of a value. */
