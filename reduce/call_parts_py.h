@@ -13,13 +13,13 @@ typedef struct lw_reduce_keywords {
 typedef struct lw_reduce_call {
     lw_reducer *self;
     lw_reduce_keywords keywords;
-    uint32_t n_in;
     PyArrayObject *in[LW_REDUCE_MOST + 1]; /* owned; [n_in]: the mask, or NULL */
-    int ndim;                              /* of the operands broadcast together */
+    uint32_t n_in;
+    int ndim; /* of the operands broadcast together */
     int64_t shape[LW_REDUCE_DIMS];
     bool reduced[LW_REDUCE_DIMS]; /* by axis */
-    lw_dtype dtype;
     lw_reduce_special *special;
+    lw_dtype dtype;
     bool has_initial, has_empty;
     lw_reduce_item initial[LW_REDUCE_MOST], empty[LW_REDUCE_MOST];
     PyArrayObject *result[LW_REDUCE_MOST]; /* owned */

@@ -250,7 +250,7 @@ typedef struct chains {
 static void
 chain_step(maker *m, const chains *c, uint32_t v, const lw_ref *x)
 {
-    lw_ref acc[LW_REDUCE_PARTS];
+    lw_ref acc[LW_REDUCE_PARTS] = {0};
 
     for (uint32_t i = 0; i < m->n_parts; i++)
         acc[i] = lw_ir_get(&m->b, c->slot[v][i]);
@@ -303,7 +303,7 @@ rounds_until(maker *m, const chains *c, lw_ref at, lw_ref end, lw_ref step, uint
 static void
 seed_chains(maker *m, const chains *c, lw_ref item, access *from)
 {
-    lw_ref x[LW_REDUCE_PARTS];
+    lw_ref x[LW_REDUCE_PARTS] = {0};
 
     load_access(m, item, m->key->vector, from);
     for (uint32_t v = 0; v < m->key->vector; v++) {
@@ -317,7 +317,7 @@ seed_chains(maker *m, const chains *c, lw_ref item, access *from)
 static void
 join_chains(maker *m, const chains *c)
 {
-    lw_ref x[LW_REDUCE_PARTS];
+    lw_ref x[LW_REDUCE_PARTS] = {0};
 
     for (uint32_t apart = 1; apart < m->key->vector; apart *= 2)
         for (uint32_t v = 0; v + apart < m->key->vector; v += 2 * apart) {
@@ -333,7 +333,7 @@ take_rest(maker *m, access *from)
 {
     lw_builder *b = &m->b;
     lw_ref last = lw_ir_compare(b, LW_OP_EQ, m->split, lw_ir_sub(b, m->splits, i64(m, 1)));
-    lw_ref x[LW_REDUCE_PARTS], acc[LW_REDUCE_PARTS];
+    lw_ref x[LW_REDUCE_PARTS] = {0}, acc[LW_REDUCE_PARTS] = {0};
     lw_for loop;
 
     if (m->key->vector == 1)
@@ -359,7 +359,7 @@ take_elements(maker *m, access *from)
     lw_ref end = smaller(m, m->items, lw_ir_add(b, begin, m->per_block));
     lane_range range = lane_of(m, begin, end, !m->r->commutative);
     lw_ref many = lw_ir_mul(b, range.step, i64(m, UNROLL)), behind, at;
-    chains c;
+    chains c = {0};
 
     for (uint32_t v = 0; v < m->key->vector; v++)
         for (uint32_t i = 0; i < m->n_parts; i++)
@@ -383,7 +383,7 @@ static void
 join_lanes(maker *m, lw_ref active)
 {
     lw_builder *b = &m->b;
-    lw_ref acc[LW_REDUCE_PARTS], other[LW_REDUCE_PARTS], reads;
+    lw_ref acc[LW_REDUCE_PARTS] = {0}, other[LW_REDUCE_PARTS] = {0}, reads;
 
     get(m, acc);
     store_parts(m, m->shared, m->place, acc);
@@ -412,7 +412,7 @@ is_first_lane(maker *m)
 static void
 deliver(maker *m)
 {
-    lw_ref acc[LW_REDUCE_PARTS], results[LW_REDUCE_PARTS];
+    lw_ref acc[LW_REDUCE_PARTS] = {0}, results[LW_REDUCE_PARTS] = {0};
     uint32_t at = 0;
 
     lw_ir_if(&m->b, is_first_lane(m));
@@ -437,7 +437,7 @@ static void
 meet(maker *m)
 {
     lw_builder *b = &m->b;
-    lw_ref acc[LW_REDUCE_PARTS], limit, old, counter;
+    lw_ref acc[LW_REDUCE_PARTS] = {0}, limit, old, counter;
 
     lw_ir_if(b, is_first_lane(m));
     get(m, acc);
@@ -467,7 +467,7 @@ static void
 join_blocks(maker *m)
 {
     lw_builder *b = &m->b;
-    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS];
+    lw_ref acc[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0};
     lw_ref base = lw_ir_mul(b, m->result, m->splits);
     lane_range range = lane_of(m, i64(m, 0), m->splits, true);
     lw_for loop;

@@ -2,6 +2,7 @@
 
 #include "reduce/body_ir.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -59,6 +60,7 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
         return 1;
     for (uint32_t i = 0; i < r->n_in; i++) {
         uint32_t size = lw_dtypes[r->loaded[i]].size_bytes;
+        assert(size > 0);
         if (lw_reduce_parts(r->loaded[i]) > 1 || r->loaded[i] == LW_DT_b1 ||
             element_step(job, i) != size || kept_step(job, i) % (size * vector) != 0 ||
             (uintptr_t)job->operand[i] % (size * vector) != 0)
@@ -106,6 +108,7 @@ choose_splits(const lw_reduction *r, int64_t n_blocks, lw_reduce_plan *plan)
     splits = splits > most ? most : splits;
     splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
     plan->per_block = (plan->items + splits - 1) / splits;
+    assert(plan->per_block > 0); /* there are elements */
     plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;
     plan->partial_bytes = plan->counters_at = 0;
     if (plan->splits == 1)

@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/host/thread_pool.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -245,12 +246,15 @@ compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
 {
     int64_t kept = 0;
 
+    assert(n > 0);
     for (int64_t i = 0; i < n; i++) {
         if (!mask[i])
             continue;
-        for (uint32_t k = 0; k < s->n_operands; k++)
+        for (uint32_t k = 0; k < s->n_operands; k++) {
+            assert(operands[k] != NULL);
             memmove(operands[k] + kept * s->operand_size[k],
                     operands[k] + i * s->operand_size[k], s->operand_size[k]);
+        }
         kept++;
     }
     return kept;
@@ -262,7 +266,7 @@ one_block(const run *s, int64_t which, int64_t at, int64_t n, const bank *to)
 {
     _Alignas(64) char memory[SCRATCH + 64 * (LW_REDUCE_MOST + 2)];
     const lw_reduce_job *job = s->job;
-    char *operands[LW_REDUCE_MOST + 1], *free_at = memory;
+    char *operands[LW_REDUCE_MOST + 1] = {0}, *free_at = memory;
 
     for (uint32_t i = 0; i < s->n_in; i++) {
         char *base = job->operand[i] + offset_of(&job->kept, i, which);
@@ -281,6 +285,8 @@ one_block(const run *s, int64_t which, int64_t at, int64_t n, const bank *to)
         }
     }
     if (s->has != NULL) {
+        assert(n > 0 && n <= SCRATCH);
+        memset(free_at, 0, (size_t)n);
         gather_space(s, s->n_in, job->operand[s->n_in] + offset_of(&job->kept, s->n_in, which),
                      at, n, 1, free_at);
         n = compress(s, operands, (const uint8_t *)free_at, n);
@@ -513,6 +519,7 @@ tile_columns(const lw_reduction *r, int64_t columns)
 
     for (uint32_t i = 0; i < r->n_acc; i++)
         bytes += lw_dtypes[r->acc[i]].size_bytes;
+    assert(bytes > 0); /* an accumulator has a number */
     n = TILE / bytes / LEAST * LEAST;
     n = n > MOST ? MOST : n;
     return n < columns ? n : columns;

@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/tables/intrinsics.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The types of a value's numbers: strong scalars or the weak INDEX, PYFLOAT, PYCOMPLEX, which
@@ -65,19 +66,28 @@ static lw_status
 result_shape(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree,
              shape *out)
 {
-    lw_type result = typed->instances.data[1].result;
-    const lw_type_row *row = lw_type_get(&typed->types, result);
+    const lw_type_row *row;
+    const lw_type *elements;
+    lw_type result;
 
+    assert(typed != NULL);
+    result = typed->instances.data[1].result;
+    row = lw_type_get(&typed->types, result);
+    elements = &result;
     memset(out, 0, sizeof *out);
-    out->is_tuple = row != NULL && row->kind == LW_TK_TUPLE;
-    out->n = out->is_tuple ? row->n : 1;
+    out->n = 1;
+    if (row != NULL && row->kind == LW_TK_TUPLE) {
+        out->is_tuple = true;
+        out->n = row->n;
+        elements = row->elements;
+    }
     if (out->n < 1 || out->n > LW_REDUCE_MOST)
         return lw_fail(b->err, LW_ERR_TYPE,
                        "reduce: %s function `%s` gives a tuple of %u numbers; 1 to %d are "
                        "possible",
                        role, name_of(tree), (unsigned)out->n, LW_REDUCE_MOST);
     for (uint32_t i = 0; i < out->n; i++) {
-        lw_type type = out->is_tuple ? row->elements[i] : result;
+        lw_type type = elements[i];
         if (!is_number(&typed->types, type))
             return lw_fail(b->err, LW_ERR_TYPE,
                            "reduce: %s function `%s` must give a number or a flat tuple of "
