@@ -426,6 +426,7 @@ lw_reduce_fill_job(lw_reduce_call *call)
         job->out[i] = call->result[i] ? PyArray_BYTES(call->result[i]) : NULL;
     job->initial = call->has_initial ? call->initial : NULL;
     job->empty = call->has_empty ? call->empty : NULL;
+    job->max_threads = (uint32_t)call->self->options.max_blocksize;
 }
 
 /* ---- results ---- */

@@ -22,13 +22,15 @@ log2_of(int64_t n)
 }
 
 static uint32_t
-threads_log2(const lw_reduction *r)
+threads_log2(const lw_reduce_job *job)
 {
+    const lw_reduction *r = job->reduction;
     uint32_t bytes = 0, log = log2_of(LW_REDUCE_THREADS);
 
     for (uint32_t i = 0; i < r->n_acc; i++)
         bytes += lw_dtypes[r->acc[i]].size_bytes;
-    while (log > 5 && (bytes << log) > SHARED)
+    while (log > 5 &&
+           ((bytes << log) > SHARED || (job->max_threads != 0 && 1u << log > job->max_threads)))
         log--;
     return log;
 }
@@ -79,7 +81,7 @@ distance(int64_t stride)
 static void
 choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
 {
-    uint32_t threads = threads_log2(job->reduction), results = 0;
+    uint32_t threads = threads_log2(job), results = 0;
 
     plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
                         distance(kept_step(job, 0)) < distance(element_step(job, 0));

@@ -356,6 +356,7 @@ fill_job(device_call *d, bool dense)
         job->out[i] = (char *)(uintptr_t)d->result[i]->data;
     job->initial = call->has_initial ? call->initial : NULL;
     job->empty = call->has_empty ? call->empty : NULL;
+    job->max_threads = (uint32_t)call->self->options.max_blocksize;
 }
 
 /* Kept axes first, then the reduced ones; dense. */

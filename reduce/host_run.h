@@ -23,6 +23,7 @@ typedef struct lw_reduce_job {
     char *operand[LW_REDUCE_MOST + 1]; /* [n_in]: the mask (bool), or NULL */
     char *out[LW_REDUCE_MOST];         /* contiguous over kept; a scan's over kept, reduced */
     const lw_reduce_item *initial;     /* numbers of an accumulator, or NULL */
+    uint32_t max_threads;              /* a block of a GPU; 0: no limit */
     const lw_reduce_item *empty;       /* what nothing at all gives; NULL: there is something */
 } lw_reduce_job;
 

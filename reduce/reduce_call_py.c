@@ -39,6 +39,23 @@ any_on_device(PyObject *args)
     return false;
 }
 
+/* target= says where a reduction runs; arrays are not moved there by themselves. */
+static int
+check_target(const lw_reducer *self, bool on_device)
+{
+    lw_error err = {0};
+
+    if (on_device ? !self->cpu_only : !self->cuda_only)
+        return 0;
+    lw_fail(&err, LW_ERR_UNSUPPORTED,
+            on_device ? "a reduction made with target=\"cpu\" takes host arrays: use "
+                        "copy_to_host()"
+                      : "a reduction made with target=\"cuda\" takes device arrays: use "
+                        "cuda.to_device()");
+    lw_py_raise(&err);
+    return -1;
+}
+
 static PyObject *
 no_device(const char *what)
 {
@@ -138,7 +155,9 @@ lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs)
             return call_end(call, NULL);
         args = part;
     }
-    result = any_on_device(args) ? lw_reduce_on_device(call, args) : call_on_host(call, args);
+    if (check_target(call->self, any_on_device(args)) == 0)
+        result =
+            any_on_device(args) ? lw_reduce_on_device(call, args) : call_on_host(call, args);
     if (call->keywords.res != NULL && call->keywords.res != Py_None && result != NULL)
         result = put_in_res(call->keywords.res, result);
     Py_XDECREF(part);
@@ -269,6 +288,8 @@ lw_reducer_accumulate(PyObject *self, PyObject *args, PyObject *kwargs)
         return call_end(call, NULL);
     if (any_on_device(args))
         return call_end(call, no_device("accumulate"));
+    if (check_target(call->self, false) < 0)
+        return call_end(call, NULL);
     return call_end(call, accumulate(call, args));
 }
 
@@ -425,5 +446,7 @@ lw_reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs)
         return call_end(call, NULL);
     if (any_on_device(args))
         return call_end(call, no_device("reduceat"));
+    if (check_target(call->self, false) < 0)
+        return call_end(call, NULL);
     return call_end(call, reduceat(call, args));
 }

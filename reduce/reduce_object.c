@@ -77,6 +77,10 @@ reducer_new(PyTypeObject *type, const request *r)
     if (lw_door_read(LW_DOOR_REDUCE, NULL, r->rest, &self->options, &arguments) < 0)
         goto fail;
     self->source = Py_XNewRef(arguments.source);
+    if (PyMapping_HasKeyString(r->rest, "target")) {
+        self->cpu_only = self->options.target == LW_CHOOSE_CPU;
+        self->cuda_only = self->options.target == LW_CHOOSE_CUDA;
+    }
     for (int i = 0; i < LW_N_ROLES; i++)
         if (r->role[i] != NULL &&
             read_role(self, i, r->role[i], i == LW_ROLE_COMBINE ? self->source : NULL) < 0)

@@ -38,7 +38,8 @@ typedef struct lw_reducer {
     lw_tree *tree[LW_N_ROLES];
     lw_captures *captures[LW_N_ROLES];
     lw_door_options options;
-    int commutative; /* -1: as combine shows itself */
+    bool cpu_only, cuda_only; /* target= of the decorator */
+    int commutative;          /* -1: as combine shows itself */
     lw_reduce_special *specials;
     double seconds; /* spent compiling */
     uint32_t n_specials, compiled, from_memory, from_disk;

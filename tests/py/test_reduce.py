@@ -328,6 +328,7 @@ def test_the_kernel_simulated(n):
     for blocks in (1, 5):
         assert first._simulate(x, size=blocks) == 0 and last._simulate(x, size=blocks) == n - 1
         assert biggest._simulate(x, size=blocks, initial=n + 5) == n + 5
+        assert lw.reduce(lambda a, b: b, max_blocksize=64)._simulate(x, size=blocks) == n - 1
 
 
 @pytest.mark.parametrize("shape", [(5, 7), (300, 40), (40, 300), (3, 5000), (5000, 3), (1, 700)], ids=str)
@@ -411,6 +412,14 @@ def test_functions_that_raise_are_refused():
 
     with pytest.raises(UnsupportedError, match="may raise an exception"):
         lw.reduce(checked)(np.ones(3))
+
+
+def test_target():
+    add = {target: lw.reduce(lambda a, b: a + b, target=target) for target in ("auto", "cpu", "cuda")}
+    assert add["auto"](np.ones(3)) == add["cpu"](np.ones(3)) == 3
+    for call in (lambda r: r(np.ones(3)), lambda r: r.accumulate(np.ones(3)), lambda r: r.reduceat(np.ones(3), [0])):
+        with pytest.raises(UnsupportedError, match="takes device arrays"):
+            call(add["cuda"])
 
 
 def test_errors_in_the_function_show_its_line():
