@@ -463,6 +463,21 @@ def test_marks(items):
     np.testing.assert_array_equal(out.copy_to_host(), convolve(a[:, 0], b[:, 0]))
 
 
+@pytest.mark.parametrize("items", [5, 4200])
+def test_writable_inputs(items):
+    @lw.guvectorize("(n),()->(n)", writable_args=(0,))
+    def swap(x, y, out):
+        for i in range(x.shape[0]):
+            out[i] = x[i]
+            x[i] = y
+
+    x, y = data((items, 3), seed=1), data(items, seed=2)
+    device = cuda.to_device(x)
+    out = swap(device, cuda.to_device(y))
+    np.testing.assert_array_equal(out.copy_to_host(), x)
+    np.testing.assert_array_equal(device.copy_to_host(), np.broadcast_to(y[:, None], x.shape))
+
+
 @needs_kernels
 def test_raises():
     @lw.guvectorize("(n)->()")
