@@ -12,7 +12,9 @@ typedef struct lw_gcall {
     PyObject *out, *stream_object, *casting, *dtype, *order, *subok, *signature, *axes, *axis,
         *keepdims;
     lw_device *device;
-    const lw_operand *first; /* the first device operand: its library gets the result */
+    /* the first device operand, whose library gets the result: its library, object, device and
+     * stream, for a copy may have taken its place since */
+    lw_operand first;
     CUstream stream;
     lw_gresolution *resolution;
     char order_letter;
@@ -23,6 +25,7 @@ typedef struct lw_gcall {
     lw_device_array *made[LW_MAX_OPERANDS];   /* owned until returned */
     PyObject *owned[4 * LW_MAX_OPERANDS];     /* copies that live for the call */
     lw_device_array *target[LW_MAX_OPERANDS]; /* owned: where a copy goes after the kernel */
+    PyObject *source[LW_MAX_OPERANDS];        /* borrowed: the argument behind a target */
     lw_value values[LW_MAX_OPERANDS];         /* by value, in the loop's dtype */
     lw_core_view views[LW_MAX_OPERANDS];
     lw_core_shape shape;

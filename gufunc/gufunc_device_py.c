@@ -196,7 +196,10 @@ check_device(lw_gcall *call, const lw_operand *operand)
 {
     if (call->device == NULL) {
         call->device = operand->device;
-        call->first = operand;
+        call->first.library = operand->library;
+        call->first.object = operand->object;
+        call->first.device = operand->device;
+        call->first.stream = operand->stream;
     } else if (call->device != operand->device) {
         PyErr_Format(PyExc_ValueError,
                      "operands are on devices %d and %d: all must be on one device",
@@ -253,7 +256,9 @@ bring_over_all(lw_gcall *call)
 static int
 read_stream(lw_gcall *call)
 {
-    call->stream = call->first && call->first->library != LW_LIB_OWN ? call->first->stream : 0;
+    bool foreign = call->first.object != NULL && call->first.library != LW_LIB_OWN;
+
+    call->stream = foreign ? call->first.stream : 0;
     return call->stream_object ? lw_stream_read(call->stream_object, &call->stream) : 0;
 }
 
@@ -505,10 +510,12 @@ replace_by_copy(lw_gcall *call, int i)
         goto fail;
     }
     call->owned[call->n_owned++] = (PyObject *)copy;
-    if (is_written(call, i))
+    if (is_written(call, i)) {
         call->target[i] = array;
-    else
+        call->source[i] = operand->object;
+    } else {
         Py_DECREF(array);
+    }
     lw_operand_release(operand);
     operand->release = NULL;
     return lw_operand_read(operand, (PyObject *)copy);
@@ -555,12 +562,32 @@ make_copies(lw_gcall *call)
     return 0;
 }
 
+/* A foreign producer waits for what was copied back. */
+static int
+tell_source(const lw_gcall *call, int i)
+{
+    lw_operand source;
+    lw_error err = {0};
+    lw_status status = LW_OK;
+
+    if (lw_operand_read(&source, call->source[i]) < 0)
+        return -1;
+    if (source.kind == LW_OPERAND_DEVICE && source.library != LW_LIB_OWN)
+        status = lw_operand_done(&source, call->stream, &err);
+    lw_operand_release(&source);
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK ? 0 : -1;
+}
+
 static int
 copy_back(lw_gcall *call)
 {
     for (int i = 0; i < call->n_read; i++)
         if (call->target[i] != NULL && call->target[i]->size &&
-            copy_into(call, call->target[i], (lw_device_array *)call->operands[i].object) < 0)
+            (copy_into(call, call->target[i], (lw_device_array *)call->operands[i].object) <
+                 0 ||
+             tell_source(call, i) < 0))
             return -1;
     return 0;
 }
@@ -634,9 +661,9 @@ take_result(lw_gcall *call, int which)
     if (made == NULL)
         return Py_NewRef(call->out_objects[which]);
     call->made[which] = NULL;
-    if (call->first == NULL || call->first->library == LW_LIB_OWN)
+    if (call->first.object == NULL || call->first.library == LW_LIB_OWN)
         return (PyObject *)made;
-    return lw_result_wrap(call->first, made);
+    return lw_result_wrap(&call->first, made);
 }
 
 static PyObject *

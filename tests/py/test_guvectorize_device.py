@@ -519,6 +519,20 @@ def test_casts():
     check(cross, a, a.astype("int64"))
 
 
+def test_copies_are_made():
+    """Without looking at the numbers: also where no kernel runs."""
+    declared = lw.guvectorize(["(f8[:],f8[:],f8[:])"], "(3),(3)->(3)")(cross.py_func)
+    x, y = cuda.to_device(data((50, 3), "int32", 1)), cuda.to_device(data((50, 3), "float32", 2))
+    assert declared(x, y).dtype == "float64"
+    assert declared(x, y, out=y) is y
+    assert declared(x, x, casting="safe").dtype == "float64"
+    with pytest.raises(TypeError, match="cast"):
+        declared(x, y, out=x)
+    both = cuda.to_device(data((51, 3), "float32", 3))
+    assert cross(both[:-1], both[1:], out=both[:-1]).shape == (50, 3)
+    shift(both, 1, out=(both, both[:, 0]))
+
+
 @needs_kernels
 @pytest.mark.parametrize("items", [5, 5000])
 def test_overlap(items):
@@ -555,6 +569,14 @@ def test_libraries(library):
         assert isinstance(got, module.ndarray)
         got = got.get()
     np.testing.assert_array_equal(got, cross(x, y))
+    declared = lw.guvectorize(["(f8[:],f8[:],f8[:])"], "(3),(3)->(3)")(cross.py_func)
+    theirs = module.from_numpy(x).cuda() if library == "torch" else module.asarray(x)
+    out = theirs * 0
+    got = declared(theirs, cuda.to_device(y))  # the first operand is copied, its library stays
+    assert isinstance(got, type(theirs))
+    assert declared(theirs, theirs + 1, out=out) is out
+    want = declared(x, x + 1).astype("float32")
+    np.testing.assert_array_equal(out.cpu().numpy() if library == "torch" else out.get(), want)
 
 
 def test_stream():
