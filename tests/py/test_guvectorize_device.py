@@ -347,6 +347,18 @@ def test_out_broadcasts_the_loop():
     np.testing.assert_array_equal(out.copy_to_host(), np.broadcast_to(cross(x, y), (2, 5, 3)))
 
 
+@pytest.mark.parametrize("order", "KCFA")
+def test_order(order):
+    x = np.asfortranarray(data((4, 5, 3), "float64"))
+    v, a = data(3, "float64"), data((3, 3), "float64")
+    d, dv, da = cuda.to_device(x), cuda.to_device(v), cuda.to_device(a)
+    for want, got in ((cross(x, v, order=order), cross(d, dv, order=order)),
+                      (cross(x.T[:3].T, v, order=order), cross(d.T[:3].T, dv, order=order)),
+                      (dot(x, v, order=order), dot(d, dv, order=order)),
+                      (matvec(a, x, order=order), matvec(da, d, order=order))):
+        assert got.strides == want.strides
+
+
 # ---- axes, axis, keepdims ----
 
 
