@@ -106,6 +106,25 @@ def of_record(i, r, out):
     out[i, 0] = r.a
 
 
+@lw.guvectorize("(n),()->(n)")
+def scaled(x, by, y):
+    for i in range(x.shape[0]):
+        y[i] = x[i] * by
+
+
+@lw.guvectorize("(n)->()")
+def checked_sum(x, out):
+    total = x[0]
+    for i in range(1, x.shape[0]):
+        total += x[i]
+    if total < 0:
+        raise ValueError("negative")
+    out[0] = total
+
+
+GDECLARED = lw.guvectorize(["(f8[:],f8,f8[:])"], "(n),()->(n)")(scaled.py_func)
+GHOSTED = lw.guvectorize("(n),()->(n)", target="cuda")(scaled.py_func)
+MANY = cuda.to_device(np.ones((5000, 3), np.float32))
 HOSTED_FORALL = lw.forall(target="cuda")(saxpy.py_func)
 RECORD = np.zeros(3, np.dtype([("a", "f8")]))[0]
 
@@ -146,9 +165,20 @@ SCENARIOS = {
     "forall, first call": lambda: lw.forall(saxpy.py_func)(20, 2.0, D, E, OUT),
     "forall on host arrays": lambda: HOSTED_FORALL(20, 2.0, A, A, A.copy()),
     "forall that can raise": lambda: checked_forall(20, D),
+    "gufunc": lambda: scaled(D, 2),
+    "gufunc, staged": lambda: scaled(MANY, 2),
+    "gufunc, staged, into out": lambda: scaled(MANY, 2, out=MANY),
+    "gufunc, a block an item": lambda: scaled(WIDE, SMALL[0]),
+    "gufunc, axes": lambda: scaled(D, 2, axes=[0, (), 0]),
+    "gufunc, casts": lambda: GDECLARED(SMALL, 2, out=OUT[0]),
+    "gufunc, overlap": lambda: scaled(WIDE[1:], 2, out=WIDE[:-1]),
+    "gufunc of foreign arrays": lambda: scaled(FOREIGN, 2),
+    "gufunc, target cuda on host arrays": lambda: GHOSTED(A, 2.0, out=A.copy()),
+    "gufunc that can raise": lambda: checked_sum(D),
+    "gufunc, first call": lambda: lw.guvectorize("(n),()->(n)")(scaled.py_func)(MANY, 2),
     "fill and copy": lambda: (OUT.fill(1), OUT.copy()),
 }
-FORGETS = ("first call", "forall, first call")
+FORGETS = ("first call", "forall, first call", "gufunc, first call")
 
 
 def forget(name):
