@@ -60,16 +60,31 @@ lw_space_divider_of(uint32_t size)
 enum { BATCH = 4, SHORT_BODY = 200 };
 enum { IS_ARRAY = 1u << 31 };
 
-/* What is known of each parameter of the body: LW_PARAM_*, IS_ARRAY. */
+static bool
+has_op(const lw_module *module, lw_op op)
+{
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        for (uint32_t k = 1; k < module->funcs.data[i]->insts.n; k++)
+            if (module->funcs.data[i]->insts.data[k].op == op)
+                return true;
+    return false;
+}
+
+/* What is known of each parameter of the body: LW_PARAM_*, IS_ARRAY. Where threads wait for
+ * each other, what one wrote another reads: to LLVM `noalias` would mean that no barrier
+ * changes such memory. */
 static void
 param_flags(const maker *m, uint32_t *flags)
 {
+    bool meets = has_op(m->scalar->module, LW_OP_BARRIER) ||
+                 has_op(m->scalar->module, LW_OP_KERNEL_CALL);
+
     for (uint32_t i = 0; i < m->scalar->n_args; i++) {
         const lw_arg_parts *parts = &m->scalar->args[i];
         for (uint32_t k = 0; k < parts->n_arrays; k++)
-            flags[parts->addresses[k]] = IS_ARRAY |
-                                         (parts->written[k] ? 0 : LW_PARAM_READONLY) |
-                                         (m->key->noalias ? LW_PARAM_NOALIAS : 0);
+            flags[parts->addresses[k]] =
+                IS_ARRAY | (parts->written[k] ? 0 : LW_PARAM_READONLY) |
+                (m->key->noalias && !(meets && parts->written[k]) ? LW_PARAM_NOALIAS : 0);
     }
 }
 
@@ -317,16 +332,6 @@ load_space(maker *m)
         m->start[d] = space_field(m, offsetof(lw_space, start), d);
         m->step[d] = space_field(m, offsetof(lw_space, step), d);
     }
-}
-
-static bool
-has_op(const lw_module *module, lw_op op)
-{
-    for (uint32_t i = 0; i < module->funcs.n; i++)
-        for (uint32_t k = 1; k < module->funcs.data[i]->insts.n; k++)
-            if (module->funcs.data[i]->insts.data[k].op == op)
-                return true;
-    return false;
 }
 
 /* Elements are independent of each other by what forall means; but what overlaps is left in

@@ -814,3 +814,20 @@ def test_configured_kernels_pickle(cpu):
     assert out.tolist() == [1, 2, 3, 4, 5, 6]
     with pytest.raises(TypeError, match="cannot be pickled: pickle the kernel, and call forall"):
         pickle.dumps(add_one.forall(6))
+
+
+def test_memory_is_read_again_behind_a_barrier():
+    """What another thread wrote: LLVM may not keep the value of before."""
+    @cuda.jit
+    def k(x, out):
+        t = cuda.threadIdx.x
+        a = x[0]
+        cuda.syncthreads()
+        if t == 0:
+            x[0] = a + 1
+        cuda.syncthreads()
+        out[t] = x[0]
+
+    code = k.inspect_ptx("(float32[:], float32[:])", "sm_90")
+    behind = code[code.rindex("bar.sync"):]
+    assert "ld.global" in behind[:behind.index("st.global")], code
