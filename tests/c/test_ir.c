@@ -287,7 +287,7 @@ test_context(void)
     lw_ir_shared(&b, 6, 2);
     lw_ir_shared(&b, 5, 16);
     CHECK(lw_ir_uses_context(module) && !lw_ir_is_collective(module), "shared memory");
-    CHECK(lw_ir_shared_bytes(module) == 21, "%u bytes", lw_ir_shared_bytes(module));
+    CHECK(lw_ir_shared_bytes(module) == 24, "%u bytes", lw_ir_shared_bytes(module));
     lw_ir_kernel_call(&b, LW_KOP_fence_device, LW_DT_void, NULL, 0);
     CHECK(!lw_ir_is_collective(module), "a fence waits for nobody");
     mask = lw_ir_int(&b, LW_DT_i32, -1);
