@@ -59,7 +59,7 @@ is_const(const spreader *s, lw_ref ref, uint64_t bits)
 static bool
 find_regions(spreader *s)
 {
-    uint32_t open[MOST_REGIONS], depth = 0;
+    uint32_t open[MOST_REGIONS] = {0}, depth = 0;
 
     for (uint32_t i = 1; i < s->func->insts.n; i++)
         switch (inst_at(s, i)->op) {
@@ -383,7 +383,7 @@ sets_first(const spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool set, 
             at = last;
             break;
         case LW_OP_LOOP:
-            yes = sets_first(s, slot, at + 1, middle ? middle : last, set, early);
+            sets_first(s, slot, at + 1, middle ? middle : last, set, early);
             if (middle) /* by CONTINUE perhaps, with less */
                 sets_first(s, slot, middle + 1, last, set, early);
             at = last;
@@ -483,7 +483,7 @@ static bool
 take_round(const spreader *s, spread_loop *l)
 {
     uint32_t loops = 0; /* BLOCKs and LOOPs open in the round */
-    bool counts[MOST_REGIONS];
+    bool counts[MOST_REGIONS] = {false};
     uint32_t depth = 0;
 
     for (uint32_t i = l->at + 7; i < l->latch; i++) {

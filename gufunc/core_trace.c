@@ -228,7 +228,7 @@ static flow run_region(tracer *t, frame *f, uint32_t at, uint32_t end);
 static bool
 find_regions(frame *f)
 {
-    uint32_t n = f->func->insts.n, open[256], depth = 0;
+    uint32_t n = f->func->insts.n, open[256] = {0}, depth = 0;
 
     for (uint32_t i = 1; i < n; i++)
         switch (f->func->insts.data[i].op) {

@@ -123,7 +123,7 @@ launch_cut(lw_gcall *call, const lw_core_key *key, lw_gentry *entry, lw_error *e
     lw_status status = LW_OK;
     int d = plan->ndim - 1;
     int64_t whole, inner = plan->n, step;
-    uint64_t data[LW_MAX_OPERANDS];
+    uint64_t data[LW_MAX_OPERANDS] = {0};
 
     if (plan->n <= ITEMS_A_LAUNCH)
         return launch(call, key, entry, err);

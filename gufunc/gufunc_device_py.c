@@ -365,7 +365,7 @@ keep_order(const lw_gcall *call, int operand, int ndim, const int64_t *shape, in
 {
     int64_t loops[LW_MAX_OPERANDS][LW_SHAPE_DIMS], core[LW_MAX_CORE_DIMS], step = itemsize;
     int8_t place[LW_SHAPE_DIMS];
-    int number[LW_SHAPE_DIMS], axes[LW_SHAPE_DIMS], loop = 0;
+    int number[LW_SHAPE_DIMS] = {0}, axes[LW_SHAPE_DIMS] = {0}, loop = 0;
 
     for (int i = 0; i < call->self->nin; i++)
         lw_core_shape_strides(&call->shape, i, &call->views[i], loops[i], core);
@@ -718,7 +718,7 @@ release(lw_gcall *call)
 static void
 init(lw_gcall *call, lw_gufunc *self)
 {
-    size_t n = (size_t)(self->nin + self->nout);
+    size_t n = (size_t)self->nin + (size_t)self->nout;
 
     memset(call, 0, offsetof(lw_gcall, operands)); /* the rest is filled as it is used */
     memset(call->out_objects, 0, n * sizeof *call->out_objects);
