@@ -1,10 +1,13 @@
 /* Source of the facts about NVRTC: NVIDIA, NVRTC documentation, CUDA 13.0. */
 #include "core/link/nvrtc.h"
 
+#include "core/base/lock.h"
 #include "core/base/memory.h"
 #include "core/link/toolchain.h"
 #include "core/link/vendor_library.h"
 
+#include <dlfcn.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -159,6 +162,40 @@ fail:
     return status;
 }
 
+/* NVRTC opens its second library by its bare name, which finds it only by a run path or where
+ * it is loaded already: so it is, from beside the first one. Where there is none NVRTC says so
+ * itself. */
+static void
+open_builtins(const char *path)
+{
+    lw_text pattern;
+    glob_t found;
+
+    lw_text_init(&pattern);
+    lw_text_add_n(&pattern, path, (size_t)(strrchr(path, '/') + 1 - path));
+    lw_text_add(&pattern, "libnvrtc-builtins.so.*");
+    if (!pattern.failed && glob(pattern.data, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            (void)dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL); /* for the process's life */
+        globfree(&found);
+    }
+    lw_text_reset(&pattern);
+}
+
+static void
+prepare(const char *path)
+{
+    static lw_lock lock = LW_LOCK_INIT;
+    static bool done;
+
+    lw_lock_take(&lock);
+    if (!done && strchr(path, '/') != NULL) {
+        open_builtins(path);
+        done = true;
+    }
+    lw_lock_give(&lock);
+}
+
 /* A copy that ends with a NUL; what is behind an inner one would be lost. */
 static lw_status
 copy_source(const char *source, size_t n, const char *name, char **out, lw_error *err)
@@ -187,6 +224,7 @@ lw_nvrtc_compile(const char *source, size_t n, const char *name, int cc,
     lw_text_init(&include);
     LW_TRY(find(&path, &include, err));
     LW_TRY(lw_vendor_get(&vendor, lw_text_get(&path), &table, err));
+    prepare(lw_text_get(&path));
     j->nvrtc = table;
     LW_TRY(copy_source(source, n, j->name, &text, err));
     CALL("nvrtcCreateProgram",

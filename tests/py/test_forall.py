@@ -453,6 +453,13 @@ def test_globals_are_frozen_at_the_first_call():
 # ---- code ----
 
 
+def machine_code(kernel, *what):
+    try:
+        return kernel.inspect_sass(*what)
+    except lw.errors.CompilerNotFound as problem:  # a disassembler is no dependency of the tests
+        pytest.skip(str(problem).splitlines()[0])
+
+
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100", "sm_120"])
 @pytest.mark.parametrize("kernel, signature", [
     (saxpy, "(float32, float32[::1], float32[::1], float32[::1])"),
@@ -463,7 +470,7 @@ def test_globals_are_frozen_at_the_first_call():
 def test_gpu_code(kernel, signature, arch):
     ptx = kernel.inspect_ptx(signature, arch)
     assert f".target {arch}" in ptx and ".entry" in ptx
-    assert kernel.inspect_sass(signature, arch)
+    assert machine_code(kernel, signature, arch)
 
 
 def test_code_of_each_stage():
@@ -508,7 +515,7 @@ def test_beyond_32_bits():
     far(range(3_000_000_000, 3_000_000_005), out)
     assert out.tolist() == list(range(3_000_000_000, 3_000_000_005))
     signature = "(int64[::1])"
-    assert far.inspect_sass(signature)
+    assert machine_code(far, signature)
 
 
 @pytest.mark.parametrize("call, problem, text", [
