@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import re
 from collections import namedtuple
@@ -306,7 +307,8 @@ def test_a_gpu_reads_what_is_not_aligned_byte_by_byte(target):
     for dtype in DTYPES:
         kernel[dtype] = forall(f)
         kernel[dtype](4, filled(dtype, 4), np.zeros(4))
-        assert kernel[dtype].inspect_sass(target=target)
+        with contextlib.suppress(errors.CompilerNotFound):  # a disassembler is no dependency of the tests
+            assert kernel[dtype].inspect_sass(target=target)
     packed, aligned = (kernel[dtype].inspect_ptx(target=target) for dtype in DTYPES)
     assert re.search(r"ld\.global(\.nc)?\.[bf]64", aligned) and not re.search(r"ld\.global(\.nc)?\.[bf]64", packed)
     assert re.search(r"ld\.global(\.nc)?\.[bu]8", packed)
