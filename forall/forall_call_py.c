@@ -2,6 +2,7 @@
  * arrays are. On a GPU a warm call makes no heap call and no query of the driver. */
 #include "forall/forall_parts_py.h"
 
+#include "core/base/divider.h"
 #include "core/base/memory.h"
 #include "core/py/cuda_py.h"
 #include "core/py/print_py.h"
@@ -192,11 +193,11 @@ fill_slots(lw_prepared *p, const lw_entry_key *key)
     p->slots[n++] = (uint64_t)p->n;
     for (int k = 0; k + 1 < key->n_index; k++) {
         uint64_t size = (uint64_t)p->space.n[order[k]];
-        lw_space_divider divider;
+        lw_divider divider;
         p->slots[n++] = size;
         if (key->wide)
             continue;
-        divider = lw_space_divider_of((uint32_t)size);
+        divider = lw_divider_of((uint32_t)size);
         p->slots[n++] = divider.multiplier;
         p->slots[n++] = divider.shift;
     }

@@ -43,18 +43,6 @@ lw_space_order(const lw_entry_key *key, int order[LW_MAX_INDEX])
     }
 }
 
-lw_space_divider
-lw_space_divider_of(uint32_t size)
-{
-    lw_space_divider divider = {.size = size};
-
-    while (divider.shift < 32 && ((uint64_t)1 << divider.shift) < size)
-        divider.shift++;
-    divider.multiplier =
-        size ? (uint32_t)(((((uint64_t)1 << divider.shift) - size) << 32) / size + 1) : 0;
-    return divider;
-}
-
 /* ---- parameters ---- */
 
 enum { BATCH = 4, SHORT_BODY = 200 };

@@ -33,12 +33,6 @@ typedef struct lw_space {
     int64_t n[LW_MAX_INDEX], start[LW_MAX_INDEX], step[LW_MAX_INDEX];
 } lw_space;
 
-/* n / d == (mulhi(n, multiplier) + n) >> shift for all n < 2^31: Granlund and Montgomery,
- * "Division by Invariant Integers using Multiplication", PLDI 1994, figure 4.1. */
-typedef struct lw_space_divider {
-    uint32_t size, multiplier, shift;
-} lw_space_divider;
-
 /* Runs the elements begin … end - 1 of the space, counted with the fastest dimension innermost.
  * values: the body's parameters behind the index, 8 bytes each (the low ones count). -1, or the
  * number of the element that raised, with *status its status; it has stopped there. */
@@ -66,6 +60,5 @@ lw_status lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, con
 uint32_t lw_kernel_batch(const lw_scalar *scalar);
 /* The dimensions of a space from fastest to slowest. */
 void lw_space_order(const lw_entry_key *key, int order[LW_MAX_INDEX]);
-lw_space_divider lw_space_divider_of(uint32_t size);
 
 #endif

@@ -333,14 +333,3 @@ lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
     if (!key->spread && key->constant && plan->n >= STAGE_FROM)
         stage(plan, key);
 }
-
-lw_core_divider
-lw_core_divider_of(uint32_t d)
-{
-    lw_core_divider divider = {0, 0};
-
-    while (divider.shift < 32 && ((uint64_t)1 << divider.shift) < d)
-        divider.shift++;
-    divider.multiplier = (uint32_t)(((((uint64_t)1 << divider.shift) - d) << 32) / d + 1);
-    return divider;
-}

@@ -29,12 +29,6 @@ typedef struct lw_core_plan {
     lw_core_plan_operand operands[LW_MAX_OPERANDS];
 } lw_core_plan;
 
-/* n / d == (mulhi(n, multiplier) + n) >> shift for all n < 2^31: Granlund and Montgomery,
- * "Division by Invariant Integers using Multiplication", PLDI 1994, figure 4.1. */
-typedef struct lw_core_divider {
-    uint32_t multiplier, shift;
-} lw_core_divider;
-
 /* The loop's shape and strides come outermost first; fills n and, where there are items, ndim,
  * shape and strides anew. False: more than LW_CORE_LOOP_DIMS dimensions longer than 1. */
 bool lw_core_plan_normalise(lw_core_plan *plan, int ndim, const int64_t *shape);
@@ -45,6 +39,5 @@ void lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key);
 bool lw_core_plan_is_large(const lw_core_plan *plan);
 /* Bytes of an operand's core. */
 int64_t lw_core_plan_bytes(const lw_core_plan *plan, int operand);
-lw_core_divider lw_core_divider_of(uint32_t d);
 
 #endif

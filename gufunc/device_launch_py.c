@@ -6,6 +6,7 @@
 #include "gufunc/device_call_py.h"
 #include "gufunc/device_simulate_py.h"
 
+#include "core/base/divider.h"
 #include "core/py/raise.h"
 
 #include <stdio.h>
@@ -49,7 +50,7 @@ static uint32_t
 add_loop(lw_core_plan *plan, const lw_core_key *key, launch_values *v, uint32_t n)
 {
     for (int d = 0; d + 1 < key->ndim; d++) {
-        lw_core_divider divider = lw_core_divider_of((uint32_t)plan->shape[d]);
+        lw_divider divider = lw_divider_of((uint32_t)plan->shape[d]);
         v->divider[3 * d] = (uint32_t)plan->shape[d];
         v->divider[3 * d + 1] = divider.multiplier;
         v->divider[3 * d + 2] = divider.shift;

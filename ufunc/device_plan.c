@@ -330,16 +330,3 @@ lw_kernel_key_size(const lw_kernel_key *key)
 {
     return offsetof(lw_kernel_key, operands) + key->n_operands * sizeof key->operands[0];
 }
-
-lw_divider
-lw_divider_of(uint32_t d)
-{
-    lw_divider divider = {0, 0};
-    uint64_t multiplier;
-
-    while (divider.shift < 32 && ((uint64_t)1 << divider.shift) < d)
-        divider.shift++;
-    multiplier = ((((uint64_t)1 << divider.shift) - d) << 32) / d + 1;
-    divider.multiplier = (uint32_t)multiplier;
-    return divider;
-}

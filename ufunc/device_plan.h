@@ -13,6 +13,7 @@
 #ifndef LW_UFUNC_DEVICE_PLAN_H
 #define LW_UFUNC_DEVICE_PLAN_H
 
+#include "core/base/divider.h"
 #include "ufunc/ufunc.h"
 
 enum {
@@ -74,11 +75,5 @@ bool lw_plan_normalise(lw_plan *plan, int ndim, const int64_t *shape,
 void lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key);
 /* Bytes of the key that are used. */
 size_t lw_kernel_key_size(const lw_kernel_key *key);
-
-/* n / d == (mulhi(n, multiplier) + n) >> shift for all n < 2^31. */
-typedef struct lw_divider {
-    uint32_t multiplier, shift;
-} lw_divider;
-lw_divider lw_divider_of(uint32_t d);
 
 #endif

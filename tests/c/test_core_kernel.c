@@ -1,5 +1,6 @@
 /* The device side of gufuncs, without a device: shapes by NumPy's rules, how calls are walked,
  * and every kind of kernel as valid IR; where libNVVM and nvJitLink are found, as a cubin. */
+#include "core/base/divider.h"
 #include "core/base/memory.h"
 #include "core/ir/build.h"
 #include "core/link/build.h"
@@ -493,7 +494,7 @@ test_divider(void)
     const uint32_t sizes[] = {1, 2, 3, 7, 10, 641, 65535, 65536, 1000003, 0x7fffffff};
 
     for (int i = 0; i < 10; i++) {
-        lw_core_divider divider = lw_core_divider_of(sizes[i]);
+        lw_divider divider = lw_divider_of(sizes[i]);
         for (uint64_t n = 0; n < INT32_MAX; n = n * 5 / 3 + 1) {
             uint64_t high = n * divider.multiplier >> 32;
             CHECK(((high + n) & 0xffffffff) >> divider.shift == n / sizes[i]);

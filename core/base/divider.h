@@ -1,0 +1,16 @@
+/* Division by a number that is known before many are divided by it, as a product and a shift:
+ * Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994,
+ * figure 4.1. Hosts make the divider, kernels use it. */
+#ifndef LW_BASE_DIVIDER_H
+#define LW_BASE_DIVIDER_H
+
+#include <stdint.h>
+
+/* n / d == (mulhi(n, multiplier) + n) >> shift for all n < 2^31. */
+typedef struct lw_divider {
+    uint32_t multiplier, shift;
+} lw_divider;
+
+lw_divider lw_divider_of(uint32_t d); /* of 0: something that divides nothing */
+
+#endif
