@@ -2,6 +2,7 @@
  * with signatures the narrowest that takes the inputs safely; without, one made for them. */
 #include "gufunc/gufunc_parts_py.h"
 
+#include "core/py/numpy_rules.h"
 #include "core/py/raise.h"
 
 #include <string.h>
@@ -427,105 +428,6 @@ lw_gufunc_choose(lw_gufunc_object *self, const lw_gufunc_wanted *wanted)
 
 /* ---- for the device side ---- */
 
-static PyObject *
-dtype_argument(lw_dtype dtype, char weak)
-{
-    if (weak)
-        return Py_NewRef((PyObject *)(weak == 'i'   ? &PyLong_Type
-                                      : weak == 'f' ? &PyFloat_Type
-                                                    : &PyComplex_Type));
-    if (dtype == LW_DT_void)
-        return Py_NewRef(Py_None);
-    return (PyObject *)PyArray_DescrFromType(lw_type_num(dtype));
-}
-
-static PyObject *
-dtype_arguments(const lw_gufunc *self, const lw_dtype *dtypes, const char *weak)
-{
-    int n = self->nin + self->nout;
-    PyObject *tuple = PyTuple_New(n);
-
-    for (int i = 0; tuple != NULL && i < n; i++) {
-        PyObject *item = dtype_argument(dtypes[i], i < self->nin ? weak[i] : 0);
-        if (item == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, item);
-    }
-    return tuple;
-}
-
-/* dtype=x is signature=(None, …, x, …): resolve_dtypes knows only the latter. */
-static PyObject *
-signature_argument(const lw_gufunc *self, PyObject *signature, PyObject *dtype)
-{
-    PyArray_Descr *descr = NULL;
-    PyObject *tuple;
-
-    if (signature != NULL && signature != Py_None)
-        return Py_NewRef(signature);
-    if (dtype == NULL || dtype == Py_None)
-        return Py_NewRef(Py_None);
-    if (PyArray_DescrConverter(dtype, &descr) != NPY_SUCCEED)
-        return NULL;
-    tuple = PyTuple_New(self->nin + self->nout);
-    for (int i = 0; tuple != NULL && i < self->nin + self->nout; i++)
-        PyTuple_SET_ITEM(tuple, i, Py_NewRef(i < self->nin ? Py_None : (PyObject *)descr));
-    Py_DECREF(descr);
-    return tuple;
-}
-
-static PyObject *
-ask_numpy(lw_gufunc *self, const lw_dtype *dtypes, const char *weak, PyObject *signature,
-          PyObject *dtype, PyObject *casting)
-{
-    PyObject *method = PyObject_GetAttrString((PyObject *)self, "resolve_dtypes");
-    PyObject *given = dtype_arguments(self, dtypes, weak);
-    PyObject *chosen = signature_argument(self, signature, dtype);
-    PyObject *args = NULL, *kwargs = NULL, *result = NULL;
-
-    if (method == NULL || given == NULL || chosen == NULL)
-        goto done;
-    args = PyTuple_Pack(1, given);
-    kwargs = PyDict_New();
-    if (args == NULL || kwargs == NULL ||
-        (chosen != Py_None && PyDict_SetItemString(kwargs, "signature", chosen) < 0))
-        goto done;
-    if (casting != NULL && casting != Py_None &&
-        PyDict_SetItemString(kwargs, "casting", casting) < 0)
-        goto done;
-    result = PyObject_Call(method, args, kwargs);
-done:
-    Py_XDECREF(method);
-    Py_XDECREF(given);
-    Py_XDECREF(chosen);
-    Py_XDECREF(args);
-    Py_XDECREF(kwargs);
-    return result;
-}
-
-/* bfloat16: NumPy has no dtype of its own for it. */
-static bool
-beyond_numpy(const lw_gufunc *self, const lw_dtype *dtypes, const char *weak)
-{
-    for (int i = 0; i < self->nin + self->nout; i++)
-        if ((i >= self->nin || !weak[i]) && dtypes[i] != LW_DT_void &&
-            lw_type_num(dtypes[i]) < 0)
-            return true;
-    return false;
-}
-
-static bool
-cast_allowed(lw_dtype from, lw_dtype to, NPY_CASTING rule)
-{
-    switch (rule) {
-    case NPY_UNSAFE_CASTING: return true;
-    case NPY_SAME_KIND_CASTING: return lw_can_cast_same_kind(from, to);
-    case NPY_SAFE_CASTING: return lw_can_cast_safe(from, to);
-    default: return from == to;
-    }
-}
-
 static int
 check_casts(const lw_gufunc *self, const lw_gufunc_loop *loop, const lw_dtype *dtypes,
             const char *weak, NPY_CASTING rule)
@@ -534,7 +436,7 @@ check_casts(const lw_gufunc *self, const lw_gufunc_loop *loop, const lw_dtype *d
         bool is_input = i < self->nin;
         lw_dtype from = is_input ? dtypes[i] : loop->types[i];
         lw_dtype to = is_input ? loop->types[i] : dtypes[i];
-        if ((is_input && weak[i]) || dtypes[i] == LW_DT_void || cast_allowed(from, to, rule))
+        if ((is_input && weak[i]) || dtypes[i] == LW_DT_void || lw_cast_allowed(from, to, rule))
             continue;
         PyErr_Format(
             PyExc_TypeError, "cannot cast `%s` %s %d from %s to %s by the casting rule",
@@ -576,10 +478,11 @@ lw_gufunc_resolve(lw_gufunc *self, const lw_dtype *dtypes, const char *weak,
     lw_gufunc_loop *loop;
     PyObject *answer;
 
-    if (beyond_numpy(self, dtypes, weak))
+    if (lw_beyond_numpy(self->nin, self->nout, dtypes, weak))
         return resolve_ourselves(self, dtypes, weak, signature != NULL || dtype != NULL,
                                  casting);
-    answer = ask_numpy(self, dtypes, weak, signature, dtype, casting);
+    answer = lw_numpy_resolve((PyObject *)self, self->nin, self->nout, dtypes, weak, signature,
+                              dtype, casting);
     if (answer == NULL)
         return NULL;
     for (int i = 0; i < self->nin + self->nout; i++)

@@ -6,6 +6,7 @@
 #include "gufunc/device_call_py.h"
 
 #include "core/py/print_py.h"
+#include "core/py/numpy_rules.h"
 #include "core/py/raise.h"
 #include "gufunc/device_inspect_py.h"
 #include "gufunc/device_register_py.h"
@@ -64,41 +65,10 @@ read_keywords(lw_gcall *call, PyObject *const *values, PyObject *kwnames)
 }
 
 static int
-read_order(lw_gcall *call)
-{
-    const char *text;
-
-    call->order_letter = 'K';
-    if (call->order == NULL)
-        return 0;
-    text = PyUnicode_Check(call->order) ? PyUnicode_AsUTF8(call->order) : NULL;
-    if (text == NULL || text[0] == 0 || text[1] != 0 || strchr("CFAKcfak", text[0]) == NULL) {
-        if (!PyErr_Occurred())
-            PyErr_Format(PyUnicode_Check(call->order) ? PyExc_ValueError : PyExc_TypeError,
-                         "order must be one of 'C', 'F', 'A', or 'K' (got %R)", call->order);
-        return -1;
-    }
-    call->order_letter = (char)(text[0] & ~0x20);
-    return 0;
-}
-
-static int
 check_call(lw_gcall *call, Py_ssize_t n_args)
 {
-    int nin = call->self->nin, nargs = nin + call->self->nout;
-
-    if (n_args < nin || n_args > nargs) {
-        PyErr_Format(
-            PyExc_TypeError, "%s() takes from %d to %d positional arguments but %zd %s given",
-            lw_gufunc_name(call->self), nin, nargs, n_args, n_args == 1 ? "was" : "were");
-        return -1;
-    }
-    if (call->subok != NULL && !PyBool_Check(call->subok)) {
-        PyErr_Format(PyExc_TypeError, "'subok' must be a boolean, not %.200s",
-                     Py_TYPE(call->subok)->tp_name);
-        return -1;
-    }
-    return read_order(call);
+    return lw_call_check(lw_gufunc_name(call->self), call->self->nin, call->self->nout, n_args,
+                         call->subok, call->order, &call->order_letter);
 }
 
 /* ---- outputs ---- */

@@ -1,0 +1,24 @@
+/* What calls on device arrays do as numpy.ufunc does: for ufuncs and gufuncs alike. */
+#ifndef LW_PY_NUMPY_RULES_H
+#define LW_PY_NUMPY_RULES_H
+
+#include "core/py/numpy_api.h"
+
+#include "core/front/types.h"
+
+/* ufunc.resolve_dtypes for these operands: dtypes[i], weak[i] 'i' 'f' 'c' for Python's numbers
+ * (else 0), outputs void where not given; signature, dtype and casting as in the call or NULL.
+ * A new reference, or NULL with NumPy's exception. */
+PyObject *lw_numpy_resolve(PyObject *ufunc, int nin, int nout, const lw_dtype *dtypes,
+                           const char *weak, PyObject *signature, PyObject *dtype,
+                           PyObject *casting);
+/* bfloat16 among them: NumPy has no dtype of its own for it. */
+bool lw_beyond_numpy(int nin, int nout, const lw_dtype *dtypes, const char *weak);
+bool lw_cast_allowed(lw_dtype from, lw_dtype to, NPY_CASTING rule);
+
+/* The number of positional arguments, subok= and order= (NULL: not given), whose letter goes to
+ * *letter. -1 with an exception. */
+int lw_call_check(const char *name, int nin, int nout, Py_ssize_t n_args, PyObject *subok,
+                  PyObject *order, char *letter);
+
+#endif
