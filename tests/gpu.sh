@@ -41,7 +41,7 @@ wants build && part build build
 
 cd "$out" # so that the sources are not what is imported
 part info "$python" -m lanewise info
-tests="$python -m pytest -c $root/pyproject.toml --rootdir $root --maxfail=40"
+tests="$python -m pytest -c $root/pyproject.toml --rootdir $root --maxfail=40 -o faulthandler_timeout=120"
 # -k sees marks too: what is marked gpu, and the files whose tests ask for a device by themselves
 chosen="gpu or device or cuda or operand or vectorize or test_forall or test_jit or test_kernel or test_random or test_print
     or test_records or test_arrays or test_atomic"

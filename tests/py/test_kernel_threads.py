@@ -10,7 +10,7 @@ import pytest
 
 import lanewise as lw
 from lanewise import cuda, errors, float32
-from test_threads import compiled, together
+from test_threads import compiled, forks, together
 
 DTYPES = ["f4", "f8", "i4", "i8", "u2", "c8", "c16", "i1"]
 X = np.arange(1, 65)
@@ -167,6 +167,7 @@ scaled(5, x, out), waits[1, 64](few.copy(), 2), plain[1, 64](few.copy(), 2)
 """
 
 
+@forks
 def test_fork_while_kernels_run(run_python, tmp_path):
     """The child has one thread, no lock and no stack that another one held; it starts its own pool."""
     script = tmp_path / "forks.py"

@@ -18,11 +18,14 @@ def line_of(kernel, text):
 
 
 def relay(between, before_next):
+    """Turns each row of x around, a row a block: blocks run at the same time."""
+
     @cuda.jit(target="cpu", check={"bounds"})
     def kernel(x):
         own = cuda.shared.array(64, float32)
         t = cuda.threadIdx.x
-        own[t] = x[t]  # first
+        row = x[cuda.blockIdx.x]
+        own[t] = row[t]  # first
         if between:
             cuda.syncthreads()
         y = own[63 - t]  # look
@@ -30,22 +33,22 @@ def relay(between, before_next):
             cuda.syncthreads()
         own[t] = y  # second
         cuda.syncthreads()
-        x[t] = own[t]
+        row[t] = own[t]
 
     return kernel
 
 
 def test_right_kernel_has_no_race():
-    x = np.arange(64, dtype=np.float32)
+    x = np.arange(3 * 64, dtype=np.float32).reshape(3, 64)
     relay(True, True)[3, 64](x)
-    np.testing.assert_array_equal(x, np.arange(64)[::-1])
+    np.testing.assert_array_equal(x, np.arange(3 * 64).reshape(3, 64)[:, ::-1])
 
 
 @pytest.mark.parametrize("between, before_next, now, then", [(False, True, "writes", "first"), (True, False, "reads", "look")])
 def test_race_is_told_of(between, before_next, now, then):
     kernel = relay(between, before_next)
     with pytest.raises(errors.KernelError, match="race on shared memory") as caught:
-        kernel[3, 64](np.arange(64, dtype=np.float32))
+        kernel[3, 64](np.zeros((3, 64), np.float32))
     assert re.search(rf"block \(0, 0, 0\): race .* {now} 4 bytes at offset \d+ in line {line_of(kernel, '# ' + then)}, which thread ",
                      str(caught.value))
 
