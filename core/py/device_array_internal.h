@@ -1,10 +1,11 @@
 /* What the files of DeviceArray share:
  *
- *   device_array.c        the object: making, dropping, streams, attributes, the type
- *   device_array_copy.c   contents: to and from the host, between arrays, filling
- *   device_array_index.c  a[…], a[…] = …, iteration
- *   device_array_shape.c  views of another shape: reshape, transpose, squeeze, view
- *   device_array_ops.c    operators, __array_ufunc__, printing */
+ *   device_array.c          the object: making, dropping, streams, attributes, the type
+ *   device_array_copy.c     contents: to and from the host, between arrays, filling
+ *   device_array_methods.c  methods that give or take contents
+ *   device_array_index.c    a[…], a[…] = …, iteration
+ *   device_array_shape.c    views of another shape: reshape, transpose, squeeze, view
+ *   device_array_ops.c      operators, __array_ufunc__, printing */
 #ifndef LW_PY_DEVICE_ARRAY_INTERNAL_H
 #define LW_PY_DEVICE_ARRAY_INTERNAL_H
 
@@ -40,6 +41,14 @@ int64_t lw_array_n_bytes(const lw_device_array *array);
 int lw_array_assign(lw_device_array *to, PyObject *value, PyObject *stream);
 /* One item on the host (waits); item has room for itemsize bytes. */
 PyObject *lw_array_item(lw_device_array *array);
+/* Contents into `host`, of the same shape and dtype. */
+int lw_array_copy_out(lw_device_array *array, PyArrayObject *host, CUstream stream, bool wait);
+/* Anything as an ndarray of to's dtype; casting is NumPy's assignment casting. */
+PyArrayObject *lw_array_host_value(lw_device_array *to, PyObject *value);
+/* to[...] = from[...] of the same shape, with a cast where the dtypes differ. */
+int lw_array_copy_same_shape(lw_device_array *to, lw_device_array *from, CUstream stream);
+
+/* ---- device_array_methods.c ---- */
 extern PyMethodDef lw_array_copy_methods[];
 
 /* ---- device_array_index.c ---- */
