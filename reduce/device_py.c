@@ -8,22 +8,12 @@
 #include "core/host/simulator.h"
 #include "core/py/args.h"
 #include "core/py/raise.h"
+#include "reduce/device_parts_py.h"
 #include "reduce/device_plan.h"
 
 #include <string.h>
 
-/* A kernel, loaded on a device or compiled for the simulator. */
-typedef struct lw_reduce_entry {
-    struct lw_reduce_entry *next;
-    lw_reduce_key key;
-    lw_device *device; /* NULL: simulated */
-    lw_image *image;
-    lw_kernel *kernel;
-    uint32_t full_grid; /* blocks that run at a time */
-    lw_code *code;
-    lw_sim_single address;
-    uint32_t shared_bytes;
-} lw_reduce_entry;
+typedef lw_reduce_device device_call;
 
 /* ---- kernels ---- */
 
@@ -91,8 +81,8 @@ is_usable(const lw_reduce_entry *entry, lw_device *device, const lw_reduce_key *
            (device == NULL || lw_image_is_alive(entry->image));
 }
 
-static lw_reduce_entry *
-entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key *key)
+lw_reduce_entry *
+lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key *key)
 {
     lw_reducer *self = call->self;
     lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
@@ -161,7 +151,7 @@ simulate_call(lw_reduce_call *call, int64_t blocks)
         return -1;
     }
     plan.key.simulated = 1;
-    entry = entry_of(call, NULL, &plan.key);
+    entry = lw_reduce_entry_of(call, NULL, &plan.key);
     if (entry == NULL)
         return -1;
     Py_BEGIN_ALLOW_THREADS
@@ -234,19 +224,8 @@ done:
 
 /* ---- device arrays ---- */
 
-typedef struct device_call {
-    lw_reduce_call *call;
-    uint32_t n_read;
-    lw_operand operand[LW_REDUCE_MOST];
-    lw_device_array *copy[LW_REDUCE_MOST];   /* owned: dense, where one was needed */
-    lw_device_array *result[LW_REDUCE_MOST]; /* owned */
-    lw_device *device;
-    CUstream stream;
-    lw_block *memory;
-} device_call;
-
-static int
-refuse(const char *what)
+int
+lw_reduce_refuse(const char *what)
 {
     lw_error err = {0};
 
@@ -286,19 +265,18 @@ read_one(device_call *d, PyObject *object, lw_dtype *dtype)
     return lw_reduce_broadcast(d->call, operand->ndim, operand->shape);
 }
 
-static int
-read_operands(device_call *d, PyObject *args)
+int
+lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
 {
     lw_reduce_call *call = d->call;
-    Py_ssize_t n = PyTuple_GET_SIZE(args);
     lw_dtype loaded[LW_REDUCE_MOST];
 
     if (call->keywords.where != NULL && call->keywords.where != Py_True)
-        return refuse("where=");
+        return lw_reduce_refuse("where=");
     if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (read_one(d, PyTuple_GET_ITEM(args, i), &loaded[i]) < 0)
+        if (read_one(d, arrays[i], &loaded[i]) < 0)
             return -1;
     d->stream = d->operand[0].library == LW_LIB_OWN ? 0 : d->operand[0].stream;
     if (call->keywords.stream != NULL && lw_stream_read(call->keywords.stream, &d->stream) < 0)
@@ -407,6 +385,18 @@ copy_all(device_call *d)
     return 0;
 }
 
+int
+lw_reduce_device_results(device_call *d, int ndim, const int64_t *shape)
+{
+    for (uint32_t i = 0; i < d->call->special->reduction->n_out; i++) {
+        d->result[i] = lw_device_array_new(
+            d->device, d->stream, d->call->special->reduction->out[i], ndim, shape, 'C');
+        if (d->result[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
 static int
 new_results(device_call *d)
 {
@@ -417,19 +407,13 @@ new_results(device_call *d)
     if (keepdims < 0)
         return -1;
     ndim = lw_reduce_shape(d->call, keepdims, shape);
-    for (uint32_t i = 0; i < d->call->special->reduction->n_out; i++) {
-        d->result[i] = lw_device_array_new(
-            d->device, d->stream, d->call->special->reduction->out[i], ndim, shape, 'C');
-        if (d->result[i] == NULL)
-            return -1;
-    }
-    return 0;
+    return lw_reduce_device_results(d, ndim, shape);
 }
 
 /* ---- launching ---- */
 
-static lw_status
-order_behind(device_call *d, lw_error *err)
+lw_status
+lw_reduce_order_behind(device_call *d, lw_error *err)
 {
     lw_status status = LW_OK;
 
@@ -443,8 +427,8 @@ fail:
     return status;
 }
 
-static lw_status
-order_after(device_call *d, lw_error *err)
+lw_status
+lw_reduce_order_after(device_call *d, lw_error *err)
 {
     lw_status status = LW_OK;
 
@@ -465,7 +449,7 @@ launch(device_call *d, const lw_reduce_entry *entry, const lw_reduce_plan *plan,
     uint32_t n;
 
     LW_TRY(lw_device_visit(d->device, &before, err));
-    LW_TRY(order_behind(d, err));
+    LW_TRY(lw_reduce_order_behind(d, err));
     if (plan->partial_bytes) {
         LW_TRY(lw_pool_take(d->device, plan->partial_bytes, d->stream, &d->memory, err));
         LW_TRY(lw_fill(d->device, d->memory->address + plan->counters_at, 0, 4,
@@ -476,7 +460,7 @@ launch(device_call *d, const lw_reduce_entry *entry, const lw_reduce_plan *plan,
         params[i] = &words[i];
     LW_TRY(lw_launch(entry->kernel, (uint32_t)plan->tiles, (uint32_t)plan->splits, 1,
                      plan->threads, 1, 1, 0, d->stream, params, err));
-    LW_TRY(order_after(d, err));
+    LW_TRY(lw_reduce_order_after(d, err));
 fail:
     lw_device_leave(before);
     return status;
@@ -492,13 +476,13 @@ run(device_call *d)
     fill_job(d, false);
     if (!lw_reduce_plan_of(&d->call->job, 1, &plan) &&
         (copy_all(d) < 0 || !lw_reduce_plan_of(&d->call->job, 1, &plan)))
-        return PyErr_Occurred() ? -1 : refuse("an array of these strides");
-    entry = entry_of(d->call, d->device, &plan.key);
+        return PyErr_Occurred() ? -1 : lw_reduce_refuse("an array of these strides");
+    entry = lw_reduce_entry_of(d->call, d->device, &plan.key);
     if (entry == NULL)
         return -1;
     lw_reduce_plan_of(&d->call->job, entry->full_grid, &plan);
     if (plan.tiles > INT32_MAX)
-        return refuse("so many results");
+        return lw_reduce_refuse("so many results");
     if (launch(d, entry, &plan, &err) == LW_OK)
         return 0;
     lw_py_raise(&err);
@@ -548,8 +532,8 @@ out_at(const device_call *d, uint32_t i)
     return out == Py_None ? NULL : out;
 }
 
-static int
-check_out_count(const device_call *d)
+int
+lw_reduce_check_out_count(const device_call *d)
 {
     PyObject *out = d->call->keywords.out;
     uint32_t n = d->call->special->reduction->n_out;
@@ -634,8 +618,8 @@ take_result(device_call *d, uint32_t i)
                                                : lw_result_wrap(&d->operand[0], made);
 }
 
-static PyObject *
-hand_out(device_call *d)
+PyObject *
+lw_reduce_device_hand_out(device_call *d)
 {
     const lw_reduction *r = d->call->special->reduction;
     PyObject *all;
@@ -654,12 +638,14 @@ hand_out(device_call *d)
 }
 
 static PyObject *
-reduce(device_call *d, PyObject *args)
+reduce(device_call *d, void *context)
 {
+    PyObject *args = context;
     int64_t shape[LW_REDUCE_DIMS], results = 1;
     int ndim;
 
-    if (read_operands(d, args) < 0 || check_out_count(d) < 0 ||
+    if (lw_reduce_device_read(d, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args)) < 0 ||
+        lw_reduce_check_out_count(d) < 0 ||
         lw_reduce_read_axes(d->call, d->call->keywords.axis) < 0 ||
         lw_reduce_read_initial(d->call) < 0 || lw_reduce_check_empty(d->call) < 0 ||
         new_results(d) < 0)
@@ -669,11 +655,11 @@ reduce(device_call *d, PyObject *args)
         results *= shape[i];
     if (results > 0 && (lw_reduce_n_reduced(d->call) > 0 ? run(d) : fill_empty(d)) < 0)
         return NULL;
-    return hand_out(d);
+    return lw_reduce_device_hand_out(d);
 }
 
 PyObject *
-lw_reduce_on_device(lw_reduce_call *call, PyObject *args)
+lw_reduce_device_call(lw_reduce_call *call, lw_reduce_device_action action, void *context)
 {
     device_call *d = lw_alloc_zero(1, sizeof *d);
     PyObject *result;
@@ -681,7 +667,7 @@ lw_reduce_on_device(lw_reduce_call *call, PyObject *args)
     if (d == NULL)
         return PyErr_NoMemory();
     d->call = call;
-    result = reduce(d, args);
+    result = action(d, context);
     lw_pool_put(d->memory);
     for (uint32_t i = 0; i < LW_REDUCE_MOST; i++) {
         Py_CLEAR(d->copy[i]);
@@ -691,4 +677,10 @@ lw_reduce_on_device(lw_reduce_call *call, PyObject *args)
         lw_operand_release(&d->operand[i]);
     lw_free(d);
     return result;
+}
+
+PyObject *
+lw_reduce_on_device(lw_reduce_call *call, PyObject *args)
+{
+    return lw_reduce_device_call(call, reduce, args);
 }

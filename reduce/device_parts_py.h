@@ -1,0 +1,58 @@
+/* A call on device arrays, taken apart: what reductions, scans and slices have in common. */
+#ifndef LW_REDUCE_DEVICE_PARTS_PY_H
+#define LW_REDUCE_DEVICE_PARTS_PY_H
+
+#include "core/device/launch.h"
+#include "core/host/simulator.h"
+#include "core/py/args.h"
+#include "reduce/call_parts_py.h"
+#include "reduce/device_kernel.h"
+
+/* A kernel, loaded on a device or compiled for the simulator. */
+typedef struct lw_reduce_entry {
+    struct lw_reduce_entry *next;
+    lw_reduce_key key;
+    lw_device *device; /* NULL: simulated */
+    lw_image *image;
+    lw_kernel *kernel;
+    uint32_t full_grid; /* blocks that run at a time */
+    lw_code *code;
+    lw_sim_single address;
+    uint32_t shared_bytes;
+} lw_reduce_entry;
+
+typedef struct lw_reduce_device {
+    lw_reduce_call *call;
+    uint32_t n_read;
+    lw_operand operand[LW_REDUCE_MOST];
+    lw_device_array *copy[LW_REDUCE_MOST];   /* owned: dense, where one was needed */
+    lw_device_array *result[LW_REDUCE_MOST]; /* owned */
+    lw_device *device;
+    CUstream stream;
+    lw_block *memory;
+} lw_reduce_device;
+
+/* Does the call with what is prepared, and everything is released behind it. */
+typedef PyObject *(*lw_reduce_device_action)(lw_reduce_device *d, void *context);
+PyObject *lw_reduce_device_call(lw_reduce_call *call, lw_reduce_device_action action,
+                                void *context);
+
+/* UnsupportedError; -1. */
+int lw_reduce_refuse(const char *what);
+/* The arrays, broadcast together; dtype=, stream=; then the specialisation. For all: 0, or -1
+ * with an exception. */
+int lw_reduce_device_read(lw_reduce_device *d, PyObject *const *arrays, Py_ssize_t n);
+int lw_reduce_check_out_count(const lw_reduce_device *d);
+/* New results in C order. */
+int lw_reduce_device_results(lw_reduce_device *d, int ndim, const int64_t *shape);
+/* The kernel, compiled and loaded where it is new; device NULL: for the simulator. NULL with an
+ * exception. */
+lw_reduce_entry *lw_reduce_entry_of(lw_reduce_call *call, lw_device *device,
+                                    const lw_reduce_key *key);
+/* The operands' earlier users come first; later ones of other libraries wait. */
+lw_status lw_reduce_order_behind(lw_reduce_device *d, lw_error *err);
+lw_status lw_reduce_order_after(lw_reduce_device *d, lw_error *err);
+/* The results as the caller gets them. */
+PyObject *lw_reduce_device_hand_out(lw_reduce_device *d);
+
+#endif
