@@ -214,13 +214,13 @@ lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
 
 /* ---- methods: NumPy says what a generalized ufunc has not ---- */
 
-static PyObject *
-forward(PyObject *object, const char *name, PyObject *const *args, Py_ssize_t n_args,
-        PyObject *kwnames)
+PyObject *
+lw_gufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *args,
+                      Py_ssize_t n_args, PyObject *kwnames)
 {
-    lw_gufunc_object *self = (lw_gufunc_object *)object;
+    lw_gufunc_object *self = (lw_gufunc_object *)head;
     uint32_t n_loops = self->base.loops.n;
-    PyObject *bound = PyObject_GetAttrString(self->base.inner, name), *result;
+    PyObject *bound = PyObject_GetAttrString(head->inner, lw_ufunc_method_names[id]), *result;
 
     if (bound == NULL)
         return NULL;
@@ -230,41 +230,3 @@ forward(PyObject *object, const char *name, PyObject *const *args, Py_ssize_t n_
     Py_DECREF(bound);
     return result;
 }
-
-#define METHOD(name)                                                                           \
-    static PyObject *gufunc_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args,   \
-                                   PyObject *kwnames)                                          \
-    {                                                                                          \
-        return forward(self, #name, args, n_args, kwnames);                                    \
-    }
-METHOD(reduce)
-METHOD(accumulate)
-METHOD(reduceat)
-METHOD(outer)
-METHOD(at)
-METHOD(resolve_dtypes)
-#undef METHOD
-
-#define ROW(name, doc)                                                                         \
-    [LW_GUFUNC_##name] = {#name, (PyCFunction)(void (*)(void))gufunc_##name,                   \
-                          METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(doc)}
-
-PyMethodDef lw_gufunc_forwarded[LW_N_GUFUNC_METHODS] = {
-    ROW(reduce, "reduce(array, ...)\n\nAs numpy.ufunc.reduce: refused where there are core "
-                "dimensions."),
-    ROW(accumulate, "accumulate(array, ...)\n\nAs numpy.ufunc.accumulate: refused where there "
-                    "are core dimensions."),
-    ROW(reduceat,
-        "reduceat(array, indices, ...)\n\nAs numpy.ufunc.reduceat: refused where there "
-        "are core dimensions."),
-    ROW(outer, "outer(A, B, /, **kwargs)\n\nAs numpy.ufunc.outer: refused where there are core "
-               "dimensions."),
-    ROW(at, "at(a, indices, b=None, /)\n\nAs numpy.ufunc.at: refused where there are core "
-            "dimensions."),
-    ROW(resolve_dtypes, "resolve_dtypes(dtypes, *, signature=None, casting=None, "
-                        "reduction=False)\n\nThe dtypes "
-                        "a call would use, as numpy.ufunc.resolve_dtypes.\n\n"
-                        ">>> g = lw.guvectorize('(n)->()')(lambda x: x[0])\n"
-                        ">>> g.resolve_dtypes((np.dtype('f4'), None))\n"
-                        "(dtype('float32'), dtype('float32'))"),
-};

@@ -457,14 +457,14 @@ bare_inner(lw_gufunc_object *self)
     int kind = PyUFunc_IdentityValue;
     PyObject *capsule, *inner;
 
-    if (self->identity == Py_None)
+    if (self->base.identity == Py_None)
         kind = PyUFunc_None;
-    else if (PyUnicode_Check(self->identity))
+    else if (PyUnicode_Check(self->base.identity))
         kind = PyUFunc_ReorderableNone;
     inner = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
         NULL, (void *const *)table, NULL, 0, self->base.nin, self->base.nout, kind, table->name,
         table->doc, 0, table->layout.numpy_text,
-        kind == PyUFunc_IdentityValue ? self->identity : NULL);
+        kind == PyUFunc_IdentityValue ? self->base.identity : NULL);
     if (inner == NULL)
         return NULL;
     capsule = PyCapsule_New(table, "lanewise.table", drop_capsule);

@@ -2,6 +2,7 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/base/memory.h"
+#include "core/py/door_function.h"
 #include "core/py/raise.h"
 
 #include <stddef.h>
@@ -16,39 +17,6 @@ lw_gufunc_name(const lw_gufunc *self)
 
 /* ---- building ---- */
 
-/* As functools.wraps does, into our own dict. */
-static int
-take_names(lw_gufunc_object *self)
-{
-    static const char *const names[] = {"__module__", "__name__", "__qualname__", "__doc__"};
-    PyObject *own = PyObject_GetAttrString(self->base.py_func, "__dict__");
-    int result = 0;
-
-    self->base.dict = own && PyDict_Check(own) ? PyDict_Copy(own) : PyDict_New();
-    Py_XDECREF(own);
-    PyErr_Clear();
-    if (self->base.dict == NULL)
-        return -1;
-    for (int i = 0; i < 4 && result == 0; i++) {
-        PyObject *value = PyObject_GetAttrString(self->base.py_func, names[i]);
-        if (value == NULL)
-            return -1;
-        result = PyDict_SetItemString(self->base.dict, names[i], value);
-        Py_DECREF(value);
-    }
-    return result;
-}
-
-static const char *
-text_of(lw_gufunc_object *self, const char *name)
-{
-    PyObject *value = self->base.dict ? PyDict_GetItemString(self->base.dict, name) : NULL;
-    const char *text = value && PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
-
-    PyErr_Clear();
-    return text ? text : "";
-}
-
 static int
 read_layout(lw_gufunc_object *self, PyObject *layout)
 {
@@ -56,8 +24,8 @@ read_layout(lw_gufunc_object *self, PyObject *layout)
 
     if (text == NULL)
         return -1;
-    self->table =
-        lw_gufunc_table_new(self, text_of(self, "__name__"), text_of(self, "__doc__"), text);
+    self->table = lw_gufunc_table_new(self, lw_ufunc_text((lw_ufunc_head *)self, "__name__"),
+                                      lw_ufunc_text((lw_ufunc_head *)self, "__doc__"), text);
     if (self->table == NULL)
         return -1;
     self->base.layout = self->table->layout;
@@ -204,15 +172,16 @@ prepare(lw_gufunc_object *self, PyObject *function, PyObject *signatures, PyObje
         lw_door_arguments *arguments)
 {
     self->base.vectorcall = lw_gufunc_call;
+    self->base.kind = &lw_ufunc_of_cores;
     self->failures = PyDict_New();
     self->base.py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
                                                   : lw_python_function(function);
     if (self->failures == NULL || self->base.py_func == NULL ||
         lw_door_read(LW_DOOR_GUVECTORIZE, signatures, keywords, &self->base.options,
                      arguments) < 0 ||
-        take_names(self) < 0)
+        (self->base.dict = lw_wrapper_dict(self->base.py_func)) == NULL)
         return -1;
-    self->identity = Py_NewRef(arguments->identity);
+    self->base.identity = Py_NewRef(arguments->identity);
     self->source_option = Py_XNewRef(arguments->source);
     self->base.source = Py_XNewRef(arguments->source);
     return 0;
@@ -250,13 +219,8 @@ gufunc_traverse(PyObject *object, visitproc visit, void *arg)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
 
-    Py_VISIT(Py_TYPE(object));
-    Py_VISIT(self->base.inner);
-    Py_VISIT(self->base.py_func);
-    Py_VISIT(self->base.dict);
-    Py_VISIT(self->base.source);
+    lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
     Py_VISIT(self->base.sizes);
-    Py_VISIT(self->identity);
     Py_VISIT(self->source_option);
     Py_VISIT(self->failures);
     Py_VISIT(self->options);
@@ -273,9 +237,7 @@ gufunc_clear(PyObject *object)
         self->table->owner = NULL;
     self->captures = NULL;
     lw_captures_free(captures);
-    Py_CLEAR(self->base.py_func);
-    Py_CLEAR(self->base.dict);
-    Py_CLEAR(self->base.source);
+    lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->base.sizes);
     Py_CLEAR(self->source_option);
     Py_CLEAR(self->failures);
@@ -295,8 +257,7 @@ gufunc_dealloc(PyObject *object)
     gufunc_clear(object);
     if (lw_gufunc_device.free_plans != NULL)
         lw_gufunc_device.free_plans(self->base.plans);
-    Py_CLEAR(self->base.inner);
-    Py_CLEAR(self->identity);
+    lw_ufunc_head_drop((lw_ufunc_head *)object);
     lw_gufunc_table_drop(self->table); /* the loops go with the last numpy.ufunc */
     lw_array_free(&self->base.loops);
     lw_tree_free(self->base.tree);
@@ -309,149 +270,12 @@ gufunc_repr(PyObject *object)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
 
-    return PyUnicode_FromFormat("<lanewise.Gufunc '%s' %s>", text_of(self, "__name__"),
+    return PyUnicode_FromFormat("<lanewise.Gufunc '%s' %s>",
+                                lw_ufunc_text((lw_ufunc_head *)self, "__name__"),
                                 self->base.layout.text);
 }
 
-/* ---- attributes ---- */
-
-static PyObject *
-get_nargs(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromLong(((lw_gufunc *)self)->nin + ((lw_gufunc *)self)->nout);
-}
-
-static PyObject *
-get_ntypes(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLong(((lw_gufunc *)self)->loops.n);
-}
-
-static PyObject *
-list_of_loops(PyObject *object, PyObject *(*text)(const lw_gufunc_loop *loop))
-{
-    lw_gufunc *self = (lw_gufunc *)object;
-    PyObject *list = PyList_New(0);
-
-    for (uint32_t i = 0; list != NULL && i < self->loops.n; i++) {
-        PyObject *item = text(self->loops.data[i]);
-        if (item == NULL || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
-    }
-    return list;
-}
-
-static PyObject *
-get_types(PyObject *self, void *Py_UNUSED(closure))
-{
-    return list_of_loops(self, lw_gufunc_types_text);
-}
-
-static PyObject *
-get_signatures(PyObject *self, void *Py_UNUSED(closure))
-{
-    return list_of_loops(self, lw_gufunc_loop_text);
-}
-
-static PyObject *
-get_identity(PyObject *object, void *Py_UNUSED(closure))
-{
-    PyObject *identity = ((lw_gufunc_object *)object)->identity;
-
-    return Py_NewRef(PyUnicode_Check(identity) ? Py_None : identity);
-}
-
-static PyObject *
-get_layout(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyUnicode_FromString(((lw_gufunc *)self)->layout.text);
-}
-
-static PyObject *
-get_stats(PyObject *object, void *Py_UNUSED(closure))
-{
-    lw_gufunc_object *self = (lw_gufunc_object *)object;
-    lw_gufunc_stats s;
-
-    lw_lock_take(&self->table->lock);
-    s = self->table->stats;
-    lw_lock_give(&self->table->lock);
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops", self->base.loops.n,
-                         "compiled", s.compiled, "from_memory", s.from_memory, "from_disk",
-                         s.from_disk, "made", s.made, "failed", s.failed, "seconds", s.seconds);
-}
-
-/* Positional-only operands by the user's names, then the keywords of every call. */
-static PyObject *
-get_text_signature(PyObject *object, void *Py_UNUSED(closure))
-{
-    lw_gufunc *self = (lw_gufunc *)object;
-    const lw_fn *fn = &self->tree->fns.data[1];
-    PyObject *inspect = NULL, *namespace = NULL, *function = NULL, *result = NULL;
-    lw_text text = {0};
-
-    lw_text_add(&text, "lambda ");
-    for (int i = 0; i < self->nin; i++)
-        lw_text_addf(&text, "%s, ", fn->params.data[i].name);
-    lw_text_addf(&text,
-                 "%sout=None, *, axes=None, axis=None, keepdims=False, casting='same_kind', "
-                 "order='K', dtype=None, subok=True, signature=None, stream=None: None",
-                 self->nin ? "/, " : "");
-    inspect = PyImport_ImportModule("inspect");
-    namespace = PyDict_New();
-    if (inspect != NULL && namespace != NULL && !text.failed)
-        function = PyRun_String(lw_text_get(&text), Py_eval_input, namespace, namespace);
-    if (function != NULL)
-        result = PyObject_CallMethod(inspect, "signature", "O", function);
-    Py_XDECREF(function);
-    Py_XDECREF(namespace);
-    Py_XDECREF(inspect);
-    lw_text_reset(&text);
-    return result;
-}
-
-static PyObject *
-get_state(PyObject *object, PyObject *Py_UNUSED(unused))
-{
-    lw_gufunc_object *self = (lw_gufunc_object *)object;
-    PyObject *signatures = self->lazy ? Py_NewRef(Py_None) : get_signatures(object, NULL);
-    PyObject *source = self->base.source;
-
-    if (signatures == NULL)
-        return NULL;
-    return Py_BuildValue("{s:N,s:s,s:O,s:O}", "signatures", signatures, "layout",
-                         self->base.layout.text, "options", self->options, "source",
-                         source ? source : Py_None);
-}
-
-static PyGetSetDef gufunc_getset[] = {
-    {"nargs", get_nargs, NULL, PyDoc_STR("inputs and outputs together"), NULL},
-    {"ntypes", get_ntypes, NULL, PyDoc_STR("how many loops there are"), NULL},
-    {"types", get_types, NULL,
-     PyDoc_STR("the loops, narrow to wide, as NumPy writes them: ['ff->f', 'dd->d']"), NULL},
-    {"signatures", get_signatures, NULL,
-     PyDoc_STR("the loops as signatures: ['void(float32[:], float32[:])']"), NULL},
-    {"identity", get_identity, NULL, PyDoc_STR("the identity that was given, or None"), NULL},
-    {"signature", get_layout, NULL, PyDoc_STR("the layout: '(m,n),(n)->(m)'"), NULL},
-    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
-     NULL},
-    {"__signature__", get_text_signature, NULL, NULL, NULL},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
-
-static PyMemberDef gufunc_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lw_gufunc, vectorcall), READONLY, NULL},
-    {"__dictoffset__", T_PYSSIZET, offsetof(lw_gufunc, dict), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_gufunc, weakrefs), READONLY, NULL},
-    {"nin", T_INT, offsetof(lw_gufunc, nin), READONLY, PyDoc_STR("number of inputs")},
-    {"nout", T_INT, offsetof(lw_gufunc, nout), READONLY, PyDoc_STR("number of outputs")},
-    {"py_func", T_OBJECT, offsetof(lw_gufunc, py_func), READONLY,
-     PyDoc_STR("the Python function it was made from")},
-    {"__wrapped__", T_OBJECT, offsetof(lw_gufunc, py_func), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL}};
-
-/* ---- methods ---- */
+/* ---- adding loops ---- */
 
 /* NumPy keeps what it once chose for dtypes: a new numpy.ufunc asks anew. */
 static int
@@ -467,90 +291,23 @@ renew_inner(lw_gufunc_object *self)
     return 0;
 }
 
-static PyObject *
-gufunc_add(PyObject *object, PyObject *argument)
+int
+lw_gufunc_add(lw_ufunc_head *head, PyObject *signatures)
 {
-    lw_gufunc_object *self = (lw_gufunc_object *)object;
+    lw_gufunc_object *self = (lw_gufunc_object *)head;
     lw_signature_list list = {0};
     lw_arena arena;
     int failed;
 
     lw_arena_init(&arena);
-    failed = lw_signatures_read(argument, false, &arena, &list);
+    failed = lw_signatures_read(signatures, false, &arena, &list);
     for (uint32_t i = 0; !failed && i < list.n; i++)
         failed = declare(self, &list.data[i]);
     lw_arena_reset(&arena);
-    if (failed || renew_inner(self) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return failed ? -1 : renew_inner(self);
 }
 
-static PyObject *
-gufunc_bind(PyObject *object, PyObject *args)
-{
-    const lw_gufunc_object *self = (lw_gufunc_object *)object;
-    Py_ssize_t n = PyTuple_GET_SIZE(args);
-    PyObject *functools, *partial, *self_tuple, *all = NULL, *result = NULL;
-
-    if (n < self->base.nin || n > self->base.nin + self->base.nout)
-        return PyErr_Format(
-            PyExc_TypeError,
-            "bind: `%.100s` takes %d inputs and up to %d outputs, not %zd arguments",
-            self->table->name, self->base.nin, self->base.nout, n);
-    functools = PyImport_ImportModule("functools");
-    partial = functools ? PyObject_GetAttrString(functools, "partial") : NULL;
-    self_tuple = PyTuple_Pack(1, object);
-    if (partial != NULL && self_tuple != NULL)
-        all = PySequence_Concat(self_tuple, args);
-    if (all != NULL)
-        result = PyObject_CallObject(partial, all);
-    Py_XDECREF(all);
-    Py_XDECREF(self_tuple);
-    Py_XDECREF(partial);
-    Py_XDECREF(functools);
-    return result;
-}
-
-static PyObject *
-gufunc_itself(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    return Py_NewRef(self);
-}
-
-/* lanewise/_pickling.py knows how to carry a function's text to another process. */
-static PyObject *
-gufunc_reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    PyObject *module = PyImport_ImportModule("lanewise._pickling"), *result;
-
-    if (module == NULL)
-        return NULL;
-    result = PyObject_CallMethod(module, "reduce_gufunc", "O", self);
-    Py_DECREF(module);
-    return result;
-}
-
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
-static PyMethodDef gufunc_methods_head[] = {
-    {"add", gufunc_add, METH_O,
-     PyDoc_STR("add($self, sig, /)\n--\n\nCompile for one more signature.\n\n"
-               ">>> g.add('void(float32[:], float32[:])')")},
-    {"bind", gufunc_bind, METH_VARARGS,
-     PyDoc_STR("bind($self, /, *args)\n--\n\nA callable that repeats this call.\n\n"
-               ">>> step = g.bind(np.arange(3.)); step().item()\n"
-               "3.0")},
-    {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
-    {"__reduce__", gufunc_reduce_by_source, METH_NOARGS, NULL},
-    {"__copy__", gufunc_itself, METH_NOARGS, NULL},
-    {"__deepcopy__", gufunc_itself, METH_O, NULL},
-};
-
-enum { N_HEAD = sizeof gufunc_methods_head / sizeof *gufunc_methods_head };
-
-/* filled once, by lw_gufunc_register */
-static PyMethodDef gufunc_methods[N_HEAD + LW_N_GUFUNC_METHODS + LW_N_GUFUNC_INSPECTIONS + 1];
+/* ---- the type ---- */
 
 PyDoc_STRVAR(gufunc_doc,
              "A function of small arrays that works on whole stacks of them.\n\n"
@@ -566,19 +323,30 @@ PyDoc_STRVAR(gufunc_doc,
              ">>> g(np.ones((2, 3)))\n"
              "array([3., 3.])");
 
-static PyType_Slot gufunc_slots[] = {
-    {Py_tp_doc, (void *)gufunc_doc},   {Py_tp_dealloc, gufunc_dealloc},
-    {Py_tp_traverse, gufunc_traverse}, {Py_tp_clear, gufunc_clear},
-    {Py_tp_repr, gufunc_repr},         {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_getset, gufunc_getset},     {Py_tp_members, gufunc_members},
-    {Py_tp_methods, gufunc_methods},   {0, NULL}};
+static PyType_Slot gufunc_slots[] = {{Py_tp_doc, (void *)gufunc_doc},
+                                     {Py_tp_dealloc, gufunc_dealloc},
+                                     {Py_tp_traverse, gufunc_traverse},
+                                     {Py_tp_clear, gufunc_clear},
+                                     {Py_tp_repr, gufunc_repr},
+                                     {Py_tp_call, PyVectorcall_Call},
+                                     {Py_tp_members, lw_ufunc_type_members},
+                                     {0, NULL}};
 
-static PyType_Spec gufunc_spec = {
-    .name = "lanewise.Gufunc",
-    .basicsize = sizeof(lw_gufunc_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = gufunc_slots};
+/* A lanewise.Ufunc: its methods find what is theirs through the kind, never behind the head.
+ * The size is no less than Ufunc's, as Python wants it of a subclass. */
+static PyObject *
+type_new(PyObject *module, PyObject *base)
+{
+    int base_size = (int)((PyTypeObject *)base)->tp_basicsize, own = sizeof(lw_gufunc_object);
+    PyType_Spec spec = {.name = "lanewise.Gufunc",
+                        .basicsize = own > base_size ? own : base_size,
+                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                 Py_TPFLAGS_HAVE_VECTORCALL |
+                                 Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+                        .slots = gufunc_slots};
+
+    return PyType_FromModuleAndSpec(module, &spec, base);
+}
 
 /* ---- the decorator ---- */
 
@@ -722,33 +490,22 @@ PyDoc_STRVAR(
     ">>> total(np.arange(4.))\n"
     "array([0., 1., 3., 6.])");
 
+#define WITH_KEYWORDS(function)                                                                \
+    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
+
 static PyMethodDef functions[] = {
     {"guvectorize", WITH_KEYWORDS(guvectorize), guvectorize_doc},
     {NULL, NULL, 0, NULL},
 };
 
-static void
-fill_methods(void)
-{
-    PyMethodDef *at = gufunc_methods;
-
-    memcpy(at, gufunc_methods_head, sizeof gufunc_methods_head);
-    memcpy(at + N_HEAD, lw_gufunc_forwarded, sizeof lw_gufunc_forwarded);
-    memcpy(at + N_HEAD + LW_N_GUFUNC_METHODS, lw_gufunc_inspections,
-           LW_N_GUFUNC_INSPECTIONS * sizeof *at);
-}
-
 int
 lw_gufunc_register(PyObject *module)
 {
-    PyObject *type;
-    int failed;
+    PyObject *base = PyObject_GetAttrString(module, "Ufunc");
+    PyObject *type = base ? type_new(module, base) : NULL;
+    int failed = type ? PyModule_AddObjectRef(module, "Gufunc", type) : -1;
 
-    fill_methods();
-    type = PyType_FromModuleAndSpec(module, &gufunc_spec, NULL);
-    if (type == NULL)
-        return -1;
-    failed = PyModule_AddObjectRef(module, "Gufunc", type);
-    Py_DECREF(type);
+    Py_XDECREF(type);
+    Py_XDECREF(base);
     return failed < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }

@@ -12,11 +12,6 @@
 #include "gufunc/gufunc_py.h"
 #include "gufunc/host_code.h"
 
-typedef struct lw_gufunc_stats {
-    uint32_t compiled, from_memory, from_disk, made, failed;
-    double seconds;
-} lw_gufunc_stats;
-
 /* What NumPy's callbacks find behind the inner ufunc. Shared by the Gufunc and every
  * numpy.ufunc made for it; owns the loops. */
 typedef struct lw_gufunc_table {
@@ -27,27 +22,16 @@ typedef struct lw_gufunc_table {
     char *name, *doc; /* numpy.ufunc borrows them */
     lw_build_options build;
     lw_lock lock; /* guards stats */
-    lw_gufunc_stats stats;
+    lw_ufunc_stats stats;
     lw_core_layout layout; /* of the loops; lies in arena */
     lw_arena arena;
 } lw_gufunc_table;
-
-enum lw_gufunc_method_id {
-    LW_GUFUNC_reduce,
-    LW_GUFUNC_accumulate,
-    LW_GUFUNC_reduceat,
-    LW_GUFUNC_outer,
-    LW_GUFUNC_at,
-    LW_GUFUNC_resolve_dtypes,
-    LW_N_GUFUNC_METHODS
-};
 
 /* The whole object; lw_gufunc is its public part. */
 typedef struct lw_gufunc_object {
     lw_gufunc base;
     lw_gufunc_table *table;
     lw_captures *captures;
-    PyObject *identity;      /* a value, None, or the str "reorderable" */
     PyObject *source_option; /* source=, or NULL */
     PyObject *failures;      /* dict: dtypes -> exception */
     PyObject *options;       /* dict: the keywords as given, for pickling */
@@ -128,13 +112,14 @@ PyObject *lw_gufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
  * an exception. */
 int lw_gufunc_stretch(const lw_gufunc *self, PyObject *const *args, Py_ssize_t n_args,
                       PyObject *kwnames, PyObject **to);
-extern PyMethodDef lw_gufunc_forwarded[LW_N_GUFUNC_METHODS];
+PyObject *lw_gufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
+                                Py_ssize_t n_args, PyObject *kwnames);
 
 /* ---- sizes=: gufunc_sizes_py.c ---- */
 int lw_gufunc_check_sizes(const lw_gufunc *self, PyObject *sizes); /* at decoration */
 
-/* ---- inspection: gufunc_inspect_py.c ---- */
-extern PyMethodDef lw_gufunc_inspections[];
-enum { LW_N_GUFUNC_INSPECTIONS = 9 };
+/* ---- inspection: gufunc_kind_py.c ---- */
+int lw_gufunc_add(lw_ufunc_head *self, PyObject *signatures); /* -1 with an exception */
+extern const lw_ufunc_kind lw_ufunc_of_cores;
 
 #endif

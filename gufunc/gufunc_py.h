@@ -5,23 +5,14 @@
 #include <Python.h>
 
 #include "core/base/lock.h"
-#include "core/py/door_options.h"
+#include "core/py/ufunc_type.h"
 #include "gufunc/gufunc_loop.h"
 
 struct lw_gufunc_plans;
 
 typedef struct lw_gufunc {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    PyObject *inner;   /* the real numpy.ufunc, with a core signature */
-    PyObject *py_func; /* the user's function */
-    PyObject *dict;    /* __name__, __doc__, … */
-    PyObject *weakrefs;
-    PyObject *source; /* str, or NULL */
-    lw_tree *tree;
-    lw_door_options options;
+    LW_UFUNC_HEAD
     lw_core_layout layout;
-    int nin, nout;
     LW_ARRAY(lw_gufunc_loop *) loops; /* under the GIL */
     PyObject *sizes;                  /* dict: name only in outputs -> function; or NULL */
     struct lw_gufunc_plans *plans;    /* the device side's; NULL until the first device call */

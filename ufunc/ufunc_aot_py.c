@@ -4,7 +4,7 @@
 
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
-#include "ufunc/device_table_py.h"
+#include "core/py/ufunc_inspect.h"
 #include "ufunc/ufunc_parts.h"
 
 #include <string.h>
@@ -13,11 +13,11 @@ PyDoc_STRVAR(
     compile_doc,
     "compile(f, sig, target='sm_90', output='cubin')\n--\n\n"
     "Compile a scalar function ahead of time; needs no GPU.\n\n"
-    "f: a Python function or a lanewise.Ufunc, or a Kernel or Forall, whose inspect_\n"
+    "f: a Python function, a lanewise.Ufunc or Gufunc, or a Kernel or Forall, whose inspect_\n"
     "methods give the outputs. sig: one signature, as vectorize (Kernel: jit) takes it.\n"
     "target: 'sm_75' … 'sm_121', or 'host'. output: for a GPU one of ir, llvm, nvvm, ptx,\n"
     "ltoir, cubin, sass; for the host one of ir, llvm, object, asm.\n\n"
-    "The result is bytes for cubin, ltoir and object, else str. The GPU kernel takes the\n"
+    "The result is bytes for cubin, ltoir and object, else str. The kernel of a Ufunc takes the\n"
     "number of elements (int64), then one pointer per input and output: contiguous arrays,\n"
     "aligned to 16 bytes. The host object exports lw_loop_contiguous(char **args, int64 n).\n\n"
     "Raises CompileError for a function that cannot be compiled, ValueError for an unknown\n"
@@ -36,8 +36,8 @@ is_one_of(PyObject *module, PyObject *f, const char *class_name)
     return is;
 }
 
-/* f itself when it is a Ufunc, else one made of it with this signature. */
-static lw_ufunc *
+/* f itself when it is a Ufunc of any kind, else one made of it with this signature. */
+static lw_ufunc_head *
 ufunc_of(PyObject *module, PyObject *f, PyObject *sig)
 {
     PyObject *vectorize, *decorator, *made = NULL;
@@ -46,14 +46,14 @@ ufunc_of(PyObject *module, PyObject *f, PyObject *sig)
     if (is_ufunc < 0)
         return NULL;
     if (is_ufunc)
-        return (lw_ufunc *)Py_NewRef(f);
+        return (lw_ufunc_head *)Py_NewRef(f);
     vectorize = PyObject_GetAttrString(module, "vectorize");
     decorator = vectorize ? PyObject_CallOneArg(vectorize, sig) : NULL;
     if (decorator != NULL)
         made = PyObject_CallOneArg(decorator, f);
     Py_XDECREF(vectorize);
     Py_XDECREF(decorator);
-    return (lw_ufunc *)made;
+    return (lw_ufunc_head *)made;
 }
 
 /* Kernels make their own code: k.inspect_cubin(sig, target). */
@@ -79,21 +79,6 @@ compile_kernel(PyObject *f, PyObject *sig, int cc, const char *output)
         return NULL;
     }
     return PyObject_CallMethod(f, method, "Os", sig, target);
-}
-
-static lw_status
-build(lw_ufunc *self, lw_loop *loop, int cc, const char *output, lw_bytes *out, lw_error *err)
-{
-    lw_build_options options = lw_build_options_of(self);
-    lw_status status;
-    lw_module *module = NULL;
-
-    status = cc ? lw_ufunc_device.module(self, loop, &module, err)
-                : lw_host_module(loop, options.precise, &module, err);
-    if (status == LW_OK)
-        status = lw_build_output(module, cc, output, &options, out, err);
-    lw_module_free(module);
-    return status;
 }
 
 /* The str as UTF-8; NULL with an exception that names the argument. */
@@ -122,12 +107,8 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
     static char *names[] = {"f", "sig", "target", "output", NULL};
     const char *output = NULL;
     PyObject *f, *sig, *target_given = NULL, *output_given = Py_None, *result = NULL;
-    lw_dtype in[LW_MAX_ARGS];
-    lw_ufunc *self;
-    lw_loop *loop = NULL;
-    lw_bytes out = {0};
-    lw_error err = {0};
-    lw_status status;
+    lw_ufunc_head *self;
+    void *loop;
     int cc, is_kernel, is_forall;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:compile", names, &f, &sig,
@@ -145,22 +126,11 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
     self = ufunc_of(module, f, sig);
     if (self == NULL)
         return NULL;
-    if (lw_signature_inputs(lw_ufunc_whole(self), sig, in) == 0)
-        loop = lw_ufunc_loop(self, in);
-    if (loop == NULL)
-        goto done;
-    Py_BEGIN_ALLOW_THREADS
-    status = build(self, loop, cc, output, &out, &err);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        lw_py_raise(&err);
-    else if (strcmp(output, "cubin") == 0 || strcmp(output, "ltoir") == 0 ||
-             strcmp(output, "object") == 0)
-        result = PyBytes_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
-    else
-        result = PyUnicode_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.n);
-done:
-    lw_bytes_reset(&out);
+    loop = self->kind->loop_of(self, sig);
+    if (loop != NULL)
+        result = lw_ufunc_form(self, loop, cc, output,
+                               strcmp(output, "cubin") == 0 || strcmp(output, "ltoir") == 0 ||
+                                   strcmp(output, "object") == 0);
     Py_DECREF(self);
     return result;
 }

@@ -233,17 +233,9 @@ refuse_device_method(const lw_ufunc_object *self, const char *method)
     return lw_py_raise(&err);
 }
 
-static const char *const method_names[LW_N_METHODS] = {[LW_METHOD_reduce] = "reduce",
-                                                       [LW_METHOD_accumulate] = "accumulate",
-                                                       [LW_METHOD_reduceat] = "reduceat",
-                                                       [LW_METHOD_outer] = "outer",
-                                                       [LW_METHOD_at] = "at",
-                                                       [LW_METHOD_resolve_dtypes] =
-                                                           "resolve_dtypes"};
-
 static PyObject *
-call_bound(lw_ufunc_object *self, enum lw_ufunc_method_id id, PyObject *bound,
-           PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+call_bound(lw_ufunc_object *self, lw_ufunc_method id, PyObject *bound, PyObject *const *args,
+           Py_ssize_t n_args, PyObject *kwnames)
 {
     if (id <= LW_METHOD_reduceat)
         return lw_ufunc_call_reduction(self, id, bound, args, n_args, kwnames);
@@ -251,14 +243,14 @@ call_bound(lw_ufunc_object *self, enum lw_ufunc_method_id id, PyObject *bound,
 }
 
 static PyObject *
-forward(lw_ufunc_object *self, enum lw_ufunc_method_id id, PyObject *const *args,
-        Py_ssize_t n_args, PyObject *kwnames)
+forward(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
+        PyObject *kwnames)
 {
     uint32_t n_loops = self->base.loops.n;
     PyObject *bound, *result;
 
     if (self->bound[id] == NULL)
-        self->bound[id] = PyObject_GetAttrString(self->base.inner, method_names[id]);
+        self->bound[id] = PyObject_GetAttrString(self->base.inner, lw_ufunc_method_names[id]);
     bound = Py_XNewRef(self->bound[id]); /* add() in another thread may replace it */
     if (bound == NULL)
         return NULL;
@@ -269,64 +261,25 @@ forward(lw_ufunc_object *self, enum lw_ufunc_method_id id, PyObject *const *args
     return result;
 }
 
-static PyObject *
-call_method(PyObject *object, enum lw_ufunc_method_id id, PyObject *const *args,
-            Py_ssize_t n_args, PyObject *kwnames)
+PyObject *
+lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *args,
+                     Py_ssize_t n_args, PyObject *kwnames)
 {
-    lw_ufunc_object *self = (lw_ufunc_object *)object;
-    seen s = look(args, n_args, kwnames);
+    lw_ufunc_object *self = (lw_ufunc_object *)head;
     PyObject *result;
+    seen s;
 
+    if (id == LW_METHOD_resolve_dtypes)
+        return forward(self, id, args, n_args, kwnames);
+    s = look(args, n_args, kwnames);
     if ((s.sorts & OTHER) &&
-        ask_overrides(self, method_names[id], args, n_args, kwnames, &result))
+        ask_overrides(self, lw_ufunc_method_names[id], args, n_args, kwnames, &result))
         return result;
     if (s.sorts & DEVICE)
         return self->base.options.target == LW_CHOOSE_CPU
                    ? refuse_device(self)
-                   : refuse_device_method(self, method_names[id]);
+                   : refuse_device_method(self, lw_ufunc_method_names[id]);
     if (self->table->can_raise)
         lw_host_elements_reset();
     return forward(self, id, args, n_args, kwnames);
 }
-
-#define METHOD(name, doc)                                                                      \
-    static PyObject *ufunc_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args,    \
-                                  PyObject *kwnames)                                           \
-    {                                                                                          \
-        return call_method(self, LW_METHOD_##name, args, n_args, kwnames);                     \
-    }                                                                                          \
-    PyMethodDef lw_ufunc_method_##name = {#name, (PyCFunction)(void (*)(void))ufunc_##name,    \
-                                          METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(doc)};
-
-METHOD(reduce, "reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=<none>, "
-               "where=True)\n\nFold an axis, as numpy.ufunc.reduce.\n\n"
-               ">>> total = lw.vectorize(lambda a, b: a + b)\n"
-               ">>> total.reduce(np.arange(4)).item()\n6")
-METHOD(accumulate, "accumulate(array, axis=0, dtype=None, out=None)\n\nThe running fold, as "
-                   "numpy.ufunc.accumulate.\n\n>>> total.accumulate(np.arange(4))\n"
-                   "array([0, 1, 3, 6])")
-METHOD(reduceat,
-       "reduceat(array, indices, axis=0, dtype=None, out=None)\n\nFolds of slices, as "
-       "numpy.ufunc.reduceat.\n\n>>> total.reduceat(np.arange(4), [0, 2])\n"
-       "array([1, 5])")
-METHOD(outer, "outer(A, B, /, **kwargs)\n\nEach element of A with each of B, as "
-              "numpy.ufunc.outer.\n\n>>> total.outer([0, 10], [1, 2])\n"
-              "array([[ 1,  2],\n       [11, 12]])")
-METHOD(at, "at(a, indices, b=None, /)\n\nUnbuffered in place, as numpy.ufunc.at: repeated "
-           "indices add up.\n\n>>> x = np.zeros(2, int); total.at(x, [0, 0, 1], 1); x\n"
-           "array([2, 1])")
-
-static PyObject *
-ufunc_resolve_dtypes(PyObject *object, PyObject *const *args, Py_ssize_t n_args,
-                     PyObject *kwnames)
-{
-    return forward((lw_ufunc_object *)object, LW_METHOD_resolve_dtypes, args, n_args, kwnames);
-}
-
-PyMethodDef lw_ufunc_method_resolve_dtypes = {
-    "resolve_dtypes", (PyCFunction)(void (*)(void))ufunc_resolve_dtypes,
-    METH_FASTCALL | METH_KEYWORDS,
-    PyDoc_STR("resolve_dtypes(dtypes, *, signature=None, casting=None, reduction=False)\n\n"
-              "The dtypes a call would use, as numpy.ufunc.resolve_dtypes.\n\n"
-              ">>> total.resolve_dtypes((np.dtype('f4'), float, None))\n"
-              "(dtype('float32'), dtype('float32'), dtype('float32'))")};

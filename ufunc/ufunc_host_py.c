@@ -307,7 +307,7 @@ static int
 reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), void *initial)
 {
     lw_host_table *table = (void *)((PyUFuncObject *)context->caller)->data;
-    PyObject *identity = table->owner ? table->owner->identity : Py_None;
+    PyObject *identity = table->owner ? table->owner->base.identity : Py_None;
     int failed;
 
     if (identity == Py_None || PyUnicode_Check(identity))
@@ -363,7 +363,7 @@ give_to_numpy(lw_ufunc_object *self, PyObject *inner, const lw_loop *loop)
         return 0;
     if (loop->scalar->pure_integer)
         spec.flags |= NPY_METH_NO_FLOATINGPOINT_ERRORS;
-    if (self->identity != Py_None)
+    if (self->base.identity != Py_None)
         spec.flags |= NPY_METH_IS_REORDERABLE;
     for (int i = 0; i < loop->nin + loop->nout; i++)
         dtypes[i] = dtype_class(loop->types[i]);
@@ -518,13 +518,13 @@ bare_inner(lw_ufunc_object *self)
     int kind = PyUFunc_IdentityValue;
     PyObject *capsule, *inner;
 
-    if (self->identity == Py_None)
+    if (self->base.identity == Py_None)
         kind = PyUFunc_None;
-    else if (PyUnicode_Check(self->identity))
+    else if (PyUnicode_Check(self->base.identity))
         kind = PyUFunc_ReorderableNone;
     inner = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
         NULL, (void *const *)table, NULL, 0, self->base.nin, self->base.nout, kind, table->name,
-        table->doc, 0, NULL, kind == PyUFunc_IdentityValue ? self->identity : NULL);
+        table->doc, 0, NULL, kind == PyUFunc_IdentityValue ? self->base.identity : NULL);
     if (inner == NULL)
         return NULL;
     capsule = PyCapsule_New(table, "lanewise.table", drop_capsule);

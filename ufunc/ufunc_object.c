@@ -209,36 +209,27 @@ means_something(const char *name)
     return false;
 }
 
-static const char *
-text_of(lw_ufunc_object *self, const char *name)
-{
-    PyObject *value = self->base.dict ? PyDict_GetItemString(self->base.dict, name) : NULL;
-    const char *text = value && PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
-
-    PyErr_Clear();
-    return text ? text : "";
-}
-
 /* lanewise.ufuncs' own add and multiply, as NumPy's. */
 static bool
 is_sum_or_product(lw_ufunc_object *self, const char *name)
 {
-    return strcmp(text_of(self, "__module__"), "lanewise.ufuncs") == 0 &&
+    return strcmp(lw_ufunc_text((lw_ufunc_head *)self, "__module__"), "lanewise.ufuncs") == 0 &&
            (strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0);
 }
 
 static int
 make_inner(lw_ufunc_object *self)
 {
-    const char *name = text_of(self, "__name__");
+    const char *name = lw_ufunc_text((lw_ufunc_head *)self, "__name__");
     lw_text inner_name = {0};
 
     self->name_taken = means_something(name);
     self->widens = is_sum_or_product(self, name);
     lw_text_addf(&inner_name, "%s%s", self->name_taken ? "lanewise." : "", name);
-    self->table = inner_name.failed ? NULL
-                                    : lw_host_table_new(self, lw_text_get(&inner_name),
-                                                        text_of(self, "__doc__"));
+    self->table = inner_name.failed
+                      ? NULL
+                      : lw_host_table_new(self, lw_text_get(&inner_name),
+                                          lw_ufunc_text((lw_ufunc_head *)self, "__doc__"));
     lw_text_reset(&inner_name);
     if (self->table == NULL) {
         PyErr_NoMemory();
@@ -329,6 +320,7 @@ lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObj
     if (self == NULL)
         return NULL;
     self->base.vectorcall = lw_ufunc_call;
+    self->base.kind = &lw_ufunc_elementwise;
     self->base.lock = (lw_lock)LW_LOCK_INIT;
     self->failures = PyDict_New();
     self->options = keywords ? PyDict_Copy(keywords) : PyDict_New();
@@ -339,7 +331,7 @@ lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObj
             0 ||
         (self->base.dict = lw_wrapper_dict(self->base.py_func)) == NULL)
         goto fail;
-    self->identity = Py_NewRef(arguments.identity);
+    self->base.identity = Py_NewRef(arguments.identity);
     self->source_option = Py_XNewRef(arguments.source);
     self->base.link = Py_XNewRef(arguments.link);
     self->base.source = Py_XNewRef(arguments.source);
@@ -361,15 +353,8 @@ ufunc_traverse(PyObject *object, visitproc visit, void *arg)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
 
-    Py_VISIT(Py_TYPE(object));
-    Py_VISIT(self->base.inner);
-    Py_VISIT(self->base.py_func);
-    Py_VISIT(self->base.dict);
-    Py_VISIT(self->base.source);
-    Py_VISIT(self->identity);
+    lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
     Py_VISIT(self->source_option);
-    Py_VISIT(self->base.link);
-    Py_VISIT(self->base.links.objects);
     Py_VISIT(self->failures);
     Py_VISIT(self->options);
     for (int i = 0; i < LW_N_METHODS; i++)
@@ -395,12 +380,8 @@ ufunc_clear(PyObject *object)
     self->captures = NULL;
     lw_captures_free(captures);
     forget_methods(self);
-    Py_CLEAR(self->base.py_func);
-    Py_CLEAR(self->base.dict);
-    Py_CLEAR(self->base.source);
+    lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->source_option);
-    Py_CLEAR(self->base.link);
-    lw_link_set_reset(&self->base.links);
     Py_CLEAR(self->failures);
     Py_CLEAR(self->options);
     return 0;
@@ -417,8 +398,7 @@ ufunc_dealloc(PyObject *object)
         PyObject_ClearWeakRefs(object);
     ufunc_clear(object);
     lw_plan_table_free(self->base.plans);
-    Py_CLEAR(self->base.inner);
-    Py_CLEAR(self->identity);
+    lw_ufunc_head_drop((lw_ufunc_head *)object);
     lw_host_table_drop(self->table); /* the loops go with the last numpy.ufunc */
     lw_array_free(&self->base.loops);
     lw_tree_free(self->base.tree);
@@ -431,151 +411,12 @@ ufunc_repr(PyObject *object)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
 
-    return PyUnicode_FromFormat("<lanewise.Ufunc '%s' (%d -> %d)>", text_of(self, "__name__"),
+    return PyUnicode_FromFormat("<lanewise.Ufunc '%s' (%d -> %d)>",
+                                lw_ufunc_text((lw_ufunc_head *)self, "__name__"),
                                 self->base.nin, self->base.nout);
 }
 
-/* ---- attributes ---- */
-
-static PyObject *
-get_nargs(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromLong(((lw_ufunc *)self)->nin + ((lw_ufunc *)self)->nout);
-}
-
-static PyObject *
-get_ntypes(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLong(((lw_ufunc *)self)->loops.n);
-}
-
-static PyObject *
-list_of_loops(PyObject *object, PyObject *(*text)(const lw_loop *loop))
-{
-    lw_ufunc *self = (lw_ufunc *)object;
-    PyObject *list = PyList_New(0);
-
-    for (uint32_t i = 0; list != NULL && i < self->loops.n; i++) {
-        PyObject *item = text(self->loops.data[i]);
-        if (item == NULL || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
-    }
-    return list;
-}
-
-static PyObject *
-get_types(PyObject *self, void *Py_UNUSED(closure))
-{
-    return list_of_loops(self, lw_types_text);
-}
-
-static PyObject *
-get_signatures(PyObject *self, void *Py_UNUSED(closure))
-{
-    return list_of_loops(self, lw_loop_text);
-}
-
-static PyObject *
-get_identity(PyObject *object, void *Py_UNUSED(closure))
-{
-    PyObject *identity = ((lw_ufunc_object *)object)->identity;
-
-    return Py_NewRef(PyUnicode_Check(identity) ? Py_None : identity);
-}
-
-static PyObject *
-get_none(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
-{
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-get_stats(PyObject *object, void *Py_UNUSED(closure))
-{
-    lw_ufunc_object *self = (lw_ufunc_object *)object;
-    lw_host_stats s;
-
-    lw_lock_take(&self->table->lock);
-    s = self->table->stats;
-    lw_lock_give(&self->table->lock);
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops", self->base.loops.n,
-                         "compiled", s.compiled, "from_memory", s.from_memory, "from_disk",
-                         s.from_disk, "made", s.made, "failed", s.failed, "seconds", s.seconds);
-}
-
-/* Positional-only operands by the user's names, then the keywords of every call. */
-static PyObject *
-get_text_signature(PyObject *object, void *Py_UNUSED(closure))
-{
-    lw_ufunc *self = (lw_ufunc *)object;
-    const lw_fn *fn = &self->tree->fns.data[1];
-    PyObject *inspect = NULL, *namespace = NULL, *function = NULL, *result = NULL;
-    lw_text text = {0};
-
-    lw_text_add(&text, "lambda ");
-    for (int i = 0; i < self->nin; i++)
-        lw_text_addf(&text, "%s, ",
-                     (uint32_t)i < fn->params.n && fn->params.data[i].kind != LW_PARAM_VARARG
-                         ? fn->params.data[i].name
-                         : "_");
-    lw_text_add(&text,
-                "/, out=None, *, where=True, casting='same_kind', order='K', dtype=None, "
-                "subok=True, signature=None, stream=None: None");
-    inspect = PyImport_ImportModule("inspect");
-    namespace = PyDict_New();
-    if (inspect != NULL && namespace != NULL && !text.failed)
-        function = PyRun_String(lw_text_get(&text), Py_eval_input, namespace, namespace);
-    if (function != NULL)
-        result = PyObject_CallMethod(inspect, "signature", "O", function);
-    Py_XDECREF(function);
-    Py_XDECREF(namespace);
-    Py_XDECREF(inspect);
-    lw_text_reset(&text);
-    return result;
-}
-
-static PyObject *
-get_state(PyObject *object, PyObject *Py_UNUSED(unused))
-{
-    lw_ufunc_object *self = (lw_ufunc_object *)object;
-    PyObject *signatures = self->lazy ? Py_NewRef(Py_None) : get_signatures(object, NULL);
-    PyObject *source = self->base.source;
-
-    if (signatures == NULL)
-        return NULL;
-    return Py_BuildValue("{s:N,s:O,s:O}", "signatures", signatures, "options", self->options,
-                         "source", source ? source : Py_None);
-}
-
-static PyGetSetDef ufunc_getset[] = {
-    {"nargs", get_nargs, NULL, PyDoc_STR("inputs and outputs together"), NULL},
-    {"ntypes", get_ntypes, NULL, PyDoc_STR("how many loops there are"), NULL},
-    {"types", get_types, NULL,
-     PyDoc_STR("the loops, narrow to wide, as NumPy writes them: ['ff->f', 'dd->d']"), NULL},
-    {"signatures", get_signatures, NULL,
-     PyDoc_STR("the loops as signatures: ['float32(float32, float32)']"), NULL},
-    {"identity", get_identity, NULL, PyDoc_STR("the value a reduction starts from, or None"),
-     NULL},
-    {"signature", get_none, NULL, PyDoc_STR("None: no core dimensions"), NULL},
-    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
-     NULL},
-    {"__signature__", get_text_signature, NULL, NULL, NULL},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
-
-static PyMemberDef ufunc_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lw_ufunc, vectorcall), READONLY, NULL},
-    {"__dictoffset__", T_PYSSIZET, offsetof(lw_ufunc, dict), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_ufunc, weakrefs), READONLY, NULL},
-    {"nin", T_INT, offsetof(lw_ufunc, nin), READONLY, PyDoc_STR("number of inputs")},
-    {"nout", T_INT, offsetof(lw_ufunc, nout), READONLY, PyDoc_STR("number of outputs")},
-    {"py_func", T_OBJECT, offsetof(lw_ufunc, py_func), READONLY,
-     PyDoc_STR("the Python function it was made from")},
-    {"__wrapped__", T_OBJECT, offsetof(lw_ufunc, py_func), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL}};
-
-/* ---- methods ---- */
+/* ---- adding loops ---- */
 
 /* NumPy keeps what it once chose for dtypes: a new numpy.ufunc asks anew, so that results do
  * not depend on earlier calls. */
@@ -614,130 +455,23 @@ add_one(lw_ufunc_object *self, const lw_signature *signature)
     return declare(self, signature);
 }
 
-static PyObject *
-ufunc_add(PyObject *object, PyObject *argument)
+int
+lw_ufunc_add(lw_ufunc_head *head, PyObject *signatures)
 {
-    lw_ufunc_object *self = (lw_ufunc_object *)object;
+    lw_ufunc_object *self = (lw_ufunc_object *)head;
     lw_signature_list list = {0};
     lw_arena arena;
     int failed;
 
     lw_arena_init(&arena);
-    failed = lw_signatures_read(argument, true, &arena, &list);
+    failed = lw_signatures_read(signatures, true, &arena, &list);
     for (uint32_t i = 0; !failed && i < list.n; i++)
         failed = add_one(self, &list.data[i]);
     lw_arena_reset(&arena);
-    if (failed || renew_inner(self) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return failed ? -1 : renew_inner(self);
 }
 
-static PyObject *
-ufunc_bind(PyObject *object, PyObject *args)
-{
-    const lw_ufunc_object *self = (lw_ufunc_object *)object;
-    Py_ssize_t n = PyTuple_GET_SIZE(args);
-    PyObject *functools, *partial, *all, *result = NULL;
-
-    if (n < self->base.nin || n > self->base.nin + self->base.nout)
-        return PyErr_Format(
-            PyExc_TypeError,
-            "bind: `%.100s` takes %d inputs and up to %d outputs, not %zd arguments",
-            self->table->name, self->base.nin, self->base.nout, n);
-    functools = PyImport_ImportModule("functools");
-    if (functools == NULL)
-        return NULL;
-    partial = PyObject_GetAttrString(functools, "partial");
-    Py_DECREF(functools);
-    all = PyTuple_New(PyTuple_GET_SIZE(args) + 1);
-    if (all != NULL) {
-        PyTuple_SET_ITEM(all, 0, Py_NewRef(object));
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
-            PyTuple_SET_ITEM(all, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
-    }
-    if (partial != NULL && all != NULL)
-        result = PyObject_CallObject(partial, all);
-    Py_XDECREF(partial);
-    Py_XDECREF(all);
-    return result;
-}
-
-static PyObject *
-ufunc_itself(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    return Py_NewRef(self);
-}
-
-static PyObject *
-ufunc_reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    return lw_reduce_by_source(self, "reduce_ufunc");
-}
-
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
-static PyMethodDef ufunc_methods_head[] = {
-    {"add", ufunc_add, METH_O,
-     PyDoc_STR("add($self, sig, /)\n--\n\nCompile for one more signature.\n\n"
-               ">>> f.add('float32(float32)')")},
-    {"bind", ufunc_bind, METH_VARARGS,
-     PyDoc_STR("bind($self, /, *args)\n--\n\nA callable that repeats this call.\n\n"
-               ">>> step = f.bind(np.arange(3)); step()\n"
-               "array([1, 2, 3])")},
-    {"compile", WITH_KEYWORDS(lw_ufunc_compile),
-     PyDoc_STR("compile($self, /, sig, target=None)\n--\n\n"
-               "Make the machine code now instead of at the first call.\n\n"
-               ">>> f.compile('float32(float32)', 'cpu')")},
-    {"inspect_types", WITH_KEYWORDS(lw_ufunc_inspect_types),
-     PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
-               "Each expression with its type, as text.\n\n"
-               ">>> 'float32' in f.inspect_types('f->f')\n"
-               "True")},
-    {"inspect_llvm", WITH_KEYWORDS(lw_ufunc_inspect_llvm),
-     PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
-               "LLVM text of the host loop, or of the kernel for 'sm_90'.\n\n"
-               ">>> 'fadd' in f.inspect_llvm('f->f')\n"
-               "True")},
-    {"inspect_nvvm", WITH_KEYWORDS(lw_ufunc_inspect_nvvm),
-     PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
-               "NVVM IR of the kernel.\n\n"
-               ">>> 'nvvm.annotations' in f.inspect_nvvm('f->f')\n"
-               "True")},
-    {"inspect_ptx", WITH_KEYWORDS(lw_ufunc_inspect_ptx),
-     PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\n"
-               "PTX of the kernel.\n\n"
-               ">>> '.entry' in f.inspect_ptx('f->f')\n"
-               "True")},
-    {"inspect_sass", WITH_KEYWORDS(lw_ufunc_inspect_sass),
-     PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
-               "The GPU's instructions.\n\n"
-               ">>> 'FADD' in f.inspect_sass('f->f')\n"
-               "True")},
-    {"inspect_asm", WITH_KEYWORDS(lw_ufunc_inspect_asm),
-     PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\n"
-               "This CPU's instructions.\n\n"
-               ">>> 'ret' in f.inspect_asm('f->f')\n"
-               "True")},
-    {"resources", WITH_KEYWORDS(lw_ufunc_resources),
-     PyDoc_STR("resources($self, /, sig, target=None)\n--\n\n"
-               "What the code needs, as a dict.\n\n"
-               ">>> f.resources('f->f', 'cpu')['code_bytes'] > 0\n"
-               "True")},
-    {"export", WITH_KEYWORDS(lw_ufunc_export),
-     PyDoc_STR("export($self, /, sigs, archs)\n--\n\n"
-               "Object code and cubins ahead of time: {(types, arch): bytes}.\n\n"
-               ">>> sorted(f.export(['f->f', 'd->d'], ['host']))\n"
-               "[('d->d', 'host'), ('f->f', 'host')]")},
-    {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
-    {"__reduce__", ufunc_reduce_by_source, METH_NOARGS, NULL},
-    {"__copy__", ufunc_itself, METH_NOARGS, NULL},
-    {"__deepcopy__", ufunc_itself, METH_O, NULL},
-};
-
-enum { N_HEAD = sizeof ufunc_methods_head / sizeof *ufunc_methods_head };
-
-static PyMethodDef ufunc_methods[N_HEAD + 7]; /* filled once, by lw_ufunc_register */
+/* ---- the type ---- */
 
 PyDoc_STRVAR(ufunc_doc,
              "A function of scalars that works on whole arrays, on the host and on GPUs.\n\n"
@@ -749,18 +483,25 @@ PyDoc_STRVAR(ufunc_doc,
              ">>> f(np.arange(3), 2)\n"
              "array([1, 3, 5])");
 
-static PyType_Slot ufunc_slots[] = {
-    {Py_tp_doc, (void *)ufunc_doc},   {Py_tp_dealloc, ufunc_dealloc},
-    {Py_tp_traverse, ufunc_traverse}, {Py_tp_clear, ufunc_clear},
-    {Py_tp_repr, ufunc_repr},         {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_getset, ufunc_getset},     {Py_tp_members, ufunc_members},
-    {Py_tp_methods, ufunc_methods},   {0, NULL}};
+static PyType_Slot ufunc_slots[] = {{Py_tp_doc, (void *)ufunc_doc},
+                                    {Py_tp_dealloc, ufunc_dealloc},
+                                    {Py_tp_traverse, ufunc_traverse},
+                                    {Py_tp_clear, ufunc_clear},
+                                    {Py_tp_repr, ufunc_repr},
+                                    {Py_tp_call, PyVectorcall_Call},
+                                    {Py_tp_getset, lw_ufunc_type_getset},
+                                    {Py_tp_members, lw_ufunc_type_members},
+                                    {Py_tp_methods, NULL /* lw_ufunc_register */},
+                                    {0, NULL}};
+
+enum { SLOT_METHODS = sizeof ufunc_slots / sizeof *ufunc_slots - 2 };
 
 static PyType_Spec ufunc_spec = {
     .name = "lanewise.Ufunc",
     .basicsize = sizeof(lw_ufunc_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE |
+             Py_TPFLAGS_BASETYPE, /* Gufunc is one */
     .slots = ufunc_slots};
 
 /* ---- the decorator ---- */
@@ -861,6 +602,9 @@ PyDoc_STRVAR(
     ">>> half.types\n"
     "['f->f', 'd->d']");
 
+#define WITH_KEYWORDS(function)                                                                \
+    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
+
 static PyObject *
 source_text(PyObject *Py_UNUSED(module), PyObject *function)
 {
@@ -873,25 +617,13 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static void
-fill_methods(void)
-{
-    const PyMethodDef *const tail[] = {
-        &lw_ufunc_method_reduce, &lw_ufunc_method_accumulate, &lw_ufunc_method_reduceat,
-        &lw_ufunc_method_outer,  &lw_ufunc_method_at,         &lw_ufunc_method_resolve_dtypes};
-
-    memcpy(ufunc_methods, ufunc_methods_head, sizeof ufunc_methods_head);
-    for (size_t i = 0; i < sizeof tail / sizeof *tail; i++)
-        ufunc_methods[N_HEAD + i] = *tail[i];
-}
-
 int
 lw_ufunc_register(PyObject *module)
 {
     PyObject *type;
     int failed;
 
-    fill_methods();
+    ufunc_slots[SLOT_METHODS].pfunc = lw_ufunc_type_methods();
     type = PyType_FromModuleAndSpec(module, &ufunc_spec, NULL);
     if (type == NULL)
         return -1;

@@ -21,11 +21,6 @@ typedef struct lw_loop_list {
     lw_loop *loops[];
 } lw_loop_list;
 
-typedef struct lw_host_stats {
-    uint32_t compiled, from_memory, from_disk, made, failed;
-    double seconds;
-} lw_host_stats;
-
 /* What NumPy's callbacks find behind the inner ufunc. Shared by the Ufunc and every numpy.ufunc
  * made for it; owns the loops. */
 typedef struct lw_host_table {
@@ -37,26 +32,14 @@ typedef struct lw_host_table {
     char *name, *doc;       /* numpy.ufunc borrows them */
     lw_build_options build;
     lw_lock lock; /* guards stats */
-    lw_host_stats stats;
+    lw_ufunc_stats stats;
 } lw_host_table;
-
-/* Methods that go to the inner ufunc. */
-enum lw_ufunc_method_id {
-    LW_METHOD_reduce,
-    LW_METHOD_accumulate,
-    LW_METHOD_reduceat,
-    LW_METHOD_outer,
-    LW_METHOD_at,
-    LW_METHOD_resolve_dtypes,
-    LW_N_METHODS
-};
 
 /* The whole object; lw_ufunc is its public part. */
 typedef struct lw_ufunc_object {
     lw_ufunc base;
     lw_host_table *table;
     lw_captures *captures;
-    PyObject *identity;            /* a value, None, or the str "reorderable" */
     PyObject *source_option;       /* source=, or NULL */
     PyObject *failures;            /* dict: type string -> exception */
     PyObject *options;             /* dict: the keywords as given, for pickling */
@@ -130,28 +113,20 @@ bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signat
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
-extern PyMethodDef lw_ufunc_method_reduce, lw_ufunc_method_accumulate, lw_ufunc_method_reduceat,
-    lw_ufunc_method_outer, lw_ufunc_method_at, lw_ufunc_method_resolve_dtypes;
+PyObject *lw_ufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
+                               Py_ssize_t n_args, PyObject *kwnames);
 
 /* The dtype of a reduction: ufunc_reduce_py.c. Sees to it that the inner ufunc's method `id` is
  * asked with one dtype for accumulator, element and result. */
-PyObject *lw_ufunc_call_reduction(lw_ufunc_object *self, enum lw_ufunc_method_id id,
-                                  PyObject *bound, PyObject *const *args, Py_ssize_t n_args,
-                                  PyObject *kwnames);
+PyObject *lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyObject *bound,
+                                  PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
 
 /* ---- building, pickling, inspection ---- */
 /* A Ufunc of a Python function. NULL with an exception. */
 PyObject *lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures,
                        PyObject *keywords);
-PyObject *lw_ufunc_inspect_types(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *lw_ufunc_inspect_llvm(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *lw_ufunc_inspect_nvvm(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *lw_ufunc_inspect_ptx(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *lw_ufunc_inspect_sass(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *lw_ufunc_inspect_asm(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *lw_ufunc_resources(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *lw_ufunc_export(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *lw_ufunc_compile(PyObject *self, PyObject *args, PyObject *kwargs);
+int lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures); /* -1 with an exception */
+extern const lw_ufunc_kind lw_ufunc_elementwise;             /* ufunc_kind_py.c */
 
 /* Hooks that the device side fills where it is linked in; NULL otherwise. `loop` is one of
  * self's, cc the compute capability (90), 0: the first device's. */

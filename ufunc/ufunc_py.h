@@ -7,24 +7,12 @@
 #include "ufunc/ufunc.h"
 
 #include "core/base/lock.h"
-#include "core/py/door_options.h"
-#include "core/py/link_read.h"
+#include "core/py/ufunc_type.h"
 
 struct lw_plan_table;
 
 typedef struct lw_ufunc {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    PyObject *inner;   /* the real numpy.ufunc of the host loops */
-    PyObject *py_func; /* the user's function */
-    PyObject *dict;    /* __name__, __doc__, … */
-    PyObject *weakrefs;
-    PyObject *source;  /* str: kept for pickling and for machines without the file */
-    PyObject *link;    /* link=, or NULL */
-    lw_link_set links; /* of link= and of the functions that the code names */
-    lw_tree *tree;
-    lw_door_options options;
-    int nin, nout;
+    LW_UFUNC_HEAD
     lw_lock lock;              /* guards loops while they grow; never held while Python runs */
     LW_ARRAY(lw_loop *) loops; /* declared ones first, in canonical order */
     uint32_t n_declared;

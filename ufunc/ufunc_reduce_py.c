@@ -26,7 +26,7 @@ place_of(const request *r, const char *name, Py_ssize_t position)
 
 /* False: too many arguments, or no array; NumPy's own message says it. */
 static bool
-read_request(request *r, enum lw_ufunc_method_id id, PyObject *const *args, Py_ssize_t n_args,
+read_request(request *r, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
              PyObject *kwnames)
 {
     Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
@@ -107,7 +107,7 @@ call_with_dtype(request *r, PyObject *bound, PyArray_Descr *descr)
 
 /* reduce lets NumPy cast block by block: no copy of the array. */
 static PyObject *
-array_for(enum lw_ufunc_method_id id, PyArrayObject *array, PyArray_Descr *descr)
+array_for(lw_ufunc_method id, PyArrayObject *array, PyArray_Descr *descr)
 {
     if (id == LW_METHOD_reduce || PyArray_DESCR(array)->type_num == descr->type_num)
         return Py_NewRef(array);
@@ -115,7 +115,7 @@ array_for(enum lw_ufunc_method_id id, PyArrayObject *array, PyArray_Descr *descr
 }
 
 PyObject *
-lw_ufunc_call_reduction(lw_ufunc_object *self, enum lw_ufunc_method_id id, PyObject *bound,
+lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyObject *bound,
                         PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     request r = {0};

@@ -506,6 +506,43 @@ def test_overrides():
     assert type(cross(np.ones((2, 3)).view(Sub), np.ones(3))) is Sub
 
 
+def test_a_gufunc_is_a_ufunc():
+    plain = lw.vectorize(lambda x, y: x + y)
+    assert issubclass(lw.Gufunc, lw.Ufunc) and isinstance(total_of, lw.Ufunc)
+    assert type(plain) is lw.Ufunc and not isinstance(plain, lw.Gufunc)
+    assert (plain.signature, total_of.signature) == (None, "(n)->()")
+
+
+def test_methods_of_ufunc_serve_gufuncs():
+    """What stands in Ufunc is reached through the class too: it must not take one object for the other."""
+    g = lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)", identity=3)(lambda x, out: _double(x, out))
+    face = lw.Ufunc
+    for name in ("nin", "nout", "nargs", "ntypes", "types", "signatures", "identity", "signature", "stats", "__signature__", "py_func"):
+        assert getattr(face, name).__get__(g) == getattr(g, name)
+    assert (g.types, g.identity, g.nargs) == (["d->d"], 3, 2)
+    face.add(g, "void(f4[:], f4[:])")
+    assert face.types.__get__(g) == ["f->f", "d->d"]
+    face.compile(g, "f->f", "cpu")
+    assert face.resources(g, "f->f", "cpu")["code_bytes"] > 0 and "define" in face.inspect_llvm(g, "f->f")
+    assert face.bind(g, np.ones(3))().tolist() == [2, 2, 2] and face._state(g)["layout"] == "(n)->(n)"
+    assert face.__copy__(g) is g and face.export(g, "f->f", "host").keys() == {("f->f", "host")}
+    with pytest.raises(RuntimeError, match="signature"):
+        face.reduce(g, np.ones(3))
+    with pytest.raises(TypeError):
+        lw.Gufunc.add(lw.vectorize(lambda x: x), 3)
+
+
+def _double(x, out):
+    for i in range(x.shape[0]):
+        out[i] = 2 * x[i]
+
+
+def test_compile_takes_a_gufunc():
+    text = lw.compile(total_of, "float32(float32[:])", "sm_90", "ptx")
+    assert ".entry" in text and "sm_90" in text
+    assert "lw_items" in lw.compile(total_of, "f->f", "host", "llvm")
+
+
 def test_face():
     assert (solve3.nin, solve3.nout, solve3.nargs, solve3.signature) == (2, 1, 3, "(3,3),(3)->(3)")
     assert quantile.__doc__ == "Of sorted rows." and quantile.__name__ == "quantile"

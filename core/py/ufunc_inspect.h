@@ -1,0 +1,15 @@
+/* Looking into a ufunc of any kind: inspect_*, resources, compile, export. */
+#ifndef LW_PY_UFUNC_INSPECT_H
+#define LW_PY_UFUNC_INSPECT_H
+
+#include "core/py/ufunc_type.h"
+
+enum { LW_N_UFUNC_INSPECTIONS = 9 };
+
+extern PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS];
+
+/* One form ("ptx", "cubin", "object") of one loop: bytes or str. NULL with an exception. */
+PyObject *lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form,
+                        bool as_bytes);
+
+#endif

@@ -1,0 +1,155 @@
+/* What core/py/ufunc_type.h asks of this kind of ufuncs. */
+#include "gufunc/gufunc_parts_py.h"
+
+lw_gufunc_device_hooks lw_gufunc_device;
+
+static lw_gufunc *
+public_of(const lw_ufunc_head *self)
+{
+    return (lw_gufunc *)self; /* the head is how it begins */
+}
+
+static lw_gufunc_object *
+whole(const lw_ufunc_head *self)
+{
+    return (lw_gufunc_object *)self;
+}
+
+/* ---- loops ---- */
+
+static uint32_t
+n_loops(const lw_ufunc_head *self)
+{
+    return public_of(self)->loops.n;
+}
+
+static void *
+loop_at(lw_ufunc_head *self, uint32_t at)
+{
+    return public_of(self)->loops.data[at];
+}
+
+static void *
+loop_of(lw_ufunc_head *self, PyObject *sig)
+{
+    return lw_gufunc_loop_of(whole(self), sig);
+}
+
+static PyObject *
+types_text(const void *loop)
+{
+    return lw_gufunc_types_text(loop);
+}
+
+static PyObject *
+signature_text(const void *loop)
+{
+    return lw_gufunc_loop_text(loop);
+}
+
+static const char *
+layout(const lw_ufunc_head *self)
+{
+    return public_of(self)->layout.text;
+}
+
+/* ---- about the object ---- */
+
+static lw_ufunc_stats
+stats(lw_ufunc_head *self)
+{
+    lw_gufunc_table *table = whole(self)->table;
+    lw_ufunc_stats result;
+
+    lw_lock_take(&table->lock);
+    result = table->stats;
+    lw_lock_give(&table->lock);
+    return result;
+}
+
+static PyObject *
+state(lw_ufunc_head *head)
+{
+    lw_gufunc_object *self = whole(head);
+    PyObject *signatures = self->lazy ? Py_NewRef(Py_None)
+                                      : PyObject_GetAttrString((PyObject *)head, "signatures");
+    PyObject *source = self->base.source;
+
+    if (signatures == NULL)
+        return NULL;
+    return Py_BuildValue("{s:N,s:s,s:O,s:O}", "signatures", signatures, "layout",
+                         self->base.layout.text, "options", self->options, "source",
+                         source ? source : Py_None);
+}
+
+/* ---- inspection ---- */
+
+static lw_typed *
+infer(lw_ufunc_head *self, const void *loop)
+{
+    return lw_gufunc_infer(whole(self), loop);
+}
+
+static lw_build_options
+build_options(const lw_ufunc_head *self)
+{
+    return lw_door_build_options(&self->options, lw_gufunc_name(public_of(self)));
+}
+
+static lw_status
+module_for(lw_ufunc_head *self, void *loop, int cc, lw_module **out, lw_error *err)
+{
+    if (cc == 0)
+        return lw_gufunc_host_module(loop, LW_CODE_DENSE, NULL, out, err);
+    return lw_gufunc_device.module(public_of(self), loop, out, err);
+}
+
+/* Machine code for dense cores. */
+static Py_ssize_t
+compile_host(lw_ufunc_head *head, void *object)
+{
+    int64_t dims[1 + 256] = {1}, steps[LW_MOST_STEPS] = {0};
+    lw_gufunc_loop *loop = object;
+
+    for (uint32_t d = 0; d < loop->layout->n_dims;
+         d++) /* all 1: these strides count as dense */
+        dims[1 + d] = 1;
+    if (lw_gufunc_code_for(whole(head)->table, loop, dims, steps) == NULL)
+        return -1;
+    return (Py_ssize_t)lw_gufunc_host_code_size(loop->host);
+}
+
+static PyObject *
+device_resources(lw_ufunc_head *self, void *loop, int cc)
+{
+    return lw_gufunc_device.resources(public_of(self), loop, cc);
+}
+
+static int
+compile_device(lw_ufunc_head *self, void *loop, int cc)
+{
+    return lw_gufunc_device.compile(public_of(self), loop, cc);
+}
+
+const lw_ufunc_kind lw_ufunc_of_cores = {
+    .pickled_by = "reduce_gufunc",
+    .keywords = "axes=None, axis=None, keepdims=False, casting='same_kind', order='K', "
+                "dtype=None, subok=True, "
+                "signature=None, stream=None",
+    .n_loops = n_loops,
+    .loop_at = loop_at,
+    .loop_of = loop_of,
+    .types_text = types_text,
+    .signature_text = signature_text,
+    .layout = layout,
+    .stats = stats,
+    .state = state,
+    .add = lw_gufunc_add,
+    .call_method = lw_gufunc_call_method,
+    .infer = infer,
+    .build_options = build_options,
+    .module = module_for,
+    .compile_host = compile_host,
+    .device_resources = device_resources,
+    .compile_device = compile_device,
+};

@@ -1,0 +1,155 @@
+/* What core/py/ufunc_type.h asks of this kind of ufuncs. */
+#include "core/py/raise.h"
+#include "ufunc/device_table_py.h"
+#include "ufunc/ufunc_parts.h"
+
+lw_ufunc_device_hooks lw_ufunc_device;
+
+static lw_ufunc *
+public_of(const lw_ufunc_head *self)
+{
+    return (lw_ufunc *)self; /* the head is how it begins */
+}
+
+static lw_ufunc_object *
+whole(const lw_ufunc_head *self)
+{
+    return (lw_ufunc_object *)self;
+}
+
+/* ---- loops ---- */
+
+static uint32_t
+n_loops(const lw_ufunc_head *self)
+{
+    return public_of(self)->loops.n;
+}
+
+static void *
+loop_at(lw_ufunc_head *self, uint32_t at)
+{
+    return public_of(self)->loops.data[at];
+}
+
+static void *
+loop_of(lw_ufunc_head *self, PyObject *sig)
+{
+    lw_dtype in[LW_MAX_ARGS];
+
+    if (lw_signature_inputs(whole(self), sig, in) < 0)
+        return NULL;
+    return lw_ufunc_loop(public_of(self), in);
+}
+
+static PyObject *
+types_text(const void *loop)
+{
+    return lw_types_text(loop);
+}
+
+static PyObject *
+signature_text(const void *loop)
+{
+    return lw_loop_text(loop);
+}
+
+static const char *
+layout(const lw_ufunc_head *Py_UNUSED(self))
+{
+    return NULL;
+}
+
+/* ---- about the object ---- */
+
+static lw_ufunc_stats
+stats(lw_ufunc_head *self)
+{
+    lw_host_table *table = whole(self)->table;
+    lw_ufunc_stats result;
+
+    lw_lock_take(&table->lock);
+    result = table->stats;
+    lw_lock_give(&table->lock);
+    return result;
+}
+
+static PyObject *
+state(lw_ufunc_head *head)
+{
+    lw_ufunc_object *self = whole(head);
+    PyObject *signatures = self->lazy ? Py_NewRef(Py_None)
+                                      : PyObject_GetAttrString((PyObject *)head, "signatures");
+    PyObject *source = self->base.source;
+
+    if (signatures == NULL)
+        return NULL;
+    return Py_BuildValue("{s:N,s:O,s:O}", "signatures", signatures, "options", self->options,
+                         "source", source ? source : Py_None);
+}
+
+/* ---- inspection ---- */
+
+static lw_typed *
+infer(lw_ufunc_head *self, const void *loop)
+{
+    return lw_ufunc_infer(whole(self), ((const lw_loop *)loop)->types);
+}
+
+static lw_build_options
+build_options(const lw_ufunc_head *self)
+{
+    lw_build_options options = lw_build_options_of(public_of(self));
+
+    options.name = whole(self)->table->name;
+    return options;
+}
+
+static lw_status
+module_for(lw_ufunc_head *self, void *loop, int cc, lw_module **out, lw_error *err)
+{
+    if (cc == 0)
+        return lw_host_module(loop, self->options.front.precise, out, err);
+    return lw_ufunc_device.module(public_of(self), loop, out, err);
+}
+
+static Py_ssize_t
+compile_host(lw_ufunc_head *self, void *loop)
+{
+    lw_host_kernel *kernel = lw_ufunc_kernel(whole(self)->table, loop);
+
+    return kernel ? (Py_ssize_t)lw_host_kernel_code_size(kernel) : -1;
+}
+
+static PyObject *
+device_resources(lw_ufunc_head *self, void *loop, int cc)
+{
+    return lw_ufunc_device.resources(public_of(self), loop, cc);
+}
+
+static int
+compile_device(lw_ufunc_head *self, void *loop, int cc)
+{
+    return lw_ufunc_device.compile(public_of(self), loop, cc);
+}
+
+const lw_ufunc_kind lw_ufunc_elementwise = {
+    .pickled_by = "reduce_ufunc",
+    .keywords = "where=True, casting='same_kind', order='K', dtype=None, subok=True, "
+                "signature=None, stream=None",
+    .n_loops = n_loops,
+    .loop_at = loop_at,
+    .loop_of = loop_of,
+    .types_text = types_text,
+    .signature_text = signature_text,
+    .layout = layout,
+    .stats = stats,
+    .state = state,
+    .add = lw_ufunc_add,
+    .call_method = lw_ufunc_call_method,
+    .infer = infer,
+    .build_options = build_options,
+    .module = module_for,
+    .compile_host = compile_host,
+    .device_resources = device_resources,
+    .compile_device = compile_device,
+};
