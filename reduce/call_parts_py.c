@@ -117,15 +117,14 @@ lw_reduce_broadcast(lw_reduce_call *call, int ndim, const int64_t *shape)
     return 0;
 }
 
-static int
-fits_shape(const lw_reduce_call *call, PyArrayObject *array, const char *what)
+int
+lw_reduce_fits_shape(const lw_reduce_call *call, int ndim, const int64_t *shape,
+                     const char *what)
 {
-    int ndim = PyArray_NDIM(array);
-
     for (int d = 0; d < ndim; d++) {
-        int64_t size = PyArray_DIM(array, d);
+        int64_t size = shape[d];
         if (ndim > call->ndim || (size != 1 && size != call->shape[call->ndim - ndim + d]))
-            return cannot_broadcast(call, ndim, (const int64_t *)PyArray_DIMS(array), what);
+            return cannot_broadcast(call, ndim, shape, what);
     }
     return 0;
 }
@@ -195,25 +194,28 @@ read_mask(lw_reduce_call *call, PyObject *where)
     if (mask == NULL)
         return -1;
     call->in[call->n_in] = mask;
-    return fits_shape(call, mask, "where=");
+    call->masked = true;
+    return lw_reduce_fits_shape(call, PyArray_NDIM(mask), (const int64_t *)PyArray_DIMS(mask),
+                                "where=");
 }
 
-/* Without dtype=, out= widens what is computed in, as NumPy has it. */
-static void
-look_at_out(lw_reduce_call *call, lw_dtype loaded)
+void
+lw_reduce_widen_by_out(lw_reduce_call *call, lw_dtype loaded, lw_dtype out)
+{
+    if (call->dtype == LW_DT_void && call->n_in == 1 && out != LW_DT_void &&
+        call->self->function[LW_ROLE_MAP] == NULL &&
+        call->self->function[LW_ROLE_FINISH] == NULL)
+        call->dtype = lw_promote_dtypes(loaded, out);
+}
+
+PyObject *
+lw_reduce_only_out(const lw_reduce_call *call)
 {
     PyObject *out = call->keywords.out;
-    lw_dtype dtype;
 
-    if (out != NULL && PyTuple_Check(out) && PyTuple_GET_SIZE(out) == 1)
-        out = PyTuple_GET_ITEM(out, 0);
-    if (call->dtype != LW_DT_void || call->n_in != 1 || out == NULL || !PyArray_Check(out) ||
-        call->self->function[LW_ROLE_MAP] != NULL ||
-        call->self->function[LW_ROLE_FINISH] != NULL)
-        return;
-    dtype = lw_dtype_of_descr(PyArray_DESCR((PyArrayObject *)out));
-    if (dtype != LW_DT_void)
-        call->dtype = lw_promote_dtypes(loaded, dtype);
+    if (out != NULL && PyTuple_Check(out))
+        out = PyTuple_GET_SIZE(out) == 1 ? PyTuple_GET_ITEM(out, 0) : NULL;
+    return out == Py_None ? NULL : out;
 }
 
 int
@@ -221,6 +223,7 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
                         PyObject *where)
 {
     lw_dtype loaded[LW_REDUCE_MOST];
+    PyObject *out = lw_reduce_only_out(call);
 
     if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
@@ -229,7 +232,9 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
             return -1;
     if (read_mask(call, where) < 0)
         return -1;
-    look_at_out(call, loaded[0]);
+    if (out != NULL && PyArray_Check(out))
+        lw_reduce_widen_by_out(call, loaded[0],
+                               lw_dtype_of_descr(PyArray_DESCR((PyArrayObject *)out)));
     call->special = lw_reducer_special(call->self, loaded, call->n_in, call->dtype);
     return call->special ? lw_reducer_host(call->self, call->special) : -1;
 }
@@ -368,14 +373,13 @@ lw_reduce_n_reduced(const lw_reduce_call *call)
 int
 lw_reduce_check_empty(const lw_reduce_call *call)
 {
-    bool masked = call->in[call->n_in] != NULL;
-
-    if (call->has_empty || (lw_reduce_n_reduced(call) > 0 && !masked))
+    if (call->has_empty || (lw_reduce_n_reduced(call) > 0 && !call->masked))
         return 0;
     PyErr_Format(PyExc_ValueError,
-                 masked ? "reduction operation '%s' does not have an identity, so to use a "
-                          "where mask one has to specify 'initial' (or identity=)"
-                        : "zero-size array to reduction operation %s which has no identity",
+                 call->masked
+                     ? "reduction operation '%s' does not have an identity, so to use a "
+                       "where mask one has to specify 'initial' (or identity=)"
+                     : "zero-size array to reduction operation %s which has no identity",
                  lw_reducer_name(call->self));
     return -1;
 }

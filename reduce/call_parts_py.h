@@ -15,7 +15,8 @@ typedef struct lw_reduce_call {
     lw_reduce_keywords keywords;
     PyArrayObject *in[LW_REDUCE_MOST + 1]; /* owned; [n_in]: the mask, or NULL */
     uint32_t n_in;
-    int ndim; /* of the operands broadcast together */
+    bool masked; /* where= is an array */
+    int ndim;    /* of the operands broadcast together */
     int64_t shape[LW_REDUCE_DIMS];
     bool reduced[LW_REDUCE_DIMS]; /* by axis */
     lw_reduce_special *special;
@@ -42,8 +43,15 @@ int lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ss
 /* What that is made of, for arrays that are elsewhere. */
 int lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n);
 int lw_reduce_read_dtype(lw_reduce_call *call);
+/* Without dtype=, out= widens what is computed in, as NumPy has it. */
+void lw_reduce_widen_by_out(lw_reduce_call *call, lw_dtype loaded, lw_dtype out);
+/* out=, where it is one array; borrowed, or NULL. */
+PyObject *lw_reduce_only_out(const lw_reduce_call *call);
 /* The common shape grows by that of one more operand. */
 int lw_reduce_broadcast(lw_reduce_call *call, int ndim, const int64_t *shape);
+/* ValueError where the mask, or whatever it is, does not broadcast to that shape. */
+int lw_reduce_fits_shape(const lw_reduce_call *call, int ndim, const int64_t *shape,
+                         const char *what);
 /* NULL and None: every axis. */
 int lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis);
 int lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out);

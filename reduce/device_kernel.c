@@ -16,12 +16,14 @@ typedef struct maker {
     lw_ref words; /* simulated: where the parameters are */
     uint32_t n_params;
     lw_ref results, items, elements, per_block, splits;
-    lw_ref operand[LW_REDUCE_MOST], kept_step[LW_REDUCE_MOST], step[LW_REDUCE_MOST];
+    /* [n_in]: the mask */
+    lw_ref operand[LW_REDUCE_MOST + 1], kept_step[LW_REDUCE_MOST + 1], step[LW_REDUCE_MOST + 1];
     lw_ref partial[LW_REDUCE_PARTS], counters, out[LW_REDUCE_MOST], initial[LW_REDUCE_PARTS];
     uint32_t n_parts;
     lw_dtype part[LW_REDUCE_PARTS];
     lw_ref shared[LW_REDUCE_PARTS], flag; /* shared memory: a place for each thread */
     lw_ref slot[LW_REDUCE_PARTS];         /* the thread's accumulator */
+    lw_ref joined[LW_REDUCE_PARTS];       /* masked: what combine made */
     lw_ref tid, lane, result, place, split, is_valid;
 } maker;
 
@@ -84,7 +86,7 @@ add_params(maker *m)
     m->elements = param(m, LW_DT_i64, 0, "elements");
     m->per_block = param(m, LW_DT_i64, 0, "per_block");
     m->splits = param(m, LW_DT_i64, 0, "splits");
-    for (uint32_t i = 0; i < r->n_in; i++) {
+    for (uint32_t i = 0; i < r->n_in + m->key->masked; i++) {
         m->operand[i] = param(m, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "operand");
         m->kept_step[i] = param(m, LW_DT_i64, 0, "kept_step");
         m->step[i] = param(m, LW_DT_i64, 0, "step");
@@ -94,8 +96,11 @@ add_params(maker *m)
     m->counters = param(m, LW_DT_ptr, 0, "counters");
     for (uint32_t i = 0; i < r->n_out; i++)
         m->out[i] = param(m, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
-    for (uint32_t i = 0; i < m->n_parts && m->key->initial; i++)
+    for (uint32_t i = 0; i < m->n_parts - m->key->masked && (m->key->initial || m->key->masked);
+         i++)
         m->initial[i] = param(m, m->part[i], 0, "initial");
+    if (m->key->masked)
+        m->initial[m->n_parts - 1] = lw_ir_int(&m->b, LW_DT_i32, 1);
 }
 
 /* Which lane of which result this thread is. */
@@ -118,7 +123,7 @@ find_place(maker *m)
     m->is_valid = lw_ir_compare(b, LW_OP_LT, m->result, m->results);
     /* the others work on the last result, and store nothing */
     m->result = smaller(m, m->result, lw_ir_sub(b, m->results, i64(m, 1)));
-    for (uint32_t i = 0; i < m->r->n_in; i++)
+    for (uint32_t i = 0; i < m->r->n_in + m->key->masked; i++)
         m->operand[i] =
             lw_ir_offset(b, m->operand[i], lw_ir_mul(b, m->result, m->kept_step[i]));
 }
@@ -139,10 +144,39 @@ set(maker *m, const lw_ref *acc)
         lw_ir_set(&m->b, m->slot[i], acc[i]);
 }
 
+static lw_ref
+is_set(maker *m, lw_ref flag)
+{
+    return lw_ir_compare(&m->b, LW_OP_NE, flag, lw_ir_int(&m->b, LW_DT_i32, 0));
+}
+
+/* Of two accumulators of which either may be none: combine never sees one that is. */
+static void
+combine_masked(maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out)
+{
+    lw_builder *b = &m->b;
+    uint32_t has = m->n_parts - 1;
+    lw_ref left = is_set(m, x[has]), any = lw_ir_or(b, x[has], y[has]), both[LW_REDUCE_PARTS];
+
+    for (uint32_t i = 0; i < has; i++)
+        lw_ir_set(b, m->joined[i], lw_ir_select(b, left, x[i], y[i]));
+    lw_ir_if(b, is_set(m, lw_ir_and(b, x[has], y[has])));
+    lw_reduce_emit_combine(b, &m->body, x, y, both);
+    for (uint32_t i = 0; i < has; i++)
+        lw_ir_set(b, m->joined[i], both[i]);
+    lw_ir_end(b);
+    for (uint32_t i = 0; i < has; i++)
+        out[i] = lw_ir_get(b, m->joined[i]);
+    out[has] = any;
+}
+
 static void
 combine(maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out)
 {
-    lw_reduce_emit_combine(&m->b, &m->body, x, y, out);
+    if (m->key->masked)
+        combine_masked(m, x, y, out);
+    else
+        lw_reduce_emit_combine(&m->b, &m->body, x, y, out);
 }
 
 static lw_ref
@@ -171,6 +205,7 @@ store_parts(maker *m, const lw_ref *base, lw_ref number, const lw_ref *acc)
 /* values[v]: what map takes of element v of an access. */
 typedef struct access {
     lw_ref values[MOST_VECTOR][LW_REDUCE_PARTS];
+    lw_ref mask[MOST_VECTOR];
 } access;
 
 static void
@@ -192,6 +227,24 @@ load_operand(maker *m, uint32_t which, lw_ref item, uint32_t place, uint32_t vec
         out->values[v][place] = lw_ir_lane(&m->b, all, v);
 }
 
+/* The mask's bytes, as i32 0 or 1. */
+static void
+load_mask(maker *m, lw_ref item, uint32_t vector, access *out)
+{
+    lw_builder *b = &m->b;
+    uint32_t at = m->r->n_in, flags = m->key->simulated ? 0 : LW_MEM_INVARIANT;
+    lw_ref step = vector > 1 ? i64(m, vector) : m->step[at];
+    lw_ref address = lw_ir_offset(b, m->operand[at], lw_ir_mul(b, item, step));
+    lw_ref all = lw_ir_load(b, LW_DT_i8, vector, address, vector, flags);
+
+    for (uint32_t v = 0; v < vector; v++)
+        out->mask[v] =
+            lw_ir_select(b,
+                         lw_ir_compare(b, LW_OP_NE, vector > 1 ? lw_ir_lane(b, all, v) : all,
+                                       lw_ir_int(b, LW_DT_i8, 0)),
+                         lw_ir_int(b, LW_DT_i32, 1), lw_ir_int(b, LW_DT_i32, 0));
+}
+
 static void
 load_access(maker *m, lw_ref item, uint32_t vector, access *out)
 {
@@ -204,12 +257,16 @@ load_access(maker *m, lw_ref item, uint32_t vector, access *out)
     for (uint32_t v = 0; v < vector && m->r->indexed; v++)
         out->values[v][place] =
             lw_ir_add(&m->b, lw_ir_mul(&m->b, item, i64(m, vector)), i64(m, v));
+    if (m->key->masked)
+        load_mask(m, item, vector, out);
 }
 
 static void
 map(maker *m, const access *from, uint32_t v, lw_ref *acc)
 {
     lw_reduce_emit_map(&m->b, &m->body, from->values[v], acc);
+    if (m->key->masked)
+        acc[m->n_parts - 1] = from->mask[v];
 }
 
 /* ---- what a lane does ---- */
@@ -419,6 +476,9 @@ deliver(maker *m)
     get(m, acc);
     if (m->key->initial)
         combine(m, m->initial, acc, acc);
+    else if (m->key->masked)
+        for (uint32_t i = 0; i < m->n_parts - 1; i++)
+            acc[i] = lw_ir_select(&m->b, is_set(m, acc[m->n_parts - 1]), acc[i], m->initial[i]);
     lw_reduce_emit_finish(&m->b, &m->body, acc, results);
     for (uint32_t i = 0; i < m->r->n_out; i++) {
         lw_dtype dtype = m->r->out[i];
@@ -488,6 +548,16 @@ join_blocks(maker *m)
 
 /* ---- the kernel ---- */
 
+uint32_t
+lw_reduce_device_parts(const lw_reduction *r, bool masked, lw_dtype *parts)
+{
+    uint32_t n = lw_reduce_acc_parts(r, parts);
+
+    if (masked)
+        parts[n++] = LW_DT_i32;
+    return n;
+}
+
 static void
 start(maker *m, const char *symbol)
 {
@@ -495,7 +565,7 @@ start(maker *m, const char *symbol)
     if (m->b.func == NULL)
         return;
     m->b.func->linkage = m->key->simulated ? LW_EXPORTED : LW_KERNEL;
-    m->n_parts = lw_reduce_acc_parts(m->r, m->part);
+    m->n_parts = lw_reduce_device_parts(m->r, m->key->masked, m->part);
     if (m->key->simulated) {
         m->words = lw_ir_param_add(&m->b, LW_DT_ptr, 0, "words");
         lw_ir_result_add(&m->b, LW_DT_i32);
@@ -515,6 +585,8 @@ add_memory(maker *m)
         m->shared[i] = lw_ir_shared(&m->b, threads * size, 16);
         m->slot[i] = lw_ir_slot(&m->b, m->part[i]);
         lw_ir_set(&m->b, m->slot[i], lw_ir_zero(&m->b, m->part[i]));
+        if (m->key->masked)
+            m->joined[i] = lw_ir_slot(&m->b, m->part[i]);
     }
     m->flag = lw_ir_shared(&m->b, 4, 4);
 }

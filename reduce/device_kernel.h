@@ -19,14 +19,19 @@ typedef struct lw_reduce_key {
     uint8_t columns;      /* neighbouring threads: neighbouring results; else elements */
     uint8_t vector;       /* elements that one access takes, contiguous in all operands */
     uint8_t initial;      /* the result begins with the values of the last parameters */
-    uint8_t simulated;    /* for core/host/simulator.h: lw_sim_single */
+    uint8_t masked; /* where=: behind the operands comes a mask; see lw_reduce_device_parts */
+    uint8_t simulated; /* for core/host/simulator.h: lw_sim_single */
 } lw_reduce_key;
 
+/* Parts of the accumulator as lw_reduce_acc_parts; with a mask a last one, i32, that says
+ * whether there was an element at all. */
+uint32_t lw_reduce_device_parts(const lw_reduction *r, bool masked, lw_dtype *parts);
 /* The kernel's parameters, in order (8 bytes each where simulated):
  *   results, items (elements / vector), elements, items of a block, blocks of a result: i64;
- *   of each operand its address, and the bytes from result to result and element to element;
- *   of each part of the accumulator the address of the split results; the counters' address;
- *   the results' addresses; the parts of `initial`. */
+ *   of each operand (and the mask) its address, and the bytes from result to result and element
+ *   to element; of each part of the accumulator the address of the split results; the counters'
+ *   address; the results' addresses; the parts of `initial` or, where masked without one, of
+ *   what nothing gives. */
 lw_status lw_reduce_device_module(const lw_reduction *r, const lw_reduce_key *key,
                                   const char *symbol, lw_module **out, lw_error *err);
 

@@ -24,9 +24,10 @@ typedef struct lw_reduce_entry {
 typedef struct lw_reduce_device {
     lw_reduce_call *call;
     uint32_t n_read;
-    lw_operand operand[LW_REDUCE_MOST];
-    lw_device_array *copy[LW_REDUCE_MOST];   /* owned: dense, where one was needed */
-    lw_device_array *result[LW_REDUCE_MOST]; /* owned */
+    lw_operand operand[LW_REDUCE_MOST + 1];    /* then the mask */
+    lw_device_array *copy[LW_REDUCE_MOST + 1]; /* owned: dense, where one was needed */
+    lw_device_array *mask;                     /* owned: one that came from the host */
+    lw_device_array *result[LW_REDUCE_MOST];   /* owned */
     lw_device *device;
     CUstream stream;
     lw_block *memory;

@@ -21,14 +21,29 @@ log2_of(int64_t n)
     return log;
 }
 
+static bool
+is_masked(const lw_reduce_job *job)
+{
+    return job->operand[job->reduction->n_in] != NULL;
+}
+
+/* Of an accumulator. */
+static uint32_t
+acc_bytes(const lw_reduce_job *job)
+{
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t n = lw_reduce_device_parts(job->reduction, is_masked(job), part), bytes = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        bytes += lw_dtypes[part[i]].size_bytes;
+    return bytes;
+}
+
 static uint32_t
 threads_log2(const lw_reduce_job *job)
 {
-    const lw_reduction *r = job->reduction;
-    uint32_t bytes = 0, log = log2_of(LW_REDUCE_THREADS);
+    uint32_t bytes = acc_bytes(job), log = log2_of(LW_REDUCE_THREADS);
 
-    for (uint32_t i = 0; i < r->n_acc; i++)
-        bytes += lw_dtypes[r->acc[i]].size_bytes;
     while (log > 5 &&
            ((bytes << log) > SHARED || (job->max_threads != 0 && 1u << log > job->max_threads)))
         log--;
@@ -45,6 +60,15 @@ static int64_t
 element_step(const lw_reduce_job *job, uint32_t operand)
 {
     return job->reduced.n ? job->reduced.stride[operand][0] : 0;
+}
+
+/* Do vectors of `vector` elements of this size lie side by side? */
+static bool
+lies_in_vectors(const lw_reduce_job *job, uint32_t operand, uint32_t size, uint32_t vector)
+{
+    return element_step(job, operand) == size &&
+           kept_step(job, operand) % (size * vector) == 0 &&
+           (uintptr_t)job->operand[operand] % (size * vector) == 0;
 }
 
 /* How many elements one access of 16 bytes takes; 1 where they do not lie so. */
@@ -64,10 +88,11 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
         uint32_t size = lw_dtypes[r->loaded[i]].size_bytes;
         assert(size > 0);
         if (lw_reduce_parts(r->loaded[i]) > 1 || r->loaded[i] == LW_DT_b1 ||
-            element_step(job, i) != size || kept_step(job, i) % (size * vector) != 0 ||
-            (uintptr_t)job->operand[i] % (size * vector) != 0)
+            !lies_in_vectors(job, i, size, vector))
             return 1;
     }
+    if (is_masked(job) && !lies_in_vectors(job, r->n_in, 1, vector))
+        return 1;
     return plan->elements >= 4 * (int64_t)vector << plan->key.lanes_log2 ? vector : 1;
 }
 
@@ -99,10 +124,10 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
 }
 
 static void
-choose_splits(const lw_reduction *r, int64_t n_blocks, lw_reduce_plan *plan)
+choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
 {
     int64_t lanes = INT64_C(1) << plan->key.lanes_log2, most, splits;
-    size_t bytes = 0;
+    size_t bytes = acc_bytes(job);
 
     plan->tiles = ((plan->results - 1) >> plan->key.results_log2) + 1;
     most = plan->items / (lanes * LEAST_ITEMS);
@@ -115,8 +140,6 @@ choose_splits(const lw_reduction *r, int64_t n_blocks, lw_reduce_plan *plan)
     plan->partial_bytes = plan->counters_at = 0;
     if (plan->splits == 1)
         return;
-    for (uint32_t i = 0; i < r->n_acc; i++)
-        bytes += lw_dtypes[r->acc[i]].size_bytes;
     plan->counters_at = ((size_t)(plan->results * plan->splits) * bytes + 511) / 256 * 256;
     plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
 }
@@ -131,10 +154,11 @@ lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out)
     out->results = job->kept.n ? job->kept.size[0] : 1;
     out->elements = job->reduced.n ? job->reduced.size[0] : 1;
     out->key.initial = job->initial != NULL;
+    out->key.masked = is_masked(job);
     choose_block(job, out);
     out->key.vector = (uint8_t)vector_of(job, out);
     out->items = out->elements / out->key.vector;
-    choose_splits(job->reduction, n_blocks, out);
+    choose_splits(job, n_blocks, out);
     return true;
 }
 
@@ -152,12 +176,13 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
     const int64_t counts[] = {plan->results, plan->items, plan->elements, plan->per_block,
                               plan->splits};
     lw_dtype part[LW_REDUCE_PARTS];
-    uint32_t n_parts = lw_reduce_acc_parts(r, part), n = 0;
+    uint32_t n_parts = lw_reduce_device_parts(r, plan->key.masked, part), n = 0;
+    const lw_reduce_item *first = job->initial ? job->initial : job->empty;
     uint64_t at = memory;
 
     for (int i = 0; i < 5; i++)
         words[n++] = (uint64_t)counts[i];
-    for (uint32_t i = 0; i < r->n_in; i++) {
+    for (uint32_t i = 0; i < r->n_in + plan->key.masked; i++) {
         words[n++] = address(job->operand[i]);
         words[n++] = (uint64_t)kept_step(job, i);
         words[n++] = (uint64_t)element_step(job, i);
@@ -172,11 +197,11 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
     words[n++] = memory + plan->counters_at;
     for (uint32_t i = 0; i < r->n_out; i++)
         words[n++] = address(job->out[i]);
-    for (uint32_t i = 0; i < r->n_acc && job->initial != NULL; i++)
+    for (uint32_t i = 0; i < r->n_acc && (plan->key.initial || plan->key.masked); i++)
         for (int k = 0; k < lw_reduce_parts(r->acc[i]); k++, n++) {
             uint32_t size = lw_dtypes[lw_dtypes[r->acc[i]].parts].size_bytes;
             words[n] = 0;
-            memcpy(&words[n], job->initial[i].bytes + (size_t)k * size, size);
+            memcpy(&words[n], first[i].bytes + (size_t)k * size, size);
         }
     return n;
 }

@@ -5,7 +5,7 @@
 #include "reduce/device_kernel.h"
 #include "reduce/host_run.h"
 
-enum { LW_REDUCE_MOST_PARAMS = 8 + 3 * LW_REDUCE_MOST + LW_REDUCE_MOST + 4 * LW_REDUCE_MOST };
+enum { LW_REDUCE_MOST_PARAMS = 12 + 3 * LW_REDUCE_MOST + LW_REDUCE_MOST + 4 * LW_REDUCE_MOST };
 
 typedef struct lw_reduce_plan {
     lw_reduce_key key;

@@ -189,13 +189,13 @@ fail:
     return status == LW_OK ? result : lw_py_raise(&err);
 }
 
-/* size= is the number of blocks or, with where=False, the compute capability. */
+/* size= is the number of blocks; with res= it is the code for that compute capability. */
 PyObject *
 lw_reducer_simulate(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     lw_reduce_call *call = lw_alloc_zero(1, sizeof *call);
     int64_t shape[LW_REDUCE_DIMS], size = 0;
-    PyObject *result = NULL;
+    PyObject *result = NULL, *given;
     int ndim;
 
     if (call == NULL)
@@ -203,16 +203,18 @@ lw_reducer_simulate(PyObject *self, PyObject *args, PyObject *kwargs)
     call->self = (lw_reducer *)self;
     if (lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE, "_simulate") < 0)
         goto done;
-    if (call->keywords.size != NULL)
-        size = PyLong_AsLongLong(call->keywords.size);
+    given = call->keywords.res ? call->keywords.res : call->keywords.size;
+    if (given != NULL)
+        size = PyLong_AsLongLong(given);
     if (lw_reduce_read_operands(call, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args),
-                                NULL) < 0 ||
-        lw_reduce_read_axes(call, call->keywords.axis) < 0 || lw_reduce_read_initial(call) < 0)
+                                call->keywords.where) < 0 ||
+        lw_reduce_read_axes(call, call->keywords.axis) < 0 ||
+        lw_reduce_read_initial(call) < 0 || lw_reduce_check_empty(call) < 0)
         goto done;
     ndim = lw_reduce_shape(call, false, shape);
     if (lw_reduce_new_results(call, ndim, shape) < 0)
         goto done;
-    if (call->keywords.where == Py_False)
+    if (call->keywords.res != NULL)
         result = cubin_of(call, size);
     else if (simulate_call(call, size) == 0)
         result = lw_reduce_hand_out(call);
@@ -265,14 +267,70 @@ read_one(device_call *d, PyObject *object, lw_dtype *dtype)
     return lw_reduce_broadcast(d->call, operand->ndim, operand->shape);
 }
 
+/* A mask on the host is copied. Borrowed from the call, or NULL with an exception. */
+static PyObject *
+mask_on_device(device_call *d)
+{
+    PyObject *where = d->call->keywords.where;
+    PyArrayObject *host;
+
+    if (lw_is_device_operand(where))
+        return where;
+    host = (PyArrayObject *)PyArray_FromAny(where, PyArray_DescrFromType(NPY_BOOL), 0, 0,
+                                            NPY_ARRAY_CARRAY_RO, NULL);
+    if (host != NULL)
+        d->mask = lw_device_array_from_host(host, d->device, d->stream);
+    Py_XDECREF(host);
+    return (PyObject *)d->mask;
+}
+
+static int
+read_mask(device_call *d)
+{
+    lw_operand *operand = &d->operand[d->n_read];
+    PyObject *where = d->call->keywords.where;
+
+    if (where == NULL || where == Py_True)
+        return 0;
+    where = mask_on_device(d);
+    if (where == NULL || lw_operand_read(operand, where) < 0)
+        return -1;
+    d->n_read++;
+    if (operand->dtype != LW_DT_b1) {
+        PyErr_Format(PyExc_TypeError, "where= must be a bool array, not one of %s",
+                     operand->dtype == LW_DT_void ? "records"
+                                                  : lw_dtypes[operand->dtype].public_name);
+        return -1;
+    }
+    if (operand->device != d->device) {
+        PyErr_SetString(PyExc_ValueError, "where= is on another device than the array");
+        return -1;
+    }
+    d->call->masked = true;
+    return lw_reduce_fits_shape(d->call, operand->ndim, operand->shape, "where=");
+}
+
+static int
+look_at_out(device_call *d, lw_dtype loaded)
+{
+    PyObject *object = lw_reduce_only_out(d->call);
+    lw_operand out;
+
+    if (object == NULL || !lw_is_device_operand(object))
+        return 0;
+    if (lw_operand_read(&out, object) < 0)
+        return -1;
+    lw_reduce_widen_by_out(d->call, loaded, (lw_dtype)out.dtype);
+    lw_operand_release(&out);
+    return 0;
+}
+
 int
 lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
 {
     lw_reduce_call *call = d->call;
     lw_dtype loaded[LW_REDUCE_MOST];
 
-    if (call->keywords.where != NULL && call->keywords.where != Py_True)
-        return lw_reduce_refuse("where=");
     if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++)
@@ -280,6 +338,8 @@ lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
             return -1;
     d->stream = d->operand[0].library == LW_LIB_OWN ? 0 : d->operand[0].stream;
     if (call->keywords.stream != NULL && lw_stream_read(call->keywords.stream, &d->stream) < 0)
+        return -1;
+    if (read_mask(d) < 0 || look_at_out(d, loaded[0]) < 0)
         return -1;
     call->special = lw_reducer_special(call->self, loaded, call->n_in, call->dtype);
     return call->special ? 0 : -1;
@@ -328,7 +388,7 @@ fill_job(device_call *d, bool dense)
         space->size[space->n++] = call->shape[a];
     }
     memset(job->operand, 0, sizeof job->operand);
-    for (uint32_t i = 0; i < call->n_in; i++)
+    for (uint32_t i = 0; i < d->n_read; i++)
         fill_operand(d, i, dense);
     for (uint32_t i = 0; i < job->reduction->n_out; i++)
         job->out[i] = (char *)(uintptr_t)d->result[i]->data;
@@ -376,7 +436,7 @@ dense_copy(device_call *d, uint32_t i)
 static int
 copy_all(device_call *d)
 {
-    for (uint32_t i = 0; i < d->call->n_in; i++) {
+    for (uint32_t i = 0; i < d->n_read; i++) {
         d->copy[i] = dense_copy(d, i);
         if (d->copy[i] == NULL)
             return -1;
@@ -669,12 +729,13 @@ lw_reduce_device_call(lw_reduce_call *call, lw_reduce_device_action action, void
     d->call = call;
     result = action(d, context);
     lw_pool_put(d->memory);
-    for (uint32_t i = 0; i < LW_REDUCE_MOST; i++) {
-        Py_CLEAR(d->copy[i]);
-        Py_CLEAR(d->result[i]);
-    }
     for (uint32_t i = 0; i < d->n_read; i++)
         lw_operand_release(&d->operand[i]);
+    for (uint32_t i = 0; i < LW_REDUCE_MOST; i++)
+        Py_CLEAR(d->result[i]);
+    for (uint32_t i = 0; i <= LW_REDUCE_MOST; i++)
+        Py_CLEAR(d->copy[i]);
+    Py_CLEAR(d->mask);
     lw_free(d);
     return result;
 }

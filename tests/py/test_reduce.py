@@ -341,6 +341,38 @@ def test_the_kernel_simulated_along_axes(shape):
                 np.testing.assert_allclose(total._simulate(view, axis=axis, size=blocks, initial=3.0), wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(1,), (700,), (70_001,), (5, 700), (700, 5), (40, 300)], ids=str)
+def test_the_kernel_simulated_with_a_mask(shape):
+    rng = np.random.default_rng(3)
+    for dtype in ("f4", "i1", "c8", "f2"):
+        a = some(shape, dtype) if dtype != "f2" else some(shape, "?").astype("f2") / 64  # no sum overflows
+        for mask in (rng.random(shape) < 0.5, rng.random(shape[-1:]) < 0.3, np.zeros(shape, bool), np.ones(shape, bool)):
+            for axis in (None, *range(len(shape))):
+                mask = mask if axis is not None else np.array(np.broadcast_to(mask, shape), order="C")
+                for blocks in (1, 30):
+                    got = total._simulate(a, axis=axis, size=blocks, where=mask)
+                    wanted = np.add.reduce(a, axis=axis, where=mask, dtype="f4" if dtype == "f2" else got.dtype)
+                    np.testing.assert_allclose(got, wanted,
+                                               rtol=2e-3 if dtype == "f2" else 2e-5, atol=1e-4)
+                    if dtype != "c8":
+                        got = biggest._simulate(a, axis=axis, size=blocks, where=mask, initial=2)
+                        assert np.array_equal(got, np.max(a, axis=axis, where=mask, initial=2))
+
+
+def test_the_kernel_simulated_never_combines_what_the_mask_hides():
+    rng = np.random.default_rng(5)
+    last = lw.reduce(lambda a, b: b, identity=-1)
+    joined = lw.reduce(lambda a, b: (a[0], b[1], a[2] + b[2] + (1 if a[1] > b[0] else 0)), map=lambda x: (x, x, 0), identity=(-7, -8, -9))
+    for n in (1, 33, 5000, 40_001):
+        x, mask = np.arange(n), rng.random(n) < 0.1
+        for where in (mask, np.zeros(n, bool)):
+            kept = x[where]
+            for blocks in (1, 9):
+                assert last._simulate(x, size=blocks, where=where) == (kept[-1] if kept.size else -1)
+                got = [int(v) for v in joined._simulate(x, size=blocks, where=where)]
+                assert got == ([kept[0], kept[-1], 0] if kept.size else [-7, -8, -9])
+
+
 def test_the_kernel_simulated_keeps_order_and_index():
     argmax = lw.reduce(lambda a, b: a if a[0] > b[0] or (a[0] == b[0] and a[1] < b[1]) else b,
                        map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
@@ -359,7 +391,9 @@ def test_the_kernel_compiles_for_gpus(cc):
     pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
     for r, x, axis in [(total, some(100_000, "f4"), None), (total, some((40, 300), "c16"), 0), (matrices, some(999, "i1"), None), (biggest, some(9999, "f2"), None)]:
         arrays = [x] * 4 if r is matrices else [x]
-        assert r._simulate(*arrays, axis=axis, size=cc, where=False)[:4] == b"\x7fELF"
+        assert r._simulate(*arrays, axis=axis, res=cc)[:4] == b"\x7fELF"
+        if r is not matrices:
+            assert r._simulate(*arrays, axis=axis, res=cc, where=x.real > 3, initial=1)[:4] == b"\x7fELF"
 
 
 # ---- errors ----

@@ -58,7 +58,9 @@ def test_several_results_and_streams():
 @pytest.mark.parametrize("call, error, text", [
     (lambda x: biggest(x[:0]), ValueError, "no identity"),
     (lambda x: total(x, axis=2), np.exceptions.AxisError, "axis 2"),
-    (lambda x: total(x, where=[True] * 10), UnsupportedError, "where="),
+    (lambda x: biggest(x, where=[True] * 10), ValueError, "where mask one has to specify"),
+    (lambda x: total(x, where=[True] * 9), ValueError, "where= of shape .9,. cannot be broadcast to .10,."),
+    (lambda x: total(x, where=x), TypeError, "where= must be a bool array, not one of float64"),
     (lambda x: total(x, out=x), ValueError, "another shape"),
     (lambda x: total(x, out=np.zeros(())), TypeError, "must be a device array"),
     (lambda x: total(x, out=cuda.to_device(np.array(0))), TypeError, "cannot take results"),
@@ -133,6 +135,36 @@ def test_nothing_and_initial():
     close(total(x, axis=0), np.zeros(4))
     close(total(x, initial=7), np.float64(7))
     close(total(cuda.to_device(np.ones((3, 4))), axis=0, initial=7), np.full(4, 10.0))
+
+
+def test_masks_of_all_kinds_are_taken():
+    x = cuda.to_device(np.ones((20, 30), "f4"))
+    row = np.arange(30) % 3 == 0
+    for where in (row, row.tolist(), cuda.to_device(row), cuda.to_device(np.ones((20, 1), bool)), True, False):
+        got = total(x, axis=0, where=where, keepdims=True)
+        assert isinstance(got, cuda.DeviceArray) and got.shape == (1, 30)
+
+
+@needs_kernels
+@pytest.mark.parametrize("shape", [(1,), (100_003,), (300, 400), (7, 5000), (5000, 7), (11, 13, 17)], ids=str)
+def test_where(shape):
+    x, rng = some(shape), np.random.default_rng(1)
+    device = cuda.to_device(x)
+    for mask in (rng.random(shape) < 0.5, rng.random(shape[-1:]) < 0.5, np.zeros(shape, bool)):
+        for axis in (None, *range(len(shape)), (0, len(shape) - 1) if len(shape) > 1 else (0,)):
+            close(total(device, axis=axis, where=cuda.to_device(mask)), np.add.reduce(x, axis=axis, where=mask, dtype="f8").astype("f4"))
+            close(biggest(device, axis=axis, where=mask, initial=1), np.max(x, axis=axis, where=mask, initial=1))
+    close(total(device[::-1], where=cuda.to_device(mask)[::-1]), np.float32(0))
+
+
+@needs_kernels
+def test_where_keeps_order():
+    x = np.arange(1_000_001, dtype="i4")
+    mask = np.random.default_rng(1).random(x.size) < 1e-4
+    device, where = cuda.to_device(x), cuda.to_device(mask)
+    ends = lw.reduce(lambda a, b: (a[0], b[1]), map=lambda v: (v, v), identity=(-1, -2))
+    assert [int(v) for v in ends(device, where=where)] == [x[mask][0], x[mask][-1]]
+    assert [int(v) for v in ends(device, where=False)] == [-1, -2]
 
 
 def times(a, b):
