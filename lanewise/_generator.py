@@ -124,6 +124,9 @@ class Generator:
         loc, scale = _number("loc", loc), _number("scale", scale, 0.0)
         fill = self._start("normal", size, dtype, out, _FLOATS, stream)
         cast = fill.dtype.type
+        if fill.dtype.itemsize == 4 and loc == 0 and scale == 1 and self.bit_generator == "philox":
+            fill.name = "standard_normal"
+            return fill.run(4)
         return fill.run(4 if fill.dtype.itemsize == 4 else 2, cast(loc), cast(scale))
 
     def standard_exponential(self, size=None, dtype=None, out=None, *, stream=0):
@@ -316,7 +319,11 @@ class _Fill:
         whole = flat.size // per_block
         if not self.on_host:
             parameters = _on_device(parameters)
-        self._blocks(whole, parameters, flat[: whole * per_block])
+        done = 0
+        while done < whole:  # one launch never crosses a multiple of 2**32: `_block` relies on it
+            count = min(whole - done, 2**32 - self.generator._place % 2**32)
+            self._blocks(count, parameters, flat[done * per_block : (done + count) * per_block])
+            done += count
         if whole * per_block < flat.size:
             last = self._new(per_block)
             self._blocks(1, parameters, last)

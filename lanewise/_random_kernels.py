@@ -95,8 +95,10 @@ def round_keys(k0, k1):
 
 
 def _block(keys, c3, base, i):
-    c0, c1 = r._halves(base + np.uint64(i))
-    return _rounds(keys, c0, c1, np.uint32(0), c3)
+    """Block base + i; the lower halves' sum never carries (`Generator` sees to it), so that all of the first two
+    rounds that depends on the upper half alone is computed once a thread."""
+    c0, c1 = r._halves(base)
+    return _rounds(keys, c0 + np.uint32(i), c1, np.uint32(0), c3)
 
 
 def _draw(keys, c3, element, attempt):
@@ -142,6 +144,14 @@ def philox_normal_float32(i, keys, c3, base, loc, scale, out):
     w, x = r._normal2_float32(a, b)
     y, z = r._normal2_float32(c, d)
     _store4(out, i, loc + scale * w, loc + scale * x, loc + scale * y, loc + scale * z)
+
+
+@forall
+def philox_standard_normal_float32(i, keys, c3, base, out):
+    a, b, c, d = _block(keys, c3, base, i)
+    w, x = r._normal2_float32(a, b)
+    y, z = r._normal2_float32(c, d)
+    _store4(out, i, w, x, y, z)
 
 
 @forall

@@ -51,6 +51,7 @@ __all__ = [
     "shfl_sync",
     "shfl_up_sync",
     "shfl_xor_sync",
+    "sqrt_normal",
     "syncthreads",
     "syncthreads_and",
     "syncthreads_count",
@@ -561,6 +562,11 @@ class _cbrt(Protocol):
 
 class _rsqrt(Protocol):
     """1 / sqrt(x)."""
+
+    def __call__(self, x: Any) -> Any: ...
+
+class _sqrt_normal(Protocol):
+    """math.sqrt(x), its very bits, for x from 1e-30 to 1e30: on GPUs float32 goes without the tests for other numbers, which come out wrong."""
 
     def __call__(self, x: Any) -> Any: ...
 
@@ -1091,6 +1097,7 @@ ffs: _ffs
 fma: _fma
 cbrt: _cbrt
 rsqrt: _rsqrt
+sqrt_normal: _sqrt_normal
 selp: _selp
 threadIdx: _threadIdx_group
 blockIdx: _blockIdx_group

@@ -363,6 +363,32 @@ emit_rsqrt(lw_emitter *e, const op *o)
     lw_float_result(e, o->type, "fdiv$s $t 1.0, $s", fast.text, o->wide, root.text);
 }
 
+/* What ptxas makes of sqrt.rn.f32 where neither scaling nor a special value is needed: a root
+ * within 2^-22, and one step of Newton's with the exact remainder, which rounds correctly
+ * (Markstein, "IA-64 and Elementary Functions", 2000). float64 is left to LLVM. */
+static void
+emit_sqrt_normal(lw_emitter *e, const op *o)
+{
+    const char *x = o->args[0].text;
+    lw_name inverse, root, half, minus, rest;
+
+    if (o->wide == LW_DT_f64) {
+        lw_declare(e, "double @llvm.sqrt.f64(double)");
+        lw_float_result(e, o->type, "call double @llvm.sqrt.f64(double $s)", x);
+        return;
+    }
+    lw_declare(e, "float @llvm.nvvm.rsqrt.approx.ftz.f(float)");
+    lw_declare(e, "float @llvm.fma.f32(float, float, float)");
+    inverse = lw_def(e, "call float @llvm.nvvm.rsqrt.approx.ftz.f(float $s)", x);
+    root = lw_def(e, "fmul float $s, $s", x, inverse.text);
+    half = lw_def(e, "fmul float $s, 0.5", inverse.text);
+    minus = lw_def(e, "fsub float -0.0, $s", root.text);
+    rest = lw_def(e, "call float @llvm.fma.f32(float $s, float $s, float $s)", minus.text,
+                  root.text, x);
+    lw_float_result(e, o->type, "call float @llvm.fma.f32(float $s, float $s, float $s)",
+                    rest.text, half.text, root.text);
+}
+
 /* The operand, or the other one where it is NaN. */
 static lw_name
 number_first(lw_emitter *e, const op *o, unsigned which)
@@ -437,6 +463,7 @@ emit_open(lw_emitter *e, op *o, lw_intrinsic which)
         o->args[i] = lw_widen(e, o->type, o->args[i]);
     switch (which) {
     case LW_IN_rsqrt: emit_rsqrt(e, o); break;
+    case LW_IN_sqrt_normal: emit_sqrt_normal(e, o); break;
     case LW_IN_fmin: emit_extreme(e, o, true, false); break;
     case LW_IN_fmax: emit_extreme(e, o, false, false); break;
     case LW_IN_minimum: emit_extreme(e, o, true, true); break;

@@ -116,17 +116,22 @@ static const struct simple_row {
 } simple[LW_N_IMPLS] = {
 #define BOTH(impl, name) [LW_IMPL_##impl] = {true, LW_COMPLEX_##impl + 1, LW_IN_##name}
 #define REAL(impl, name) [LW_IMPL_##impl] = {true, 0, LW_IN_##name}
-    BOTH(SIN, sin),           BOTH(COS, cos),     BOTH(TAN, tan),
-    BOTH(ASIN, asin),         BOTH(ACOS, acos),   BOTH(ATAN, atan),
-    BOTH(SINH, sinh),         BOTH(COSH, cosh),   BOTH(TANH, tanh),
-    BOTH(ASINH, asinh),       BOTH(ACOSH, acosh), BOTH(ATANH, atanh),
-    BOTH(EXP, exp),           BOTH(EXP2, exp2),   BOTH(EXPM1, expm1),
-    BOTH(LOG, log),           BOTH(LOG2, log2),   BOTH(LOG10, log10),
-    BOTH(LOG1P, log1p),       BOTH(SQRT, sqrt),   REAL(CBRT, cbrt),
-    REAL(ERF, erf),           REAL(ERFC, erfc),   REAL(TGAMMA, tgamma),
-    REAL(LGAMMA, lgamma),     REAL(ATAN2, atan2), REAL(FABS, fabs),
-    REAL(COPYSIGN, copysign), REAL(FMOD, fmod),   REAL(IEEE_REMAINDER, remainder),
-    REAL(RSQRT, rsqrt),
+    BOTH(SIN, sin),       BOTH(COS, cos),
+    BOTH(TAN, tan),       BOTH(ASIN, asin),
+    BOTH(ACOS, acos),     BOTH(ATAN, atan),
+    BOTH(SINH, sinh),     BOTH(COSH, cosh),
+    BOTH(TANH, tanh),     BOTH(ASINH, asinh),
+    BOTH(ACOSH, acosh),   BOTH(ATANH, atanh),
+    BOTH(EXP, exp),       BOTH(EXP2, exp2),
+    BOTH(EXPM1, expm1),   BOTH(LOG, log),
+    BOTH(LOG2, log2),     BOTH(LOG10, log10),
+    BOTH(LOG1P, log1p),   BOTH(SQRT, sqrt),
+    REAL(CBRT, cbrt),     REAL(ERF, erf),
+    REAL(ERFC, erfc),     REAL(TGAMMA, tgamma),
+    REAL(LGAMMA, lgamma), REAL(ATAN2, atan2),
+    REAL(FABS, fabs),     REAL(COPYSIGN, copysign),
+    REAL(FMOD, fmod),     REAL(IEEE_REMAINDER, remainder),
+    REAL(RSQRT, rsqrt),   REAL(SQRT_NORMAL, sqrt_normal),
 #undef BOTH
 #undef REAL
 };

@@ -279,6 +279,7 @@ typedef enum lw_impl {
     LW_IMPL_BREV,
     LW_IMPL_FFS,
     LW_IMPL_RSQRT,
+    LW_IMPL_SQRT_NORMAL,
     LW_IMPL_SELP,
     LW_N_IMPLS
 } lw_impl;

@@ -287,6 +287,25 @@ def test_numbers(dtype, target):
     np.testing.assert_allclose(out, wanted, 1e-6 if dtype == "float32" else 1e-15)
 
 
+@cuda.jit
+def roots(start, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        x = (np.uint32(i) + start).view(np.float32)
+        out[i] = cuda.sqrt_normal(x)
+
+
+@pytest.mark.parametrize("start, count", [(1.0, 1 << 24), (1e-30, 1 << 16), (9e29, 1 << 16)])
+def test_sqrt_normal_is_correctly_rounded(start, count, target):
+    """Every float32 of two binades: all roots there are."""
+    first = np.float32(start).view(np.uint32)
+    count = count if target == "cuda" else 1 << 14
+    out = np.zeros(count, np.float32)
+    roots[(count + 255) // 256, 256](first, out)
+    x = (first + np.arange(count, dtype=np.uint32)).view(np.float32)
+    np.testing.assert_array_equal(out, np.sqrt(x))
+
+
 # ---- memory ----
 
 

@@ -304,6 +304,36 @@ def test_neighbouring_states_are_uncorrelated():
     assert np.abs((z[1:] * z[:-1]).mean(1)).max() < 5 / math.sqrt(5000)
 
 
+@pytest.mark.parametrize("kind, normals, exponentials", [  # ours: no device and no release may change them
+    ("philox", "bf78a20f 3f8d03fd be7e3a73 bef4d8cd 3f88d6bf 3e928f31 3e7c6af9 bff125f9", "3f8a0bfe 3ea12303 3e14a601 3f87445e"),
+    ("xoroshiro128p", "3f6ea6c3 bea92df8 bf84ec4a bcf0b492 3e8655f1 3f08b0c9 bfdf8b20 bf83eb24", "3ede9eac 3d855986 3f0ebf1f 3c36dfcb"),
+])
+def test_bits_of_float32(kind, normals, exponentials):
+    assert bits(Generator(1, kind).standard_normal(8, np.float32)) == normals
+    assert bits(Generator(1, kind).exponential(size=4, dtype=np.float32)) == exponentials
+    np.testing.assert_array_equal(Generator(1, kind).normal(0, 2, 8, np.float32) / 2, Generator(1, kind).standard_normal(8, np.float32))
+
+
+def test_float32_normals_are_accurate():
+    @lw.vectorize
+    def cosine(a, b):
+        return r._normal2_float32(a, b)[0]
+
+    @lw.vectorize
+    def sine(a, b):
+        return r._normal2_float32(a, b)[1]
+
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 2**32, (2, 200_000), np.uint32)
+    a[:4], b[:4] = (0, 1, 2**32 - 1, 2**31), (0, 2**31, 2**31 - 1, 2**32 - 1)
+    u = (a.astype(np.float32) * np.float32(2.0**-32 - 2.0**-56) + np.float32(2.0**-33)).astype(np.float64)
+    radius = np.sqrt(-2 * np.log(u)) * np.where(b & 1, -1, 1)
+    angle = b.view(np.int32) * (math.pi / 2**32)
+    assert u.max() < 1
+    for got, right in ((cosine(a, b), radius * np.cos(angle)), (sine(a, b), radius * np.sin(angle))):
+        assert (np.abs(got - right) <= 3e-7 * np.abs(radius)).all()
+
+
 # ---- streams ----
 
 
@@ -341,6 +371,18 @@ def test_blocks_of_a_stream_join():
     whole = Generator(1).random(4000, np.float32)
     g = Generator(1)
     np.testing.assert_array_equal(np.concatenate([g.random(1000, np.float32) for _ in range(4)]), whole)
+
+
+def test_blocks_join_where_the_lower_word_of_the_counter_ends():
+    def near(place):
+        g = Generator(1)
+        g.state = g.state | {"place": place}
+        return g
+
+    whole = near(2**32 - 100).random(1000, np.float32)
+    np.testing.assert_array_equal(near(2**32 - 50).random(800, np.float32), whole[200:])
+    np.testing.assert_array_equal(near(2**32).random(600, np.float32), whole[400:])
+    assert not (near(0).random(600, np.float32) == whole[400:]).all()
 
 
 def test_dask_blocks():
