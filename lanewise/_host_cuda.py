@@ -96,6 +96,11 @@ class HostArray(np.ndarray):
         _check_stream(stream)
         self[key] = value
 
+    def get_ipc_handle(self):
+        from lanewise._memory import _no_gpu
+
+        _no_gpu("get_ipc_handle")
+
     def is_c_contiguous(self) -> bool:
         return self.flags.c_contiguous
 
@@ -452,7 +457,7 @@ class HostContext:
 
     def get_memory_info(self):
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-        return _cuda.MemoryInfo((free, _MEMORY))
+        return _cuda.MemoryInfo(free, _MEMORY)
 
     def pool_statistics(self) -> dict[str, int]:
         keys = ("used_bytes", "cached_bytes", "peak_used_bytes", "n_used", "n_cached", "n_hits", "n_misses", "n_trims")

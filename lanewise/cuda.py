@@ -38,6 +38,20 @@ from lanewise._linking import (
     declare_device,
 )
 
+from lanewise._memory import (
+    BaseCUDAMemoryManager,
+    GetIpcHandleMixin,
+    HostOnlyCUDAMemoryManager,
+    IpcHandle,
+    MappedMemory,
+    MemoryPointer,
+    PinnedMemory,
+    defer_cleanup,
+    open_ipc_array,
+    open_ipc_handle,
+    set_memory_manager,
+)
+
 DeviceArray = _cuda.DeviceArray
 MappedArray = _cuda.MappedArray
 Device = _cuda.Device
@@ -83,15 +97,16 @@ event_elapsed_time = _cuda.event_elapsed_time
 globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrinsics.cuda)})
 
 __all__ = [
-    "Archive", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "In",
-    "InOut", "LTOIR", "LinkableCode", "MappedArray", "MemoryInfo", "Object", "Out", "PTXSource",
+    "Archive", "BaseCUDAMemoryManager", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "In",
+    "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
+    "MemoryPointer", "Object", "Out", "PTXSource", "PinnedMemory",
     "Reduce", "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
     "compile_ptx", "compile_ptx_for_current_device", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
-    "managed_array", "mapped", "mapped_array", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
-    "profile_stop", "profiling", "reduce", "select_device", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
+    "managed_array", "mapped", "mapped_array", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
+    "profile_stop", "profiling", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]
 
 
@@ -138,12 +153,6 @@ def mapped(*arrays, stream=0):
 
 
 @_contextlib.contextmanager
-def defer_cleanup():
-    """Nothing is cleaned up inside the ``with`` block: here giving memory back never waits for a device, so this is for numba's programs."""
-    yield
-
-
-@_contextlib.contextmanager
 def profiling():
     """`profile_start` and `profile_stop` around a ``with`` block."""
     profile_start()
@@ -151,19 +160,6 @@ def profiling():
         yield
     finally:
         profile_stop()
-
-
-_NOT_THERE = {
-    **dict.fromkeys(("set_memory_manager", "BaseCUDAMemoryManager", "HostOnlyCUDAMemoryManager", "MemoryPointer"),
-                    "memory comes from a pool of its own, which no memory manager replaces"),
-    **dict.fromkeys(("GetIpcHandleMixin", "IpcHandle", "open_ipc_handle"),
-                    "memory is not shared between processes"),
-}
-
-
-def __getattr__(name):
-    why = f": {_NOT_THERE[name]}" if name in _NOT_THERE else ""
-    raise AttributeError(f"module 'lanewise.cuda' has no attribute {name!r}{why}")
 
 
 def detect():

@@ -1,22 +1,23 @@
-from _typeshed import structseq
-from collections.abc import Iterator
+from abc import ABC, ABCMeta, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, SupportsIndex, final, overload
+from typing import Any, Final, Literal, NamedTuple, Protocol, SupportsIndex, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = [
-    "Archive", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "In",
-    "InOut", "LTOIR", "LinkableCode", "MappedArray", "MemoryInfo", "Object", "Out", "PTXSource",
+    "Archive", "BaseCUDAMemoryManager", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "In",
+    "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
+    "MemoryPointer", "Object", "Out", "PTXSource", "PinnedMemory",
     "Reduce", "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
     "compile_ptx", "compile_ptx_for_current_device", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
-    "managed_array", "mapped", "mapped_array", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
-    "profile_stop", "profiling", "reduce", "select_device", "stream", "synchronize", "to_device",
+    "managed_array", "mapped", "mapped_array", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
+    "profile_stop", "profiling", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
     # generated: names
     "activemask",
     "all_sync",
@@ -160,6 +161,7 @@ class DeviceArray:
     def setitem(self, key: _Index, value: Any, stream: _StreamLike = 0) -> None: ...
     def item(self, *index: SupportsIndex) -> Any: ...
     def tolist(self) -> Any: ...
+    def get_ipc_handle(self) -> IpcHandle: ...
     def is_c_contiguous(self) -> bool: ...
     def is_f_contiguous(self) -> bool: ...
     def __len__(self) -> int: ...
@@ -277,13 +279,9 @@ class Device:
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
-@final
-class MemoryInfo(structseq[int], tuple[int, int]):
-    __match_args__: Final = ("free", "total")
-    @property
-    def free(self) -> int: ...
-    @property
-    def total(self) -> int: ...
+class MemoryInfo(NamedTuple):
+    free: int
+    total: int
 
 @final
 @final
@@ -393,6 +391,110 @@ def pinned(*arrays: NDArray[Any]) -> AbstractContextManager[None]: ...
 def mapped(array: NDArray[Any], /, *, stream: _StreamLike = 0) -> AbstractContextManager[DeviceArray]: ...
 @overload
 def mapped(*arrays: NDArray[Any], stream: _StreamLike = 0) -> AbstractContextManager[list[DeviceArray]]: ...
+class MemoryPointer:
+    __cuda_memory__: bool
+    context: Any
+    device_pointer: Any
+    size: int
+    handle: Any
+    is_managed: bool
+    refct: int
+    def __init__(
+        self, context: Any, pointer: Any, size: int, owner: object = None,
+        finalizer: Callable[[], object] | None = None
+    ) -> None: ...
+    @property
+    def owner(self) -> Any: ...
+    @property
+    def device_ctypes_pointer(self) -> Any: ...
+    @property
+    def device_pointer_value(self) -> int | None: ...
+    def own(self) -> MemoryPointer: ...
+    def free(self) -> None: ...
+    def memset(self, byte: int, count: int | None = None, stream: _StreamLike = 0) -> None: ...
+    def view(self, start: int, stop: int | None = None) -> MemoryPointer: ...
+
+class MappedMemory(MemoryPointer):
+    owned: Any
+    host_pointer: Any
+
+class PinnedMemory:
+    context: Any
+    owned: Any
+    size: int
+    host_pointer: Any
+    handle: Any
+    is_managed: bool
+    def __init__(
+        self, context: Any, pointer: Any, size: int, owner: object = None,
+        finalizer: Callable[[], object] | None = None
+    ) -> None: ...
+    def own(self) -> PinnedMemory: ...
+
+class BaseCUDAMemoryManager(ABC):
+    context: Any
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    @abstractmethod
+    def memalloc(self, size: int) -> MemoryPointer: ...
+    @abstractmethod
+    def memhostalloc(
+        self, size: int, mapped: bool, portable: bool, wc: bool
+    ) -> MappedMemory | PinnedMemory: ...
+    @abstractmethod
+    def mempin(
+        self, owner: Any, pointer: Any, size: int, mapped: bool
+    ) -> MappedMemory | PinnedMemory: ...
+    @abstractmethod
+    def initialize(self) -> None: ...
+    @abstractmethod
+    def get_ipc_handle(self, memory: MemoryPointer) -> IpcHandle: ...
+    @abstractmethod
+    def get_memory_info(self) -> MemoryInfo: ...
+    @abstractmethod
+    def reset(self) -> None: ...
+    @abstractmethod
+    def defer_cleanup(self) -> AbstractContextManager[None]: ...
+    @property
+    @abstractmethod
+    def interface_version(self) -> int: ...
+
+class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager, metaclass=ABCMeta):
+    def memhostalloc(
+        self, size: int, mapped: bool = False, portable: bool = False, wc: bool = False
+    ) -> MappedMemory | PinnedMemory: ...
+    def mempin(
+        self, owner: Any, pointer: Any, size: int, mapped: bool = False
+    ) -> MappedMemory | PinnedMemory: ...
+    def memallocmanaged(self, size: int, attach_global: bool = True) -> MemoryPointer: ...
+    def reset(self) -> None: ...
+    def defer_cleanup(self) -> AbstractContextManager[None]: ...
+
+class GetIpcHandleMixin:
+    def get_ipc_handle(self, memory: MemoryPointer) -> IpcHandle: ...
+
+class IpcHandle:
+    base: Any
+    handle: bytes
+    size: int
+    source_info: str | None
+    offset: int
+    def __init__(
+        self, base: Any, handle: bytes | Iterable[int], size: int, source_info: str | None = None,
+        offset: int = 0
+    ) -> None: ...
+    def open(self, context: Context | None = None) -> MemoryPointer: ...
+    def open_array(
+        self, context: Context | None, shape: int | tuple[int, ...], dtype: DTypeLike,
+        strides: int | tuple[int, ...] | None = None
+    ) -> DeviceArray: ...
+    def close(self) -> None: ...
+
+def set_memory_manager(mm_plugin: type[BaseCUDAMemoryManager] | None) -> None: ...
+def open_ipc_array(
+    handle: IpcHandle | bytes | Iterable[int], shape: int | tuple[int, ...], dtype: DTypeLike,
+    strides: int | tuple[int, ...] | None = None, offset: int = 0
+) -> AbstractContextManager[DeviceArray]: ...
+open_ipc_handle = open_ipc_array
 def defer_cleanup() -> AbstractContextManager[None]: ...
 def profile_start() -> None: ...
 def profile_stop() -> None: ...

@@ -46,6 +46,9 @@ void lw_pool_shut_(lw_pool *pool);    /* no more caching; cached blocks are give
 void lw_pool_destroy_(lw_pool *pool); /* the driver's part: the last user of the context went */
 void lw_pool_free_(lw_pool *pool);    /* the structs */
 void lw_pool_forget_(lw_pool *pool, CUstream stream);
+/* lw_pool_take, never from a source; size_bytes > 0. */
+lw_status lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream,
+                             lw_block **out, lw_error *err);
 lw_status lw_pool_enable_peer_(lw_pool *pool, lw_device *peer, lw_error *err);
 
 void lw_devices_close_(void); /* all devices, all structs */

@@ -62,6 +62,10 @@ typedef struct CUmemAccessDesc {
     int flags;
 } CUmemAccessDesc;
 
+typedef struct CUipcMemHandle {
+    unsigned char bytes[64];
+} CUipcMemHandle;
+
 typedef struct CUlaunchAttribute {
     int id;
     char pad[4];

@@ -1,5 +1,6 @@
 #include "core/device/pool.h"
 
+#include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/device/device_internal.h"
 #include "core/device/pool_bins.h"
@@ -32,7 +33,9 @@ typedef struct source_box {
 /* A block of a source, or of no bytes: what put needs more than lw_block has. */
 typedef struct foreign_block {
     lw_block block;
-    source_box *source; /* NULL: size 0 */
+    source_box *source;  /* NULL: size 0, as is the context */
+    lw_context *context; /* held: a reset is noticed */
+    void *keeper;
 } foreign_block;
 
 static lw_lock source_lock = LW_LOCK_INIT;
@@ -94,6 +97,8 @@ lw_pool_open_(lw_pool *pool, lw_context *context, lw_error *err)
     pool->device = context->device;
     pool->cache_limit_bytes = SIZE_MAX; /* cuMemFree would wait */
     pool->open = true;
+    if (lw_env_int(LW_ENV_ipc) != 0) /* no pool's memory has a cuIpcGetMemHandle */
+        return LW_OK;
     if (!context->device->has_pools || lw_cuda.MemPoolCreate == NULL ||
         lw_cuda.MemAllocFromPoolAsync == NULL || lw_cuda.MemFreeAsync == NULL)
         return LW_OK;
@@ -561,14 +566,17 @@ take_foreign(lw_device *device, size_t size_bytes, CUstream stream, source_box *
     if (made == NULL)
         status = lw_fail_memory(err);
     else if (box != NULL)
+        status = lw_context_hold(device, &made->context, err);
+    if (status == LW_OK && box != NULL)
         status = box->calls.take(box->calls.context, device, size_bytes, stream,
-                                 &made->block.address, err);
+                                 &made->block.address, &made->keeper, err);
     if (status != LW_OK) {
+        if (made != NULL)
+            lw_context_drop(made->context);
         drop_source(box);
         lw_free(made);
         return status;
     }
-    assert(made != NULL);
     made->source = box;
     made->block.size_bytes = size_bytes;
     made->block.device = device;
@@ -578,24 +586,16 @@ take_foreign(lw_device *device, size_t size_bytes, CUstream stream, source_box *
 }
 
 lw_status
-lw_pool_take(lw_device *device, size_t size_bytes, CUstream stream, lw_block **out,
-             lw_error *err)
+lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream, lw_block **out,
+                   lw_error *err)
 {
     lw_context *context;
     size_t class_bytes;
     uint64_t thread;
-    source_box *box;
     lw_status status = LW_OK;
 
     *out = NULL;
-    if (lw_driver_forked())
-        return lw_driver_need(err);
     stream = plain_handle(stream);
-    if (size_bytes == 0)
-        return take_foreign(device, 0, stream, NULL, out, err);
-    box = hold_source();
-    if (box != NULL)
-        return take_foreign(device, size_bytes, stream, box, out, err);
     class_bytes = round_size(size_bytes);
     thread = owner_of(stream);
     context = atomic_load_explicit(&device->context, memory_order_acquire);
@@ -608,6 +608,23 @@ lw_pool_take(lw_device *device, size_t size_bytes, CUstream stream, lw_block **o
     assert(*out != NULL);
     (*out)->size_bytes = size_bytes;
     return LW_OK;
+}
+
+lw_status
+lw_pool_take(lw_device *device, size_t size_bytes, CUstream stream, lw_block **out,
+             lw_error *err)
+{
+    source_box *box;
+
+    *out = NULL;
+    if (lw_driver_forked())
+        return lw_driver_need(err);
+    if (size_bytes == 0)
+        return take_foreign(device, 0, plain_handle(stream), NULL, out, err);
+    box = hold_source();
+    if (box != NULL)
+        return take_foreign(device, size_bytes, plain_handle(stream), box, out, err);
+    return lw_pool_take_ours_(device, size_bytes, stream, out, err);
 }
 
 /* ---- put
@@ -644,17 +661,13 @@ static void
 put_foreign(foreign_block *made)
 {
     source_box *box = made->source;
-    lw_context *context = NULL;
 
-    if (box != NULL && made->block.also_on != NULL &&
-        lw_context_hold(made->block.device, &context, NULL) == LW_OK) {
-        settle(&made->block, context, made->block.stream);
-        lw_context_drop(context);
-    }
-    drop_side_uses(&made->block);
+    if (made->block.also_on != NULL)
+        settle(&made->block, made->context, made->block.stream);
     if (box != NULL)
         box->calls.put(box->calls.context, made->block.device, made->block.address,
-                       made->block.size_bytes, made->block.stream);
+                       made->block.size_bytes, made->block.stream, made->keeper);
+    lw_context_drop(made->context);
     drop_source(box);
     lw_free(made);
 }
@@ -716,8 +729,10 @@ lw_status
 lw_pool_check(const lw_block *block, lw_error *err)
 {
     lw_status status = lw_driver_need(err); /* a forked process says so */
+    const lw_context *context = block->bin != NULL ? block->bin->pool->context
+                                                   : ((const foreign_block *)block)->context;
 
-    if (status != LW_OK || block->bin == NULL || lw_context_is_alive(block->bin->pool->context))
+    if (status != LW_OK || context == NULL || lw_context_is_alive(context))
         return status;
     return lw_fail(err, LW_ERR_DRIVER,
                    "this array was made before device %d was reset: its memory is gone",

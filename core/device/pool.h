@@ -62,13 +62,15 @@ typedef struct lw_pool_stats {
 void lw_pool_statistics(lw_device *device, lw_pool_stats *out);
 
 /* Where misses get memory from, in place of the driver (an external allocator). take returns an
- * address that is usable on the stream; put must not wait. Called without any lock held. The
- * pool caches nothing while a source is set. NULL restores the driver's. */
+ * address that is usable on the stream, aligned to 16 bytes, and in *keeper what put gets; put
+ * must not wait. Called without any lock held. The pool caches nothing while a source is set.
+ * What the library itself keeps on a device never comes from a source. NULL restores the
+ * driver's. */
 typedef struct lw_pool_source {
     lw_status (*take)(void *context, lw_device *device, size_t size_bytes, CUstream stream,
-                      CUdeviceptr *out, lw_error *err);
+                      CUdeviceptr *out, void **keeper, lw_error *err);
     void (*put)(void *context, lw_device *device, CUdeviceptr address, size_t size_bytes,
-                CUstream stream);
+                CUstream stream, void *keeper);
     void *context;
 } lw_pool_source;
 

@@ -6,6 +6,7 @@
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 #include "core/device/copy.h"
+#include "core/device/device_internal.h"
 #include "core/device/pool.h"
 #include "core/device/stream.h"
 #include "core/ir/print_buffer.h"
@@ -56,7 +57,7 @@ buffer_new(lw_device *device, buffer **out, lw_error *err)
     b->device = device;
     LW_TRY(lw_context_hold(device, &b->context, err));
     LW_TRY(lw_stream_new(device, false, 0, &b->stream, err));
-    LW_TRY(lw_pool_take(device, LW_PRINT_BYTES, b->stream->handle, &b->block, err));
+    LW_TRY(lw_pool_take_ours_(device, LW_PRINT_BYTES, b->stream->handle, &b->block, err));
     LW_TRY(lw_fill(device, b->block->address, 0, 4, LW_PRINT_BYTES / 4, b->stream->handle, true,
                    err));
     *out = b;

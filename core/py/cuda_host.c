@@ -3,7 +3,9 @@
 #include "core/py/cuda_internal.h"
 #include "core/py/device_array_internal.h"
 #include "core/py/host_cuda.h"
+#include "core/py/memory_manager.h"
 
+#include "core/base/memory.h"
 #include "core/device/copy.h"
 
 #include <string.h>
@@ -15,6 +17,64 @@ static void
 block_dropped(PyObject *capsule)
 {
     lw_host_block_free(PyCapsule_GetPointer(capsule, CAPSULE));
+}
+
+/* A manager's memory: the block is only the note of where it lies. */
+static void
+managed_dropped(PyObject *capsule)
+{
+    lw_free(PyCapsule_GetPointer(capsule, CAPSULE));
+    Py_DECREF((PyObject *)PyCapsule_GetContext(capsule));
+}
+
+/* parts: (memory, host address, device address or 0), from lanewise._memory; NULL is passed on.
+ */
+static PyObject *
+managed_capsule(PyObject *parts, lw_host_block **out)
+{
+    lw_host_block *block = parts != NULL ? lw_alloc_zero(1, sizeof *block) : NULL;
+    PyObject *capsule = NULL, *memory;
+    unsigned long long host, address;
+
+    if (parts != NULL && block == NULL)
+        PyErr_NoMemory();
+    if (block != NULL && PyArg_ParseTuple(parts, "OKK:memory", &memory, &host, &address))
+        capsule = PyCapsule_New(block, CAPSULE, NULL);
+    if (capsule == NULL) {
+        Py_XDECREF(parts);
+        lw_free(block);
+        return NULL;
+    }
+    block->host = (void *)(uintptr_t)host;
+    block->address = address;
+    *out = block;
+    (void)PyCapsule_SetContext(capsule, Py_NewRef(memory));
+    (void)PyCapsule_SetDestructor(capsule, managed_dropped);
+    Py_DECREF(parts);
+    return capsule;
+}
+
+/* A capsule that owns the block. */
+static PyObject *
+block_new(lw_device *device, lw_host_kind kind, Py_ssize_t n_bytes, lw_host_block **out)
+{
+    static const char *const names[] = {[LW_HOST_PINNED] = "pinned",
+                                        [LW_HOST_MAPPED] = "mapped",
+                                        [LW_HOST_WRITE_COMBINED] = "write-combined",
+                                        [LW_HOST_MANAGED] = "managed"};
+    PyObject *capsule;
+    lw_error err = {0};
+
+    if (lw_memory_managed())
+        return managed_capsule(
+            lw_memory_call("_allocate_host", "(isn)", device->ordinal, names[kind], n_bytes),
+            out);
+    if (lw_host_block_new(device, kind, NULL, (size_t)n_bytes, out, &err) != LW_OK)
+        return lw_py_raise(&err);
+    capsule = PyCapsule_New(*out, CAPSULE, block_dropped);
+    if (capsule == NULL)
+        lw_host_block_free(*out);
+    return capsule;
 }
 
 /* What the array functions take. */
@@ -80,21 +140,12 @@ host_array_new(request *wish, lw_host_kind kind, PyTypeObject *type)
     npy_intp shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
     lw_device *device = lw_current_device();
     lw_host_block *block;
-    PyObject *capsule, *array;
-    lw_error err = {0};
+    PyObject *capsule = NULL, *array;
 
-    if (device == NULL)
+    if (device != NULL)
+        capsule = block_new(device, kind, wish->n_bytes > 0 ? wish->n_bytes : 1, &block);
+    if (capsule == NULL)
         goto fail;
-    if (lw_host_block_new(device, kind, NULL, wish->n_bytes > 0 ? (size_t)wish->n_bytes : 1,
-                          &block, &err) != LW_OK) {
-        (void)lw_py_raise(&err);
-        goto fail;
-    }
-    capsule = PyCapsule_New(block, CAPSULE, block_dropped);
-    if (capsule == NULL) {
-        lw_host_block_free(block);
-        goto fail;
-    }
     for (int i = 0; i < wish->ndim; i++) {
         shape[i] = (npy_intp)wish->shape[i];
         strides[i] = (npy_intp)wish->strides[i];
@@ -206,9 +257,9 @@ is_lockable(PyObject *object)
 }
 
 /* A capsule that locks the array's bytes while it lives, and keeps the array; None for an array
- * of no bytes. *address becomes the device's view of element 0. */
+ * of no bytes. *address becomes the device's view of element 0, where it is mapped. */
 static PyObject *
-lock(PyArrayObject *array, lw_device *device, CUdeviceptr *address)
+lock(PyArrayObject *array, lw_device *device, bool mapped, CUdeviceptr *address)
 {
     int64_t shape[LW_MAX_DIMS], strides[LW_MAX_DIMS], low = 0, high = 0;
     lw_host_block *block;
@@ -224,6 +275,16 @@ lock(PyArrayObject *array, lw_device *device, CUdeviceptr *address)
         return Py_NewRef(Py_None);
     (void)lw_layout_reach(PyArray_NDIM(array), shape, strides, PyArray_ITEMSIZE(array), &low,
                           &high); /* an array that exists fits into memory */
+    if (lw_memory_managed()) {
+        capsule = managed_capsule(
+            lw_memory_call("_pin", "(iOKni)", device->ordinal, (PyObject *)array,
+                           (unsigned long long)(uintptr_t)(PyArray_BYTES(array) + low),
+                           (Py_ssize_t)(high - low), (int)mapped),
+            &block);
+        if (capsule != NULL)
+            *address = block->address - (CUdeviceptr)low;
+        return capsule;
+    }
     if (lw_host_block_new(device, LW_HOST_REGISTERED, PyArray_BYTES(array) + low,
                           (size_t)(high - low), &block, &err) != LW_OK)
         return lw_py_raise(&err);
@@ -244,7 +305,7 @@ page_lock(PyObject *Py_UNUSED(module), PyObject *array)
     lw_device *device = is_lockable(array) ? lw_current_device() : NULL;
     CUdeviceptr address;
 
-    return device != NULL ? lock((PyArrayObject *)array, device, &address) : NULL;
+    return device != NULL ? lock((PyArrayObject *)array, device, false, &address) : NULL;
 }
 
 /* A device array over the same memory, which it keeps page-locked. */
@@ -265,7 +326,7 @@ map_array(PyObject *Py_UNUSED(module), PyObject *args)
     array = (PyArrayObject *)object;
     descr = PyArray_DESCR(array);
     device = lw_current_device();
-    keeper = device != NULL ? lock(array, device, &address) : NULL;
+    keeper = device != NULL ? lock(array, device, true, &address) : NULL;
     if (keeper == NULL)
         return NULL;
     for (int i = 0; i < PyArray_NDIM(array); i++) {

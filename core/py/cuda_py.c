@@ -4,6 +4,7 @@
 #include "core/py/device_array_internal.h"
 #include "core/py/dlpack.h"
 #include "core/py/host_cuda.h"
+#include "core/py/memory_manager.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -23,7 +24,8 @@ typedef struct gpus_object {
     PyObject_HEAD
 } gpus_object;
 
-static PyTypeObject *device_type, *context_type, *gpus_type, *memory_type;
+static PyTypeObject *device_type, *context_type, *gpus_type;
+static PyObject *memory_type;
 
 int
 lw_cuda_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out)
@@ -186,11 +188,16 @@ device_synchronize(PyObject *self, PyObject *Py_UNUSED(unused))
 static PyObject *
 reset(lw_device *device)
 {
+    PyObject *done = lw_memory_managed() ? lw_memory_call("_reset", "(i)", device->ordinal)
+                                         : Py_NewRef(Py_None);
     lw_error err = {0};
 
-    if (lw_device_reset(device, &err) != LW_OK)
-        return lw_py_raise(&err);
-    Py_RETURN_NONE;
+    if (done == NULL)
+        return NULL;
+    if (lw_device_reset(device, &err) == LW_OK)
+        return done;
+    Py_DECREF(done);
+    return lw_py_raise(&err);
 }
 
 static PyObject *
@@ -322,23 +329,18 @@ simple_dealloc(PyObject *self)
 static PyObject *
 context_memory(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    PyObject *info, *a, *b;
+    PyObject *args, *info;
     lw_error err = {0};
     size_t n_free, n_total;
 
+    if (lw_memory_managed())
+        return lw_memory_call("_get_memory_info", "(i)",
+                              ((context_object *)self)->device->ordinal);
     if (lw_device_memory(((context_object *)self)->device, &n_free, &n_total, &err) != LW_OK)
         return lw_py_raise(&err);
-    info = PyStructSequence_New(memory_type);
-    a = PyLong_FromSize_t(n_free);
-    b = PyLong_FromSize_t(n_total);
-    if (info == NULL || a == NULL || b == NULL) {
-        Py_XDECREF(info);
-        Py_XDECREF(a);
-        Py_XDECREF(b);
-        return NULL;
-    }
-    PyStructSequence_SetItem(info, 0, a); /* steal */
-    PyStructSequence_SetItem(info, 1, b);
+    args = Py_BuildValue("(nn)", (Py_ssize_t)n_free, (Py_ssize_t)n_total);
+    info = args != NULL ? PyObject_CallObject(memory_type, args) : NULL;
+    Py_XDECREF(args);
     return info;
 }
 
@@ -414,10 +416,22 @@ static PyType_Spec context_spec = {"lanewise.cuda.Context", sizeof(context_objec
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                    context_slots};
 
-static PyStructSequence_Field memory_fields[] = {
-    {"free", "bytes that can be allocated"}, {"total", "bytes of the device"}, {NULL, NULL}};
-static PyStructSequence_Desc memory_desc = {"lanewise.cuda.MemoryInfo",
-                                            "Memory of a device, in bytes.", memory_fields, 2};
+/* MemoryInfo(free, total), a named tuple: managers make such too. */
+static PyObject *
+memory_type_new(void)
+{
+    PyObject *collections = PyImport_ImportModule("collections"), *type = NULL, *name;
+
+    if (collections != NULL)
+        type = PyObject_CallMethod(collections, "namedtuple", "s(ss)", "MemoryInfo", "free",
+                                   "total");
+    name = type != NULL ? PyUnicode_FromString("lanewise.cuda") : NULL;
+    if (name == NULL || PyObject_SetAttrString(type, "__module__", name) < 0)
+        Py_CLEAR(type);
+    Py_XDECREF(name);
+    Py_XDECREF(collections);
+    return type;
+}
 
 /* ---- gpus: the devices, counted when asked ---- */
 
@@ -582,6 +596,8 @@ close_all(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
     for (int i = 0; i < n; i++)
         if (lw_device_get(i, &device, &err) != LW_OK || lw_device_close(device, &err) != LW_OK)
             return lw_py_raise(&err);
+    if (lw_memory_managed())
+        return lw_memory_call("_close", "()");
     Py_RETURN_NONE;
 }
 
@@ -922,12 +938,12 @@ lw_cuda_register(PyObject *core)
 
     if (module == NULL)
         return -1;
-    memory_type = PyStructSequence_NewType(&memory_desc);
-    if (memory_type == NULL ||
-        PyModule_AddObjectRef(module, "MemoryInfo", (PyObject *)memory_type) < 0 ||
+    memory_type = memory_type_new();
+    if (memory_type == NULL || PyModule_AddObjectRef(module, "MemoryInfo", memory_type) < 0 ||
         PyModule_AddFunctions(module, functions) < 0 ||
         PyModule_AddFunctions(module, lw_cuda_stream_functions) < 0 ||
-        PyModule_AddFunctions(module, lw_cuda_host_functions) < 0)
+        PyModule_AddFunctions(module, lw_cuda_host_functions) < 0 ||
+        PyModule_AddFunctions(module, lw_memory_functions) < 0)
         goto done;
     if (PyModule_AddObjectRef(module, "DeviceArray", (PyObject *)lw_device_array_type) < 0 ||
         lw_cuda_add_type(core, &device_spec, &device_type) < 0 ||

@@ -3,6 +3,7 @@
 #include "core/py/cuda_py.h"
 #include "core/py/device_array_internal.h"
 #include "core/py/dlpack.h"
+#include "core/py/memory_manager.h"
 
 #include "core/base/memory.h"
 
@@ -643,6 +644,23 @@ method_is_f(PyObject *self, PyObject *Py_UNUSED(unused))
 }
 
 static PyObject *
+method_ipc(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    lw_device_array *array = (lw_device_array *)self;
+    int64_t low = 0, high = 0;
+
+    if (array->size == 0) {
+        PyErr_SetString(PyExc_ValueError, "an empty array has no memory to share");
+        return NULL;
+    }
+    (void)lw_layout_reach(array->ndim, array->shape, array->strides, array->itemsize, &low,
+                          &high); /* an array that exists fits into memory */
+    return lw_memory_call("_array_handle", "(OKL)", self,
+                          (unsigned long long)array->data + (unsigned long long)low,
+                          (long long)(high - low));
+}
+
+static PyObject *
 get_is_alive(PyObject *self, void *Py_UNUSED(closure))
 {
     const lw_block *block = ((lw_device_array *)self)->root->block;
@@ -671,6 +689,8 @@ static PyMethodDef own_methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))method_dlpack, METH_VARARGS | METH_KEYWORDS,
      "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)"},
     {"__dlpack_device__", method_dlpack_device, METH_NOARGS, "(2, device ordinal)"},
+    {"get_ipc_handle", method_ipc, METH_NOARGS,
+     "The memory as a cuda.IpcHandle, for other processes."},
     {"is_c_contiguous", method_is_c, METH_NOARGS, "Is it dense in C order?"},
     {"is_f_contiguous", method_is_f, METH_NOARGS, "Is it dense in Fortran order?"},
     {NULL, NULL, 0, NULL}};

@@ -288,7 +288,7 @@ typedef struct counter {
 
 static lw_status
 source_take(void *context, lw_device *of, size_t size_bytes, CUstream stream, CUdeviceptr *out,
-            lw_error *err)
+            void **keeper, lw_error *err)
 {
     counter *seen = context;
 
@@ -296,16 +296,18 @@ source_take(void *context, lw_device *of, size_t size_bytes, CUstream stream, CU
     if (seen->full)
         return lw_fail(err, LW_ERR_OUT_OF_MEMORY, "the source is empty");
     *out = 0x1000u + 0x1000u * (unsigned)++seen->n_taken;
+    *keeper = (void *)(uintptr_t)*out;
     return LW_OK;
 }
 
 static void
 source_put(void *context, lw_device *of, CUdeviceptr address, size_t size_bytes,
-           CUstream stream)
+           CUstream stream, void *keeper)
 {
     counter *seen = context;
 
     CHECK(of == device && address >= 0x2000 && size_bytes == 777 && stream == NULL);
+    CHECK(keeper == (void *)(uintptr_t)address);
     seen->n_put++;
 }
 

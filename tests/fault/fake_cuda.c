@@ -60,7 +60,7 @@ typedef struct object {
     int ordinal;
     uintptr_t handle;
     size_t n_bytes;
-    int registered, timing, recorded, capturing, busy, is_library;
+    int registered, pooled, n_opened, timing, recorded, capturing, busy, is_library;
     struct object *owner; /* of a function: its module */
     char *name;
     unsigned char *image;
@@ -816,6 +816,8 @@ cuMemAllocFromPoolAsync(unsigned long long *out, size_t n_bytes, void *pool, voi
     NEED(item != NULL, INVALID_VALUE);
     NEED(!stream_of(stream)->capturing, CAPTURE_UNSUPPORTED);
     code = new_memory(MEMORY, item->ordinal, n_bytes, &address);
+    if (code == SUCCESS)
+        find(MEMORY, address)->pooled = 1;
     *out = address;
 done:
     return leave(code);
@@ -897,6 +899,54 @@ cuMemHostUnregister(void *address)
     item = find(HOST, (uintptr_t)address);
     NEED(item != NULL && item->registered, INVALID_VALUE);
     take_down(item);
+done:
+    return leave(injected ? injected : code);
+}
+
+/* Handles hold the address: they are good in the process that made them, where the real driver
+ * refuses them. */
+typedef struct ipc_handle {
+    unsigned char bytes[64];
+} ipc_handle;
+
+int
+cuIpcGetMemHandle(ipc_handle *out, unsigned long long address)
+{
+    object *item;
+    BEGIN("cuIpcGetMemHandle");
+    item = find(MEMORY, (uintptr_t)address);
+    NEED(item != NULL && !item->pooled, INVALID_VALUE);
+    memset(out, 0x5a, sizeof *out);
+    memcpy(out->bytes, &item->handle, sizeof item->handle);
+done:
+    return leave(code);
+}
+
+int
+cuIpcOpenMemHandle_v2(unsigned long long *out, ipc_handle handle, unsigned flags)
+{
+    object *item;
+    uintptr_t address;
+    BEGIN("cuIpcOpenMemHandle_v2");
+    code = flags == 1 ? usable(NULL) : INVALID_VALUE;
+    NEED(code == SUCCESS, code);
+    memcpy(&address, handle.bytes, sizeof address);
+    item = find(MEMORY, address);
+    NEED(item != NULL && handle.bytes[63] == 0x5a, INVALID_VALUE);
+    item->n_opened++;
+    *out = address;
+done:
+    return leave(code);
+}
+
+int
+cuIpcCloseMemHandle(unsigned long long address)
+{
+    object *item;
+    BEGIN_DOWN("cuIpcCloseMemHandle");
+    item = find(MEMORY, (uintptr_t)address);
+    NEED(item != NULL && item->n_opened > 0, INVALID_VALUE);
+    item->n_opened--;
 done:
     return leave(injected ? injected : code);
 }
