@@ -58,20 +58,22 @@ def _make(name: str) -> "_core.Ufunc":
         identity = "reorderable"
     made = _core.vectorize(source=source, identity=identity)(function)
     if name not in _OF_PRECISION:
-        _declare_halves(made, reference)
+        _declare_small(made, reference)
     return made
 
 
-def _declare_halves(made: "_core.Ufunc", reference: np.ufunc) -> None:
-    """Where NumPy computes bool and 8-bit integers in float16; compiled functions use float32."""
-    for chars in itertools.product("?bB", repeat=reference.nin):
-        dtypes = [*map(np.dtype, chars), *[None] * reference.nout]
+def _declare_small(made: "_core.Ufunc", reference: np.ufunc) -> None:
+    """Where NumPy computes bool and small integers in a narrower float than compiled functions:
+    8 bits in float16 (else float32), signed with unsigned 16 bits in float32 (else float64)."""
+    small = [*map(np.dtype, ("?", "i1", "u1", "i2", "u2"))]
+    second = [*small, *map(np.dtype, ("i4", "u4", "i8"))] if reference is np.ldexp else small
+    for dtypes in itertools.product(small, *[second] * (reference.nin - 1)):
         try:
-            out = "".join(dtype.char for dtype in reference.resolve_dtypes(tuple(dtypes))[reference.nin:])
+            out = reference.resolve_dtypes((*dtypes, *[None] * reference.nout))[reference.nin:]
         except TypeError:
             continue
-        if "e" in out:
-            made.add("".join(chars) + "->" + out)
+        if out[0] == np.float16 or out[0] == np.float32 and np.result_type(*dtypes).itemsize > 2:
+            made.add("".join(dtype.char for dtype in dtypes) + "->" + "".join(dtype.char for dtype in out))
 
 
 def __getattr__(name: str) -> "_core.Ufunc":

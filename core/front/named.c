@@ -588,8 +588,10 @@ type_numpy(call *c)
 
     switch (c->row->rule) {
     case LW_RULE_NP_PROMOTE: LW_TRY(numpy_operand(c, 0, c->n, all)); break;
-    case LW_RULE_NP_NUMBER:
-        LW_TRY(numpy_operand(c, 0, c->n, TAKES_COMPLEX | TAKES_FLOAT));
+    case LW_RULE_NP_NUMBER: /* a bool beside a number counts as one */
+        LW_TRY(numpy_operand(c, 0, c->n, all));
+        if (c->operand == LW_DT_b1)
+            return complain_argument(c, 0, "a number, not bool");
         break;
     case LW_RULE_NP_DIVIDE:
         LW_TRY(numpy_operand(c, 0, c->n, all));

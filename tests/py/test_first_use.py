@@ -183,6 +183,23 @@ def test_eight_bits_give_numpys_dtype(name, dtype):
         np.testing.assert_allclose(one, other, rtol=2e-3)
 
 
+@pytest.mark.parametrize("name, dtypes", [
+    *((name, dtypes) for name in ("arctan2", "hypot", "copysign", "logaddexp") for dtypes in ("hH", "Hb", "bH", "HH", "iH")),
+    *(("ldexp", dtypes) for dtypes in ("?i", "bl", "Bh", "hb", "ii")),
+    *(("subtract", dtypes) for dtypes in ("?b", "B?", "?d", "F?")),
+])
+def test_mixed_small_integers_give_numpys_dtype(name, dtypes):
+    operands = [np.arange(1, 4).astype(dtype) for dtype in dtypes]
+    got, want = getattr(lw, name)(*operands), getattr(np, name)(*operands)
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=2e-3)
+
+
+def test_difference_of_bools_is_refused():
+    with pytest.raises(TypeError, match="not bool"):
+        lw.subtract(np.array([True]), np.array([False]))
+
+
 # ---- settings from the environment ----
 
 
