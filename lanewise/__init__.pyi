@@ -72,13 +72,13 @@ from lanewise.ufuncs import (
     as left_shift, less as less, less_equal as less_equal, log as log, log10 as log10, log1p as
     log1p, log2 as log2, logaddexp as logaddexp, logaddexp2 as logaddexp2, logical_and as
     logical_and, logical_not as logical_not, logical_or as logical_or, logical_xor as
-    logical_xor, maximum as maximum, minimum as minimum, mod as mod, modf as modf, multiply as
+    logical_xor, matmul as matmul, matvec as matvec, maximum as maximum, minimum as minimum, mod as mod, modf as modf, multiply as
     multiply, negative as negative, nextafter as nextafter, not_equal as not_equal, positive as
     positive, pow as pow, power as power, rad2deg as rad2deg, radians as radians, reciprocal as
     reciprocal, remainder as remainder, right_shift as right_shift, rint as rint, sign as sign,
     signbit as signbit, sin as sin, sinh as sinh, spacing as spacing, sqrt as sqrt, square as
     square, subtract as subtract, tan as tan, tanh as tanh, true_divide as true_divide, trunc as
-    trunc,
+    trunc, vecdot as vecdot, vecmat as vecmat,
 )
 
 __all__ = [

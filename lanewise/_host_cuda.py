@@ -42,11 +42,6 @@ class HostArray(np.ndarray):
             raise AttributeError(f"a DeviceArray has no '{name}': call copy_to_host() first")
         return super().__getattribute__(name)
 
-    def __matmul__(self, other):
-        raise TypeError("numpy.matmul has no lanewise counterpart for device arrays: call copy_to_host() first")
-
-    __rmatmul__ = __imatmul__ = __matmul__
-
     @property
     def device(self):
         return _device

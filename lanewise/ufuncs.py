@@ -1,4 +1,4 @@
-"""NumPy's numeric ufuncs, made by lanewise's own generator, for host and device arrays.
+"""NumPy's numeric ufuncs and products of matrices, made by lanewise's own generator, for host and device arrays.
 
     >>> import numpy as np, lanewise as lw
     >>> lw.add(np.arange(3.0), 1)
@@ -40,12 +40,19 @@ _NAMES = (
 #: Their values belong to the type they are computed in.
 _OF_PRECISION = ("nextafter", "spacing")
 
-__all__ = sorted([*_NAMES, *_ALIASES])
+#: Gufuncs: lanewise/_products.py. NumPy before 2.2 has no matvec and vecmat.
+_PRODUCTS = ("matmul", "matvec", "vecdot", "vecmat")
+
+__all__ = sorted([*_NAMES, *_ALIASES, *_PRODUCTS])
 
 _by_numpy: dict[np.ufunc, "_core.Ufunc"] = {}
 
 
 def _make(name: str) -> "_core.Ufunc":
+    if name in _PRODUCTS:
+        from lanewise import _products
+
+        return _products.make(name, __name__)
     reference = getattr(np, name)
     parameters = ", ".join("xyz"[: reference.nin])
     source = f"def {name}({parameters}):\n    return np.{name}({parameters})\n"
@@ -56,7 +63,7 @@ def _make(name: str) -> "_core.Ufunc":
     identity = reference.identity
     if identity is None and name in ("maximum", "minimum", "fmax", "fmin"):
         identity = "reorderable"
-    made = _core.vectorize(source=source, identity=identity)(function)
+    made = _core.vectorize(source=source, identity=identity, target="auto")(function)  # whatever the setting is just now
     if name not in _OF_PRECISION:
         _declare_small(made, reference)
     return made
@@ -78,12 +85,13 @@ def _declare_small(made: "_core.Ufunc", reference: np.ufunc) -> None:
 
 def __getattr__(name: str) -> "_core.Ufunc":
     real = _ALIASES.get(name, name)
-    if real not in _NAMES:
+    if real not in _NAMES and real not in _PRODUCTS:
         raise AttributeError(f"module 'lanewise.ufuncs' has no attribute {name!r}")
     made: "_core.Ufunc | None" = globals().get(real)
     if made is None:
         made = globals().setdefault(real, _make(real))
-        _by_numpy.setdefault(getattr(np, real), made)
+        if hasattr(np, real):
+            _by_numpy.setdefault(getattr(np, real), made)
     globals().setdefault(name, made)
     return made
 
@@ -91,7 +99,7 @@ def __getattr__(name: str) -> "_core.Ufunc":
 def _for_numpy(ufunc: np.ufunc) -> "_core.Ufunc | None":
     """The lanewise function that stands for a numpy.ufunc, or None."""
     found = _by_numpy.get(ufunc)
-    if found is None and ufunc.__name__ in _NAMES and getattr(np, ufunc.__name__, None) is ufunc:
+    if found is None and ufunc.__name__ in __all__ and getattr(np, ufunc.__name__, None) is ufunc:
         found = __getattr__(ufunc.__name__)
     return found
 

@@ -1,6 +1,6 @@
 """NumPy's numeric ufuncs, made by lanewise's own generator, for host and device arrays."""
 
-from lanewise._core import Ufunc
+from lanewise._core import Gufunc, Ufunc
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -12,10 +12,10 @@ __all__ = [
     "greater", "greater_equal", "heaviside", "hypot", "invert", "isfinite", "isinf", "isnan",
     "lcm", "ldexp", "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2",
     "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "maximum", "minimum", "mod", "modf", "multiply", "negative", "nextafter", "not_equal",
+    "matmul", "matvec", "maximum", "minimum", "mod", "modf", "multiply", "negative", "nextafter", "not_equal",
     "positive", "pow", "power", "rad2deg", "radians", "reciprocal", "remainder", "right_shift",
     "rint", "sign", "signbit", "sin", "sinh", "spacing", "sqrt", "square", "subtract", "tan",
-    "tanh", "true_divide", "trunc",
+    "tanh", "true_divide", "trunc", "vecdot", "vecmat",
 ]
 
 abs: Ufunc
@@ -90,6 +90,8 @@ logical_and: Ufunc
 logical_not: Ufunc
 logical_or: Ufunc
 logical_xor: Ufunc
+matmul: Gufunc
+matvec: Gufunc
 maximum: Ufunc
 minimum: Ufunc
 mod: Ufunc
@@ -119,3 +121,5 @@ tan: Ufunc
 tanh: Ufunc
 true_divide: Ufunc
 trunc: Ufunc
+vecdot: Gufunc
+vecmat: Gufunc

@@ -32,15 +32,16 @@ typedef enum op {
     OP_square,
     OP_sqrt,
     OP_reciprocal,
+    OP_matmul,
     N_OPS
 } op;
 
 static const char *const op_names[N_OPS] = {
-    "add",         "subtract",  "multiply",   "divide",      "floor_divide",  "remainder",
-    "divmod",      "power",     "left_shift", "right_shift", "bitwise_and",   "bitwise_or",
-    "bitwise_xor", "negative",  "positive",   "absolute",    "invert",        "less",
-    "less_equal",  "equal",     "not_equal",  "greater",     "greater_equal", "square",
-    "sqrt",        "reciprocal"};
+    "add",         "subtract",   "multiply",   "divide",      "floor_divide",  "remainder",
+    "divmod",      "power",      "left_shift", "right_shift", "bitwise_and",   "bitwise_or",
+    "bitwise_xor", "negative",   "positive",   "absolute",    "invert",        "less",
+    "less_equal",  "equal",      "not_equal",  "greater",     "greater_equal", "square",
+    "sqrt",        "reciprocal", "matmul"};
 
 /* ---- calling a ufunc ---- */
 
@@ -89,7 +90,7 @@ stands_aside(PyObject *other)
 }
 
 static PyObject *
-call(op which, PyObject *const *args, size_t n)
+call_with(op which, PyObject *const *args, size_t n, PyObject *kwnames)
 {
     PyObject *ufunc = numpy_ufunc(which), *ours;
     bool plain = true;
@@ -104,7 +105,13 @@ call(op which, PyObject *const *args, size_t n)
     ours = plain ? counterpart(ufunc) : NULL;
     if (ours == NULL && PyErr_Occurred())
         return NULL;
-    return PyObject_Vectorcall(ours != NULL ? ours : ufunc, args, n, NULL);
+    return PyObject_Vectorcall(ours != NULL ? ours : ufunc, args, n, kwnames);
+}
+
+static PyObject *
+call(op which, PyObject *const *args, size_t n)
+{
+    return call_with(which, args, n, NULL);
 }
 
 #define BINARY(name)                                                                           \
@@ -129,7 +136,7 @@ call(op which, PyObject *const *args, size_t n)
 /* clang-format off */
 BOTH(add) BOTH(subtract) BOTH(multiply) BOTH(divide) BOTH(floor_divide) BOTH(remainder)
 BOTH(left_shift) BOTH(right_shift) BOTH(bitwise_and) BOTH(bitwise_or) BOTH(bitwise_xor)
-BINARY(divmod) UNARY(negative) UNARY(positive) UNARY(absolute) UNARY(invert)
+BINARY(divmod) BINARY(matmul) UNARY(negative) UNARY(positive) UNARY(absolute) UNARY(invert)
     /* clang-format on */
 
     /* ndarray's own short cuts: an exact square where the exponent is a Python number. N_OPS:
@@ -178,6 +185,22 @@ nb_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
         Py_RETURN_NOTIMPLEMENTED;
     short_cut = power_short_cut(a, b);
     return short_cut == N_OPS ? call(OP_power, args, 3) : call(short_cut, short_args, 2);
+}
+
+/* As ndarray's: the result must have the shape of `a`, so that `b` is never a vector. */
+static PyObject *
+nb_inplace_matmul(PyObject *a, PyObject *b)
+{
+    bool vector = lw_is_device_array(a) && ((lw_device_array *)a)->ndim == 1;
+    PyObject *axes = vector ? Py_BuildValue("[(i)(ii)(i)]", -1, -2, -1, -1)
+                            : Py_BuildValue("[(ii)(ii)(ii)]", -2, -1, -2, -1, -2, -1);
+    PyObject *names = Py_BuildValue("(s)", "axes"), *args[] = {a, b, a, axes}, *result = NULL;
+
+    if (axes != NULL && names != NULL)
+        result = call_with(OP_matmul, args, 3, names);
+    Py_XDECREF(axes);
+    Py_XDECREF(names);
+    return result;
 }
 
 static PyObject *
@@ -485,6 +508,8 @@ PyType_Slot lw_array_ops_slots[] = {{Py_tp_richcompare, compare},
                                     {Py_nb_and, nb_bitwise_and},
                                     {Py_nb_or, nb_bitwise_or},
                                     {Py_nb_xor, nb_bitwise_xor},
+                                    {Py_nb_matrix_multiply, nb_matmul},
+                                    {Py_nb_inplace_matrix_multiply, nb_inplace_matmul},
                                     {Py_nb_negative, nb_negative},
                                     {Py_nb_positive, nb_positive},
                                     {Py_nb_absolute, nb_absolute},

@@ -505,7 +505,7 @@ def test_operators_stand_back():
     with pytest.raises(TypeError):
         d - Other()
     with pytest.raises(TypeError):
-        d @ d
+        d @ Other()
 
 
 def test_ufunc_without_counterpart():

@@ -161,7 +161,7 @@ def test_nan_check_leaves_an_untaken_branch_alone():
 # ---- NumPy's ufuncs by name ----
 
 FLOATING = [name for name in lw.ufuncs.__all__
-            if name not in ("nextafter", "spacing") and any(types.startswith("e" * getattr(np, name).nin + "->e") for types in getattr(np, name).types)]
+            if getattr(lw, name).signature is None and name not in ("nextafter", "spacing") and any(types.startswith("e" * getattr(np, name).nin + "->e") for types in getattr(np, name).types)]
 
 
 @pytest.mark.parametrize("name", FLOATING)

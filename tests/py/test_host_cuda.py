@@ -414,9 +414,6 @@ def test_what_a_device_array_refuses(host):
     for call in (np.mean, np.sort, np.median, lambda a: np.concatenate([a, a])):
         with pytest.raises(TypeError, match="does not take a DeviceArray: call copy_to_host"):
             call(d)
-    for call in (lambda: d @ d, lambda: np.ones(3) @ d):
-        with pytest.raises(TypeError, match="numpy.matmul has no lanewise counterpart"):
-            call()
     with pytest.raises(TypeError, match="unhashable"):
         hash(d)
     assert np.sum(d) == 6 and np.shape(d) == (3,) and np.reshape(d, (3, 1)).copy_to_host().shape == (3, 1)
