@@ -64,7 +64,7 @@ def xoroshiro128p_next(states, index):
     s1 = states[index]["s1"]
     result = s0 + s1
     s1 = s1 ^ s0
-    states[index]["s0"] = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+    states[index]["s0"] = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ (s1 << np.uint64(14)) ^ s1
     states[index]["s1"] = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
     return result
 
@@ -109,7 +109,7 @@ def uint64_to_unit_float32(x):
 
     numba's bits, except that where rounding gives 1.0 (once in 2**25) this gives 1 - 2**-24.
     """
-    y = np.float32(np.uint64(x) >> np.uint64(11)) * np.float32(1.0 / 9007199254740992.0)
+    y = np.float32(np.uint64(x) & np.uint64(0xFFFFFFFFFFFFF800)) * np.float32(2.0**-64)
     return min(y, _BELOW_ONE_F32)
 
 

@@ -71,6 +71,10 @@ lw_name lw_operand(lw_emitter *e, lw_ref value);
 lw_dtype lw_operand_type(const lw_emitter *e, lw_ref value);
 void lw_line(lw_emitter *e, const char *format, ...);
 void lw_result(lw_emitter *e, const char *format, ...);
+
+/* Behind assembly that only computes: without it LLVM takes the call for one that may read and
+ * write any memory, and keeps stores in loops that belong behind them. */
+#define LW_PURE_ASM " nounwind readnone"
 lw_name lw_def(lw_emitter *e, const char *format, ...);
 /* " nnan nsz", as the instruction's flags say; "" for none. */
 lw_name lw_fast(const lw_emitter *e);

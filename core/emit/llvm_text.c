@@ -299,7 +299,9 @@ emit_mul(lw_emitter *e)
 
     if (e->gpu && e->inst->type == LW_DT_u64 && e->inst->lanes <= 1 &&
         was_u32(e, e->inst->a, &x) && was_u32(e, e->inst->b, &y))
-        lw_result(e, "call i64 asm \"mul.wide.u32 $$0, $$1, $$2;\", \"=l,r,r\"(i32 $s, i32 $s)",
+        lw_result(e,
+                  "call i64 asm \"mul.wide.u32 $$0, $$1, $$2;\", \"=l,r,r\"(i32 $s, i32 "
+                  "$s)" LW_PURE_ASM,
                   x.text, y.text);
     else
         emit_binary(e, "fmul", "mul", "mul");
@@ -463,13 +465,14 @@ emit_extremum(lw_emitter *e)
                                         : lw_operand(e, value);
     }
     if (type == LW_DT_f16) {
-        lw_name chosen = lw_def(
-            e, "call i16 asm \"$s\", \"$s\"(i16 $s, i16 $s, i16 $s, i16 $s)", text, constraints,
-            operands[0].text, operands[1].text, operands[2].text, operands[3].text);
+        lw_name chosen =
+            lw_def(e, "call i16 asm \"$s\", \"$s\"(i16 $s, i16 $s, i16 $s, i16 $s)" LW_PURE_ASM,
+                   text, constraints, operands[0].text, operands[1].text, operands[2].text,
+                   operands[3].text);
         lw_result(e, "bitcast i16 $s to half", chosen.text);
     } else {
-        lw_result(e, "call $t asm \"$s\", \"$s\"($t $s, $t $s, $t $s, $t $s)", type, text,
-                  constraints, type, operands[0].text, type, operands[1].text, type,
+        lw_result(e, "call $t asm \"$s\", \"$s\"($t $s, $t $s, $t $s, $t $s)" LW_PURE_ASM, type,
+                  text, constraints, type, operands[0].text, type, operands[1].text, type,
                   operands[2].text, type, operands[3].text);
     }
     return true;

@@ -427,8 +427,8 @@ emit_gpu_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
     const char *registers = bits == 64 ? "=d,d,d" : "=f,f,f";
     lw_name best, sum, unordered;
 
-    best = lw_def(e, "call $t asm \"$s.f$u $$0, $$1, $$2;\", \"$s\"($t $s, $t $s)", o->wide,
-                  stem, bits, registers, o->wide, x, o->wide, y);
+    best = lw_def(e, "call $t asm \"$s.f$u $$0, $$1, $$2;\", \"$s\"($t $s, $t $s)" LW_PURE_ASM,
+                  o->wide, stem, bits, registers, o->wide, x, o->wide, y);
     if (keeps_nan) {
         sum = lw_def(e, "fadd $t $s, $s", o->wide, x, y);
         unordered = lw_def(e, "fcmp uno $t $s, $s", o->wide, x, y);

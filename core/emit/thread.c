@@ -62,7 +62,7 @@ lw_emit_sreg(lw_emitter *e)
             lw_result(e, "load i32, ptr $s, align 4, !range !$u", field.text,
                       range_of(e, e->inst->a));
     } else if (e->inst->a == LW_SREG_DYNAMIC_BYTES) {
-        lw_result(e, "call i32 asm \"mov.u32 $$0, %dynamic_smem_size;\", \"=r\"()");
+        lw_result(e, "call i32 asm \"mov.u32 $$0, %dynamic_smem_size;\", \"=r\"()" LW_PURE_ASM);
     } else {
         lw_declare(e, "i32 @llvm.nvvm.read.ptx.sreg.$s()", name);
         lw_result(e, "call i32 @llvm.nvvm.read.ptx.sreg.$s(), !range !$u", name,

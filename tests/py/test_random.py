@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -164,6 +165,41 @@ def test_uniform_float32_is_never_one():
         return r.uint64_to_unit_float32(x)
 
     assert to_unit(top).max() == np.float32(1 - 2.0**-24)
+
+
+def test_uniform_float32_rounds_53_bits():
+    """As numba: the top 53 bits, rounded once; the lower 11 bits break no tie."""
+    @lw.vectorize
+    def to_unit(x):
+        return r.uint64_to_unit_float32(x)
+
+    ties = [(1 << 63) | (1 << 39) | low for low in (0, 1, 0x7FF, 0x800)] + [3 << 38 | 0x7FF, 0x7FF, 0x800, 0, 5]
+    x = np.concatenate([np.array(ties, np.uint64), np.random.default_rng(1).integers(0, 2**64, 100_000, np.uint64)])
+    wanted = (x >> np.uint64(11)).astype(np.float32) * np.float32(2.0**-53)
+    np.testing.assert_array_equal(to_unit(x), np.minimum(wanted, np.float32(1 - 2.0**-24)))
+
+
+@lw.forall
+def points_inside(i, states, n, out):
+    inside = 0
+    for _ in range(n):
+        x = r.xoroshiro128p_uniform_float32(states, i)
+        y = r.xoroshiro128p_uniform_float32(states, i)
+        inside += x * x + y * y <= 1
+    out[i] = inside
+
+
+def test_states_stay_in_registers():
+    """They are written back once, behind the loop."""
+    out = np.zeros(4, np.int64)
+    points_inside(4, states_of(4, 1), 100, out)
+    try:
+        ptx = points_inside.inspect_ptx(target="sm_90")
+    except lw.errors.CompilerNotFound as problem:
+        pytest.skip(str(problem).splitlines()[0])
+    text = ptx if isinstance(ptx, str) else next(iter(ptx.values()))
+    stores = [m.start() for m in re.finditer(r"st\.global\.v2\.[ub]64", text)]
+    assert len(stores) == 1 and "bra" not in text[stores[0] : text.index("st.global", stores[0] + 9)].split("\n", 2)[1]
 
 
 # ---- philox ----
