@@ -1,35 +1,11 @@
 #include "gufunc/core_spread.h"
 
 #include "core/base/memory.h"
+#include "gufunc/core_carried.h"
 
 #include <string.h>
 
-enum { MOST_LOOPS = 32, MOST_SUMS = 16, MOST_TERMS = 40, MOST_REGIONS = 64 };
-
-/* A value that a loop adds to, or multiplies by, in every round. */
-typedef struct sum {
-    lw_ref slot;
-    lw_op op;      /* ADD or MUL */
-    lw_ref before; /* while the loop is made: its value in front of it */
-} sum;
-
-/* An outermost loop: LOOP … LATCH … END. */
-typedef struct spread_loop {
-    uint32_t at, latch, end;
-    lw_ref counter; /* its slot */
-    bool stores;
-    uint32_t n_sums;
-    sum sums[MOST_SUMS];
-} spread_loop;
-
-typedef struct spreader {
-    const lw_gufunc_loop *loop;
-    const lw_func *func;
-    uint32_t *ends, *middles; /* of regions, by instruction */
-    uint32_t n_loops;
-    spread_loop loops[MOST_LOOPS];
-    uint32_t blocked; /* the LOOP that cannot be spread */
-} spreader;
+enum { MOST_TERMS = 40, MOST_REGIONS = 64 };
 
 /* Where an access points to. */
 typedef struct place {
@@ -41,28 +17,22 @@ typedef struct place {
     } terms[MOST_TERMS];
 } place;
 
-static const lw_inst *
-inst_at(const spreader *s, lw_ref ref)
-{
-    return &s->func->insts.data[ref];
-}
-
 static bool
-is_const(const spreader *s, lw_ref ref, uint64_t bits)
+is_const(const lw_spreader *s, lw_ref ref, uint64_t bits)
 {
-    return inst_at(s, ref)->op == LW_OP_CONST &&
-           s->func->konsts.data[inst_at(s, ref)->a].bits == bits;
+    return lw_inst_at(s, ref)->op == LW_OP_CONST &&
+           s->func->konsts.data[lw_inst_at(s, ref)->a].bits == bits;
 }
 
 /* ---- regions ---- */
 
 static bool
-find_regions(spreader *s)
+find_regions(lw_spreader *s)
 {
     uint32_t open[MOST_REGIONS] = {0}, depth = 0;
 
     for (uint32_t i = 1; i < s->func->insts.n; i++)
-        switch (inst_at(s, i)->op) {
+        switch (lw_inst_at(s, i)->op) {
         case LW_OP_IF:
         case LW_OP_BLOCK:
         case LW_OP_LOOP:
@@ -79,10 +49,10 @@ find_regions(spreader *s)
 }
 
 /* Does instruction i use this value? Lists are looked through, numbers are not values. */
-static bool
-uses(const spreader *s, uint32_t i, lw_ref value)
+bool
+lw_inst_uses(const lw_spreader *s, uint32_t i, lw_ref value)
 {
-    const lw_inst *inst = inst_at(s, i);
+    const lw_inst *inst = lw_inst_at(s, i);
     const char *args = lw_ops[inst->op].args;
     const uint32_t operands[3] = {inst->a, inst->b, inst->c};
 
@@ -96,22 +66,12 @@ uses(const spreader *s, uint32_t i, lw_ref value)
     return false;
 }
 
-static uint32_t
-count_uses(const spreader *s, lw_ref value)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 1; i < s->func->insts.n; i++)
-        n += uses(s, i, value);
-    return n;
-}
-
 /* ---- the counter ---- */
 
 static bool
-is_header(const spreader *s, const spread_loop *l)
+is_header(const lw_spreader *s, const lw_rounds *l)
 {
-    const lw_inst *i = inst_at(s, l->at);
+    const lw_inst *i = lw_inst_at(s, l->at);
     const uint32_t at = l->at;
 
     return l->latch > at + 7 && i[1].op == LW_OP_GET && i[2].op == LW_OP_LT &&
@@ -121,9 +81,9 @@ is_header(const spreader *s, const spread_loop *l)
 }
 
 static bool
-is_latch(const spreader *s, const spread_loop *l)
+is_latch(const lw_spreader *s, const lw_rounds *l)
 {
-    const lw_inst *i = inst_at(s, l->latch);
+    const lw_inst *i = lw_inst_at(s, l->latch);
 
     return l->end == l->latch + 4 && i[1].op == LW_OP_GET && i[1].a == l->counter &&
            i[2].op == LW_OP_ADD && i[2].a == l->latch + 1 && is_const(s, i[2].b, 1) &&
@@ -132,17 +92,18 @@ is_latch(const spreader *s, const spread_loop *l)
 
 /* Counts from 0 by 1 to a limit, and nobody else looks at the counter. */
 static bool
-find_counter(const spreader *s, spread_loop *l)
+find_counter(const lw_spreader *s, lw_rounds *l)
 {
     uint32_t first = 0;
 
     if (!is_header(s, l))
         return false;
-    l->counter = inst_at(s, l->at)[1].a;
+    l->counter = lw_inst_at(s, l->at)[1].a;
+    l->limit = lw_inst_at(s, l->at)[2].b;
     if (!is_latch(s, l))
         return false;
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
-        const lw_inst *inst = inst_at(s, i);
+        const lw_inst *inst = lw_inst_at(s, i);
         if ((inst->op != LW_OP_GET && inst->op != LW_OP_SET) || inst->a != l->counter)
             continue;
         if (i > l->at && i < l->end) {
@@ -160,7 +121,7 @@ find_counter(const spreader *s, spread_loop *l)
 /* ---- addresses ---- */
 
 static int
-operand_of_address(const spreader *s, uint32_t param)
+operand_of_address(const lw_spreader *s, uint32_t param)
 {
     for (int i = 0; i < s->loop->nin + s->loop->nout; i++)
         if (s->loop->form[i] == LW_CORE_ARRAY && s->loop->scalar->args[i].first == param)
@@ -169,19 +130,19 @@ operand_of_address(const spreader *s, uint32_t param)
 }
 
 static bool
-is_stride_of(const spreader *s, int operand, lw_ref ref)
+is_stride_of(const lw_spreader *s, int operand, lw_ref ref)
 {
     const lw_arg_parts *parts = &s->loop->scalar->args[operand];
-    uint32_t ndim = (parts->n - 1) / 2, number = inst_at(s, ref)->a;
+    uint32_t ndim = (parts->n - 1) / 2, number = lw_inst_at(s, ref)->a;
 
-    return inst_at(s, ref)->op == LW_OP_PARAM && number >= parts->first + 1 + ndim &&
+    return lw_inst_at(s, ref)->op == LW_OP_PARAM && number >= parts->first + 1 + ndim &&
            number < parts->first + 1 + 2 * ndim;
 }
 
 static bool
-add_terms(const spreader *s, place *p, lw_ref bytes)
+add_terms(const lw_spreader *s, place *p, lw_ref bytes)
 {
-    const lw_inst *inst = inst_at(s, bytes);
+    const lw_inst *inst = lw_inst_at(s, bytes);
 
     switch (inst->op) {
     case LW_OP_CAST: return add_terms(s, p, inst->a);
@@ -193,12 +154,12 @@ add_terms(const spreader *s, place *p, lw_ref bytes)
         if (p->n_terms == MOST_TERMS)
             return false;
         if (is_stride_of(s, p->operand, inst->b)) {
-            p->terms[p->n_terms].stride = inst_at(s, inst->b)->a;
+            p->terms[p->n_terms].stride = lw_inst_at(s, inst->b)->a;
             p->terms[p->n_terms++].index = inst->a;
             return true;
         }
         if (is_stride_of(s, p->operand, inst->a)) {
-            p->terms[p->n_terms].stride = inst_at(s, inst->a)->a;
+            p->terms[p->n_terms].stride = lw_inst_at(s, inst->a)->a;
             p->terms[p->n_terms++].index = inst->b;
             return true;
         }
@@ -208,229 +169,166 @@ add_terms(const spreader *s, place *p, lw_ref bytes)
 }
 
 /* The operand that a pointer points into; -1: not known. */
-static int
-root_of(const spreader *s, lw_ref pointer)
+int
+lw_root_of(const lw_spreader *s, lw_ref pointer)
 {
-    const lw_inst *inst = inst_at(s, pointer);
+    const lw_inst *inst = lw_inst_at(s, pointer);
 
     while (inst->op == LW_OP_OFFSET)
-        inst = inst_at(s, inst->a);
+        inst = lw_inst_at(s, inst->a);
     return inst->op == LW_OP_PARAM ? operand_of_address(s, inst->a) : -1;
 }
 
 static bool
-place_of(const spreader *s, lw_ref pointer, place *p)
+place_of(const lw_spreader *s, lw_ref pointer, place *p)
 {
     p->n_terms = 0;
-    p->operand = root_of(s, pointer);
+    p->operand = lw_root_of(s, pointer);
     if (p->operand < 0)
         return false;
-    for (const lw_inst *inst = inst_at(s, pointer); inst->op == LW_OP_OFFSET;
-         inst = inst_at(s, inst->a))
+    for (const lw_inst *inst = lw_inst_at(s, pointer); inst->op == LW_OP_OFFSET;
+         inst = lw_inst_at(s, inst->a))
         if (!add_terms(s, p, inst->b))
             return false;
     return true;
 }
 
-static bool
-is_fixed(const spreader *s, const spread_loop *l, lw_ref ref)
-{
-    lw_op op = (lw_op)inst_at(s, ref)->op;
-
-    return ref < l->at || op == LW_OP_CONST || op == LW_OP_PARAM;
-}
-
 static lw_ref
-without_casts(const spreader *s, lw_ref ref)
+without_casts(const lw_spreader *s, lw_ref ref)
 {
-    while (inst_at(s, ref)->op == LW_OP_CAST &&
-           lw_is_integer((lw_dtype)inst_at(s, inst_at(s, ref)->a)->type) &&
-           lw_dtypes[inst_at(s, ref)->type].size_bytes == 8)
-        ref = inst_at(s, ref)->a;
+    while (lw_inst_at(s, ref)->op == LW_OP_CAST &&
+           lw_is_integer((lw_dtype)lw_inst_at(s, lw_inst_at(s, ref)->a)->type) &&
+           lw_dtypes[lw_inst_at(s, ref)->type].size_bytes == 8)
+        ref = lw_inst_at(s, ref)->a;
     return ref;
 }
 
-/* Is the index the counter, or it and something that is the same in all rounds (*plus; 0: not)?
- */
 static bool
-follows_counter(const spreader *s, const spread_loop *l, lw_ref index, lw_ref *plus)
+is_zero_compare(const lw_spreader *s, const lw_inst *cmp, lw_ref index)
+{
+    return cmp->op == LW_OP_LT && cmp->a == index && is_const(s, cmp->b, 0);
+}
+
+/* Sums of the counter, once, and of values that are the same in all rounds. */
+static bool
+add_shift(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus, lw_shift *shift,
+          uint32_t *n_counters)
 {
     const lw_inst *inst;
 
-    *plus = 0;
-    index = without_casts(s, index);
-    inst = inst_at(s, index);
-    if (inst->op == LW_OP_ADD && lw_dtypes[inst->type].size_bytes == 8) {
-        lw_ref x = without_casts(s, inst->a), y = without_casts(s, inst->b);
-        if (is_fixed(s, l, inst->a)) {
-            *plus = inst->a;
-            index = y;
-        } else if (is_fixed(s, l, inst->b)) {
-            *plus = inst->b;
-            index = x;
-        }
-        inst = inst_at(s, index);
+    value = without_casts(s, value);
+    inst = lw_inst_at(s, value);
+    if (inst->op == LW_OP_GET && inst->a == l->counter) {
+        ++*n_counters;
+        return !minus;
     }
-    return inst->op == LW_OP_GET && inst->a == l->counter;
+    if (lw_is_fixed(s, l, value)) {
+        if (is_const(s, value, 0))
+            return true;
+        if (shift->n == LW_MOST_SHIFTS)
+            return false;
+        shift->terms[shift->n].value = value;
+        shift->terms[shift->n++].minus = minus;
+        return true;
+    }
+    if ((inst->op != LW_OP_ADD && inst->op != LW_OP_SUB) ||
+        lw_dtypes[inst->type].size_bytes != 8)
+        return false;
+    return add_shift(s, l, inst->a, minus, shift, n_counters) &&
+           add_shift(s, l, inst->b, minus != (inst->op == LW_OP_SUB), shift, n_counters);
+}
+
+/* Is the index the counter, or it and something that is the same in all rounds? *wraps: a
+ * negative one counts from the end. */
+static bool
+follows_counter(const lw_spreader *s, const lw_rounds *l, lw_ref index, lw_shift *shift,
+                bool *wraps)
+{
+    const lw_inst *inst;
+    uint32_t n = 0;
+
+    shift->n = 0;
+    index = without_casts(s, index);
+    inst = lw_inst_at(s, index);
+    *wraps = inst->op == LW_OP_SELECT && is_zero_compare(s, lw_inst_at(s, inst->a), inst->c);
+    return add_shift(s, l, *wraps ? inst->c : index, false, shift, &n) && n == 1;
 }
 
 static bool
-same_value(const spreader *s, lw_ref x, lw_ref y)
+same_value(const lw_spreader *s, lw_ref x, lw_ref y)
 {
-    if (x == y)
+    return x == y || (lw_inst_at(s, x)->op == LW_OP_CONST &&
+                      is_const(s, y, s->func->konsts.data[lw_inst_at(s, x)->a].bits));
+}
+
+static bool
+same_shift(const lw_spreader *s, const lw_shift *x, const lw_shift *y)
+{
+    if (x->n != y->n)
+        return false;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (x->terms[i].minus != y->terms[i].minus ||
+            !same_value(s, x->terms[i].value, y->terms[i].value))
+            return false;
+    return true;
+}
+
+/* Indices that start below 0 would wrap to elements of other rounds: then the loop must not be
+ * spread, which is seen when it runs. */
+static bool
+guard(const lw_spreader *s, lw_rounds *l, const lw_shift *shift)
+{
+    if (shift->n == 0)
         return true;
-    if (x == 0 || y == 0)
-        return is_const(s, x ? x : y, 0);
-    return inst_at(s, x)->op == LW_OP_CONST &&
-           is_const(s, y, s->func->konsts.data[inst_at(s, x)->a].bits);
+    for (uint32_t i = 0; i < l->n_guards; i++)
+        if (same_shift(s, &l->guards[i], shift))
+            return true;
+    if (l->n_guards == LW_MOST_GUARDS)
+        return false;
+    l->guards[l->n_guards++] = *shift;
+    return true;
 }
 
 /* The dimension that the counter runs along: number of its stride's parameter. Of all terms
  * with this stride there must be one only. */
 static bool
-runs_along(const spreader *s, const spread_loop *l, const place *p, uint32_t *stride,
-           lw_ref *plus)
+runs_along(const lw_spreader *s, lw_rounds *l, const place *p, uint32_t *stride,
+           lw_shift *shift)
 {
     for (uint32_t i = 0; i < p->n_terms; i++) {
         uint32_t n = 0;
-        if (!follows_counter(s, l, p->terms[i].index, plus))
+        bool wraps;
+        if (!follows_counter(s, l, p->terms[i].index, shift, &wraps))
             continue;
         for (uint32_t k = 0; k < p->n_terms; k++)
             n += p->terms[k].stride == p->terms[i].stride;
         *stride = p->terms[i].stride;
-        return n == 1;
+        return n == 1 && (!wraps || guard(s, l, shift));
     }
     return false;
 }
 
 /* Every access to what this store writes is of the round's own element. */
 static bool
-is_own_element(const spreader *s, const spread_loop *l, uint32_t store)
+is_own_element(const lw_spreader *s, lw_rounds *l, uint32_t store)
 {
     uint32_t stride, other_stride;
-    lw_ref plus, other_plus;
+    lw_shift shift, other_shift;
     place p, other;
 
-    if (!place_of(s, inst_at(s, store)->a, &p) || !runs_along(s, l, &p, &stride, &plus))
+    if (!place_of(s, lw_inst_at(s, store)->a, &p) || !runs_along(s, l, &p, &stride, &shift))
         return false;
     for (uint32_t i = l->at + 1; i < l->latch; i++) {
-        const lw_inst *inst = inst_at(s, i);
+        const lw_inst *inst = lw_inst_at(s, i);
         if (inst->op != LW_OP_LOAD && inst->op != LW_OP_STORE)
             continue;
-        if (root_of(s, inst->a) != p.operand)
+        if (lw_root_of(s, inst->a) != p.operand)
             continue;
         if (!place_of(s, inst->a, &other) ||
-            !runs_along(s, l, &other, &other_stride, &other_plus) || other_stride != stride ||
-            !same_value(s, plus, other_plus))
+            !runs_along(s, l, &other, &other_stride, &other_shift) || other_stride != stride ||
+            !same_shift(s, &shift, &other_shift))
             return false;
     }
-    return true;
-}
-
-/* ---- variables ---- */
-
-static bool
-is_number_type(lw_dtype type)
-{
-    return type == LW_DT_f32 || type == LW_DT_f64 || type == LW_DT_i32 || type == LW_DT_u32 ||
-           type == LW_DT_i64 || type == LW_DT_u64;
-}
-
-/* v = get; w = v + e; set w: neither v nor w is used otherwise. */
-static bool
-is_sum(const spreader *s, uint32_t get, uint32_t set, lw_op *op)
-{
-    const lw_inst *w = inst_at(s, inst_at(s, set)->b);
-
-    switch (w->op) {
-    case LW_OP_ADD:
-    case LW_OP_MUL:
-        if ((w->a == get) == (w->b == get))
-            return false;
-        break;
-    case LW_OP_SUB:
-        if (w->a != get || w->b == get)
-            return false;
-        break;
-    case LW_OP_FMA:
-        if (w->c != get || w->a == get || w->b == get)
-            return false;
-        break;
-    default: return false;
-    }
-    *op = w->op == LW_OP_MUL ? LW_OP_MUL : LW_OP_ADD;
-    return w->lanes <= 1 && is_number_type((lw_dtype)w->type) && count_uses(s, get) == 1 &&
-           count_uses(s, inst_at(s, set)->b) == 1;
-}
-
-/* Is the variable set on every way to `end`? *early: it may be read before. */
-static bool
-sets_first(const spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool set, bool *early)
-{
-    for (; at < end; at++) {
-        const lw_inst *inst = inst_at(s, at);
-        uint32_t middle = s->middles[at], last = s->ends[at];
-        bool yes, no;
-        switch (inst->op) {
-        case LW_OP_SET: set |= inst->a == slot; break;
-        case LW_OP_GET: *early |= inst->a == slot && !set; break;
-        case LW_OP_BREAK:
-        case LW_OP_CONTINUE: return true; /* what follows is not reached from here */
-        case LW_OP_IF:
-            yes = sets_first(s, slot, at + 1, middle ? middle : last, set, early);
-            no = middle ? sets_first(s, slot, middle + 1, last, set, early) : set;
-            set = yes && no;
-            at = last;
-            break;
-        case LW_OP_LOOP:
-            sets_first(s, slot, at + 1, middle ? middle : last, set, early);
-            if (middle) /* by CONTINUE perhaps, with less */
-                sets_first(s, slot, middle + 1, last, set, early);
-            at = last;
-            break;
-        case LW_OP_BLOCK:
-            sets_first(s, slot, at + 1, last, set, early);
-            at = last;
-            break;
-        default: break;
-        }
-    }
-    return set;
-}
-
-/* A variable that the loop sets: private to a round, or a sum. */
-static bool
-take_variable(const spreader *s, spread_loop *l, lw_ref slot)
-{
-    uint32_t n_get = 0, n_set = 0, get = 0, set = 0;
-    bool outside = false, early = false;
-    lw_op op;
-
-    for (uint32_t k = 0; k < l->n_sums; k++)
-        if (l->sums[k].slot == slot)
-            return true;
-    for (uint32_t i = 1; i < s->func->insts.n; i++) {
-        const lw_inst *inst = inst_at(s, i);
-        if ((inst->op != LW_OP_GET && inst->op != LW_OP_SET) || inst->a != slot)
-            continue;
-        if (i < l->at || i > l->latch) {
-            outside = true;
-        } else if (inst->op == LW_OP_GET) {
-            n_get++;
-            get = i;
-        } else {
-            n_set++;
-            set = i;
-        }
-    }
-    if (!outside) {
-        sets_first(s, slot, l->at + 7, l->latch, false, &early);
-        if (!early)
-            return true;
-    }
-    if (n_get != 1 || n_set != 1 || !is_sum(s, get, set, &op) || l->n_sums == MOST_SUMS)
-        return false;
-    l->sums[l->n_sums++] = (sum){.slot = slot, .op = op};
     return true;
 }
 
@@ -470,7 +368,7 @@ is_pure(const lw_module *module, const lw_func *func, int depth)
 }
 
 static bool
-is_pure_call(const spreader *s, const lw_inst *inst)
+is_pure_call(const lw_spreader *s, const lw_inst *inst)
 {
     const lw_module *module = s->loop->scalar->module;
 
@@ -479,15 +377,37 @@ is_pure_call(const spreader *s, const lw_inst *inst)
 
 /* ---- loops and what lies between them ---- */
 
+/* A CONTINUE as deep as it stands ends the round. */
+static void
+find_continues(const lw_spreader *s, lw_rounds *l)
+{
+    uint32_t loops = 0, depth = 0;
+    bool counts[MOST_REGIONS] = {false};
+
+    for (uint32_t i = l->first; i < l->latch; i++)
+        switch (lw_inst_at(s, i)->op) {
+        case LW_OP_IF:
+        case LW_OP_BLOCK:
+        case LW_OP_LOOP:
+            counts[depth] = lw_inst_at(s, i)->op != LW_OP_IF;
+            loops += counts[depth++];
+            break;
+        case LW_OP_END: loops -= counts[--depth]; break;
+        case LW_OP_CONTINUE: l->continues |= lw_inst_at(s, i)->a == loops; break;
+        default: break;
+        }
+}
+
 static bool
-take_round(const spreader *s, spread_loop *l)
+take_round(lw_spreader *s, lw_rounds *l)
 {
     uint32_t loops = 0; /* BLOCKs and LOOPs open in the round */
     bool counts[MOST_REGIONS] = {false};
     uint32_t depth = 0;
 
-    for (uint32_t i = l->at + 7; i < l->latch; i++) {
-        const lw_inst *inst = inst_at(s, i);
+    find_continues(s, l);
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
         switch (inst->op) {
         case LW_OP_IF:
         case LW_OP_BLOCK:
@@ -505,11 +425,11 @@ take_round(const spreader *s, spread_loop *l)
                 return false;
             break;
         case LW_OP_SET:
-            if (!take_variable(s, l, inst->a))
+            if (!lw_carried_take(s, l, inst->a))
                 return false;
             break;
         case LW_OP_LOAD:
-            if (root_of(s, inst->a) < 0)
+            if (lw_root_of(s, inst->a) < 0)
                 return false;
             break;
         case LW_OP_STORE:
@@ -530,19 +450,19 @@ take_round(const spreader *s, spread_loop *l)
                 return false;
         }
     }
-    return true;
+    return lw_carried_settle(s, l);
 }
 
 /* An IF between the loops: it may choose values, no more. */
 static bool
-take_choice(const spreader *s, uint32_t at)
+take_choice(const lw_spreader *s, uint32_t at)
 {
     for (uint32_t i = at + 1; i < s->ends[at]; i++) {
-        lw_op op = (lw_op)inst_at(s, i)->op;
+        lw_op op = (lw_op)lw_inst_at(s, i)->op;
         if (op == LW_OP_GET || op == LW_OP_SET || op == LW_OP_IF || op == LW_OP_ELSE ||
             op == LW_OP_END || op == LW_OP_SLOT)
             continue;
-        if (op == LW_OP_LOAD && root_of(s, inst_at(s, i)->a) >= 0)
+        if (op == LW_OP_LOAD && lw_root_of(s, lw_inst_at(s, i)->a) >= 0)
             continue;
         if (lw_ops[op].class != LW_CLASS_PURE || op == LW_OP_SREG)
             return false;
@@ -551,16 +471,16 @@ take_choice(const spreader *s, uint32_t at)
 }
 
 static bool
-take_between(const spreader *s, uint32_t at)
+take_between(const lw_spreader *s, uint32_t at)
 {
-    const lw_inst *inst = inst_at(s, at);
+    const lw_inst *inst = lw_inst_at(s, at);
 
     switch (inst->op) {
     case LW_OP_GET:
     case LW_OP_SET:
     case LW_OP_SLOT: return true;
     case LW_OP_LOAD:
-    case LW_OP_STORE: return root_of(s, inst->a) >= 0;
+    case LW_OP_STORE: return lw_root_of(s, inst->a) >= 0;
     case LW_OP_CALL: return is_pure_call(s, inst);
     case LW_OP_RETURN: return at + 1 == s->func->insts.n;
     default: return lw_ops[inst->op].class == LW_CLASS_PURE && inst->op != LW_OP_SREG;
@@ -568,14 +488,14 @@ take_between(const spreader *s, uint32_t at)
 }
 
 static bool
-take_loop(spreader *s, uint32_t at)
+take_loop(lw_spreader *s, uint32_t at)
 {
-    spread_loop *l = &s->loops[s->n_loops];
+    lw_rounds *l = &s->loops[s->n_loops];
 
     s->blocked = at;
-    if (s->n_loops == MOST_LOOPS || s->middles[at] == 0)
+    if (s->n_loops == LW_MOST_ROUNDS || s->middles[at] == 0)
         return false;
-    *l = (spread_loop){.at = at, .latch = s->middles[at], .end = s->ends[at]};
+    *l = (lw_rounds){.at = at, .latch = s->middles[at], .end = s->ends[at], .first = at + 7};
     if (!find_counter(s, l) || !take_round(s, l))
         return false;
     s->n_loops++;
@@ -584,10 +504,10 @@ take_loop(spreader *s, uint32_t at)
 }
 
 static bool
-take_body(spreader *s)
+take_body(lw_spreader *s)
 {
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
-        lw_op op = (lw_op)inst_at(s, i)->op;
+        lw_op op = (lw_op)lw_inst_at(s, i)->op;
         bool region = op == LW_OP_IF || op == LW_OP_LOOP || op == LW_OP_BLOCK;
         if (op == LW_OP_LOOP ? !take_loop(s, i)
             : op == LW_OP_IF ? !take_choice(s, i)
@@ -599,8 +519,8 @@ take_body(spreader *s)
     return s->n_loops > 0;
 }
 
-static bool
-analyse(const lw_gufunc_loop *loop, spreader *s)
+bool
+lw_spreader_find(lw_spreader *s, const lw_gufunc_loop *loop)
 {
     uint32_t n;
 
@@ -608,241 +528,34 @@ analyse(const lw_gufunc_loop *loop, spreader *s)
     s->func = loop->scalar->module->funcs.data[loop->scalar->body];
     n = s->func->insts.n;
     s->ends = lw_alloc_zero(n + 1, 2 * sizeof *s->ends);
-    if (s->ends == NULL)
+    s->waits = lw_alloc_zero(n + 1, 1);
+    if (s->ends == NULL || s->waits == NULL)
         return false;
     s->middles = s->ends + n + 1;
     return find_regions(s) && take_body(s);
 }
 
+void
+lw_spreader_free(lw_spreader *s)
+{
+    lw_free(s->ends);
+    lw_free(s->waits);
+    lw_free(s);
+}
+
 lw_spread
 lw_core_spread(const lw_gufunc_loop *loop)
 {
-    spreader *s = lw_alloc_zero(1, sizeof *s);
+    lw_spreader *s = lw_alloc_zero(1, sizeof *s);
     const lw_module *module = loop->scalar->module;
     lw_spread result = {false, 0};
 
     if (s == NULL)
         return result;
-    result.possible = analyse(loop, s);
+    result.possible = lw_spreader_find(s, loop);
     if (!result.possible && s->blocked != 0)
         for (uint32_t i = s->blocked; i < s->ends[s->blocked] && !result.line; i++)
-            result.line = module->locs.data[inst_at(s, i)->loc].line;
-    lw_free(s->ends);
-    lw_free(s);
+            result.line = module->locs.data[lw_inst_at(s, i)->loc].line;
+    lw_spreader_free(s);
     return result;
-}
-
-/* ---- the spread body ---- */
-
-typedef struct copier {
-    lw_builder b;
-    spreader *s;
-    lw_ref *to;     /* by value of the body */
-    lw_ref *params; /* by number */
-    lw_ref tid;     /* u64 */
-    uint32_t n_threads;
-} copier;
-
-static void
-barrier(copier *c)
-{
-    lw_ir_emit(&c->b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
-}
-
-static void
-copy_list(copier *c, const lw_inst *inst, uint32_t *start)
-{
-    lw_ref *values = lw_arena_take(&c->b.module->arena, (inst->c + 1) * sizeof *values);
-
-    if (values == NULL) {
-        c->b.module->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < inst->c; i++)
-        values[i] = c->to[c->s->func->lists.data[inst->b + i]];
-    *start = lw_ir_list(&c->b, values, inst->c);
-}
-
-static void
-copy_inst(copier *c, uint32_t at)
-{
-    const lw_inst old = c->s->func->insts.data[at];
-    const char *args = lw_ops[old.op].args;
-    uint32_t operands[3] = {old.a, old.b, old.c};
-    lw_ref made;
-
-    if (old.op == LW_OP_PARAM) {
-        c->to[at] = c->params[old.a];
-        return;
-    }
-    if (old.op == LW_OP_CONST) {
-        c->to[at] = lw_ir_bits(&c->b, (lw_dtype)old.type, c->s->func->konsts.data[old.a].bits);
-        return;
-    }
-    for (int k = 0; k < 3; k++)
-        if (args[k] == 'v' || args[k] == 's')
-            operands[k] = c->to[operands[k]];
-    if (args[1] == 'L')
-        copy_list(c, &old, &operands[1]);
-    made = lw_ir_emit(&c->b, (lw_op)old.op, (lw_dtype)old.type, operands[0], operands[1],
-                      operands[2]);
-    c->to[at] = made;
-    if (c->b.func != NULL && made != 0) {
-        c->b.func->insts.data[made].flags = old.flags;
-        c->b.func->insts.data[made].lanes = old.lanes;
-        c->b.func->insts.data[made].loc = old.loc;
-    }
-}
-
-/* Stores between the loops: one thread's, behind all that read before, in front of all that
- * read after. */
-static void
-copy_store(copier *c, uint32_t at)
-{
-    lw_builder *b = &c->b;
-
-    barrier(c);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, c->tid, lw_ir_int(b, LW_DT_u64, 0)));
-    copy_inst(c, at);
-    lw_ir_end(b);
-    barrier(c);
-}
-
-static lw_ref
-combined(copier *c, const sum *one, lw_ref x, lw_ref y)
-{
-    return one->op == LW_OP_MUL ? lw_ir_mul(&c->b, x, y) : lw_ir_add(&c->b, x, y);
-}
-
-/* Each thread starts with nothing; -0.0 is what leaves every float as it is. */
-static void
-start_sum(copier *c, sum *one)
-{
-    lw_builder *b = &c->b;
-    lw_ref slot = c->to[one->slot];
-    lw_dtype type = (lw_dtype)c->s->func->insts.data[one->slot].type;
-
-    one->before = lw_ir_get(b, slot);
-    lw_ir_set(b, slot,
-              lw_is_float(type) ? lw_ir_float(b, type, one->op == LW_OP_MUL ? 1.0 : -0.0)
-                                : lw_ir_int(b, type, one->op == LW_OP_MUL));
-}
-
-static lw_ref
-cell(copier *c, lw_ref base, lw_ref number, int64_t size)
-{
-    return lw_ir_offset(
-        &c->b, base,
-        lw_ir_cast(&c->b, LW_DT_i64,
-                   lw_ir_mul(&c->b, number, lw_ir_int(&c->b, LW_DT_u64, size))));
-}
-
-/* Halving through shared memory: the order depends on nothing but the number of threads. */
-static void
-finish_sum(copier *c, const sum *one)
-{
-    lw_builder *b = &c->b;
-    lw_ref slot = c->to[one->slot], shared, mine;
-    lw_dtype type = (lw_dtype)c->s->func->insts.data[one->slot].type;
-    int64_t size = lw_dtypes[type].size_bytes;
-
-    shared = lw_ir_shared(b, (uint32_t)(c->n_threads * size), 16);
-    mine = cell(c, shared, c->tid, size);
-    lw_ir_store(b, mine, lw_ir_get(b, slot), 0, 0);
-    barrier(c);
-    for (int64_t half = c->n_threads / 2; half > 0; half /= 2) {
-        lw_ref other = lw_ir_offset(b, mine, lw_ir_int(b, LW_DT_i64, half * size));
-        lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, c->tid, lw_ir_int(b, LW_DT_u64, half)));
-        lw_ir_store(b, mine,
-                    combined(c, one, lw_ir_load(b, type, 1, mine, 0, 0),
-                             lw_ir_load(b, type, 1, other, 0, 0)),
-                    0, 0);
-        lw_ir_end(b);
-        barrier(c);
-    }
-    lw_ir_set(b, slot, combined(c, one, one->before, lw_ir_load(b, type, 1, shared, 0, 0)));
-}
-
-static void
-copy_loop(copier *c, spread_loop *l)
-{
-    lw_builder *b = &c->b;
-    lw_dtype type = (lw_dtype)c->s->func->insts.data[l->counter].type;
-    lw_ref counter = c->to[l->counter];
-
-    if (l->stores)
-        barrier(c);
-    for (uint32_t i = 0; i < l->n_sums; i++)
-        start_sum(c, &l->sums[i]);
-    lw_ir_set(b, counter, lw_ir_cast(b, type, c->tid));
-    for (uint32_t i = l->at; i <= l->latch; i++)
-        copy_inst(c, i);
-    lw_ir_set(b, counter,
-              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->n_threads)));
-    copy_inst(c, l->end);
-    for (uint32_t i = 0; i < l->n_sums; i++)
-        finish_sum(c, &l->sums[i]);
-    if (l->stores)
-        barrier(c);
-}
-
-static void
-copy_body(copier *c)
-{
-    uint32_t next = 0;
-
-    for (uint32_t i = 1; i < c->s->func->insts.n; i++) {
-        if (next < c->s->n_loops && c->s->loops[next].at == i) {
-            copy_loop(c, &c->s->loops[next]);
-            i = c->s->loops[next++].end;
-        } else if (c->s->func->insts.data[i].op == LW_OP_STORE) {
-            copy_store(c, i);
-        } else {
-            copy_inst(c, i);
-        }
-    }
-}
-
-static lw_status
-start_function(copier *c, lw_module *module, lw_error *err)
-{
-    const lw_func *func = c->s->func;
-
-    c->to = lw_arena_take(&module->arena, (func->insts.n + 1) * sizeof *c->to);
-    c->params = lw_arena_take(&module->arena, (func->params.n + 1) * sizeof *c->params);
-    if (c->to == NULL || c->params == NULL)
-        return lw_fail_memory(err);
-    lw_builder_start(&c->b, module, "lw_spread_body");
-    for (uint32_t i = 0; i < func->params.n; i++)
-        c->params[i] = lw_ir_param_add(&c->b, func->params.data[i].type,
-                                       func->params.data[i].flags, func->params.data[i].name);
-    for (uint32_t i = 0; i < func->results.n; i++)
-        lw_ir_result_add(&c->b, func->results.data[i]);
-    c->tid = lw_ir_cast(&c->b, LW_DT_u64,
-                        lw_ir_cast(&c->b, LW_DT_u32, lw_ir_sreg(&c->b, LW_SREG_TID_X)));
-    return LW_OK;
-}
-
-lw_status
-lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *module,
-                    uint32_t *function, lw_error *err)
-{
-    spreader *s = lw_alloc_zero(1, sizeof *s);
-    copier c = {.s = s, .n_threads = n_threads};
-    lw_status status = LW_OK;
-
-    if (s == NULL)
-        return lw_fail_memory(err);
-    if (!analyse(loop, s)) {
-        status = lw_fail(err, LW_ERR_INTERNAL, "a body that cannot be spread");
-        goto fail;
-    }
-    LW_TRY(start_function(&c, module, err));
-    copy_body(&c);
-    LW_TRY(lw_ir_finish(&c.b, err));
-    *function = c.b.func_number;
-fail:
-    lw_free(s->ends);
-    lw_free(s);
-    return status;
 }

@@ -1,11 +1,17 @@
 /* Large cores: an item's loops spread over the threads of a block. Pure C.
  *
- * A body can be spread when each of its outermost loops is a map or a reduction: its rounds are
- * independent of each other, but for sums and products that run through all of them. A round
- * may read anything that the loop does not write, and of what it writes only its own element;
- * what is not understood counts as dependent. All threads run the code between the loops, with
- * the same values; what it stores one of them stores. Sums are made in another order than one
- * thread would make them, always the same one. */
+ * A body can be spread when each of its outermost loops has rounds that are independent of each
+ * other, but for variables that each round sets from their value in the round before by an
+ * operation that is associative (core_rounds.h). A round may read anything that the loop does
+ * not write, and of what it writes only its own element; what is not understood counts as
+ * dependent. Where rounds look at such a variable, the block takes as many rounds as it has
+ * threads, walks them once for what each brings to it, scans that, and walks them again with
+ * the values that they find (Hillis and Steele's scan within warps).
+ *
+ * All threads run the code between the loops, with the same values; what it stores one of them
+ * stores. Sums are made in another order than one thread would make them, always the same one.
+ * An index that may be negative, and so may wrap to another round's element, is looked at when
+ * the loop starts: then one thread runs it as it is. */
 #ifndef LW_GUFUNC_CORE_SPREAD_H
 #define LW_GUFUNC_CORE_SPREAD_H
 

@@ -80,7 +80,7 @@ resources_dict(const lw_gufunc_loop *loop, const lw_cubin_info *info, const char
     PyObject *large = spread.possible ? PyUnicode_FromString("block per item")
                       : spread.line
                           ? PyUnicode_FromFormat("thread per item: the loop in line %u "
-                                                 "is no map or reduction",
+                                                 "is no map, sum or scan",
                                                  spread.line)
                           : PyUnicode_FromString("thread per item");
 

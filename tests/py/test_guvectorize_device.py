@@ -249,14 +249,14 @@ def test_what_spreads():
     assert all(f.resources("d->d" if f is centre else "d->dd", "sm_90")["large_cores"] == "block per item"
                for f in (centre, squares, columns))
     assert matvec.resources("dd->d", "sm_90")["large_cores"] == "block per item"
-    for f in (running, neighbours, ordered):
+    assert running.resources("d->d", "sm_90")["large_cores"] == "block per item"
+    for f in (neighbours, ordered):
         told = f.resources("d->d", "sm_90")["large_cores"]
         assert told.startswith("thread per item: the loop in line"), told
 
 
-@pytest.mark.parametrize("function", [running, neighbours])
-def test_warning(function):
-    again = lw.guvectorize("(n)->(n)")(function.py_func)
+def test_warning():
+    again = lw.guvectorize("(n)->(n)")(neighbours.py_func)
     x = data((3, 600), "float64", 1)
     with pytest.warns(lw.errors.PerformanceWarning, match=r"3 items .* \(the loop in line \d+\)"):
         got = again(cuda.to_device(x))
@@ -265,6 +265,7 @@ def test_warning(function):
         warnings.simplefilter("error")
         again(cuda.to_device(x))
         centre(cuda.to_device(x))
+        running(cuda.to_device(x))
 
 
 # ---- strides ----

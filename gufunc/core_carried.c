@@ -1,0 +1,487 @@
+#include "gufunc/core_carried.h"
+
+#include "core/tables/intrinsics.h"
+
+enum { MOST_REGIONS = 64, MOST_DEPTH = 24 };
+
+static uint32_t
+count_uses(const lw_spreader *s, lw_ref value)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 1; i < s->func->insts.n; i++)
+        n += lw_inst_uses(s, i, value);
+    return n;
+}
+
+const lw_carried *
+lw_carried_find(const lw_rounds *l, lw_ref slot)
+{
+    for (uint32_t k = 0; k < l->n_carried; k++)
+        if (l->carried[k].slot == slot)
+            return &l->carried[k];
+    return NULL;
+}
+
+/* ---- equal values ---- */
+
+static bool
+is_set_between(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from + 1; i < to; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_SET && lw_inst_at(s, i)->a == slot)
+            return true;
+    return false;
+}
+
+/* A LOOP in the round that has `to` inside and `from` in front of it: from's value is not the
+ * one of each of its rounds. */
+static bool
+loop_between(const lw_spreader *s, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from + 1; i < to; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_LOOP && s->ends[i] > to)
+            return true;
+    return false;
+}
+
+static bool
+is_stored(const lw_spreader *s, const lw_rounds *l, int operand)
+{
+    for (uint32_t i = l->first; i < l->latch; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_STORE &&
+            lw_root_of(s, lw_inst_at(s, i)->a) == operand)
+            return true;
+    return false;
+}
+
+/* Does y, computed behind x in the same round, give the same? */
+static bool
+is_equal(const lw_spreader *s, const lw_rounds *l, lw_ref x, lw_ref y, int depth)
+{
+    const lw_inst *p = lw_inst_at(s, x), *q = lw_inst_at(s, y);
+    const char *args = lw_ops[p->op].args;
+    const uint32_t a[3] = {p->a, p->b, p->c}, b[3] = {q->a, q->b, q->c};
+
+    if (x == y)
+        return true;
+    if (depth == 0 || p->op != q->op || p->type != q->type || p->lanes != q->lanes)
+        return false;
+    if (p->op == LW_OP_CONST)
+        return s->func->konsts.data[p->a].bits == s->func->konsts.data[q->a].bits;
+    if (p->op == LW_OP_GET)
+        return p->a == q->a && x < y && !is_set_between(s, p->a, x, y) &&
+               !loop_between(s, x, y);
+    if (p->op == LW_OP_LOAD && is_stored(s, l, lw_root_of(s, p->a)))
+        return false;
+    if ((p->op != LW_OP_LOAD && lw_ops[p->op].class != LW_CLASS_PURE) || args[1] == 'L')
+        return false;
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v' ? !is_equal(s, l, a[k], b[k], depth - 1)
+                           : args[k] != '-' && a[k] != b[k])
+            return false;
+    return true;
+}
+
+/* ---- updates ---- */
+
+static bool
+is_get(const lw_spreader *s, lw_ref value, lw_ref slot)
+{
+    return lw_inst_at(s, value)->op == LW_OP_GET && lw_inst_at(s, value)->a == slot;
+}
+
+/* One of x and y is the variable, the other comes to it. */
+static bool
+take_pair(const lw_spreader *s, lw_ref slot, lw_ref x, lw_ref y, lw_update *u)
+{
+    bool first = is_get(s, x, slot);
+
+    if (first == is_get(s, y, slot))
+        return false;
+    u->get = first ? x : y;
+    u->e = first ? y : x;
+    return true;
+}
+
+static lw_op
+turned_around(lw_op op)
+{
+    return op == LW_OP_LT   ? LW_OP_GT
+           : op == LW_OP_GT ? LW_OP_LT
+           : op == LW_OP_LE ? LW_OP_GE
+           : op == LW_OP_GE ? LW_OP_LE
+                            : op;
+}
+
+/* The comparison of the variable with u->e that decides whether it takes that. Floats only
+ * where what is no number never comes to it, so that it does not matter where it stands. */
+static bool
+take_comparison(const lw_spreader *s, lw_ref slot, lw_ref condition, bool takes, lw_update *u)
+{
+    const lw_inst *cmp = lw_inst_at(s, condition);
+    lw_op op = (lw_op)cmp->op;
+
+    if (op < LW_OP_EQ || op > LW_OP_GE || op == LW_OP_EQ || op == LW_OP_NE ||
+        !take_pair(s, slot, cmp->a, cmp->b, u))
+        return false;
+    if (cmp->a == u->get)
+        op = turned_around(op);
+    if (lw_is_float((lw_dtype)lw_inst_at(s, u->get)->type) &&
+        (!takes || op == LW_OP_LE || op == LW_OP_GE))
+        return false;
+    u->op = (op == LW_OP_LT || op == LW_OP_LE) == takes ? LW_OP_LT : LW_OP_GT;
+    return true;
+}
+
+static bool
+take_select(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u)
+{
+    lw_ref get, e;
+
+    if (!take_pair(s, slot, w->b, w->c, u))
+        return false;
+    get = u->get;
+    e = u->e;
+    return take_comparison(s, slot, w->a, w->b == e, u) && u->get == get && u->e == e;
+}
+
+static bool
+take_intrinsic(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u)
+{
+    const lw_ref *args = &s->func->lists.data[w->b];
+
+    u->op = LW_OP_INTRINSIC;
+    u->intrinsic = w->a;
+    return (w->a == LW_IN_minimum || w->a == LW_IN_maximum) && w->c == 2 &&
+           take_pair(s, slot, args[0], args[1], u);
+}
+
+/* `if e > v: v = e`, with nothing else in it. */
+static bool
+take_choice(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u)
+{
+    const lw_inst *i = lw_inst_at(s, set);
+    uint32_t at = set - 1;
+
+    while (at > l->first && lw_inst_at(s, at)->op != LW_OP_IF) {
+        lw_op op = (lw_op)lw_inst_at(s, at)->op;
+        if (op != LW_OP_LOAD && op != LW_OP_GET && lw_ops[op].class != LW_CLASS_PURE)
+            return false;
+        at--;
+    }
+    if (lw_inst_at(s, at)->op != LW_OP_IF || s->middles[at] || s->ends[at] != set + 1 ||
+        !take_comparison(s, i->a, lw_inst_at(s, at)->a, true, u) ||
+        !is_equal(s, l, u->e, i->b, MOST_DEPTH))
+        return false;
+    u->choice = at;
+    return true;
+}
+
+static bool
+is_number_type(lw_dtype type)
+{
+    return type == LW_DT_f32 || type == LW_DT_f64 || type == LW_DT_i32 || type == LW_DT_u32 ||
+           type == LW_DT_i64 || type == LW_DT_u64;
+}
+
+static bool
+take_operation(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u)
+{
+    u->op = (lw_op)w->op;
+    switch (w->op) {
+    case LW_OP_AND:
+    case LW_OP_OR:
+    case LW_OP_XOR:
+    case LW_OP_ADD:
+    case LW_OP_MUL: return take_pair(s, slot, w->a, w->b, u);
+    case LW_OP_SUB:
+        u->op = LW_OP_ADD;
+        u->get = w->a;
+        return is_get(s, w->a, slot) && !is_get(s, w->b, slot);
+    case LW_OP_FMA:
+        u->op = LW_OP_ADD;
+        u->get = w->c;
+        return is_get(s, w->c, slot) && !is_get(s, w->a, slot) && !is_get(s, w->b, slot);
+    case LW_OP_SELECT: return take_select(s, slot, w, u);
+    case LW_OP_INTRINSIC: return take_intrinsic(s, slot, w, u);
+    default: return false;
+    }
+}
+
+bool
+lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u)
+{
+    const lw_inst *i = lw_inst_at(s, set), *w = lw_inst_at(s, i->b);
+    bool works;
+
+    *u = (lw_update){0};
+    if (w->lanes > 1 || !is_number_type((lw_dtype)lw_inst_at(s, i->a)->type))
+        return false;
+    works = take_operation(s, i->a, w, u);
+    if (!works) {
+        *u = (lw_update){0};
+        works = take_choice(s, l, set, u);
+    }
+    return works && u->get > l->at && u->get < set && !is_set_between(s, i->a, u->get, set) &&
+           !loop_between(s, u->get, set);
+}
+
+/* ---- kinds of variables ---- */
+
+/* Is the variable set on every way to `end`? *early: it may be read before. */
+static bool
+sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool set, bool *early)
+{
+    for (; at < end; at++) {
+        const lw_inst *inst = lw_inst_at(s, at);
+        uint32_t middle = s->middles[at], last = s->ends[at];
+        bool yes, no;
+        switch (inst->op) {
+        case LW_OP_SET: set |= inst->a == slot; break;
+        case LW_OP_GET: *early |= inst->a == slot && !set; break;
+        case LW_OP_BREAK:
+        case LW_OP_CONTINUE: return true; /* what follows is not reached from here */
+        case LW_OP_IF:
+            yes = sets_first(s, slot, at + 1, middle ? middle : last, set, early);
+            no = middle ? sets_first(s, slot, middle + 1, last, set, early) : set;
+            set = yes && no;
+            at = last;
+            break;
+        case LW_OP_LOOP:
+            sets_first(s, slot, at + 1, middle ? middle : last, set, early);
+            if (middle) /* by CONTINUE perhaps, with less */
+                sets_first(s, slot, middle + 1, last, set, early);
+            at = last;
+            break;
+        case LW_OP_BLOCK:
+            sets_first(s, slot, at + 1, last, set, early);
+            at = last;
+            break;
+        default: break;
+        }
+    }
+    return set;
+}
+
+static bool
+is_private(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
+{
+    bool early = false;
+
+    for (uint32_t i = 1; i < s->func->insts.n; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
+        if ((inst->op == LW_OP_GET || inst->op == LW_OP_SET) && inst->a == slot &&
+            (i < l->at || i > l->latch))
+            return false;
+    }
+    sets_first(s, slot, l->first, l->latch, false, &early);
+    return !early;
+}
+
+/* Nothing but the update looks at the variable, nor at what it gives. */
+static bool
+is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
+{
+    lw_ref w = lw_inst_at(s, set)->b;
+
+    if (u->op != LW_OP_LT && u->op != LW_OP_GT)
+        return count_uses(s, u->get) == 1 && count_uses(s, w) == 1;
+    if (u->choice)
+        return count_uses(s, u->get) == 1 && count_uses(s, lw_inst_at(s, u->choice)->a) == 1;
+    return count_uses(s, u->get) == 2 && count_uses(s, w) == 1 &&
+           count_uses(s, lw_inst_at(s, w)->a) == 1;
+}
+
+static bool
+is_in_region(const lw_spreader *s, const lw_rounds *l, uint32_t at)
+{
+    for (uint32_t i = l->first; i < at; i++)
+        if (s->ends[i] > at)
+            return true;
+    return false;
+}
+
+/* Grows by the same in every round? */
+static bool
+counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *u,
+       lw_carried *one)
+{
+    const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b);
+
+    one->minus = w->op == LW_OP_SUB;
+    one->by = one->minus ? w->b : u->e;
+    return u->op == LW_OP_ADD && lw_is_integer((lw_dtype)w->type) && one->by != 0 &&
+           lw_is_fixed(s, l, one->by) && !l->continues && !is_in_region(s, l, set);
+}
+
+bool
+lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot)
+{
+    lw_carried one = {.slot = slot, .how = LW_CARRY_TOTAL};
+    uint32_t n_get = 0, n_set = 0;
+    bool counting = false;
+
+    if (lw_carried_find(l, slot) || is_private(s, l, slot))
+        return true;
+    if (slot > l->at || l->n_carried == LW_MOST_CARRIED)
+        return false;
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
+        lw_update u;
+        n_get += inst->op == LW_OP_GET && inst->a == slot;
+        if (inst->op != LW_OP_SET || inst->a != slot)
+            continue;
+        if (!lw_carried_update(s, l, i, &u) ||
+            (n_set && (u.op != one.op || u.intrinsic != one.intrinsic)))
+            return false;
+        one.op = u.op;
+        one.intrinsic = u.intrinsic;
+        if (!is_unseen(s, i, &u))
+            one.how = LW_CARRY_SCAN;
+        counting = n_set++ == 0 && counts(s, l, i, &u, &one);
+    }
+    if (n_get != n_set)
+        one.how = LW_CARRY_SCAN;
+    if (counting)
+        one.how = LW_CARRY_COUNT;
+    l->scans |= one.how == LW_CARRY_SCAN;
+    l->carried[l->n_carried++] = one;
+    return true;
+}
+
+/* ---- what waits for the scan ---- */
+
+/* What an instruction is made of waits. */
+static bool
+waits_for(const lw_spreader *s, const lw_inst *inst)
+{
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    for (int k = 0; k < 3; k++)
+        if ((args[k] == 'v' || args[k] == 's') && s->waits[operands[k]])
+            return true;
+    if (args[1] == 'L')
+        for (uint32_t k = 0; k < inst->c; k++)
+            if (s->waits[s->func->lists.data[inst->b + k]])
+                return true;
+    return false;
+}
+
+static void
+mark(const lw_spreader *s, uint32_t i, bool waits, bool *changed)
+{
+    *changed |= waits && !s->waits[i];
+    s->waits[i] |= waits;
+}
+
+/* A variable that waits waits everywhere. *changed: there is a new one. */
+static bool
+spread_waits(const lw_spreader *s, const lw_rounds *l, bool *changed)
+{
+    uint32_t depth = 0, doubtful = 0;
+    bool waiting[MOST_REGIONS] = {false};
+
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
+        bool waits = waits_for(s, inst);
+        switch (inst->op) {
+        case LW_OP_IF:
+        case LW_OP_BLOCK:
+        case LW_OP_LOOP:
+            waiting[depth++] = waits;
+            doubtful += waits;
+            break;
+        case LW_OP_END: doubtful -= waiting[--depth]; break;
+        case LW_OP_BREAK:
+        case LW_OP_CONTINUE:
+            if (doubtful)
+                return false;
+            break;
+        case LW_OP_SET:
+            waits = s->waits[inst->b] || doubtful || s->waits[inst->a];
+            mark(s, inst->a, waits, changed);
+            break;
+        default: break;
+        }
+        mark(s, i, waits, changed);
+    }
+    return true;
+}
+
+/* What comes by this SET is known before the scan, and whether it does. */
+static bool
+is_brought(const lw_spreader *s, const lw_rounds *l, uint32_t set)
+{
+    const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b);
+    lw_update u;
+
+    if (!lw_carried_update(s, l, set, &u))
+        return false;
+    for (uint32_t i = l->first; i < set; i++)
+        if (s->ends[i] > set && s->waits[i] && i != u.choice)
+            return false;
+    if (u.e)
+        return !s->waits[u.e];
+    return w->op == LW_OP_SUB ? !s->waits[w->b] : !s->waits[w->a] && !s->waits[w->b];
+}
+
+static bool
+share_a_loop(const lw_spreader *s, const lw_rounds *l, uint32_t x, uint32_t y)
+{
+    for (uint32_t i = l->first; i < x && i < y; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_LOOP && s->ends[i] > x && s->ends[i] > y)
+            return true;
+    return false;
+}
+
+/* In the first walk nothing is stored: what this reads is there then, before all stores. */
+static bool
+reads_before_stores(const lw_spreader *s, const lw_rounds *l, uint32_t load)
+{
+    int operand = lw_root_of(s, lw_inst_at(s, load)->a);
+
+    for (uint32_t i = l->first; i < l->latch; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_STORE &&
+            lw_root_of(s, lw_inst_at(s, i)->a) == operand &&
+            (i < load || share_a_loop(s, l, i, load)))
+            return false;
+    return true;
+}
+
+/* What is not known before the scan to start with. */
+static void
+start_waits(const lw_spreader *s, const lw_rounds *l)
+{
+    for (uint32_t i = 1; i < s->func->insts.n; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_SLOT)
+            s->waits[i] = 0;
+    for (uint32_t k = 0; k < l->n_carried; k++)
+        s->waits[l->carried[k].slot] = l->carried[k].how != LW_CARRY_COUNT;
+    for (uint32_t i = l->first; i < l->latch; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_LOAD && !reads_before_stores(s, l, i))
+            s->waits[i] = 1;
+}
+
+bool
+lw_carried_settle(lw_spreader *s, const lw_rounds *l)
+{
+    bool changed = true;
+
+    if (!l->scans)
+        return true;
+    start_waits(s, l);
+    while (changed) {
+        changed = false;
+        if (!spread_waits(s, l, &changed))
+            return false;
+    }
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
+        const lw_carried *one = inst->op == LW_OP_SET ? lw_carried_find(l, inst->a) : NULL;
+        if (one != NULL && one->how == LW_CARRY_SCAN && !is_brought(s, l, i))
+            return false;
+    }
+    return true;
+}

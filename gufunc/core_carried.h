@@ -1,0 +1,35 @@
+/* Variables that a loop sets: private to a round, or carried from round to round by an
+ * operation that is associative. Pure C. */
+#ifndef LW_GUFUNC_CORE_CARRIED_H
+#define LW_GUFUNC_CORE_CARRIED_H
+
+#include "gufunc/core_rounds.h"
+
+/* How a SET brings something to a carried variable: v = get; w = v op e; set w. Or, for the
+ * smaller and the larger, if e < v: set e. */
+typedef struct lw_update {
+    lw_op op; /* as in lw_carried */
+    uint32_t intrinsic;
+    lw_ref get;
+    lw_ref e;        /* 0: a difference, or FMA, which w tells */
+    uint32_t choice; /* the IF; 0: none */
+} lw_update;
+
+bool lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u);
+
+/* A variable that the loop sets. False: it is neither. */
+bool lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot);
+const lw_carried *lw_carried_find(const lw_rounds *l, lw_ref slot); /* NULL: not carried */
+
+/* Once all variables are taken: can the rounds be walked through twice, first only for what
+ * each brings to the variables that are scanned, then with their values for all the rest? What
+ * is brought must follow neither from carried variables nor from what the loop stores. Fills
+ * s->waits. */
+bool lw_carried_settle(lw_spreader *s, const lw_rounds *l);
+
+/* Does instruction i use this value? Lists are looked through, numbers are not values. */
+bool lw_inst_uses(const lw_spreader *s, uint32_t i, lw_ref value);
+/* The operand that a pointer points into; -1: not known. */
+int lw_root_of(const lw_spreader *s, lw_ref pointer);
+
+#endif

@@ -1,0 +1,84 @@
+/* What the finder of loops that a block can share (core_spread.c, core_carried.c) tells the one
+ * that makes their code (core_spread_body.c, core_scan.c). Pure C. */
+#ifndef LW_GUFUNC_CORE_ROUNDS_H
+#define LW_GUFUNC_CORE_ROUNDS_H
+
+#include "gufunc/gufunc_loop.h"
+
+enum { LW_MOST_ROUNDS = 32, LW_MOST_CARRIED = 16, LW_MOST_SHIFTS = 6, LW_MOST_GUARDS = 8 };
+
+/* What becomes of a variable that each round sets from its value in the round before. */
+typedef enum lw_carry {
+    LW_CARRY_TOTAL, /* nobody looks at it in the loop: each thread makes a part */
+    LW_CARRY_COUNT, /* an integer that grows by `by`, the same in all rounds */
+    LW_CARRY_SCAN   /* rounds look at it: what they add is scanned */
+} lw_carry;
+
+typedef struct lw_carried {
+    lw_ref slot;
+    lw_carry how;
+    /* x op y: ADD, MUL, AND, OR, XOR; LT, GT: the smaller, the larger, x where neither is;
+     * INTRINSIC: the row `intrinsic` */
+    lw_op op;
+    uint32_t intrinsic;
+    lw_ref by;     /* COUNT */
+    bool minus;    /* COUNT: by -by */
+    lw_ref before; /* while the loop is made: its value in front of it; SCAN: its slot */
+} lw_carried;
+
+/* A sum of values that are the same in all rounds. */
+typedef struct lw_shift {
+    uint32_t n;
+    struct {
+        lw_ref value;
+        bool minus;
+    } terms[LW_MOST_SHIFTS];
+} lw_shift;
+
+/* An outermost loop: LOOP … LATCH … END. */
+typedef struct lw_rounds {
+    uint32_t at, latch, end;
+    uint32_t first; /* instruction of a round */
+    lw_ref counter; /* its slot; counts from 0 by 1 */
+    lw_ref limit;
+    bool stores;
+    bool continues; /* some CONTINUE ends a round */
+    bool scans;     /* some carried variable is SCAN */
+    uint32_t n_carried;
+    lw_carried carried[LW_MOST_CARRIED];
+    uint32_t n_guards; /* where one of these is negative, the loop cannot be spread */
+    lw_shift guards[LW_MOST_GUARDS];
+} lw_rounds;
+
+typedef struct lw_spreader {
+    const lw_gufunc_loop *loop;
+    const lw_func *func;
+    uint32_t *ends, *middles; /* of regions, by instruction */
+    /* by instruction of a round, where it scans: it follows from a carried variable, or from
+     * nothing that is known before the scan, and so waits for the second walk */
+    uint8_t *waits;
+    uint32_t n_loops;
+    lw_rounds loops[LW_MOST_ROUNDS];
+    uint32_t blocked; /* the LOOP that cannot be spread */
+} lw_spreader;
+
+/* Fills a cleared spreader; false: the body cannot be spread, or memory is out. */
+bool lw_spreader_find(lw_spreader *s, const lw_gufunc_loop *loop);
+void lw_spreader_free(lw_spreader *s);
+
+static inline const lw_inst *
+lw_inst_at(const lw_spreader *s, lw_ref ref)
+{
+    return &s->func->insts.data[ref];
+}
+
+/* Same in all rounds, and there in front of the loop or at any place. */
+static inline bool
+lw_is_fixed(const lw_spreader *s, const lw_rounds *l, lw_ref ref)
+{
+    lw_op op = (lw_op)lw_inst_at(s, ref)->op;
+
+    return ref < l->at || op == LW_OP_CONST || op == LW_OP_PARAM;
+}
+
+#endif

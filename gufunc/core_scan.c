@@ -1,0 +1,224 @@
+#include "gufunc/core_scan.h"
+
+#include "core/tables/intrinsics.h"
+#include "core/tables/kernel_ops.h"
+
+#include <math.h>
+
+enum { WARP = 32, UP_CLAMP = 0, ANY_CLAMP = 31 };
+
+/* ---- operations ---- */
+
+lw_ref
+lw_carried_combine(lw_builder *b, const lw_carried *one, lw_ref x, lw_ref y)
+{
+    lw_ref both[2] = {x, y};
+
+    switch (one->op) {
+    case LW_OP_MUL: return lw_ir_mul(b, x, y);
+    case LW_OP_AND: return lw_ir_and(b, x, y);
+    case LW_OP_OR: return lw_ir_or(b, x, y);
+    case LW_OP_XOR: return lw_ir_xor(b, x, y);
+    case LW_OP_LT:
+    case LW_OP_GT: return lw_ir_select(b, lw_ir_compare(b, one->op, y, x), y, x);
+    case LW_OP_INTRINSIC: return lw_ir_intrinsic(b, one->intrinsic, lw_ir_type(b, x), both, 2);
+    default: return lw_ir_add(b, x, y);
+    }
+}
+
+static lw_ref
+furthest(lw_builder *b, lw_dtype type, bool largest)
+{
+    unsigned bits = 8u * lw_dtypes[type].size_bytes;
+    bool is_signed = type == LW_DT_i32 || type == LW_DT_i64;
+    uint64_t ones = UINT64_MAX >> (64 - bits), top = (uint64_t)1 << (bits - 1);
+
+    if (lw_is_float(type))
+        return lw_ir_float(b, type, largest ? HUGE_VAL : -HUGE_VAL);
+    if (is_signed)
+        return lw_ir_int(b, type, largest ? (int64_t)(top - 1) : -(int64_t)(top - 1) - 1);
+    return lw_ir_bits(b, type, largest ? ones : 0);
+}
+
+/* -0.0 is what leaves every float as it is in a sum. */
+lw_ref
+lw_carried_nothing(lw_builder *b, const lw_carried *one, lw_dtype type)
+{
+    switch (one->op) {
+    case LW_OP_MUL:
+        return lw_is_float(type) ? lw_ir_float(b, type, 1.0) : lw_ir_int(b, type, 1);
+    case LW_OP_AND: return lw_ir_not(b, lw_ir_int(b, type, 0));
+    case LW_OP_LT: return furthest(b, type, true);
+    case LW_OP_GT: return furthest(b, type, false);
+    case LW_OP_INTRINSIC: return furthest(b, type, one->intrinsic == LW_IN_minimum);
+    default: return lw_is_float(type) ? lw_ir_float(b, type, -0.0) : lw_ir_int(b, type, 0);
+    }
+}
+
+/* ---- between threads ---- */
+
+static lw_ref
+cell(lw_builder *b, lw_ref base, lw_ref number, int64_t size)
+{
+    lw_ref bytes =
+        lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, number), lw_ir_int(b, LW_DT_i64, size));
+
+    return lw_ir_offset(b, base, bytes);
+}
+
+static void
+barrier(lw_builder *b)
+{
+    lw_ir_emit(b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+}
+
+static lw_ref
+shuffled_word(lw_builder *b, lw_kernel_op op, lw_ref word, lw_ref lane, int64_t clamp)
+{
+    const lw_ref args[4] = {lw_ir_int(b, LW_DT_i32, -1), word, lane,
+                            lw_ir_int(b, LW_DT_i32, clamp)};
+
+    return lw_ir_kernel_call(b, op, LW_DT_i32, args, 4);
+}
+
+/* Of 32 or 64 bits; the latter go in two words. */
+static lw_ref
+shuffled(lw_builder *b, lw_kernel_op op, lw_ref value, lw_ref lane, int64_t clamp)
+{
+    lw_dtype type = lw_ir_type(b, value);
+    lw_ref bits, low, high;
+
+    if (lw_dtypes[type].size_bytes == 4)
+        return lw_ir_bitcast(
+            b, type, shuffled_word(b, op, lw_ir_bitcast(b, LW_DT_i32, value), lane, clamp));
+    bits = lw_ir_bitcast(b, LW_DT_u64, value);
+    high = lw_ir_shr(b, bits, lw_ir_int(b, LW_DT_u64, 32));
+    low = shuffled_word(b, op, lw_ir_cast(b, LW_DT_i32, bits), lane, clamp);
+    high = shuffled_word(b, op, lw_ir_cast(b, LW_DT_i32, high), lane, clamp);
+    low = lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u32, low));
+    high = lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u32, high));
+    return lw_ir_bitcast(b, type,
+                         lw_ir_or(b, low, lw_ir_shl(b, high, lw_ir_int(b, LW_DT_u64, 32))));
+}
+
+static lw_ref
+from_below(lw_builder *b, lw_ref value, int64_t lanes)
+{
+    return shuffled(b, LW_KOP_shfl_up, value, lw_ir_int(b, LW_DT_i32, lanes), UP_CLAMP);
+}
+
+static lw_ref
+of_lane(lw_builder *b, lw_ref value, lw_ref lane)
+{
+    return shuffled(b, LW_KOP_shfl_idx, value, lane, ANY_CLAMP);
+}
+
+/* Of the first `n` lanes each gets the total of all up to it. */
+static lw_ref
+warp_scan(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref lane, int64_t n)
+{
+    for (int64_t d = 1; d < n; d *= 2) {
+        lw_ref below = from_below(b, value, d);
+        lw_ref far = lw_ir_compare(b, LW_OP_GE, lane, lw_ir_int(b, LW_DT_i32, d));
+        value = lw_ir_select(b, far, lw_carried_combine(b, one, below, value), value);
+    }
+    return value;
+}
+
+/* ---- blocks ---- */
+
+/* The warps' totals go through shared memory, and each warp scans them again. */
+static void
+finish_scan(lw_builder *b, lw_scan *s, lw_ref shared, lw_ref lane, lw_ref warp, int64_t n_warps)
+{
+    lw_ref nothing = lw_carried_nothing(b, s->one, s->type);
+    lw_ref number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1)), total, front;
+    lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, warp, lw_ir_int(b, LW_DT_i32, 0));
+
+    total =
+        lw_ir_load(b, s->type, 1, cell(b, shared, number, lw_dtypes[s->type].size_bytes), 0, 0);
+    total = warp_scan(b, s->one, total, lane, n_warps);
+    front = of_lane(b, total,
+                    lw_ir_select(b, is_first, lw_ir_int(b, LW_DT_i32, 0),
+                                 lw_ir_sub(b, warp, lw_ir_int(b, LW_DT_i32, 1))));
+    front = lw_ir_select(b, is_first, nothing, front);
+    s->before = lw_carried_combine(b, s->one, front, s->before);
+    s->total = of_lane(b, total, lw_ir_int(b, LW_DT_i32, n_warps - 1));
+}
+
+static void
+scan_warp(lw_builder *b, lw_scan *s, lw_ref lane)
+{
+    lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0));
+
+    s->total = warp_scan(b, s->one, s->value, lane, WARP);
+    s->before = lw_ir_select(b, is_first, lw_carried_nothing(b, s->one, s->type),
+                             from_below(b, s->total, 1));
+}
+
+void
+lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref tid, uint32_t n_threads,
+              lw_ref turn)
+{
+    int64_t n_warps = n_threads / WARP, row = 8 * n_warps;
+    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), shared, lane, warp;
+
+    lane = lw_ir_and(b, thread, lw_ir_int(b, LW_DT_i32, WARP - 1));
+    warp = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));
+    for (uint32_t i = 0; i < n; i++)
+        scan_warp(b, &scans[i], lane);
+    if (n_warps == 1) {
+        for (uint32_t i = 0; i < n; i++)
+            scans[i].total = of_lane(b, scans[i].total, lw_ir_int(b, LW_DT_i32, WARP - 1));
+        return;
+    }
+    shared = cell(b, lw_ir_shared(b, (uint32_t)(2 * n * row), 16), turn, n * row);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, WARP - 1)));
+    for (uint32_t i = 0; i < n; i++) {
+        lw_ref mine = cell(b, lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)), warp,
+                           lw_dtypes[scans[i].type].size_bytes);
+        lw_ir_store(b, mine, scans[i].total, 0, 0);
+    }
+    lw_ir_end(b);
+    barrier(b);
+    for (uint32_t i = 0; i < n; i++)
+        finish_scan(b, &scans[i], lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)),
+                    lane, warp, n_warps);
+}
+
+lw_ref
+lw_block_total(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref tid,
+               uint32_t n_threads)
+{
+    lw_dtype type = lw_ir_type(b, value);
+    int64_t size = lw_dtypes[type].size_bytes;
+    lw_ref shared = lw_ir_shared(b, (uint32_t)(n_threads * size), 16);
+    lw_ref mine = cell(b, shared, tid, size);
+
+    lw_ir_store(b, mine, value, 0, 0);
+    barrier(b);
+    for (int64_t half = n_threads / 2; half > 0; half /= 2) {
+        lw_ref other = lw_ir_offset(b, mine, lw_ir_int(b, LW_DT_i64, half * size));
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, tid, lw_ir_int(b, LW_DT_u64, half)));
+        lw_ir_store(b, mine,
+                    lw_carried_combine(b, one, lw_ir_load(b, type, 1, mine, 0, 0),
+                                       lw_ir_load(b, type, 1, other, 0, 0)),
+                    0, 0);
+        lw_ir_end(b);
+        barrier(b);
+    }
+    return lw_ir_load(b, type, 1, shared, 0, 0);
+}
+
+lw_ref
+lw_block_share(lw_builder *b, lw_ref value, lw_ref tid)
+{
+    lw_dtype type = lw_ir_type(b, value);
+    lw_ref shared = lw_ir_shared(b, lw_dtypes[type].size_bytes, 16);
+
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, tid, lw_ir_int(b, LW_DT_u64, 0)));
+    lw_ir_store(b, shared, value, 0, 0);
+    lw_ir_end(b);
+    barrier(b);
+    return lw_ir_load(b, type, 1, shared, 0, 0);
+}

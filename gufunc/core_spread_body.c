@@ -1,0 +1,445 @@
+#include "core/base/memory.h"
+#include "gufunc/core_carried.h"
+#include "gufunc/core_scan.h"
+#include "gufunc/core_spread.h"
+
+typedef struct copier {
+    lw_builder b;
+    lw_spreader *s;
+    lw_ref *to;     /* by value of the body */
+    lw_ref *params; /* by number */
+    lw_ref tid;     /* u64 */
+    uint32_t n_threads;
+} copier;
+
+static lw_dtype
+type_of(const copier *c, lw_ref value)
+{
+    return (lw_dtype)c->s->func->insts.data[value].type;
+}
+
+static void
+barrier(copier *c)
+{
+    lw_ir_emit(&c->b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+}
+
+static lw_ref
+is_first_thread(copier *c)
+{
+    return lw_ir_compare(&c->b, LW_OP_EQ, c->tid, lw_ir_int(&c->b, LW_DT_u64, 0));
+}
+
+/* ---- instructions ---- */
+
+static void
+copy_list(copier *c, const lw_inst *inst, uint32_t *start)
+{
+    lw_ref *values = lw_arena_take(&c->b.module->arena, (inst->c + 1) * sizeof *values);
+
+    if (values == NULL) {
+        c->b.module->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < inst->c; i++)
+        values[i] = c->to[c->s->func->lists.data[inst->b + i]];
+    *start = lw_ir_list(&c->b, values, inst->c);
+}
+
+static void
+copy_inst(copier *c, uint32_t at)
+{
+    const lw_inst old = c->s->func->insts.data[at];
+    const char *args = lw_ops[old.op].args;
+    uint32_t operands[3] = {old.a, old.b, old.c};
+    lw_ref made;
+
+    if (old.op == LW_OP_PARAM) {
+        c->to[at] = c->params[old.a];
+        return;
+    }
+    if (old.op == LW_OP_CONST) {
+        c->to[at] = lw_ir_bits(&c->b, (lw_dtype)old.type, c->s->func->konsts.data[old.a].bits);
+        return;
+    }
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v' || args[k] == 's')
+            operands[k] = c->to[operands[k]];
+    if (args[1] == 'L')
+        copy_list(c, &old, &operands[1]);
+    made = lw_ir_emit(&c->b, (lw_op)old.op, (lw_dtype)old.type, operands[0], operands[1],
+                      operands[2]);
+    c->to[at] = made;
+    if (c->b.func != NULL && made != 0) {
+        c->b.func->insts.data[made].flags = old.flags;
+        c->b.func->insts.data[made].lanes = old.lanes;
+        c->b.func->insts.data[made].loc = old.loc;
+    }
+}
+
+/* What is the same in all rounds, in front of the loop. */
+static lw_ref
+fixed(copier *c, const lw_rounds *l, lw_ref value)
+{
+    if (value > l->at)
+        copy_inst(c, value);
+    return c->to[value];
+}
+
+/* Stores between the loops: one thread's, behind all that read before, in front of all that
+ * read after. */
+static void
+copy_store(copier *c, uint32_t at)
+{
+    barrier(c);
+    lw_ir_if(&c->b, is_first_thread(c));
+    copy_inst(c, at);
+    lw_ir_end(&c->b);
+    barrier(c);
+}
+
+/* ---- carried variables ---- */
+
+/* Each thread starts with nothing. */
+static void
+start_carried(copier *c, lw_rounds *l)
+{
+    for (uint32_t i = 0; i < l->n_carried; i++) {
+        lw_carried *one = &l->carried[i];
+        lw_ref slot = c->to[one->slot];
+        one->before = lw_ir_get(&c->b, slot);
+        if (one->how == LW_CARRY_TOTAL)
+            lw_ir_set(&c->b, slot, lw_carried_nothing(&c->b, one, type_of(c, one->slot)));
+        if (one->how == LW_CARRY_SCAN) {
+            lw_ref kept = lw_ir_slot(&c->b, type_of(c, one->slot));
+            lw_ir_set(&c->b, kept, one->before);
+            one->before = kept;
+        }
+    }
+}
+
+/* What they are at the start of round `number`. */
+static void
+set_counts(copier *c, const lw_rounds *l, lw_ref number)
+{
+    lw_builder *b = &c->b;
+
+    for (uint32_t i = 0; i < l->n_carried; i++) {
+        const lw_carried *one = &l->carried[i];
+        lw_ref by;
+        if (one->how != LW_CARRY_COUNT)
+            continue;
+        by = lw_ir_mul(b, lw_ir_cast(b, type_of(c, one->slot), number), fixed(c, l, one->by));
+        lw_ir_set(b, c->to[one->slot],
+                  one->minus ? lw_ir_sub(b, one->before, by) : lw_ir_add(b, one->before, by));
+    }
+}
+
+static void
+finish_carried(copier *c, const lw_rounds *l)
+{
+    lw_builder *b = &c->b;
+    lw_ref limit = c->to[l->limit], zero = lw_ir_zero(b, type_of(c, l->limit));
+    lw_ref none = lw_ir_compare(b, LW_OP_LT, limit, zero);
+
+    set_counts(c, l, lw_ir_select(b, none, zero, limit));
+    for (uint32_t i = 0; i < l->n_carried; i++) {
+        const lw_carried *one = &l->carried[i];
+        lw_ref slot = c->to[one->slot], value;
+        if (one->how == LW_CARRY_COUNT)
+            continue;
+        value = lw_ir_get(b, one->how == LW_CARRY_SCAN ? one->before : slot);
+        if (one->how == LW_CARRY_TOTAL)
+            value = lw_carried_combine(b, one, one->before,
+                                       lw_block_total(b, one, value, c->tid, c->n_threads));
+        lw_ir_set(b, slot, value);
+    }
+}
+
+/* ---- rounds that scan ---- */
+
+/* What this SET brings, to the variable as it is. */
+static void
+copy_update(copier *c, const lw_rounds *l, uint32_t set)
+{
+    lw_builder *b = &c->b;
+    const lw_inst old = *lw_inst_at(c->s, set);
+    lw_ref slot = c->to[old.a];
+    lw_update u;
+
+    if (!lw_carried_update(c->s, l, set, &u)) {
+        b->module->failed = true;
+        return;
+    }
+    if (u.op == LW_OP_LT || u.op == LW_OP_GT) {
+        const lw_carried *one = lw_carried_find(l, old.a);
+        lw_ir_set(b, slot, lw_carried_combine(b, one, lw_ir_get(b, slot), c->to[u.e]));
+        return;
+    }
+    c->to[u.get] = lw_ir_get(b, slot);
+    copy_inst(c, old.b);
+    copy_inst(c, set);
+}
+
+static bool
+is_scanned_set(const copier *c, const lw_rounds *l, uint32_t at)
+{
+    const lw_inst *inst = lw_inst_at(c->s, at);
+    const lw_carried *one = inst->op == LW_OP_SET ? lw_carried_find(l, inst->a) : NULL;
+
+    return one != NULL && one->how == LW_CARRY_SCAN;
+}
+
+/* The first walk: what does not wait, and updates. Returns the last instruction dealt with. */
+static uint32_t
+copy_early(copier *c, const lw_rounds *l, uint32_t at)
+{
+    const lw_inst *inst = lw_inst_at(c->s, at);
+
+    if (is_scanned_set(c, l, at)) {
+        copy_update(c, l, at);
+    } else if (inst->op == LW_OP_IF && c->s->waits[at]) {
+        for (uint32_t i = at; i < c->s->ends[at]; i++)
+            if (is_scanned_set(c, l, i))
+                copy_update(c, l, i);
+        return c->s->ends[at];
+    } else if (inst->op != LW_OP_STORE && (!c->s->waits[at] || inst->op == LW_OP_SLOT)) {
+        copy_inst(c, at);
+    }
+    return at;
+}
+
+/* The round whose number is in the counter. */
+static void
+copy_round(copier *c, const lw_rounds *l, bool early)
+{
+    uint32_t loops = 0, depth = 0;
+    bool counts[64] = {false};
+
+    for (uint32_t i = l->at + 1; i < l->at + 4; i++)
+        copy_inst(c, i);
+    set_counts(c, l, c->to[l->at + 1]);
+    lw_ir_block(&c->b);
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        const lw_inst inst = *lw_inst_at(c->s, i);
+        if (early && inst.op == LW_OP_IF && c->s->waits[i]) {
+            i = copy_early(c, l, i);
+            continue;
+        }
+        if (inst.op == LW_OP_IF || inst.op == LW_OP_BLOCK || inst.op == LW_OP_LOOP) {
+            counts[depth] = inst.op != LW_OP_IF;
+            loops += counts[depth++];
+        }
+        if (inst.op == LW_OP_END)
+            loops -= counts[--depth];
+        if (inst.op == LW_OP_CONTINUE && inst.a == loops)
+            lw_ir_break(&c->b, inst.a);
+        else if (early)
+            copy_early(c, l, i);
+        else
+            copy_inst(c, i);
+    }
+    lw_ir_end(&c->b);
+}
+
+static void
+scan_rounds(copier *c, const lw_rounds *l, lw_ref start)
+{
+    lw_builder *b = &c->b;
+    lw_scan scans[LW_MOST_CARRIED];
+    lw_dtype type = lw_ir_type(b, start);
+    lw_ref turn = lw_ir_and(b, start, lw_ir_int(b, type, c->n_threads));
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        if (l->carried[i].how == LW_CARRY_SCAN)
+            scans[n++] = (lw_scan){.one = &l->carried[i],
+                                   .type = type_of(c, l->carried[i].slot),
+                                   .value = lw_ir_get(b, c->to[l->carried[i].slot])};
+    lw_block_scan(b, scans, n, c->tid, c->n_threads,
+                  lw_ir_compare(b, LW_OP_NE, turn, lw_ir_zero(b, type)));
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_carried *one = scans[i].one;
+        lw_ref kept = lw_ir_get(b, one->before);
+        lw_ir_set(b, c->to[one->slot], lw_carried_combine(b, one, kept, scans[i].before));
+        lw_ir_set(b, one->before, lw_carried_combine(b, one, kept, scans[i].total));
+    }
+}
+
+/* As many rounds at a time as there are threads, one behind the other: first what each brings,
+ * then, scanned, with the values that it finds. */
+static void
+copy_scanning(copier *c, const lw_rounds *l)
+{
+    lw_builder *b = &c->b;
+    lw_dtype type = type_of(c, l->counter);
+    lw_ref counter = c->to[l->counter], base = lw_ir_slot(b, type), start, mine, valid;
+
+    lw_ir_set(b, base, lw_ir_zero(b, type));
+    lw_ir_loop(b, 0, 0);
+    start = lw_ir_get(b, base);
+    lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, start, c->to[l->limit])));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    mine = lw_ir_add(b, start, lw_ir_cast(b, type, c->tid));
+    valid = lw_ir_compare(b, LW_OP_LT, mine, c->to[l->limit]);
+    lw_ir_set(b, counter, mine);
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        if (l->carried[i].how == LW_CARRY_SCAN)
+            lw_ir_set(b, c->to[l->carried[i].slot],
+                      lw_carried_nothing(b, &l->carried[i], type_of(c, l->carried[i].slot)));
+    lw_ir_if(b, valid);
+    copy_round(c, l, true);
+    lw_ir_end(b);
+    scan_rounds(c, l, start);
+    lw_ir_if(b, valid);
+    copy_round(c, l, false);
+    lw_ir_end(b);
+    lw_ir_latch(b);
+    lw_ir_set(b, base, lw_ir_add(b, lw_ir_get(b, base), lw_ir_int(b, type, c->n_threads)));
+    lw_ir_end(b);
+}
+
+/* ---- other loops ---- */
+
+/* Every thread takes each n_threads-th round. */
+static void
+copy_sharing(copier *c, const lw_rounds *l)
+{
+    lw_builder *b = &c->b;
+    lw_dtype type = type_of(c, l->counter);
+    lw_ref counter = c->to[l->counter];
+
+    lw_ir_set(b, counter, lw_ir_cast(b, type, c->tid));
+    for (uint32_t i = l->at; i <= l->latch; i++) {
+        if (i == l->first)
+            set_counts(c, l, c->to[l->at + 1]);
+        copy_inst(c, i);
+    }
+    lw_ir_set(b, counter,
+              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->n_threads)));
+    copy_inst(c, l->end);
+}
+
+/* The loop as it was, by one thread. */
+static void
+copy_alone(copier *c, const lw_rounds *l)
+{
+    lw_builder *b = &c->b;
+
+    lw_ir_if(b, is_first_thread(c));
+    for (uint32_t i = l->at; i <= l->end; i++)
+        copy_inst(c, i);
+    lw_ir_end(b);
+    for (uint32_t i = 0; i < l->n_carried; i++) {
+        lw_ref slot = c->to[l->carried[i].slot];
+        lw_ir_set(b, slot, lw_block_share(b, lw_ir_get(b, slot), c->tid));
+    }
+}
+
+static lw_ref
+no_guard_speaks(copier *c, const lw_rounds *l)
+{
+    lw_builder *b = &c->b;
+    lw_ref all = lw_ir_int(b, LW_DT_b1, 1);
+
+    for (uint32_t i = 0; i < l->n_guards; i++) {
+        lw_ref sum = lw_ir_int(b, LW_DT_i64, 0);
+        for (uint32_t k = 0; k < l->guards[i].n; k++) {
+            lw_ref term = lw_ir_cast(b, LW_DT_i64, fixed(c, l, l->guards[i].terms[k].value));
+            sum =
+                l->guards[i].terms[k].minus ? lw_ir_sub(b, sum, term) : lw_ir_add(b, sum, term);
+        }
+        all = lw_ir_and(b, all, lw_ir_compare(b, LW_OP_GE, sum, lw_ir_int(b, LW_DT_i64, 0)));
+    }
+    return all;
+}
+
+static void
+copy_shared(copier *c, lw_rounds *l)
+{
+    start_carried(c, l);
+    if (l->scans)
+        copy_scanning(c, l);
+    else
+        copy_sharing(c, l);
+    finish_carried(c, l);
+}
+
+static void
+copy_loop(copier *c, lw_rounds *l)
+{
+    if (l->stores)
+        barrier(c);
+    if (l->n_guards) {
+        lw_ir_if(&c->b, no_guard_speaks(c, l));
+        copy_shared(c, l);
+        lw_ir_else(&c->b);
+        copy_alone(c, l);
+        lw_ir_end(&c->b);
+    } else {
+        copy_shared(c, l);
+    }
+    if (l->stores)
+        barrier(c);
+}
+
+static void
+copy_body(copier *c)
+{
+    uint32_t next = 0;
+
+    for (uint32_t i = 1; i < c->s->func->insts.n; i++) {
+        if (next < c->s->n_loops && c->s->loops[next].at == i) {
+            copy_loop(c, &c->s->loops[next]);
+            i = c->s->loops[next++].end;
+        } else if (c->s->func->insts.data[i].op == LW_OP_STORE) {
+            copy_store(c, i);
+        } else {
+            copy_inst(c, i);
+        }
+    }
+}
+
+static lw_status
+start_function(copier *c, lw_module *module, lw_error *err)
+{
+    const lw_func *func = c->s->func;
+
+    c->to = lw_arena_take(&module->arena, (func->insts.n + 1) * sizeof *c->to);
+    c->params = lw_arena_take(&module->arena, (func->params.n + 1) * sizeof *c->params);
+    if (c->to == NULL || c->params == NULL)
+        return lw_fail_memory(err);
+    lw_builder_start(&c->b, module, "lw_spread_body");
+    for (uint32_t i = 0; i < func->params.n; i++)
+        c->params[i] = lw_ir_param_add(&c->b, func->params.data[i].type,
+                                       func->params.data[i].flags, func->params.data[i].name);
+    for (uint32_t i = 0; i < func->results.n; i++)
+        lw_ir_result_add(&c->b, func->results.data[i]);
+    c->tid = lw_ir_cast(&c->b, LW_DT_u64,
+                        lw_ir_cast(&c->b, LW_DT_u32, lw_ir_sreg(&c->b, LW_SREG_TID_X)));
+    return LW_OK;
+}
+
+lw_status
+lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *module,
+                    uint32_t *function, lw_error *err)
+{
+    lw_spreader *s = lw_alloc_zero(1, sizeof *s);
+    copier c = {.s = s, .n_threads = n_threads};
+    lw_status status = LW_OK;
+
+    if (s == NULL)
+        return lw_fail_memory(err);
+    if (!lw_spreader_find(s, loop)) {
+        status = lw_fail(err, LW_ERR_INTERNAL, "a body that cannot be spread");
+        goto fail;
+    }
+    LW_TRY(start_function(&c, module, err));
+    copy_body(&c);
+    LW_TRY(lw_ir_finish(&c.b, err));
+    *function = c.b.func_number;
+fail:
+    lw_spreader_free(s);
+    return status;
+}

@@ -1,0 +1,449 @@
+"""Loops of gufunc bodies that carry values from round to round, shared by a block on the device, against
+the host side of the same function. Data are small whole numbers, so that any order of sums is exact."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from fake_driver import FAKE
+from lanewise import _core, cuda
+
+pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("error::lanewise.errors.PerformanceWarning"),
+              pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
+
+SHARED = "block per item"
+ALONE = "thread per item: the loop in line"
+
+
+@pytest.fixture(autouse=True)
+def simulated():
+    _core._simulate_gufuncs(FAKE)
+    yield
+    _core._simulate_gufuncs(False)
+
+
+def data(shape, dtype="float64", seed=0, low=-9, high=9):
+    return np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
+
+
+def check(function, *arrays):
+    """The device gives what the host does, also in inputs that are written to."""
+    host = [a.copy() if isinstance(a, np.ndarray) else a for a in arrays]
+    device = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arrays]
+    want, got = function(*host), function(*device)
+    pairs = list(zip(want, got)) if isinstance(want, tuple) else [(want, got)]
+    pairs += [(h, d) for h, d in zip(host, device) if isinstance(h, np.ndarray)]
+    for w, g in pairs:
+        np.testing.assert_array_equal(g.copy_to_host(), w)
+
+
+def mapping(function, types):
+    return function.resources(types, "sm_90")["large_cores"]
+
+
+# ---- what is spread ----
+
+
+@lw.guvectorize("(n),()->(n)")
+def moving_average(a, w, out):
+    total = a[0] - a[0]
+    for i in range(w):
+        total += a[i]
+        out[i] = total / (i + 1)
+    for i in range(w, len(a)):
+        total += a[i] - a[i - w]
+        out[i] = total / w
+
+
+@lw.guvectorize(["void(float64[:], int64[:], float64[:])", "void(float32[:], int64[:], float32[:])"], "(n),()->(n)")
+def counted_average(a, width, out):
+    w = width[0]
+    total = 0.0
+    count = 0
+    for i in range(w):
+        total += a[i]
+        count += 1
+        out[i] = total / count
+    for i in range(w, len(a)):
+        total += a[i] - a[i - w]
+        out[i] = total / count
+
+
+@pytest.mark.parametrize("n", [32, 33, 64, 65, 100, 127, 128, 129, 511, 512, 513, 1000, 4096, 5000])
+@pytest.mark.parametrize("w", [1, 2, 31, 32])
+def test_moving_average(n, w):
+    x = data((3, n), seed=n)
+    check(moving_average, x, w)
+    check(counted_average, x.astype("float32"), w)
+
+
+def test_moving_average_is_spread():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(moving_average, data((3, 600)), 600)
+    for cc in ("sm_75", "sm_90", "sm_100", "sm_120"):
+        assert moving_average.resources("dl->d", cc)["large_cores"] == SHARED
+    assert mapping(counted_average, "dl->d") == SHARED
+
+
+@lw.guvectorize("(n)->(n),(n),()")
+def several(x, sums, largest, last):
+    total = x[0] - x[0]
+    most = x[0]
+    half = 0
+    count = 0
+    squares = total
+    for i in range(len(x)):
+        sums[i] = total + count  # before it is updated, and below after
+        count += 3
+        if x[i] < 0:
+            total -= x[i]
+            most = max(most, x[i])
+        elif x[i] == 0:
+            largest[i] = 0
+            continue
+        else:
+            total += 2 * x[i]
+            half += i
+        squares += total
+        if x[i] > most:
+            most = x[i]
+        largest[i] = most * 1000 + total + half
+    last[0] = total + count + most + half + squares
+
+
+@lw.guvectorize("(n)->(n),(n),(n)")
+def bits(x, a, b, c):
+    u, v, w = x[0], x[0] - x[0], x[0] - x[0]
+    p = v + 1
+    for i in range(len(x)):
+        u &= x[i]
+        v |= x[i]
+        w ^= x[i]
+        p *= 2 * x[i] + 1
+        a[i], b[i], c[i] = u, v, w + p
+
+
+@lw.guvectorize("(m,n)->(m,n),(m)")
+def table_sums(x, sums, rows):
+    total = x[0, 0] - x[0, 0]
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            total += x[i, j]
+            sums[i, j] = total
+        rows[i] = total
+
+
+@lw.guvectorize("(n)->(n),(n)")
+def extremes(x, low, high):
+    smallest = x[0]
+    largest = x[0]
+    for i in range(len(x)):
+        smallest = min(smallest, x[i])
+        largest = np.maximum(largest, x[i])
+        low[i] = smallest
+        high[i] = largest
+
+
+@lw.guvectorize("(n)->(n)", writable_args=(0,))
+def in_place(x, y):
+    total = x[0] - x[0]
+    for i in range(1, len(x)):
+        total += x[i]
+        x[i] = total
+        y[i - 1] = total + x[i]
+    y[len(x) - 1] = total
+
+
+def spreads(function, types):
+    assert mapping(function, types) == SHARED, mapping(function, types)
+
+
+@pytest.mark.parametrize("n", [32, 63, 64, 65, 200, 513, 1100])
+def test_scans(n):
+    for dtype in ("float32", "float64", "int32", "int64", "uint32", "uint64"):
+        x = data((2, n), dtype, n, 0 if dtype[0] == "u" else -9)
+        check(several, x)
+        check(extremes, x)
+        check(in_place, x)
+        if dtype[0] != "f":
+            check(bits, x)
+    check(table_sums, data((2, n, 5), seed=n))
+    check(table_sums, data((2, 5, n), seed=n))
+
+
+def test_scans_are_spread():
+    for f in (several, extremes):
+        spreads(f, "d->ddd" if f is several else "d->dd")
+    spreads(bits, "l->lll")
+    spreads(table_sums, "d->dd")
+    spreads(in_place, "d->d")
+
+
+# ---- what must not be spread, or not always ----
+
+
+@lw.guvectorize("(n)->(n)")
+def reset(x, y):
+    s = x[0] - x[0]
+    for i in range(len(x)):
+        s = s * 0.5 + x[i]
+        if s > 1:
+            s = s - s
+        y[i] = s
+
+
+@lw.guvectorize("(n)->(n)")
+def saturating(x, y):
+    s = x[0]
+    for i in range(len(x)):
+        s += x[i]
+        if s > 20:
+            s -= x[i]
+        y[i] = s
+
+
+@lw.guvectorize("(n)->(n)")
+def reads_behind(x, y):
+    s = x[0] - x[0]
+    y[0] = s
+    for i in range(1, len(x)):
+        s += x[i] + y[i - 1]
+        y[i] = s
+
+
+@lw.guvectorize("(n)->(n)")
+def reads_itself(x, y):
+    s = x[0] - x[0]
+    for i in range(len(x)):
+        y[i] = s + x[i]
+        s += y[i] - s
+
+
+@lw.guvectorize("(n)->(n)", writable_args=(0,))
+def reads_shifted(x, y):
+    s = x[0] - x[0]
+    for i in range(len(x) - 1):
+        s += x[i]
+        x[i + 1] = s
+        y[i] = s
+    y[len(x) - 1] = s
+
+
+@lw.guvectorize("(n)->(n)")
+def two_of_them(x, y):
+    s = x[0] - x[0]
+    t = s
+    for i in range(len(x)):
+        s += x[i]
+        t += s
+        y[i] = x[i] + t
+
+
+@lw.guvectorize("(n)->(n)")
+def not_from_now(x, y):
+    s = x[0] - x[0]
+    for i in range(len(x)):
+        t = s
+        for j in range(3):
+            s = t + x[i] * j
+        y[i] = s
+
+
+@lw.guvectorize("(n)->(n)")
+def only_the_last(x, y):
+    s = x[0] - x[0]
+    total = s
+    for i in range(len(x)):
+        t = total
+        for j in range(3):
+            total = t + x[i] * j
+    for i in range(len(x)):
+        y[i] = total
+
+
+@lw.guvectorize("(n)->(n)")
+def mixed(x, y):
+    s = x[0]
+    for i in range(len(x)):
+        if i % 3 == 0:
+            s *= x[i]
+        else:
+            s += x[i]
+        y[i] = s
+
+
+@lw.guvectorize("(n)->(n)")
+def subtracted_from(x, y):
+    s = x[0]
+    for i in range(len(x)):
+        s = x[i] - s
+        y[i] = s
+
+
+@lw.guvectorize("(n)->(n)")
+def doubled(x, y):
+    s = x[0]
+    for i in range(len(x)):
+        s += s
+        s += x[i]
+        y[i] = s % 1000
+
+
+@lw.guvectorize("(n)->(n)")
+def stops(x, y):
+    s = x[0] - x[0]
+    for i in range(len(x)):
+        y[i] = s
+    for i in range(len(x)):
+        s += x[i]
+        if s > 50:
+            break
+        y[i] = s
+
+
+@lw.guvectorize("(n)->(n),()")
+def place_of_largest(x, y, where):
+    m = x[0]
+    k = 0
+    for i in range(len(x)):
+        if x[i] > m:
+            m = x[i]
+            k = i
+        y[i] = m
+    where[0] = k
+
+
+@lw.guvectorize("(n)->(n)")
+def steps_by_total(x, y):
+    s = 0
+    for i in range(len(x)):
+        y[i] = 0
+    for i in range(len(x)):
+        y[s % len(x)] += x[i]
+        s += 2
+
+
+@lw.guvectorize("(n)->(n)")
+def rounds_by_total(x, y):
+    s = 0
+    t = 0
+    for i in range(len(x)):
+        for j in range(s % 4):
+            t += 1
+        s += i
+        y[i] = x[i] + t
+
+
+@lw.guvectorize("(n)->(n)")
+def chosen_by_total(x, y):
+    s = x[0] - x[0]
+    t = s
+    for i in range(len(x)):
+        s += x[i]
+        if s > 0:
+            t += 1
+        y[i] = x[i] + t
+
+
+@lw.guvectorize("(n)->(n)")
+def nan_takes_over(x, y):
+    m = x[0]
+    for i in range(len(x)):
+        m = max(x[i], m)
+        y[i] = m
+
+
+@lw.guvectorize("(n)->(n)")
+def another(x, y):
+    m = x[0]
+    for i in range(1, len(x)):
+        if x[i] > m:
+            m = x[i - 1]
+        y[i] = m
+    y[0] = m
+
+
+@lw.guvectorize("(n)->(n)")
+def largest_or_not(x, y):
+    m = x[0]
+    for i in range(len(x)):
+        if x[i] < m:
+            m = x[i]
+        else:
+            m = m - 1
+        y[i] = m
+
+
+NEVER = [reset, saturating, reads_behind, reads_itself, reads_shifted, two_of_them, not_from_now, only_the_last, mixed,
+         subtracted_from, doubled, stops, steps_by_total, rounds_by_total, chosen_by_total, nan_takes_over, another,
+         largest_or_not]
+
+
+@pytest.mark.parametrize("function", [*NEVER, place_of_largest], ids=lambda f: f.__name__)
+def test_never(function):
+    types = "d->dd" if function is place_of_largest else "d->d"
+    for n in (33, 200):
+        x = data((3, n), seed=n, low=-1 if function is mixed else -9, high=2 if function is mixed else 9)
+        if function is nan_takes_over:
+            x[:, ::7] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", lw.errors.PerformanceWarning)
+            check(function, x)
+    if types == "d->d":
+        assert mapping(function, types).startswith(ALONE)
+
+
+@lw.guvectorize("(n),()->(n),()")
+def wrapping(x, first, y, last):
+    s = x[0] - x[0]
+    for i in range(len(x)):
+        y[i] = 0
+    for i in range(first, len(x)):
+        s += x[i]
+        y[i] = s
+    last[0] = s
+
+
+@lw.guvectorize("(n),(),()->(n)")
+def far_behind(x, first, back, y):
+    s = x[0] - x[0]
+    count = 7
+    for i in range(len(x)):
+        y[i] = i
+    for i in range(first, len(x)):
+        s += x[i] - y[i - back]
+        count -= 2
+        y[i - back] = s + count
+    for i in range(len(x)):
+        y[i] += s + count
+
+
+@pytest.mark.parametrize("n", [40, 300])
+def test_indices_that_wrap(n):
+    """From a negative start on elements are written twice: one thread does it, in order."""
+    x = data((2, n), seed=n)
+    for first in (-n, -5, -1, 0, 1, n - 1, n, n + 3):
+        check(wrapping, x, first)
+    for first, back in ((0, 5), (5, 5), (6, 5), (5, 6), (0, n), (n - 1, 0), (3, 3)):
+        check(far_behind, x, first, back)
+    assert mapping(wrapping, "dl->dd") == mapping(far_behind, "dll->d") == SHARED
+
+
+def test_what_is_no_number_and_infinity():
+    x = data((2, 300))
+    x[0, 150] = np.nan
+    x[1, 7], x[1, 170] = np.inf, -np.inf
+    check(extremes, x)
+    check(moving_average, x, 3)
+    check(several, x)
+
+
+def test_same_bits_each_time():
+    x = np.random.default_rng(3).standard_normal((2, 1000))
+    first = moving_average(cuda.to_device(x), 10).copy_to_host()
+    again = moving_average(cuda.to_device(x[::-1].copy()), 10).copy_to_host()
+    np.testing.assert_array_equal(first, again[::-1])
+    np.testing.assert_allclose(first, moving_average(x, 10), atol=1e-12)
