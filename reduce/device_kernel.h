@@ -20,7 +20,11 @@ typedef struct lw_reduce_key {
     uint8_t vector;       /* elements that one access takes, contiguous in all operands */
     uint8_t initial;      /* the result begins with the values of the last parameters */
     uint8_t masked; /* where=: behind the operands comes a mask; see lw_reduce_device_parts */
-    uint8_t simulated; /* for core/host/simulator.h: lw_sim_single */
+    uint8_t simulated;  /* for core/host/simulator.h: lw_sim_single */
+    uint8_t scan;       /* reduce/scan_kernel.h; only it has … */
+    uint8_t items_log2; /* elements of a thread */
+    uint8_t waits;      /* tiles that come after others */
+    uint8_t before;     /* results without the element's own */
 } lw_reduce_key;
 
 /* Parts of the accumulator as lw_reduce_acc_parts; with a mask a last one, i32, that says

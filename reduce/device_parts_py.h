@@ -50,6 +50,10 @@ int lw_reduce_device_results(lw_reduce_device *d, int ndim, const int64_t *shape
  * exception. */
 lw_reduce_entry *lw_reduce_entry_of(lw_reduce_call *call, lw_device *device,
                                     const lw_reduce_key *key);
+/* The GPU's code for compute capability `cc`, as bytes. */
+PyObject *lw_reduce_cubin_of(lw_reduce_call *call, const lw_reduce_key *key, int cc);
+/* An operand as broadcast, dense: kept axes first, then call->reduced ones. */
+lw_device_array *lw_reduce_dense_copy(lw_reduce_device *d, uint32_t i);
 /* The operands' earlier users come first; later ones of other libraries wait. */
 lw_status lw_reduce_order_behind(lw_reduce_device *d, lw_error *err);
 lw_status lw_reduce_order_after(lw_reduce_device *d, lw_error *err);

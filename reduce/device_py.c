@@ -10,6 +10,7 @@
 #include "core/py/raise.h"
 #include "reduce/device_parts_py.h"
 #include "reduce/device_plan.h"
+#include "reduce/scan_kernel.h"
 
 #include <string.h>
 
@@ -51,6 +52,13 @@ fail:
 }
 
 static lw_status
+new_module(const lw_reduction *r, const lw_reduce_key *key, lw_module **out, lw_error *err)
+{
+    return (key->scan ? lw_reduce_scan_module : lw_reduce_device_module)(r, key, "lw_reduce",
+                                                                         out, err);
+}
+
+static lw_status
 build(lw_reduce_entry *entry, const lw_reduction *r, const lw_build_options *options,
       lw_build_report *report, lw_error *err)
 {
@@ -58,7 +66,7 @@ build(lw_reduce_entry *entry, const lw_reduction *r, const lw_build_options *opt
     lw_status status;
     void *address;
 
-    LW_TRY(lw_reduce_device_module(r, &entry->key, "lw_reduce", &module, err));
+    LW_TRY(new_module(r, &entry->key, &module, err));
     if (entry->device != NULL) {
         LW_TRY(load(entry, module, options, report, err));
         goto fail;
@@ -162,9 +170,8 @@ simulate_call(lw_reduce_call *call, int64_t blocks)
     return status == LW_OK ? 0 : -1;
 }
 
-/* The GPU's code for capability `cc`, as bytes. */
-static PyObject *
-cubin_of(lw_reduce_call *call, int64_t cc)
+PyObject *
+lw_reduce_cubin_of(lw_reduce_call *call, const lw_reduce_key *key, int cc)
 {
     lw_build_options options =
         lw_door_build_options(&call->self->options, lw_reducer_name(call->self));
@@ -172,21 +179,27 @@ cubin_of(lw_reduce_call *call, int64_t cc)
     lw_module *module = NULL;
     lw_blob *cubin = NULL;
     PyObject *result = NULL;
-    lw_reduce_plan plan;
     lw_error err = {0};
     lw_status status = LW_OK;
 
-    lw_reduce_fill_job(call);
-    lw_reduce_plan_of(&call->job, 1, &plan);
-    LW_TRY(lw_reduce_device_module(call->special->reduction, &plan.key, "lw_reduce", &module,
-                                   &err));
-    LW_TRY(lw_build_cuda(module, (int)cc, &options, &cubin, &report, &err));
+    LW_TRY(new_module(call->special->reduction, key, &module, &err));
+    LW_TRY(lw_build_cuda(module, cc, &options, &cubin, &report, &err));
     result = PyBytes_FromStringAndSize((const char *)lw_blob_data(cubin),
                                        (Py_ssize_t)lw_blob_size(cubin));
 fail:
     lw_module_free(module);
     lw_blob_unref(cubin);
     return status == LW_OK ? result : lw_py_raise(&err);
+}
+
+static PyObject *
+code_of(lw_reduce_call *call, int64_t cc)
+{
+    lw_reduce_plan plan;
+
+    lw_reduce_fill_job(call);
+    lw_reduce_plan_of(&call->job, 1, &plan);
+    return lw_reduce_cubin_of(call, &plan.key, (int)cc);
 }
 
 /* size= is the number of blocks; with res= it is the code for that compute capability. */
@@ -215,7 +228,7 @@ lw_reducer_simulate(PyObject *self, PyObject *args, PyObject *kwargs)
     if (lw_reduce_new_results(call, ndim, shape) < 0)
         goto done;
     if (call->keywords.res != NULL)
-        result = cubin_of(call, size);
+        result = code_of(call, size);
     else if (simulate_call(call, size) == 0)
         result = lw_reduce_hand_out(call);
 done:
@@ -397,9 +410,8 @@ fill_job(device_call *d, bool dense)
     job->max_threads = (uint32_t)call->self->options.max_blocksize;
 }
 
-/* Kept axes first, then the reduced ones; dense. */
-static lw_device_array *
-dense_copy(device_call *d, uint32_t i)
+lw_device_array *
+lw_reduce_dense_copy(device_call *d, uint32_t i)
 {
     const lw_reduce_call *call = d->call;
     lw_operand *operand = &d->operand[i];
@@ -437,7 +449,7 @@ static int
 copy_all(device_call *d)
 {
     for (uint32_t i = 0; i < d->n_read; i++) {
-        d->copy[i] = dense_copy(d, i);
+        d->copy[i] = lw_reduce_dense_copy(d, i);
         if (d->copy[i] == NULL)
             return -1;
     }

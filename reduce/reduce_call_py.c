@@ -6,6 +6,7 @@
 #include "core/py/raise.h"
 #include "reduce/call_parts_py.h"
 #include "reduce/device_py.h"
+#include "reduce/scan_py.h"
 
 #include <string.h>
 
@@ -205,16 +206,6 @@ arrays_of(const lw_reduce_call *call, PyObject *args, const char *function)
 /* ---- accumulate ---- */
 
 static int
-read_exclusive(const lw_reduce_call *call, bool *out)
-{
-    PyObject *value = call->keywords.exclusive;
-    int is = value ? PyObject_IsTrue(value) : 0;
-
-    *out = is > 0;
-    return is < 0 ? -1 : 0;
-}
-
-static int
 scan_job(lw_reduce_call *call, int axis, bool exclusive)
 {
     lw_reduce_space results = {0};
@@ -246,36 +237,23 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
 static PyObject *
 accumulate(lw_reduce_call *call, PyObject *args)
 {
+    PyObject *const *arrays = PySequence_Fast_ITEMS(args);
     Py_ssize_t n = arrays_of(call, args, "accumulate"), at = n;
-    bool exclusive;
-    int axis = 0;
+    bool exclusive, on_device = any_on_device(args);
+    int axis;
 
     if (n < 0 || take_next(args, &at, &call->keywords.axis, "axis") < 0 ||
         take_next(args, &at, &call->keywords.exclusive, "exclusive") < 0 ||
-        end_of(args, at, "accumulate") < 0 || read_exclusive(call, &exclusive) < 0 ||
-        lw_reduce_read_operands(call, PySequence_Fast_ITEMS(args), n, NULL) < 0)
+        end_of(args, at, "accumulate") < 0 || check_target(call->self, on_device) < 0)
         return NULL;
-    if (call->ndim == 0) {
-        PyErr_SetString(PyExc_TypeError, "cannot accumulate on a scalar");
-        return NULL;
-    }
-    if (call->keywords.axis != NULL &&
-        lw_reduce_read_one_axis(call, call->keywords.axis, &axis) < 0)
+    if (on_device)
+        return lw_reduce_accumulate_on_device(call, arrays, n);
+    if (lw_reduce_read_operands(call, arrays, n, NULL) < 0 ||
+        lw_reduce_read_scan(call, &axis, &exclusive) < 0 ||
+        lw_reduce_new_results(call, call->ndim, call->shape) < 0)
         return NULL;
     call->reduced[axis] = true;
-    if (lw_reduce_read_initial(call) < 0)
-        return NULL;
-    if (exclusive && !call->has_empty) {
-        PyErr_Format(PyExc_ValueError,
-                     "accumulate(exclusive=True) starts with the identity of '%s', which is "
-                     "not known: give identity= to reduce, or initial=",
-                     lw_reducer_name(call->self));
-        return NULL;
-    }
-    if (lw_reduce_new_results(call, call->ndim, call->shape) < 0 ||
-        scan_job(call, axis, exclusive) < 0)
-        return NULL;
-    return lw_reduce_hand_out(call);
+    return scan_job(call, axis, exclusive) < 0 ? NULL : lw_reduce_hand_out(call);
 }
 
 PyObject *
@@ -285,10 +263,6 @@ lw_reducer_accumulate(PyObject *self, PyObject *args, PyObject *kwargs)
 
     if (call == NULL ||
         lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_SCAN, "accumulate") < 0)
-        return call_end(call, NULL);
-    if (any_on_device(args))
-        return call_end(call, no_device("accumulate"));
-    if (check_target(call->self, false) < 0)
         return call_end(call, NULL);
     return call_end(call, accumulate(call, args));
 }

@@ -6,6 +6,7 @@
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
 #include "reduce/reduce_parts_py.h"
+#include "reduce/scan_py.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -279,6 +280,9 @@ static PyMethodDef reducer_methods[] = {
     {"_simulate", WITH_KEYWORDS(lw_reducer_simulate),
      PyDoc_STR("_simulate($self, a, /, *args, **kwargs)\n--\n\n"
                "The GPU's kernel on the simulator, for tests; size= is the grid's.")},
+    {"_simulate_scan", WITH_KEYWORDS(lw_reducer_simulate_scan),
+     PyDoc_STR("_simulate_scan($self, a, /, *args, **kwargs)\n--\n\n"
+               "The same for accumulate; size= makes tiles of 32 threads with so many items.")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", reducer_reduce, METH_NOARGS, NULL},
     {"__copy__", reducer_itself, METH_NOARGS, NULL},

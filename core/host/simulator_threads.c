@@ -628,6 +628,20 @@ lw_sim_fence(lw_kernel_context *context)
         give_way(thread);
 }
 
+int32_t
+lw_sim_load_acquire(lw_kernel_context *context, const void *flag)
+{
+    (void)context;
+    return __atomic_load_n((const int32_t *)flag, __ATOMIC_ACQUIRE);
+}
+
+void
+lw_sim_store_release(lw_kernel_context *context, void *flag, int32_t value)
+{
+    (void)context;
+    __atomic_store_n((int32_t *)flag, value, __ATOMIC_RELEASE);
+}
+
 void
 lw_sim_nanosleep(lw_kernel_context *context, int32_t nanoseconds)
 {

@@ -1,0 +1,37 @@
+/* A scan -> one kernel for a GPU: results on the way, each element read once. Pure C.
+ *
+ * Rows are cut into tiles of lanes × items elements; a block makes one tile of 2^results_log2
+ * neighbouring rows (a strip). Each thread scans its items in shared memory, lanes are scanned
+ * by shuffles, and what lies before the tile comes from other blocks, through device memory:
+ *
+ *   before a tile = what is before its super-group . the groups before its own . the tiles
+ *                   before it in its group
+ *
+ * with groups of 32 tiles and super-groups of 32 groups. The last tile of a group leaves the
+ * group's sum, the last of a super-group that of everything up to there. So a tile waits for at
+ * most 63 values and one of the chain, all in the order of elements, and what is combined with
+ * what depends on the shape alone: the bits are those of every other run. (Look-back as D.
+ * Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016,
+ * takes the nearest sum that happens to be complete.)
+ *
+ * Blocks draw their tile from a counter, so that those before it are under way or done. */
+#ifndef LW_REDUCE_SCAN_KERNEL_H
+#define LW_REDUCE_SCAN_KERNEL_H
+
+#include "reduce/device_kernel.h"
+
+enum { LW_SCAN_GROUP_LOG2 = 5 }; /* tiles of a group, groups of a super-group */
+
+/* The kernel's parameters, in order (8 bytes each where simulated):
+ *   rows, inner (of these: rows whose results are neighbours), elements, tiles of a row,
+ * strips: i64; of each operand its address and the bytes to the next outer row, inner row,
+ * element; the results' addresses (C order: outer, element, inner); the parts of the seed, if
+ * any; with tiles to wait for: the counter's address, that of the flags, of each part's values.
+ */
+lw_status lw_reduce_scan_module(const lw_reduction *r, const lw_reduce_key *key,
+                                const char *symbol, lw_module **out, lw_error *err);
+
+/* Numbers of accumulators that a block keeps in shared memory. */
+uint32_t lw_reduce_scan_places(const lw_reduce_key *key);
+
+#endif

@@ -1,0 +1,218 @@
+#include "reduce/scan_plan.h"
+
+#include "reduce/body_ir.h"
+
+#include <string.h>
+
+enum {
+    SHARED = 44 * 1024,     /* bytes a block may take */
+    THREADS_LOG2 = 8,       /* as LW_REDUCE_THREADS */
+    LEAST_THREADS_LOG2 = 5, /* a warp */
+    MOST_ITEMS_LOG2 = 4,
+    SIDE_LOG2 = 3, /* lanes that read neighbouring elements at least */
+    WIDE_LOG2 = 5  /* rows that are read side by side */
+};
+
+/* The least power of two that is not below n. */
+static uint32_t
+log2_above(int64_t n)
+{
+    uint32_t log = 0;
+
+    while (log < 62 && INT64_C(1) << log < n)
+        log++;
+    return log;
+}
+
+static uint32_t
+least(uint32_t x, uint32_t y)
+{
+    return x < y ? x : y;
+}
+
+/* ---- axes ---- */
+
+/* Axes from..to as one: its step; false where they cannot be one. */
+static bool
+merge(int from, int to, const int64_t *shape, const int64_t *strides, int64_t *step)
+{
+    int64_t size = 1;
+
+    *step = 0;
+    for (int d = to - 1; d >= from; d--) {
+        if (shape[d] == 1)
+            continue;
+        if (size == 1)
+            *step = strides[d];
+        else if (strides[d] != *step * size)
+            return false;
+        size *= shape[d];
+    }
+    return true;
+}
+
+bool
+lw_reduce_scan_operand(lw_reduce_scan *scan, uint32_t which, int ndim, int axis,
+                       const int64_t *shape, const int64_t *strides)
+{
+    scan->step[which] = shape[axis] == 1 ? 0 : strides[axis];
+    return merge(0, axis, shape, strides, &scan->outer_step[which]) &&
+           merge(axis + 1, ndim, shape, strides, &scan->inner_step[which]);
+}
+
+/* ---- the block ---- */
+
+static uint32_t
+accumulator_bytes(const lw_reduction *r)
+{
+    uint32_t bytes = 0;
+
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        bytes += lw_dtypes[r->acc[i]].size_bytes;
+    return bytes;
+}
+
+/* The most threads and items that shared memory holds: items go first. */
+static void
+choose_size(const lw_reduce_scan *scan, uint32_t *threads, lw_reduce_key *key)
+{
+    uint32_t bytes = accumulator_bytes(scan->reduction);
+
+    *threads = THREADS_LOG2;
+    key->items_log2 = MOST_ITEMS_LOG2;
+    while (scan->max_threads != 0 && *threads > LEAST_THREADS_LOG2 &&
+           1u << *threads > scan->max_threads)
+        (*threads)--;
+    while (scan->max_items != 0 && key->items_log2 > 0 &&
+           1u << key->items_log2 > scan->max_items)
+        key->items_log2--;
+    for (;;) {
+        key->results_log2 = (uint8_t)*threads;
+        if (lw_reduce_scan_places(key) * bytes <= SHARED)
+            return;
+        if (key->items_log2 > 1 || (*threads == LEAST_THREADS_LOG2 && key->items_log2 > 0))
+            key->items_log2--;
+        else if (*threads > LEAST_THREADS_LOG2)
+            (*threads)--;
+        else
+            return; /* some 25 KB */
+    }
+}
+
+/* A row's elements on lanes, the other threads on other rows. */
+static void
+choose_block(const lw_reduce_scan *scan, lw_reduce_key *key)
+{
+    uint32_t elements = log2_above(scan->elements), threads, lanes, side, rows;
+
+    choose_size(scan, &threads, key);
+    rows = log2_above(scan->outer * scan->inner);
+    key->columns = scan->inner > 1;
+    side = key->columns ? 0 : SIDE_LOG2;
+    if (elements < key->items_log2 + side)
+        key->items_log2 = (uint8_t)(elements > side ? elements - side : 0);
+    lanes = least(threads, elements - least(elements, key->items_log2));
+    if (key->columns) /* neighbouring rows first, as many as a warp reads at once */
+        lanes = least(lanes, threads - least(least(WIDE_LOG2, rows), threads));
+    if (threads > lanes + rows)
+        threads = lanes + rows > LEAST_THREADS_LOG2 ? lanes + rows : LEAST_THREADS_LOG2;
+    key->lanes_log2 = (uint8_t)lanes;
+    key->results_log2 = (uint8_t)(threads - lanes);
+}
+
+/* ---- the whole ---- */
+
+static int64_t
+groups_of(int64_t tiles)
+{
+    return (tiles + (1 << LW_SCAN_GROUP_LOG2) - 1) >> LW_SCAN_GROUP_LOG2;
+}
+
+/* Sums of tiles, groups and super-groups. */
+static int64_t
+sums_of(const lw_reduce_scan_plan *plan)
+{
+    int64_t groups = groups_of(plan->tiles);
+
+    return plan->strips * (plan->tiles + groups + groups_of(groups));
+}
+
+void
+lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
+{
+    int64_t rows = scan->outer * scan->inner;
+    uint32_t tile_log2;
+
+    memset(out, 0, sizeof *out);
+    out->key.scan = 1;
+    out->key.initial = scan->seed != NULL;
+    out->key.before = scan->before;
+    choose_block(scan, &out->key);
+    tile_log2 = (uint32_t)out->key.lanes_log2 + out->key.items_log2;
+    out->threads = 1u << (out->key.lanes_log2 + out->key.results_log2);
+    out->tiles = ((scan->elements - 1) >> tile_log2) + 1;
+    out->strips = ((rows - 1) >> out->key.results_log2) + 1;
+    out->key.waits = out->tiles > 1;
+    if (!out->key.waits)
+        return;
+    out->n_flags = 1 + (size_t)sums_of(out); /* the counter is the first */
+    out->values_at = (out->n_flags * 4 + 255) / 256 * 256;
+    out->bytes = out->values_at + ((size_t)sums_of(out) << out->key.results_log2) *
+                                      accumulator_bytes(scan->reduction);
+}
+
+static uint64_t
+address(const char *at)
+{
+    return (uint64_t)(uintptr_t)at;
+}
+
+static uint32_t
+state_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan, uint64_t memory,
+            uint64_t *words)
+{
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t n_parts = lw_reduce_acc_parts(scan->reduction, part);
+    uint64_t at = memory + plan->values_at, n = (uint64_t)sums_of(plan)
+                                                << plan->key.results_log2;
+
+    words[0] = memory;
+    words[1] = memory + 4;
+    for (int largest = 8; largest > 0; largest /= 2) /* so that all are aligned */
+        for (uint32_t i = 0; i < n_parts; i++)
+            if (lw_dtypes[part[i]].size_bytes == largest) {
+                words[2 + i] = at;
+                at += n * (uint64_t)largest;
+            }
+    return 2 + n_parts;
+}
+
+uint32_t
+lw_reduce_scan_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
+                     uint64_t memory, uint64_t words[LW_SCAN_MOST_PARAMS])
+{
+    const lw_reduction *r = scan->reduction;
+    const int64_t counts[] = {scan->outer * scan->inner, scan->inner, scan->elements,
+                              plan->tiles, plan->strips};
+    uint32_t n = 0;
+
+    for (int i = 0; i < 5; i++)
+        words[n++] = (uint64_t)counts[i];
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        words[n++] = address(scan->operand[i]);
+        words[n++] = (uint64_t)scan->outer_step[i];
+        words[n++] = (uint64_t)scan->inner_step[i];
+        words[n++] = (uint64_t)scan->step[i];
+    }
+    for (uint32_t i = 0; i < r->n_out; i++)
+        words[n++] = address(scan->out[i]);
+    for (uint32_t i = 0; i < r->n_acc && scan->seed != NULL; i++)
+        for (int k = 0; k < lw_reduce_parts(r->acc[i]); k++, n++) {
+            uint32_t size = lw_dtypes[lw_dtypes[r->acc[i]].parts].size_bytes;
+            words[n] = 0;
+            memcpy(&words[n], scan->seed[i].bytes + (size_t)k * size, size);
+        }
+    if (plan->key.waits)
+        n += state_words(scan, plan, memory, words + n);
+    return n;
+}

@@ -1,0 +1,293 @@
+#include "core/py/numpy_api.h"
+
+#include "reduce/scan_py.h"
+
+#include "core/base/memory.h"
+#include "core/device/copy.h"
+#include "core/device/launch.h"
+#include "core/host/simulator.h"
+#include "core/py/raise.h"
+#include "reduce/device_parts_py.h"
+#include "reduce/scan_plan.h"
+
+#include <string.h>
+
+int
+lw_reduce_read_scan(lw_reduce_call *call, int *axis, bool *exclusive)
+{
+    PyObject *value = call->keywords.exclusive;
+    int is = value ? PyObject_IsTrue(value) : 0;
+
+    if (is < 0)
+        return -1;
+    *exclusive = is;
+    *axis = 0;
+    if (call->ndim == 0) {
+        PyErr_SetString(PyExc_TypeError, "cannot accumulate on a scalar");
+        return -1;
+    }
+    if (call->keywords.axis != NULL &&
+        lw_reduce_read_one_axis(call, call->keywords.axis, axis) < 0)
+        return -1;
+    if (lw_reduce_read_initial(call) < 0)
+        return -1;
+    if (!*exclusive || call->has_empty)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "accumulate(exclusive=True) starts with the identity of '%s', which is not "
+                 "known: give identity= to reduce, or initial=",
+                 lw_reducer_name(call->self));
+    return -1;
+}
+
+static void
+start_scan(lw_reduce_scan *scan, const lw_reduce_call *call, int axis, bool exclusive)
+{
+    memset(scan, 0, sizeof *scan);
+    scan->reduction = call->special->reduction;
+    scan->outer = scan->inner = 1;
+    for (int a = 0; a < call->ndim; a++)
+        if (a < axis)
+            scan->outer *= call->shape[a];
+        else if (a > axis)
+            scan->inner *= call->shape[a];
+    scan->elements = call->shape[axis];
+    scan->seed = exclusive ? call->empty : call->has_initial ? call->initial : NULL;
+    scan->before = exclusive;
+    scan->max_threads = (uint32_t)call->self->options.max_blocksize;
+}
+
+static bool
+is_empty(const lw_reduce_scan *scan)
+{
+    return scan->outer == 0 || scan->inner == 0 || scan->elements == 0;
+}
+
+/* ---- the simulator ---- */
+
+static lw_status
+simulate(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
+         const lw_reduce_entry *entry, lw_error *err)
+{
+    uint64_t words[LW_SCAN_MOST_PARAMS];
+    char *memory = lw_alloc_zero(plan->bytes + 1, 1);
+    lw_sim_launch launch = {.grid = {(uint32_t)(plan->tiles * plan->strips), 1, 1},
+                            .block = {plan->threads, 1, 1},
+                            .static_bytes = entry->shared_bytes,
+                            .single = entry->address,
+                            .values = words,
+                            .checks = true};
+    lw_sim_result result;
+    lw_status status;
+
+    if (memory == NULL)
+        return lw_fail_memory(err);
+    lw_reduce_scan_words(scan, plan, (uint64_t)(uintptr_t)memory, words);
+    status = lw_simulate(&launch, &result, err);
+    lw_free(memory);
+    return status;
+}
+
+/* False with an exception where strides need a copy. */
+static bool
+host_operands(lw_reduce_call *call, lw_reduce_scan *scan, int axis)
+{
+    int64_t strides[LW_REDUCE_DIMS];
+
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        for (int a = 0; a < call->ndim; a++) {
+            int own = a - (call->ndim - PyArray_NDIM(call->in[i]));
+            bool walks = own >= 0 && PyArray_DIM(call->in[i], own) != 1;
+            strides[a] = walks ? PyArray_STRIDE(call->in[i], own) : 0;
+        }
+        scan->operand[i] = PyArray_BYTES(call->in[i]);
+        if (!lw_reduce_scan_operand(scan, i, call->ndim, axis, call->shape, strides)) {
+            PyErr_SetString(PyExc_ValueError, "copy the operands first");
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < scan->reduction->n_out; i++)
+        scan->out[i] = PyArray_BYTES(call->result[i]);
+    return true;
+}
+
+static int
+run_simulated(lw_reduce_call *call, lw_reduce_scan *scan)
+{
+    lw_reduce_scan_plan plan;
+    lw_reduce_entry *entry;
+    lw_error err = {0};
+    lw_status status;
+
+    lw_reduce_scan_plan_of(scan, &plan);
+    plan.key.simulated = 1;
+    entry = lw_reduce_entry_of(call, NULL, &plan.key);
+    if (entry == NULL)
+        return -1;
+    Py_BEGIN_ALLOW_THREADS
+    status = simulate(scan, &plan, entry, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK ? 0 : -1;
+}
+
+/* size= makes tiles of 32 threads with so many items each; with res= it is the compute
+ * capability to give code for. */
+static PyObject *
+simulate_call(lw_reduce_call *call, PyObject *args)
+{
+    bool exclusive, is_code = call->keywords.res != NULL;
+    lw_reduce_scan_plan plan;
+    lw_reduce_scan scan;
+    int64_t size = 0;
+    int axis;
+
+    if (call->keywords.size != NULL)
+        size = PyLong_AsLongLong(call->keywords.size);
+    if (lw_reduce_read_operands(call, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args),
+                                NULL) < 0 ||
+        lw_reduce_read_scan(call, &axis, &exclusive) < 0 ||
+        lw_reduce_new_results(call, call->ndim, call->shape) < 0)
+        return NULL;
+    start_scan(&scan, call, axis, exclusive);
+    if (size > 0 && !is_code) {
+        scan.max_threads = 32;
+        scan.max_items = (uint32_t)size;
+    }
+    if (!host_operands(call, &scan, axis))
+        return NULL;
+    if (is_code) {
+        lw_reduce_scan_plan_of(&scan, &plan);
+        return lw_reduce_cubin_of(call, &plan.key, (int)size);
+    }
+    if (!is_empty(&scan) && run_simulated(call, &scan) < 0)
+        return NULL;
+    return lw_reduce_hand_out(call);
+}
+
+PyObject *
+lw_reducer_simulate_scan(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    lw_reduce_call *call = lw_alloc_zero(1, sizeof *call);
+    PyObject *result = NULL;
+
+    if (call == NULL)
+        return PyErr_NoMemory();
+    call->self = (lw_reducer *)self;
+    if (lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE | LW_TAKES_SCAN,
+                                "_simulate_scan") == 0)
+        result = simulate_call(call, args);
+    lw_reduce_call_reset(call);
+    lw_free(call);
+    return result;
+}
+
+/* ---- device arrays ---- */
+
+static int
+device_operand(lw_reduce_device *d, lw_reduce_scan *scan, uint32_t i, int axis)
+{
+    const lw_reduce_call *call = d->call;
+    const lw_operand *operand = &d->operand[i];
+    int64_t strides[LW_REDUCE_DIMS];
+
+    for (int a = 0; a < call->ndim; a++) {
+        int own = a - (call->ndim - operand->ndim);
+        bool walks = own >= 0 && operand->shape[own] != 1;
+        strides[a] = walks ? operand->strides[own] : 0;
+    }
+    scan->operand[i] = (const char *)(uintptr_t)operand->data;
+    if (lw_reduce_scan_operand(scan, i, call->ndim, axis, call->shape, strides))
+        return 0;
+    d->copy[i] = lw_reduce_dense_copy(d, i); /* no axis is reduced: in C order */
+    if (d->copy[i] == NULL)
+        return -1;
+    scan->operand[i] = (const char *)(uintptr_t)d->copy[i]->data;
+    lw_reduce_scan_operand(scan, i, call->ndim, axis, call->shape, d->copy[i]->strides);
+    return 0;
+}
+
+static lw_status
+launch(lw_reduce_device *d, const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
+       const lw_reduce_entry *entry, lw_error *err)
+{
+    uint64_t words[LW_SCAN_MOST_PARAMS];
+    void *params[LW_SCAN_MOST_PARAMS];
+    lw_status status = LW_OK;
+    CUcontext before = NULL;
+    uint32_t n;
+
+    LW_TRY(lw_device_visit(d->device, &before, err));
+    LW_TRY(lw_reduce_order_behind(d, err));
+    if (plan->bytes) {
+        LW_TRY(lw_pool_take(d->device, plan->bytes, d->stream, &d->memory, err));
+        LW_TRY(
+            lw_fill(d->device, d->memory->address, 0, 4, plan->n_flags, d->stream, false, err));
+    }
+    n = lw_reduce_scan_words(scan, plan, d->memory ? d->memory->address : 0, words);
+    for (uint32_t i = 0; i < n; i++)
+        params[i] = &words[i];
+    LW_TRY(lw_launch(entry->kernel, (uint32_t)(plan->tiles * plan->strips), 1, 1, plan->threads,
+                     1, 1, 0, d->stream, params, err));
+    LW_TRY(lw_reduce_order_after(d, err));
+fail:
+    lw_device_leave(before);
+    return status;
+}
+
+static int
+run(lw_reduce_device *d, lw_reduce_scan *scan, int axis)
+{
+    lw_reduce_scan_plan plan;
+    lw_reduce_entry *entry;
+    lw_error err = {0};
+
+    for (uint32_t i = 0; i < d->call->n_in; i++)
+        if (device_operand(d, scan, i, axis) < 0)
+            return -1;
+    for (uint32_t i = 0; i < scan->reduction->n_out; i++)
+        scan->out[i] = (char *)(uintptr_t)d->result[i]->data;
+    lw_reduce_scan_plan_of(scan, &plan);
+    if (plan.tiles > INT32_MAX || plan.strips > INT32_MAX / plan.tiles)
+        return lw_reduce_refuse("a scan of so many elements");
+    entry = lw_reduce_entry_of(d->call, d->device, &plan.key);
+    if (entry == NULL)
+        return -1;
+    if (launch(d, scan, &plan, entry, &err) == LW_OK)
+        return 0;
+    lw_py_raise(&err);
+    return -1;
+}
+
+typedef struct arrays {
+    PyObject *const *at;
+    Py_ssize_t n;
+} arrays;
+
+static PyObject *
+accumulate(lw_reduce_device *d, void *context)
+{
+    lw_reduce_call *call = d->call;
+    const arrays *a = context;
+    lw_reduce_scan scan;
+    bool exclusive;
+    int axis;
+
+    if (lw_reduce_device_read(d, a->at, a->n) < 0 || lw_reduce_check_out_count(d) < 0 ||
+        lw_reduce_read_scan(call, &axis, &exclusive) < 0 ||
+        lw_reduce_device_results(d, call->ndim, call->shape) < 0)
+        return NULL;
+    start_scan(&scan, call, axis, exclusive);
+    if (!is_empty(&scan) && run(d, &scan, axis) < 0)
+        return NULL;
+    return lw_reduce_device_hand_out(d);
+}
+
+PyObject *
+lw_reduce_accumulate_on_device(lw_reduce_call *call, PyObject *const *objects, Py_ssize_t n)
+{
+    arrays a = {objects, n};
+
+    return lw_reduce_device_call(call, accumulate, &a);
+}

@@ -1,0 +1,17 @@
+/* Scans of device arrays. */
+#ifndef LW_REDUCE_SCAN_PY_H
+#define LW_REDUCE_SCAN_PY_H
+
+#include "reduce/call_parts_py.h"
+
+/* r.accumulate where an array is on a device; axis=, exclusive=, initial=, dtype=, out= and
+ * stream= are call->keywords. */
+PyObject *lw_reduce_accumulate_on_device(lw_reduce_call *call, PyObject *const *arrays,
+                                         Py_ssize_t n);
+/* For both: axis=, initial= and exclusive= of a call whose operands are read, and the errors of
+ * those. -1 with an exception. */
+int lw_reduce_read_scan(lw_reduce_call *call, int *axis, bool *exclusive);
+/* For tests: the same kernel for host arrays, run by core/host/simulator.h. */
+PyObject *lw_reducer_simulate_scan(PyObject *self, PyObject *args, PyObject *kwargs);
+
+#endif

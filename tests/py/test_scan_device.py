@@ -1,0 +1,181 @@
+"""Scans of device arrays. On the fake driver, which runs no kernels, shapes and what is refused; on a GPU also
+results. The kernel itself: test_scan_kernel.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from fake_driver import needs_device, needs_kernels
+from lanewise import cuda
+
+pytestmark = needs_device
+
+total = lw.reduce(lambda a, b: a + b)
+biggest = lw.reduce(lambda a, b: max(a, b))
+last = lw.reduce(lambda a, b: b)
+affine = lw.reduce(lambda a, b, c, d: (a * c, b * c + d), map=lambda a, b: (a, b))
+
+
+def times(a, b):
+    return a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]
+
+
+matrices = lw.reduce(times, map=lambda p, q, r, s: (p, q, r, s), identity=(1, 0, 0, 1))
+
+
+def some(shape, dtype="i4", seed=0):
+    return (np.random.default_rng(seed).random(shape) * 100 - 50).astype(dtype)
+
+
+def same(got, wanted):
+    assert isinstance(got, cuda.DeviceArray) and got.dtype == wanted.dtype and got.shape == wanted.shape
+    np.testing.assert_array_equal(got.copy_to_host(), wanted)
+
+
+# ---- what the fake driver shows as well ----
+
+
+@pytest.mark.parametrize("shape, axis", [((1000,), 0), ((30, 40), 0), ((30, 40), -1), ((3, 4, 5), 1), ((0, 5), 0), ((5, 0), 0), ((1 << 20,), 0), ((5, 100_000), 1)])
+def test_shapes(shape, axis):
+    x = cuda.to_device(np.ones(shape, "i2"))
+    for exclusive in (False, True):
+        got = total.accumulate(x, axis=axis, exclusive=exclusive)
+        assert isinstance(got, cuda.DeviceArray) and got.shape == shape and got.dtype == np.int64
+    assert total.accumulate(x, axis).shape == total.accumulate(x[::-1], axis, initial=3).shape == shape
+
+
+def test_streams_and_several_results():
+    stream = cuda.stream()
+    x = cuda.to_device(np.ones(5000))
+    first, second = affine.accumulate(x, x, stream=stream)
+    assert first.shape == second.shape == (5000,)
+    stream.synchronize()
+
+
+def test_copies_where_strides_ask_for_them():
+    x = cuda.to_device(np.ones((4, 5, 6)))
+    assert total.accumulate(x.transpose(1, 0, 2), axis=2).shape == (5, 4, 6)
+    assert total.accumulate(x[:, ::2], axis=2).shape == (4, 3, 6)
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: total.accumulate(x, axis=2), np.exceptions.AxisError, "axis 2"),
+    (lambda x: total.accumulate(cuda.to_device(np.array(1.0))), TypeError, "scalar"),
+    (lambda x: biggest.accumulate(x, exclusive=True), ValueError, "identity"),
+    (lambda x: total.accumulate(x, out=np.zeros(10)), TypeError, "must be a device array"),
+    (lambda x: total.accumulate(x, out=x[:5]), ValueError, "another shape"),
+    (lambda x: affine.accumulate(x, np.ones(10)), TypeError, "argument 2 is not on a device"),
+    (lambda x: lw.reduce(lambda a, b: a + b, target="cpu").accumulate(x), lw.errors.UnsupportedError, "host arrays"),
+])
+def test_refused(call, error, text):
+    with pytest.raises(error, match=text):
+        call(cuda.to_device(np.ones(10)))
+
+
+def test_target_cuda_takes_no_host_arrays():
+    with pytest.raises(lw.errors.UnsupportedError, match="device arrays"):
+        lw.reduce(lambda a, b: a + b, target="cuda").accumulate(np.ones(10))
+
+
+def test_out_is_what_is_returned():
+    x = cuda.to_device(np.ones(5))
+    assert total.accumulate(x, out=x) is x
+
+
+# ---- results ----
+
+SIZES = [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4095, 4096, 4097, 8191, 8193, 65535, 131_071, 131_072, 131_073, 135_168,
+         (1 << 22) - 1, 1 << 22, (1 << 22) + 1, (1 << 22) + 4097, (1 << 23) + 5]
+
+
+@needs_kernels
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "i8", "f8", "c16"])
+def test_every_size(dtype):
+    for n in SIZES:
+        x = some(n, seed=n).astype(dtype)
+        same(total.accumulate(cuda.to_device(x)), np.add.accumulate(x.astype("i8") if dtype == "?" else x, dtype=np.add.reduce(x[:1]).dtype))
+        if dtype not in ("?", "c16"):
+            same(biggest.accumulate(cuda.to_device(x)), np.maximum.accumulate(x))
+
+
+@needs_kernels
+def test_all_sizes_to_5000():
+    x = some(5000)
+    device, wanted = cuda.to_device(x), np.cumsum(x)
+    for n in range(1, 5001):
+        assert np.array_equal(total.accumulate(device[:n]).copy_to_host(), wanted[:n])
+
+
+@needs_kernels
+@pytest.mark.parametrize("shape", [(300, 40), (40, 300), (3, 50_000), (50_000, 3), (1 << 16, 32), (32, 1 << 16), (1000, 1000), (1, 700), (700, 1), (7, 300, 50), (8, 3, 5000)], ids=str)
+def test_axes(shape):
+    x = some(shape)
+    device = cuda.to_device(x)
+    for axis in range(len(shape)):
+        for exclusive in (False, True):
+            same(total.accumulate(device, axis, exclusive), np.cumsum(x, axis) - (x if exclusive else 0))
+        same(last.accumulate(device, axis), x)
+        same(total.accumulate(device.T, axis), np.cumsum(x.T, axis))
+        same(total.accumulate(device[::-1, ::2], axis), np.cumsum(x[::-1, ::2], axis))
+
+
+@needs_kernels
+@pytest.mark.parametrize("n", [1, 2, 100, 4097, 131_073, 5_000_001])
+def test_order_is_kept(n):
+    data = np.random.default_rng(n).integers(0, 2**32, (4, n), dtype="u4")
+    for exclusive in (False, True):
+        got = matrices.accumulate(*(cuda.to_device(row) for row in data), exclusive=exclusive)
+        for g, w in zip(got, matrices.accumulate(*data, exclusive=exclusive)):
+            same(g, w)
+
+
+@needs_kernels
+def test_the_same_bits_every_time():
+    x = np.random.default_rng(9).random((1 << 23) + 77, "f4")
+    device, y = cuda.to_device(x), cuda.to_device(x[: 3000 * 1000].reshape(3000, 1000))
+    first = total.accumulate(device).copy_to_host()
+    np.testing.assert_allclose(first, np.cumsum(x, dtype="f8"), rtol=1e-6)
+    for _ in range(1000):
+        assert np.array_equal(total.accumulate(device).copy_to_host(), first)
+    for axis in (0, 1):
+        first = total.accumulate(y, axis).copy_to_host()
+        for _ in range(100):
+            assert np.array_equal(total.accumulate(y, axis).copy_to_host(), first)
+
+
+@needs_kernels
+def test_many_small_scans_on_several_streams():
+    x = some(1 << 16)
+    device, wanted = cuda.to_device(x), np.cumsum(x)
+    cuda.synchronize()
+    streams = [cuda.stream() for _ in range(8)]
+    sizes = np.random.default_rng(1).integers(1, 1 << 16, 100_000).tolist()
+    for start in range(0, len(sizes), 500):
+        results = [total.accumulate(device[:n], stream=streams[i % 8]) for i, n in enumerate(sizes[start:start + 500])]
+        cuda.synchronize()
+        for n, got in zip(sizes[start:start + 500], results):
+            assert np.array_equal(got[-1:].copy_to_host(), wanted[n - 1:n])
+        n, got = sizes[start], results[0].copy_to_host()
+        assert np.array_equal(got, wanted[:n])
+
+
+@needs_kernels
+def test_out_over_the_operand():
+    x = some((300, 4000))
+    device = cuda.to_device(x)
+    total.accumulate(device, axis=1, out=device)
+    same(device, np.cumsum(x, 1, dtype="i4"))
+
+
+@needs_kernels
+def test_more_than_32_bits_of_elements():
+    n = (1 << 31) + 4100
+    ones = cuda.to_device(np.ones(1, "u1"))
+    view = lw.reduce(lambda a, b: a + b, map=lambda v: lw.uint32(v))
+    device = cuda.device_array(n, "u1")
+    device[:] = ones
+    got = view.accumulate(device)
+    assert got[-3:].copy_to_host().tolist() == [n - 2, n - 1, n]
+    assert got[(1 << 31) - 1:(1 << 31) + 2].copy_to_host().tolist() == [1 << 31, (1 << 31) + 1, (1 << 31) + 2]
