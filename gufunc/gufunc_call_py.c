@@ -4,6 +4,7 @@
 
 #include "core/py/args.h"
 #include "core/py/raise.h"
+#include "core/py/ufunc_names.h"
 
 #include <string.h>
 
@@ -194,6 +195,20 @@ ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
     return lw_override(&face, method, args, n_args, kwnames, result);
 }
 
+static PyObject *
+call_by_names(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+              PyObject *kwnames)
+{
+    PyObject *result = NULL;
+    lw_placed call;
+
+    if (lw_ufunc_names_place((lw_ufunc_head *)self, args, n_args, kwnames, self->base.nin,
+                             &call) == 0)
+        result = lw_gufunc_call((PyObject *)self, call.args, (size_t)call.n_args, call.kwnames);
+    lw_placed_drop(&call);
+    return result;
+}
+
 PyObject *
 lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -202,6 +217,9 @@ lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
     seen s = look(args, PyVectorcall_NARGS(nargsf), kwnames);
     PyObject *result;
 
+    if (PyVectorcall_NARGS(nargsf) < self->base.nin &&
+        lw_ufunc_names_any((lw_ufunc_head *)self, PyVectorcall_NARGS(nargsf), kwnames))
+        return call_by_names(self, args, PyVectorcall_NARGS(nargsf), kwnames);
     if ((s.sorts & OTHER) &&
         ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames, &result))
         return result;

@@ -5,6 +5,7 @@
 
 #include "core/py/args.h"
 #include "core/py/raise.h"
+#include "core/py/ufunc_names.h"
 
 #include <string.h>
 
@@ -205,15 +206,64 @@ refuse_frozen(const lw_ufunc_object *self)
     return NULL;
 }
 
+/* The Ufunc of which parameters with defaults are operands too, made by the first call that
+ * gives one a value. Borrowed. */
+static PyObject *
+full_of(lw_ufunc_object *self)
+{
+    PyObject *bare, *made;
+
+    if (!self->lazy)
+        return refuse_frozen(self);
+    if (self->full != NULL)
+        return self->full;
+    bare = lw_function_without_defaults(self->base.py_func);
+    made = bare ? lw_ufunc_new(Py_TYPE(self), bare, NULL, self->options) : NULL;
+    Py_XDECREF(bare);
+    if (made != NULL && self->full == NULL) /* no other thread was faster */
+        self->full = Py_NewRef(made);
+    Py_XDECREF(made);
+    return made ? self->full : NULL;
+}
+
+/* A call with operands by name, or with parameters left to their defaults. false: it is none.
+ */
+static bool
+call_by_names(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+              PyObject *kwnames, PyObject **result)
+{
+    const lw_ufunc_head *head = (lw_ufunc_head *)self;
+    int n_params = self->has_frozen ? lw_ufunc_n_named(head) : self->base.nin;
+    PyObject *target = (PyObject *)self;
+    lw_placed call;
+
+    if (lw_ufunc_names_given(head, n_args, kwnames, n_params) > self->base.nin)
+        target = full_of(self);
+    else if (lw_ufunc_names_any(head, n_args, kwnames))
+        n_params = self->base.nin;
+    else
+        return false;
+    *result = NULL;
+    if (target == NULL)
+        return true;
+    if (lw_ufunc_names_place(head, args, n_args, kwnames, n_params, &call) == 0)
+        *result = lw_ufunc_call(target, call.args, (size_t)call.n_args, call.kwnames);
+    lw_placed_drop(&call);
+    return true;
+}
+
 PyObject *
 lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    PyObject *result;
     seen s;
 
-    if (self->has_frozen && PyVectorcall_NARGS(nargsf) > self->base.nin)
-        return refuse_frozen(self);
-    s = look(args, PyVectorcall_NARGS(nargsf), kwnames);
+    if ((n_args < self->base.nin || self->has_frozen) &&
+        call_by_names(self, args, n_args, kwnames, &result))
+        return result;
+    s = look(args, n_args, kwnames);
     if (s.sorts == PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
         return call_host(self, args, nargsf, kwnames, s.stream);
     return call_sorted(self, args, nargsf, kwnames, s);

@@ -357,6 +357,7 @@ ufunc_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->source_option);
     Py_VISIT(self->failures);
     Py_VISIT(self->options);
+    Py_VISIT(self->full);
     for (int i = 0; i < LW_N_METHODS; i++)
         Py_VISIT(self->bound[i]);
     return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
@@ -384,6 +385,7 @@ ufunc_clear(PyObject *object)
     Py_CLEAR(self->source_option);
     Py_CLEAR(self->failures);
     Py_CLEAR(self->options);
+    Py_CLEAR(self->full);
     return 0;
 }
 

@@ -47,6 +47,7 @@ typedef struct lw_ufunc_object {
     bool lazy;                     /* compiles for any new dtypes */
     bool name_taken;               /* NumPy or pandas means something by this name */
     bool has_frozen;               /* a positional parameter is no operand: it has a default */
+    PyObject *full;                /* the Ufunc that takes those as operands, or NULL */
     bool widens;                   /* reductions of small integers are made in intp */
 } lw_ufunc_object;
 

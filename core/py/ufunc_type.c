@@ -132,7 +132,7 @@ get_stats(PyObject *object, void *Py_UNUSED(closure))
                          s.from_disk, "made", s.made, "failed", s.failed, "seconds", s.seconds);
 }
 
-/* Positional-only operands by the user's names, then the keywords of every call. */
+/* Operands by the user's names, then the keywords of every call. */
 static PyObject *
 get_text_signature(PyObject *object, void *Py_UNUSED(closure))
 {

@@ -94,14 +94,42 @@ def _scaled(x, y=2.0):
 
 def test_a_value_for_a_default_is_not_taken_for_an_output():
     f, x, y = lw.vectorize(_scaled), np.arange(3.0), np.full(3, 5.0)
-    with pytest.raises(TypeError, match="`_scaled` takes 1 operand: its parameter `y` has a default"):
-        f(x, y)
+    assert f(x, y).tolist() == [0, 5, 10]
     assert y.tolist() == [5, 5, 5]
-    assert f(x, out=y) is y
-    assert y.tolist() == [0, 2, 4]
+    assert f(x, 4, y) is y and y.tolist() == [0, 4, 8]
+    assert f(x, out=y) is y and y.tolist() == [0, 2, 4]
     both = lw.vectorize("dd->d")(_scaled)
     assert both(x, x, y) is y
     assert y.tolist() == [0, 1, 4]
+    one = lw.vectorize("d->d")(_scaled)
+    with pytest.raises(TypeError, match="`_scaled` takes 1 operand: its parameter `y` has a default"):
+        one(x, y)
+    assert y.tolist() == [0, 1, 4]
+
+
+def test_operands_by_name_and_defaults():
+    f, x = lw.vectorize(_scaled), np.arange(3, dtype=np.float32)
+    for got, want in ((f(x), [0, 2, 4]), (f(x=x), [0, 2, 4]), (f(x, y=3), [0, 3, 6]), (f(y=3, x=x), [0, 3, 6]),
+                      (f(x, y=0.5, dtype="f8", where=[True] * 3, out=np.zeros(3)), [0, 0.5, 1])):
+        assert got.tolist() == want
+    assert f(x, y=3).dtype == f(x).dtype == np.float32
+    assert lw.vectorize("dd->d")(_scaled)(3.0) == 6  # a missing operand has its default
+    g = lw.vectorize(lambda a, b, c=1.0, d=2.0: a + b * c - d)
+    assert g(1.0, 2.0, d=5.0) == -2 and g(b=1.0, a=2.0) == 1 and g(1.0, 2.0, 3.0, 4.0) == 3
+    h = lw.guvectorize("(n),()->()")(lambda a, b: a[0] * b)
+    assert h(a=x + 1, b=2) == 2 and h(x + 1, b=3) == 3
+    assert lw.vectorize(Gain(3.0).blend)(x, k=2).tolist() == [0, 6, 12]
+    assert pickle.loads(pickle.dumps(f))(x, y=3).tolist() == [0, 3, 6]
+
+
+@pytest.mark.parametrize("args, names, text", [
+    ((1.0,), {"x": 2.0}, "multiple values for argument 'x'"), ((1.0, 2.0), {"y": 2.0}, "multiple values for argument 'y'"),
+    ((1.0,), {"z": 2.0}, "unexpected keyword argument 'z'"), ((), {"y": 2.0}, "missing a required argument: 'x'"),
+    ((), {}, "0 were given"), ((1.0, 2.0, 3.0), {}, "must be of ArrayType"),
+])
+def test_operands_by_name_that_do_not_fit(args, names, text):
+    with pytest.raises(TypeError, match=text):
+        lw.vectorize(_scaled)(*args, **names)
 
 
 class Gain:
@@ -110,6 +138,9 @@ class Gain:
 
     def apply(self, x):
         return self.factor * x
+
+    def blend(self, x, k=1):
+        return self.factor * x * k
 
 
 def test_a_bound_method_keeps_its_self():
