@@ -1,5 +1,7 @@
 #include "gufunc/device_table_py.h"
 
+#include "core/py/link_callbacks.h"
+
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 #include "gufunc/core_trace.h"
@@ -33,7 +35,11 @@ lw_gsymbol(const char *name, const lw_gufunc_loop *loop, const lw_core_key *key,
 lw_build_options
 lw_gbuild_options(const lw_gufunc *self)
 {
-    return lw_door_build_options(&self->options, lw_gufunc_name(self));
+    lw_build_options options = lw_door_build_options(&self->options, lw_gufunc_name(self));
+
+    options.links = self->links.items;
+    options.n_links = self->links.n;
+    return options;
 }
 
 /* ---- resolutions ---- */
@@ -117,6 +123,7 @@ resolution_new(lw_gufunc *self, lw_device *device, lw_gufunc_loop *loop)
     resolution->device = device;
     resolution->loop = loop;
     resolution->options = lw_gbuild_options(self);
+    resolution->links = &self->links;
     resolution->spread = lw_core_spread(loop);
     if (loop->scalar->can_raise &&
         lw_watch_new(device, raise_record, resolution, &resolution->watch) < 0) {
@@ -256,6 +263,11 @@ lw_gentry_get(lw_gresolution *resolution, const lw_core_key *key)
         lw_image_drop(entry->image);
         lw_free(entry);
         return (lw_gentry *)lw_py_raise(&err);
+    }
+    if (lw_link_loaded(resolution->links, entry->image) < 0) {
+        lw_image_drop(entry->image);
+        lw_free(entry);
+        return NULL;
     }
     entry->next = atomic_load(&resolution->entries);
     while (!atomic_compare_exchange_weak(&resolution->entries, &entry->next, entry))

@@ -24,6 +24,7 @@ typedef struct lw_gresolution {
     lw_gufunc_loop *loop;
     lw_build_options options;
     lw_spread spread;
+    const lw_link_set *links;       /* of the Gufunc */
     bool warned;                    /* of few items with large cores */
     uint8_t n;                      /* operands in codes; 0: reached by dtype= and its like */
     uint8_t codes[LW_MAX_OPERANDS]; /* dtype | weak kind << 5; LW_DT_void: not given */

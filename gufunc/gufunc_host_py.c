@@ -56,6 +56,7 @@ lw_gufunc_table_drop(lw_gufunc_table *table)
         lw_scalar_free(loop->scalar);
         lw_free(loop);
     }
+    Py_XDECREF(table->library);
     lw_free(table->name);
     lw_free(table->doc);
     lw_arena_reset(&table->arena);
@@ -209,6 +210,16 @@ fail_status(lw_status status, lw_error *err)
     return -1;
 }
 
+static bool
+is_for_library(const lw_gufunc_loop *loop, const npy_intp *dimensions)
+{
+    int64_t product = 1;
+
+    for (uint32_t d = 0; d < loop->layout->n_dims && product < loop->library_least; d++)
+        product *= dimensions[1 + d];
+    return product >= loop->library_least;
+}
+
 static int
 run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
          const npy_intp *strides, NpyAuxData *Py_UNUSED(unused))
@@ -224,6 +235,10 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
         return 0;
     if (loop == NULL)
         return fail_status(LW_ERR_INTERNAL, &err);
+    if (loop->library != NULL && is_for_library(loop, dimensions)) {
+        loop->library((char **)data, dimensions, strides, loop->library_data);
+        return 0;
+    }
     code = lw_gufunc_code_for(table, loop, dimensions, strides);
     if (code == NULL)
         return -1;
@@ -236,6 +251,54 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
         return raise_failure(loop, &failure);
     items_before += dimensions[0];
     return 0;
+}
+
+/* ---- loops of another library ---- */
+
+static bool
+has_types(const PyUFuncObject *ufunc, int at, const lw_gufunc_loop *loop)
+{
+    for (int i = 0; i < ufunc->nargs; i++)
+        if (ufunc->types[at * ufunc->nargs + i] != lw_type_num(loop->types[i]))
+            return false;
+    return true;
+}
+
+static void
+use_library(lw_gufunc_loop *loop, const PyUFuncObject *ufunc, const char *dtypes, int64_t least)
+{
+    for (int i = 0; i < ufunc->ntypes; i++)
+        if (has_types(ufunc, i, loop) && ufunc->functions[i] != NULL &&
+            strchr(dtypes, lw_dtypes[loop->types[0]].numpy) != NULL) {
+            loop->library = ufunc->functions[i];
+            loop->library_data = ufunc->data ? ufunc->data[i] : NULL;
+            loop->library_least = least;
+        }
+}
+
+PyObject *
+lw_gufunc_use_library(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *object, *library;
+    lw_gufunc_object *self;
+    const char *dtypes;
+    long long least;
+
+    if (!PyArg_ParseTuple(args, "OO!sL:_use_library", &object, &PyUFunc_Type, &library, &dtypes,
+                          &least))
+        return NULL;
+    self = (lw_gufunc_object *)object;
+    if (PyVectorcall_Function(object) != lw_gufunc_call || self->table->library != NULL ||
+        ((PyUFuncObject *)library)->core_signature == NULL ||
+        strcmp(((PyUFuncObject *)library)->core_signature, self->base.layout.text) != 0) {
+        PyErr_SetString(PyExc_TypeError,
+                        "_use_library(gufunc, ufunc, dtypes, least): once, of the same layout");
+        return NULL;
+    }
+    self->table->library = Py_NewRef(library);
+    for (uint32_t i = 0; i < self->base.loops.n; i++)
+        use_library(self->base.loops.data[i], (PyUFuncObject *)library, dtypes, least);
+    Py_RETURN_NONE;
 }
 
 /* ---- registering with NumPy ---- */

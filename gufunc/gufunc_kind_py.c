@@ -1,6 +1,8 @@
 /* What core/py/ufunc_type.h asks of this kind of ufuncs. */
 #include "gufunc/gufunc_parts_py.h"
 
+#include "gufunc/device_table_py.h"
+
 lw_gufunc_device_hooks lw_gufunc_device;
 
 static lw_gufunc *
@@ -93,7 +95,7 @@ infer(lw_ufunc_head *self, const void *loop)
 static lw_build_options
 build_options(const lw_ufunc_head *self)
 {
-    return lw_door_build_options(&self->options, lw_gufunc_name(public_of(self)));
+    return lw_gbuild_options(public_of(self));
 }
 
 static lw_status

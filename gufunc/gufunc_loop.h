@@ -33,6 +33,11 @@ typedef struct lw_gufunc_loop {
     bool writable[LW_MAX_OPERANDS]; /* inputs that the body may write to */
     lw_scalar *scalar;
     bool declared;
+    /* Another library's loop with NumPy's arguments, for items of at least library_least
+     * products of all core sizes; NULL: none. Set while the Gufunc is made. */
+    void (*library)(char **args, const intptr_t *dims, const intptr_t *steps, void *data);
+    void *library_data;
+    int64_t library_least;
     struct lw_gufunc_loop *next;           /* the one made before it */
     _Atomic(struct lw_gufunc_host *) host; /* host machine code; NULL until first used */
 } lw_gufunc_loop;

@@ -146,7 +146,8 @@ refresh_tree(lw_gufunc_object *self)
     lw_captures_free(self->captures);
     self->base.tree = tree;
     self->captures = captures;
-    return 0;
+    lw_link_set_reset(&self->base.links);
+    return lw_link_set_read(&self->base.links, self->base.link, lw_captures_linked(captures));
 }
 
 static void

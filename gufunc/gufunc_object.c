@@ -137,6 +137,9 @@ build(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layo
         lw_py_raise(&err);
         return -1;
     }
+    if (lw_link_set_read(&self->base.links, self->base.link,
+                         lw_captures_linked(self->captures)) < 0)
+        return -1;
     if (read_layout(self, layout) < 0 || lw_gufunc_forms(self) < 0 ||
         read_writable(self, writable) < 0 ||
         (self->base.sizes != NULL &&
@@ -184,6 +187,7 @@ prepare(lw_gufunc_object *self, PyObject *function, PyObject *signatures, PyObje
     self->base.identity = Py_NewRef(arguments->identity);
     self->source_option = Py_XNewRef(arguments->source);
     self->base.source = Py_XNewRef(arguments->source);
+    self->base.link = Py_XNewRef(arguments->link);
     return 0;
 }
 
@@ -495,6 +499,7 @@ PyDoc_STRVAR(
 
 static PyMethodDef functions[] = {
     {"guvectorize", WITH_KEYWORDS(guvectorize), guvectorize_doc},
+    {"_use_library", lw_gufunc_use_library, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -19,7 +19,8 @@ typedef struct lw_gufunc_table {
     struct lw_gufunc_object *owner;  /* borrowed; NULL once the Gufunc is gone. Under the GIL */
     _Atomic(lw_gufunc_loop *) loops; /* newest first; read without a lock */
     _Atomic(lw_gufunc_loop *) last;
-    char *name, *doc; /* numpy.ufunc borrows them */
+    char *name, *doc;  /* numpy.ufunc borrows them */
+    PyObject *library; /* the numpy.ufunc whose loops ours use for large cores, or NULL */
     lw_build_options build;
     lw_lock lock; /* guards stats */
     lw_ufunc_stats stats;
@@ -62,6 +63,9 @@ lw_gufunc_code *lw_gufunc_code_for(lw_gufunc_table *table, lw_gufunc_loop *loop,
                                    const int64_t *dims, const int64_t *steps);
 /* Items that loops of this thread have run since the last reset: for error messages. */
 void lw_gufunc_items_reset(void);
+/* _use_library(gufunc, ufunc, "fd", least): where all core sizes of an item multiply to `least`
+ * or more, loops of these dtypes run those of a numpy.ufunc with the same layout. */
+PyObject *lw_gufunc_use_library(PyObject *module, PyObject *args);
 
 /* ---- making loops: gufunc_loops_py.c ---- */
 

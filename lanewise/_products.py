@@ -21,6 +21,13 @@ LAYOUTS = {
 _DTYPES = "?bBhHiIlLefdFD"
 
 
+#: Multiplications an item from which on NumPy's loops, which are BLAS's, are faster on the CPU (NumPy 2.4 with
+#: OpenBLAS: from 8 x 8 matrices on).
+_LARGE = 1000
+#: Of these dtypes: those of BLAS, but for what NumPy 2.4's vecmat gets wrong where the result is strided.
+_LIBRARY = {"matmul": "fdFD", "matvec": "fdFD", "vecmat": "fd", "vecdot": "fdFD"}
+
+
 def _zero(out):
     return np.float32(0) if out.dtype == np.float16 else out.dtype.type(0)
 
@@ -93,4 +100,7 @@ def make(name, module):
     function.__doc__ = _DOCS[name]
     layout = LAYOUTS[name]
     signatures = [f"{dtype * 2}->{dtype}" for dtype in _DTYPES]
-    return _core.guvectorize(signatures, layout, target="auto")(function)  # whatever the setting is just now
+    made = _core.guvectorize(signatures, layout, target="auto")(function)  # whatever the setting is just now
+    if hasattr(np, name):
+        _core._use_library(made, getattr(np, name), _LIBRARY[name], _LARGE)
+    return made

@@ -316,7 +316,7 @@ enum {
     EVERY = UFUNCS | LW_DOOR_FORALL | LW_DOOR_JIT | LW_DOOR_REDUCE
 };
 /* Doors that link what they compile with link=. */
-enum { LINKS = LW_DOOR_VECTORIZE | LW_DOOR_FORALL | LW_DOOR_JIT };
+enum { LINKS = UFUNCS | LW_DOOR_FORALL | LW_DOOR_JIT };
 
 static const struct keyword {
     const char *name;

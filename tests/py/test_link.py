@@ -186,6 +186,17 @@ def test_vectorize():
         lw.vectorize(lambda x: seven(x) + 1, target="cpu")(np.ones(3, "f4"))
 
 
+@pytest.mark.parametrize("link", [True, False])
+def test_guvectorize(cu, link):
+    twice = cuda.declare_device("cu_twice", "float32(float32)", abi="c", link=None if link else cu)
+
+    @lw.guvectorize("(n)->()", link=[cu] if link else (), lineinfo=False)
+    def f(x):
+        return twice(x[0])
+
+    assert not calls(f, 90, "cu_twice", "float32(float32[:])")
+
+
 def test_device_functions_bring_their_code():
     seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c")
 

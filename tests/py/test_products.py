@@ -117,6 +117,21 @@ def test_halves_are_summed_in_float32():
     assert lw.vecdot(x, x) == 3000 and lw.matmul(x, x) == 3000
 
 
+@pytest.mark.parametrize("char", "ilefdFD")
+@pytest.mark.parametrize("name", NAMES)
+def test_large_cores_on_the_host(name, char):
+    """Where NumPy's own loops do the work, and beside it: strides of all kinds, several items, casts."""
+    rng = np.random.default_rng(11)
+    for m, n, k in ((9, 10, 11), (10, 10, 10), (33, 50, 20)):
+        x, y = (numbers(rng, shape, char) for shape in shapes(name, (3,), m, n * (1 if name != "vecdot" else 40), k))
+        want = np.ascontiguousarray(reference(name)(x, y))
+        same(getattr(lw, name)(x, y), want)
+        same(getattr(lw, name)(np.asfortranarray(x), y[..., ::-1][..., ::-1]), want)
+        out = np.empty(want.shape[:-1] + (2 * want.shape[-1],), char)[..., ::2] if want.ndim else None
+        same(getattr(lw, name)(x, y, out=out), want)
+        same(getattr(lw, name)(x.astype("h") if char in "il" else x, y, dtype=char), want)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_stand_in_of_device_arrays(name):
     rng = np.random.default_rng(6)
