@@ -24,8 +24,20 @@ _UNSET = 0xCD  # what fresh memory holds: zeros would hide that nothing was writ
 
 # What ndarray has and a DeviceArray has not: it would fail on a GPU, so it fails here.
 _ABSENT = frozenset(name for name in set(dir(np.ndarray)) - set(dir(_cuda.DeviceArray)) if not name.startswith("_"))
-# NumPy's functions that are reductions by ufuncs: a DeviceArray has those.
-_REDUCTIONS = {"sum", "prod", "max", "min", "amax", "amin", "any", "all"}
+# NumPy's functions that a DeviceArray knows without a method of that name.
+_FUNCTIONS = {"amax", "amin", "count_nonzero"}
+
+
+def _method(name: str):
+    """A reduction whose result is an array, also where it has no dimension."""
+    def method(self, *args, **kwargs):
+        from lanewise import reductions
+
+        result = getattr(reductions, name)(_plain(self), *args, **kwargs)
+        return result if isinstance(result, HostArray) else np.asarray(result).view(HostArray)
+
+    method.__name__ = name
+    return method
 
 
 class HostArray(np.ndarray):
@@ -102,6 +114,10 @@ class HostArray(np.ndarray):
     def is_f_contiguous(self) -> bool:
         return self.flags.f_contiguous
 
+    sum, prod, min, max = _method("sum"), _method("prod"), _method("min"), _method("max")
+    any, all, mean, var, std = _method("any"), _method("all"), _method("mean"), _method("var"), _method("std")
+    argmin, argmax, cumsum, cumprod = _method("argmin"), _method("argmax"), _method("cumsum"), _method("cumprod")
+
     def __repr__(self) -> str:
         text = np.array2string(_plain(self), separator=", ", prefix="HostArray(")
         shape = f"shape={self.shape}, " if self.size == 0 and self.ndim != 1 else ""
@@ -114,8 +130,10 @@ class HostArray(np.ndarray):
         return format(_plain(self)[()], spec)
 
     def __array_function__(self, function, types, args, kwargs):
-        if not hasattr(_cuda.DeviceArray, function.__name__) and function.__name__ not in _REDUCTIONS:
+        if not hasattr(_cuda.DeviceArray, function.__name__) and function.__name__ not in _FUNCTIONS:
             raise TypeError(f"numpy.{function.__name__} does not take a DeviceArray: call copy_to_host() first")
+        if function is np.count_nonzero:
+            return _method("count_nonzero")(*args, **kwargs)
         return super().__array_function__(function, types, args, kwargs)
 
 

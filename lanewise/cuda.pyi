@@ -92,7 +92,8 @@ _Shape = SupportsIndex | tuple[SupportsIndex, ...] | list[SupportsIndex]
 _Order = Literal["C", "F", "A", "K"]
 _Index = Any
 
-@final
+_Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
+
 @final
 class DeviceArray:
     __hash__: None  # type: ignore[assignment]
@@ -137,6 +138,59 @@ class DeviceArray:
     ) -> NDArray[Any]: ...
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any
+    ) -> Any: ...
+    def sum(
+        self, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+        initial: Any = ..., where: Any = True, *, stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def prod(
+        self, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+        initial: Any = ..., where: Any = True, *, stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def min(
+        self, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+        stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def max(
+        self, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+        stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def any(
+        self, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
+        stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def all(
+        self, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
+        stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def mean(
+        self, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+        where: Any = True, stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def var(
+        self, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+        where: Any = True, correction: Any = ..., stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def std(
+        self, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+        where: Any = True, correction: Any = ..., stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def argmin(
+        self, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def argmax(
+        self, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def cumsum(
+        self, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+        stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def cumprod(
+        self, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+        stream: _StreamLike | None = None,
+    ) -> Any: ...
+    def __array_function__(
+        self, function: Any, types: Any, args: Any, kwargs: Any, /
     ) -> Any: ...
     def copy_to_host(
         self, ary: NDArray[Any] | None = None, stream: _StreamLike = 0

@@ -716,8 +716,12 @@ static PyMethodDef *
 collect_methods(void)
 {
     static PyMethodDef all[64];
-    PyMethodDef *parts[] = {own_methods, lw_array_copy_methods, lw_array_index_methods,
-                            lw_array_shape_methods, lw_array_ops_methods};
+    PyMethodDef *parts[] = {own_methods,
+                            lw_array_copy_methods,
+                            lw_array_index_methods,
+                            lw_array_shape_methods,
+                            lw_array_reduce_methods,
+                            lw_array_ops_methods};
     size_t n = 0;
 
     for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++)

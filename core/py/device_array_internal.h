@@ -63,6 +63,9 @@ extern PyMethodDef lw_array_index_methods[];
 extern PyMethodDef lw_array_shape_methods[];
 PyObject *lw_array_get_transposed(PyObject *self, void *closure);
 
+/* ---- device_array_reduce.c ---- */
+extern PyMethodDef lw_array_reduce_methods[];
+
 /* ---- device_array_ops.c ---- */
 extern PyMethodDef lw_array_ops_methods[];
 extern PyType_Slot lw_array_ops_slots[];

@@ -407,11 +407,11 @@ def test_fresh_memory_is_no_zeros(host):
 
 def test_what_a_device_array_refuses(host):
     d = cuda.to_device([3.0, 1.0, 2.0])
-    for name in ("sum", "sort", "mean", "data", "tobytes", "clip"):
+    for name in ("sort", "argsort", "data", "tobytes", "clip"):
         assert not hasattr(cuda.DeviceArray, name)
         with pytest.raises(AttributeError, match=f"a DeviceArray has no '{name}': call copy_to_host"):
             getattr(d, name)
-    for call in (np.mean, np.sort, np.median, lambda a: np.concatenate([a, a])):
+    for call in (np.sort, np.ptp, np.median, lambda a: np.concatenate([a, a])):
         with pytest.raises(TypeError, match="does not take a DeviceArray: call copy_to_host"):
             call(d)
     with pytest.raises(TypeError, match="unhashable"):
@@ -419,6 +419,16 @@ def test_what_a_device_array_refuses(host):
     assert np.sum(d) == 6 and np.shape(d) == (3,) and np.reshape(d, (3, 1)).copy_to_host().shape == (3, 1)
     for name in {name for name in dir(cuda.DeviceArray) if name.startswith("__") or not name.startswith("_")}:
         assert hasattr(d, name) or name in ("__cuda_array_interface__", "__dlpack_c_exchange_api__"), name
+
+
+def test_reductions(host):
+    d = cuda.to_device(np.array([[3, 0, 1], [2, 9, 9]], "i4"))
+    for result in (d.sum(), np.sum(d), np.max(d), d.argmax(), np.mean(d), np.std(d), np.count_nonzero(d), d.any()):
+        assert type(result) is type(d) and result.shape == ()
+    assert d.sum() == 24 and np.max(d) == 9 and d.argmax() == 4 and np.count_nonzero(d) == 5 and np.all(d, axis=0).tolist() == [True, False, True]
+    assert np.cumsum(d, axis=1).tolist() == [[3, 3, 4], [2, 11, 20]] and np.var(d, axis=0, ddof=1).tolist() == [0.5, 40.5, 32.0]
+    out = cuda.device_array(3, "i8")
+    assert np.sum(d, axis=0, out=out, where=[[True], [False]]) is out and out.tolist() == [3, 0, 1]
 
 
 def test_methods(host):

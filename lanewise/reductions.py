@@ -1,0 +1,426 @@
+"""The usual reductions and scans, on host and device arrays: each made with `lanewise.reduce` and nothing else.
+
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> lw.reductions.mean(np.arange(6.0).reshape(2, 3), axis=1)
+    array([1., 4.])
+
+Arguments, dtypes, ties and what NaN does are NumPy's. On device arrays results are device arrays, of no dimension
+where all axes are reduced, and nothing waits; these functions are the methods of DeviceArray, so
+`numpy.sum(device)` comes here as well. `stream=` is for device arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+import lanewise as lw
+
+__all__ = [
+    "affine_scan", "all", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
+    "mean", "min", "minmax", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "var",
+]
+
+
+# ---- what the operators are ----
+
+
+def _add(a, b):
+    return a + b
+
+
+def _multiply(a, b):
+    return a * b
+
+
+def _smaller(a, b):
+    return np.minimum(a, b)
+
+
+def _larger(a, b):
+    return np.maximum(a, b)
+
+
+def _or(a, b):
+    return a or b
+
+
+def _and(a, b):
+    return a and b
+
+
+def _both_ends(a, b):
+    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+
+
+def _first_largest(a, b):
+    """Of (value, index): NaN is larger than all, and the lower index wins."""
+    if a[0] == b[0] or (a[0] != a[0] and b[0] != b[0]):
+        return a if a[1] < b[1] else b
+    return a if a[0] > b[0] or a[0] != a[0] else b
+
+
+def _first_smallest(a, b):
+    if a[0] == b[0] or (a[0] != a[0] and b[0] != b[0]):
+        return a if a[1] < b[1] else b
+    return a if a[0] < b[0] or a[0] != a[0] else b
+
+
+def _first_largest_pair(a, b):
+    """Of (real, imaginary, index): complex numbers in NumPy's order."""
+    a_nan, b_nan = a[0] != a[0] or a[1] != a[1], b[0] != b[0] or b[1] != b[1]
+    if (a_nan and b_nan) or (a[0] == b[0] and a[1] == b[1]):
+        return a if a[2] < b[2] else b
+    return a if a_nan or (not b_nan and (a[0] > b[0] or (a[0] == b[0] and a[1] > b[1]))) else b
+
+
+def _first_smallest_pair(a, b):
+    a_nan, b_nan = a[0] != a[0] or a[1] != a[1], b[0] != b[0] or b[1] != b[1]
+    if (a_nan and b_nan) or (a[0] == b[0] and a[1] == b[1]):
+        return a if a[2] < b[2] else b
+    return a if a_nan or (not b_nan and (a[0] < b[0] or (a[0] == b[0] and a[1] < b[1]))) else b
+
+
+def _merge_moments(a, b):
+    """Counts, means and sums of squared deviations of two parts into those of both (Chan, Golub and LeVeque,
+    "Updating formulae and a pairwise algorithm for computing sample variances", 1979)."""
+    n = a[0] + b[0]
+    delta = b[1] - a[1]
+    weight = b[0] / n
+    return n, a[1] + delta * weight, a[2] + b[2] + delta * delta * (a[0] * weight)
+
+
+def _merge_complex_moments(a, b):
+    n = a[0] + b[0]
+    delta = b[1] - a[1]
+    weight = b[0] / n
+    square = delta.real * delta.real + delta.imag * delta.imag
+    return n, a[1] + delta * weight, a[2] + b[2] + square * (a[0] * weight)
+
+
+def _add_exponentials(a, b):
+    """Of (m, s) that stand for s * exp(m): nothing overflows."""
+    if a[0] == b[0]:
+        return a[0], a[1] + b[1]
+    if a[0] > b[0]:
+        return a[0], a[1] + b[1] * np.exp(b[0] - a[0])
+    return b[0], b[1] + a[1] * np.exp(a[0] - b[0])
+
+
+def _first_largest_of_three(a, b):
+    """Of (value, index, payload)."""
+    if a[0] == b[0] or (a[0] != a[0] and b[0] != b[0]):
+        return a if a[1] < b[1] else b
+    return a if a[0] > b[0] or a[0] != a[0] else b
+
+
+def _after(a, b):
+    """y -> y * a[0] + a[1], then y -> y * b[0] + b[1]."""
+    return a[0] * b[0], a[1] * b[0] + b[1]
+
+
+def _sum_of_segment(a, b):
+    """Of (a segment starts here, sum since then)."""
+    return a[0] or b[0], b[1] if b[0] else a[1] + b[1]
+
+
+# ---- the reductions ----
+
+_sum = lw.reduce(_add)
+_prod = lw.reduce(_multiply)
+_min = lw.reduce(_smaller)
+_max = lw.reduce(_larger)
+_any = lw.reduce(_or)
+_all = lw.reduce(_and)
+_minmax = lw.reduce(_both_ends, map=lambda x: (x, x))
+_count = lw.reduce(_add, map=lambda x: 1 if x != 0 else 0)
+_argmax = lw.reduce(_first_largest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+_argmin = lw.reduce(_first_smallest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+_argmax_complex = lw.reduce(_first_largest_pair, map=lambda x, index: (x.real, x.imag, index),
+                            finish=lambda real, imag, at: at, commutative=True)
+_argmin_complex = lw.reduce(_first_smallest_pair, map=lambda x, index: (x.real, x.imag, index),
+                            finish=lambda real, imag, at: at, commutative=True)
+_mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+                  finish=lambda total, n: total / n, identity=(0, 0))
+_logsumexp = lw.reduce(_add_exponentials, map=lambda x: (x, 1.0), finish=lambda m, s: m + np.log(s),
+                       identity=(-math.inf, 0.0), commutative=True)
+_top1 = lw.reduce(_first_largest_of_three, map=lambda x, payload, index: (x, index, payload),
+                  finish=lambda value, at, payload: (value, payload), commutative=True)
+_affine = lw.reduce(_after, map=lambda a, b: (a, b), finish=lambda a, b: b)
+_segmented = lw.reduce(_sum_of_segment, map=lambda value, start: (start, value), finish=lambda start, total: total)
+
+
+@functools.lru_cache(maxsize=None)
+def _moments(is_complex: bool, root: bool, ddof: float) -> lw.Reduction:
+    """The variance, or its root: ddof is compiled in."""
+    def variance(n, mean, squares):
+        return squares / (n - ddof if n > ddof else 0)
+
+    def deviation(n, mean, squares):
+        return np.sqrt(squares / (n - ddof if n > ddof else 0))
+
+    return lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
+                     map=lambda x: (1, x, 0.0),
+                     finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
+
+
+# ---- their arguments ----
+
+
+def _array(a: Any) -> Any:
+    """`a` if it is an array, wherever it lies."""
+    return a if hasattr(a, "dtype") else np.asarray(a)
+
+
+def _kind(a: Any) -> str:
+    dtype = a.dtype
+    if not isinstance(dtype, np.dtype):  # another library's
+        dtype = lw.cuda.as_cuda_array(a).dtype
+    return dtype.kind
+
+
+def _in_floats(a: Any, dtype: Any) -> Any:
+    """Means of integers are computed in float64."""
+    return np.float64 if dtype is None and _kind(a) in "biu" else dtype
+
+
+def _options(**given: Any) -> dict[str, Any]:
+    """Those that say something. np._NoValue is how NumPy's functions say nothing."""
+    return {name: value for name, value in given.items() if value is not None and value is not np._NoValue}
+
+
+def _initial(value: Any) -> dict[str, Any]:
+    return {} if value is ... or value is np._NoValue else {"initial": value}
+
+
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+    """The sum of elements, as numpy.sum.
+
+    >>> lw.reductions.sum(np.arange(6).reshape(2, 3), axis=0)
+    array([3, 5, 7])
+    >>> lw.reductions.sum([1, 2, 3], where=[True, False, True])
+    np.int64(4)
+    """
+    return _sum(_array(a), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+
+
+def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+    """The product of elements, as numpy.prod.
+
+    >>> lw.reductions.prod([1.5, 4.0])
+    np.float64(6.0)
+    """
+    return _prod(_array(a), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+
+
+def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+    """The smallest element, or NaN where there is one, as numpy.min.
+
+    >>> lw.reductions.min([[3, 1], [2, 5]], axis=1)
+    array([1, 2])
+    """
+    return _min(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+
+
+def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+    """The largest element, or NaN where there is one, as numpy.max.
+
+    >>> lw.reductions.max([3, 9, 1], initial=5)
+    np.int64(9)
+    """
+    return _max(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+
+
+def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
+    """Is any element true? As numpy.any.
+
+    >>> lw.reductions.any([[0, 0], [0, 2]], axis=1)
+    array([False,  True])
+    """
+    return _any(_array(a), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
+
+
+def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
+    """Are all elements true? As numpy.all.
+
+    >>> lw.reductions.all([1.0, 0.5])
+    np.True_
+    """
+    return _all(_array(a), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
+
+
+def count_nonzero(a, axis=None, *, keepdims=False, stream=None):
+    """How many elements are not zero, as numpy.count_nonzero.
+
+    >>> lw.reductions.count_nonzero([[0, 1], [2, 3]], axis=0)
+    array([1, 2])
+    """
+    return _count(_array(a), axis=axis, **_options(keepdims=keepdims, stream=stream))
+
+
+def argmax(a, axis=None, out=None, *, keepdims=False, stream=None):
+    """Where the largest element is: the first of equal ones, the first NaN if there is one; as numpy.argmax.
+
+    >>> lw.reductions.argmax([3, 9, 9, 1])
+    np.int64(1)
+    """
+    return _argument(_argmax, _argmax_complex, a, axis, out, keepdims, stream)
+
+
+def argmin(a, axis=None, out=None, *, keepdims=False, stream=None):
+    """Where the smallest element is, as numpy.argmin.
+
+    >>> lw.reductions.argmin([[3, 1], [2, 5]], axis=1)
+    array([1, 0])
+    """
+    return _argument(_argmin, _argmin_complex, a, axis, out, keepdims, stream)
+
+
+def _argument(plain, of_complex, a, axis, out, keepdims, stream):
+    a = _array(a)
+    if isinstance(axis, tuple):
+        raise TypeError("axis= must be an int or None, not a tuple")
+    reduction = of_complex if _kind(a) == "c" else plain
+    return reduction(a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None):
+    """The mean, as numpy.mean; NaN of nothing.
+
+    >>> lw.reductions.mean([1, 2, 6])
+    np.float64(3.0)
+    """
+    a = _array(a)
+    return _mean(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream))
+
+
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+    """The variance, as numpy.var: in one pass over the elements, by merging moments.
+
+    >>> lw.reductions.var([1.0, 2.0, 3.0, 4.0])
+    np.float64(1.25)
+    >>> lw.reductions.var([1.0, 2.0, 3.0], ddof=1)
+    np.float64(1.0)
+    """
+    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+
+
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+    """The standard deviation, as numpy.std.
+
+    >>> lw.reductions.std([[1.0, 3.0], [2.0, 8.0]], axis=1)
+    array([1., 3.])
+    """
+    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+
+
+def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, stream):
+    if correction is not ... and correction is not np._NoValue:
+        if ddof != 0:
+            raise ValueError("ddof= and correction= are the same: give one")
+        ddof = correction
+    a = _array(a)
+    dtype = _in_floats(a, dtype)
+    is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
+    reduction = _moments(is_complex, root, ddof)
+    return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+
+
+def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, stream=None):
+    """The smallest and the largest element, in one pass.
+
+    >>> lw.reductions.minmax([3, 9, 1])
+    (np.int64(1), np.int64(9))
+    """
+    return _minmax(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+
+
+def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
+    """log(sum(exp(a))), in one pass and without overflow.
+
+    >>> lw.reductions.logsumexp([1000.0, 1000.0])
+    np.float64(1000.6931471805599)
+    """
+    a = _array(a)
+    return _logsumexp(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream))
+
+
+def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
+    """The largest element and what stands at the same place in `payload`: (value, payload).
+
+    >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
+    (np.float64(2.0), np.int64(20))
+    """
+    return _top1(_array(a), _array(payload), axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
+
+
+# ---- NumPy's functions on device arrays ----
+
+
+def _array_function(function, types, args, kwargs):
+    """What DeviceArray.__array_function__ does: most functions call methods, as on any other object."""
+    if function is np.count_nonzero:
+        return count_nonzero(*args, **kwargs)
+    implementation = getattr(function, "_implementation", None)
+    return NotImplemented if implementation is None else implementation(*args, **kwargs)
+
+
+# ---- scans ----
+
+
+def _flat(a: Any, axis: Any) -> tuple[Any, int]:
+    """Without an axis, NumPy's cumsum goes over all elements in order."""
+    a = _array(a)
+    return (a.reshape(-1), 0) if axis is None else (a, axis)
+
+
+def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):
+    """Sums on the way, as numpy.cumsum.
+
+    >>> lw.reductions.cumsum([[1, 2], [3, 4]])
+    array([ 1,  3,  6, 10])
+    """
+    a, axis = _flat(a, axis)
+    return _sum.accumulate(a, axis, **_options(dtype=dtype, out=out, stream=stream))
+
+
+def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
+    """Products on the way, as numpy.cumprod.
+
+    >>> lw.reductions.cumprod([[1, 2], [3, 4]], axis=1)
+    array([[ 1,  2],
+           [ 3, 12]])
+    """
+    a, axis = _flat(a, axis)
+    return _prod.accumulate(a, axis, **_options(dtype=dtype, out=out, stream=stream))
+
+
+def running_maximum(a, axis=0, out=None, *, stream=None):
+    """The largest element so far, as numpy.maximum.accumulate.
+
+    >>> lw.reductions.running_maximum([3, 1, 4, 1, 5])
+    array([3, 3, 4, 4, 5])
+    """
+    return _max.accumulate(_array(a), axis, **_options(out=out, stream=stream))
+
+
+def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
+    """y[i] = y[i - 1] * a[i] + b[i], with y[-1] = initial: a linear recurrence, in parallel.
+
+    >>> lw.reductions.affine_scan([0.5, 0.5, 0.5], [1.0, 1.0, 1.0])
+    array([1.  , 1.5 , 1.75])
+    """
+    return _affine.accumulate(_array(a), _array(b), axis, initial=(1, initial), **_options(out=out, stream=stream))
+
+
+def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
+    """Sums on the way that begin anew where `starts` is true.
+
+    >>> lw.reductions.segmented_sum([1, 2, 3, 4], [True, False, True, False])
+    array([1, 3, 3, 7])
+    """
+    return _segmented.accumulate(_array(values), _array(starts), axis, **_options(out=out, stream=stream))

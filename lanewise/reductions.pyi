@@ -1,0 +1,79 @@
+"""The usual reductions and scans, on host and device arrays: each made with `lanewise.reduce` and nothing else."""
+
+from typing import Any, SupportsIndex
+
+from numpy.typing import DTypeLike
+
+__all__ = [
+    "affine_scan", "all", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
+    "mean", "min", "minmax", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "var",
+]
+
+_Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
+
+def sum(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None,
+) -> Any: ...
+def prod(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None,
+) -> Any: ...
+def min(
+    a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None,
+) -> Any: ...
+def max(
+    a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None,
+) -> Any: ...
+def any(
+    a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    stream: Any = None,
+) -> Any: ...
+def all(
+    a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    stream: Any = None,
+) -> Any: ...
+def mean(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    where: Any = True, stream: Any = None,
+) -> Any: ...
+def var(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, correction: Any = ..., stream: Any = None,
+) -> Any: ...
+def std(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, correction: Any = ..., stream: Any = None,
+) -> Any: ...
+def argmin(
+    a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None,
+) -> Any: ...
+def argmax(
+    a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None,
+) -> Any: ...
+def cumsum(
+    a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> Any: ...
+def cumprod(
+    a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> Any: ...
+def count_nonzero(a: Any, axis: _Axes = None, *, keepdims: bool = False, stream: Any = None) -> Any: ...
+def minmax(
+    a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, initial: Any = ..., where: Any = True,
+    stream: Any = None,
+) -> tuple[Any, Any]: ...
+def logsumexp(
+    a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, stream: Any = None,
+) -> Any: ...
+def top1(
+    a: Any, payload: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, stream: Any = None,
+) -> tuple[Any, Any]: ...
+def running_maximum(a: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> Any: ...
+def affine_scan(
+    a: Any, b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None,
+) -> Any: ...
+def segmented_sum(values: Any, starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> Any: ...

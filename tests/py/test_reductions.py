@@ -1,0 +1,208 @@
+"""lanewise.reductions on the host, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lanewise as lw
+from lanewise import reductions
+
+REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax", "count_nonzero"]
+DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"]
+SHAPES = [(), (1,), (37,), (5, 7), (2, 3, 4), (3, 1000)]
+RTOL = {"e": 5e-3, "f": 2e-5, "F": 2e-5}
+
+
+def some(shape, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.random(shape) * 1.5 + (0.3 if dtype[0] == "u" else -0.4)
+    return (x + 1j * rng.random(shape) if dtype[0] == "c" else np.round(x, 3)).astype(dtype)
+
+
+def same(got, wanted):
+    assert type(got) is type(wanted) and got.dtype == wanted.dtype and got.shape == wanted.shape
+    np.testing.assert_allclose(got, wanted, rtol=RTOL.get(wanted.dtype.char, 1e-12), atol=2e-3 if wanted.dtype.char == "e" else 1e-6)
+
+
+def axes_of(name, shape):
+    more = [(0, 1), (-1, 0)] if len(shape) > 1 and not name.startswith("arg") else []
+    return [None, *range(-1, len(shape)), *more] if shape else [None]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_as_numpy(name, dtype):
+    for shape in SHAPES:
+        x = some(shape, dtype)
+        for axis in axes_of(name, shape):
+            for keepdims in (False, True):
+                wanted = getattr(np, name)(x, axis=axis, keepdims=keepdims)
+                same(getattr(reductions, name)(x, axis=axis, keepdims=keepdims), wanted)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_scans_as_numpy(name, dtype):
+    for shape in SHAPES[1:]:
+        x = some(shape, dtype)
+        for axis in (None, *range(-1, len(shape))):
+            wanted = getattr(np, name)(x, axis=axis, dtype="f4" if dtype == "f2" else None)
+            got = getattr(reductions, name)(x, axis=axis)
+            assert got.dtype == getattr(np, name)(x[..., :1]).dtype
+            same(got.astype(wanted.dtype), wanted if dtype != "f2" else wanted.astype("f2").astype("f4"))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of empty slices
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std"])
+def test_where(name):
+    rng = np.random.default_rng(2)
+    x = rng.random((20, 30))
+    more = {"initial": 0.5} if name in ("sum", "prod", "min", "max") else {}
+    for mask in (rng.random((20, 30)) < 0.5, rng.random(30) < 0.5, rng.random((20, 1)) < 0.9):
+        for axis in (None, 0):
+            same(getattr(reductions, name)(x, axis=axis, where=mask, **more), getattr(np, name)(x, axis=axis, where=mask, **more))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
+def test_nan_and_ties(dtype):
+    nan = complex(0, float("nan")) if dtype == "c8" else float("nan")
+    for values in ([1, nan, 3, nan], [nan, 1], [2, 2, 1, 2], [1, 1], [0, -0.0], [np.inf, -np.inf, np.inf], [nan] * 300, [3] * 1000 + [4, nan, 4] * 9):
+        x = np.array(values, dtype)
+        for name in ("argmin", "argmax", "min", "max"):
+            got, wanted = getattr(reductions, name)(x), getattr(np, name)(x)
+            assert np.array_equal(got, wanted, equal_nan=True) and got.dtype == wanted.dtype, (name, values, got, wanted)
+
+
+def test_complex_order():
+    x = np.array([1 + 2j, 1 + 5j, 1 + 5j, 0 + 9j, 1 - 3j])
+    assert reductions.argmax(x) == np.argmax(x) == 1 and reductions.argmin(x) == np.argmin(x) == 3
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=300))
+@settings(max_examples=50, deadline=None)
+def test_small_values(values):
+    x = np.array(values, "i1")
+    for name in REDUCTIONS:
+        same(getattr(reductions, name)(x), getattr(np, name)(x))
+
+
+def test_dtype_out_initial_and_ddof():
+    x = np.arange(12, dtype="i2").reshape(3, 4)
+    same(reductions.sum(x, 0, "f4"), np.sum(x, 0, "f4"))
+    same(reductions.mean(x, dtype="f4"), np.mean(x, dtype="f4"))
+    same(reductions.prod(x, axis=1, initial=2), np.prod(x, axis=1, initial=2))
+    same(reductions.max(x, axis=1, initial=5), np.max(x, axis=1, initial=5))
+    same(reductions.cumsum(x, dtype="f4"), np.cumsum(x, dtype="f4"))
+    for ddof in (0, 1, 0.5, 3):
+        same(reductions.var(x, axis=0, ddof=ddof) if ddof < 3 else reductions.var(x, axis=1, ddof=ddof), np.var(x, axis=0 if ddof < 3 else 1, ddof=ddof))
+    same(reductions.std(x, correction=1), np.std(x, ddof=1))
+    out = np.zeros(4)
+    assert reductions.mean(x, axis=0, out=out) is out and out.tolist() == [4, 5, 6, 7]
+
+
+def test_variance_is_exact_where_the_mean_is_large():
+    x = 1e8 + np.random.default_rng(1).random(100_000)
+    assert reductions.var(x) == pytest.approx(np.var(x), rel=1e-9)
+    y = (1000 + np.random.default_rng(1).random(1_000_000)).astype("f4")
+    assert reductions.var(y) == pytest.approx(np.var(y.astype("f8")), rel=1e-3)
+    assert reductions.mean(y) == pytest.approx(np.mean(y.astype("f8")), rel=1e-6)
+
+
+def test_nothing():
+    empty = np.empty(0, "f4")
+    assert reductions.sum(empty) == 0 and reductions.prod(empty) == 1 and reductions.all(empty) and not reductions.any(empty)
+    assert np.isnan(reductions.mean(empty)) and np.isnan(reductions.var(empty)) and reductions.count_nonzero(empty) == 0
+    assert reductions.logsumexp(empty) == -np.inf and reductions.cumsum(empty).shape == (0,)
+    for name in ("min", "max", "argmin", "argmax", "minmax"):
+        with pytest.raises(ValueError, match="zero-size array"):
+            getattr(reductions, name)(empty)
+
+
+def test_minmax_and_top1():
+    x, tag = some((30, 40), "f4"), np.arange(1200).reshape(30, 40)
+    low, high = reductions.minmax(x, axis=1)
+    assert np.array_equal(low, x.min(1)) and np.array_equal(high, x.max(1))
+    value, payload = reductions.top1(x, tag, axis=0)
+    assert np.array_equal(value, x.max(0)) and np.array_equal(payload, tag[x.argmax(0), np.arange(40)])
+
+
+def test_logsumexp():
+    x = np.random.default_rng(3).normal(size=(50, 60)) * 300
+    wanted = np.logaddexp.reduce(x, axis=1)
+    np.testing.assert_allclose(reductions.logsumexp(x, axis=1), wanted, rtol=1e-12)
+    assert reductions.logsumexp([-np.inf, -np.inf]) == -np.inf and reductions.logsumexp([np.inf, 1.0]) == np.inf
+    assert np.isnan(reductions.logsumexp([np.nan, 1.0])) and reductions.logsumexp(np.float32([0, 0])).dtype == np.float32
+    assert reductions.logsumexp([1, 1]) == pytest.approx(1 + np.log(2))
+
+
+def test_running_maximum_affine_scan_and_segments():
+    x = some((20, 30), "f8")
+    assert np.array_equal(reductions.running_maximum(x, axis=1), np.maximum.accumulate(x, axis=1))
+    a, b = np.random.default_rng(4).random((2, 50_000)) * 0.9
+    y, wanted = 0.0, []
+    for p, q in zip(a, b):
+        y = y * p + q
+        wanted.append(y)
+    np.testing.assert_allclose(reductions.affine_scan(a, b), wanted, rtol=1e-12)
+    np.testing.assert_allclose(reductions.affine_scan(a[:3], b[:3], initial=7.0)[0], 7 * a[0] + b[0])
+    starts = np.random.default_rng(5).random(10_000) < 0.01
+    values = np.arange(10_000)
+    total, wanted = 0, []
+    for value, start in zip(values, starts):
+        total = value if start else total + value
+        wanted.append(total)
+    assert np.array_equal(reductions.segmented_sum(values, starts), wanted)
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: reductions.argmax(x, axis=(0, 1)), TypeError, "axis= must be an int or None, not a tuple"),
+    (lambda x: reductions.sum(x, axis=2), np.exceptions.AxisError, "axis 2 is out of bounds"),
+    (lambda x: reductions.var(x, ddof=1, correction=1), ValueError, "give one"),
+    (lambda x: reductions.max(x, where=x > 3), ValueError, "where mask"),
+])
+def test_refused(call, error, text):
+    with pytest.raises(error, match=text):
+        call(np.ones((2, 3)))
+
+
+def test_the_module_is_found():
+    assert lw.reductions is reductions and set(reductions.__all__) <= set(dir(reductions))
+
+
+# ---- the kernels for GPUs, on the simulator ----
+
+
+@pytest.mark.parametrize("blocks", [1, 7])
+def test_the_kernels_simulated(blocks):
+    rng = np.random.default_rng(6)
+    x = rng.integers(-50, 50, 20_011).astype("f4")
+    mask = rng.random(x.size) < 0.3
+    tie = x.copy()
+    tie[[500, 9000]] = np.nan
+    assert reductions._argmax._simulate(x, size=blocks) == x.argmax() and reductions._argmin._simulate(x, size=blocks) == x.argmin()
+    assert reductions._argmax._simulate(tie, size=blocks) == 500 == reductions._argmin._simulate(tie, size=blocks)
+    assert reductions._argmax_complex._simulate(x * (1 + 1j), size=blocks) == x.argmax()
+    assert reductions._mean._simulate(x, size=blocks) == pytest.approx(x.mean(), rel=1e-4)
+    assert reductions._mean._simulate(x, size=blocks, where=mask) == pytest.approx(x[mask].mean(), rel=1e-4)
+    for root, numpy_function in ((False, np.var), (True, np.std)):
+        for ddof in (0, 1):
+            moments = reductions._moments(False, root, ddof)
+            assert moments._simulate(x, size=blocks) == pytest.approx(numpy_function(x, ddof=ddof), rel=1e-4)
+            assert moments._simulate(x, size=blocks, where=mask) == pytest.approx(numpy_function(x[mask], ddof=ddof), rel=1e-4)
+    assert reductions._count._simulate(x, size=blocks) == np.count_nonzero(x)
+    assert reductions._logsumexp._simulate(x, size=blocks) == pytest.approx(np.logaddexp.reduce(x.astype("f8")), rel=1e-5)
+    assert reductions._top1._simulate(x, np.arange(x.size), size=blocks) == (x.max(), x.argmax())
+    assert [float(v) for v in reductions._minmax._simulate(x, size=blocks)] == [x.min(), x.max()]
+    assert np.isnan(reductions._mean._simulate(x, size=blocks, where=np.zeros(x.size, bool)))
+
+
+@pytest.mark.parametrize("cc", [75, 90, 100, 120])
+def test_the_kernels_compile_for_gpus(cc):
+    pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
+    x = some(100_000, "f4")
+    for r in (reductions._argmax, reductions._mean, reductions._moments(False, True, 0), reductions._logsumexp):
+        assert r._simulate(x, res=cc)[:4] == b"\x7fELF"
