@@ -13,6 +13,16 @@
 
 /* ---- which one, for what ---- */
 
+/* Where its specialisations are: of a function that was called on the host, with the companion.
+ */
+static lw_function *
+holder(lw_jit *self)
+{
+    bool called = self->value != NULL && self->base.specials == NULL;
+
+    return called ? &self->value->base : &self->base;
+}
+
 /* The specialisation that a signature means; compiled where the kernel is lazy. */
 static lw_special *
 special_of(lw_jit *self, PyObject *sig)
@@ -25,7 +35,7 @@ special_of(lw_jit *self, PyObject *sig)
                      lw_function_name(&self->base));
         return NULL;
     }
-    special = lw_special_of(&self->base, sig);
+    special = lw_special_of(holder(self), sig);
     return special ? special->target : NULL;
 }
 
@@ -45,7 +55,9 @@ default_cc(void)
 static void
 key_for(const lw_special *special, int cc, lw_entry_key *key)
 {
-    if (cc == 0)
+    if (special->function->gives_value)
+        *key = (lw_entry_key){.form = LW_ENTRY_VALUE};
+    else if (cc == 0)
         lw_jit_host_key(special, key);
     else
         lw_jit_device_key(true, key);
@@ -93,27 +105,17 @@ types_of(const lw_special *special, int Py_UNUSED(cc), const char *Py_UNUSED(for
 
 typedef PyObject *(*of_special)(const lw_special *special, int cc, const char *form);
 
-static PyObject *
-signature_text(const lw_special *special)
-{
-    PyObject *args = lw_special_text(special), *text;
-
-    text = args ? PyUnicode_FromFormat("void(%U)", args) : NULL;
-    Py_XDECREF(args);
-    return text;
-}
-
 /* {signature: one(special)} of all there are. */
 static PyObject *
 of_all(lw_jit *self, int cc, const char *form, of_special one)
 {
     PyObject *all = PyDict_New();
 
-    for (lw_special *at = self->base.specials; all != NULL && at != NULL; at = at->next) {
+    for (lw_special *at = holder(self)->specials; all != NULL && at != NULL; at = at->next) {
         PyObject *key, *value;
-        if (at->target != at)
+        if (at->target != at || at->origin != NULL)
             continue;
-        key = signature_text(at);
+        key = lw_special_signature(at);
         value = key ? one(at, cc, form) : NULL;
         if (value == NULL || PyDict_SetItem(all, key, value) < 0)
             Py_CLEAR(all);
@@ -134,6 +136,20 @@ of_signature(lw_jit *self, PyObject *sig, int cc, const char *form, of_special o
     return special ? one(special, cc, form) : NULL;
 }
 
+/* A function that returns numbers is compiled for the CPU alone, where it is called. */
+static int
+check_there(lw_jit *self, int cc, const char *host_form)
+{
+    if (!holder(self)->gives_value || (cc == 0 && host_form != NULL))
+        return 0;
+    PyErr_Format(
+        PyExc_TypeError,
+        "`%s` returns a value: on a GPU it has code in the kernels that call it, of its "
+        "own on the CPU alone (target='cpu')",
+        lw_function_name(&self->base));
+    return -1;
+}
+
 /* (signature=None, target=None) */
 static PyObject *
 inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
@@ -145,8 +161,9 @@ inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
         return NULL;
-    cc = lw_target_read(target, default_cc(), host_form != NULL);
-    if (cc < 0)
+    cc = lw_target_read(target, holder((lw_jit *)self)->gives_value ? 0 : default_cc(),
+                        host_form != NULL);
+    if (cc < 0 || check_there((lw_jit *)self, cc, host_form) < 0)
         return NULL;
     return of_signature((lw_jit *)self, sig, cc, cc ? form : host_form, one);
 }
@@ -253,7 +270,7 @@ host_resources(const lw_special *special)
     lw_entry_key key;
     lw_host_entry *entry;
 
-    lw_jit_host_key(special, &key);
+    key_for(special, 0, &key);
     entry = lw_special_host((lw_special *)special, &key);
     if (entry == NULL)
         return NULL;
@@ -295,8 +312,10 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
                                      &block) ||
         (block != Py_None && lw_jit_count_read(block, "resources: block", 1024, &threads) < 0))
         return NULL;
-    cc = lw_target_read(target, default_cc(), true);
-    special = cc < 0 ? NULL : special_of((lw_jit *)object, sig);
+    cc = lw_target_read(target, holder((lw_jit *)object)->gives_value ? 0 : default_cc(), true);
+    special = cc < 0 || check_there((lw_jit *)object, cc, "") < 0
+                  ? NULL
+                  : special_of((lw_jit *)object, sig);
     return special ? resources_of(special, cc, (int)threads) : NULL;
 }
 
@@ -324,7 +343,8 @@ ask_number(PyObject *self, PyObject *args, PyObject *kwargs, const char *which)
     static char *names[] = {"signature", NULL};
     PyObject *sig = Py_None;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &sig))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &sig) ||
+        check_there((lw_jit *)self, 1, NULL) < 0)
         return NULL;
     return of_signature((lw_jit *)self, sig, default_cc(), which, number_of);
 }
@@ -397,7 +417,7 @@ kernel_compile(PyObject *object, PyObject *args, PyObject *kwargs)
         return NULL;
     cc = target == Py_None ? (lw_jit_target(self) == LW_CHOOSE_CUDA ? 90 : 0)
                            : lw_target_read(target, 90, true);
-    special = cc < 0 ? NULL : special_of(self, sig);
+    special = cc < 0 || check_there(self, cc, "") < 0 ? NULL : special_of(self, sig);
     if (special == NULL)
         return NULL;
     key_for(special, cc, &key);
@@ -425,7 +445,7 @@ text_for(lw_jit *self, PyObject **row, Py_ssize_t n)
         return NULL;
     special = lw_special_get(&self->base, &bound);
     if (special != NULL)
-        text = signature_text(special->target);
+        text = lw_special_signature(special->target);
     lw_bound_release(&bound);
     return text;
 }

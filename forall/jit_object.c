@@ -17,17 +17,22 @@ PyTypeObject *lw_jit_type;
 
 /* ---- calling ---- */
 
-/* A kernel without a shape. */
-static PyObject *
-call_kernel(PyObject *object, PyObject *const *Py_UNUSED(args), size_t Py_UNUSED(nargsf),
-            PyObject *Py_UNUSED(kwnames))
+PyObject *
+lw_jit_needs_shape(const lw_jit *self)
 {
-    const char *name = lw_function_name((lw_function *)object);
+    const char *name = lw_function_name(&self->base);
 
     return PyErr_Format(PyExc_TypeError,
                         "a kernel needs the shape of its launch: %s[grid, block](...) or "
                         "%s.forall(n)(...); device=True makes a function to call",
                         name, name);
+}
+
+static PyObject *
+call_kernel(PyObject *object, PyObject *const *Py_UNUSED(args), size_t Py_UNUSED(nargsf),
+            PyObject *Py_UNUSED(kwnames))
+{
+    return lw_jit_needs_shape((lw_jit *)object);
 }
 
 /* A device function on the host is the Python function. */
@@ -153,7 +158,8 @@ build(lw_jit *self, PyObject *function, PyObject *signatures, PyObject *keywords
       bool from_cuda)
 {
     PyObject *shared = lw_jit_options_read(keywords, &self->own);
-    int failed = shared == NULL ||
+    int gives = from_cuda || self->own.device ? 0 : lw_jit_signatures_give(signatures);
+    int failed = shared == NULL || gives < 0 ||
                  lw_function_init(&self->base, LW_DOOR_JIT, 0, function, shared) < 0 ||
                  take_options(self, keywords, from_cuda) < 0;
 
@@ -166,9 +172,40 @@ build(lw_jit *self, PyObject *function, PyObject *signatures, PyObject *keywords
         return -1;
     if (self->own.device)
         return declare_device(self, signatures);
-    if (refuse_varargs(self) < 0 || lw_function_declare(&self->base, signatures) < 0)
+    if (refuse_varargs(self) < 0)
+        return -1;
+    self->signatures = Py_XNewRef(signatures);
+    if (gives)
+        return lw_jit_declare_value(self);
+    if (lw_function_declare(&self->base, signatures) < 0)
         return -1;
     return lw_jit_compile_declared(self);
+}
+
+lw_jit *
+lw_jit_new_value(lw_jit *self)
+{
+    lw_jit *made = (lw_jit *)lw_jit_type->tp_alloc(lw_jit_type, 0);
+    PyObject *shared;
+    int failed;
+
+    if (made == NULL)
+        return NULL;
+    made->base.vectorcall = call_kernel;
+    shared = lw_jit_options_read(self->base.keywords, &made->own);
+    failed = shared == NULL ||
+             lw_function_init(&made->base, LW_DOOR_JIT, 0, self->base.py_func, shared) < 0 ||
+             take_options(made, self->base.keywords, false) < 0;
+    Py_XDECREF(shared);
+    made->declared = failed ? NULL : PyList_New(0);
+    if (made->declared == NULL) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    count_positional(made);
+    made->base.gives_value = true;
+    made->base.options.front.procedure = made->base.options.front.threads = false;
+    return made;
 }
 
 PyObject *
@@ -185,6 +222,8 @@ lw_jit_new(PyObject *function, PyObject *signatures, PyObject *keywords, bool fr
     }
     if (self->own.device)
         self->base.vectorcall = call_device;
+    else if (!from_cuda)
+        self->base.vectorcall = lw_jit_call_value;
     return (PyObject *)self;
 }
 
@@ -197,6 +236,8 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
 
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->declared);
+    Py_VISIT(self->signatures);
+    Py_VISIT(self->value);
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_VISIT(self->kept[i]);
     return lw_function_traverse(&self->base, visit, arg);
@@ -209,6 +250,8 @@ kernel_clear(PyObject *object)
 
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_CLEAR(self->kept[i]);
+    Py_CLEAR(self->signatures);
+    Py_CLEAR(self->value);
     lw_function_clear(&self->base);
     return 0;
 }
@@ -240,6 +283,24 @@ kernel_repr(PyObject *object)
 
 /* ---- attributes ---- */
 
+/* Newest first. */
+static int
+list_signatures(const lw_function *function, PyObject *list)
+{
+    for (lw_special *at = function->specials; at != NULL; at = at->next) {
+        PyObject *text;
+        int failed;
+        if (at->target != at || at->origin != NULL)
+            continue;
+        text = lw_special_signature(at);
+        failed = text == NULL || PyList_Append(list, text) < 0;
+        Py_XDECREF(text);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
 static PyObject *
 get_signatures(PyObject *object, void *Py_UNUSED(closure))
 {
@@ -249,20 +310,23 @@ get_signatures(PyObject *object, void *Py_UNUSED(closure))
     if (self->own.device)
         return PyList_GetSlice(self->declared, 0, PyList_GET_SIZE(self->declared));
     list = PyList_New(0);
-    for (lw_special *at = self->base.specials; list != NULL && at != NULL; at = at->next) {
-        PyObject *args = at->target == at ? lw_special_text(at) : NULL, *text = NULL;
-        if (at->target != at)
-            continue;
-        if (args != NULL)
-            text = PyUnicode_FromFormat("void(%U)", args);
-        Py_XDECREF(args);
-        if (text == NULL || PyList_Append(list, text) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(text);
-    }
-    if (list != NULL && PyList_Reverse(list) < 0) /* oldest first */
+    if (list == NULL || list_signatures(&self->base, list) < 0 ||
+        (self->value != NULL && list_signatures(&self->value->base, list) < 0) ||
+        PyList_Reverse(list) < 0) /* oldest first */
         Py_CLEAR(list);
     return list;
+}
+
+static PyObject *
+get_overloads(PyObject *object, void *Py_UNUSED(closure))
+{
+    PyObject *module = PyImport_ImportModule("lanewise._overloads"), *result;
+
+    if (module == NULL)
+        return NULL;
+    result = PyObject_CallMethod(module, "Overloads", "O", object);
+    Py_DECREF(module);
+    return result;
 }
 
 static PyObject *
@@ -286,7 +350,10 @@ get_text_signature(PyObject *object, void *Py_UNUSED(closure))
 static PyObject *
 get_specialized(PyObject *object, void *Py_UNUSED(closure))
 {
-    return PyBool_FromLong(!((lw_function *)object)->lazy);
+    const lw_jit *self = (lw_jit *)object;
+
+    return PyBool_FromLong(!self->base.lazy ||
+                           (self->value != NULL && !self->value->base.lazy));
 }
 
 static PyObject *
@@ -306,6 +373,8 @@ get_link(PyObject *object, void *Py_UNUSED(closure))
 static PyGetSetDef kernel_getset[] = {
     {"signatures", get_signatures, NULL,
      PyDoc_STR("what it is compiled for: ['void(float32[::1], int64)']"), NULL},
+    {"overloads", get_overloads, NULL,
+     PyDoc_STR("what it is compiled for, a mapping from signatures to objects to ask"), NULL},
     {"specialized", get_specialized, NULL,
      PyDoc_STR("True when signatures were given: nothing else is compiled"), NULL},
     {"__lanewise_link__", get_link, NULL, PyDoc_STR("link=: kernels that call it need it too"),
@@ -347,6 +416,8 @@ kernel_state(PyObject *object, PyObject *Py_UNUSED(unused))
     PyObject *signatures = Py_None;
 
     if (self->own.device || !self->base.lazy)
+        signatures = get_signatures(object, NULL);
+    else if (self->value != NULL && !self->value->base.lazy)
         signatures = get_signatures(object, NULL);
     else
         Py_INCREF(signatures);
@@ -431,20 +502,23 @@ static PyMethodDef decorate_def = {"jit", decorate, METH_O,
 
 /* Bad keywords and signatures are told now, not when the function comes. */
 static int
-check_early(PyObject *signatures, PyObject *keywords)
+check_early(PyObject *signatures, PyObject *keywords, bool from_cuda)
 {
     lw_door_arguments arguments;
     lw_door_options options;
     lw_jit_options own;
     lw_signature_list list = {0};
     PyObject *shared = lw_jit_options_read(keywords, &own);
-    int failed = shared == NULL ||
-                 lw_door_read(LW_DOOR_JIT, signatures, shared, &options, &arguments) < 0;
+    int gives, failed = shared == NULL ||
+                        lw_door_read(LW_DOOR_JIT, signatures, shared, &options, &arguments) < 0;
     lw_arena arena;
 
     Py_XDECREF(shared);
     if (failed)
         return -1;
+    gives = from_cuda || own.device ? 0 : lw_jit_signatures_give(signatures);
+    if (gives != 0)
+        return gives < 0 ? -1 : 0;
     if (!own.device)
         return check_kernel_signatures(signatures);
     lw_arena_init(&arena);
@@ -458,7 +532,7 @@ make_decorator(PyObject *signatures, PyObject *keywords, bool from_cuda)
 {
     PyObject *state, *result;
 
-    if (check_early(signatures, keywords) < 0)
+    if (check_early(signatures, keywords, from_cuda) < 0)
         return NULL;
     state = PyTuple_Pack(3, signatures ? signatures : Py_None, keywords,
                          from_cuda ? Py_True : Py_False);
@@ -509,7 +583,8 @@ PyDoc_STRVAR(jit_doc,
              JIT_SIGNATURE "Make a Kernel of a function that threads run, or with device=True "
                            "a function for kernels to call.\n\n"
                            "It runs where its arrays are: on their GPU, or for NumPy arrays on "
-                           "the CPU.\n\n"
+                           "the CPU. A function that uses nothing of a thread can be called on "
+                           "the host, for the numbers that it returns.\n\n"
                            ">>> @lw.jit('void(float64[:])')\n"
                            "... def halve(x):\n"
                            "...     i = lw.cuda.grid(1)\n"

@@ -26,6 +26,8 @@ typedef struct lw_jit {
     lw_jit_options own;
     Py_ssize_t n_positional; /* parameters that take positional arguments */
     PyObject *declared;      /* device functions: their signatures, a list of str */
+    PyObject *signatures;    /* of a function that returns numbers: as given, or NULL */
+    struct lw_jit *value;    /* the same function for calls on the host, made when needed */
     bool from_cuda;          /* made by cuda.jit: runs on the GPU where nothing else is said */
     bool target_given; /* target= decides; else lanewise.config.target, asked at each launch */
     lw_target_choice setting;
@@ -39,6 +41,20 @@ extern PyTypeObject *lw_jit_type, *lw_jit_launcher_type; /* made once a process 
 /* ---- jit_object.c ---- */
 PyObject *lw_jit_new(PyObject *function, PyObject *signatures, PyObject *keywords,
                      bool from_cuda);
+
+/* One without code, for lw_jit_value. */
+lw_jit *lw_jit_new_value(lw_jit *self);
+
+/* ---- jit_value_py.c ---- */
+/* f(...) of lw.jit: compiled for the CPU, run once; gives what it returns. */
+PyObject *lw_jit_call_value(PyObject *self, PyObject *const *args, size_t nargsf,
+                            PyObject *kwnames);
+/* Do all of these signatures say that numbers are returned? -1 with an exception. */
+int lw_jit_signatures_give(PyObject *signatures);
+/* Compile what the signatures declare. -1 with an exception. */
+int lw_jit_declare_value(lw_jit *self);
+/* A kernel without a shape: TypeError. */
+PyObject *lw_jit_needs_shape(const lw_jit *self);
 
 /* ---- jit_call_py.c ---- */
 /* kernel[...], kernel.forall(...); NULL with an exception. */

@@ -510,6 +510,38 @@ make_single(maker *m, const char *symbol, lw_error *err)
     return lw_ir_finish(&m->b, err);
 }
 
+/* The parts behind the status and what it carries. */
+static void
+store_results(maker *m, lw_ref call, lw_ref results)
+{
+    uint32_t first = m->scalar->can_raise ? 1 + m->scalar->n_raise_words : 0;
+
+    for (uint32_t i = first; i < m->body->results.n; i++) {
+        lw_ref part = lw_ir_result(&m->b, call, i);
+        if (lw_ir_type(&m->b, part) == LW_DT_b1)
+            part = lw_ir_cast(&m->b, LW_DT_u8, part);
+        lw_ir_store(&m->b, field(m, results, 8 * (size_t)(i - first)), part, 8, 0);
+    }
+}
+
+static lw_status
+make_value(maker *m, const char *symbol, lw_error *err)
+{
+    lw_ref values, results, call;
+
+    lw_builder_start(&m->b, m->module, symbol);
+    if (m->b.func != NULL)
+        m->b.func->linkage = LW_EXPORTED;
+    lw_ir_result_add(&m->b, LW_DT_i32);
+    values = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "values");
+    results = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "results");
+    load_values(m, values);
+    call = call_body(m);
+    store_results(m, call, results);
+    return_status(m, call);
+    return lw_ir_finish(&m->b, err);
+}
+
 static void
 set_sreg(maker *m, lw_sreg which, lw_ref value)
 {
@@ -604,6 +636,7 @@ lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *s
     case LW_ENTRY_RANGE: status = make_range(&m, symbol, err); break;
     case LW_ENTRY_SINGLE: status = make_single(&m, symbol, err); break;
     case LW_ENTRY_WHOLE: status = make_whole(&m, symbol, err); break;
+    case LW_ENTRY_VALUE: status = make_value(&m, symbol, err); break;
     }
     if (status != LW_OK)
         goto fail;

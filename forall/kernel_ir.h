@@ -10,7 +10,8 @@ typedef enum lw_entry_form {
     LW_ENTRY_FORALL, /* GPU: a grid-stride loop over an index space, whatever the grid */
     LW_ENTRY_RANGE,  /* host: lw_range_code, a part of an index space */
     LW_ENTRY_SINGLE, /* host: lw_sim_single of core/host/simulator.h */
-    LW_ENTRY_WHOLE   /* host: lw_sim_whole */
+    LW_ENTRY_WHOLE,  /* host: lw_sim_whole */
+    LW_ENTRY_VALUE   /* host: lw_value_code, a call that returns numbers */
 } lw_entry_form;
 
 enum { LW_MAX_INDEX = 3 }; /* dimensions of an index space */
@@ -38,6 +39,10 @@ typedef struct lw_space {
  * number of the element that raised, with *status its status; it has stopped there. */
 typedef int64_t (*lw_range_code)(const uint64_t *values, const lw_space *space, int64_t begin,
                                  int64_t end, int32_t *status);
+
+/* Calls the body once. results: 8 bytes for each part of what it returns (the low ones count).
+ * 0, or the status of what it raised. */
+typedef int32_t (*lw_value_code)(const uint64_t *values, uint64_t *results);
 
 typedef struct lw_entry_limits { /* of a GPU entry; 0: none */
     uint32_t max_threads, min_blocks, max_registers;

@@ -52,6 +52,7 @@ typedef struct lw_function {
     uint32_t n_params;   /* of the Python function */
     uint32_t n_index;    /* of these, in front: the element's index (Forall); Jit: 0 */
     uint32_t n_required; /* arguments behind the index that have no default */
+    bool gives_value;    /* called on the host, once, for what it returns */
     bool lazy;           /* compiles for any new types; false: the declared ones only */
     _Atomic(struct lw_special *) specials; /* append-only, newest first */
     _Atomic(struct lw_special *) last;     /* what the last call took: tried first */
@@ -197,6 +198,8 @@ typedef struct lw_special {
     lw_scalar *scalar;         /* NULL where target is another one */
     uint32_t n_written;
     const uint32_t *written; /* numbers of the bound arrays that the body may write */
+    uint32_t n_out; /* declared results of a function that gives a value; 0: as inferred */
+    const lw_dtype *out;
     bool declared, narrow, negative;
     uint64_t hash;  /* of the types: the same in every process */
     PyObject *held; /* list of the objects that the key names by address, or NULL */
@@ -214,6 +217,8 @@ lw_special *lw_special_of(lw_function *self, PyObject *signature);
 lw_special *lw_special_twin(lw_special *special, bool narrow, bool negative);
 /* "float32, float32[::1]": new str. */
 PyObject *lw_special_text(const lw_special *special);
+/* "void(float32, float32[::1])"; of a function that gives a value with what that is. */
+PyObject *lw_special_signature(const lw_special *special);
 /* Does no array that the body writes overlap another one? entry key: noalias. */
 bool lw_special_noalias(const lw_special *special, const lw_bound *bound);
 /* Code for a target, compiled and loaded when new (and after a reset of the device); the GIL is

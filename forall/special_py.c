@@ -310,7 +310,10 @@ lower(lw_special *special)
     if (typed == NULL)
         return -1;
     dump_typed(special->function, typed);
-    status = lw_lower(typed, NULL, 0, &special->scalar, &err);
+    status = special->n_out ? lw_infer_check_results(typed, special->out, special->n_out, &err)
+                            : LW_OK;
+    if (status == LW_OK)
+        status = lw_lower(typed, special->out, special->n_out, &special->scalar, &err);
     lw_typed_free(typed);
     if (status != LW_OK) {
         lw_py_raise(&err);
@@ -354,6 +357,8 @@ lw_special_twin(lw_special *special, bool narrow, bool negative)
         return NULL;
     memcpy(specs, special->specs, special->n_specs * sizeof *specs);
     twin->origin = origin;
+    twin->out = origin->out; /* in its arena, which lives as long */
+    twin->n_out = origin->n_out;
     twin->narrow = narrow;
     twin->negative = negative;
     set_counts(twin, specs);
@@ -487,6 +492,34 @@ check_count(const lw_function *self, const lw_signature *signature, uint32_t *fi
     return -1;
 }
 
+/* The result that a signature declares, where there may be one. */
+static int
+note_result(lw_special *special, const lw_signature *signature)
+{
+    const lw_sig_type *result = &signature->result;
+    uint32_t n = lw_signature_n_out(signature);
+    lw_dtype *out;
+
+    if (n == 0)
+        return 0;
+    out = lw_arena_take(&special->arena, n * sizeof *out);
+    for (uint32_t i = 0; out != NULL && i < n; i++) {
+        const lw_sig_type *one = result->kind == LW_SIG_TUPLE ? &result->items[i] : result;
+        if (one->kind != LW_SIG_SCALAR) {
+            PyErr_Format(PyExc_TypeError,
+                         "signature `%.100s`: expected numbers as results, or tuples of them",
+                         signature->text);
+            return -1;
+        }
+        out[i] = one->dtype;
+    }
+    special->out = out;
+    special->n_out = out != NULL ? n : 0;
+    if (out == NULL)
+        PyErr_NoMemory();
+    return out != NULL ? 0 : -1;
+}
+
 static lw_special *
 special_of_signature(lw_function *self, const lw_signature *signature)
 {
@@ -506,6 +539,10 @@ special_of_signature(lw_function *self, const lw_signature *signature)
         special->narrow = true; /* the common case on a GPU; the others get twins */
         set_counts(special, specs);
         default_specs(self, self->n_index + signature->n_args - first, specs);
+    }
+    if (special != NULL && self->gives_value && note_result(special, signature) < 0) {
+        lw_special_free(special);
+        return NULL;
     }
     return special;
 }
@@ -599,7 +636,7 @@ lw_function_declare(lw_function *self, PyObject *signatures)
     failed = lw_signatures_read(signatures, false, &arena, &list);
     for (uint32_t i = 0; i < list.n && !failed; i++) {
         lw_special *special = NULL;
-        if (lw_signature_check_kernel(&list.data[i], &err) != LW_OK)
+        if (!self->gives_value && lw_signature_check_kernel(&list.data[i], &err) != LW_OK)
             lw_py_raise(&err);
         else
             special = special_of_signature(self, &list.data[i]);

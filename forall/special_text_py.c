@@ -67,3 +67,30 @@ lw_special_text(const lw_special *special)
     lw_special_print(special, &text);
     return lw_text_take(&text);
 }
+
+static void
+print_results(const lw_scalar *scalar, lw_text *out)
+{
+    if (scalar == NULL || scalar->n_out == 0)
+        lw_text_add(out, "void");
+    for (uint32_t i = 0; scalar != NULL && i < scalar->n_out; i++)
+        lw_text_addf(out, "%s%s",
+                     i                   ? ", "
+                     : scalar->n_out > 1 ? "("
+                                         : "",
+                     lw_dtypes[scalar->out[i]].public_name);
+    if (scalar != NULL && scalar->n_out > 1)
+        lw_text_add(out, ")");
+}
+
+PyObject *
+lw_special_signature(const lw_special *special)
+{
+    lw_text text = {0};
+
+    print_results(special->scalar, &text);
+    lw_text_add(&text, "(");
+    lw_special_print(special, &text);
+    lw_text_add(&text, ")");
+    return lw_text_take(&text);
+}

@@ -41,7 +41,7 @@ lw_report_new(lw_device *device, lw_report **out, lw_error *err)
                              &report->record, err));
     memset(report->record->host, 0, sizeof(lw_report_record));
     LW_TRY(lw_pool_take_ours_(device, sizeof(lw_report_control), LW_STREAM_PER_THREAD,
-                        &report->control, err));
+                              &report->control, err));
     LW_TRY(send_control(report, err));
     *out = report;
     return LW_OK;

@@ -54,24 +54,26 @@ class_named(const char *exception)
     return class;
 }
 
-/* "element 3", "index 3", "index (3, 4)", "tid=[3, 0, 0] ctaid=[1, 0, 0]" (numba's words) */
+/* ", element 3", ", index 3", "index (3, 4)", ", tid=[3, 0, 0] ctaid=[1, 0, 0]" (numba's words)
+ */
 static PyObject *
 place_text(const lw_raise_place *p)
 {
     const long long at[3] = {p->index[0], p->index[1], p->index[2]};
 
     switch (p->kind) {
-    case LW_AT_ELEMENT: return PyUnicode_FromFormat("element %lld", at[0]);
+    case LW_AT_ELEMENT: return PyUnicode_FromFormat(", element %lld", at[0]);
     case LW_AT_INDEX:
         if (p->ndim == 2)
-            return PyUnicode_FromFormat("index (%lld, %lld)", at[0], at[1]);
+            return PyUnicode_FromFormat(", index (%lld, %lld)", at[0], at[1]);
         if (p->ndim == 3)
-            return PyUnicode_FromFormat("index (%lld, %lld, %lld)", at[0], at[1], at[2]);
-        return PyUnicode_FromFormat("index %lld", at[0]);
+            return PyUnicode_FromFormat(", index (%lld, %lld, %lld)", at[0], at[1], at[2]);
+        return PyUnicode_FromFormat(", index %lld", at[0]);
     case LW_AT_THREAD:
-        return PyUnicode_FromFormat("tid=[%u, %u, %u] ctaid=[%u, %u, %u]", p->thread[0],
+        return PyUnicode_FromFormat(", tid=[%u, %u, %u] ctaid=[%u, %u, %u]", p->thread[0],
                                     p->thread[1], p->thread[2], p->block[0], p->block[1],
                                     p->block[2]);
+    case LW_AT_CALL: return PyUnicode_FromString("");
     }
     Py_UNREACHABLE();
 }
@@ -128,7 +130,7 @@ text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_
     if (message != NULL) {
         const char *space = PyUnicode_GetLength(message) ? " " : "";
         const char *colon = *name && *space ? ":" : "";
-        text = PyUnicode_FromFormat("%s%s%s%U%s(raised in `%s` at %s:%u, %U)", name, colon,
+        text = PyUnicode_FromFormat("%s%s%s%U%s(raised in `%s` at %s:%u%U)", name, colon,
                                     *name ? " " : "", message, space, row->function, row->file,
                                     (unsigned)row->line, where);
     }

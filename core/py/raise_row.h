@@ -7,9 +7,10 @@
 #include "core/front/lower.h"
 #include "core/ir/report.h"
 
-/* Where: an element of a ufunc, an index of a forall space, or a thread of a kernel. */
+/* Where: an element of a ufunc, an index of a forall space, a thread of a kernel, or nowhere
+ * in particular: the call of a function. */
 typedef struct lw_raise_place {
-    enum { LW_AT_ELEMENT, LW_AT_INDEX, LW_AT_THREAD } kind;
+    enum { LW_AT_ELEMENT, LW_AT_INDEX, LW_AT_THREAD, LW_AT_CALL } kind;
     uint32_t ndim; /* INDEX: 1 … 3 */
     int64_t index[3];
     uint32_t thread[3], block[3];   /* x, y, z */

@@ -1,0 +1,221 @@
+/* lw.jit's functions called on the host: f(3), f(array). The function is typed as one that
+ * returns numbers, by a companion object that holds these specialisations, and run once, on the
+ * calling thread. */
+#include "forall/jit_parts_py.h"
+
+#include "core/base/memory.h"
+#include "core/host/raise_note.h"
+#include "core/py/convert.h"
+#include "core/py/print_py.h"
+#include "core/py/raise.h"
+#include "core/py/raise_row.h"
+
+#include <string.h>
+
+enum { FEW_RESULTS = 64 };
+
+int
+lw_jit_signatures_give(PyObject *signatures)
+{
+    lw_signature_list list = {0};
+    uint32_t n = 0;
+    lw_arena arena;
+    int failed;
+
+    lw_arena_init(&arena);
+    failed = lw_signatures_read(signatures, false, &arena, &list) < 0;
+    for (uint32_t i = 0; i < list.n; i++)
+        n += lw_signature_n_out(&list.data[i]) > 0;
+    failed = failed ? -1 : n > 0;
+    if (failed > 0 && n != list.n) {
+        PyErr_SetString(PyExc_TypeError, "signatures: some return numbers and some do not: a "
+                                         "kernel returns nothing");
+        failed = -1;
+    }
+    lw_arena_reset(&arena);
+    return failed;
+}
+
+/* The companion, with what was declared; borrowed. */
+static lw_jit *
+companion(lw_jit *self)
+{
+    lw_jit *made;
+
+    if (self->value != NULL)
+        return self->value;
+    made = lw_jit_new_value(self);
+    if (made != NULL && lw_function_declare(&made->base, self->signatures) < 0)
+        Py_CLEAR(made);
+    if (made != NULL && self->value == NULL)
+        self->value = made;
+    else
+        Py_XDECREF((PyObject *)made); /* another thread was faster, or it failed */
+    return self->value;
+}
+
+static lw_host_entry *
+entry_of(lw_special *special)
+{
+    const lw_entry_key key = {.form = LW_ENTRY_VALUE};
+
+    return lw_special_host(special, &key);
+}
+
+int
+lw_jit_declare_value(lw_jit *self)
+{
+    lw_jit *value = companion(self);
+
+    if (value == NULL)
+        return -1;
+    for (lw_special *at = value->base.specials; at != NULL; at = at->next)
+        if (at->scalar != NULL && entry_of(at) == NULL)
+            return -1;
+    return 0;
+}
+
+/* ---- results ---- */
+
+/* As Python numbers: numba's too. */
+static PyObject *
+number(lw_dtype dtype, const uint64_t *parts)
+{
+    const lw_dtype_row *row = &lw_dtypes[dtype];
+    lw_value from = {0}, to = {0};
+
+    if (lw_is_complex(dtype)) {
+        memcpy(from.bytes, parts, row->size_bytes / 2);
+        memcpy(from.bytes + row->size_bytes / 2, parts + 1, row->size_bytes / 2);
+        lw_value_cast(&from, dtype, &to, LW_DT_c128);
+        return PyComplex_FromDoubles(to.c128[0], to.c128[1]);
+    }
+    memcpy(from.bytes, parts, row->size_bytes);
+    if (dtype == LW_DT_b1)
+        return PyBool_FromLong(from.bytes[0]);
+    if (row->kind == LW_KIND_UINT) {
+        lw_value_cast(&from, dtype, &to, LW_DT_u64);
+        return PyLong_FromUnsignedLongLong(to.u64);
+    }
+    if (row->kind == LW_KIND_INT) {
+        lw_value_cast(&from, dtype, &to, LW_DT_i64);
+        return PyLong_FromLongLong(to.i64);
+    }
+    lw_value_cast(&from, dtype, &to, LW_DT_f64);
+    return PyFloat_FromDouble(to.f64);
+}
+
+static PyObject *
+results_of(const lw_scalar *scalar, const uint64_t *parts)
+{
+    PyObject *tuple;
+
+    if (scalar->n_out == 0)
+        Py_RETURN_NONE;
+    if (scalar->n_out == 1)
+        return number(scalar->out[0], parts);
+    tuple = PyTuple_New(scalar->n_out);
+    for (uint32_t i = 0; tuple != NULL && i < scalar->n_out; i++) {
+        PyObject *item = number(scalar->out[i], parts);
+        if (item == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, item);
+        parts += lw_is_complex(scalar->out[i]) ? 2 : 1;
+    }
+    return tuple;
+}
+
+/* ---- the call ---- */
+
+static PyObject *
+raise_status(const lw_special *special, int32_t status)
+{
+    lw_raise_place place = {.kind = LW_AT_CALL};
+
+    lw_raise_noted(place.words);
+    (void)lw_raise_at(&special->scalar->raises[status - 1], &place);
+    return NULL;
+}
+
+static PyObject *
+run(const lw_special *special, const lw_host_entry *entry, const uint64_t *values)
+{
+    uint64_t few[FEW_RESULTS], *parts = few;
+    lw_value_code code = (lw_value_code)(uintptr_t)entry->address;
+    PyObject *result = NULL;
+    int32_t status;
+
+    if (2 * special->scalar->n_out > FEW_RESULTS)
+        parts = lw_alloc(2 * special->scalar->n_out * sizeof *parts);
+    if (parts == NULL)
+        return PyErr_NoMemory();
+    Py_BEGIN_ALLOW_THREADS
+    status = code(values, parts);
+    Py_END_ALLOW_THREADS
+    if (!entry->prints || lw_print_show() == 0)
+        result = status ? raise_status(special, status) : results_of(special->scalar, parts);
+    if (parts != few)
+        lw_free(parts);
+    return result;
+}
+
+/* What only threads of a grid have, in a call without one. */
+static bool
+is_kernel_only(void)
+{
+    PyObject *type, *value, *trace, *code;
+    bool result = false;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    code = value != NULL ? PyObject_GetAttrString(value, "code") : NULL;
+    if (code != NULL && PyUnicode_Check(code))
+        result = PyUnicode_CompareWithASCIIString(code, "E163") == 0;
+    PyErr_Clear();
+    Py_XDECREF(code);
+    PyErr_Restore(type, value, trace);
+    return result;
+}
+
+static PyObject *
+call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
+{
+    lw_special *special;
+    lw_host_entry *entry;
+
+    if (bound->where == LW_WHERE_DEVICE)
+        return PyErr_Format(PyExc_TypeError,
+                            "%s: a call without [grid, block] runs on the CPU, and an argument "
+                            "is an array on a GPU; expected NumPy arrays",
+                            lw_function_name(&self->base));
+    special = lw_special_get(&value->base, bound);
+    if (special == NULL && is_kernel_only()) {
+        PyErr_Clear();
+        return lw_jit_needs_shape(self);
+    }
+    entry = special ? entry_of(special) : NULL;
+    return entry ? run(special, entry, bound->values) : NULL;
+}
+
+PyObject *
+lw_jit_call_value(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    lw_jit *self = (lw_jit *)object, *value = companion(self);
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    PyObject *row[LW_MOST_ARRANGED], *keep = NULL, *result = NULL;
+    lw_bound bound;
+
+    if (value != NULL)
+        n_args = lw_function_arrange(&value->base, args, n_args, kwnames, NULL, row);
+    if (value == NULL || n_args < 0)
+        return NULL;
+    lw_bound_init(&bound);
+    if (lw_jit_unwrap_all(row, n_args, &keep) == 0 &&
+        lw_bind(&value->base, row, n_args, &bound) == 0) {
+        result = call_bound(self, value, &bound);
+        lw_bound_release(&bound);
+    }
+    Py_XDECREF(keep);
+    return result;
+}

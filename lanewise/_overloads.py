@@ -1,0 +1,87 @@
+"""`kernel.overloads`: what a Kernel is compiled for, as numba's dispatchers list it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+class Overload:
+    """One signature of a Kernel: what `inspect_*` and `get_*` of the kernel say of it."""
+
+    def __init__(self, kernel: Any, signature: str) -> None:
+        self.kernel = kernel
+        self.signature = signature
+
+    @property
+    def regs_per_thread(self) -> int:
+        return self.kernel.get_regs_per_thread(self.signature)
+
+    @property
+    def const_mem_size(self) -> int:
+        return self.kernel.get_const_mem_size(self.signature)
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        return self.kernel.get_shared_mem_per_block(self.signature)
+
+    @property
+    def local_mem_per_thread(self) -> int:
+        return self.kernel.get_local_mem_per_thread(self.signature)
+
+    @property
+    def max_threads_per_block(self) -> int:
+        return self.kernel.get_max_threads_per_block(self.signature)
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """Blocks of this size that the current GPU holds at one time."""
+        return self.kernel.max_cooperative_grid_blocks(blockdim, dynsmemsize, self.signature)
+
+    def inspect_types(self, file: Any = None) -> Any:
+        """Each expression with its type, as text, or written to a file."""
+        return self.kernel.inspect_types(file, self.signature)
+
+    def inspect_llvm(self, target: str | None = None) -> str:
+        return self.kernel.inspect_llvm(self.signature, target)
+
+    def inspect_asm(self, target: str | None = None) -> str:
+        return self.kernel.inspect_asm(self.signature, target)
+
+    def inspect_sass(self, target: str | None = None) -> str:
+        return self.kernel.inspect_sass(self.signature, target)
+
+    def __repr__(self) -> str:
+        return f"<{self.kernel.__name__}: {self.signature}>"
+
+
+def _types(signature: str) -> str:
+    """The arguments' types: what stands in the last pair of parentheses on the outside."""
+    depth = 0
+    for at in range(len(signature) - 1, -1, -1):
+        depth += (signature[at] == ")") - (signature[at] == "(")
+        if depth == 0:
+            return signature[at + 1:-1]
+    return signature
+
+
+class Overloads(Mapping[str, Overload]):
+    """Read by signature, or as numba does by the tuple of the arguments' types."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def __getitem__(self, key: Any) -> Overload:
+        wanted = ", ".join(str(one) for one in key) if isinstance(key, tuple) else _types(str(key))
+        for signature in self:
+            if _types(signature).replace(" ", "") == wanted.replace(" ", ""):
+                return Overload(self._kernel, signature)
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernel.signatures)
+
+    def __len__(self) -> int:
+        return len(self._kernel.signatures)
+
+    def __repr__(self) -> str:
+        return f"<{self._kernel.__name__}: compiled for {list(self)}>"

@@ -1,0 +1,219 @@
+"""lw.jit's functions called on the host: numbers and arrays in, numbers out; `overloads`."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import cuda, errors
+from lanewise.types import float64, int32, void
+
+
+@lw.jit
+def plus(x):
+    return x + 1
+
+
+@lw.jit
+def trace_sum(a):
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += math.tanh(a[i, i])
+    return total
+
+
+@pytest.mark.parametrize("x, result", [
+    (3, 4), (2.5, 3.5), (True, 2), (1j, 1 + 1j), (np.float32(2), 3.0), (np.int8(5), 6), (np.uint64(2**63), 2**63 + 1),
+    (np.complex64(1j), 1 + 1j), (np.float16(2), 3.0), (np.bool_(True), 2)])
+def test_numbers(x, result):
+    got = plus(x)
+    assert got == result and type(got) in (int, float, complex)
+
+
+def test_arrays():
+    a = np.random.default_rng(1).random((7, 7))
+    assert trace_sum(a) == pytest.approx(np.trace(np.tanh(a)), rel=1e-14)
+    assert trace_sum(a[::-1, ::2][:4]) == pytest.approx(np.trace(np.tanh(a[::-1, ::2][:4])), rel=1e-14)
+    assert trace_sum(a.astype(np.float32).T) == pytest.approx(np.trace(np.tanh(a)), rel=1e-6)
+
+
+def test_fills_and_returns_nothing():
+    @lw.jit
+    def fill(a, value):
+        for i in range(a.size):
+            a[i] = value
+
+    a = np.zeros(4)
+    assert fill(a, 7) is None and a.tolist() == [7] * 4
+    a.flags.writeable = False
+    with pytest.raises(errors.TypingError, match="E162"):
+        fill(a, 1)
+
+
+def test_tuples_defaults_and_keywords():
+    @lw.jit
+    def parts(x, y=2, *, z=10):
+        return x * y, x > y, complex(x, z), np.float32(0.5)
+
+    assert parts(3) == (6, True, 3 + 10j, 0.5)
+    assert parts(3, 5) == (15, False, 3 + 10j, 0.5)
+    assert parts(y=1, x=2, z=3) == (2, True, 2 + 3j, 0.5)
+    with pytest.raises(TypeError, match="parts"):
+        parts()
+    with pytest.raises(TypeError, match="parts"):
+        parts(1, 2, 3)
+
+
+def test_results_of_several_types():
+    @lw.jit
+    def either(x):
+        if x > 1:
+            return 1.5
+        return 2
+
+    assert (either(0), either(3)) == (2.0, 1.5)
+
+
+def test_calls_each_other():
+    @lw.jit
+    def twice(x):
+        return plus(x) + plus(x)
+
+    @lw.vectorize
+    def by_elements(x):
+        return twice(x)
+
+    assert twice(4) == 10 and by_elements(np.arange(3)).tolist() == [2, 4, 6]
+
+
+def test_raises(capsys):
+    @lw.jit
+    def root(x):
+        print("root of", x)
+        if x < 0:
+            raise ValueError("negative", x)
+        assert x < 100
+        return math.sqrt(x)
+
+    assert root(4.0) == 2
+    with pytest.raises(ValueError, match=r"\('negative', -1.0\) \(raised in `root` at .*test_jit_value.py:\d+\)") as caught:
+        root(-1.0)
+    assert caught.value.function == "root" and not hasattr(caught.value, "thread")
+    with pytest.raises(AssertionError):
+        root(100.0)
+    assert root(9.0) == 3
+    assert capsys.readouterr().out == "root of 4.0\nroot of -1.0\nroot of 100.0\nroot of 9.0\n"
+
+
+def test_signatures():
+    @lw.jit("float64(float64)")
+    def double(x):
+        return x * 2
+
+    assert double.signatures == ["float64(float64)"] and double.specialized
+    got = double(3)  # converted
+    assert got == 6.0 and type(got) is float and double.signatures == ["float64(float64)"]
+    with pytest.raises(TypeError, match="E181"):
+        double(1j)
+
+    @lw.jit(["int32(int32)", float64(float64)])
+    def either(x):
+        return x + 1
+
+    assert either(np.int32(1)) == 2 and either(1.5) == 2.5 and len(either.signatures) == 2
+    with pytest.raises(TypeError, match="some return numbers and some do not"):
+        lw.jit(["int32(int32)", "void(float64)"])
+    with pytest.raises(errors.TypingError, match="E142"):
+        lw.jit("int32(float64)")(lambda x: x * 0.5)
+    with pytest.raises(errors.SignatureError, match="E183"):
+        cuda.jit("float64(float64)")
+
+
+def test_what_is_refused():
+    @lw.jit
+    def view(a):
+        return a[1:]
+
+    with pytest.raises(errors.TypingError, match="E183: an array or record cannot be a result"):
+        view(np.arange(3))
+
+    @lw.jit
+    def kernel(a):
+        a[cuda.grid(1)] = 1
+
+    a = np.zeros(3)
+    with pytest.raises(TypeError, match=r"needs the shape of its launch: kernel\[grid, block\]"):
+        kernel(a)
+    kernel[1, 3](a)
+    assert a.tolist() == [1, 1, 1]
+
+    @cuda.jit
+    def other(a):
+        a[0] = 1
+
+    with pytest.raises(TypeError, match="needs the shape of its launch"):
+        other(a)
+    with pytest.raises(TypeError, match="plus"):
+        plus("text")
+
+
+def test_inspection():
+    @lw.jit
+    def half(x):
+        return x / 2
+
+    half(1.0)
+    assert half.signatures == ["float64(float)"] == list(half.overloads)
+    assert "define" in half.inspect_llvm("float64(float64)") and "half" in half.inspect_types()
+    assert "ret" in half.inspect_asm("float64(float64)", "cpu")
+    assert half.resources("float64(float64)")["target"] == "cpu"
+    for ask in (half.inspect_ptx, half.get_regs_per_thread, lambda: half.inspect_sass(target="sm_90"),
+                lambda: half.compile("float64(float64)", "sm_90")):
+        with pytest.raises(TypeError, match="`half` returns a value"):
+            ask()
+
+
+def test_pickles():
+    assert pickle.loads(pickle.dumps(plus)) is plus
+    double = lw.jit("float64(float64)")(lambda x: x * 2)
+    there = pickle.loads(pickle.dumps(double))
+    assert there(4) == 8.0 and there.signatures == ["float64(float64)"]
+
+
+def test_threads():
+    @lw.jit
+    def sum_to(n):
+        total = 0
+        for i in range(n):
+            total += i
+        return total
+
+    results = []
+    threads = [threading.Thread(target=lambda n=n: results.append((n, sum_to(n)))) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [(n, n * (n - 1) // 2) for n in range(8)]
+
+
+def test_overloads():
+    @cuda.jit(void(int32[:, ::1]))
+    def rows(a):
+        a[0, 0] = 1
+
+    assert len(rows.overloads) == 1 and list(rows.overloads) == rows.signatures == ["void(int32[:, ::1])"]
+    one = rows.overloads[(int32[:, ::1],)]
+    assert one.signature == rows.overloads["void(int32[:, ::1])"].signature == "void(int32[:, ::1])"
+    assert one.regs_per_thread > 0 and one.shared_mem_per_block == 0 and one.max_threads_per_block == 1024
+    assert one.local_mem_per_thread == 0 and one.const_mem_size > 0
+    assert ".entry" in one.inspect_asm() and "define" in one.inspect_llvm() and "int32" in one.inspect_types()
+    with pytest.raises(KeyError):
+        rows.overloads[(float64,)]
+    assert "rows" in repr(one) and "rows" in repr(rows.overloads)
+    assert cuda.jit(lambda x: None).overloads == {}
