@@ -9,6 +9,13 @@
 
 #include <string.h>
 
+static bool
+is_binary(const char *form)
+{
+    return strcmp(form, "cubin") == 0 || strcmp(form, "ltoir") == 0 ||
+           strcmp(form, "object") == 0;
+}
+
 static PyObject *
 form_of(lw_special *special, int cc, const char *form)
 {
@@ -29,6 +36,8 @@ form_of(lw_special *special, int cc, const char *form)
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         lw_py_raise(&err);
+    else if (is_binary(form))
+        result = PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
     else
         result = PyUnicode_DecodeUTF8((const char *)bytes.data, (Py_ssize_t)bytes.n, "replace");
     lw_bytes_reset(&bytes);
@@ -52,6 +61,8 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
     special = lw_special_of((lw_function *)object, sig);
     if (special != NULL) /* what a common call runs there */
         special = lw_special_twin(special, cc != 0, false);
+    if (cc == 0 && strcmp(form, "cubin") == 0)
+        form = "object";
     return special ? form_of(special, cc, form) : NULL;
 }
 
@@ -151,6 +162,8 @@ INSPECT(asm, 0)
 INSPECT(nvvm, 90)
 INSPECT(ptx, 90)
 INSPECT(sass, 90)
+INSPECT(cubin, 90)
+INSPECT(ltoir, 90)
 #undef INSPECT
 
 #define WITH_KEYWORDS(function)                                                                \
@@ -174,6 +187,11 @@ PyMethodDef lw_forall_inspect_methods[] = {
     {"inspect_sass", WITH_KEYWORDS(inspect_sass),
      PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
                "The GPU's instructions.")},
+    {"inspect_cubin", WITH_KEYWORDS(inspect_cubin),
+     PyDoc_STR("inspect_cubin($self, /, sig=None, target='sm_90')\n--\n\n"
+               "The machine code as bytes; for 'cpu' an object file.")},
+    {"inspect_ltoir", WITH_KEYWORDS(inspect_ltoir),
+     PyDoc_STR("inspect_ltoir($self, /, sig=None, target='sm_90')\n--\n\nLTO-IR as bytes.")},
     {"inspect_asm", WITH_KEYWORDS(inspect_asm),
      PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nThis CPU's instructions.")},
     {"resources", WITH_KEYWORDS(resources),

@@ -12,12 +12,15 @@
 PyDoc_STRVAR(
     compile_doc,
     "compile(f, sig, target='sm_90', output='cubin')\n--\n\n"
-    "Compile a scalar function ahead of time; needs no GPU.\n\n"
-    "f: a Python function, a lanewise.Ufunc or Gufunc, or a Kernel or Forall, whose inspect_\n"
-    "methods give the outputs. sig: one signature, as vectorize (Kernel: jit) takes it.\n"
+    "Compile a function ahead of time; needs no GPU.\n\n"
+    "f: a Python function (of arrays: a kernel, as jit makes it), a lanewise.Ufunc or Gufunc, "
+    "or\n"
+    "a Kernel or Forall, whose inspect_ methods give the outputs. sig: one signature, as "
+    "vectorize (Kernel: jit) takes it.\n"
     "target: 'sm_75' … 'sm_121', or 'host'. output: for a GPU one of ir, llvm, nvvm, ptx,\n"
     "ltoir, cubin, sass; for the host one of ir, llvm, object, asm.\n\n"
-    "The result is bytes for cubin, ltoir and object, else str. The kernel of a Ufunc takes the\n"
+    "The result is bytes for cubin, ltoir and object, else str. The kernel of a Ufunc takes "
+    "the\n"
     "number of elements (int64), then one pointer per input and output: contiguous arrays,\n"
     "aligned to 16 bytes. The host object exports lw_loop_contiguous(char **args, int64 n).\n\n"
     "Raises CompileError for a function that cannot be compiled, ValueError for an unknown\n"
@@ -81,6 +84,28 @@ compile_kernel(PyObject *f, PyObject *sig, int cc, const char *output)
     return PyObject_CallMethod(f, method, "Os", sig, target);
 }
 
+/* A plain function of arrays is a kernel's: 1 with *kernel, a new reference. -1: an exception.
+ */
+static int
+kernel_of_arrays(PyObject *module, PyObject *f, PyObject *sig, PyObject **kernel)
+{
+    PyObject *text, *jit;
+    int has_arrays;
+
+    if (!PyFunction_Check(f) || PyList_Check(sig))
+        return 0;
+    text = PyObject_Str(sig);
+    has_arrays =
+        text ? PyUnicode_FindChar(text, '[', 0, PyUnicode_GET_LENGTH(text), 1) >= 0 : -1;
+    Py_XDECREF(text);
+    if (has_arrays <= 0)
+        return has_arrays;
+    jit = PyObject_GetAttrString(module, "jit");
+    *kernel = jit ? PyObject_CallOneArg(jit, f) : NULL;
+    Py_XDECREF(jit);
+    return *kernel ? 1 : -1;
+}
+
 /* The str as UTF-8; NULL with an exception that names the argument. */
 static const char *
 text_argument(const char *name, PyObject *value)
@@ -106,10 +131,11 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"f", "sig", "target", "output", NULL};
     const char *output = NULL;
-    PyObject *f, *sig, *target_given = NULL, *output_given = Py_None, *result = NULL;
+    PyObject *f, *sig, *target_given = NULL, *output_given = Py_None, *kernel = NULL,
+                       *result = NULL;
     lw_ufunc_head *self;
     void *loop;
-    int cc, is_kernel, is_forall;
+    int cc, is_kernel, is_forall, has_arrays;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:compile", names, &f, &sig,
                                      &target_given, &output_given) ||
@@ -123,6 +149,12 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
         output = cc ? "cubin" : "object";
     if (is_kernel || is_forall)
         return compile_kernel(f, sig, cc, output);
+    has_arrays = kernel_of_arrays(module, f, sig, &kernel);
+    if (has_arrays != 0) {
+        result = has_arrays > 0 ? compile_kernel(kernel, sig, cc, output) : NULL;
+        Py_XDECREF(kernel);
+        return result;
+    }
     self = ufunc_of(module, f, sig);
     if (self == NULL)
         return NULL;

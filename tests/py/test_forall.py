@@ -483,6 +483,33 @@ def test_code_of_each_stage():
         saxpy.inspect_llvm("(float32,)")
 
 
+def _scale_into(i, a, x, out):
+    out[i] = a * x[i]
+
+
+def _scale_into_kernel(a, x, out):
+    i = lw.cuda.grid(1)
+    if i < out.size:
+        out[i] = a * x[i]
+
+
+@pytest.mark.parametrize("target, output, start", [
+    ("cpu", "object", b"\x7fELF"), ("cpu", "asm", "\t"), ("sm_90", "cubin", b"\x7fELF"), ("sm_75", "ltoir", b""), ("sm_120", "ptx", "//"),
+])
+def test_ahead_of_time(target, output, start):
+    if target != "cpu":
+        pytest.importorskip("cuda.pathfinder", reason="libNVVM and nvJitLink are looked for with it")
+    for function in (lw.forall(_scale_into), _scale_into_kernel):
+        code = lw.compile(function, "void(f4, f4[:], f4[:])", target=target, output=output)
+        assert len(code) > 100 and code.startswith(start)
+
+
+def test_ahead_of_time_refused():
+    for output in ("cubin", "ptx", "colour"):
+        with pytest.raises(ValueError, match="output must be"):
+            lw.compile(lw.forall(_scale_into), "void(f4, f4[:], f4[:])", target="cpu", output=output)
+
+
 def test_resources():
     signature = "(float32, float32[::1], float32[::1], float32[::1])"
     gpu = saxpy.resources(signature, "sm_90")
