@@ -77,8 +77,8 @@ lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
 static PyArrayObject *
 as_array(PyObject *object, PyArray_Descr *descr)
 {
-    return (PyArrayObject *)PyArray_FromAny(object, descr, 0, 0,
-                                            NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED, NULL);
+    return (PyArrayObject *)PyArray_CheckFromAny(
+        object, descr, 0, 0, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED, NULL);
 }
 
 static int

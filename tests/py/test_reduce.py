@@ -80,6 +80,15 @@ def test_shapes(shape):
         close(total(a, axis=axis), np.add.reduce(a, axis=axis))
 
 
+@pytest.mark.parametrize("dtype", [">f4", ">i2", ">u8", ">c16"])
+def test_swapped_bytes(dtype):
+    r, x = lw.reduce(lambda a, b: a + b), np.arange(24).reshape(2, 3, 4).astype(dtype)
+    assert r(x) == 276 and r(x).dtype == np.add.reduce(x, axis=None).dtype
+    assert (r(x, axis=1) == np.add.reduce(x, axis=1)).all()
+    assert (r.accumulate(x[0, 1]) == np.add.accumulate(x[0, 1])).all()
+    assert (r.reduceat(x[0, 1], [0, 2]) == np.add.reduceat(x[0, 1], [0, 2])).all()
+
+
 def test_where_and_initial():
     a = some((300, 20))
     mask = some((300, 20), seed=1) > 3.5
