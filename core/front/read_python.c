@@ -534,13 +534,14 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
     lw_read_lost_memory(); /* of an earlier time */
     if (reader_init(&r, captures != NULL, err))
         read_all(&r, function, self, source);
-    if (lw_read_lost_memory() && r.status != LW_ERR_PYTHON) {
-        lw_error_reset(err);
-        r.status = lw_fail_memory(err);
-    }
     Py_DECREF(function);
     reader_reset(&r);
     lw_captures_finish(r.captures);
+    /* also one that was the cause, cleared by what was still read after it */
+    if (lw_read_lost_memory() && (r.status != LW_ERR_PYTHON || !PyErr_Occurred())) {
+        lw_error_reset(err);
+        r.status = lw_fail_memory(err);
+    }
     if (r.status == LW_OK) {
         *out = r.tree;
         if (captures != NULL)
