@@ -3,9 +3,10 @@
 #include "core/tables/intrinsics.h"
 #include "core/tables/kernel_ops.h"
 
+#include <assert.h>
 #include <math.h>
 
-enum { WARP = 32, UP_CLAMP = 0, ANY_CLAMP = 31 };
+enum { WARP = 32, MOST_TIMES = 8, UP_CLAMP = 0, ANY_CLAMP = 31 };
 
 /* ---- operations ---- */
 
@@ -127,51 +128,70 @@ warp_scan(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref lane, int64
 
 /* ---- blocks ---- */
 
+lw_ref
+lw_scan_place(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k)
+{
+    lw_dtype type = lw_ir_type(b, tid);
+    lw_ref lane = lw_ir_and(b, tid, lw_ir_int(b, type, WARP - 1));
+    lw_ref warp = lw_ir_mul(b, lw_ir_sub(b, tid, lane), lw_ir_int(b, type, times));
+
+    return lw_ir_add(b, lw_ir_add(b, warp, lane), lw_ir_int(b, type, (int64_t)k * WARP));
+}
+
+/* Within a warp: before is what comes before it there, total the warp's. */
+static void
+scan_warp(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref lane)
+{
+    lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0));
+    lw_ref last = lw_ir_int(b, LW_DT_i32, WARP - 1);
+    const lw_carried *one = scans->one;
+    lw_ref total = 0, ends[MOST_TIMES], below[MOST_TIMES];
+
+    for (uint32_t k = 0; k < times; k++) {
+        lw_ref all = warp_scan(b, one, scans[k * n].value, lane, WARP);
+        below[k] = lw_ir_select(b, is_first, lw_carried_nothing(b, one, scans->type),
+                                from_below(b, all, 1));
+        ends[k] = of_lane(b, all, last);
+    }
+    for (uint32_t k = 0; k < times; k++) {
+        scans[k * n].before = total ? lw_carried_combine(b, one, total, below[k]) : below[k];
+        total = total ? lw_carried_combine(b, one, total, ends[k]) : ends[k];
+    }
+    scans->total = total;
+}
+
 /* The warps' totals go through shared memory, and each warp scans them again. */
 static void
-finish_scan(lw_builder *b, lw_scan *s, lw_ref shared, lw_ref lane, lw_ref warp, int64_t n_warps)
+scan_warps(lw_builder *b, lw_scan *s, lw_ref shared, lw_ref lane, lw_ref warp, int64_t n_warps,
+           lw_ref *front)
 {
-    lw_ref nothing = lw_carried_nothing(b, s->one, s->type);
-    lw_ref number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1)), total, front;
+    lw_ref number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1)), total;
     lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, warp, lw_ir_int(b, LW_DT_i32, 0));
+    lw_ref previous = lw_ir_select(b, is_first, lw_ir_int(b, LW_DT_i32, 0),
+                                   lw_ir_sub(b, warp, lw_ir_int(b, LW_DT_i32, 1)));
 
     total =
         lw_ir_load(b, s->type, 1, cell(b, shared, number, lw_dtypes[s->type].size_bytes), 0, 0);
     total = warp_scan(b, s->one, total, lane, n_warps);
-    front = of_lane(b, total,
-                    lw_ir_select(b, is_first, lw_ir_int(b, LW_DT_i32, 0),
-                                 lw_ir_sub(b, warp, lw_ir_int(b, LW_DT_i32, 1))));
-    front = lw_ir_select(b, is_first, nothing, front);
-    s->before = lw_carried_combine(b, s->one, front, s->before);
+    *front = lw_ir_select(b, is_first, lw_carried_nothing(b, s->one, s->type),
+                          of_lane(b, total, previous));
     s->total = of_lane(b, total, lw_ir_int(b, LW_DT_i32, n_warps - 1));
 }
 
-static void
-scan_warp(lw_builder *b, lw_scan *s, lw_ref lane)
-{
-    lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0));
-
-    s->total = warp_scan(b, s->one, s->value, lane, WARP);
-    s->before = lw_ir_select(b, is_first, lw_carried_nothing(b, s->one, s->type),
-                             from_below(b, s->total, 1));
-}
-
 void
-lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref tid, uint32_t n_threads,
-              lw_ref turn)
+lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref tid,
+              uint32_t n_threads, lw_ref turn)
 {
     int64_t n_warps = n_threads / WARP, row = 8 * n_warps;
-    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), shared, lane, warp;
+    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), shared, lane, warp, front;
 
+    assert(times <= MOST_TIMES);
     lane = lw_ir_and(b, thread, lw_ir_int(b, LW_DT_i32, WARP - 1));
     warp = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));
     for (uint32_t i = 0; i < n; i++)
-        scan_warp(b, &scans[i], lane);
-    if (n_warps == 1) {
-        for (uint32_t i = 0; i < n; i++)
-            scans[i].total = of_lane(b, scans[i].total, lw_ir_int(b, LW_DT_i32, WARP - 1));
+        scan_warp(b, &scans[i], n, times, lane);
+    if (n_warps == 1)
         return;
-    }
     shared = cell(b, lw_ir_shared(b, (uint32_t)(2 * n * row), 16), turn, n * row);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, WARP - 1)));
     for (uint32_t i = 0; i < n; i++) {
@@ -181,9 +201,13 @@ lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref tid, uint32_t n_
     }
     lw_ir_end(b);
     barrier(b);
-    for (uint32_t i = 0; i < n; i++)
-        finish_scan(b, &scans[i], lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)),
-                    lane, warp, n_warps);
+    for (uint32_t i = 0; i < n; i++) {
+        scan_warps(b, &scans[i], lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)),
+                   lane, warp, n_warps, &front);
+        for (uint32_t k = 0; k < times; k++)
+            scans[k * n + i].before =
+                lw_carried_combine(b, scans[i].one, front, scans[k * n + i].before);
+    }
 }
 
 lw_ref

@@ -13,15 +13,20 @@ typedef struct lw_scan {
     const lw_carried *one;
     lw_dtype type;
     lw_ref value;  /* in: of this thread */
-    lw_ref before; /* out: of all threads in front of this one together */
-    lw_ref total;  /* out: of all threads */
+    lw_ref before; /* out: of all that come before it */
+    lw_ref total;  /* out, of the first time: of all threads and times */
 } lw_scan;
 
-/* Called by all threads of a block, which are a power of two, at least a warp. `turn`: a bool,
- * the same in all threads, another one than at the call that came before: a second barrier is
- * not needed then. The order of the operations depends on the number of threads alone. */
-void lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, lw_ref tid, uint32_t n_threads,
-                   lw_ref turn);
+/* Called by all threads of a block, which are a power of two, at least a warp. scans[k * n + i]
+ * is variable i the thread's k-th time of `times`; the threads of a warp come one behind the
+ * other, then again for the next time, before those of the next warp (lw_scan_place). `turn`: a
+ * bool, the same in all threads, another one than at the call that came before: a second
+ * barrier is not needed then. The order of the operations depends on the numbers of threads and
+ * times alone. */
+void lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref tid,
+                   uint32_t n_threads, lw_ref turn);
+/* Which of the block's threads * times this thread is the k-th time; of the type of tid. */
+lw_ref lw_scan_place(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k);
 /* Halving through shared memory: value becomes the total, in the same order each time. */
 lw_ref lw_block_total(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref tid,
                       uint32_t n_threads);

@@ -3,6 +3,9 @@
 #include "gufunc/core_scan.h"
 #include "gufunc/core_spread.h"
 
+/* Rounds of up to so many instructions are taken four a thread at a time. */
+enum { SHORT_ROUND = 64, TIMES = 4 };
+
 typedef struct copier {
     lw_builder b;
     lw_spreader *s;
@@ -158,6 +161,16 @@ finish_carried(copier *c, const lw_rounds *l)
 
 /* ---- rounds that scan ---- */
 
+static uint32_t
+n_scans(const lw_rounds *l)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        n += l->carried[i].how == LW_CARRY_SCAN;
+    return n;
+}
+
 /* What this SET brings, to the variable as it is. */
 static void
 copy_update(copier *c, const lw_rounds *l, uint32_t set)
@@ -209,9 +222,10 @@ copy_early(copier *c, const lw_rounds *l, uint32_t at)
     return at;
 }
 
-/* The round whose number is in the counter. */
+/* The round whose number is in the counter. kept: NULL, or by instruction what the first walk
+ * has loaded, for the second. */
 static void
-copy_round(copier *c, const lw_rounds *l, bool early)
+copy_round(copier *c, const lw_rounds *l, bool early, lw_ref *kept)
 {
     uint32_t loops = 0, depth = 0;
     bool counts[64] = {false};
@@ -219,9 +233,11 @@ copy_round(copier *c, const lw_rounds *l, bool early)
     for (uint32_t i = l->at + 1; i < l->at + 4; i++)
         copy_inst(c, i);
     set_counts(c, l, c->to[l->at + 1]);
-    lw_ir_block(&c->b);
+    if (l->continues)
+        lw_ir_block(&c->b);
     for (uint32_t i = l->first; i < l->latch; i++) {
         const lw_inst inst = *lw_inst_at(c->s, i);
+        bool keeps = kept != NULL && inst.op == LW_OP_LOAD && !c->s->waits[i];
         if (early && inst.op == LW_OP_IF && c->s->waits[i]) {
             i = copy_early(c, l, i);
             continue;
@@ -234,69 +250,136 @@ copy_round(copier *c, const lw_rounds *l, bool early)
             loops -= counts[--depth];
         if (inst.op == LW_OP_CONTINUE && inst.a == loops)
             lw_ir_break(&c->b, inst.a);
+        else if (keeps && !early)
+            c->to[i] = kept[i - l->first];
         else if (early)
             copy_early(c, l, i);
         else
             copy_inst(c, i);
+        if (keeps && early)
+            kept[i - l->first] = c->to[i];
     }
-    lw_ir_end(&c->b);
+    if (l->continues)
+        lw_ir_end(&c->b);
 }
 
+/* The first walk of the round in the counter: what it brings. valid: 0, or whether there is
+ * such a round. */
 static void
-scan_rounds(copier *c, const lw_rounds *l, lw_ref start)
+walk_early(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, lw_scan *scans)
 {
     lw_builder *b = &c->b;
-    lw_scan scans[LW_MOST_CARRIED];
-    lw_dtype type = lw_ir_type(b, start);
-    lw_ref turn = lw_ir_and(b, start, lw_ir_int(b, type, c->n_threads));
     uint32_t n = 0;
 
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        if (l->carried[i].how == LW_CARRY_SCAN)
+            lw_ir_set(b, c->to[l->carried[i].slot],
+                      lw_carried_nothing(b, &l->carried[i], type_of(c, l->carried[i].slot)));
+    if (valid)
+        lw_ir_if(b, valid);
+    copy_round(c, l, true, kept);
+    if (valid)
+        lw_ir_end(b);
     for (uint32_t i = 0; i < l->n_carried; i++)
         if (l->carried[i].how == LW_CARRY_SCAN)
             scans[n++] = (lw_scan){.one = &l->carried[i],
                                    .type = type_of(c, l->carried[i].slot),
                                    .value = lw_ir_get(b, c->to[l->carried[i].slot])};
-    lw_block_scan(b, scans, n, c->tid, c->n_threads,
-                  lw_ir_compare(b, LW_OP_NE, turn, lw_ir_zero(b, type)));
+}
+
+/* The second walk, with the values that it finds: those so far, and what came before it in
+ * this step. */
+static void
+walk_again(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, const lw_scan *scans,
+           const lw_ref *so_far)
+{
+    lw_builder *b = &c->b;
+
+    for (uint32_t i = 0; i < n_scans(l); i++)
+        lw_ir_set(b, c->to[scans[i].one->slot],
+                  lw_carried_combine(b, scans[i].one, so_far[i], scans[i].before));
+    if (valid)
+        lw_ir_if(b, valid);
+    copy_round(c, l, false, kept);
+    if (valid)
+        lw_ir_end(b);
+}
+
+/* From round `start` on `times` rounds a thread. With several all are known to be there, and
+ * stand in one piece of code, so that their loads are under way together. */
+static void
+copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, lw_ref turn)
+{
+    lw_builder *b = &c->b;
+    lw_dtype type = lw_ir_type(b, start);
+    lw_ref counter = c->to[l->counter], mine[TIMES], kept[TIMES][SHORT_ROUND], valid = 0;
+    lw_ref so_far[LW_MOST_CARRIED];
+    lw_scan scans[LW_MOST_CARRIED];
+    uint32_t n = n_scans(l);
+
+    for (uint32_t k = 0; k < times; k++) {
+        mine[k] = lw_ir_add(b, start, lw_ir_cast(b, type, lw_scan_place(b, c->tid, times, k)));
+        if (times == 1)
+            valid = lw_ir_compare(b, LW_OP_LT, mine[k], c->to[l->limit]);
+        lw_ir_set(b, counter, mine[k]);
+        walk_early(c, l, valid, times == 1 ? NULL : kept[k], scans + k * n);
+    }
+    lw_block_scan(b, scans, n, times, c->tid, c->n_threads, lw_ir_get(b, turn));
+    lw_ir_set(b, turn, lw_ir_not(b, lw_ir_get(b, turn)));
     for (uint32_t i = 0; i < n; i++) {
-        const lw_carried *one = scans[i].one;
-        lw_ref kept = lw_ir_get(b, one->before);
-        lw_ir_set(b, c->to[one->slot], lw_carried_combine(b, one, kept, scans[i].before));
-        lw_ir_set(b, one->before, lw_carried_combine(b, one, kept, scans[i].total));
+        so_far[i] = lw_ir_get(b, scans[i].one->before);
+        lw_ir_set(b, scans[i].one->before,
+                  lw_carried_combine(b, scans[i].one, so_far[i], scans[i].total));
+    }
+    for (uint32_t k = 0; k < times; k++) {
+        lw_ir_set(b, counter, mine[k]);
+        walk_again(c, l, valid, times == 1 ? NULL : kept[k], scans + k * n, so_far);
     }
 }
 
-/* As many rounds at a time as there are threads, one behind the other: first what each brings,
- * then, scanned, with the values that it finds. */
+/* Several rounds a thread pay, and are few instructions. */
+static bool
+is_short(const copier *c, const lw_rounds *l)
+{
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        lw_op op = (lw_op)lw_inst_at(c->s, i)->op;
+        if (op == LW_OP_IF || op == LW_OP_LOOP || op == LW_OP_BLOCK || op == LW_OP_CONTINUE)
+            return false;
+    }
+    return l->latch - l->first <= SHORT_ROUND && n_scans(l) * TIMES <= LW_MOST_CARRIED;
+}
+
+/* As many rounds at a time as there are threads, or some times as many, one behind the other:
+ * first what each brings, then, scanned, with the values that it finds. */
 static void
 copy_scanning(copier *c, const lw_rounds *l)
 {
     lw_builder *b = &c->b;
     lw_dtype type = type_of(c, l->counter);
-    lw_ref counter = c->to[l->counter], base = lw_ir_slot(b, type), start, mine, valid;
+    lw_ref base = lw_ir_slot(b, type), turn = lw_ir_slot(b, LW_DT_b1), start, left, step, next;
+    bool is_several = is_short(c, l);
 
     lw_ir_set(b, base, lw_ir_zero(b, type));
+    lw_ir_set(b, turn, lw_ir_int(b, LW_DT_b1, 0));
     lw_ir_loop(b, 0, 0);
     start = lw_ir_get(b, base);
     lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, start, c->to[l->limit])));
     lw_ir_break(b, 0);
     lw_ir_end(b);
-    mine = lw_ir_add(b, start, lw_ir_cast(b, type, c->tid));
-    valid = lw_ir_compare(b, LW_OP_LT, mine, c->to[l->limit]);
-    lw_ir_set(b, counter, mine);
-    for (uint32_t i = 0; i < l->n_carried; i++)
-        if (l->carried[i].how == LW_CARRY_SCAN)
-            lw_ir_set(b, c->to[l->carried[i].slot],
-                      lw_carried_nothing(b, &l->carried[i], type_of(c, l->carried[i].slot)));
-    lw_ir_if(b, valid);
-    copy_round(c, l, true);
-    lw_ir_end(b);
-    scan_rounds(c, l, start);
-    lw_ir_if(b, valid);
-    copy_round(c, l, false);
-    lw_ir_end(b);
+    step = lw_ir_int(b, type, c->n_threads);
+    if (is_several) {
+        left = lw_ir_sub(b, c->to[l->limit], start);
+        next = lw_ir_int(b, type, (int64_t)TIMES * c->n_threads);
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, left, next));
+        copy_step(c, l, start, TIMES, turn);
+        lw_ir_set(b, base, lw_ir_add(b, start, next));
+        lw_ir_else(b);
+    }
+    copy_step(c, l, start, 1, turn);
+    lw_ir_set(b, base, lw_ir_add(b, start, step));
+    if (is_several)
+        lw_ir_end(b);
     lw_ir_latch(b);
-    lw_ir_set(b, base, lw_ir_add(b, lw_ir_get(b, base), lw_ir_int(b, type, c->n_threads)));
     lw_ir_end(b);
 }
 
