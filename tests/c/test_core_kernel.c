@@ -7,6 +7,7 @@
 #include "core/link/cubin_info.h"
 #include "core/link/nvjitlink.h"
 #include "core/link/toolchain.h"
+#include "core/tables/kernel_ops.h"
 #include "gufunc/core_plan.h"
 #include "gufunc/core_spread.h"
 #include "gufunc/core_trace.h"
@@ -295,7 +296,7 @@ calls(const lw_module *module, const char *caller, const char *callee)
 static lw_cubin_info
 try_kernel(const lw_gufunc_loop *loop, const lw_core_key *key)
 {
-    static const int ccs[] = {75, 90, 120};
+    static const int ccs[] = {75, 90, 100, 120};
     lw_build_options options = {.opt = true, .name = "test"};
     lw_error err = {0};
     lw_module *module = NULL;
@@ -306,7 +307,7 @@ try_kernel(const lw_gufunc_loop *loop, const lw_core_key *key)
     CHECK(calls(module, "test_kernel", key->spread ? "lw_spread_body" : "lw_body"));
     if (have_compiler) {
         lw_bytes cubin = {0};
-        GOOD(lw_build_output(module, ccs[n_cubins++ % 3], "cubin", &options, &cubin, &err));
+        GOOD(lw_build_output(module, ccs[n_cubins++ % 4], "cubin", &options, &cubin, &err));
         CHECK(lw_cubin_has_function(cubin.data, cubin.n, "test_kernel"));
         GOOD(lw_cubin_info_read(cubin.data, cubin.n, "test_kernel", &info, &err));
         CHECK(info.registers > 0 && info.local_bytes == 0);
@@ -451,6 +452,103 @@ test_spread(void)
     }
 }
 
+/* total += a[i, 0] (whole: += a[i, j] for all j; largest: max); y[i] = total */
+static void
+running_body(lw_scalar *scalar, lw_dtype dtype, bool whole, bool largest, lw_arg_parts *parts)
+{
+    static const unsigned ndims[] = {2, 1, 1};
+    lw_error err = {0};
+    lw_builder b;
+    lw_ref p[3][5], zero, one, total, x, was;
+    lw_for rows, columns = {0};
+    uint32_t n = 0;
+
+    GOOD(lw_module_new(&scalar->module, &err));
+    lw_builder_start(&b, scalar->module, "lw_body");
+    for (int k = 0; k < 3; k++) {
+        parts[k].first = n;
+        parts[k].n = 1 + 2 * ndims[k];
+        for (unsigned i = 0; i < parts[k].n; i++, n++)
+            p[k][i] = lw_ir_param_add(&b, i ? LW_DT_i64 : LW_DT_ptr, 0, "p");
+    }
+    zero = lw_ir_int(&b, LW_DT_i64, 0);
+    one = lw_ir_int(&b, LW_DT_i64, 1);
+    total = lw_ir_slot(&b, dtype);
+    lw_ir_set(&b, total, lw_ir_zero(&b, dtype));
+    rows = lw_ir_for(&b, zero, p[0][1], one, 0, 0);
+    if (whole)
+        columns = lw_ir_for(&b, zero, p[0][2], one, 0, 0);
+    x = lw_ir_load(&b, dtype, 1, element(&b, p[0], 2, rows.i, whole ? columns.i : zero), 0, 0);
+    was = lw_ir_get(&b, total);
+    lw_ir_set(&b, total,
+              largest ? lw_ir_select(&b, lw_ir_compare(&b, LW_OP_GT, x, was), x, was)
+                      : lw_ir_add(&b, was, x));
+    if (whole)
+        lw_ir_for_end(&b, &columns);
+    lw_ir_store(&b, element(&b, p[2], 1, rows.i, 0), lw_ir_get(&b, total), 0, 0);
+    lw_ir_for_end(&b, &rows);
+    lw_ir_return(&b, NULL, 0);
+    GOOD(lw_ir_finish(&b, &err));
+    scalar->body = b.func_number;
+    scalar->n_args = 3;
+    scalar->args = parts;
+}
+
+static unsigned
+count_calls(const lw_module *module, uint32_t row)
+{
+    const lw_func *func = module->funcs.data[lw_ir_find(module, "lw_spread_body")];
+    unsigned n = 0;
+
+    for (uint32_t i = 1; i < func->insts.n; i++)
+        n += func->insts.data[i].op == LW_OP_KERNEL_CALL && func->insts.data[i].a == row;
+    return n;
+}
+
+/* Words of a value * (5 steps of a warp's scan, and one back), for one round a thread, and four
+ * where rounds are short; the log of the warps' number for each step of the block. */
+static unsigned
+ups_wanted(lw_dtype dtype, bool is_short, int block)
+{
+    unsigned words = lw_dtypes[dtype].size_bytes / 4, warps = 0;
+
+    while (32 << warps < block)
+        warps++;
+    return words * (is_short ? 5 * 6 + 2 * warps : 6 + warps);
+}
+
+static void
+test_scan(void)
+{
+    static const lw_dtype dtypes[] = {LW_DT_f32, LW_DT_f64, LW_DT_i32, LW_DT_u64};
+    lw_core_layout layout = matvec_layout();
+
+    for (int t = 0; t < 16; t++) {
+        bool whole = t & 1, largest = t & 2;
+        lw_dtype dtype = dtypes[t / 4];
+        lw_arg_parts parts[3] = {{0}};
+        lw_scalar scalar = {0};
+        lw_gufunc_loop loop;
+        lw_core_plan plan;
+        lw_core_key key;
+        lw_error err = {0};
+        lw_module *module = NULL;
+        int64_t sizes[2];
+        running_body(&scalar, dtype, whole, largest, parts);
+        make_loop(&loop, &layout, dtype, &scalar);
+        CHECK(lw_core_spread(&loop).possible);
+        make_plan(&plan, &loop, sizes, t % 8 < 4 ? 600 : 50, 3, 30);
+        plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == (t % 8 < 4 ? 128 : 32));
+        GOOD(lw_core_kernel(&loop, &key, "test_kernel", 0, &module, &err));
+        CHECK(count_calls(module, LW_KOP_shfl_up) == ups_wanted(dtype, !whole, key.block));
+        lw_module_free(module);
+        try_kernel(&loop, &key);
+        lw_module_free(scalar.module);
+    }
+}
+
 /* Dimensions merge where every operand allows; size 1 goes; the order is the output's. */
 static void
 test_normalise(void)
@@ -520,6 +618,7 @@ main(void)
     test_plain();
     test_keep();
     test_spread();
+    test_scan();
     test_normalise();
     printf("ok, %d cubins\n", n_cubins);
     CHECK(lw_memory_live() < 200); /* what the toolchain keeps for the process */
