@@ -18,6 +18,7 @@ typedef struct maker {
     lw_ref results, items, elements, per_block, splits;
     /* [n_in]: the mask */
     lw_ref operand[LW_REDUCE_MOST + 1], kept_step[LW_REDUCE_MOST + 1], step[LW_REDUCE_MOST + 1];
+    lw_ref n_slices, inner, slices, inner_step[LW_REDUCE_MOST + 1]; /* of slices */
     lw_ref partial[LW_REDUCE_PARTS], counters, out[LW_REDUCE_MOST], initial[LW_REDUCE_PARTS];
     uint32_t n_parts;
     lw_dtype part[LW_REDUCE_PARTS];
@@ -86,10 +87,17 @@ add_params(maker *m)
     m->elements = param(m, LW_DT_i64, 0, "elements");
     m->per_block = param(m, LW_DT_i64, 0, "per_block");
     m->splits = param(m, LW_DT_i64, 0, "splits");
+    if (m->key->slices) {
+        m->n_slices = param(m, LW_DT_i64, 0, "n_slices");
+        m->inner = param(m, LW_DT_i64, 0, "inner");
+        m->slices = param(m, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "slices");
+    }
     for (uint32_t i = 0; i < r->n_in + m->key->masked; i++) {
         m->operand[i] = param(m, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "operand");
         m->kept_step[i] = param(m, LW_DT_i64, 0, "kept_step");
         m->step[i] = param(m, LW_DT_i64, 0, "step");
+        if (m->key->slices)
+            m->inner_step[i] = param(m, LW_DT_i64, 0, "inner_step");
     }
     for (uint32_t i = 0; i < m->n_parts; i++)
         m->partial[i] = param(m, LW_DT_ptr, 0, "partial");
@@ -101,6 +109,28 @@ add_params(maker *m)
         m->initial[i] = param(m, m->part[i], 0, "initial");
     if (m->key->masked)
         m->initial[m->n_parts - 1] = lw_ir_int(&m->b, LW_DT_i32, 1);
+}
+
+/* Results are outer × slices × inner; the elements of one begin and end where its slice does.
+ */
+static void
+find_slice(maker *m)
+{
+    lw_builder *b = &m->b;
+    lw_ref rest = lw_ir_div(b, m->result, m->inner), outer = lw_ir_div(b, rest, m->n_slices);
+    lw_ref inner = lw_ir_sub(b, m->result, lw_ir_mul(b, rest, m->inner));
+    lw_ref slice = lw_ir_sub(b, rest, lw_ir_mul(b, outer, m->n_slices)), at, begin;
+
+    at = lw_ir_offset(b, m->slices, lw_ir_mul(b, slice, i64(m, 16)));
+    begin = lw_ir_load(b, LW_DT_i64, 1, at, 0, 0);
+    m->elements = lw_ir_load(b, LW_DT_i64, 1, lw_ir_offset(b, at, i64(m, 8)), 0, 0);
+    m->items = m->per_block = m->elements;
+    for (uint32_t i = 0; i < m->r->n_in; i++) {
+        lw_ref bytes = lw_ir_add(b, lw_ir_mul(b, outer, m->kept_step[i]),
+                                 lw_ir_mul(b, inner, m->inner_step[i]));
+        bytes = lw_ir_add(b, bytes, lw_ir_mul(b, begin, m->step[i]));
+        m->operand[i] = lw_ir_offset(b, m->operand[i], bytes);
+    }
 }
 
 /* Which lane of which result this thread is. */
@@ -123,6 +153,10 @@ find_place(maker *m)
     m->is_valid = lw_ir_compare(b, LW_OP_LT, m->result, m->results);
     /* the others work on the last result, and store nothing */
     m->result = smaller(m, m->result, lw_ir_sub(b, m->results, i64(m, 1)));
+    if (m->key->slices) {
+        find_slice(m);
+        return;
+    }
     for (uint32_t i = 0; i < m->r->n_in + m->key->masked; i++)
         m->operand[i] =
             lw_ir_offset(b, m->operand[i], lw_ir_mul(b, m->result, m->kept_step[i]));

@@ -57,6 +57,8 @@ lw_device_array *lw_reduce_dense_copy(lw_reduce_device *d, uint32_t i);
 /* The operands' earlier users come first; later ones of other libraries wait. */
 lw_status lw_reduce_order_behind(lw_reduce_device *d, lw_error *err);
 lw_status lw_reduce_order_after(lw_reduce_device *d, lw_error *err);
+/* call->job, which is filled, of at most one kept and one reduced dimension once simplified. */
+int lw_reduce_run_job(lw_reduce_device *d);
 /* The results as the caller gets them. */
 PyObject *lw_reduce_device_hand_out(lw_reduce_device *d);
 

@@ -538,17 +538,15 @@ fail:
     return status;
 }
 
-static int
-run(device_call *d)
+int
+lw_reduce_run_job(device_call *d)
 {
     lw_reduce_entry *entry;
     lw_reduce_plan plan;
     lw_error err = {0};
 
-    fill_job(d, false);
-    if (!lw_reduce_plan_of(&d->call->job, 1, &plan) &&
-        (copy_all(d) < 0 || !lw_reduce_plan_of(&d->call->job, 1, &plan)))
-        return PyErr_Occurred() ? -1 : lw_reduce_refuse("an array of these strides");
+    if (!lw_reduce_plan_of(&d->call->job, 1, &plan))
+        return lw_reduce_refuse("an array of these strides");
     entry = lw_reduce_entry_of(d->call, d->device, &plan.key);
     if (entry == NULL)
         return -1;
@@ -559,6 +557,17 @@ run(device_call *d)
         return 0;
     lw_py_raise(&err);
     return -1;
+}
+
+static int
+run(device_call *d)
+{
+    lw_reduce_plan plan;
+
+    fill_job(d, false);
+    if (!lw_reduce_plan_of(&d->call->job, 1, &plan) && copy_all(d) < 0)
+        return -1;
+    return lw_reduce_run_job(d);
 }
 
 /* ---- nothing to reduce ---- */

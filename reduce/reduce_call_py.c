@@ -7,6 +7,7 @@
 #include "reduce/call_parts_py.h"
 #include "reduce/device_py.h"
 #include "reduce/scan_py.h"
+#include "reduce/slice_py.h"
 
 #include <string.h>
 
@@ -55,17 +56,6 @@ check_target(const lw_reducer *self, bool on_device)
                         "cuda.to_device()");
     lw_py_raise(&err);
     return -1;
-}
-
-static PyObject *
-no_device(const char *what)
-{
-    lw_error err = {0};
-
-    lw_fail(&err, LW_ERR_UNSUPPORTED,
-            "%s takes host arrays; device arrays are not supported yet: use copy_to_host()",
-            what);
-    return lw_py_raise(&err);
 }
 
 static int
@@ -348,39 +338,18 @@ run_slices(slices *s)
     return -1;
 }
 
-static int
-check_indices(const slices *s)
-{
-    int64_t size = s->call->shape[s->axis];
-
-    for (int64_t i = 0; i < s->n; i++)
-        if (s->index[i] < 0 || s->index[i] >= size) {
-            PyErr_Format(PyExc_IndexError, "index %lld out-of-bounds in %s.reduceat [0, %lld)",
-                         (long long)s->index[i], lw_reducer_name(s->call->self),
-                         (long long)size);
-            return -1;
-        }
-    return 0;
-}
-
 static PyObject *
 reduce_slices(lw_reduce_call *call, PyArrayObject *indices)
 {
     slices s = {.call = call, .index = PyArray_DATA(indices), .n = PyArray_SIZE(indices)};
     int64_t shape[LW_REDUCE_DIMS];
 
-    if (call->ndim == 0) {
-        PyErr_SetString(PyExc_TypeError, "cannot reduceat on a scalar");
-        return NULL;
-    }
-    if (call->keywords.axis != NULL &&
-        lw_reduce_read_one_axis(call, call->keywords.axis, &s.axis) < 0)
+    if (lw_reduce_check_slices(call, indices, &s.axis) < 0)
         return NULL;
     call->reduced[s.axis] = true;
     memcpy(shape, call->shape, sizeof shape);
     shape[s.axis] = s.n;
-    if (check_indices(&s) < 0 || lw_reduce_new_results(call, call->ndim, shape) < 0 ||
-        run_slices(&s) < 0)
+    if (lw_reduce_new_results(call, call->ndim, shape) < 0 || run_slices(&s) < 0)
         return NULL;
     return lw_reduce_hand_out(call);
 }
@@ -391,6 +360,7 @@ reduceat(lw_reduce_call *call, PyObject *args)
     Py_ssize_t n = arrays_of(call, args, "reduceat"), at = n;
     PyObject *given = NULL, *result = NULL;
     PyArrayObject *indices;
+    bool on_device;
 
     if (n < 0 || take_next(args, &at, &given, "indices") < 0 ||
         take_next(args, &at, &call->keywords.axis, "axis") < 0 ||
@@ -400,8 +370,12 @@ reduceat(lw_reduce_call *call, PyObject *args)
         PyErr_SetString(PyExc_TypeError, "reduceat() takes indices behind the arrays");
         return NULL;
     }
-    indices = (PyArrayObject *)PyArray_FromAny(given, PyArray_DescrFromType(NPY_INT64), 1, 1,
-                                               NPY_ARRAY_CARRAY_RO, NULL);
+    on_device = any_on_device(args);
+    if (check_target(call->self, on_device) < 0)
+        return NULL;
+    if (on_device)
+        return lw_reduce_reduceat_on_device(call, PySequence_Fast_ITEMS(args), n, given);
+    indices = lw_reduce_read_indices(given);
     if (indices == NULL)
         return NULL;
     if (lw_reduce_read_operands(call, PySequence_Fast_ITEMS(args), n, NULL) == 0)
@@ -417,10 +391,6 @@ lw_reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs)
 
     if (call == NULL ||
         lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_SLICES, "reduceat") < 0)
-        return call_end(call, NULL);
-    if (any_on_device(args))
-        return call_end(call, no_device("reduceat"));
-    if (check_target(call->self, false) < 0)
         return call_end(call, NULL);
     return call_end(call, reduceat(call, args));
 }

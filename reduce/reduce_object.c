@@ -7,6 +7,7 @@
 #include "reduce/device_py.h"
 #include "reduce/reduce_parts_py.h"
 #include "reduce/scan_py.h"
+#include "reduce/slice_py.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -283,6 +284,9 @@ static PyMethodDef reducer_methods[] = {
     {"_simulate_scan", WITH_KEYWORDS(lw_reducer_simulate_scan),
      PyDoc_STR("_simulate_scan($self, a, /, *args, **kwargs)\n--\n\n"
                "The same for accumulate; size= makes tiles of 32 threads with so many items.")},
+    {"_simulate_slices", WITH_KEYWORDS(lw_reducer_simulate_slices),
+     PyDoc_STR("_simulate_slices($self, a, /, *args, **kwargs)\n--\n\n"
+               "The same for reduceat; the indices come last.")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", reducer_reduce, METH_NOARGS, NULL},
     {"__copy__", reducer_itself, METH_NOARGS, NULL},

@@ -40,8 +40,8 @@ lw_reduce_read_scan(lw_reduce_call *call, int *axis, bool *exclusive)
     return -1;
 }
 
-static void
-start_scan(lw_reduce_scan *scan, const lw_reduce_call *call, int axis, bool exclusive)
+void
+lw_reduce_scan_start(lw_reduce_scan *scan, const lw_reduce_call *call, int axis)
 {
     memset(scan, 0, sizeof *scan);
     scan->reduction = call->special->reduction;
@@ -52,9 +52,15 @@ start_scan(lw_reduce_scan *scan, const lw_reduce_call *call, int axis, bool excl
         else if (a > axis)
             scan->inner *= call->shape[a];
     scan->elements = call->shape[axis];
+    scan->max_threads = (uint32_t)call->self->options.max_blocksize;
+}
+
+static void
+start_scan(lw_reduce_scan *scan, const lw_reduce_call *call, int axis, bool exclusive)
+{
+    lw_reduce_scan_start(scan, call, axis);
     scan->seed = exclusive ? call->empty : call->has_initial ? call->initial : NULL;
     scan->before = exclusive;
-    scan->max_threads = (uint32_t)call->self->options.max_blocksize;
 }
 
 static bool
@@ -88,9 +94,8 @@ simulate(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
     return status;
 }
 
-/* False with an exception where strides need a copy. */
-static bool
-host_operands(lw_reduce_call *call, lw_reduce_scan *scan, int axis)
+int
+lw_reduce_scan_on_host(lw_reduce_call *call, lw_reduce_scan *scan, int axis)
 {
     int64_t strides[LW_REDUCE_DIMS];
 
@@ -103,12 +108,12 @@ host_operands(lw_reduce_call *call, lw_reduce_scan *scan, int axis)
         scan->operand[i] = PyArray_BYTES(call->in[i]);
         if (!lw_reduce_scan_operand(scan, i, call->ndim, axis, call->shape, strides)) {
             PyErr_SetString(PyExc_ValueError, "copy the operands first");
-            return false;
+            return -1;
         }
     }
     for (uint32_t i = 0; i < scan->reduction->n_out; i++)
         scan->out[i] = PyArray_BYTES(call->result[i]);
-    return true;
+    return 0;
 }
 
 static int
@@ -155,7 +160,7 @@ simulate_call(lw_reduce_call *call, PyObject *args)
         scan.max_threads = 32;
         scan.max_items = (uint32_t)size;
     }
-    if (!host_operands(call, &scan, axis))
+    if (lw_reduce_scan_on_host(call, &scan, axis) < 0)
         return NULL;
     if (is_code) {
         lw_reduce_scan_plan_of(&scan, &plan);
@@ -208,6 +213,17 @@ device_operand(lw_reduce_device *d, lw_reduce_scan *scan, uint32_t i, int axis)
     return 0;
 }
 
+int
+lw_reduce_scan_on_device(lw_reduce_device *d, lw_reduce_scan *scan, int axis)
+{
+    for (uint32_t i = 0; i < d->call->n_in; i++)
+        if (device_operand(d, scan, i, axis) < 0)
+            return -1;
+    for (uint32_t i = 0; i < scan->reduction->n_out; i++)
+        scan->out[i] = (char *)(uintptr_t)d->result[i]->data;
+    return 0;
+}
+
 static lw_status
 launch(lw_reduce_device *d, const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
        const lw_reduce_entry *entry, lw_error *err)
@@ -243,11 +259,8 @@ run(lw_reduce_device *d, lw_reduce_scan *scan, int axis)
     lw_reduce_entry *entry;
     lw_error err = {0};
 
-    for (uint32_t i = 0; i < d->call->n_in; i++)
-        if (device_operand(d, scan, i, axis) < 0)
-            return -1;
-    for (uint32_t i = 0; i < scan->reduction->n_out; i++)
-        scan->out[i] = (char *)(uintptr_t)d->result[i]->data;
+    if (lw_reduce_scan_on_device(d, scan, axis) < 0)
+        return -1;
     lw_reduce_scan_plan_of(scan, &plan);
     if (plan.tiles > INT32_MAX || plan.strips > INT32_MAX / plan.tiles)
         return lw_reduce_refuse("a scan of so many elements");

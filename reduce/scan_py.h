@@ -2,7 +2,8 @@
 #ifndef LW_REDUCE_SCAN_PY_H
 #define LW_REDUCE_SCAN_PY_H
 
-#include "reduce/call_parts_py.h"
+#include "reduce/device_parts_py.h"
+#include "reduce/scan_plan.h"
 
 /* r.accumulate where an array is on a device; axis=, exclusive=, initial=, dtype=, out= and
  * stream= are call->keywords. */
@@ -11,6 +12,12 @@ PyObject *lw_reduce_accumulate_on_device(lw_reduce_call *call, PyObject *const *
 /* For both: axis=, initial= and exclusive= of a call whose operands are read, and the errors of
  * those. -1 with an exception. */
 int lw_reduce_read_scan(lw_reduce_call *call, int *axis, bool *exclusive);
+/* What a scan and slices along an axis have in common: sizes, no seed; then addresses and
+ * strides of operands and results. Operands on a device are copied where strides ask for it,
+ * those on the host are refused (tests). */
+void lw_reduce_scan_start(lw_reduce_scan *scan, const lw_reduce_call *call, int axis);
+int lw_reduce_scan_on_host(lw_reduce_call *call, lw_reduce_scan *scan, int axis);
+int lw_reduce_scan_on_device(lw_reduce_device *d, lw_reduce_scan *scan, int axis);
 /* For tests: the same kernel for host arrays, run by core/host/simulator.h. */
 PyObject *lw_reducer_simulate_scan(PyObject *self, PyObject *args, PyObject *kwargs);
 

@@ -84,6 +84,28 @@ def test_out_is_what_is_returned():
     assert total.accumulate(x, out=x) is x
 
 
+@pytest.mark.parametrize("shape, axis", [((1000,), 0), ((30, 40), 0), ((30, 40), 1), ((0, 5), 1), ((300_000,), 0), ((200_000, 3), 0)])
+def test_shapes_of_slices(shape, axis):
+    x = cuda.to_device(np.ones(shape, "i2"))
+    for indices in ([0], [3, 1, 4], [], np.array([2, 4]), cuda.to_device(np.array([1, 2]))):
+        got = total.reduceat(x, indices, axis)
+        wanted = list(shape)
+        wanted[axis] = len(indices)
+        assert isinstance(got, cuda.DeviceArray) and got.shape == tuple(wanted) and got.dtype == np.int64
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: total.reduceat(x, [10]), IndexError, "index 10 out-of-bounds"),
+    (lambda x: total.reduceat(x, cuda.to_device(np.array([0, -1]))), IndexError, "index -1 out-of-bounds"),
+    (lambda x: total.reduceat(x, [0], axis=1), np.exceptions.AxisError, "axis 1"),
+    (lambda x: total.reduceat(x, [0, 1], out=x), ValueError, "another shape"),
+    (lambda x: total.reduceat(np.ones(10), cuda.to_device(np.array([0]))), TypeError, "argument 1 is not on a device"),
+])
+def test_refused_slices(call, error, text):
+    with pytest.raises(error, match=text):
+        call(cuda.to_device(np.ones(10)))
+
+
 # ---- results ----
 
 SIZES = [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4095, 4096, 4097, 8191, 8193, 65535, 131_071, 131_072, 131_073, 135_168,
@@ -179,3 +201,16 @@ def test_more_than_32_bits_of_elements():
     got = view.accumulate(device)
     assert got[-3:].copy_to_host().tolist() == [n - 2, n - 1, n]
     assert got[(1 << 31) - 1:(1 << 31) + 2].copy_to_host().tolist() == [1 << 31, (1 << 31) + 1, (1 << 31) + 2]
+
+
+@needs_kernels
+@pytest.mark.parametrize("shape", [(5000,), (300, 40), (40, 3000), (3, 50_000), (50_000, 3), (7, 300, 50), (1_000_000,)], ids=str)
+def test_slices(shape):
+    x = some(shape)
+    device, rng = cuda.to_device(x), np.random.default_rng(5)
+    for axis in range(len(shape)):
+        n = shape[axis]
+        for indices in ([0], [n - 1], [0, n // 2], [n // 2, 0], sorted(rng.integers(0, n, 9).tolist()), rng.integers(0, n, 500).tolist(), list(range(min(n, 3000))), []):
+            same(total.reduceat(device, indices, axis), np.add.reduceat(x, np.array(indices, "i8"), axis))
+            same(last.reduceat(device, cuda.to_device(np.array(indices, "i8")), axis), last.reduceat(x, indices, axis))
+        same(total.reduceat(device.T, [0, 1], -1 - axis), np.add.reduceat(x.T, [0, 1], -1 - axis))

@@ -144,3 +144,37 @@ def test_it_compiles_for_gpus(cc):
     for r, x, axis in [(total, some(100_000, "f4"), 0), (total, some((40, 300), "c16"), 0), (matrices, some(999, "i1"), 0), (biggest, some((9, 9999), "f2"), 1)]:
         arrays = [x] * 4 if r is matrices else [x]
         assert r._simulate_scan(*arrays, axis=axis, size=cc, res=0)[:4] == b"\x7fELF"
+
+
+# ---- slices ----
+
+
+@pytest.mark.parametrize("shape", [(500,), (40, 30), (3, 500), (500, 3), (5, 33, 7), (200, 40)], ids=str)
+def test_slices(shape):
+    x = some(shape)
+    rng = np.random.default_rng(5)
+    for axis in range(len(shape)):
+        n = shape[axis]
+        for indices in ([0], [n - 1], [0, n // 2], [n // 2, 0], sorted(rng.integers(0, n, 9).tolist()), rng.integers(0, n, 50).tolist(), list(range(n)), []):
+            wanted = np.add.reduceat(x, np.array(indices, "i8"), axis)
+            np.testing.assert_array_equal(total._simulate_slices(x, indices, axis=axis), wanted)
+            np.testing.assert_array_equal(last._simulate_slices(x, indices, axis=axis), last.reduceat(x, indices, axis=axis))
+        if x.ndim < 3:  # others need a copy
+            np.testing.assert_array_equal(total._simulate_slices(x.T, [0, 1], axis=-1 - axis), np.add.reduceat(x.T, [0, 1], -1 - axis))
+
+
+def test_slices_keep_order_and_index():
+    data = words(4000)
+    indices = [0, 1, 7, 1000, 900, 3999]
+    for got, wanted in zip(matrices._simulate_slices(*data, indices), matrices.reduceat(*data, indices)):
+        np.testing.assert_array_equal(got, wanted)
+    where = lw.reduce(lambda a, b: a if a[0] >= b[0] else b, map=lambda x, index: (x, index), finish=lambda value, at: at)
+    x = some(4000)
+    np.testing.assert_array_equal(where._simulate_slices(x, indices), where.reduceat(x, indices))
+
+
+@pytest.mark.parametrize("cc", [75, 90, 100, 120])
+def test_slices_compile_for_gpus(cc):
+    pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
+    for x in (some(1000, "f4"), some((40, 50), "c16")):
+        assert total._simulate_slices(x, [0, 5], size=cc, res=0)[:4] == b"\x7fELF"
