@@ -5,7 +5,7 @@
 
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
-#include "forall/record_py.h"
+#include "core/py/record_intern.h"
 
 #include "core/device/copy.h"
 #include "core/py/convert.h"

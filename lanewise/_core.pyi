@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import disjoint_base
 
 _Target: TypeAlias = Literal["auto", "cpu", "cuda", "parallel"]
+_Parameters: TypeAlias = int | str | list[int | str] | tuple[int | str, ...] | None
 _FastMath: TypeAlias = bool | Iterable[Literal["nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast"]]
 _Check: TypeAlias = Iterable[Literal["divide", "overflow", "nan", "bounds"]]
 _SignatureLike: TypeAlias = "str | Signature | tuple[Any, ...]"
@@ -479,8 +480,8 @@ def vectorize(
     precise: bool = False,
     max_registers: int | None = None,
     max_blocksize: int | None = None,
-    excluded: Iterable[int | str] = (),
-    static: Iterable[int | str] = (),
+    excluded: _Parameters = (),
+    static: _Parameters = (),
     errors: Literal["raise", "defer", "ignore"] = "raise",
     check: _Check = (),
     order: Literal["canonical", "given"] = "canonical",
@@ -505,8 +506,8 @@ def vectorize(
     precise: bool = False,
     max_registers: int | None = None,
     max_blocksize: int | None = None,
-    excluded: Iterable[int | str] = (),
-    static: Iterable[int | str] = (),
+    excluded: _Parameters = (),
+    static: _Parameters = (),
     errors: Literal["raise", "defer", "ignore"] = "raise",
     check: _Check = (),
     order: Literal["canonical", "given"] = "canonical",

@@ -14,6 +14,7 @@ typedef struct lw_call {
     /* keywords: borrowed, NULL when not given or None */
     PyObject *out, *stream_object, *where, *casting, *dtype, *order, *subok, *signature;
     lw_device *device;
+    lw_extra_arrays *extra;  /* excluded arrays; NULL: none */
     const lw_operand *first; /* the first device operand: its library gets the result */
     CUstream stream;
     lw_resolution *resolution;

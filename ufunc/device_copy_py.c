@@ -7,6 +7,7 @@
 #include "core/ir/build.h"
 #include "core/py/raise.h"
 #include "ufunc/device_call_py.h"
+#include "ufunc/host_kernel.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -74,6 +75,7 @@ new_copier(lw_device *device, lw_dtype from, lw_dtype to)
     made->loop.nin = made->loop.nout = 1;
     made->loop.types[0] = made->loop.types[1] = to;
     made->loop.scalar = &made->scalar;
+    lw_uniforms_none(&made->loop.uniforms, 1);
     if (identity(to, &made->scalar, &err) != LW_OK) {
         lw_py_raise(&err);
         lw_free(made);

@@ -2,6 +2,9 @@
 #include "core/py/numpy_api.h"
 
 #include "ufunc/device_call_py.h"
+#include "ufunc/family_py.h"
+
+#include <assert.h>
 
 static bool
 is_host_output(PyObject *object)
@@ -14,7 +17,8 @@ lw_call_is_hosted(const lw_call *call, PyObject *const *args, Py_ssize_t n_args)
 {
     bool any_host_output = is_host_output(call->out);
 
-    if (call->self->options.target != LW_CHOOSE_CUDA)
+    if (call->self->options.target != LW_CHOOSE_CUDA ||
+        (call->extra != NULL && call->extra->some_given_there))
         return false;
     for (Py_ssize_t i = 0; i < n_args; i++)
         if (lw_is_device_operand(args[i]))
@@ -124,7 +128,7 @@ number_to_copy(const lw_call *call, PyObject *const *args)
 {
     int first_strong = -1;
 
-    for (int i = 0; i < call->self->nin; i++) {
+    for (int i = 0; i < lw_shown_inputs(lw_ufunc_whole(call->self)); i++) {
         if (!is_number(args[i]))
             return -1;
         if (first_strong < 0 && (PyBool_Check(args[i]) || PyArray_IsScalar(args[i], Generic)))
@@ -187,6 +191,27 @@ keep_masked(const lw_call *call, PyObject *const *outs, PyObject *kwargs)
     return result;
 }
 
+/* The call itself, on the copies. */
+static PyObject *
+call_there(const lw_call *call, PyObject *inputs, PyObject *kwargs)
+{
+    PyObject *values[LW_MAX_ARGS + 16], *names = PyTuple_New(PyDict_GET_SIZE(kwargs));
+    Py_ssize_t n = PyTuple_GET_SIZE(inputs), at = 0, k = 0;
+    PyObject *name, *value, *result = NULL;
+
+    assert(n + PyDict_GET_SIZE(kwargs) <= (Py_ssize_t)(sizeof values / sizeof *values));
+    for (Py_ssize_t i = 0; i < n; i++)
+        values[i] = PyTuple_GET_ITEM(inputs, i);
+    while (names != NULL && PyDict_Next(kwargs, &at, &name, &value)) {
+        PyTuple_SET_ITEM(names, k, Py_NewRef(name));
+        values[n + k++] = value;
+    }
+    if (names != NULL)
+        result = lw_ufunc_call_device_with(call->self, values, (size_t)n, names, call->extra);
+    Py_XDECREF(names);
+    return result;
+}
+
 PyObject *
 lw_call_hosted(lw_call *call, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
@@ -203,7 +228,7 @@ lw_call_hosted(lw_call *call, PyObject *const *args, Py_ssize_t n_args, PyObject
     if (kwargs != NULL && call->where != NULL && keep_masked(call, outs, kwargs) < 0)
         goto done;
     if (kwargs != NULL)
-        device = PyObject_Call((PyObject *)call->self, inputs, kwargs);
+        device = call_there(call, inputs, kwargs);
     if (device == NULL)
         goto done;
     if (nout == 1) {

@@ -19,12 +19,13 @@ contiguous_plan(const lw_loop *loop, lw_plan *plan)
     plan->n_out = loop->nout;
     plan->n_operands = loop->nin + loop->nout;
     plan->masked = false;
+    plan->stores = loop->uniforms.stores;
     plan->ndim = 1;
     plan->n = plan->shape[0] = 1 << 24;
     for (int i = 0; i < plan->n_operands; i++) {
         lw_plan_operand *operand = &plan->operands[i];
         operand->dtype = loop->types[i];
-        operand->by_value = false;
+        operand->by_value = i >= loop->uniforms.first && i < loop->nin;
         operand->is_output = i >= loop->nin;
         operand->data = (char *)((uintptr_t)(i + 1) << 36); /* apart: no address is followed */
         operand->strides[0] = lw_dtypes[loop->types[i]].size_bytes;
@@ -50,8 +51,7 @@ make_module(lw_ufunc *self, lw_loop *loop, lw_module **out, lw_error *err)
 
     contiguous_key(loop, &key);
     lw_kernel_symbol(lw_build_options_of(self).name, loop, &key, symbol);
-    return lw_device_kernel(loop->scalar, loop->types, &key, symbol,
-                            self->options.max_registers, out, err);
+    return lw_device_kernel(loop, &key, symbol, self->options.max_registers, out, err);
 }
 
 /* ---- resources ---- */

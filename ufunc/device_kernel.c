@@ -12,6 +12,7 @@ typedef struct kernel {
     const lw_scalar *scalar;
     const lw_dtype *loop_types;
     const lw_kernel_key *key;
+    const lw_uniforms *uniforms;
     lw_ref items;
     lw_ref pointer[LW_PLAN_OPERANDS];              /* not VALUE */
     lw_ref constant[LW_PLAN_OPERANDS][MOST_PARTS]; /* VALUE, CONSTANT: in the loop's dtype */
@@ -65,6 +66,17 @@ lw_kernel_has_stride(const lw_kernel_key *key, int operand, int d)
 
 /* ---- parameters ---- */
 
+/* A part of an excluded array. No output shares its memory: the call sees to that. */
+static void
+add_uniform_param(kernel *k, int i)
+{
+    bool address = k->uniforms->is_address[i];
+    uint32_t flags = address && !k->uniforms->stores ? LW_PARAM_NOALIAS | LW_PARAM_READONLY : 0;
+
+    k->constant[i][0] =
+        lw_ir_param_add(&k->b, address ? LW_DT_ptr : LW_DT_i64, flags, "excluded");
+}
+
 static void
 add_operand_params(kernel *k)
 {
@@ -74,6 +86,10 @@ add_operand_params(kernel *k)
     for (int i = 0; i < key->n_operands; i++) {
         uint32_t flags = key->noalias ? LW_PARAM_NOALIAS : 0;
         bool input = i < n_inputs || i >= n_inputs + key->n_out;
+        if (i >= k->uniforms->first && i < n_inputs) {
+            add_uniform_param(k, i);
+            continue;
+        }
         if (key->operands[i].access == LW_ACCESS_VALUE) {
             for (unsigned p = 0; p < n_parts(dtype_of(k, i)); p++)
                 k->constant[i][p] =
@@ -222,7 +238,7 @@ load_operand(kernel *k, int operand, lw_ref at, unsigned width, lw_ref *parts)
 static void
 load_constants(kernel *k)
 {
-    for (int i = 0; i < k->key->n_in; i++) {
+    for (int i = 0; i < k->key->n_in && i < k->uniforms->first; i++) {
         if (k->key->operands[i].access == LW_ACCESS_VALUE)
             lw_lower_cast(&k->b, dtype_of(k, i), k->constant[i], k->loop_types[i],
                           k->constant[i]);
@@ -264,9 +280,11 @@ run_body(kernel *k, lw_ref (*in)[MOST_ELEMENTS], unsigned e, lw_ref element,
     lw_ref args[2 * LW_MAX_ARGS], call;
     uint32_t n = 0, at = 0;
 
-    for (int i = 0; i < k->key->n_in; i++)
+    for (int j = 0; j < k->key->n_in; j++) {
+        int i = k->uniforms->order[j];
         for (unsigned p = 0; p < n_parts(k->loop_types[i]); p++)
             args[n++] = in[i][2 * e + p];
+    }
     call = lw_ir_call(b, k->scalar->body, args, n);
     if (k->scalar->can_raise) {
         report(k, call, lw_ir_add(b, element, lw_ir_int(b, LW_DT_i64, e)));
@@ -572,9 +590,10 @@ emit_kernel(kernel *k, lw_error *err)
 }
 
 lw_status
-lw_device_kernel(const lw_scalar *scalar, const lw_dtype *loop_types, const lw_kernel_key *key,
-                 const char *symbol, int max_registers, lw_module **out, lw_error *err)
+lw_device_kernel(const lw_loop *loop, const lw_kernel_key *key, const char *symbol,
+                 int max_registers, lw_module **out, lw_error *err)
 {
+    const lw_scalar *scalar = loop->scalar;
     lw_status status = LW_OK;
     lw_module *module = NULL;
     kernel *k = NULL;
@@ -586,7 +605,8 @@ lw_device_kernel(const lw_scalar *scalar, const lw_dtype *loop_types, const lw_k
         goto fail;
     }
     k->scalar = scalar;
-    k->loop_types = loop_types;
+    k->loop_types = loop->types;
+    k->uniforms = &loop->uniforms;
     k->key = key;
     lw_builder_start(&k->b, module, symbol);
     if (k->b.func != NULL) {

@@ -18,10 +18,9 @@
 
 #include "ufunc/device_plan.h"
 
-/* loop_types: what the scalar function takes and gives, inputs then outputs. */
-lw_status lw_device_kernel(const lw_scalar *scalar, const lw_dtype *loop_types,
-                           const lw_kernel_key *key, const char *symbol, int max_registers,
-                           lw_module **out, lw_error *err);
+lw_status lw_device_kernel(const lw_loop *loop, const lw_kernel_key *key, const char *symbol,
+                           int max_registers, lw_module **out, lw_error *err);
+
 /* Whether operand i has a stride parameter for dimension d (0 = innermost). */
 bool lw_kernel_has_stride(const lw_kernel_key *key, int operand, int d);
 /* Instructions of the scalar function with all it calls, and whether one of them loops. */

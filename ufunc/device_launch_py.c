@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/py/raise.h"
+#include "core/py/whole_array.h"
 
 enum { MOST_PARAMS = 3 + 3 * LW_PLAN_DIMS + LW_PLAN_OPERANDS * (LW_PLAN_DIMS + 2) };
 
@@ -151,6 +152,13 @@ order_behind(lw_call *call, lw_error *err)
         else
             LW_TRY(lw_operand_use(operand, call->stream, err));
     }
+    for (int i = 0; call->extra && i < call->extra->n; i++) {
+        lw_operand *operand = &call->extra->arrays[i].operand;
+        if (operand->library == LW_LIB_OWN)
+            LW_TRY(lw_device_array_use((lw_device_array *)operand->object, call->stream, err));
+        else
+            LW_TRY(lw_operand_use(operand, call->stream, err));
+    }
 fail:
     return status;
 }
@@ -165,6 +173,9 @@ order_after(lw_call *call, lw_error *err)
         if (call->operands[i].kind == LW_OPERAND_DEVICE &&
             call->operands[i].library != LW_LIB_OWN)
             LW_TRY(lw_operand_done(&call->operands[i], call->stream, err));
+    for (int i = 0; call->extra && i < call->extra->n; i++)
+        if (call->extra->arrays[i].operand.library != LW_LIB_OWN)
+            LW_TRY(lw_operand_done(&call->extra->arrays[i].operand, call->stream, err));
 fail:
     return status;
 }

@@ -296,7 +296,7 @@ lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key)
     key->n_in = (uint8_t)plan->n_in;
     key->n_out = (uint8_t)plan->n_out;
     key->masked = plan->masked;
-    key->noalias = outputs_alone(plan);
+    key->noalias = !plan->stores && outputs_alone(plan);
     key->ndim = plan->ndim == 1 ? 0 : (uint8_t)plan->ndim;
     for (int i = 0; i < plan->n_operands; i++) {
         key->operands[i].dtype = (uint8_t)plan->operands[i].dtype;

@@ -42,6 +42,7 @@ typedef struct lw_plan_operand {
 typedef struct lw_plan {
     int n_operands; /* inputs, outputs, then the mask if any */
     int n_in, n_out;
+    bool stores; /* the function may write elsewhere than to the outputs */
     bool masked; /* where=: the last operand is a bool array */
     int ndim;    /* innermost first */
     int64_t shape[LW_PLAN_DIMS];

@@ -226,8 +226,8 @@ load(lw_resolution *resolution, const lw_kernel_key *key, lw_entry *entry, lw_er
     char symbol[96];
 
     lw_kernel_symbol(resolution->name, resolution->loop, key, symbol);
-    LW_TRY(lw_device_kernel(resolution->loop->scalar, resolution->loop->types, key, symbol,
-                            resolution->options.max_registers, &module, err));
+    LW_TRY(lw_device_kernel(resolution->loop, key, symbol, resolution->options.max_registers,
+                            &module, err));
     LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, &resolution->options,
                          &cubin, NULL, err));
     LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));

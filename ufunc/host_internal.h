@@ -17,14 +17,14 @@ struct lw_host_kernel {
     lw_strided_entry strided; /* NULL: a block kernel */
     int nin, n;               /* inputs, all operands */
     bool can_raise;
-    bool carries;             /* exceptions carry numbers: see core/host/raise_note.h */
-    bool prints;              /* elements run in order, on one thread */
-    bool touches_flags;       /* some float operation may raise floating-point flags */
-    bool doubts_flags;        /* and may raise ones that NumPy would not: look at the values */
-    bool has_loop;            /* the body's cost is anyone's guess */
-    uint32_t block;           /* elements gathered at a time */
-    _Atomic uint32_t cost_ps; /* an element's time in picoseconds: estimated, then measured */
-    uint8_t size[LW_MAX_ARGS];
+    bool carries;              /* exceptions carry numbers: see core/host/raise_note.h */
+    bool prints;               /* elements run in order, on one thread */
+    bool touches_flags;        /* some float operation may raise floating-point flags */
+    bool doubts_flags;         /* and may raise ones that NumPy would not: look at the values */
+    bool has_loop;             /* the body's cost is anyone's guess */
+    uint32_t block;            /* elements gathered at a time */
+    _Atomic uint32_t cost_ps;  /* an element's time in picoseconds: estimated, then measured */
+    uint8_t size[LW_MAX_ARGS]; /* 0: a part of an excluded array, the same for all elements */
     uint8_t dtype[LW_MAX_ARGS];
 };
 

@@ -43,8 +43,9 @@ look_at(const lw_inst *inst, facts *f)
 }
 
 static facts
-facts_of(const lw_scalar *scalar)
+facts_of(const lw_loop *loop)
 {
+    const lw_scalar *scalar = loop->scalar;
     facts f = {0};
 
     for (uint32_t i = 0; i < scalar->module->funcs.n; i++) {
@@ -53,8 +54,8 @@ facts_of(const lw_scalar *scalar)
             look_at(&func->insts.data[k], &f);
     }
     f.prints = lw_ir_prints(scalar->module);
-    if (f.prints)
-        f.vector_math = false; /* blocks are padded with elements that would print again */
+    if (f.prints || loop->uniforms.stores)
+        f.vector_math = false; /* blocks are padded with elements that would do it again */
     return f;
 }
 
@@ -65,6 +66,7 @@ typedef struct maker {
     const lw_loop *loop;
     lw_ref pointers[LW_MAX_ARGS];
     lw_ref strides[LW_MAX_ARGS]; /* strided loop only */
+    lw_ref uniform[LW_MAX_ARGS]; /* the parts of excluded arrays */
     lw_ref args, n, strides_param;
     lw_ref first;                 /* slot: the smallest failing key so far */
     lw_ref words[LW_RAISE_WORDS]; /* slots: what its exception carries */
@@ -74,6 +76,12 @@ static lw_ref
 constant(maker *m, int64_t value)
 {
     return lw_ir_int(&m->b, LW_DT_i64, value);
+}
+
+static bool
+is_uniform(const lw_loop *loop, int operand)
+{
+    return operand >= loop->uniforms.first && operand < loop->nin;
 }
 
 static void
@@ -90,7 +98,11 @@ start(maker *m, lw_module *module, const char *name, bool strided)
     for (int i = 0; i < m->loop->nin + m->loop->nout; i++) {
         lw_ref at = lw_ir_offset(&m->b, m->args, constant(m, 8 * i));
         m->pointers[i] = lw_ir_load(&m->b, LW_DT_ptr, 1, at, 8, LW_MEM_INVARIANT);
-        if (!strided)
+        if (is_uniform(m->loop, i))
+            m->uniform[i] =
+                lw_ir_load(&m->b, m->loop->uniforms.is_address[i] ? LW_DT_ptr : LW_DT_i64, 1,
+                           m->pointers[i], 8, LW_MEM_INVARIANT);
+        if (!strided || is_uniform(m->loop, i))
             continue;
         at = lw_ir_offset(&m->b, m->strides_param, constant(m, 8 * i));
         m->strides[i] = lw_ir_load(&m->b, LW_DT_i64, 1, at, 8, LW_MEM_INVARIANT);
@@ -173,7 +185,12 @@ element(maker *m, lw_ref i)
     lw_ref values[2 * LW_MAX_ARGS], call;
     uint32_t n = 0, which = 0;
 
-    for (int k = 0; k < loop->nin; k++) {
+    for (int j = 0; j < loop->nin; j++) {
+        int k = loop->uniforms.order[j];
+        if (is_uniform(loop, k)) {
+            values[n++] = m->uniform[k];
+            continue;
+        }
         lw_ref at = address(m, k, i);
         for (int part = 0; part < n_parts(loop->types[k]); part++)
             values[n++] = lw_ir_load(&m->b, lw_dtypes[loop->types[k]].parts, 1,
@@ -197,7 +214,9 @@ element(maker *m, lw_ref i)
 static lw_status
 plain_loop(maker *m, lw_module *module, bool strided, uint32_t more, lw_error *err)
 {
-    bool in_order = strided || lw_ir_prints(module);
+    /* a function that writes to tables goes through scalar libm everywhere, as padded blocks
+     * would write twice */
+    bool in_order = strided || m->loop->uniforms.stores || lw_ir_prints(module);
     lw_for loop;
 
     memset(m->strides, 0, sizeof m->strides);
@@ -236,7 +255,7 @@ lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err
     lw_status status;
     lw_module *module = NULL;
     maker m = {.loop = loop};
-    facts f = facts_of(loop->scalar);
+    facts f = facts_of(loop);
     /* one chain of a hundred dependent operations leaves half the processor idle */
     uint32_t more = f.own_math > 0 && f.own_math <= 2 && !precise ? LW_LOOP_INTERLEAVE : 0;
 
@@ -252,6 +271,15 @@ lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err
 fail:
     lw_module_free(module);
     return status;
+}
+
+void
+lw_uniforms_none(lw_uniforms *out, int nin)
+{
+    memset(out, 0, sizeof *out);
+    out->first = nin;
+    for (int i = 0; i < nin; i++)
+        out->order[i] = (uint8_t)i;
 }
 
 /* ---- compiling ---- */
@@ -276,7 +304,7 @@ guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
 static void
 describe(lw_host_kernel *kernel, const lw_loop *loop)
 {
-    facts f = facts_of(loop->scalar);
+    facts f = facts_of(loop);
     size_t bytes = 0;
 
     kernel->nin = loop->nin;
@@ -288,7 +316,7 @@ describe(lw_host_kernel *kernel, const lw_loop *loop)
     kernel->doubts_flags = kernel->touches_flags && f.branches;
     for (int i = 0; i < kernel->n; i++) {
         kernel->dtype[i] = (uint8_t)loop->types[i];
-        kernel->size[i] = lw_dtypes[loop->types[i]].size_bytes;
+        kernel->size[i] = is_uniform(loop, i) ? 0 : lw_dtypes[loop->types[i]].size_bytes;
         bytes += kernel->size[i];
     }
     assert(bytes > 0);

@@ -25,6 +25,8 @@ typedef struct lw_host_failure {
     uint64_t words[LW_RAISE_WORDS]; /* what it carries */
 } lw_host_failure;
 
+/* The inputs as they stand: no excluded arrays. */
+void lw_uniforms_none(lw_uniforms *out, int nin);
 /* The IR of the loops; also what inspection and ahead-of-time compilation print. */
 lw_status lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err);
 /* Compile, or take from the cache. `name` is the Python function's. The GIL is not held. */

@@ -43,7 +43,7 @@ static bool
 is_contiguous(const lw_host_kernel *kernel, const int64_t *strides)
 {
     for (int i = 0; i < kernel->n; i++)
-        if (strides[i] != kernel->size[i])
+        if (strides[i] != kernel->size[i] && kernel->size[i] > 0)
             return false;
     return true;
 }
@@ -180,7 +180,8 @@ explained(const lw_host_kernel *kernel, char *const *args, const int64_t *stride
     unsigned in = 0, out = 0;
 
     for (int k = 0; k < kernel->nin; k++)
-        in |= lw_value_class((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
+        if (kernel->size[k] > 0)
+            in |= lw_value_class((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
     for (int k = kernel->nin; k < kernel->n; k++)
         out |= lw_value_class((lw_dtype)kernel->dtype[k], args[k] + i * strides[k]);
     return lw_flags_explained(in, out, flags);
@@ -263,9 +264,9 @@ block_through_scratch(run *r, int64_t begin, uint32_t n, char *scratch, bool con
     advance(r, begin, args);
     for (int i = 0; i < kernel->n; i++) {
         uint32_t size = kernel->size[i];
-        bool direct = r->strides[i] == size && whole == n;
+        bool direct = size == 0 || (r->strides[i] == size && whole == n);
         sizes[i] = size;
-        work[i] = direct && !(r->in_place && i < kernel->nin) ? args[i] : scratch;
+        work[i] = direct && !(r->in_place && i < kernel->nin && size > 0) ? args[i] : scratch;
         scratch += kernel->block * size;
         if (i >= kernel->nin || work[i] == args[i] || (r->strides[i] == 0 && constants_ready))
             continue;
@@ -392,7 +393,7 @@ is_simple(const lw_host_kernel *kernel, char *const *args, int64_t n, const int6
     if (n >= MEASURE_FROM || kernel->strided == NULL || kernel->doubts_flags)
         return false;
     for (int i = 0; i < kernel->n; i++)
-        if (strides[i] != kernel->size[i])
+        if (strides[i] != kernel->size[i] && kernel->size[i] > 0)
             return false;
     for (int out = kernel->nin; out < kernel->n; out++)
         for (int i = 0; i < out; i++) {

@@ -14,6 +14,15 @@
 
 #define LW_MAX_ARGS 64 /* NumPy's limit on nin + nout */
 
+/* Excluded arrays reach the function as their parts (core/front/types.h: address, extents,
+ * strides), each an input of one value for all elements behind the inputs that broadcast. */
+typedef struct lw_uniforms {
+    int first;                    /* inputs from here on are such parts */
+    bool stores;                  /* the function may write to an excluded array */
+    bool is_address[LW_MAX_ARGS]; /* by input */
+    uint8_t order[LW_MAX_ARGS];   /* the inputs in the order of the function's parameters */
+} lw_uniforms;
+
 /* One loop of a Ufunc: exact dtypes in and out, with the code of each target. Append-only and
  * immortal while its Ufunc lives; code pointers are set once. */
 typedef struct lw_loop {
@@ -21,6 +30,7 @@ typedef struct lw_loop {
     lw_dtype types[LW_MAX_ARGS];           /* inputs, then outputs */
     lw_scalar *scalar;                     /* the scalar function's IR */
     bool declared;                         /* from a signature of the decorator */
+    lw_uniforms uniforms;                  /* first: nin where there are none */
     _Atomic(struct lw_host_kernel *) host; /* NULL until first used */
 } lw_loop;
 

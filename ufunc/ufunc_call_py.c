@@ -6,10 +6,9 @@
 #include "core/py/args.h"
 #include "core/py/raise.h"
 #include "core/py/ufunc_names.h"
+#include "ufunc/family_py.h"
 
 #include <string.h>
-
-enum { PLAIN = 0, DEVICE = 1, OTHER = 2 }; /* bits of what was seen */
 
 static bool
 is_plain(PyObject *object)
@@ -25,19 +24,20 @@ static int
 sort_of(PyObject *object)
 {
     if (is_plain(object))
-        return PLAIN;
+        return LW_SORT_PLAIN;
     if (lw_is_device_array(object)) /* its own override leads back here */
-        return DEVICE;
+        return LW_SORT_DEVICE;
     if (lw_is_device_operand(object))
-        return lw_is_known_library(object) || !lw_has_override(object) ? DEVICE
-                                                                       : DEVICE | OTHER;
-    return lw_has_override(object) ? OTHER : PLAIN;
+        return lw_is_known_library(object) || !lw_has_override(object)
+                   ? LW_SORT_DEVICE
+                   : LW_SORT_DEVICE | LW_SORT_OTHER;
+    return lw_has_override(object) ? LW_SORT_OTHER : LW_SORT_PLAIN;
 }
 
 static int
 sort_of_out(PyObject *out)
 {
-    int seen = PLAIN;
+    int seen = LW_SORT_PLAIN;
 
     if (!PyTuple_CheckExact(out))
         return sort_of(out);
@@ -54,7 +54,7 @@ typedef struct seen {
 static seen
 look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    seen s = {.sorts = PLAIN, .stream = -1};
+    seen s = {.sorts = LW_SORT_PLAIN, .stream = -1};
 
     for (Py_ssize_t i = 0; i < n_args; i++)
         if (!is_plain(args[i]))
@@ -133,9 +133,9 @@ without_stream(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
     return result;
 }
 
-static PyObject *
-call_host(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
-          Py_ssize_t stream)
+PyObject *
+lw_ufunc_call_host(lw_ufunc_object *self, PyObject *const *args, size_t nargsf,
+                   PyObject *kwnames, Py_ssize_t stream)
 {
     if (self->table->can_raise)
         lw_host_elements_reset();
@@ -144,8 +144,8 @@ call_host(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject 
     return call_inner(self, args, nargsf, kwnames);
 }
 
-static PyObject *
-refuse_device(const lw_ufunc_object *self)
+PyObject *
+lw_ufunc_refuse_device(const lw_ufunc_object *self)
 {
     PyErr_Format(
         PyExc_TypeError,
@@ -159,15 +159,36 @@ refuse_device(const lw_ufunc_object *self)
  * by our name, the receiver sees the inner ufunc, whose name means nothing. */
 static int
 ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
-              Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
+              Py_ssize_t n_args, PyObject *kwnames, int nin, PyObject **result)
 {
     const lw_overridden face = {.object = (PyObject *)self,
-                                .face = self->name_taken ? self->base.inner : (PyObject *)self,
+                                .face = lw_family_face(self),
                                 .name = self->table->name,
-                                .nin = self->base.nin,
+                                .nin = nin,
+                                .inputs_by_name = self->family != NULL,
                                 .nout = self->base.nout};
 
-    return lw_override(&face, method, args, n_args, kwnames, result);
+    *result = NULL;
+    return face.face ? lw_override(&face, method, args, n_args, kwnames, result) : 1;
+}
+
+int
+lw_ufunc_ask(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+             int nin, PyObject **result)
+{
+    return ask_overrides(self, "__call__", args, n_args, kwnames, nin, result);
+}
+
+int
+lw_ufunc_sorts(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    int sorts = LW_SORT_PLAIN;
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!is_plain(args[i]))
+            sorts |= sort_of_out(args[i]);
+    return sorts;
 }
 
 /* Reached where an operand is more than an ndarray or a number, or the target is forced. */
@@ -178,17 +199,18 @@ call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
     lw_target_choice target = self->base.options.target;
     PyObject *result;
 
-    if ((s.sorts & OTHER) &&
-        ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+    if ((s.sorts & LW_SORT_OTHER) &&
+        ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames,
+                      self->base.nin, &result))
         return result;
-    if (s.sorts & DEVICE) {
+    if (s.sorts & LW_SORT_DEVICE) {
         if (target == LW_CHOOSE_CPU)
-            return refuse_device(self);
+            return lw_ufunc_refuse_device(self);
         return lw_ufunc_call_device(&self->base, args, nargsf, kwnames);
     }
     if (target == LW_CHOOSE_CUDA)
         return lw_ufunc_call_device(&self->base, args, nargsf, kwnames);
-    return call_host(self, args, nargsf, kwnames, s.stream);
+    return lw_ufunc_call_host(self, args, nargsf, kwnames, s.stream);
 }
 
 /* NumPy would take the value of such a parameter for an output and write to it. */
@@ -260,12 +282,14 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
     PyObject *result;
     seen s;
 
+    if (self->family != NULL)
+        return lw_family_call(self, args, n_args, kwnames);
     if ((n_args < self->base.nin || self->has_frozen) &&
         call_by_names(self, args, n_args, kwnames, &result))
         return result;
     s = look(args, n_args, kwnames);
-    if (s.sorts == PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
-        return call_host(self, args, nargsf, kwnames, s.stream);
+    if (s.sorts == LW_SORT_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
+        return lw_ufunc_call_host(self, args, nargsf, kwnames, s.stream);
     return call_sorted(self, args, nargsf, kwnames, s);
 }
 
@@ -322,12 +346,12 @@ lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *a
     if (id == LW_METHOD_resolve_dtypes)
         return forward(self, id, args, n_args, kwnames);
     s = look(args, n_args, kwnames);
-    if ((s.sorts & OTHER) &&
-        ask_overrides(self, lw_ufunc_method_names[id], args, n_args, kwnames, &result))
+    if ((s.sorts & LW_SORT_OTHER) && ask_overrides(self, lw_ufunc_method_names[id], args,
+                                                   n_args, kwnames, self->base.nin, &result))
         return result;
-    if (s.sorts & DEVICE)
+    if (s.sorts & LW_SORT_DEVICE)
         return self->base.options.target == LW_CHOOSE_CPU
-                   ? refuse_device(self)
+                   ? lw_ufunc_refuse_device(self)
                    : refuse_device_method(self, lw_ufunc_method_names[id]);
     if (self->table->can_raise)
         lw_host_elements_reset();

@@ -153,9 +153,10 @@ bring_over(lw_call *call, lw_operand *operand)
 static int
 check_device(lw_call *call, const lw_operand *operand)
 {
+    if (call->first == NULL)
+        call->first = operand;
     if (call->device == NULL) {
         call->device = operand->device;
-        call->first = operand;
     } else if (call->device != operand->device) {
         PyErr_Format(PyExc_ValueError,
                      "operands are on devices %d and %d: all must be on one device",
@@ -540,6 +541,7 @@ fill_plan(lw_call *call)
     plan->n_out = nout;
     plan->masked = call->masked;
     plan->n_operands = call->n_read;
+    plan->stores = loop->uniforms.stores;
     for (int i = 0; i < call->n_read; i++) {
         const lw_operand *operand = &call->operands[i];
         lw_plan_operand *p = &plan->operands[i];
@@ -727,11 +729,20 @@ make_plan(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
 PyObject *
 lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
+    return lw_ufunc_call_device_with(self, args, nargsf, kwnames, NULL);
+}
+
+PyObject *
+lw_ufunc_call_device_with(lw_ufunc *self, PyObject *const *args, size_t nargsf,
+                          PyObject *kwnames, lw_extra_arrays *extra)
+{
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     PyObject *result = NULL;
     lw_call call;
 
     lw_call_init(&call, self);
+    call.extra = extra;
+    call.device = extra ? extra->device : NULL;
     if (read_keywords(&call, args + n_args, kwnames) < 0 || check_call(&call, n_args) < 0)
         goto done;
     if (lw_call_is_hosted(&call, args, n_args))
@@ -739,6 +750,8 @@ lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf, PyObj
     else if (make_plan(&call, args, n_args) == 0 && lw_call_run(&call) == 0 &&
              report_errors(&call) == 0)
         result = results(&call);
+    if (extra != NULL && result != NULL && call.n_read > 0)
+        extra->stream = call.stream;
 done:
     lw_call_release(&call);
     return result;

@@ -26,6 +26,8 @@ lw_types_text(const lw_loop *loop)
     int n = 0;
 
     for (int i = 0; i < loop->nin + loop->nout; i++) {
+        if (i >= loop->uniforms.first && i < loop->nin) /* of excluded arrays */
+            continue;
         if (i == loop->nin) {
             text[n++] = '-';
             text[n++] = '>';
@@ -55,7 +57,7 @@ lw_loop_text(const lw_loop *loop)
         lw_text_add(&text, "Tuple");
         add_names(&text, loop->types + loop->nin, loop->nout);
     }
-    add_names(&text, loop->types, loop->nin);
+    add_names(&text, loop->types, loop->uniforms.first);
     return lw_text_take(&text);
 }
 

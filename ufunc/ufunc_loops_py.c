@@ -5,6 +5,7 @@
 #include "core/py/numpy_rules.h"
 #include "core/py/raise.h"
 #include "ufunc/device_table_py.h"
+#include "ufunc/family_py.h"
 
 #include <string.h>
 
@@ -34,6 +35,22 @@ refresh_tree(lw_ufunc_object *self)
     return lw_link_set_read(&self->base.links, self->base.link, lw_captures_linked(captures));
 }
 
+static lw_typed *
+infer_member(lw_ufunc_object *self, const lw_dtype *in)
+{
+    lw_arg_spec specs[LW_MOST_PARAMS];
+    lw_front_options options = self->base.options.front;
+    lw_typed *typed = NULL;
+    lw_error err = {0};
+
+    options.narrow = self->member->narrow;
+    lw_member_specs(self->member, self->base.tree, in, specs);
+    if (lw_infer_specs(self->base.tree, &options, specs, self->member->n_params, &typed,
+                       &err) != LW_OK)
+        return (lw_typed *)lw_py_raise(&err);
+    return typed;
+}
+
 lw_typed *
 lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in)
 {
@@ -43,6 +60,8 @@ lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in)
 
     if (refresh_tree(self) < 0)
         return NULL;
+    if (self->member != NULL)
+        return infer_member(self, in);
     for (int i = 0; i < self->base.nin; i++)
         types[i] = (lw_type)in[i];
     if (lw_infer(self->base.tree, &self->base.options.front, types, (uint32_t)self->base.nin,
@@ -111,6 +130,10 @@ loop_of_scalar(lw_ufunc_object *self, lw_scalar *scalar, const lw_dtype *in, boo
     loop->nout = self->base.nout;
     loop->scalar = scalar;
     loop->declared = declared;
+    if (self->member != NULL)
+        lw_member_note(self->member, scalar, &loop->uniforms);
+    else
+        lw_uniforms_none(&loop->uniforms, loop->nin);
     memcpy(loop->types, in, (size_t)loop->nin * sizeof *in);
     memcpy(loop->types + loop->nin, scalar->out, (size_t)loop->nout * sizeof *in);
     return loop;
@@ -209,8 +232,8 @@ raise_remembered(lw_ufunc_object *self, const lw_dtype *in)
 
 /* ---- warnings ---- */
 
-static int
-warn_performance(lw_ufunc_object *self, const char *text)
+int
+lw_ufunc_warn(lw_ufunc_object *self, const char *text)
 {
     PyObject *errors, *class;
     int result = -1;
@@ -241,7 +264,7 @@ warn_of_many(lw_ufunc_object *self)
         "`%s` has been compiled for %d tuples of dtypes; give it signatures, or convert "
         "its operands",
         self->table->name, MANY);
-    result = warn_performance(self, lw_text_get(&text));
+    result = lw_ufunc_warn(self, lw_text_get(&text));
     lw_text_reset(&text);
     return result;
 }
@@ -278,7 +301,7 @@ warn_of_pair(lw_ufunc_object *self, const lw_loop *a, const lw_loop *b)
                                  "and neither is narrower: the first is taken",
                                  first, second, self->table->name);
     if (text != NULL)
-        result = warn_performance(self, PyUnicode_AsUTF8(text));
+        result = lw_ufunc_warn(self, PyUnicode_AsUTF8(text));
     Py_XDECREF(text);
     Py_XDECREF(first);
     Py_XDECREF(second);
@@ -345,7 +368,7 @@ add_loop_line(lw_text *text, const lw_loop *loop, const lw_wanted *wanted)
     int unsafe = first_unsafe(loop, wanted);
 
     lw_text_add(text, "\n  (");
-    for (int i = 0; i < loop->nin; i++)
+    for (int i = 0; i < loop->uniforms.first; i++)
         lw_text_addf(text, "%s%s", i ? ", " : "", lw_dtypes[loop->types[i]].public_name);
     lw_text_addf(text, ") -> %s", lw_dtypes[loop->types[loop->nin]].public_name);
     for (int i = loop->nin + 1; i < loop->nin + loop->nout; i++)
@@ -364,7 +387,7 @@ raise_no_loop(lw_ufunc_object *self, const lw_wanted *wanted)
     uint32_t n = self->base.loops.n;
 
     lw_text_addf(&text, "E181: `%s` has no loop for (", self->table->name);
-    for (int i = 0; i < self->base.nin; i++)
+    for (int i = 0; i < lw_shown_inputs(self); i++)
         add_operand(&text, wanted, i);
     lw_text_add(&text, "), casting=\"safe\"; loops tried in order:");
     for (uint32_t i = 0; i < n && i < SHOWN; i++)
@@ -476,7 +499,7 @@ default_of(char weak)
 static bool
 all_weak(const lw_ufunc_object *self, const lw_wanted *wanted)
 {
-    for (int i = 0; i < self->base.nin; i++)
+    for (int i = 0; i < lw_shown_inputs(self); i++)
         if (!wanted->weak[i])
             return false;
     return true;
@@ -490,7 +513,7 @@ choose_declared(lw_ufunc_object *self, const lw_wanted *wanted)
 
     if (all_weak(self, wanted)) { /* nothing but Python numbers: what they are by themselves */
         lw_wanted strong = *wanted;
-        for (int i = 0; i < self->base.nin; i++) {
+        for (int i = 0; i < lw_shown_inputs(self); i++) {
             strong.in[i] = default_of(wanted->weak[i]);
             strong.weak[i] = 0;
         }
@@ -515,7 +538,7 @@ strong_part(const lw_ufunc_object *self, const lw_wanted *wanted)
 {
     lw_dtype all = LW_DT_void;
 
-    for (int i = 0; i < self->base.nin; i++)
+    for (int i = 0; i < lw_shown_inputs(self); i++)
         if (!wanted->weak[i])
             all = all == LW_DT_void ? wanted->in[i] : lw_promote_dtypes(all, wanted->in[i]);
     return all;
@@ -584,6 +607,7 @@ choose_by_output(lw_ufunc_object *self, const lw_wanted *wanted, lw_dtype dtype)
 
     for (int i = 0; i < self->base.nin; i++)
         in[i] = wanted->fixed[i] ? wanted->in[i] : dtype;
+    lw_hidden_inputs(self, in);
     loop = find_or_make(self, in);
     if (loop == NULL || !outputs_fit(loop, wanted))
         return NULL;

@@ -3,6 +3,7 @@
 
 #include "core/py/door_function.h"
 #include "core/py/raise.h"
+#include "ufunc/family_py.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -41,6 +42,10 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
     const lw_fn *fn = &self->base.tree->fns.data[1];
     uint32_t required, most, n;
 
+    if (self->member != NULL) {
+        self->base.nin = self->member->n_operands + self->member->n_hidden;
+        return 0;
+    }
     if (count_inputs(self->base.tree, &required, &most) < 0)
         return -1;
     n = signatures->n ? signatures->data[0].n_args : required;
@@ -119,6 +124,7 @@ nout_by_trial(lw_ufunc_object *self)
         lw_typed *typed;
         for (int k = 0; k < self->base.nin; k++)
             in[k] = trials[i];
+        lw_hidden_inputs(self, in);
         typed = lw_ufunc_infer(self, in);
         if (typed != NULL) {
             nout = n_results(typed);
@@ -154,6 +160,7 @@ nout_of_first(lw_ufunc_object *self, const lw_signature *signature)
 
     if (lw_signature_dtypes(signature, in, out, &n_out) < 0)
         return -1;
+    lw_hidden_inputs(self, in);
     if (n_out > 0)
         return (int)n_out;
     typed = lw_ufunc_infer(self, in);
@@ -247,6 +254,7 @@ declare(lw_ufunc_object *self, const lw_signature *signature)
 
     if (lw_signature_dtypes(signature, in, out, &n_out) < 0)
         return -1;
+    lw_hidden_inputs(self, in);
     if (n_out != 0 && n_out != (uint32_t)self->base.nout) {
         PyErr_Format(PyExc_ValueError,
                      "signature `%.100s` has %u outputs, and the others have %d",
@@ -278,7 +286,8 @@ read_signatures(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_ar
 
     if (lw_signatures_read(arguments->signatures, true, arena, list) < 0)
         return -1;
-    if (list->n == 0 && lw_signature_of_annotations(self->base.tree, arena, &annotated)) {
+    if (list->n == 0 && self->member == NULL &&
+        lw_signature_of_annotations(self->base.tree, arena, &annotated)) {
         lw_signature *slot = lw_array_push(list, arena);
         if (slot == NULL) {
             PyErr_NoMemory();
@@ -294,11 +303,27 @@ read_signatures(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_ar
     return 0;
 }
 
+/* No loops: its members have them. */
+static int
+build_family(lw_ufunc_object *self, const lw_door_arguments *arguments)
+{
+    self->base.kind = &lw_ufunc_families;
+    if (read_function(self) < 0 || lw_family_build(self, arguments) < 0)
+        return -1;
+    if (self->base.nout == 0)
+        self->base.nout = nout_by_text(self->base.tree);
+    if (self->base.nout == 0) /* the first call knows */
+        self->base.nout = 1;
+    return make_inner(self);
+}
+
 static int
 build(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena)
 {
     lw_signature_list signatures = {0};
 
+    if (arguments->excluded != NULL || arguments->constants != NULL)
+        return build_family(self, arguments);
     if (read_function(self) < 0 || read_signatures(self, arguments, arena, &signatures) < 0 ||
         set_nin(self, &signatures) < 0 || set_nout(self, &signatures) < 0 ||
         make_inner(self) < 0)
@@ -312,13 +337,23 @@ build(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena
 PyObject *
 lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObject *keywords)
 {
+    return lw_ufunc_new_member(type, function, signatures, keywords, NULL);
+}
+
+PyObject *
+lw_ufunc_new_member(PyTypeObject *type, PyObject *function, PyObject *signatures,
+                    PyObject *keywords, struct lw_member *member)
+{
     lw_ufunc_object *self = (lw_ufunc_object *)type->tp_alloc(type, 0);
     lw_door_arguments arguments;
     lw_arena arena;
     int failed;
 
-    if (self == NULL)
+    if (self == NULL) {
+        lw_free(member);
         return NULL;
+    }
+    self->member = member;
     self->base.vectorcall = lw_ufunc_call;
     self->base.kind = &lw_ufunc_elementwise;
     self->base.lock = (lw_lock)LW_LOCK_INIT;
@@ -360,6 +395,8 @@ ufunc_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->full);
     for (int i = 0; i < LW_N_METHODS; i++)
         Py_VISIT(self->bound[i]);
+    if (self->family != NULL && lw_family_traverse(self->family, visit, arg))
+        return 1;
     return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
 }
 
@@ -375,12 +412,15 @@ ufunc_clear(PyObject *object)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
     lw_captures *captures = self->captures;
+    struct lw_family *family = self->family;
 
+    self->family = NULL;
     if (self->table != NULL) /* finalizers below may still call the inner numpy.ufunc */
         self->table->owner = NULL;
     self->captures = NULL;
     lw_captures_free(captures);
     forget_methods(self);
+    lw_family_free(family);
     lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->source_option);
     Py_CLEAR(self->failures);
@@ -404,6 +444,7 @@ ufunc_dealloc(PyObject *object)
     lw_host_table_drop(self->table); /* the loops go with the last numpy.ufunc */
     lw_array_free(&self->base.loops);
     lw_tree_free(self->base.tree);
+    lw_free(self->member);
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -449,6 +490,7 @@ add_one(lw_ufunc_object *self, const lw_signature *signature)
     }
     if (lw_signature_dtypes(signature, in, out, &n_out) < 0)
         return -1;
+    lw_hidden_inputs(self, in);
     if (lw_ufunc_find(self, in) != NULL) {
         PyErr_Format(PyExc_ValueError, "add: `%s` already has a loop for the inputs of `%s`",
                      self->table->name, signature->text);
@@ -546,8 +588,10 @@ check_early(PyObject *signatures, PyObject *keywords)
     if (lw_door_read(LW_DOOR_VECTORIZE, signatures, keywords, &options, &arguments) < 0)
         return -1;
     lw_arena_init(&arena);
-    failed = lw_signatures_read(signatures, true, &arena, &list);
-    if (!failed && lw_signatures_sort(list.data, list.n, arguments.keep_order, &err) != LW_OK) {
+    failed = lw_signatures_read(signatures, !arguments.excluded && !arguments.constants, &arena,
+                                &list);
+    if (!failed && !arguments.excluded && !arguments.constants &&
+        lw_signatures_sort(list.data, list.n, arguments.keep_order, &err) != LW_OK) {
         lw_py_raise(&err);
         failed = -1;
     }

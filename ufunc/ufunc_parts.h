@@ -49,6 +49,8 @@ typedef struct lw_ufunc_object {
     bool has_frozen;               /* a positional parameter is no operand: it has a default */
     PyObject *full;                /* the Ufunc that takes those as operands, or NULL */
     bool widens;                   /* reductions of small integers are made in intp */
+    struct lw_family *family;      /* excluded= or static=; else NULL: family_py.h */
+    struct lw_member *member;      /* of a family; else NULL */
 } lw_ufunc_object;
 
 static inline lw_ufunc_object *
@@ -85,6 +87,8 @@ lw_loop *lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype
                        bool declared);
 /* W202: two signatures of which neither is narrower. -1 where the warning is an error. */
 int lw_ufunc_warn_ambiguous(lw_ufunc_object *self);
+/* A PerformanceWarning, unless the decorator says warn=False. -1 where it is an error. */
+int lw_ufunc_warn(lw_ufunc_object *self, const char *text);
 /* The typed tree for these inputs: inspection. NULL with an exception. */
 lw_typed *lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in);
 
@@ -114,6 +118,16 @@ bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signat
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
+enum { LW_SORT_PLAIN = 0, LW_SORT_DEVICE = 1, LW_SORT_OTHER = 2 }; /* bits of what was seen */
+/* What there is among the arguments, keyword ones too. */
+int lw_ufunc_sorts(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
+/* NEP 13: 1 with *result, where an operand takes the call; nin of args are inputs. */
+int lw_ufunc_ask(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                 PyObject *kwnames, int nin, PyObject **result);
+PyObject *lw_ufunc_refuse_device(const lw_ufunc_object *self);
+/* By NumPy's inner ufunc; stream: where stream= stands among args, or -1. */
+PyObject *lw_ufunc_call_host(lw_ufunc_object *self, PyObject *const *args, size_t nargsf,
+                             PyObject *kwnames, Py_ssize_t stream);
 PyObject *lw_ufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                                Py_ssize_t n_args, PyObject *kwnames);
 
@@ -126,6 +140,9 @@ PyObject *lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyO
 /* A Ufunc of a Python function. NULL with an exception. */
 PyObject *lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures,
                        PyObject *keywords);
+/* Of a family: takes member, also when it fails. */
+PyObject *lw_ufunc_new_member(PyTypeObject *type, PyObject *function, PyObject *signatures,
+                              PyObject *keywords, struct lw_member *member);
 int lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures); /* -1 with an exception */
 extern const lw_ufunc_kind lw_ufunc_elementwise;             /* ufunc_kind_py.c */
 

@@ -7,9 +7,20 @@
 #include "ufunc/ufunc.h"
 
 #include "core/base/lock.h"
+#include "core/device/context.h"
 #include "core/py/ufunc_type.h"
 
 struct lw_plan_table;
+struct lw_whole_array;
+
+/* Arrays that a call reaches beside its operands (excluded=): their parts are operands. */
+typedef struct lw_extra_arrays {
+    struct lw_whole_array *arrays; /* all on the device */
+    int n;
+    bool some_given_there; /* not all are copies of host arrays */
+    lw_device *device;
+    CUstream stream; /* out: where the call was launched */
+} lw_extra_arrays;
 
 typedef struct lw_ufunc {
     LW_UFUNC_HEAD
@@ -37,6 +48,9 @@ lw_loop *lw_ufunc_resolve(lw_ufunc *self, const lw_dtype *dtypes, const char *we
  * args, kwnames as vectorcall's. NEP 13 is already done. */
 PyObject *lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames);
+/* The same with arrays beside the operands; NULL: none. */
+PyObject *lw_ufunc_call_device_with(lw_ufunc *self, PyObject *const *args, size_t nargsf,
+                                    PyObject *kwnames, lw_extra_arrays *extra);
 /* _time_launch(ufunc, n, *operands): seconds of one bare driver launch of that call's kernel.
  */
 PyObject *lw_ufunc_time_launch(PyObject *module, PyObject *const *args, Py_ssize_t n_args);

@@ -1,6 +1,8 @@
 /* What a signature means to this door: dtypes of inputs and outputs; annotations. */
 #include "ufunc/ufunc_parts.h"
 
+#include "ufunc/family_py.h"
+
 #include <string.h>
 
 int
@@ -25,10 +27,10 @@ lw_signature_dtypes(const lw_signature *signature, lw_dtype *in, lw_dtype *out, 
 static int
 check_count(const lw_ufunc_object *self, PyObject *object, const lw_signature *signature)
 {
-    if (signature->n_args == (uint32_t)self->base.nin)
+    if (signature->n_args == (uint32_t)lw_shown_inputs(self))
         return 0;
     PyErr_Format(PyExc_ValueError, "sig: `%s` takes %d inputs, and %.200R names %u",
-                 self->table->name, self->base.nin, object, (unsigned)signature->n_args);
+                 self->table->name, lw_shown_inputs(self), object, (unsigned)signature->n_args);
     return -1;
 }
 
@@ -50,6 +52,8 @@ lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in)
     }
     if (check_count(self, object, &list.data[0]) == 0)
         result = lw_signature_dtypes(&list.data[0], in, out, &n_out);
+    if (result == 0)
+        lw_hidden_inputs(self, in);
 done:
     lw_arena_reset(&arena);
     return result;

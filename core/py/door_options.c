@@ -279,7 +279,51 @@ read_link(reader *r, PyObject *value)
     return lw_link_check(value);
 }
 
-/* link= of other doors, excluded=, static=: fine while empty. */
+static bool
+is_name(PyObject *item)
+{
+    return PyUnicode_Check(item) || (PyLong_Check(item) && !PyBool_Check(item));
+}
+
+/* Parameters by name or position: one, or a sequence of them. Whether there are such is the
+ * door's to say. */
+static int
+read_names(const reader *r, PyObject *value, PyObject **out)
+{
+    const char *expected = "a parameter's name (str) or position (int), or a tuple of these";
+    PyObject *items;
+    int failed = 0;
+
+    *out = value == Py_None ? NULL : value;
+    if (value == Py_None || is_name(value))
+        return 0;
+    items = PyList_Check(value) || PyTuple_Check(value) ? PySequence_Fast(value, "") : NULL;
+    if (items == NULL) {
+        PyErr_Clear();
+        return wrong_type(r, expected, value);
+    }
+    for (Py_ssize_t i = 0; !failed && i < PySequence_Fast_GET_SIZE(items); i++)
+        if (!is_name(PySequence_Fast_GET_ITEM(items, i)))
+            failed = wrong_type(r, expected, value);
+    if (PySequence_Fast_GET_SIZE(items) == 0)
+        *out = NULL;
+    Py_DECREF(items);
+    return failed;
+}
+
+static int
+read_excluded(reader *r, PyObject *value)
+{
+    return read_names(r, value, &r->arguments->excluded);
+}
+
+static int
+read_static(reader *r, PyObject *value)
+{
+    return read_names(r, value, &r->arguments->constants);
+}
+
+/* Keywords of doors that do not have them yet: fine while empty. */
 static int
 read_not_yet(reader *r, PyObject *value)
 {
@@ -337,8 +381,10 @@ static const struct keyword {
     {"precise", read_precise, EVERY},
     {"max_registers", read_max_registers, EVERY},
     {"max_blocksize", read_max_blocksize, EVERY},
-    {"excluded", read_not_yet, UFUNCS},
-    {"static", read_not_yet, EVERY},
+    {"excluded", read_excluded, LW_DOOR_VECTORIZE},
+    {"static", read_static, LW_DOOR_VECTORIZE},
+    {"excluded", read_not_yet, UFUNCS & ~(uint32_t)LW_DOOR_VECTORIZE},
+    {"static", read_not_yet, EVERY & ~(uint32_t)LW_DOOR_VECTORIZE},
     {"errors", read_errors, EVERY},
     {"check", read_check, EVERY},
     {"order", read_order, UFUNCS},

@@ -31,6 +31,8 @@ typedef struct lw_door_options {
 
 typedef struct lw_door_arguments { /* what is not plain code generation; borrowed */
     PyObject *signatures, *identity, *source, *link;
+    PyObject *excluded,
+        *constants; /* parameters: a str or an int, or a list or tuple of these; NULL: none */
     bool keep_order;
 } lw_door_arguments;
 

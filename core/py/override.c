@@ -121,6 +121,8 @@ find(overrides *o, const lw_overridden *self, PyObject *const *args, Py_ssize_t 
             out = args[n_args + i];
         else if (PyUnicode_CompareWithASCIIString(name, "where") == 0)
             where = args[n_args + i];
+        else if (self->inputs_by_name && look(o, self, args[n_args + i]) < 0)
+            return -1;
     }
     if (out != NULL && look_at_out(o, self, out) < 0)
         return -1;

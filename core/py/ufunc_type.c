@@ -142,13 +142,16 @@ get_text_signature(PyObject *object, void *Py_UNUSED(closure))
     lw_text text = {0};
 
     lw_text_add(&text, "lambda ");
-    for (int i = 0; i < self->nin; i++)
+    for (int i = 0; i < self->nin && self->kind->parameters == NULL; i++)
         lw_text_addf(&text, "%s, ",
                      (uint32_t)i < fn->params.n && fn->params.data[i].kind != LW_PARAM_VARARG
                          ? fn->params.data[i].name
                          : "_");
-    lw_text_addf(&text, "%sout=None, *, %s: None", self->nin ? "/, " : "",
-                 self->kind->keywords);
+    if (self->kind->parameters != NULL)
+        self->kind->parameters(self, &text);
+    else
+        lw_text_add(&text, self->nin ? "/, out=None, *, " : "out=None, *, ");
+    lw_text_addf(&text, "%s: None", self->kind->keywords);
     inspect = PyImport_ImportModule("inspect");
     namespace = PyDict_New();
     if (inspect != NULL && namespace != NULL && !text.failed)
@@ -206,8 +209,10 @@ method_bind(PyObject *object, PyObject *args)
     const lw_ufunc_head *self = head_of(object);
     Py_ssize_t n = PyTuple_GET_SIZE(args);
     PyObject *functools, *partial, *self_tuple, *all = NULL, *result = NULL;
+    int most = self->kind->most_positional ? self->kind->most_positional(self)
+                                           : self->nin + self->nout;
 
-    if (n < self->nin || n > self->nin + self->nout)
+    if (n < self->nin || n > most)
         return PyErr_Format(
             PyExc_TypeError,
             "bind: `%.100s` takes %d inputs and up to %d outputs, not %zd arguments",

@@ -56,6 +56,10 @@ extern const char *const lw_ufunc_method_names[LW_N_METHODS];
 typedef struct lw_ufunc_kind {
     const char *pickled_by; /* the function of lanewise/_pickling.py */
     const char *keywords;   /* of the call, as inspect.signature shows them */
+    /* Its parameters as a signature begins, "x, n=..., *, ", and how many a call may give by
+     * position; NULL: nin operands, then nout outputs. */
+    void (*parameters)(const lw_ufunc_head *self, lw_text *out);
+    int (*most_positional)(const lw_ufunc_head *self);
     uint32_t (*n_loops)(const lw_ufunc_head *self);
     void *(*loop_at)(lw_ufunc_head *self, uint32_t at);
     /* What a method's `sig` means, made where it is new. NULL with an exception. */

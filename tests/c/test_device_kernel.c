@@ -3,6 +3,7 @@
 #include "core/link/build.h"
 #include "core/link/cubin_info.h"
 #include "ufunc/device_kernel.h"
+#include "ufunc/host_kernel.h"
 
 #include "core/ir/build.h"
 #include "core/link/nvjitlink.h"
@@ -90,14 +91,18 @@ static bool have_compiler;
 static int n_cubins;
 
 static void
-try_kernel(const lw_scalar *scalar, const lw_dtype *types, const lw_kernel_key *key)
+try_kernel(lw_scalar *scalar, const lw_dtype *types, const lw_kernel_key *key)
 {
     static const int ccs[] = {75, 80, 86, 90, 100, 120};
     lw_error err = {0};
     lw_module *module = NULL;
     lw_build_options options = {.opt = true, .name = "test"};
 
-    GOOD(lw_device_kernel(scalar, types, key, "test_kernel", 0, &module, &err));
+    lw_loop loop = {.nin = 2, .nout = 1, .scalar = scalar};
+
+    memcpy(loop.types, types, 3 * sizeof *types);
+    lw_uniforms_none(&loop.uniforms, 2);
+    GOOD(lw_device_kernel(&loop, key, "test_kernel", 0, &module, &err));
     GOOD(lw_ir_verify(module, &err));
     if (have_compiler) {
         lw_bytes cubin = {0};

@@ -130,9 +130,9 @@ KEYWORDS = [
     ("link", {"link": ["a.o"]}, FileNotFoundError, "a.o"),
     ("link text", {"link": "a.txt"}, ValueError, "extension"),
     ("link number", {"link": 3}, TypeError, "link"),
-    ("excluded", {"excluded": ["x"]}, UnsupportedError, "excluded"),
-    ("static", {"static": ("x",)}, UnsupportedError, "static"),
-    ("static number", {"static": 1}, TypeError, "static"),
+    ("excluded", {"excluded": ["x", None]}, TypeError, "excluded= must be a parameter's name"),
+    ("static", {"static": ("x", 1.0)}, TypeError, "static"),
+    ("static number", {"static": 1.0}, TypeError, "static"),
 ]
 
 

@@ -126,8 +126,8 @@ def test_closure_default_global_and_helper():
     ({"source": 1}, TypeError, "source"),
     ({"precise": 1}, TypeError, "precise"),
     ({"link": ["a.o"]}, FileNotFoundError, "a.o"),
-    ({"excluded": ["x"]}, lw.errors.UnsupportedError, "excluded"),
-    ({"static": ("x",)}, lw.errors.UnsupportedError, "static"),
+    ({"excluded": [None]}, TypeError, "excluded= must be a parameter's name"),
+    ({"static": 1.5}, TypeError, "static= must be a parameter's name"),
 ])
 def test_bad_keywords(keywords, error, words):
     with pytest.raises(error, match=words):

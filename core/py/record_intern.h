@@ -1,6 +1,6 @@
 /* Structured dtypes by identity: equal ones are one row, for as long as the process lives. */
-#ifndef LW_FORALL_RECORD_PY_H
-#define LW_FORALL_RECORD_PY_H
+#ifndef LW_PY_RECORD_INTERN_H
+#define LW_PY_RECORD_INTERN_H
 
 #include "core/front/typed.h"
 #include "core/py/numpy_api.h"

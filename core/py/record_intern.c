@@ -1,4 +1,4 @@
-#include "forall/record_py.h"
+#include "core/py/record_intern.h"
 
 #include "core/base/memory.h"
 #include "core/py/record_spec.h"

@@ -1,0 +1,364 @@
+/* The call of a family: arguments to their parameters, excluded arrays read, then the member
+ * for them runs with the arrays' parts behind its operands. */
+#include "ufunc/family_parts_py.h"
+
+#include "core/py/cuda_py.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- arguments ---- */
+
+/* Signatures say how many operands there are. */
+static bool
+frozen(const lw_family_args *c, Py_ssize_t i)
+{
+    return c->family->roles[i] == LW_ROLE_DEFAULT && c->family->signatures != NULL;
+}
+
+static int
+refuse_default(const lw_family_args *c, uint32_t i)
+{
+    PyErr_Format(
+        PyExc_TypeError,
+        "%s(): parameter `%s` has a default, which is compiled in: the signatures do not "
+        "count it",
+        lw_ufunc_name(&c->self->base), lw_family_param(c, i));
+    return -1;
+}
+
+static int
+place_positional(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args)
+{
+    for (Py_ssize_t i = 0; i < n_args; i++) {
+        if (i >= (Py_ssize_t)c->family->n_positional) {
+            if (c->n_outs == LW_MAX_ARGS) {
+                PyErr_Format(PyExc_TypeError, "`%s` got %zd arguments",
+                             lw_ufunc_name(&c->self->base), n_args);
+                return -1;
+            }
+            c->outs[c->n_outs++] = args[i];
+        } else if (frozen(c, i)) {
+            return refuse_default(c, (uint32_t)i);
+        } else {
+            c->values[i] = args[i];
+        }
+    }
+    return 0;
+}
+
+static int
+place_keyword(lw_family_args *c, PyObject *name, PyObject *value)
+{
+    int i = lw_family_reserved(name) ? -1 : lw_family_index(c->family, name);
+
+    if (i < 0) {
+        if (c->n_rest == (Py_ssize_t)(sizeof c->rest / sizeof *c->rest)) {
+            PyErr_Format(PyExc_TypeError, "%s() got too many keyword arguments",
+                         lw_ufunc_name(&c->self->base));
+            return -1;
+        }
+        c->names[c->n_rest] = name;
+        c->rest[c->n_rest++] = value;
+        return 0;
+    }
+    if (frozen(c, i))
+        return refuse_default(c, (uint32_t)i);
+    if (c->values[i] != NULL) {
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
+                     lw_ufunc_name(&c->self->base), name);
+        return -1;
+    }
+    c->values[i] = value;
+    return 0;
+}
+
+static int
+arrange(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    const lw_fn *fn = &c->self->base.tree->fns.data[1];
+
+    if (place_positional(c, args, n_args) < 0)
+        return -1;
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (place_keyword(c, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]) < 0)
+            return -1;
+    for (uint32_t i = 0; i < c->family->n_params; i++)
+        if (c->values[i] == NULL && fn->params.data[i].default_konst == 0) {
+            PyErr_Format(PyExc_TypeError, "%s() missing a required argument: '%s'",
+                         lw_ufunc_name(&c->self->base), fn->params.data[i].name);
+            return -1;
+        }
+    return 0;
+}
+
+static int
+read_arrays(lw_family_args *c)
+{
+    for (uint32_t i = 0; i < c->family->n_params; i++) {
+        if (c->family->roles[i] != LW_ROLE_EXCLUDED || c->values[i] == NULL)
+            continue;
+        if (lw_whole_array_read(&c->arrays[c->n_arrays], c->values[i],
+                                lw_ufunc_name(&c->self->base), lw_family_param(c, i)) < 0)
+            return -1;
+        c->copies[c->n_arrays] = NULL;
+        c->params[c->n_arrays++] = (int)i;
+    }
+    return 0;
+}
+
+static void
+release(lw_family_args *c)
+{
+    for (int i = 0; i < c->n_arrays; i++) {
+        lw_whole_array_release(&c->arrays[i]);
+        Py_XDECREF(c->copies[i]);
+    }
+}
+
+/* ---- overlap ---- */
+
+static int
+check_out(const lw_family_args *c, PyObject *out)
+{
+    uint64_t low, high;
+
+    if (!lw_array_reach(out, &low, &high))
+        return PyErr_Occurred() ? -1 : 0;
+    for (int i = 0; i < c->n_arrays; i++)
+        if (low < c->arrays[i].high && c->arrays[i].low < high) {
+            PyErr_Format(PyExc_ValueError,
+                         "%s(): an output shares memory with excluded argument `%s`, which the "
+                         "function reads as a whole: give another output, or a copy",
+                         lw_ufunc_name(&c->self->base),
+                         lw_family_param(c, (uint32_t)c->params[i]));
+            return -1;
+        }
+    return 0;
+}
+
+static int
+check_outs(const lw_family_args *c)
+{
+    for (Py_ssize_t i = 0; i < c->n_outs; i++)
+        if (check_out(c, c->outs[i]) < 0)
+            return -1;
+    for (Py_ssize_t i = 0; i < c->n_rest; i++) {
+        PyObject *out = c->rest[i];
+        if (PyUnicode_CompareWithASCIIString(c->names[i], "out") != 0)
+            continue;
+        if (!PyTuple_Check(out))
+            return check_out(c, out);
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(out); k++)
+            if (check_out(c, PyTuple_GET_ITEM(out, k)) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* ---- running a member ---- */
+
+typedef struct row { /* a member's vectorcall */
+    PyObject *args[LW_MAX_ARGS + LW_MAX_ARGS + 16];
+    Py_ssize_t n_args, n_words, stream;
+    PyObject *words[LW_MAX_ARGS]; /* owned */
+    PyObject *names;              /* owned; NULL: no keywords */
+} row;
+
+static int
+add_words(const lw_family_args *c, row *r)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_INT64);
+
+    for (int i = 0; i < c->n_arrays; i++)
+        for (uint32_t k = 0; k < c->arrays[i].n_words; k++) {
+            int64_t word = (int64_t)c->arrays[i].words[k];
+            PyObject *scalar = PyArray_Scalar(&word, descr, NULL);
+            if (scalar == NULL) {
+                Py_DECREF(descr);
+                return -1;
+            }
+            r->words[r->n_words++] = r->args[r->n_args++] = scalar;
+        }
+    Py_DECREF(descr);
+    return 0;
+}
+
+static int
+make_row(const lw_family_args *c, row *r)
+{
+    r->n_args = r->n_words = 0;
+    r->stream = -1;
+    r->names = NULL;
+    for (uint32_t i = 0; i < c->family->n_params; i++)
+        if (lw_family_broadcasts(c, i))
+            r->args[r->n_args++] = c->values[i];
+    if (add_words(c, r) < 0)
+        return -1;
+    for (Py_ssize_t i = 0; i < c->n_outs; i++)
+        r->args[r->n_args++] = c->outs[i];
+    if (c->n_rest == 0)
+        return 0;
+    r->names = PyTuple_New(c->n_rest);
+    for (Py_ssize_t i = 0; r->names != NULL && i < c->n_rest; i++) {
+        r->args[r->n_args + i] = c->rest[i];
+        if (PyUnicode_CompareWithASCIIString(c->names[i], "stream") == 0)
+            r->stream = r->n_args + i;
+        PyTuple_SET_ITEM(r->names, i, Py_NewRef(c->names[i]));
+    }
+    return r->names ? 0 : -1;
+}
+
+static void
+drop_row(row *r)
+{
+    while (r->n_words > 0)
+        Py_DECREF(r->words[--r->n_words]);
+    Py_XDECREF(r->names);
+}
+
+static PyObject *
+run_host(lw_family_args *c)
+{
+    lw_ufunc_object *member = lw_family_find(c);
+    PyObject *result = NULL;
+    row r;
+
+    if (member == NULL)
+        return NULL;
+    Py_INCREF(member);
+    if (make_row(c, &r) == 0)
+        result = lw_ufunc_call_host(member, r.args, (size_t)r.n_args, r.names, r.stream);
+    drop_row(&r);
+    Py_DECREF(member);
+    return result;
+}
+
+/* ---- on the device ---- */
+
+/* The device of the first array there is on one, or the current one. NULL with an exception. */
+static lw_device *
+device_of(const lw_family_args *c)
+{
+    for (int i = 0; i < c->n_arrays; i++)
+        if (c->arrays[i].device != NULL)
+            return c->arrays[i].device;
+    for (uint32_t i = 0; i < c->family->n_params; i++) {
+        lw_device *device;
+        lw_operand operand;
+        if (!lw_family_broadcasts(c, i) || !lw_is_device_operand(c->values[i]))
+            continue;
+        if (lw_operand_read(&operand, c->values[i]) < 0)
+            return NULL;
+        device = operand.kind == LW_OPERAND_DEVICE ? operand.device : NULL;
+        lw_operand_release(&operand);
+        if (device != NULL)
+            return device;
+    }
+    return lw_current_device();
+}
+
+/* Host arrays beside device operands are copied there; what the function writes comes back. */
+static int
+bring_over(lw_family_args *c, lw_device *device, CUstream stream)
+{
+    for (int i = 0; i < c->n_arrays; i++) {
+        lw_whole_array *array = &c->arrays[i];
+        if (array->device == device)
+            continue;
+        if (array->device != NULL) {
+            PyErr_Format(PyExc_ValueError,
+                         "%s: excluded argument `%s` is on device %d, other operands on device "
+                         "%d: all must be on one device",
+                         lw_ufunc_name(&c->self->base),
+                         lw_family_param(c, (uint32_t)c->params[i]), array->device->ordinal,
+                         device->ordinal);
+            return -1;
+        }
+        c->copies[i] = (PyObject *)lw_device_array_from_host((PyArrayObject *)array->object,
+                                                             device, stream);
+        if (c->copies[i] == NULL)
+            return -1;
+        lw_whole_array_release(array);
+        if (lw_whole_array_read(array, c->copies[i], lw_ufunc_name(&c->self->base),
+                                lw_family_param(c, (uint32_t)c->params[i])) < 0)
+            return -1;
+        array->spec.readonly = !PyArray_ISWRITEABLE((PyArrayObject *)c->values[c->params[i]]);
+    }
+    return 0;
+}
+
+static int
+bring_back(const lw_family_args *c, const lw_ufunc_object *member, CUstream stream)
+{
+    for (int i = 0; i < c->n_arrays; i++) {
+        PyObject *host;
+        int failed;
+        if (c->copies[i] == NULL || !(member->member->written >> i & 1))
+            continue;
+        host = lw_device_array_to_host((lw_device_array *)c->copies[i], stream);
+        failed = host == NULL || PyArray_CopyInto((PyArrayObject *)c->values[c->params[i]],
+                                                  (PyArrayObject *)host) < 0;
+        Py_XDECREF(host);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *
+run_device(lw_family_args *c)
+{
+    lw_extra_arrays extra = {.arrays = c->arrays, .n = c->n_arrays};
+    lw_ufunc_object *member;
+    PyObject *result = NULL;
+    CUstream stream = 0;
+    row r;
+
+    for (Py_ssize_t i = 0; i < c->n_rest; i++)
+        if (PyUnicode_CompareWithASCIIString(c->names[i], "stream") == 0 &&
+            lw_stream_read(c->rest[i], &stream) < 0)
+            return NULL;
+    for (int i = 0; i < c->n_arrays; i++)
+        extra.some_given_there |= c->arrays[i].device != NULL;
+    extra.device = device_of(c);
+    if (extra.device == NULL || bring_over(c, extra.device, stream) < 0)
+        return NULL;
+    member = lw_family_find(c);
+    if (member == NULL)
+        return NULL;
+    Py_INCREF(member);
+    if (make_row(c, &r) == 0)
+        result =
+            lw_ufunc_call_device_with(&member->base, r.args, (size_t)r.n_args, r.names, &extra);
+    if (result != NULL && bring_back(c, member, extra.stream) < 0)
+        Py_CLEAR(result);
+    drop_row(&r);
+    Py_DECREF(member);
+    return result;
+}
+
+PyObject *
+lw_family_call(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+               PyObject *kwnames)
+{
+    lw_family_args c;
+    bool device = self->base.options.target == LW_CHOOSE_CUDA;
+    PyObject *result = NULL;
+    int sorts = lw_ufunc_sorts(args, n_args, kwnames);
+
+    memset(&c, 0,
+           offsetof(lw_family_args, params)); /* the large arrays are filled as they are used */
+    c.self = self;
+    c.family = self->family;
+    if ((sorts & LW_SORT_OTHER) &&
+        lw_ufunc_ask(self, args, n_args, kwnames, (int)self->family->n_positional, &result))
+        return result;
+    device |= (sorts & LW_SORT_DEVICE) != 0;
+    if ((sorts & LW_SORT_DEVICE) && self->base.options.target == LW_CHOOSE_CPU)
+        return lw_ufunc_refuse_device(self);
+    if (arrange(&c, args, n_args, kwnames) == 0 && read_arrays(&c) == 0 && check_outs(&c) == 0)
+        result = device ? run_device(&c) : run_host(&c);
+    release(&c);
+    return result;
+}

@@ -1,0 +1,610 @@
+/* Families: what the parameters of a function with excluded= or static= are, and its members.
+ */
+#include "ufunc/family_parts_py.h"
+
+#include "core/base/memory.h"
+#include "core/py/static_value.h"
+
+#include <string.h>
+
+/* ---- what the parameters are ---- */
+
+bool
+lw_family_reserved(PyObject *name)
+{
+    static const char *const words[] = {"out",   "where",    "axes",   "axis",
+                                        "dtype", "keepdims", "order",  "subok",
+                                        "sig",   "casting",  "stream", "signature"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (PyUnicode_CompareWithASCIIString(name, words[i]) == 0)
+            return true;
+    return false;
+}
+
+int
+lw_family_index(const struct lw_family *family, PyObject *name)
+{
+    for (uint32_t i = 0; i < family->n_params; i++)
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(family->names, i), name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* Of a name or a position as excluded= and static= have it; -1: none. */
+static int
+number_of(const struct lw_family *family, PyObject *name)
+{
+    long at;
+
+    if (PyUnicode_Check(name))
+        return lw_family_index(family, name);
+    at = PyLong_AsLong(name);
+    PyErr_Clear();
+    return at >= 0 && at < (long)family->n_params ? (int)at : -1;
+}
+
+static int
+name_one(const lw_ufunc_object *self, PyObject *name, lw_role what, const char *keyword)
+{
+    struct lw_family *family = self->family;
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    int i = number_of(family, name);
+
+    if (i < 0 || fn->params.data[i].kind == LW_PARAM_VARARG) {
+        PyErr_Format(PyExc_ValueError, "%s= names %R, which is no parameter of `%s`", keyword,
+                     name, fn->name);
+        return -1;
+    }
+    if (family->roles[i] == LW_ROLE_EXCLUDED || family->roles[i] == LW_ROLE_STATIC) {
+        PyErr_Format(PyExc_ValueError, "%s= names %R, which %s", keyword, name,
+                     family->roles[i] == what ? "it names already" : "excluded= names too");
+        return -1;
+    }
+    if (lw_family_reserved(PyTuple_GET_ITEM(family->names, i))) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s= names %R, a keyword of every ufunc call: rename the parameter",
+                     keyword, name);
+        return -1;
+    }
+    family->roles[i] = (uint8_t)what;
+    return 0;
+}
+
+static int
+name_all(const lw_ufunc_object *self, PyObject *names, lw_role what, const char *keyword)
+{
+    PyObject *items;
+    int failed = 0;
+
+    if (names == NULL)
+        return 0;
+    if (!PyList_Check(names) && !PyTuple_Check(names))
+        return name_one(self, names, what, keyword);
+    items = PySequence_Fast(names, "");
+    for (Py_ssize_t i = 0; items && !failed && i < PySequence_Fast_GET_SIZE(items); i++)
+        failed = name_one(self, PySequence_Fast_GET_ITEM(items, i), what, keyword);
+    Py_XDECREF(items);
+    return items == NULL ? -1 : failed;
+}
+
+static int
+read_params(lw_ufunc_object *self)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    struct lw_family *family = self->family;
+
+    if (fn->params.n > LW_MOST_PARAMS) {
+        PyErr_Format(PyExc_ValueError, "vectorize: `%s` has %u parameters; expected at most %d",
+                     fn->name, (unsigned)fn->params.n, LW_MOST_PARAMS);
+        return -1;
+    }
+    family->names = PyTuple_New(fn->params.n);
+    family->members = PyDict_New();
+    if (family->names == NULL || family->members == NULL)
+        return -1;
+    family->n_params = fn->params.n;
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        const lw_fn_param *param = &fn->params.data[i];
+        PyObject *name = PyUnicode_InternFromString(param->name);
+        if (name == NULL)
+            return -1;
+        PyTuple_SET_ITEM(family->names, i, name);
+        family->roles[i] = param->default_konst ? LW_ROLE_DEFAULT : LW_ROLE_OPERAND;
+        family->n_positional += param->kind == LW_PARAM_POSITIONAL;
+        if (param->kind == LW_PARAM_VARARG) {
+            PyErr_Format(PyExc_TypeError,
+                         "vectorize: `%s` takes *%s, which excluded= and static= cannot go "
+                         "with: name its parameters",
+                         fn->name, param->name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+check_params(lw_ufunc_object *self)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    const struct lw_family *family = self->family;
+    int n_operands = 0, n_excluded = 0;
+
+    for (uint32_t i = 0; i < family->n_params; i++) {
+        n_operands += family->roles[i] == LW_ROLE_OPERAND;
+        n_excluded += family->roles[i] == LW_ROLE_EXCLUDED;
+        if (family->roles[i] == LW_ROLE_OPERAND &&
+            fn->params.data[i].kind == LW_PARAM_KEYWORD_ONLY) {
+            PyErr_Format(PyExc_TypeError,
+                         "vectorize: keyword-only parameter `%s` of `%s` needs a default: "
+                         "operands are positional",
+                         fn->params.data[i].name, fn->name);
+            return -1;
+        }
+    }
+    if (n_operands == 0 || n_excluded > LW_MOST_EXCLUDED) {
+        PyErr_Format(PyExc_ValueError,
+                     n_operands
+                         ? "vectorize: `%s` has %d excluded parameters; expected at most "
+                           "16"
+                         : "vectorize: `%s` has %d operands that broadcast; expected at "
+                           "least one parameter in neither excluded= nor static=",
+                     fn->name, n_operands ? n_excluded : 0);
+        return -1;
+    }
+    self->base.nin = n_operands;
+    return 0;
+}
+
+/* ---- signatures ---- */
+
+/* The parameter that argument `at` of a signature types: static ones are not in it. -1: none.
+ */
+static int
+param_of(const struct lw_family *family, uint32_t at)
+{
+    for (uint32_t i = 0; i < family->n_params; i++)
+        if (family->roles[i] != LW_ROLE_STATIC && at-- == 0)
+            return (int)i;
+    return -1;
+}
+
+static int
+check_signature(const lw_ufunc_object *self, const lw_signature *signature)
+{
+    const struct lw_family *family = self->family;
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < family->n_params; i++)
+        n += family->roles[i] == LW_ROLE_OPERAND || family->roles[i] == LW_ROLE_EXCLUDED;
+    if (signature->n_args != n) {
+        PyErr_Format(PyExc_TypeError,
+                     "signature `%.100s` has %u argument%s, but `%s` takes %u that are not "
+                     "static",
+                     signature->text, (unsigned)signature->n_args,
+                     signature->n_args == 1 ? "" : "s", fn->name, (unsigned)n);
+        return -1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        int at = param_of(family, i);
+        bool whole = at >= 0 && family->roles[at] == LW_ROLE_EXCLUDED;
+        if (signature->args[i].kind == (whole ? LW_SIG_ARRAY : LW_SIG_SCALAR))
+            continue;
+        PyErr_Format(PyExc_TypeError, "signature `%.100s`: parameter `%s` of `%s` is %s",
+                     signature->text, at >= 0 ? fn->params.data[at].name : "?", fn->name,
+                     whole ? "excluded: its type must be an array, as float64[:]"
+                           : "an operand: its type must be a scalar");
+        return -1;
+    }
+    return 0;
+}
+
+/* Frozen parameters stay what their defaults say, unless the first signature counts them. */
+static void
+count_defaults(struct lw_family *family, uint32_t n_args)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < family->n_params; i++)
+        n += family->roles[i] == LW_ROLE_OPERAND || family->roles[i] == LW_ROLE_EXCLUDED;
+    for (uint32_t i = 0; i < family->n_params && n < n_args; i++)
+        if (family->roles[i] == LW_ROLE_DEFAULT) {
+            family->roles[i] = LW_ROLE_OPERAND;
+            n++;
+        }
+}
+
+static int
+read_signatures(lw_ufunc_object *self, PyObject *given)
+{
+    lw_signature_list list = {0};
+    lw_arena arena;
+    int failed;
+
+    lw_arena_init(&arena);
+    failed = lw_signatures_read(given, false, &arena, &list);
+    if (!failed && list.n > 0) {
+        count_defaults(self->family, list.data[0].n_args);
+        self->family->signatures = Py_NewRef(given);
+        self->base.nout = (int)lw_signature_n_out(&list.data[0]);
+    }
+    for (uint32_t i = 0; i < list.n && !failed; i++)
+        failed = check_signature(self, &list.data[i]);
+    lw_arena_reset(&arena);
+    return failed;
+}
+
+int
+lw_family_build(lw_ufunc_object *self, const lw_door_arguments *arguments)
+{
+    self->family = lw_alloc_zero(1, sizeof *self->family);
+    if (self->family == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->lazy = true;
+    if (read_params(self) < 0 ||
+        name_all(self, arguments->excluded, LW_ROLE_EXCLUDED, "excluded") < 0 ||
+        name_all(self, arguments->constants, LW_ROLE_STATIC, "static") < 0 ||
+        read_signatures(self, arguments->signatures) < 0)
+        return -1;
+    return check_params(self);
+}
+
+void
+lw_family_free(struct lw_family *family)
+{
+    if (family == NULL)
+        return;
+    Py_CLEAR(family->names);
+    Py_CLEAR(family->members);
+    Py_CLEAR(family->latest);
+    Py_CLEAR(family->face);
+    Py_CLEAR(family->signatures);
+    lw_free(family);
+}
+
+int
+lw_family_traverse(const struct lw_family *family, visitproc visit, void *arg)
+{
+    Py_VISIT(family->names);
+    Py_VISIT(family->members);
+    Py_VISIT(family->latest);
+    Py_VISIT(family->face);
+    Py_VISIT(family->signatures);
+    return 0;
+}
+
+PyObject *
+lw_family_face(lw_ufunc_object *self)
+{
+    PyObject *face, *name;
+
+    if (!self->name_taken)
+        return (PyObject *)self;
+    if (self->family == NULL)
+        return self->base.inner;
+    if (self->family->face != NULL)
+        return self->family->face;
+    face = lw_ufunc_new(Py_TYPE(self), self->base.py_func, self->family->signatures,
+                        self->options);
+    if (face == NULL)
+        return NULL;
+    name = PyUnicode_FromString(self->table->name); /* "lanewise.add" */
+    if (name == NULL || PyDict_SetItemString(((lw_ufunc *)face)->dict, "__name__", name) < 0)
+        Py_CLEAR(face);
+    Py_XDECREF(name);
+    return self->family->face = face;
+}
+
+PyObject *
+lw_family_refuse(const lw_ufunc_object *self, const char *method)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "`%s` has excluded= or static= parameters, and no %s: vectorize a function of "
+                 "the operands alone for that (tables and constants may be globals or closure "
+                 "variables)",
+                 lw_ufunc_name(&self->base), method);
+    return NULL;
+}
+
+/* ---- members ---- */
+
+void
+lw_member_specs(const lw_member *member, const lw_tree *tree, const lw_dtype *in,
+                lw_arg_spec *out)
+{
+    for (uint32_t i = 0; i < member->n_params; i++) {
+        out[i] = member->specs[i];
+        if (out[i].kind == LW_ARGK_SCALAR)
+            out[i].dtype = *in++;
+        else if (out[i].kind == LW_ARGK_KONST)
+            out[i].konst = tree->fns.data[1].params.data[i].default_konst;
+    }
+}
+
+void
+lw_member_note(lw_member *member, const lw_scalar *scalar, lw_uniforms *out)
+{
+    uint32_t which = 0;
+
+    *out = member->uniforms;
+    for (uint32_t i = 0; i < member->n_params; i++) {
+        if (member->specs[i].kind != LW_ARGK_ARRAY)
+            continue;
+        if (scalar->args[i].n_arrays && scalar->args[i].written[0]) {
+            member->written |= 1u << which;
+            out->stores = true;
+        }
+        which++;
+    }
+}
+
+static void
+add_part(lw_member *member, int input, bool is_address, int *n)
+{
+    member->uniforms.is_address[input] = is_address;
+    member->uniforms.order[(*n)++] = (uint8_t)input;
+}
+
+/* Operands first, then the parts of the arrays; `order` finds them by parameter. */
+static int
+describe(const lw_family_args *c, lw_member *member)
+{
+    const lw_fn *fn = &c->self->base.tree->fns.data[1];
+    int operand = 0, n = 0, hidden = lw_family_operands(c);
+    const lw_whole_array *array = c->arrays;
+
+    member->n_params = c->family->n_params;
+    member->n_operands = member->uniforms.first = hidden;
+    member->narrow = true;
+    for (uint32_t i = 0; i < c->family->n_params; i++) {
+        if (lw_family_broadcasts(c, i)) {
+            member->specs[i].kind = LW_ARGK_SCALAR;
+            member->uniforms.order[n++] = (uint8_t)operand++;
+        } else if (c->family->roles[i] == LW_ROLE_EXCLUDED && c->values[i] != NULL) {
+            if (hidden + (int)array->n_words >= LW_MAX_ARGS) {
+                PyErr_Format(PyExc_ValueError,
+                             "`%s`: the excluded arrays have too many dimensions together: an "
+                             "array takes 1 + 2 ndim of a ufunc's %d operands",
+                             fn->name, LW_MAX_ARGS);
+                return -1;
+            }
+            member->specs[i] = array->spec;
+            member->narrow &= array->narrow;
+            for (uint32_t k = 0; k < array->n_words; k++)
+                add_part(member, hidden++, k == 0, &n);
+            array++;
+        } else { /* its value stands in the member's own tree */
+            member->specs[i].kind = LW_ARGK_KONST;
+        }
+    }
+    member->n_hidden = hidden - member->n_operands;
+    return 0;
+}
+
+/* ---- which member ---- */
+
+static PyObject *
+key_of(const lw_family_args *c)
+{
+    uint8_t types[LW_MOST_EXCLUDED * 17];
+    uint32_t n_types = 0, array = 0;
+    PyObject *key = PyTuple_New(c->family->n_params + 1);
+
+    for (uint32_t i = 0; key != NULL && i < c->family->n_params; i++) {
+        PyObject *item = Py_NewRef(Py_None);
+        if (c->family->roles[i] == LW_ROLE_EXCLUDED) {
+            types[n_types++] = c->values[i] != NULL;
+            if (c->values[i] != NULL)
+                n_types += lw_whole_array_key(&c->arrays[array++], types + n_types);
+        } else if (c->family->roles[i] == LW_ROLE_DEFAULT && c->values[i] != NULL) {
+            Py_SETREF(item, Py_NewRef(Py_True));
+        } else if (c->family->roles[i] == LW_ROLE_STATIC && c->values[i] != NULL) {
+            Py_SETREF(item, lw_static_key(c->values[i], lw_ufunc_name(&c->self->base),
+                                          lw_family_param(c, i)));
+        }
+        if (item == NULL)
+            Py_CLEAR(key);
+        else
+            PyTuple_SET_ITEM(key, i, item);
+    }
+    if (key != NULL) {
+        PyObject *bytes = PyBytes_FromStringAndSize((char *)types, (Py_ssize_t)n_types);
+        if (bytes == NULL)
+            Py_CLEAR(key);
+        else
+            PyTuple_SET_ITEM(key, c->family->n_params, bytes);
+    }
+    return key;
+}
+
+/* The static values, by name. */
+static PyObject *
+values_of(const lw_family_args *c)
+{
+    PyObject *values = PyDict_New();
+
+    for (uint32_t i = 0; values != NULL && i < c->family->n_params; i++)
+        if (c->family->roles[i] == LW_ROLE_STATIC && c->values[i] != NULL &&
+            PyDict_SetItem(values, PyTuple_GET_ITEM(c->family->names, i), c->values[i]) < 0)
+            Py_CLEAR(values);
+    return values;
+}
+
+static bool
+array_fits(const lw_sig_type *declared, const lw_arg_spec *given)
+{
+    return declared->dtype == given->dtype && declared->ndim == given->ndim &&
+           (declared->layout == 'A' ||
+            given->layout == (declared->layout == 'C' ? LW_LAYOUT_C : LW_LAYOUT_F));
+}
+
+/* The signature of the operands alone, or NULL: it wants other arrays (*misfit: which). */
+static PyObject *
+operands_of(const lw_family_args *c, const lw_signature *signature, lw_arena *arena,
+            int *misfit)
+{
+    lw_sig_type *args = lw_arena_take(arena, (signature->n_args + 1) * sizeof *args);
+    lw_signature own = *signature;
+    lw_text text = {0};
+    PyObject *result;
+    int array = 0;
+
+    if (args == NULL)
+        return PyErr_NoMemory();
+    own.args = args;
+    own.n_args = 0;
+    for (uint32_t i = 0; i < signature->n_args; i++) {
+        int at = param_of(c->family, i);
+        if (at >= 0 && c->family->roles[at] == LW_ROLE_OPERAND) {
+            args[own.n_args++] = signature->args[i];
+        } else if (at >= 0 && c->values[at] != NULL &&
+                   !array_fits(&signature->args[i], &c->arrays[array++].spec)) {
+            *misfit = at;
+            return NULL;
+        }
+    }
+    lw_signature_print(&own, &text);
+    result = PyUnicode_FromString(lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
+
+static void
+no_signature(const lw_family_args *c, int misfit)
+{
+    int array = 0;
+
+    while (array < c->n_arrays - 1 && c->params[array] != misfit)
+        array++;
+    PyErr_Format(PyExc_TypeError,
+                 "E181: no signature of `%s` takes argument `%s`, an array of %s with %d "
+                 "dimension%s: %R",
+                 lw_ufunc_name(&c->self->base), lw_family_param(c, (uint32_t)misfit),
+                 c->arrays[array].spec.record
+                     ? "records"
+                     : lw_dtypes[c->arrays[array].spec.dtype].public_name,
+                 (int)c->arrays[array].spec.ndim, c->arrays[array].spec.ndim == 1 ? "" : "s",
+                 c->family->signatures);
+}
+
+/* New reference: a list of str, or None: any dtypes. */
+static PyObject *
+signatures_for(const lw_family_args *c)
+{
+    lw_signature_list list = {0};
+    PyObject *result = PyList_New(0);
+    int misfit = 0;
+    lw_arena arena;
+
+    if (c->family->signatures == NULL) {
+        Py_XDECREF(result);
+        return Py_NewRef(Py_None);
+    }
+    lw_arena_init(&arena);
+    if (result == NULL || lw_signatures_read(c->family->signatures, false, &arena, &list) < 0)
+        goto fail;
+    for (uint32_t i = 0; i < list.n; i++) {
+        PyObject *one = operands_of(c, &list.data[i], &arena, &misfit);
+        if ((one == NULL && PyErr_Occurred()) ||
+            (one != NULL && PyList_Append(result, one) < 0)) {
+            Py_XDECREF(one);
+            goto fail;
+        }
+        Py_XDECREF(one);
+    }
+    if (PyList_GET_SIZE(result) == 0) {
+        no_signature(c, misfit);
+        goto fail;
+    }
+    lw_arena_reset(&arena);
+    return result;
+fail:
+    lw_arena_reset(&arena);
+    Py_XDECREF(result);
+    return NULL;
+}
+
+/* The decorator's keywords, without those that made it a family. */
+static PyObject *
+options_for(const lw_family_args *c)
+{
+    PyObject *options = PyDict_Copy(c->self->options);
+    static const char *const gone[] = {"excluded", "static"};
+
+    for (size_t i = 0; options != NULL && i < 2; i++)
+        if (PyDict_GetItemString(options, gone[i]) != NULL &&
+            PyDict_DelItemString(options, gone[i]) < 0)
+            Py_CLEAR(options);
+    return options;
+}
+
+static PyObject *
+new_member(const lw_family_args *c)
+{
+    PyObject *values = values_of(c), *signatures = NULL, *options = NULL, *function = NULL;
+    PyObject *result = NULL;
+    lw_member *member = lw_alloc_zero(1, sizeof *member);
+
+    if (member == NULL)
+        PyErr_NoMemory();
+    if (member == NULL || values == NULL || describe(c, member) < 0 ||
+        (signatures = signatures_for(c)) == NULL || (options = options_for(c)) == NULL)
+        goto done;
+    function = PyDict_GET_SIZE(values) ? lw_function_with_values(c->self->base.py_func, values)
+                                       : Py_NewRef(c->self->base.py_func);
+    if (function != NULL) {
+        result = lw_ufunc_new_member(Py_TYPE(c->self), function, signatures, options, member);
+        member = NULL; /* the Ufunc's now */
+    }
+done:
+    lw_free(member);
+    Py_XDECREF(values);
+    Py_XDECREF(signatures);
+    Py_XDECREF(options);
+    Py_XDECREF(function);
+    return result;
+}
+
+/* Each tuple of values costs a compile: a caller that brings ever new ones should know. */
+static int
+warn_of_many(const lw_family_args *c)
+{
+    enum { MANY = 64 };
+    lw_text text = {0};
+    int result;
+
+    if (PyDict_GET_SIZE(c->family->members) != MANY)
+        return 0;
+    lw_text_addf(&text,
+                 "`%s` has been compiled for %d tuples of static values and types of excluded "
+                 "arrays: a value that keeps changing belongs among the operands",
+                 lw_ufunc_name(&c->self->base), MANY);
+    result = lw_ufunc_warn(c->self, lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
+
+lw_ufunc_object *
+lw_family_find(const lw_family_args *c)
+{
+    PyObject *key = key_of(c), *member, *result = NULL;
+
+    if (key == NULL)
+        return NULL;
+    member = Py_XNewRef(PyDict_GetItemWithError(c->family->members, key));
+    if (member == NULL && !PyErr_Occurred() && warn_of_many(c) == 0) {
+        member = new_member(c);
+        if (member != NULL && PyDict_SetItem(c->family->members, key, member) < 0)
+            Py_CLEAR(member);
+    }
+    if (member != NULL) {
+        result = member;
+        Py_XSETREF(c->family->latest, member); /* keeps it */
+        c->self->base.nout = ((lw_ufunc_object *)member)->base.nout;
+    }
+    Py_DECREF(key);
+    return (lw_ufunc_object *)result;
+}
