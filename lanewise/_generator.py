@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
-from lanewise import _core
+from lanewise._distributions import Distributions
+from lanewise._parameters import chances, common_shape, integers, is_scalar, on_device, parameter, spread
 
 _LANES = 65536
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-class Generator:
+class Generator(Distributions):
     """Fills arrays with random numbers, with the method names and keywords of `numpy.random.Generator`.
 
     Parameters
@@ -26,8 +27,9 @@ class Generator:
         Where results are made when no ``out=`` says so; None: as ``lanewise.config.target``, where "auto" means NumPy arrays.
 
     Every method takes ``size`` (None: one number, an int or a tuple), ``dtype`` (None: that of out, or float64, or int64),
-    ``out=`` (a NumPy or device array; size may be left out) and ``stream=``. Parameters of distributions are numbers, not
-    arrays. The numbers do not depend on the target, the launch or the number of threads.
+    ``out=`` (a NumPy or device array; size may be left out) and ``stream=``. Parameters of distributions are numbers or
+    arrays, of the host or a device, broadcast with size as NumPy does; where one lies on a device the result does too.
+    The numbers do not depend on the target, the launch or the number of threads.
 
     Raises TypeError and ValueError for arguments of the wrong kind or outside of the distribution's domain.
 
@@ -108,12 +110,14 @@ class Generator:
 
     def uniform(self, low=0.0, high=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Uniform numbers: low + (high - low) * u with u in [0, 1)."""
-        low, high = _number("low", low), _number("high", high)
-        if not math.isfinite(high - low):
+        target = self._target_of(low, high)
+        low, high = parameter("low", low), parameter("high", high)
+        common_shape(None, (low, high), None)
+        with np.errstate(over="ignore", invalid="ignore"):
+            width = high - low
+        if not np.isfinite(width).all():
             raise OverflowError(f"high - low must be a finite number, not {high} - {low}")
-        fill = self._start("random", size, dtype, out, _FLOATS, stream)
-        cast = fill.dtype.type
-        return fill.run(4 if fill.dtype.itemsize == 4 else 2, cast(low), cast(high - low))
+        return self._placed("random", low, np.asarray(width), size, dtype, out, stream, target)
 
     def standard_normal(self, size=None, dtype=None, out=None, *, stream=0):
         """Normal numbers of mean 0 and variance 1: Box and Muller's pairs."""
@@ -121,13 +125,9 @@ class Generator:
 
     def normal(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Normal numbers of mean loc and standard deviation scale >= 0."""
-        loc, scale = _number("loc", loc), _number("scale", scale, 0.0)
-        fill = self._start("normal", size, dtype, out, _FLOATS, stream)
-        cast = fill.dtype.type
-        if fill.dtype.itemsize == 4 and loc == 0 and scale == 1 and self.bit_generator == "philox":
-            fill.name = "standard_normal"
-            return fill.run(4)
-        return fill.run(4 if fill.dtype.itemsize == 4 else 2, cast(loc), cast(scale))
+        target = self._target_of(loc, scale)
+        loc, scale = parameter("loc", loc), parameter("scale", scale, "not negative")
+        return self._placed("normal", loc, scale, size, dtype, out, stream, target)
 
     def standard_exponential(self, size=None, dtype=None, out=None, *, stream=0):
         """Exponential numbers of mean 1."""
@@ -135,16 +135,33 @@ class Generator:
 
     def exponential(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Exponential numbers of mean scale >= 0: the logarithm of a uniform number."""
-        scale = _number("scale", scale, 0.0)
-        fill = self._start("exponential", size, dtype, out, _FLOATS, stream)
-        return fill.run(4 if fill.dtype.itemsize == 4 else 2, fill.dtype.type(scale))
+        target = self._target_of(scale)
+        return self._placed("exponential", np.zeros(()), parameter("scale", scale, "not negative"), size, dtype, out, stream, target)
+
+    def _placed(self, name, loc, scale, size, dtype, out, stream, target):
+        """loc + scale * standard numbers."""
+        size = common_shape(None if size is None else _shape(size), (loc, scale), out)
+        fill = self._start(name, size, dtype, out, _FLOATS, stream, target)
+        cast, per_block = fill.dtype.type, 4 if fill.dtype.itemsize == 4 else 2
+        if not is_scalar(loc, scale):
+            fill.place, loc, scale = (loc, scale), 0.0, 1.0
+        if name == "normal" and per_block == 4 and loc == 0 and scale == 1 and self.bit_generator == "philox":
+            fill.name = "standard_normal"
+            return fill.run(4)
+        return fill.run(per_block, *([cast(scale)] if name == "exponential" else [cast(loc), cast(scale)]))
+
+    def _target_of(self, *values):
+        """Where parameters on a device make the result lie, unless the generator or out say it."""
+        return "cuda" if self.target is None and any(map(on_device, values)) else None
 
     def integers(self, low, high=None, size=None, dtype=None, endpoint=False, out=None, *, stream=0):
         """Integers from low up to high (endpoint: including it), without bias; from 0 up to low where high is None."""
         if high is None:
             low, high = 0, low
-        low, high = _integer("low", low), _integer("high", high) + bool(endpoint)
         kind = _dtype_of(dtype, out, np.int64)
+        if any(on_device(v) or np.ndim(v) for v in (low, high)):
+            return self._integers_each(low, high, size, kind, bool(endpoint), out, stream)
+        low, high = _integer("low", low), _integer("high", high) + bool(endpoint)
         if kind.kind == "b":
             return self._booleans(low, high, size, out, stream)
         if kind.kind not in "iu":
@@ -165,6 +182,25 @@ class Generator:
             return fill.run(4, wide(low), np.uint64(span), np.uint32(least))
         return fill.run(1, wide(low), np.uint64(span), np.uint64(least))
 
+    def _integers_each(self, low, high, size, kind, endpoint, out, stream):
+        """Bounds that are arrays."""
+        if kind.kind not in "iu":
+            raise TypeError(f"{'dtype' if out is None else 'out.dtype'} must be an integer type where low or high are arrays, not {kind}")
+        target = self._target_of(low, high)
+        low, high = integers("low", low), integers("high", high)
+        size = common_shape(None if size is None else _shape(size), (low, high), out)
+        bounds = np.iinfo(kind)
+        if (low < bounds.min).any():
+            raise ValueError(f"low is out of bounds for {kind}: it must be at least {bounds.min}, not {low.min()}")
+        top = high if endpoint else np.where(high > bounds.min, high - np.array(1, high.dtype), high)
+        if (top > bounds.max).any():
+            raise ValueError(f"high is out of bounds for {kind}: it must be at most {int(bounds.max) + (not endpoint)}, not {high.max()}")
+        if not ((low <= high) if endpoint else (low < high)).all():
+            raise ValueError(f"low {'> high: low must be at most' if endpoint else '>= high: low must be below'} high everywhere")
+        span = high.astype(np.uint64) - low.astype(np.uint64) + np.uint64(endpoint)
+        fill = self._start("integers_each", size, kind, out, (kind,), stream, target)
+        return fill.run(1, spread(low.astype(np.uint64), fill.shape, np.uint64), spread(span, fill.shape, np.uint64))
+
     def _booleans(self, low, high, size, out, stream):
         """integers of dtype bool: bytes that are 0 or 1."""
         from lanewise import cuda
@@ -183,9 +219,9 @@ class Generator:
 
     def gamma(self, shape, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Gamma numbers; shape >= 0, scale >= 0 (Marsaglia and Tsang, 2000)."""
-        shape, scale = _number("shape", shape, 0.0), _number("scale", scale, 0.0)
-        fill = self._start("gamma", size, dtype, out, _FLOATS, stream)
-        return fill.run(1, np.float64(shape), np.float64(scale))
+        target = self._target_of(shape, scale)
+        arrays = parameter("shape", shape, "not negative"), parameter("scale", scale, "not negative")
+        return self._each("gamma", arrays, _FLOATS, size, dtype, out, stream, target)
 
     def standard_gamma(self, shape, size=None, dtype=None, out=None, *, stream=0):
         """Gamma numbers of scale 1."""
@@ -193,56 +229,118 @@ class Generator:
 
     def poisson(self, lam=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from there on."""
-        lam = _number("lam", lam, 0.0, 1e15)
-        fill = self._start("poisson", size, dtype, out, "iu", stream, default=np.int64)
-        return fill.run(1, np.float64(lam), np.float64(math.exp(-lam)))
+        target = self._target_of(lam)
+        return self._each("poisson", (parameter("lam", lam, "mean"),), "iu", size, dtype, out, stream, target, np.int64)
 
     def binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
         """Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's BTRS (1993) above."""
-        n, p = _integer("n", n), _number("p", p, 0.0, 1.0)
-        if not 0 <= n < 2**53:
-            raise ValueError(f"n must be from 0 to 2**53, not {n}")
-        q = min(p, 1.0 - p)
-        fill = self._start("binomial", size, dtype, out, "iu", stream, default=np.int64)
-        none = math.exp(n * math.log1p(-q))
-        return fill.run(1, np.int64(n), np.float64(q), np.bool_(p > 0.5), np.float64(none))
+        target = self._target_of(n, p)
+        arrays = integers("n", n, "count"), parameter("p", p, "chance")
+        return self._each("binomial", arrays, "iu", size, dtype, out, stream, target, np.int64)
 
-    def choice(self, a, size=None, replace=True, p=None, *, stream=0):
-        """Elements of `a` (an int: of arange(a)), each with probability p; without replacement where replace is False."""
+    def _each(self, name, arrays, kinds, size, dtype, out, stream, target, default=np.float64):
+        """Numbers by a kernel that takes the parameters of each."""
+        size = common_shape(None if size is None else _shape(size), arrays, out)
+        fill = self._start(name, size, dtype, out, kinds, stream, target, default)
+        if is_scalar(*arrays):
+            return fill.run(1, *(a.dtype.type(a) for a in arrays))
+        fill.name += "_each"
+        return fill.run(1, *(spread(a, fill.shape, a.dtype) for a in arrays))
+
+    def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, *, stream=0):
+        """Elements of `a` along its axis (an int: of arange(a)), each with probability p.
+
+        Without replacement where replace is False: as if drawn one after the other, each with the chances of what is
+        left. With p that is done by exponential keys: the elements with the least e / p (Efraimidis and Spirakis,
+        "Weighted Random Sampling with a Reservoir", 2006). shuffle is there for NumPy's sake: the order is always random.
+        """
         items = np.arange(_integer("a", a)) if np.ndim(a) == 0 else np.asarray(a)
-        n = len(items)
-        if n == 0 and math.prod(_shape(size)) > 0:
+        axis = _axis(axis, items)
+        n, shape = items.shape[axis], _shape(size)
+        count = math.prod(shape)
+        if n == 0 and count > 0:
             raise ValueError("a must be a positive int or not empty, unless size is 0")
-        if not replace:
-            if p is not None:
-                raise ValueError("p must be None where replace is False")
-            count = math.prod(_shape(size))
-            if count > n:
-                raise ValueError(f"cannot take {count} of {n} elements without replacement")
-            return items[self.permutation(n, stream=stream)[:count]].reshape(_shape(size))[() if size is None else ...]
-        if p is None:
-            index = self.integers(max(n, 1), size=size, stream=stream)
+        if p is not None:
+            p = chances("p", p)
+            if p.size != n:
+                raise ValueError(f"p must have {n} elements, not {p.size}: a and p must have same size")
+        if replace:
+            index = np.asarray(self._choose(n, shape, p, stream))
         else:
-            from lanewise.random import alias_table
+            index = self._sample(n, count, p, stream).reshape(shape)
+        found = np.take(items, index, axis)
+        return found[()] if size is None and isinstance(found, np.ndarray) else found
 
-            if len(p) != n:
-                raise ValueError(f"p must have {n} elements, not {len(p)}")
-            if not abs(math.fsum(p) - 1.0) <= 1e-8:
-                raise ValueError(f"p must have the sum 1, not {math.fsum(p)}")
-            fill = self._start("choice", size, np.int64, None, "iu", stream, target="cpu")
-            index = fill.run(1, *alias_table(p))
-        return items[index if isinstance(index, (np.ndarray, np.generic)) else index.copy_to_host()]
+    def _choose(self, n, shape, p, stream):
+        """Indices below n with replacement, in a NumPy array."""
+        index = np.empty(shape, np.int64)
+        if p is None:
+            return self.integers(max(n, 1), out=index, stream=stream)
+        from lanewise.random import alias_table
 
-    def permutation(self, x, *, stream=0):
-        """A shuffled copy of x along its first axis (an int: of arange(x)): sorted by 64 random bits each."""
-        host = np.arange(_integer("x", x)) if np.ndim(x) == 0 else x
-        fill = self._start("bits", len(host), np.uint64, None, "iu", stream, target="cpu")
-        order = np.argsort(fill.run(2), kind="stable")
-        if np.ndim(x) == 0 or isinstance(x, np.ndarray) or not hasattr(x, "copy_to_host"):
-            return np.asarray(host)[order]
+        return self._start("choice", None, np.int64, index, "iu", stream).run(1, *alias_table(p))
+
+    def _sample(self, n, count, p, stream):
+        """count different indices below n, in the order of the draws."""
+        if count > n:
+            raise ValueError(f"cannot take {count} of {n} elements without replacement: a larger sample than population")
+        if p is None:
+            return self._order(n, stream)[:count]
+        if np.count_nonzero(p) < count:
+            raise ValueError(f"fewer non-zero entries in p than size: {np.count_nonzero(p)} and {count}")
+        keys = self.standard_exponential(out=np.empty(n), stream=stream)
+        with np.errstate(divide="ignore"):
+            keys /= p
+        return np.argsort(keys, kind="stable")[:count]
+
+    def _order(self, n, stream):
+        """The numbers below n in random order: sorted by 64 random bits each."""
+        keys = np.empty(n, np.uint64)
+        return np.argsort(self._start("bits", None, np.uint64, keys, "iu", stream).run(2), kind="stable")
+
+    def permutation(self, x, axis=0, *, stream=0):
+        """A copy of x with its parts along the axis in random order (an int: of arange(x))."""
+        if np.ndim(x) == 0 and not on_device(x):
+            return self._order(_integer("x", x), stream)
+        host = x.copy_to_host() if hasattr(x, "copy_to_host") else np.asarray(x)
+        axis = _axis(axis, host)
+        mixed = np.take(host, self._order(host.shape[axis], stream), axis)
+        if not hasattr(x, "copy_to_host"):
+            return mixed
         from lanewise import cuda
 
-        return cuda.to_device(x.copy_to_host()[order], stream=stream)
+        return cuda.to_device(mixed, stream=stream)
+
+    def shuffle(self, x, axis=0, *, stream=0):
+        """Put the parts of x along the axis in random order, in place: a NumPy or device array, or a list."""
+        if isinstance(x, list):
+            if axis != 0:
+                raise NotImplementedError("axis must be 0 for a list")
+            x[:] = [x[k] for k in self._order(len(x), stream)]
+            return
+        x = _target(x, "x")
+        if x is None or not x.ndim:
+            raise TypeError("x must be an array with a dimension, or a list")
+        if isinstance(x, np.ndarray) and not x.flags.writeable:
+            raise ValueError("x is read-only")
+        x[...] = self.permutation(x, axis, stream=stream)
+
+    def permuted(self, x, axis=None, *, stream=0):
+        """A NumPy array like x where each line along the axis is in a random order of its own (None: all elements in one)."""
+        x = np.asarray(x)
+        if axis is None:
+            return x.reshape(-1)[self._order(x.size, stream)].reshape(x.shape)
+        axis = _axis(axis, x)
+        keys = self._start("bits", None, np.uint64, np.empty(x.shape, np.uint64), "iu", stream).run(2)
+        return np.take_along_axis(x, np.argsort(keys, axis, kind="stable"), axis)
+
+    def bytes(self, length, *, stream=0):
+        """length random bytes."""
+        length = _integer("length", length)
+        if length < 0:
+            raise ValueError(f"length must not be negative, not {length}")
+        words = np.empty((length + 7) // 8, np.uint64)
+        return self._start("bits", None, np.uint64, words, "iu", stream).run(2).astype("<u8").tobytes()[:length]
 
     # ---- filling ----
 
@@ -255,6 +353,7 @@ class _Fill:
 
     def __init__(self, generator, name, size, dtype, out, kinds, stream, target):
         self.given, out = out, _target(out)
+        self.place = None
         self.generator, self.name, self.out, self.stream = generator, name, out, stream
         self.dtype = dtype
         if dtype not in kinds if isinstance(kinds, tuple) else dtype.kind not in kinds:
@@ -281,6 +380,36 @@ class _Fill:
             self.generator._place = place
             raise
 
+    def made(self, name, draws, arrays, rows=1):
+        """Fill it with the kernel of that name in _distribution_kernels; rows: numbers that one index makes."""
+        from lanewise import _distribution_kernels as kernels
+
+        place, flat = self.generator._place, self._flat()
+        try:
+            if flat.size:
+                drawn = [self._drawn(draw, flat.size, arrays) for draw in draws]
+                arrays = self._moved(arrays if rows > 1 else [spread(a, self.shape, np.float64) for a in arrays])
+                if rows > 1:
+                    drawn, whole = [d.reshape(-1, rows) for d in drawn], flat.reshape(-1, rows)
+                getattr(kernels, name)(flat.size // rows, *drawn, *arrays, whole if rows > 1 else flat, **self._where())
+        except BaseException:
+            self.generator._place = place
+            raise
+        return self._result(flat)
+
+    def _drawn(self, draw, count, arrays):
+        """float64 standard numbers for a formula, where the result lies."""
+        out = self._new(count, np.float64)
+        if isinstance(draw, tuple):
+            _, which, factor, more = draw
+            shape = spread(factor * arrays[which] + more, self.shape, np.float64)
+            fill = self.generator._start("gamma_each", None, None, out, _FLOATS, self.stream)
+            return fill.run(1, shape, np.ones(1))
+        return getattr(self.generator, {"uniform": "random"}.get(draw, f"standard_{draw}"))(out=out, stream=self.stream)
+
+    def _moved(self, arrays):
+        return arrays if self.on_host else _on_device(arrays)
+
     def _run(self, per_block, parameters):
         flat = self._flat()
         if flat.size:
@@ -288,6 +417,14 @@ class _Fill:
                 self._philox(flat, per_block, parameters)
             else:
                 self._lanes(flat, parameters)
+            if self.place is not None:
+                from lanewise._random_kernels import place
+
+                loc, scale = self._moved([spread(a, self.shape, self.dtype) for a in self.place])
+                place(flat.size, loc, scale, flat, **self._where())
+        return self._result(flat)
+
+    def _result(self, flat):
         if self.out is None:
             result = flat.reshape(self.shape)
             return result[()] if self.scalar and self.on_host else result
@@ -300,18 +437,18 @@ class _Fill:
         self._shares = self.out is not None and self.out.flags["C_CONTIGUOUS"]
         return self.out.reshape(-1) if self._shares else self._new(math.prod(self.shape))
 
-    def _new(self, count):
+    def _new(self, count, dtype=None):
         from lanewise import cuda
 
         if self.on_host:
-            return np.empty(count, self.dtype)
-        return cuda.device_array(count, self.dtype, stream=self.stream)
+            return np.empty(count, dtype or self.dtype)
+        return cuda.device_array(count, dtype or self.dtype, stream=self.stream)
 
     def _kernel(self, family):
         from lanewise import _random_kernels as kernels
 
         name = f"{family}_{self.name}"
-        if self.dtype.kind == "f" and self.name != "gamma":
+        if self.dtype.kind == "f" and not self.name.startswith("gamma"):
             name += f"_{self.dtype.name}"
         return getattr(kernels, name)
 
@@ -320,8 +457,8 @@ class _Fill:
         if not self.on_host:
             parameters = _on_device(parameters)
         done = 0
-        while done < whole:  # one launch never crosses a multiple of 2**32: `_block` relies on it
-            count = min(whole - done, 2**32 - self.generator._place % 2**32)
+        while done < whole:  # one launch of blocks never crosses a multiple of 2**32: `_block` relies on it
+            count = min(whole - done, 2**32 - self.generator._place % 2**32) if per_block > 1 else whole
             self._blocks(count, parameters, flat[done * per_block : (done + count) * per_block])
             done += count
         if whole * per_block < flat.size:
@@ -367,14 +504,22 @@ class _Fill:
         return g._states
 
 
-def _target(out):
+def _axis(axis, array):
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise TypeError(f"axis must be an int, not {type(axis).__name__}")
+    if not -array.ndim <= axis.__index__() < array.ndim:
+        raise ValueError(f"axis must be from {-array.ndim} to {array.ndim - 1}, not {axis}")
+    return axis.__index__() % array.ndim
+
+
+def _target(out, name="out"):
     """out as one of the two kinds of arrays that are filled; another library's is viewed."""
     from lanewise import cuda
 
     if out is None or isinstance(out, (np.ndarray, cuda.DeviceArray)):
         return out
     if not cuda.is_cuda_array(out) and not hasattr(out, "__dlpack__"):
-        raise TypeError(f"out must be a NumPy or device array, not {type(out).__name__}")
+        raise TypeError(f"{name} must be a NumPy or device array, not {type(out).__name__}")
     return cuda.as_cuda_array(out)
 
 
@@ -415,17 +560,6 @@ def _shape(size):
         if part.__index__() < 0:
             raise ValueError(f"size must not be negative, not {size!r}")
     return tuple(part.__index__() for part in parts)
-
-
-def _number(name, value, least=-math.inf, most=math.inf):
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, not {type(value).__name__}") from None
-    if not least <= number <= most or math.isnan(number):
-        limits = f"from {least:g} to {most:g}" if most < math.inf else f"at least {least:g}"
-        raise ValueError(f"{name} must be {limits if least > -math.inf else 'a number'}, not {value!r}")
-    return number
 
 
 def _integer(name, value):

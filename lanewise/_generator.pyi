@@ -4,10 +4,11 @@ from typing import Any, Literal, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from lanewise.cuda import Stream
+from lanewise.cuda import DeviceArray, Stream
 
 _Size: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 _Stream: TypeAlias = Stream | int
+_Parameter: TypeAlias = ArrayLike | DeviceArray
 
 # Results: a number where size and out are left out, else an array of the target.
 class Generator:
@@ -29,7 +30,7 @@ class Generator:
         stream: _Stream = 0,
     ) -> Any: ...
     def uniform(
-        self, low: float = 0.0, high: float = 1.0,
+        self, low: _Parameter = 0.0, high: _Parameter = 1.0,
         size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def standard_normal(
@@ -37,7 +38,7 @@ class Generator:
         stream: _Stream = 0,
     ) -> Any: ...
     def normal(
-        self, loc: float = 0.0, scale: float = 1.0,
+        self, loc: _Parameter = 0.0, scale: _Parameter = 1.0,
         size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def standard_exponential(
@@ -45,31 +46,105 @@ class Generator:
         stream: _Stream = 0,
     ) -> Any: ...
     def exponential(
-        self, scale: float = 1.0,
+        self, scale: _Parameter = 1.0,
         size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def integers(
-        self, low: SupportsIndex, high: SupportsIndex | None = None,
+        self, low: _Parameter, high: _Parameter | None = None,
         size: _Size = None, dtype: DTypeLike | None = None, endpoint: bool = False, out: Any = None,
         *, stream: _Stream = 0,
     ) -> Any: ...
     def gamma(
-        self, shape: float, scale: float = 1.0,
+        self, shape: _Parameter, scale: _Parameter = 1.0,
         size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def standard_gamma(
-        self, shape: float, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *,
+        self, shape: _Parameter, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *,
         stream: _Stream = 0,
     ) -> Any: ...
     def poisson(
-        self, lam: float = 1.0, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *,
+        self, lam: _Parameter = 1.0, size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *,
         stream: _Stream = 0,
     ) -> Any: ...
     def binomial(
-        self, n: SupportsIndex, p: float,
+        self, n: _Parameter, p: _Parameter,
         size: _Size = None, dtype: DTypeLike | None = None, out: Any = None, *, stream: _Stream = 0,
     ) -> Any: ...
     def choice(
-        self, a: ArrayLike, size: _Size = None, replace: bool = True, p: ArrayLike | None = None, *, stream: _Stream = 0
+        self, a: ArrayLike, size: _Size = None, replace: bool = True, p: ArrayLike | None = None,
+        axis: SupportsIndex = 0, shuffle: bool = True, *, stream: _Stream = 0,
     ) -> Any: ...
-    def permutation(self, x: Any, *, stream: _Stream = 0) -> Any: ...
+    def permutation(self, x: Any, axis: SupportsIndex = 0, *, stream: _Stream = 0) -> Any: ...
+    def permuted(self, x: ArrayLike, axis: SupportsIndex | None = None, *, stream: _Stream = 0) -> Any: ...
+    def shuffle(self, x: Any, axis: SupportsIndex = 0, *, stream: _Stream = 0) -> None: ...
+    def bytes(self, length: SupportsIndex, *, stream: _Stream = 0) -> bytes: ...
+    def multinomial(self, n: _Parameter, pvals: ArrayLike, size: _Size = None, *, stream: _Stream = 0) -> Any: ...
+    def dirichlet(self, alpha: _Parameter, size: _Size = None, *, stream: _Stream = 0) -> Any: ...
+    def lognormal(
+        self, mean: _Parameter = 0.0, sigma: _Parameter = 1.0, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def laplace(
+        self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def logistic(
+        self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def gumbel(
+        self, loc: _Parameter = 0.0, scale: _Parameter = 1.0, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def rayleigh(
+        self, scale: _Parameter = 1.0, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def weibull(
+        self, a: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def pareto(
+        self, a: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def power(
+        self, a: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def standard_cauchy(
+        self, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def standard_t(
+        self, df: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def chisquare(
+        self, df: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def f(
+        self, dfnum: _Parameter, dfden: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def beta(
+        self, a: _Parameter, b: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def triangular(
+        self, left: _Parameter, mode: _Parameter, right: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def wald(
+        self, mean: _Parameter, scale: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def geometric(
+        self, p: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...
+    def negative_binomial(
+        self, n: _Parameter, p: _Parameter, size: _Size = None, dtype: DTypeLike | None = None,
+        out: Any = None, *, stream: _Stream = 0,
+    ) -> Any: ...

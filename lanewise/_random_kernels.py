@@ -218,10 +218,8 @@ def philox_integers64(i, keys, c3, base, low, span, least, out):
 # ---- philox: as many draws as an element needs ----
 
 
-@forall
-def philox_gamma(i, keys, c3, base, shape, scale, out):
+def _gamma(keys, c3, element, shape, scale):
     """Marsaglia and Tsang, 2000: two attempts' words are a normal pair's and a uniform's."""
-    element = base + np.uint64(i)
     a, b, c, d = _draw(keys, c3, element, 0)
     boost = 1.0
     alpha = shape
@@ -244,16 +242,24 @@ def philox_gamma(i, keys, c3, base, shape, scale, out):
         u = r._open_float64(_long(a, b))
         if r._log_float64(u) < 0.5 * x * x + third * (1.0 - v + r._log_float64(v)):
             break
-    out[i] = boost * third * v * scale if shape > 0.0 else 0.0
+    return boost * third * v * scale if shape > 0.0 else 0.0
 
 
 @forall
-def philox_poisson(i, keys, c3, base, mean, limit, out):
-    """limit: exp(-mean), made on the host, so that it is the same number everywhere."""
-    element = base + np.uint64(i)
+def philox_gamma(i, keys, c3, base, shape, scale, out):
+    out[i] = _gamma(keys, c3, base + np.uint64(i), shape, scale)
+
+
+@forall
+def philox_gamma_each(i, keys, c3, base, shape, scale, out):
+    out[i] = _gamma(keys, c3, base + np.uint64(i), r._at(shape, i), r._at(scale, i))
+
+
+def _poisson(keys, c3, element, mean):
     attempt = 0
     result = np.int64(-1)
     if mean < 10.0:
+        limit = r._exp_float64(-mean)
         product = 1.0
         while result < 0 or product > limit:  # at least one draw: the limit of a mean of 0 is 1.0
             a, b, c, d = _draw(keys, c3, element, attempt)
@@ -268,14 +274,24 @@ def philox_poisson(i, keys, c3, base, mean, limit, out):
             a, b, c, d = _draw(keys, c3, element, attempt)
             result = r._poisson_try(mean, r._unit_float64(a, b), r._open_float64(_long(c, d)))
             attempt += 1
-    out[i] = result
+    return result
 
 
 @forall
-def philox_binomial(i, keys, c3, base, n, p, flipped, none, out):
-    """p at most 0.5; flipped: count the failures; none: (1 - p)**n, made on the host."""
-    element = base + np.uint64(i)
+def philox_poisson(i, keys, c3, base, mean, out):
+    out[i] = _poisson(keys, c3, base + np.uint64(i), mean)
+
+
+@forall
+def philox_poisson_each(i, keys, c3, base, mean, out):
+    out[i] = _poisson(keys, c3, base + np.uint64(i), r._at(mean, i))
+
+
+def _binomial(keys, c3, element, n, chance):
+    """The rarer of success and failure is counted; none: the chance that it never comes."""
     attempt = 0
+    p = min(chance, 1.0 - chance)
+    none = r._exp_float64(max(n * r._log1p_float64(-p), -700.0))
     result = np.int64(-1)
     while result < 0:
         a, b, c, d = _draw(keys, c3, element, attempt)
@@ -285,7 +301,34 @@ def philox_binomial(i, keys, c3, base, n, p, flipped, none, out):
         else:
             result = r._binomial_try(n, p, u, r._open_float64(_long(c, d)))
         attempt += 1
-    out[i] = n - result if flipped else result
+    return n - result if chance > 0.5 else result
+
+
+@forall
+def philox_binomial(i, keys, c3, base, n, p, out):
+    out[i] = _binomial(keys, c3, base + np.uint64(i), n, p)
+
+
+@forall
+def philox_binomial_each(i, keys, c3, base, n, p, out):
+    out[i] = _binomial(keys, c3, base + np.uint64(i), r._at(n, i), r._at(p, i))
+
+
+@forall
+def philox_integers_each(i, keys, c3, base, low, span, out):
+    """A span of 0 is all of 2**64."""
+    element = base + np.uint64(i)
+    attempt = 0
+    width = r._at(span, i)
+    a, b, c, d = _draw(keys, c3, element, attempt)
+    top, rest = r._multiply(_long(a, b), width)
+    if rest < width:
+        least = (np.uint64(0) - width) % width
+        while rest < least:
+            attempt += 1
+            a, b, c, d = _draw(keys, c3, element, attempt)
+            top, rest = r._multiply(_long(a, b), width)
+    out[i] = np.uint64(r._at(low, i)) + (top if width != np.uint64(0) else _long(a, b))
 
 
 @forall
@@ -294,6 +337,12 @@ def philox_choice(i, keys, c3, base, probability, alias, out):
     top, rest = r._multiply(_long(a, b), np.uint64(len(probability)))
     k = np.int64(top)
     out[i] = k if r._unit_float64(c, d) < probability[k] else alias[k]
+
+
+@forall
+def place(i, loc, scale, out):
+    """Standard numbers moved and stretched where they lie."""
+    out[i] = r._at(loc, i) + r._at(scale, i) * out[i]
 
 
 # ---- xoroshiro128+: each lane draws its elements in order ----
@@ -364,32 +413,76 @@ def lanes_gamma(i, states, lanes, shape, scale, out):
 
 
 @forall
-def lanes_poisson(i, states, lanes, mean, limit, out):
+def lanes_gamma_each(i, states, lanes, shape, scale, out):
     for j in range(i, len(out), lanes):
-        result = np.int64(-1)
-        if mean < 10.0:
-            product = 1.0
-            while result < 0 or product > limit:
-                product *= r._open_float64(r.xoroshiro128p_next(states, i))
-                result += 1
-        else:
-            while result < 0:
-                u = r.xoroshiro128p_uniform_float64(states, i)
-                result = r._poisson_try(mean, u, r._open_float64(r.xoroshiro128p_next(states, i)))
-        out[j] = result
+        own = r._at(shape, j)
+        out[j] = r.xoroshiro128p_gamma_float64(states, i, own, r._at(scale, j)) if own > 0.0 else 0.0
+
+
+def _lane_poisson(states, i, mean):
+    result = np.int64(-1)
+    if mean < 10.0:
+        limit = r._exp_float64(-mean)
+        product = 1.0
+        while result < 0 or product > limit:
+            product *= r._open_float64(r.xoroshiro128p_next(states, i))
+            result += 1
+    else:
+        while result < 0:
+            u = r.xoroshiro128p_uniform_float64(states, i)
+            result = r._poisson_try(mean, u, r._open_float64(r.xoroshiro128p_next(states, i)))
+    return result
 
 
 @forall
-def lanes_binomial(i, states, lanes, n, p, flipped, none, out):
+def lanes_poisson(i, states, lanes, mean, out):
     for j in range(i, len(out), lanes):
-        result = np.int64(-1)
-        while result < 0:
-            u = r.xoroshiro128p_uniform_float64(states, i)
-            if n * p < 10.0:
-                result = r._binomial_sum(n, p, none, u)
-            else:
-                result = r._binomial_try(n, p, u, r._open_float64(r.xoroshiro128p_next(states, i)))
-        out[j] = n - result if flipped else result
+        out[j] = _lane_poisson(states, i, mean)
+
+
+@forall
+def lanes_poisson_each(i, states, lanes, mean, out):
+    for j in range(i, len(out), lanes):
+        out[j] = _lane_poisson(states, i, r._at(mean, j))
+
+
+def _lane_binomial(states, i, n, chance):
+    p = min(chance, 1.0 - chance)
+    none = r._exp_float64(max(n * r._log1p_float64(-p), -700.0))
+    result = np.int64(-1)
+    while result < 0:
+        u = r.xoroshiro128p_uniform_float64(states, i)
+        if n * p < 10.0:
+            result = r._binomial_sum(n, p, none, u)
+        else:
+            result = r._binomial_try(n, p, u, r._open_float64(r.xoroshiro128p_next(states, i)))
+    return n - result if chance > 0.5 else result
+
+
+@forall
+def lanes_binomial(i, states, lanes, n, p, out):
+    for j in range(i, len(out), lanes):
+        out[j] = _lane_binomial(states, i, n, p)
+
+
+@forall
+def lanes_binomial_each(i, states, lanes, n, p, out):
+    for j in range(i, len(out), lanes):
+        out[j] = _lane_binomial(states, i, r._at(n, j), r._at(p, j))
+
+
+@forall
+def lanes_integers_each(i, states, lanes, low, span, out):
+    for j in range(i, len(out), lanes):
+        width = r._at(span, j)
+        word = r.xoroshiro128p_next(states, i)
+        top, rest = r._multiply(word, width)
+        if rest < width:
+            least = (np.uint64(0) - width) % width
+            while rest < least:
+                word = r.xoroshiro128p_next(states, i)
+                top, rest = r._multiply(word, width)
+        out[j] = np.uint64(r._at(low, j)) + (top if width != np.uint64(0) else word)
 
 
 @forall

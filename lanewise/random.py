@@ -427,6 +427,25 @@ def _times_sincos_float32(radius, word):
     return signed * c, signed * x * s
 
 
+def _log1p_float64(x):
+    """log(1 + x) for x > -1, with the factor that makes up for the rounding of the sum (Kahan)."""
+    u = 1.0 + x
+    d = u - 1.0
+    return x if d == 0.0 else _log_float64(u) * (x / d)
+
+
+def _exp_any_float64(x):
+    """exp(x): 0 below -700, infinite from 709.7 on."""
+    if x >= 709.7:
+        return math.inf
+    return _exp_float64(x) if x >= -700.0 else 0.0
+
+
+def _at(p, i):
+    """Element i of a parameter: of one element, or of as many as numbers are drawn."""
+    return p[min(i, len(p) - 1)]
+
+
 def _sincos_float64(word):
     """Sine and cosine of 2 pi word / 2**64: octants exactly, then fdlibm's polynomials (Sun, 1993)."""
     turned = word + np.uint64(0x2000000000000000)

@@ -340,6 +340,171 @@ def test_neighbouring_states_are_uncorrelated():
     assert np.abs((z[1:] * z[:-1]).mean(1)).max() < 5 / math.sqrt(5000)
 
 
+def phi(v):
+    return 0.5 * math.erfc(-v / math.sqrt(2))
+
+
+FORMULAS = {  # the distribution's function, of all real numbers
+    ("lognormal", (1.0, 0.5)): lambda v: phi((math.log(v) - 1) / 0.5),
+    ("laplace", (1.0, 2.0)): lambda v: 0.5 * math.exp((v - 1) / 2) if v < 1 else 1 - 0.5 * math.exp((1 - v) / 2),
+    ("logistic", (1.0, 2.0)): lambda v: 1 / (1 + math.exp((1 - v) / 2)),
+    ("gumbel", (1.0, 2.0)): lambda v: math.exp(-math.exp((1 - v) / 2)),
+    ("rayleigh", (2.0,)): lambda v: -math.expm1(-v * v / 8),
+    ("weibull", (1.5,)): lambda v: -math.expm1(-v**1.5),
+    ("weibull", (0.3,)): lambda v: -math.expm1(-v**0.3),
+    ("pareto", (2.0,)): lambda v: 1 - (1 + v) ** -2,
+    ("power", (3.0,)): lambda v: v**3,
+    ("standard_cauchy", ()): lambda v: 0.5 + math.atan(v) / math.pi,
+    ("standard_t", (2.0,)): lambda v: 0.5 + v / (2 * math.sqrt(2 + v * v)),
+    ("chisquare", (4.0,)): lambda v: 1 - math.exp(-v / 2) * (1 + v / 2),
+    ("chisquare", (1.0,)): lambda v: math.erf(math.sqrt(v / 2)),
+    ("f", (2.0, 5.0)): lambda v: 1 - (1 + 2 * v / 5) ** -2.5,
+    ("beta", (0.5, 0.5)): lambda v: 2 / math.pi * math.asin(math.sqrt(v)),
+    ("beta", (2.0, 3.0)): lambda v: v * v * (6 - 8 * v + 3 * v * v),
+    ("beta", (0.1, 1.0)): lambda v: v**0.1,
+    ("triangular", (-1.0, 0.0, 4.0)): lambda v: (v + 1) ** 2 / 5 if v < 0 else 1 - (4 - v) ** 2 / 20,
+    ("wald", (2.0, 3.0)): lambda v: phi(math.sqrt(3 / v) * (v / 2 - 1)) + math.exp(3) * phi(-math.sqrt(3 / v) * (v / 2 + 1)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name, parameters", FORMULAS)
+def test_formulas(kind, name, parameters):
+    g, cdf = Generator(21, kind), FORMULAS[name, parameters]
+    x = getattr(g, name)(*parameters, N)
+    assert x.dtype == np.float64 and np.isfinite(x).all() and distance(x, cdf) < 1.9
+    single = getattr(Generator(21, kind), name)(*parameters, N, np.float32)
+    np.testing.assert_array_equal(single, x.astype(np.float32))
+    if parameters:
+        each = getattr(Generator(21, kind), name)(*[np.full(N, p) for p in parameters])
+        np.testing.assert_array_equal(each, x)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_by_formulas(kind):
+    g = Generator(22, kind)
+    x = g.geometric(0.3, N)
+    assert x.dtype == np.int64 and abs(chi2(np.bincount(x, minlength=60)[:60], [0] + [N * 0.3 * 0.7**k for k in range(59)])) < 4.5
+    assert (g.geometric(1.0, 100) == 1).all() and g.geometric(1e-300) == 2**63 - 1
+    failures = [N * math.comb(k + 4, k) * 0.4**5 * 0.6**k for k in range(80)]
+    assert abs(chi2(np.bincount(g.negative_binomial(5, 0.4, N), minlength=80)[:80], failures)) < 4.5
+    counts = g.multinomial(20, [0.2, 0.3, 0.5], 2000)
+    assert counts.shape == (2000, 3) and (counts.sum(1) == 20).all()
+    np.testing.assert_allclose(counts.mean(0), [4, 6, 10], rtol=0.03)
+    assert g.multinomial([3, 4], [0.5, 0.5]).sum(1).tolist() == [3, 4] and g.multinomial(7, [1.0]).tolist() == [7]
+    shares = g.dirichlet([0.5, 1.0, 1.5], (50, 40))
+    assert shares.shape == (50, 40, 3)
+    np.testing.assert_allclose(shares.sum(-1), 1)
+    assert distance(shares[..., 0].ravel(), lambda v: 1 - (1 - v) ** 0.5 * (1 - v) ** 2) > 1.9  # not beta(1, 2.5)
+    assert distance(1 - shares[..., 1].ravel(), lambda v: v**2) < 1.9  # beta(1, 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_parameters_may_be_arrays(kind, dtype):
+    """Of equal elements: the same numbers as with one. Else each its own."""
+    n, new = 5001, lambda: Generator(3, kind)
+    full = lambda v: np.full(n, v)
+    np.testing.assert_array_equal(new().normal(full(3.0), 0.3, dtype=dtype), new().normal(3.0, 0.3, n, dtype))
+    np.testing.assert_array_equal(new().uniform(full(-1.0), full(7.0), dtype=dtype), new().uniform(-1, 7, n, dtype))
+    np.testing.assert_array_equal(new().exponential(full(0.7), dtype=dtype), new().exponential(0.7, n, dtype))
+    np.testing.assert_array_equal(new().gamma(full(0.7), full(2.0), dtype=dtype), new().gamma(0.7, 2.0, n, dtype))
+    x = new().normal([[0.0], [100.0]], [1.0, 10.0, 0.0], (4, 2, 3), dtype)
+    assert x.shape == (4, 2, 3) and (x[:, 1, 2] == 100).all() and (x[:, 0, 2] == 0).all() and np.ptp(x[:, 1, 1]) > 1
+    out = np.zeros((2, 3, 2), dtype)[:, :, 0]
+    assert new().normal([[0.0], [100.0]], [1.0, 10.0, 0.0], out=out) is out and out[1].min() > 50
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_with_arrays(kind):
+    n, new = 5001, lambda: Generator(3, kind)
+    full = lambda v: np.full(n, v)
+    for mean in (4.0, 40.0):
+        np.testing.assert_array_equal(new().poisson(full(mean)), new().poisson(mean, n))
+    for trials, p in ((20, 0.9), (1000, 0.3)):
+        np.testing.assert_array_equal(new().binomial(full(trials), full(p)), new().binomial(trials, p, n))
+    means = new().poisson([0.0, 3.0, 70.0], (4000, 3)).mean(0)
+    np.testing.assert_allclose(means, [0, 3, 70], rtol=0.03)
+    np.testing.assert_allclose(new().binomial([0, 10, 10, 1000], [0.5, 0.0, 1.0, 0.4], (2000, 4)).mean(0), [0, 0, 10, 400], rtol=0.01)
+    x = new().integers([0, -5, -7], [[1], [40]], (3000, 2, 3))
+    assert (x >= [0, -5, -7]).all() and (x < [[1], [40]]).all() and (x[:, 0, 0] == 0).all()
+    assert set(x[:, 0, 1]) == set(range(-5, 1)) and x[:, 1, 1].max() == 39
+    whole = new().integers([-2**63], [2**63 - 1], 1000, endpoint=True)
+    assert whole.min() < -2**62 and whole.max() > 2**62
+    top = new().integers(np.zeros(3, np.uint64), np.full(3, 2**64 - 1, np.uint64), (500, 3), np.uint64, endpoint=True)
+    assert top.dtype == np.uint64 and top.max() > 2**63
+    assert set(new().integers([1, 1], 3, (100, 2), np.int8, endpoint=True).ravel()) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_a_device(kind):
+    """With this target they lie in the CPU's memory, and all else is the same."""
+    with lw.config(target="cpu"):
+        mean = lw.cuda.to_device(np.linspace(0, 50, 999))
+        for name, parameters in (("poisson", (mean,)), ("normal", (mean, 2.0)), ("lognormal", (mean, 1.0)), ("gamma", (mean,)),
+                                 ("negative_binomial", (4.0, lw.cuda.to_device(np.linspace(0.1, 1, 999))))):
+            hosts = [p.copy_to_host() if hasattr(p, "copy_to_host") else p for p in parameters]
+            expected = getattr(Generator(2, kind), name)(*hosts)
+            for target in (None, "cuda"):
+                got = getattr(Generator(2, kind, target), name)(*parameters)
+                np.testing.assert_array_equal(np.asarray(got), expected)
+        x = lw.cuda.to_device(np.arange(20).reshape(10, 2))
+        Generator(1, kind).shuffle(x)
+        assert sorted(map(tuple, x.copy_to_host())) == [(2 * k, 2 * k + 1) for k in range(10)]
+
+
+def test_kernels_compile_for_gpus():
+    from lanewise import _distribution_kernels as made, _random_kernels as kernels
+
+    g = Generator(1)
+    for name, parameters in FORMULAS:
+        getattr(g, name)(*parameters, 8)
+    g.poisson([1.0, 2.0]), g.binomial([1, 2], 0.5), g.gamma([1.0, 2.0]), g.integers([0, 1], 4), g.dirichlet([1.0, 2.0]), g.normal([0, 1])
+    found = {name: f for module in (made, kernels) for name, f in vars(module).items() if isinstance(f, lw._core.Forall) and f.signatures}
+    assert {"beta", "wald", "f", "place", "philox_poisson_each", "dirichlet"} <= found.keys()
+    for kernel in found.values():
+        try:
+            text = kernel.inspect_ptx(target="sm_90")
+        except lw.errors.CompilerNotFound as problem:
+            pytest.skip(str(problem).splitlines()[0])
+        assert all(".entry" in ptx for ptx in ([text] if isinstance(text, str) else text.values()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_choice_without_replacement_by_weights(kind):
+    """As drawn one after the other: the chances of each ordered pair."""
+    g, p = Generator(12, kind), np.array([0.5, 0.3, 0.0, 0.2])
+    pairs = [tuple(g.choice(4, 2, replace=False, p=p)) for _ in range(3000)]
+    found, expected = [], []
+    for a in (0, 1, 3):
+        for b in {0, 1, 3} - {a}:
+            found.append(pairs.count((a, b)))
+            expected.append(3000 * p[a] * p[b] / (1 - p[a]))
+    assert sum(found) == 3000 and abs(chi2(found, expected)) < 4.5
+    table = np.arange(12).reshape(3, 4)
+    assert sorted(g.choice(table, 3, False, axis=1).sum(0)) in ([12, 15, 18], [12, 15, 21], [12, 18, 21], [15, 18, 21])
+    assert g.choice(["a", "b"], p=[0, 1]) == "b" and g.choice(5, (2, 3)).shape == (2, 3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shuffle_permuted_and_bytes(kind):
+    g = Generator(13, kind)
+    x = np.arange(60).reshape(3, 20)
+    g.shuffle(x, axis=1)
+    assert (np.sort(x[0]) == np.arange(20)).all() and (x[1] == x[0] + 20).all() and list(x[0]) != list(range(20))
+    items = list(range(50))
+    g.shuffle(items)
+    assert sorted(items) == list(range(50)) and items != list(range(50))
+    lines = g.permuted(np.tile(np.arange(30), (4, 1)), axis=1)
+    assert (np.sort(lines, 1) == np.arange(30)).all() and (lines[0] != lines[1]).any()
+    assert sorted(g.permuted(x).ravel()) == list(range(60))
+    firsts = [g.permutation(4)[0] for _ in range(2000)]
+    assert abs(chi2(np.bincount(firsts, minlength=4), [500] * 4)) < 4.5
+    data = g.bytes(20001)
+    assert len(data) == 20001 and isinstance(data, bytes) and abs(chi2(np.bincount(np.frombuffer(data, np.uint8), minlength=256), [20001 / 256] * 256)) < 4.5
+    assert g.bytes(0) == b"" and Generator(13, kind).bytes(5) == Generator(13, kind).bytes(8)[:5]
+
+
 @pytest.mark.parametrize("kind, normals, exponentials", [  # ours: no device and no release may change them
     ("philox", "bf78a20f 3f8d03fd be7e3a73 bef4d8cd 3f88d6bf 3e928f31 3e7c6af9 bff125f9", "3f8a0bfe 3ea12303 3e14a601 3f87445e"),
     ("xoroshiro128p", "3f6ea6c3 bea92df8 bf84ec4a bcf0b492 3e8655f1 3f08b0c9 bfdf8b20 bf83eb24", "3ede9eac 3d855986 3f0ebf1f 3c36dfcb"),
@@ -445,7 +610,34 @@ def test_scalars_and_shapes():
     (lambda g: g.random(3, stream="x"), TypeError, "stream: expected a stream"),
     (lambda g: g.uniform(0, math.inf), OverflowError, "high - low must be a finite number"),
     (lambda g: g.integers(0, 3, dtype=bool), ValueError, "within bool"),
-    (lambda g: g.integers(np.array([1, 2]), 5), TypeError, "low must be an int, not ndarray"),
+    (lambda g: g.integers(np.array([1.5, 2]), 5), TypeError, "low must be an int or an array of ints, not ndarray"),
+    (lambda g: g.integers([1, 2], 2), ValueError, "low >= high"),
+    (lambda g: g.integers([1, 2], [3, 300], dtype=np.uint8), ValueError, "high is out of bounds for uint8: it must be at most 256, not 300"),
+    (lambda g: g.integers([-1, 2], 5, dtype=np.uint8), ValueError, "low is out of bounds for uint8"),
+    (lambda g: g.normal([0, math.nan]), ValueError, "loc must be a number, not nan"),
+    (lambda g: g.normal(0, [1, -2.5]), ValueError, "scale < 0: scale must be at least 0, not -2.5"),
+    (lambda g: g.normal([1, 2], [1, 2, 3]), ValueError, "cannot be broadcast together"),
+    (lambda g: g.normal([1, 2], 1, 3), ValueError, r"Output size \(3,\) is not compatible with broadcast dimensions of inputs \(2,\)"),
+    (lambda g: g.normal([1, 2], out=np.empty((2, 3))), ValueError, "not compatible"),
+    (lambda g: g.normal("a"), TypeError, "loc must be a number or an array of numbers, not str"),
+    (lambda g: g.normal(1j), TypeError, "loc must be a number or an array of numbers, not complex"),
+    (lambda g: g.normal([[1], [1, 2]]), TypeError, "loc must be a number or an array of numbers, not a ragged list"),
+    (lambda g: g.poisson([1, -1]), ValueError, "lam < 0, lam too large or lam is NaN: lam must be from 0 to 1e[+]15, not -1.0"),
+    (lambda g: g.binomial([5, -1], 0.5), ValueError, "n < 0 or n too large"),
+    (lambda g: g.binomial(5, [0.5, 2]), ValueError, "p < 0, p > 1 or p is NaN"),
+    (lambda g: g.binomial(2.5, 0.5), TypeError, "n must be an int or an array of ints, not float"),
+    (lambda g: g.pareto(0), ValueError, "a <= 0: a must be above 0"),
+    (lambda g: g.geometric(0), ValueError, "p <= 0, p > 1 or p contains NaNs"),
+    (lambda g: g.triangular(0, 2, 1), ValueError, "mode > right"),
+    (lambda g: g.triangular(1, 1, 1), ValueError, "left == right"),
+    (lambda g: g.multinomial(3, [0.6, 0.6]), ValueError, "pvals"),
+    (lambda g: g.dirichlet([1, 0]), ValueError, "alpha <= 0"),
+    (lambda g: g.choice(3, 3, replace=False, p=[0.5, 0.5, 0]), ValueError, "fewer non-zero entries in p than size"),
+    (lambda g: g.choice(3, axis=1), ValueError, "axis must be from -1 to 0, not 1"),
+    (lambda g: g.shuffle((1, 2)), TypeError, "x must be a NumPy or device array, not tuple"),
+    (lambda g: g.bytes(-1), ValueError, "length must not be negative"),
+    (lambda g: g.lognormal(size=3, dtype=int), TypeError, "dtype must be float32 or float64"),
+    (lambda g: g.geometric(0.5, 3, float), TypeError, "dtype must be an integer type"),
     (lambda g: g.choice(0, 3), ValueError, "a must be a positive int"),
     (lambda g: g.choice([], 3), ValueError, "a must be a positive int"),
     (lambda g: g.choice(2, p=[0.5, 0.6]), ValueError, "p must have the sum 1, not 1.1"),
@@ -463,7 +655,7 @@ def test_scalars_and_shapes():
     (lambda g: g.integers(0, 3, dtype=np.float32), TypeError, "integer type"),
     (lambda g: g.choice(3, 4, replace=False), ValueError, "cannot take 4"),
     (lambda g: g.choice(3, p=[0.5, 0.5]), ValueError, "3 elements"),
-    (lambda g: g.choice(2, p=[-1, 2]), ValueError, "not negative"),
+    (lambda g: g.choice(2, p=[-1, 2]), ValueError, "p must be from 0 to 1, not -1"),
     (lambda g: Generator(1.5), TypeError, "seed must be"),
     (lambda g: Generator(1, "mt19937"), ValueError, "philox"),
 ])

@@ -1,0 +1,152 @@
+"""The distributions of `lanewise.random.Generator` that are formulas of standard numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lanewise._parameters import check, common_shape, integers, on_device, parameter
+
+
+class Distributions:
+    """Methods of `Generator`. Draws come from the stream in the order of the formula's standard numbers."""
+
+    def lognormal(self, mean=0.0, sigma=1.0, size=None, dtype=None, out=None, *, stream=0):
+        """exp of normal numbers; sigma >= 0."""
+        return self._made("lognormal", ["normal"], [("mean", mean, "number"), ("sigma", sigma, "not negative")], size, dtype, out, stream)
+
+    def laplace(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
+        """Double exponential numbers; scale >= 0."""
+        return self._made("laplace", ["uniform"], _placed(loc, scale), size, dtype, out, stream)
+
+    def logistic(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
+        """Logistic numbers, by inversion; scale >= 0."""
+        return self._made("logistic", ["uniform"], _placed(loc, scale), size, dtype, out, stream)
+
+    def gumbel(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
+        """Numbers of the largest extreme value, by inversion; scale >= 0."""
+        return self._made("gumbel", ["exponential"], _placed(loc, scale), size, dtype, out, stream)
+
+    def rayleigh(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
+        """Lengths of two-dimensional normal vectors; scale >= 0."""
+        return self._made("rayleigh", ["exponential"], [("scale", scale, "not negative")], size, dtype, out, stream)
+
+    def weibull(self, a, size=None, dtype=None, out=None, *, stream=0):
+        """Powers 1 / a of exponential numbers; a >= 0."""
+        return self._made("weibull", ["exponential"], [("a", a, "not negative")], size, dtype, out, stream)
+
+    def pareto(self, a, size=None, dtype=None, out=None, *, stream=0):
+        """Lomax numbers (Pareto II), by inversion; a > 0."""
+        return self._made("pareto", ["exponential"], [("a", a, "positive")], size, dtype, out, stream)
+
+    def power(self, a, size=None, dtype=None, out=None, *, stream=0):
+        """Powers 1 / a of uniform numbers; a > 0."""
+        return self._made("power", ["exponential"], [("a", a, "positive")], size, dtype, out, stream)
+
+    def standard_cauchy(self, size=None, dtype=None, out=None, *, stream=0):
+        """Quotients of two normal numbers."""
+        return self._made("standard_cauchy", ["normal", "normal"], [], size, dtype, out, stream)
+
+    def standard_t(self, df, size=None, dtype=None, out=None, *, stream=0):
+        """Student's t with df > 0 degrees of freedom: a normal number by the root of a gamma one."""
+        return self._made("standard_t", ["normal", ("gamma", 0, 0.5, 0.0)], [("df", df, "positive")], size, dtype, out, stream)
+
+    def chisquare(self, df, size=None, dtype=None, out=None, *, stream=0):
+        """Gamma numbers of the shape df / 2 and the scale 2; df > 0."""
+        return self._made("chisquare", [("gamma", 0, 0.5, 0.0)], [("df", df, "positive")], size, dtype, out, stream)
+
+    def f(self, dfnum, dfden, size=None, dtype=None, out=None, *, stream=0):
+        """Fisher's F: quotients of two chi-square numbers by their degrees of freedom, which are > 0."""
+        draws = [("gamma", 0, 0.5, 0.0), ("gamma", 1, 0.5, 0.0)]
+        return self._made("f", draws, [("dfnum", dfnum, "positive"), ("dfden", dfden, "positive")], size, dtype, out, stream)
+
+    def beta(self, a, b, size=None, dtype=None, out=None, *, stream=0):
+        """X / (X + Y) of gamma numbers of the shapes a > 0 and b > 0."""
+        draws = [("gamma", 0, 1.0, 1.0), "exponential", ("gamma", 1, 1.0, 1.0), "exponential"]
+        return self._made("beta", draws, [("a", a, "positive"), ("b", b, "positive")], size, dtype, out, stream)
+
+    def triangular(self, left, mode, right, size=None, dtype=None, out=None, *, stream=0):
+        """Numbers whose density rises from left to mode and falls to right, by inversion."""
+        corners = [parameter(name, value) for name, value in (("left", left), ("mode", mode), ("right", right))]
+        common_shape(None, corners, None)
+        if not (corners[0] <= corners[1]).all():
+            raise ValueError(f"left > mode: left must be at most mode, not {left} and {mode}")
+        if not (corners[1] <= corners[2]).all():
+            raise ValueError(f"mode > right: mode must be at most right, not {mode} and {right}")
+        if not (corners[0] < corners[2]).all():
+            raise ValueError(f"left == right: left must be below right, not {left} and {right}")
+        given = [("left", left, "number"), ("mode", mode, "number"), ("right", right, "number")]
+        return self._made("triangular", ["uniform"], given, size, dtype, out, stream)
+
+    def wald(self, mean, scale, size=None, dtype=None, out=None, *, stream=0):
+        """Inverse Gaussian numbers (Michael, Schucany and Haas, 1976); mean > 0, scale > 0."""
+        return self._made("wald", ["normal", "uniform"], [("mean", mean, "positive"), ("scale", scale, "positive")], size, dtype, out, stream)
+
+    def geometric(self, p, size=None, dtype=None, out=None, *, stream=0):
+        """Trials up to the first success, by inversion; 0 < p <= 1. At most 2**63 - 1, which only tiny p reach."""
+        return self._made("geometric", ["exponential"], [("p", p, "positive chance")], size, dtype, out, stream, integers=True)
+
+    def negative_binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
+        """Failures before n > 0 successes: Poisson numbers whose means are gamma numbers; 0 < p <= 1."""
+        given = [("n", n, "positive"), ("p", p, "positive chance")]
+        size = common_shape(_tuple(size), [parameter(*one) for one in given], out)
+        place = self._place
+        target = None if self.target or not any(map(on_device, (n, p))) else "cuda"
+        if out is not None and size is None:
+            size = tuple(out.shape)
+        start = self._start("random", size, np.float64, None, "f", stream, target or (None if out is None else _where(out)))
+        try:
+            mean = start.made("failures", [("gamma", 0, 1.0, 0.0)], [parameter(*one) for one in given])
+            return self.poisson(mean, size, dtype, out, stream=stream)
+        except BaseException:
+            self._place = place
+            raise
+
+    def multinomial(self, n, pvals, size=None, *, stream=0):
+        """How often each of len(pvals) outcomes comes in n trials: an int64 NumPy array of the shape (*size, len(pvals)).
+
+        Binomial numbers one after the other, each of what is left."""
+        trials, p = integers("n", n, "count"), check("pvals", parameter("pvals", pvals), "chance")
+        if p.ndim != 1 or not p.sum() <= 1.0 + 1e-12:
+            raise ValueError(f"sum(pvals[:-1]) > 1.0: pvals must be one-dimensional with a sum of at most 1, not {p.sum()}")
+        shape = common_shape(_tuple(size), [trials], None) or ()
+        left, counts = np.array(np.broadcast_to(trials, shape)), np.zeros((*shape, p.size), np.int64)
+        rest = 1.0
+        for k in range(p.size - 1):
+            chance = min(max(p[k] / rest, 0.0), 1.0) if rest > 0.0 else 0.0
+            counts[..., k] = self.binomial(left, chance, shape, out=np.empty(shape, np.int64), stream=stream)
+            left, rest = left - counts[..., k], rest - p[k]
+        counts[..., -1] = left
+        return counts
+
+    def dirichlet(self, alpha, size=None, *, stream=0):
+        """Shares with the sum 1: gamma numbers of the shapes alpha > 0 by their sum. An array of shape (*size, len(alpha))."""
+        shapes = parameter("alpha", alpha, "positive")
+        if shapes.ndim != 1 or shapes.size == 0:
+            raise ValueError(f"alpha must be one-dimensional and not empty, not of shape {shapes.shape}")
+        size = (*(_tuple(size) or ()), shapes.size)
+        fill = self._start("random", size, np.float64, None, "f", stream, "cuda" if on_device(alpha) and not self.target else None)
+        return fill.made("dirichlet", [("gamma", 0, 1.0, 1.0), "exponential"], [shapes], rows=shapes.size)
+
+    def _made(self, name, draws, given, size, dtype, out, stream, integers=False):
+        """Numbers by the kernel of that name. draws: "uniform", "normal", "exponential" or ("gamma", k, factor, more):
+        of the shape factor * parameter k + more. given: name, value and rule of each parameter."""
+        target = None if self.target or not any(on_device(value) for _, value, _ in given) else "cuda"
+        arrays = [parameter(*one) for one in given]
+        size = common_shape(_tuple(size), arrays, out)
+        if integers:
+            return self._start(name, size, dtype, out, "iu", stream, target, np.int64).made(name, draws, arrays)
+        return self._start(name, size, dtype, out, (np.dtype(np.float32), np.dtype(np.float64)), stream, target).made(name, draws, arrays)
+
+
+def _placed(loc, scale):
+    return [("loc", loc, "number"), ("scale", scale, "not negative")]
+
+
+def _where(out):
+    return "cpu" if isinstance(out, np.ndarray) else "cuda"
+
+
+def _tuple(size):
+    from lanewise._generator import _shape
+
+    return None if size is None else _shape(size)

@@ -1,0 +1,111 @@
+"""Parameters of distributions: numbers or arrays, on the host or a device, checked with NumPy's words for what is wrong."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+# rule: what holds, what NumPy says where it does not, what is expected
+_RULES = {
+    "number": (lambda a: ~np.isnan(a), "{0} is NaN", "a number"),
+    "not negative": (lambda a: a >= 0, "{0} < 0", "at least 0"),
+    "positive": (lambda a: a > 0, "{0} <= 0", "above 0"),
+    "chance": (lambda a: (a >= 0) & (a <= 1), "{0} < 0, {0} > 1 or {0} is NaN", "from 0 to 1"),
+    "positive chance": (lambda a: (a > 0) & (a <= 1), "{0} <= 0, {0} > 1 or {0} contains NaNs", "above 0 and at most 1"),
+    "mean": (lambda a: (a >= 0) & (a <= 1e15), "{0} < 0, {0} too large or {0} is NaN", "from 0 to 1e+15"),
+    "count": (lambda a: (a >= 0) & (a < 2**53), "{0} < 0 or {0} too large", "from 0 to 2**53"),
+}
+
+
+def on_device(value):
+    """Whether it is an array that lies on a GPU."""
+    from lanewise import cuda
+
+    return not isinstance(value, (int, float, np.ndarray, np.generic, list, tuple)) and cuda.is_cuda_array(value)
+
+
+def _host(name, value, expected):
+    if on_device(value):
+        from lanewise import cuda
+
+        return cuda.as_cuda_array(value).copy_to_host()
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise TypeError(f"{name} must be {expected}, not a ragged {type(value).__name__}") from None
+    return array
+
+
+def parameter(name, value, rule="number"):
+    """The parameter as a float64 array of its own shape: () for a number."""
+    array = _host(name, value, "a number or an array of numbers")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be a number or an array of numbers, not {type(value).__name__}")
+    return check(name, array.astype(np.float64), rule)
+
+
+def integers(name, value, rule=None):
+    """The same of integers: int64, or uint64 where that is needed."""
+    array = _host(name, value, "an int or an array of ints")
+    if array.dtype.kind == "O" and all(hasattr(v, "__index__") for v in array.flat):
+        low, high = (f([v.__index__() for v in array.flat]) for f in (min, max))
+        if not -(2**63) <= low or not high < 2**64 or (low < 0 and high >= 2**63):
+            raise ValueError(f"{name} is out of bounds: it must fit into int64 or uint64")
+        array = array.astype(np.uint64 if high >= 2**63 else np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be an int or an array of ints, not {type(value).__name__}")
+    array = array.astype(np.uint64 if array.dtype == np.uint64 else np.int64)
+    return array if rule is None else check(name, array, rule)
+
+
+def check(name, array, rule):
+    """The array, or ValueError with the first element that breaks the rule."""
+    holds, words, expected = _RULES[rule]
+    good = holds(array)
+    if not good.all():
+        bad = array[~good].flat[0] if array.ndim else array[()]
+        raise ValueError(f"{words.format(name)}: {name} must be {expected}, not {bad}")
+    return array
+
+
+def common_shape(size, arrays, out):
+    """What to draw: a tuple, or None for one number or as many as out holds."""
+    try:
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    except ValueError:
+        raise ValueError(f"parameters of the shapes {', '.join(str(a.shape) for a in arrays)} cannot be broadcast together") from None
+    if size is None and out is None:
+        return shape or None
+    if not shape:
+        return size
+    whole = tuple(getattr(out, "shape", ())) if size is None else size
+    if len(shape) > len(whole) or any(a not in (1, b) for a, b in zip(shape[::-1], whole[::-1])):
+        raise ValueError(f"Output size {whole} is not compatible with broadcast dimensions of inputs {shape}.")
+    return size
+
+
+def spread(array, shape, dtype):
+    """One element, or one for each number drawn, in C order."""
+    if array.size == 1:
+        return np.ascontiguousarray(array.reshape(1), dtype)
+    return np.ascontiguousarray(np.broadcast_to(array, shape), dtype).reshape(-1)
+
+
+def is_scalar(*arrays):
+    return all(a.ndim == 0 for a in arrays)
+
+
+def finite(name, difference):
+    if not np.isfinite(difference).all():
+        raise OverflowError(f"{name} must be a finite number")
+
+
+def chances(name, value):
+    """One-dimensional chances with the sum 1."""
+    p = parameter(name, value, "chance")
+    if p.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, not of shape {p.shape}")
+    if not abs(math.fsum(p) - 1.0) <= 1e-8:
+        raise ValueError(f"{name} must have the sum 1, not {math.fsum(p)}: probabilities do not sum to 1")
+    return p
