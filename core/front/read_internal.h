@@ -79,6 +79,11 @@ uint32_t lw_read_list_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t
                            uint32_t a, const uint32_t *items, uint32_t n);
 typedef LW_ARRAY(uint32_t) lw_read_items;
 bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
+
+/* ---- read_ufunc.c ---- */
+/* A call of a ufunc with an output becomes one of a function that loops over it; other calls
+ * stay as they are. false: stop. */
+bool lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items);
 /* An error that counts only if this code is reached. label and help may be NULL; the message is
  * a format. */
 uint32_t lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code,
