@@ -5,6 +5,7 @@
 
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
+#include "reduce/key_py.h"
 #include "reduce/reduce_parts_py.h"
 #include "reduce/scan_py.h"
 #include "reduce/slice_py.h"
@@ -214,7 +215,7 @@ reducer_itself(PyObject *self, PyObject *Py_UNUSED(unused))
 
 /* Keys that are equal and neighbours: lanewise/_reduce.py finds where they begin. */
 static PyObject *
-reducer_by_key(PyObject *self, PyObject *args)
+by_key_on_host(PyObject *self, PyObject *args)
 {
     PyObject *module = PyImport_ImportModule("lanewise._reduce"), *function = NULL, *all = NULL,
              *own = PyTuple_Pack(1, self), *result = NULL;
@@ -230,6 +231,15 @@ reducer_by_key(PyObject *self, PyObject *args)
     Py_XDECREF(function);
     Py_XDECREF(module);
     return result;
+}
+
+static PyObject *
+reducer_by_key(PyObject *self, PyObject *args)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+        if (lw_is_device_operand(PyTuple_GET_ITEM(args, i)))
+            return lw_reducer_by_key_on_device(self, args);
+    return by_key_on_host(self, args);
 }
 
 static PyGetSetDef reducer_getset[] = {
@@ -287,6 +297,9 @@ static PyMethodDef reducer_methods[] = {
     {"_simulate_slices", WITH_KEYWORDS(lw_reducer_simulate_slices),
      PyDoc_STR("_simulate_slices($self, a, /, *args, **kwargs)\n--\n\n"
                "The same for reduceat; the indices come last.")},
+    {"_simulate_by_key", WITH_KEYWORDS(lw_reducer_simulate_by_key),
+     PyDoc_STR("_simulate_by_key($self, keys, /, *args, **kwargs)\n--\n\n"
+               "The same for by_key; size= as for _simulate_scan.")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", reducer_reduce, METH_NOARGS, NULL},
     {"__copy__", reducer_itself, METH_NOARGS, NULL},

@@ -18,6 +18,7 @@ typedef struct maker {
     lw_ref rows, inner, elements, tiles, strips;
     lw_ref operand[LW_REDUCE_MOST], outer_step[LW_REDUCE_MOST], inner_step[LW_REDUCE_MOST];
     lw_ref step[LW_REDUCE_MOST], out[LW_REDUCE_MOST], seed[LW_REDUCE_PARTS];
+    lw_ref keys, key_step, keys_out, n_runs; /* with key->keyed */
     lw_ref counter, flags, state[LW_REDUCE_PARTS];
     uint32_t n_parts, n_loaded;
     lw_dtype part[LW_REDUCE_PARTS];
@@ -27,6 +28,7 @@ typedef struct maker {
     lw_ref item_at[LW_REDUCE_PARTS], thread_at[LW_REDUCE_PARTS], warp_at[LW_REDUCE_PARTS];
     lw_ref sum_at[LW_REDUCE_PARTS], before_at[LW_REDUCE_PARTS], drawn;
     lw_ref slot[LW_REDUCE_PARTS], other[LW_REDUCE_PARTS], before[LW_REDUCE_PARTS];
+    lw_ref joined[LW_REDUCE_PARTS];
     lw_ref tid, lane, in_block, place, number, tile, strip, is_valid; /* place: by row, lane */
     lw_ref first, count, row_out; /* of the tile: its first element, how many; results */
     lw_ref is_full, is_led;       /* is_led: something comes before the tile */
@@ -147,6 +149,12 @@ add_params(maker *m)
         m->out[i] = param(m, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
     for (uint32_t i = 0; i < m->n_parts && m->key->initial; i++)
         m->seed[i] = param(m, m->part[i], 0, "seed");
+    if (m->key->keyed) {
+        m->keys = param(m, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "keys");
+        m->key_step = param(m, LW_DT_i64, 0, "key_step");
+        m->keys_out = param(m, LW_DT_ptr, LW_PARAM_NOALIAS, "keys_out");
+        m->n_runs = param(m, LW_DT_ptr, LW_PARAM_NOALIAS, "n_runs");
+    }
     if (!m->key->waits)
         return;
     m->counter = param(m, LW_DT_ptr, 0, "counter");
@@ -228,10 +236,30 @@ set(maker *m, const lw_ref *slot, const lw_ref *acc)
         lw_ir_set(&m->b, slot[i], acc[i]);
 }
 
+/* y alone where a run begins in it. */
+static void
+combine_runs(maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out)
+{
+    uint32_t runs = m->n_parts - 1;
+    lw_ref made[LW_REDUCE_PARTS] = {0}, sum = add(m, x[runs], y[runs]);
+
+    set(m, m->joined, y);
+    lw_ir_if(&m->b, is_equal(m, y[runs], 0));
+    lw_reduce_emit_combine(&m->b, &m->body, x, y, made);
+    made[runs] = sum;
+    set(m, m->joined, made);
+    lw_ir_end(&m->b);
+    get(m, m->joined, out);
+    out[runs] = sum;
+}
+
 static void
 combine(maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out)
 {
-    lw_reduce_emit_combine(&m->b, &m->body, x, y, out);
+    if (m->key->keyed)
+        combine_runs(m, x, y, out);
+    else
+        lw_reduce_emit_combine(&m->b, &m->body, x, y, out);
 }
 
 static lw_ref
@@ -379,12 +407,48 @@ load_element(maker *m, lw_ref element, lw_ref *values)
         values[at] = number;
 }
 
+/* A key's one or two parts. */
+static void
+load_key(maker *m, lw_ref number, lw_ref *parts)
+{
+    lw_reduce_emit_load(&m->b, (lw_dtype)m->key->key_dtype,
+                        lw_ir_offset(&m->b, m->keys, times(m, number, m->key_step)),
+                        m->key->simulated ? 0 : LW_MEM_INVARIANT, parts);
+}
+
+/* Whether the keys of two elements differ. */
+static lw_ref
+keys_differ(maker *m, lw_ref x, lw_ref y)
+{
+    lw_ref left[2] = {0}, right[2] = {0}, differ;
+
+    load_key(m, x, left);
+    load_key(m, y, right);
+    differ = lw_ir_compare(&m->b, LW_OP_NE, left[0], right[0]);
+    if (lw_reduce_parts((lw_dtype)m->key->key_dtype) > 1)
+        differ = lw_ir_or(&m->b, differ, lw_ir_compare(&m->b, LW_OP_NE, left[1], right[1]));
+    return differ;
+}
+
+/* 1 where a run begins with the element. */
+static lw_ref
+runs_of(maker *m, lw_ref number)
+{
+    lw_ref is_first = is_equal(m, number, 0), before;
+
+    before = lw_ir_select(&m->b, is_first, number, lw_ir_sub(&m->b, number, i64(m, 1)));
+    return lw_ir_select(&m->b, lw_ir_or(&m->b, is_first, keys_differ(m, number, before)),
+                        i64(m, 1), i64(m, 0));
+}
+
 static void
 keep_element(maker *m, lw_ref element, const lw_ref *values)
 {
     lw_ref acc[LW_REDUCE_PARTS] = {0};
 
     lw_reduce_emit_map(&m->b, &m->body, values, acc);
+    if (m->key->keyed)
+        acc[m->n_parts - 1] = runs_of(m, add(m, m->first, element));
     store_parts(m, m->item_at, place_of(m, owner_of(m, element), low(m, element, m->items)),
                 acc);
 }
@@ -781,12 +845,12 @@ keep_before(maker *m)
 }
 
 static void
-put_result(maker *m, lw_ref element, const lw_ref *acc)
+put_result(maker *m, lw_ref number, const lw_ref *acc)
 {
     lw_ref results[LW_REDUCE_PARTS] = {0};
-    lw_ref number = add(m, m->row_out, times(m, add(m, m->first, element), m->inner));
     uint32_t at = 0;
 
+    number = add(m, m->row_out, times(m, number, m->inner));
     lw_reduce_emit_finish(&m->b, &m->body, acc, results);
     for (uint32_t i = 0; i < m->r->n_out; i++) {
         lw_dtype dtype = m->r->out[i];
@@ -795,6 +859,31 @@ put_result(maker *m, lw_ref element, const lw_ref *acc)
         lw_reduce_emit_store(&m->b, dtype, address, results + at);
         at += (uint32_t)lw_reduce_parts(dtype);
     }
+}
+
+/* The last element of a run: the run's results, its key, and, at the end, how many there are.
+ */
+static void
+put_run(maker *m, lw_ref number, const lw_ref *acc)
+{
+    lw_builder *b = &m->b;
+    lw_ref run = lw_ir_sub(b, acc[m->n_parts - 1], i64(m, 1)), key[2] = {0}, is_last, next;
+    lw_dtype dtype = (lw_dtype)m->key->key_dtype;
+
+    next = smaller(m, add(m, number, i64(m, 1)), lw_ir_sub(b, m->elements, i64(m, 1)));
+    is_last = lw_ir_compare(b, LW_OP_EQ, next, number);
+    lw_ir_if(b, lw_ir_or(b, is_last, keys_differ(m, number, next)));
+    put_result(m, run, acc);
+    lw_ir_if(b, is_equal(m, m->row_out, 0));
+    load_key(m, number, key);
+    lw_reduce_emit_store(
+        b, dtype,
+        lw_ir_offset(b, m->keys_out, times(m, run, i64(m, lw_dtypes[dtype].size_bytes))), key);
+    lw_ir_if(b, is_last);
+    lw_ir_store(b, m->n_runs, acc[m->n_parts - 1], 0, 0);
+    lw_ir_end(b);
+    lw_ir_end(b);
+    lw_ir_end(b);
 }
 
 /* m->slot = what is up to the element, or, with key->before, in front of it. */
@@ -840,7 +929,7 @@ put_results(maker *m)
             lw_ir_if(b, both(m, m->is_valid, is_less(m, element, m->count)));
         sum_up_to(m, element);
         get(m, m->slot, acc);
-        put_result(m, element, acc);
+        (m->key->keyed ? put_run : put_result)(m, add(m, m->first, element), acc);
         if (!full)
             lw_ir_end(b);
         lw_ir_for_end(b, &loop);
@@ -859,7 +948,7 @@ start(maker *m, const char *symbol)
     if (m->b.func == NULL)
         return;
     m->b.func->linkage = key->simulated ? LW_EXPORTED : LW_KERNEL;
-    m->n_parts = lw_reduce_acc_parts(m->r, m->part);
+    m->n_parts = lw_reduce_scan_parts(m->r, key, m->part);
     for (uint32_t i = 0; i < m->r->n_in; i++)
         m->n_loaded += (uint32_t)lw_reduce_parts(m->r->loaded[i]);
     m->lanes = INT64_C(1) << key->lanes_log2;
@@ -900,12 +989,23 @@ add_memory(maker *m)
         m->slot[i] = lw_ir_slot(&m->b, m->part[i]);
         m->other[i] = lw_ir_slot(&m->b, m->part[i]);
         m->before[i] = lw_ir_slot(&m->b, m->part[i]);
+        m->joined[i] = lw_ir_slot(&m->b, m->part[i]);
         lw_ir_set(&m->b, m->slot[i], lw_ir_zero(&m->b, m->part[i]));
         lw_ir_set(&m->b, m->other[i], lw_ir_zero(&m->b, m->part[i]));
         lw_ir_set(&m->b, m->before[i], lw_ir_zero(&m->b, m->part[i]));
     }
     if (m->key->waits)
         m->drawn = lw_ir_shared(&m->b, 4, 4);
+}
+
+uint32_t
+lw_reduce_scan_parts(const lw_reduction *r, const lw_reduce_key *key, lw_dtype *parts)
+{
+    uint32_t n = lw_reduce_acc_parts(r, parts);
+
+    if (key->keyed)
+        parts[n++] = LW_DT_i64;
+    return n;
 }
 
 uint32_t

@@ -14,7 +14,11 @@
  * Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016,
  * takes the nearest sum that happens to be complete.)
  *
- * Blocks draw their tile from a counter, so that those before it are under way or done. */
+ * Blocks draw their tile from a counter, so that those before it are under way or done.
+ *
+ * With keys (key->keyed) an accumulator has a last part, how many runs of equal keys began in
+ * it; what is before a beginning is not combined with what is behind it. The last element of a
+ * run stores its results, at the run's number. */
 #ifndef LW_REDUCE_SCAN_KERNEL_H
 #define LW_REDUCE_SCAN_KERNEL_H
 
@@ -31,6 +35,8 @@ enum { LW_SCAN_GROUP_LOG2 = 5 }; /* tiles of a group, groups of a super-group */
 lw_status lw_reduce_scan_module(const lw_reduction *r, const lw_reduce_key *key,
                                 const char *symbol, lw_module **out, lw_error *err);
 
+/* Parts of an accumulator as kept here. */
+uint32_t lw_reduce_scan_parts(const lw_reduction *r, const lw_reduce_key *key, lw_dtype *parts);
 /* Numbers of accumulators that a block keeps in shared memory. */
 uint32_t lw_reduce_scan_places(const lw_reduce_key *key);
 

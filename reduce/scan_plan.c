@@ -63,12 +63,13 @@ lw_reduce_scan_operand(lw_reduce_scan *scan, uint32_t which, int ndim, int axis,
 /* ---- the block ---- */
 
 static uint32_t
-accumulator_bytes(const lw_reduction *r)
+accumulator_bytes(const lw_reduction *r, const lw_reduce_key *key)
 {
-    uint32_t bytes = 0;
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t bytes = 0, n = lw_reduce_scan_parts(r, key, part);
 
-    for (uint32_t i = 0; i < r->n_acc; i++)
-        bytes += lw_dtypes[r->acc[i]].size_bytes;
+    for (uint32_t i = 0; i < n; i++)
+        bytes += lw_dtypes[part[i]].size_bytes;
     return bytes;
 }
 
@@ -76,7 +77,7 @@ accumulator_bytes(const lw_reduction *r)
 static void
 choose_size(const lw_reduce_scan *scan, uint32_t *threads, lw_reduce_key *key)
 {
-    uint32_t bytes = accumulator_bytes(scan->reduction);
+    uint32_t bytes = accumulator_bytes(scan->reduction, key);
 
     *threads = THREADS_LOG2;
     key->items_log2 = MOST_ITEMS_LOG2;
@@ -147,6 +148,8 @@ lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
     out->key.scan = 1;
     out->key.initial = scan->seed != NULL;
     out->key.before = scan->before;
+    out->key.keyed = scan->keys != NULL;
+    out->key.key_dtype = out->key.keyed ? (uint8_t)scan->key_dtype : 0;
     choose_block(scan, &out->key);
     tile_log2 = (uint32_t)out->key.lanes_log2 + out->key.items_log2;
     out->threads = 1u << (out->key.lanes_log2 + out->key.results_log2);
@@ -158,7 +161,7 @@ lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
     out->n_flags = 1 + (size_t)sums_of(out); /* the counter is the first */
     out->values_at = (out->n_flags * 4 + 255) / 256 * 256;
     out->bytes = out->values_at + ((size_t)sums_of(out) << out->key.results_log2) *
-                                      accumulator_bytes(scan->reduction);
+                                      accumulator_bytes(scan->reduction, &out->key);
 }
 
 static uint64_t
@@ -172,7 +175,7 @@ state_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan, uint64_
             uint64_t *words)
 {
     lw_dtype part[LW_REDUCE_PARTS];
-    uint32_t n_parts = lw_reduce_acc_parts(scan->reduction, part);
+    uint32_t n_parts = lw_reduce_scan_parts(scan->reduction, &plan->key, part);
     uint64_t at = memory + plan->values_at, n = (uint64_t)sums_of(plan)
                                                 << plan->key.results_log2;
 
@@ -212,6 +215,12 @@ lw_reduce_scan_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan
             words[n] = 0;
             memcpy(&words[n], scan->seed[i].bytes + (size_t)k * size, size);
         }
+    if (plan->key.keyed) {
+        words[n++] = address(scan->keys);
+        words[n++] = (uint64_t)scan->key_step;
+        words[n++] = address(scan->keys_out);
+        words[n++] = address(scan->n_runs);
+    }
     if (plan->key.waits)
         n += state_words(scan, plan, memory, words + n);
     return n;

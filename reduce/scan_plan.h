@@ -14,11 +14,15 @@ typedef struct lw_reduce_scan {
     char *out[LW_REDUCE_MOST];
     const lw_reduce_item *seed; /* in front of the first element, or NULL */
     bool before;                /* results without the element's own; with a seed */
-    uint32_t max_threads;       /* of a block; 0: no limit */
-    uint32_t max_items;         /* of a thread; 0: no limit. Tests have small tiles */
+    const char *keys; /* one for each element: scanned by runs of equal ones; NULL: none */
+    int64_t key_step;
+    lw_dtype key_dtype;
+    char *keys_out, *n_runs;
+    uint32_t max_threads; /* of a block; 0: no limit */
+    uint32_t max_items;   /* of a thread; 0: no limit. Tests have small tiles */
 } lw_reduce_scan;
 
-enum { LW_SCAN_MOST_PARAMS = 7 + 5 * LW_REDUCE_MOST + 4 * LW_REDUCE_MOST };
+enum { LW_SCAN_MOST_PARAMS = 12 + 5 * LW_REDUCE_MOST + 4 * LW_REDUCE_MOST };
 
 typedef struct lw_reduce_scan_plan {
     lw_reduce_key key;

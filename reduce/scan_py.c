@@ -116,8 +116,8 @@ lw_reduce_scan_on_host(lw_reduce_call *call, lw_reduce_scan *scan, int axis)
     return 0;
 }
 
-static int
-run_simulated(lw_reduce_call *call, lw_reduce_scan *scan)
+int
+lw_reduce_scan_simulate(lw_reduce_call *call, const lw_reduce_scan *scan)
 {
     lw_reduce_scan_plan plan;
     lw_reduce_entry *entry;
@@ -166,7 +166,7 @@ simulate_call(lw_reduce_call *call, PyObject *args)
         lw_reduce_scan_plan_of(&scan, &plan);
         return lw_reduce_cubin_of(call, &plan.key, (int)size);
     }
-    if (!is_empty(&scan) && run_simulated(call, &scan) < 0)
+    if (!is_empty(&scan) && lw_reduce_scan_simulate(call, &scan) < 0)
         return NULL;
     return lw_reduce_hand_out(call);
 }
@@ -252,15 +252,13 @@ fail:
     return status;
 }
 
-static int
-run(lw_reduce_device *d, lw_reduce_scan *scan, int axis)
+int
+lw_reduce_scan_launch(lw_reduce_device *d, const lw_reduce_scan *scan)
 {
     lw_reduce_scan_plan plan;
     lw_reduce_entry *entry;
     lw_error err = {0};
 
-    if (lw_reduce_scan_on_device(d, scan, axis) < 0)
-        return -1;
     lw_reduce_scan_plan_of(scan, &plan);
     if (plan.tiles > INT32_MAX || plan.strips > INT32_MAX / plan.tiles)
         return lw_reduce_refuse("a scan of so many elements");
@@ -292,7 +290,8 @@ accumulate(lw_reduce_device *d, void *context)
         lw_reduce_device_results(d, call->ndim, call->shape) < 0)
         return NULL;
     start_scan(&scan, call, axis, exclusive);
-    if (!is_empty(&scan) && run(d, &scan, axis) < 0)
+    if (!is_empty(&scan) &&
+        (lw_reduce_scan_on_device(d, &scan, axis) < 0 || lw_reduce_scan_launch(d, &scan) < 0))
         return NULL;
     return lw_reduce_device_hand_out(d);
 }

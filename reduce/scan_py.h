@@ -18,6 +18,9 @@ int lw_reduce_read_scan(lw_reduce_call *call, int *axis, bool *exclusive);
 void lw_reduce_scan_start(lw_reduce_scan *scan, const lw_reduce_call *call, int axis);
 int lw_reduce_scan_on_host(lw_reduce_call *call, lw_reduce_scan *scan, int axis);
 int lw_reduce_scan_on_device(lw_reduce_device *d, lw_reduce_scan *scan, int axis);
+/* Runs what is filled: rows and elements are not 0. */
+int lw_reduce_scan_launch(lw_reduce_device *d, const lw_reduce_scan *scan);
+int lw_reduce_scan_simulate(lw_reduce_call *call, const lw_reduce_scan *scan);
 /* For tests: the same kernel for host arrays, run by core/host/simulator.h. */
 PyObject *lw_reducer_simulate_scan(PyObject *self, PyObject *args, PyObject *kwargs);
 

@@ -106,6 +106,24 @@ def test_refused_slices(call, error, text):
         call(cuda.to_device(np.ones(10)))
 
 
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: total.by_key(x, np.ones(10)), TypeError, "argument 1 is not on a device"),
+    (lambda x: total.by_key(np.ones(10), x), TypeError, "keys are not on a device"),
+    (lambda x: total.by_key(x[:5], x), ValueError, "values of 10 rows do not go with 5 keys"),
+    (lambda x: total.by_key(x.reshape(2, 5), x), ValueError, "keys must have one dimension, not 2"),
+    (lambda x: total.by_key(x), TypeError, "keys and values"),
+])
+def test_refused_keys(call, error, text):
+    with pytest.raises(error, match=text):
+        call(cuda.to_device(np.ones(10)))
+
+
+def test_no_keys():
+    x = cuda.to_device(np.ones((0, 3), "f4"))
+    keys, sums = total.by_key(cuda.to_device(np.ones(0, "i1")), x)
+    assert keys.shape == (0,) and keys.dtype == np.int8 and sums.shape == (0, 3) and sums.dtype == np.float32
+
+
 # ---- results ----
 
 SIZES = [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 4095, 4096, 4097, 8191, 8193, 65535, 131_071, 131_072, 131_073, 135_168,
@@ -214,3 +232,21 @@ def test_slices(shape):
             same(total.reduceat(device, indices, axis), np.add.reduceat(x, np.array(indices, "i8"), axis))
             same(last.reduceat(device, cuda.to_device(np.array(indices, "i8")), axis), last.reduceat(x, indices, axis))
         same(total.reduceat(device.T, [0, 1], -1 - axis), np.add.reduceat(x.T, [0, 1], -1 - axis))
+
+
+@needs_kernels
+@pytest.mark.parametrize("n", [1, 2, 100, 4095, 4097, 300_001, 5_000_001])
+def test_keys(n):
+    rng = np.random.default_rng(n)
+    values = some(n, seed=n)
+    for keys in (np.zeros(n, "u1"), np.arange(n), np.sort(rng.integers(0, n // 7 + 1, n)), rng.integers(0, 3, n).astype("f4")):
+        wanted = total.by_key(keys, values)
+        for _ in range(3):
+            got = total.by_key(cuda.to_device(keys), cuda.to_device(values))
+            same(got[0], wanted[0])
+            same(got[1], wanted[1])
+    rows = some((n // 50 + 1, 50))
+    keys = np.sort(rng.integers(0, 9, len(rows)))
+    got, wanted = total.by_key(cuda.to_device(keys), cuda.to_device(rows)), total.by_key(keys, rows)
+    same(got[0], wanted[0])
+    same(got[1], wanted[1])

@@ -178,3 +178,50 @@ def test_slices_compile_for_gpus(cc):
     pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
     for x in (some(1000, "f4"), some((40, 50), "c16")):
         assert total._simulate_slices(x, [0, 5], size=cc, res=0)[:4] == b"\x7fELF"
+
+
+# ---- keys ----
+
+
+def by_runs(keys, values):
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return keys[starts], np.add.reduceat(values, starts, axis=0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 31, 32, 33, 500, 1024, 1025, 5000, 32_768, 33_000])
+@pytest.mark.parametrize("size", [0, 1, 4])
+def test_keys(n, size):
+    rng = np.random.default_rng(n)
+    values = some(n, seed=n)
+    for keys in (np.zeros(n, "u1"), np.arange(n), np.sort(rng.integers(0, n // 7 + 1, n)), rng.integers(0, 3, n).astype("f4"), np.repeat(rng.integers(0, 9, n // 300 + 1), 300)[:n]):
+        got, wanted = total._simulate_by_key(keys, values, size=size), by_runs(keys, values)
+        np.testing.assert_array_equal(got[0], wanted[0])
+        np.testing.assert_array_equal(got[1], wanted[1])
+
+
+def test_keys_of_rows_order_and_types():
+    rng = np.random.default_rng(8)
+    keys = np.sort(rng.integers(0, 40, 900))
+    for shape in ((900, 3), (900, 50), (900, 2, 5)):
+        values = some(shape)
+        for size in (0, 2):
+            got, wanted = total._simulate_by_key(keys[::-1], values, size=size), by_runs(keys[::-1], values)
+            np.testing.assert_array_equal(got[0], wanted[0])
+            np.testing.assert_array_equal(got[1], wanted[1])
+    data = words(900)
+    got, wanted = matrices._simulate_by_key(keys, *data, size=1), matrices.by_key(keys, *data)
+    np.testing.assert_array_equal(got[0], wanted[0])
+    for g, w in zip(got[1], wanted[1]):
+        np.testing.assert_array_equal(g, w)
+    flags = keys % 3 == 0
+    for keyed in (flags, keys.astype("c8") * 1j, keys.astype("f2"), keys.astype("u8")):
+        got, wanted = total._simulate_by_key(keyed, data[0]), total.by_key(keyed, data[0])
+        np.testing.assert_array_equal(got[0], wanted[0])
+        np.testing.assert_array_equal(got[1], wanted[1])
+
+
+@pytest.mark.parametrize("cc", [75, 90, 100, 120])
+def test_keys_compile_for_gpus(cc):
+    pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
+    for keys, values in ((np.arange(9000), some(9000, "f4")), (np.ones(50, "f2"), some((50, 40), "c16"))):
+        assert total._simulate_by_key(keys, values, size=cc, res=0)[:4] == b"\x7fELF"
