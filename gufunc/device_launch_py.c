@@ -4,6 +4,7 @@
 #include "core/py/numpy_api.h"
 
 #include "gufunc/device_call_py.h"
+#include "gufunc/device_large_py.h"
 #include "gufunc/device_simulate_py.h"
 
 #include "core/base/divider.h"
@@ -212,6 +213,23 @@ warn_of_idle(lw_gcall *call)
     return result;
 }
 
+/* Foreign arrays' producers wait for what a Python function has launched. */
+static int
+finish(lw_gcall *call)
+{
+    lw_error err = {0};
+    lw_status status;
+    CUcontext before = NULL;
+
+    LW_TRY(lw_device_visit(call->device, &before, &err));
+    LW_TRY(order_after(call, &err));
+fail:
+    lw_device_leave(before);
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK ? 0 : -1;
+}
+
 int
 lw_gcall_run(lw_gcall *call)
 {
@@ -220,9 +238,12 @@ lw_gcall_run(lw_gcall *call)
     CUcontext before = NULL;
     lw_core_key key;
     lw_gentry *entry;
+    int taken;
 
     if (call->plan.n == 0)
         return 0;
+    if (call->self->large != NULL && (taken = lw_gcall_large(call)) != 0)
+        return taken < 0 ? -1 : finish(call);
     lw_core_plan_key(&call->plan, &key);
     if (warn_of_idle(call) < 0)
         return -1;

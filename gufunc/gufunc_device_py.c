@@ -9,6 +9,7 @@
 #include "core/py/numpy_rules.h"
 #include "core/py/raise.h"
 #include "gufunc/device_inspect_py.h"
+#include "gufunc/device_large_py.h"
 #include "gufunc/device_register_py.h"
 #include "gufunc/device_simulate_py.h"
 
@@ -736,5 +737,5 @@ lw_gufunc_device_register(PyObject *module)
     lw_gufunc_device.free_plans = lw_gplans_free;
     lw_gufunc_device.forget_plans = lw_gplans_forget;
     lw_gufunc_inspect_register();
-    return lw_gufunc_simulate_register(module);
+    return lw_gufunc_large_register(module) < 0 ? -1 : lw_gufunc_simulate_register(module);
 }

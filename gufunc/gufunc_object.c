@@ -225,6 +225,7 @@ gufunc_traverse(PyObject *object, visitproc visit, void *arg)
 
     lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
     Py_VISIT(self->base.sizes);
+    Py_VISIT(self->base.large);
     Py_VISIT(self->source_option);
     Py_VISIT(self->failures);
     Py_VISIT(self->options);
@@ -243,6 +244,7 @@ gufunc_clear(PyObject *object)
     lw_captures_free(captures);
     lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->base.sizes);
+    Py_CLEAR(self->base.large);
     Py_CLEAR(self->source_option);
     Py_CLEAR(self->failures);
     Py_CLEAR(self->options);

@@ -14,8 +14,10 @@ typedef struct lw_gufunc {
     LW_UFUNC_HEAD
     lw_core_layout layout;
     LW_ARRAY(lw_gufunc_loop *) loops; /* under the GIL */
-    PyObject *sizes;                  /* dict: name only in outputs -> function; or NULL */
-    struct lw_gufunc_plans *plans;    /* the device side's; NULL until the first device call */
+    PyObject *large; /* does device calls of large cores, from large_least on; or NULL */
+    int64_t large_least;
+    PyObject *sizes;               /* dict: name only in outputs -> function; or NULL */
+    struct lw_gufunc_plans *plans; /* the device side's; NULL until the first device call */
 } lw_gufunc;
 
 /* ---- gufunc_object.c, gufunc_loops_py.c, gufunc_sizes_py.c ---- */

@@ -8,7 +8,7 @@ import pytest
 
 import lanewise as lw
 from fake_driver import FAKE, needs_kernels
-from lanewise import _core, cuda
+from lanewise import _core, _products, cuda
 
 NAMES = ("matmul", "matvec", "vecmat", "vecdot")
 DTYPES = "?bBhHiIlLefdFD"
@@ -124,7 +124,7 @@ def test_large_cores_on_the_host(name, char):
     rng = np.random.default_rng(11)
     for m, n, k in ((9, 10, 11), (10, 10, 10), (33, 50, 20)):
         x, y = (numbers(rng, shape, char) for shape in shapes(name, (3,), m, n * (1 if name != "vecdot" else 40), k))
-        want = np.ascontiguousarray(reference(name)(x, y))
+        want = np.array(reference(name)(x, y))
         same(getattr(lw, name)(x, y), want)
         same(getattr(lw, name)(np.asfortranarray(x), y[..., ::-1][..., ::-1]), want)
         out = np.empty(want.shape[:-1] + (2 * want.shape[-1],), char)[..., ::2] if want.ndim else None
@@ -149,6 +149,30 @@ def test_stand_in_of_device_arrays(name):
             assert (np.asarray(square) == np.eye(4)).all()
         for result in results:
             assert hasattr(result, "copy_to_host") and np.allclose(result.copy_to_host(), want)
+
+
+@pytest.mark.parametrize("char", "bHiLefdFD")
+def test_tiles(char):
+    """The kernel of large products, on the simulator: sizes beside whole tiles, strides, several items."""
+    rng = np.random.default_rng(12)
+    for shape, columns in (((1, 1), 1), ((64, 16), 64), ((65, 17), 70), ((3, 33), 130), ((2, 5, 20), 66), ((2, 2, 9, 7), 5)):
+        a, b = numbers(rng, shape, char), numbers(rng, (*shape[:-2], shape[-1], columns), char)
+        c = np.full((*shape[:-1], columns), 1, char)
+        _products.tile_product(a, b, c, target="cpu")
+        assert (c == np.matmul(a, b)).all()
+        back = np.full((*shape[:-2], columns, shape[-2]), 1, char).swapaxes(-1, -2)
+        _products.tile_product(np.asfortranarray(a)[..., ::-1], b[..., ::-1, ::-1], back[..., ::-1], target="cpu")
+        assert (back == np.matmul(a, b)).all()
+
+
+def test_tiles_of_all_architectures():
+    kernel = _products._tile_kernel(np.dtype("f"), "cuda")
+    for cc in ("sm_75", "sm_90", "sm_100", "sm_120"):
+        try:
+            used = kernel.resources("void(float32[:,:,:], float32[:,:,:], float32[:,:,:])", cc)
+        except lw.errors.CompilerNotFound as missing:
+            pytest.skip(str(missing).splitlines()[0])
+        assert used["spill_bytes"] == used["local_bytes"] == 0 and used["max_threads_per_block"] >= 256
 
 
 class TestDevice:
@@ -208,3 +232,52 @@ class TestDevice:
         v = cuda.to_device(a[0])
         assert np.allclose(lw.vecdot(v, v, axis=0).copy_to_host(), (a[0] * a[0]).sum(0))
         assert lw.vecdot(v, v, keepdims=True).shape == (4, 1)
+
+    def test_large_cores_go_to_a_function(self):
+        """What the function sees: dimensions of the loop, broadcast, then cores; strides as axes= and out= have them."""
+        seen = []
+
+        def instead(a, b, out, stream):
+            seen.append((a.shape, b.shape, out.shape, b.strides, stream))
+            if a.shape[-1] == 5:
+                return False
+            out[...] = cuda.to_device(a.copy_to_host() @ b.copy_to_host())
+            return True
+
+        g = lw.guvectorize(["ff->f"], "(n?,k),(k,m?)->(n?,m?)")(_products.matmul)
+        _core._use_large(g, instead, 12)
+        rng = np.random.default_rng(13)
+        for a, b in (((2, 3, 4), (4, 3)), ((3, 4), (2, 4, 2)), ((4,), (4, 3)), ((5, 4), (4,)), ((2, 4, 5), (5, 3))):
+            x, y = rng.random(a).astype("f"), rng.random(b).astype("f")
+            assert np.allclose(g(cuda.to_device(x), cuda.to_device(y)).copy_to_host(), x @ y)
+        assert seen == [((2, 3, 4), (2, 4, 3), (2, 3, 3), (0, 12, 4), 0), ((2, 3, 4), (2, 4, 2), (2, 3, 2), (32, 8, 4), 0),
+                        ((1, 4), (4, 3), (1, 3), (12, 4), 0), ((5, 4), (4, 1), (5, 1), (4, 0), 0), ((2, 4, 5), (2, 5, 3), (2, 4, 3), (0, 12, 4), 0)]
+        x = rng.random((4, 3, 2)).astype("f")
+        out = cuda.device_array((3, 3, 2), "f")
+        assert g(cuda.to_device(x), cuda.to_device(x), out=out, axes=[(1, 0), (0, 1), (0, 1)]) is out
+        assert np.allclose(out.copy_to_host(), np.einsum("ijb,ikb->jkb", x, x)) and seen[-1][:3] == ((2, 3, 4), (2, 4, 3), (2, 3, 3))
+        del seen[:]
+        g(cuda.to_device(x[0, 0]), cuda.to_device(x[0, 0]))
+        assert not seen
+        _core._use_large(g, lambda *_: 1 / 0, 1)
+        with pytest.raises(ZeroDivisionError):
+            g(cuda.to_device(x), cuda.to_device(x[0].T.copy()))
+
+    @pytest.mark.parametrize("char", "?ilefdFD")
+    @pytest.mark.parametrize("name", NAMES)
+    def test_large(self, name, char, monkeypatch):
+        def tiles_on_the_host(a, b, c, stream=0):  # the fake driver runs no tiles
+            c[...] = cuda.to_device(np.ascontiguousarray(np.matmul(a.copy_to_host(), b.copy_to_host())))
+
+        if FAKE:
+            if name == "vecmat" and char in "FD":
+                pytest.skip("conjugates by a ufunc, which the simulator has not")
+            monkeypatch.setattr(_products, "tile_product", tiles_on_the_host)
+        rng = np.random.default_rng(14)
+        all_sizes = [(16, 16, 16), (20, 30, 17), (7, 600, 3), (300, 20, 1)]
+        if not FAKE:
+            all_sizes += [(100, 70, 130), (1, 300, 200), (7, 5000, 3), (3, 40, 600), (129, 65, 64)]
+        for m, n, k in all_sizes:
+            for batch in ((), (3,), (2, 2)):
+                x, y = (numbers(rng, shape, char) for shape in shapes(name, batch, m, n, k))
+                same(getattr(lw, name)(cuda.to_device(x), cuda.to_device(y)), np.array(reference(name)(x, y)))
