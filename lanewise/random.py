@@ -29,8 +29,8 @@ from lanewise import _core
 
 __all__ = [
     "Generator", "alias_table", "create_xoroshiro128p_states", "init_xoroshiro128p_state",
-    "init_xoroshiro128p_states", "init_xoroshiro128p_states_cpu", "philox", "philox_uniform_float32",
-    "philox_uniform_float64", "uint64_to_unit_float32", "uint64_to_unit_float64",
+    "init_xoroshiro128p_states", "init_xoroshiro128p_states_cpu", "philox", "philox_normal2_float64",
+    "philox_normal4_float32", "philox_uniform_float32", "philox_uniform_float64", "uint64_to_unit_float32", "uint64_to_unit_float64",
     "xoroshiro128p_binomial", "xoroshiro128p_choice", "xoroshiro128p_dtype",
     "xoroshiro128p_exponential_float32", "xoroshiro128p_exponential_float64",
     "xoroshiro128p_gamma_float32", "xoroshiro128p_gamma_float64", "xoroshiro128p_integers",
@@ -59,6 +59,17 @@ def xoroshiro128p_next(states, index):
 
     Source: Blackman and Vigna, "Scrambled Linear Pseudorandom Number Generators", in the form of
     2016 (rotations 55, 14, 36), as numba has it.
+
+    Functions of single elements and gufuncs have no array of states: there each call makes one of its own.
+
+    >>> from lanewise.random import init_xoroshiro128p_state, xoroshiro128p_dtype, xoroshiro128p_next
+    >>> @lw.vectorize
+    ... def first_word(seed):
+    ...     state = lw.local(1, xoroshiro128p_dtype)
+    ...     init_xoroshiro128p_state(state, 0, seed)
+    ...     return xoroshiro128p_next(state, 0)
+    >>> hex(first_word(0))
+    '0xc4415072f63b9b5e'
     """
     s0 = states[index]["s0"]
     s1 = states[index]["s1"]
@@ -253,6 +264,16 @@ def xoroshiro128p_binomial(states, index, n, p):
 
     Inversion where n * min(p, 1 - p) is below 10, else transformed rejection (Hormann's BTRS, "The Generation of Binomial
     Random Variates", 1993). -1 where n < 0 or p is outside [0, 1].
+
+    >>> from lanewise.random import create_xoroshiro128p_states, xoroshiro128p_binomial
+    >>> @lw.forall
+    ... def throw(i, states, n, p, out):
+    ...     out[i] = xoroshiro128p_binomial(states, i, n, p)
+    >>> heads = np.zeros(1000, np.int64)
+    >>> with lw.config(target="cpu"):
+    ...     throw(1000, create_xoroshiro128p_states(1000, seed=1), 10, 0.5, heads)
+    >>> bool(4.8 < heads.mean() < 5.2)
+    True
     """
     trials = np.int64(n)
     chance = np.float64(p)
@@ -276,6 +297,16 @@ def xoroshiro128p_choice(states, index, probability, alias):
     """An int64 index drawn with the weights of `alias_table`'s two arrays: one draw, two loads.
 
     Source: Walker, "An Efficient Method for Generating Discrete Random Variables", 1977; Vose, 1991.
+
+    >>> from lanewise.random import alias_table, create_xoroshiro128p_states, xoroshiro128p_choice
+    >>> @lw.forall
+    ... def pick(i, states, probability, alias, out):
+    ...     out[i] = xoroshiro128p_choice(states, i, probability, alias)
+    >>> picked = np.zeros(1000, np.int64)
+    >>> with lw.config(target="cpu"):
+    ...     pick(1000, create_xoroshiro128p_states(1000, seed=1), *alias_table([1, 0, 3]), picked)
+    >>> sorted(set(picked.tolist())), bool(picked.mean() > 1.4)
+    ([0, 2], True)
     """
     top, rest = _multiply(xoroshiro128p_next(states, index), np.uint64(len(probability)))
     i = np.int64(top)
@@ -295,6 +326,13 @@ def philox(seed, index, counter=0):
 
     Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011; equal to Random123's
     known answers with the counter (counter, index) and the key seed, low words first.
+
+    >>> from lanewise.random import philox
+    >>> @lw.vectorize
+    ... def word(seed, index):
+    ...     return philox(seed, index)[0]
+    >>> word(0, np.arange(2))
+    array([...], dtype=uint32)
     """
     c0, c1 = _halves(counter)
     c2, c3 = _halves(index)
@@ -303,7 +341,15 @@ def philox(seed, index, counter=0):
 
 
 def philox_uniform_float32(seed, index, counter=0):
-    """A float32 in [0, 1) with 24 random bits, from the first word of `philox`."""
+    """A float32 in [0, 1) with 24 random bits, from the first word of `philox`.
+
+    >>> from lanewise.random import philox_uniform_float32
+    >>> @lw.vectorize
+    ... def with_noise(x, seed, i):
+    ...     return x + philox_uniform_float32(seed, i)
+    >>> bool((with_noise(np.zeros(9), 1, np.arange(9)) < 1).all())
+    True
+    """
     return _unit_float32(philox(seed, index, counter)[0])
 
 
@@ -311,6 +357,33 @@ def philox_uniform_float64(seed, index, counter=0):
     """A float64 in [0, 1) with 53 random bits, from the first two words of `philox`."""
     words = philox(seed, index, counter)
     return _unit_float64(words[0], words[1])
+
+
+def philox_normal4_float32(seed, index, counter=0):
+    """Four independent standard normal float32 numbers, from the four words of `philox`.
+
+    >>> from lanewise.random import philox_normal4_float32
+    >>> @lw.forall
+    ... def paths(i, seed, steps, out):
+    ...     for k in range(steps // 4):
+    ...         a, b, c, d = philox_normal4_float32(seed, i, k)
+    ...         out[i] += a + b + c + d
+    >>> ends = np.zeros(1000, np.float32)
+    >>> paths(1000, 7, 16, ends)
+    >>> bool(3.5 < ends.std() < 4.5)
+    True
+    """
+    a, b, c, d = philox(seed, index, counter)
+    w, x = _normal2_float32(a, b)
+    y, z = _normal2_float32(c, d)
+    return w, x, y, z
+
+
+def philox_normal2_float64(seed, index, counter=0):
+    """Two independent standard normal float64 numbers, from the four words of `philox`."""
+    a, b, c, d = philox(seed, index, counter)
+    half = np.uint64(32)
+    return _normal2_float64((np.uint64(a) << half) | np.uint64(b), (np.uint64(c) << half) | np.uint64(d))
 
 
 # ---- the parts, in the language of kernels ----

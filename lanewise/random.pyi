@@ -10,8 +10,8 @@ from lanewise.cuda import DeviceArray, Stream
 
 __all__ = [
     "Generator", "alias_table", "create_xoroshiro128p_states", "init_xoroshiro128p_state",
-    "init_xoroshiro128p_states", "init_xoroshiro128p_states_cpu", "philox", "philox_uniform_float32",
-    "philox_uniform_float64", "uint64_to_unit_float32", "uint64_to_unit_float64",
+    "init_xoroshiro128p_states", "init_xoroshiro128p_states_cpu", "philox", "philox_normal2_float64",
+    "philox_normal4_float32", "philox_uniform_float32", "philox_uniform_float64", "uint64_to_unit_float32", "uint64_to_unit_float64",
     "xoroshiro128p_binomial", "xoroshiro128p_choice", "xoroshiro128p_dtype",
     "xoroshiro128p_exponential_float32", "xoroshiro128p_exponential_float64",
     "xoroshiro128p_gamma_float32", "xoroshiro128p_gamma_float64", "xoroshiro128p_integers",
@@ -60,3 +60,5 @@ def xoroshiro128p_choice(states: Any, index: Any, probability: Any, alias: Any) 
 def philox(seed: Any, index: Any, counter: Any = 0) -> _Words: ...
 def philox_uniform_float32(seed: Any, index: Any, counter: Any = 0) -> np.float32: ...
 def philox_uniform_float64(seed: Any, index: Any, counter: Any = 0) -> np.float64: ...
+def philox_normal4_float32(seed: Any, index: Any, counter: Any = 0) -> tuple[np.float32, np.float32, np.float32, np.float32]: ...
+def philox_normal2_float64(seed: Any, index: Any, counter: Any = 0) -> tuple[np.float64, np.float64]: ...

@@ -221,6 +221,65 @@ def test_philox_known_answers(counter, key, expected):
     assert " ".join(f"{int(x):08x}" for x in got) == expected
 
 
+WEIGHTS = r.alias_table([1.0, 0.0, 3.0])
+
+
+def all_draws(i, k):
+    """One number that hangs on all of them, from a state of the call's own and from none."""
+    state = lw.local(1, r.xoroshiro128p_dtype)
+    r.init_xoroshiro128p_state(state, 0, i)
+    a, b = r.xoroshiro128p_normal2_float32(state, 0)
+    c, d = r.xoroshiro128p_normal2_float64(state, 0)
+    total = a + 2 * b + 3 * c + 5 * d + r.xoroshiro128p_exponential_float32(state, 0) + r.xoroshiro128p_exponential_float64(state, 0)
+    total += r.xoroshiro128p_integers(state, 0, -5, 6) + r.xoroshiro128p_gamma_float64(state, 0, 1.5) + r.xoroshiro128p_poisson(state, 0, 20.0)
+    total += r.xoroshiro128p_binomial(state, 0, 50, 0.4) + 7 * r.xoroshiro128p_choice(state, 0, WEIGHTS[0], WEIGHTS[1])
+    a, b, e, f = r.philox_normal4_float32(3, i, k)
+    c, d = r.philox_normal2_float64(3, i, k)
+    return total + a + 2 * b + 3 * c + 5 * d + 7 * e + 9 * f + r.philox_uniform_float32(3, i, k) + 2 * r.philox_uniform_float64(3, i, k)
+
+
+def test_draws_in_every_kind_of_function():
+    results = np.zeros((3, 16))
+
+    @lw.vectorize
+    def ufunc(i, k):
+        return all_draws(i, k)
+
+    @lw.guvectorize("(n),()->(n)")
+    def gufunc(x, k, out):
+        for j in range(len(x)):
+            out[j] = all_draws(x[j], k)
+
+    @lw.forall
+    def each(i, k, out):
+        out[i] = all_draws(i, k)
+
+    @lw.cuda.jit
+    def kernel(k, out):
+        i = lw.cuda.grid(1)
+        out[i] = all_draws(i, k)
+
+    with lw.config(target="cpu"):
+        expected = ufunc(np.arange(16), 2)
+        results[0] = gufunc(np.arange(16), 2)
+        each(16, 2, results[1])
+        kernel[2, 8](2, results[2])
+    assert len(set(expected)) == 16 and (results == expected).all()
+
+
+def test_stateless_normals():
+    @lw.forall
+    def fill(i, single, double):
+        single[i, 0], single[i, 1], single[i, 2], single[i, 3] = r.philox_normal4_float32(5, i, 1)
+        double[i, 0], double[i, 1] = r.philox_normal2_float64(5, i, 1)
+
+    single, double = np.zeros((N // 4, 4), np.float32), np.zeros((N // 2, 2))
+    fill(N // 4, single, double)
+    fill(N // 2, np.zeros((N // 2, 4), np.float32), double)
+    for x in (single, double):
+        assert distance(x.ravel(), phi) < 1.9 and np.abs(np.corrcoef(x.T) - np.eye(x.shape[1])).max() < 0.05
+
+
 # ---- distributions ----
 
 
