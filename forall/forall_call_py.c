@@ -8,6 +8,7 @@
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
+#include "core/py/signals.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -165,13 +166,15 @@ fire_host(lw_prepared *p)
     lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = p->self->base.n_index};
 
     if (lw_space_is_long(&run)) {
-        Py_BEGIN_ALLOW_THREADS
+        PyThreadState *state = PyEval_SaveThread();
+        run.stop = lw_signal_raised;
+        run.stop_context = &state;
         lw_space_run_all(&run);
-        Py_END_ALLOW_THREADS
+        PyEval_RestoreThread(state);
     } else {
         lw_space_run_all(&run);
     }
-    if (lw_print_show() < 0)
+    if (lw_print_show_anyway() < 0 || run.stopped) /* then a handler's exception is set */
         return -1;
     if (run.failed < 0)
         return 0;

@@ -7,6 +7,8 @@
 
 /* Starting the pool's threads and waiting for them takes some 10 µs. */
 enum { PARALLEL_PS = 40000000, CHUNK_PS = 20000000, SAMPLE_NS = 5000, LINE = 64 };
+/* How long a user waits between Ctrl-C and its effect. */
+static const double PIECE_PS = 50e9;
 
 typedef struct job {
     lw_space_run *run;
@@ -14,15 +16,16 @@ typedef struct job {
     lw_lock lock;
 } job;
 
-static void
-run_part(job *j, int64_t begin, int64_t end)
+/* Does an element of it raise? */
+static bool
+run_piece(job *j, int64_t begin, int64_t end)
 {
     lw_space_run *run = j->run;
     int32_t status = 0;
     int64_t failed = run->code(run->values, run->space, begin, end, &status);
 
     if (failed < 0)
-        return;
+        return false;
     lw_lock_take(&j->lock);
     if (run->failed < 0 || failed < run->failed) {
         run->failed = failed;
@@ -30,6 +33,41 @@ run_part(job *j, int64_t begin, int64_t end)
         lw_raise_noted(run->words);
     }
     lw_lock_give(&j->lock);
+    return true;
+}
+
+/* Elements between two looks at `stop`: all, where that takes no time. */
+static int64_t
+piece_of(const lw_space_run *run, int64_t n)
+{
+    uint32_t cost = atomic_load_explicit(run->cost_ps, memory_order_relaxed);
+    double most = cost ? PIECE_PS / cost : (double)n;
+
+    if (run->stop == NULL || (double)n <= most)
+        return n;
+    return most < LINE ? (int64_t)most + 1 : (int64_t)most / LINE * LINE;
+}
+
+/* The caller asks, the others see. */
+static bool
+is_stopped(lw_space_run *run, uint32_t worker)
+{
+    if (worker == 0 && run->stop != NULL && !run->stopped && run->stop(run->stop_context))
+        run->stopped = true;
+    return run->stopped;
+}
+
+static void
+run_part(job *j, int64_t begin, int64_t end, uint32_t worker)
+{
+    int64_t piece = piece_of(j->run, end - begin);
+
+    for (int64_t at = begin; at < end; at += piece) {
+        if (run_piece(j, at, end - at < piece ? end : at + piece))
+            return;
+        if (end - at > piece && is_stopped(j->run, worker))
+            return;
+    }
 }
 
 static lw_status
@@ -37,8 +75,7 @@ part(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     job *j = context;
 
-    (void)worker;
-    run_part(j, j->first + begin, j->first + end);
+    run_part(j, j->first + begin, j->first + end, worker);
     return LW_OK;
 }
 
@@ -64,7 +101,7 @@ sample(job *j)
 
     for (int64_t step = 1; done < run->n && run->failed < 0; step *= 2) {
         int64_t end = run->n - done < step ? run->n : done + step;
-        run_part(j, done, end);
+        run_piece(j, done, end);
         done = end;
         took = lw_now_ns() - begin;
         if (took < SAMPLE_NS && done < run->n)
@@ -115,7 +152,7 @@ lw_space_run_all(lw_space_run *run)
         lw_parallel_for(left, grain_of(cost), part, &j);
         learn(run, lw_now_ns() - begin, left, lw_host_threads());
     } else {
-        run_part(&j, j.first, run->n);
+        run_part(&j, j.first, run->n, 0);
         learn(run, lw_now_ns() - begin, left, 1);
     }
 }

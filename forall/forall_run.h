@@ -11,9 +11,13 @@ typedef struct lw_space_run {
     lw_range_code code;
     const uint64_t *values;
     const lw_space *space;
-    int64_t n;                      /* elements: the product of the extents, > 0 */
-    _Atomic uint32_t *cost_ps;      /* of an element; 0: not known yet. Kept up to date */
-    bool in_order;                  /* on one thread: it prints */
+    int64_t n;                 /* elements: the product of the extents, > 0 */
+    _Atomic uint32_t *cost_ps; /* of an element; 0: not known yet. Kept up to date */
+    bool in_order;             /* on one thread: it prints */
+    /* Asked in the caller some times a second, where set: true ends the run early. */
+    bool (*stop)(void *context);
+    void *stop_context;
+    _Atomic bool stopped;           /* out: it ended early */
     int64_t failed;                 /* out: the lowest element that raised, or -1 */
     int32_t status;                 /* out: what it raised, */
     uint64_t words[LW_RAISE_WORDS]; /* and what that carries */
@@ -21,7 +25,8 @@ typedef struct lw_space_run {
 
 /* Is the work long enough to let other Python threads run meanwhile? */
 bool lw_space_is_long(const lw_space_run *run);
-/* Runs all elements; after one that raised, its part of the space ends there, others go on. */
+/* Runs all elements, unless `stop` ends it between two pieces of work; after one that raised,
+ * its part of the space ends there, others go on. */
 void lw_space_run_all(lw_space_run *run);
 
 /* Number `element` of a space as an index for each dimension. */

@@ -8,6 +8,7 @@
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
+#include "core/py/signals.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -156,19 +157,6 @@ raise_result(const lw_special *special, const lw_sim_result *result)
     return lw_raise_at(&special->scalar->raises[result->status - 1], &place);
 }
 
-/* The handlers of signals run while the launch goes on; what they raise ends it. */
-static bool
-signal_raised(void *context)
-{
-    PyThreadState **state = context;
-    bool raised;
-
-    PyEval_RestoreThread(*state);
-    raised = PyErr_CheckSignals() < 0;
-    *state = PyEval_SaveThread();
-    return raised;
-}
-
 /* Without the GIL. LW_ERR_PYTHON: a handler's exception is set. */
 static lw_status
 simulate_free(lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
@@ -176,27 +164,11 @@ simulate_free(lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
     PyThreadState *state = PyEval_SaveThread();
     lw_status status;
 
-    launch->stop = signal_raised;
+    launch->stop = lw_signal_raised;
     launch->stop_context = &state;
     status = lw_simulate(launch, result, err);
     PyEval_RestoreThread(state);
     return status;
-}
-
-/* What a launch printed, also when an exception ended it. */
-static int
-show_printed(void)
-{
-    PyObject *type, *value, *traceback;
-    int result;
-
-    PyErr_Fetch(&type, &value, &traceback);
-    result = lw_print_show();
-    if (type != NULL) {
-        PyErr_Clear();
-        PyErr_Restore(type, value, traceback);
-    }
-    return result;
 }
 
 static int
@@ -220,7 +192,7 @@ simulate(lw_jit *kernel, const lw_special *special, const lw_host_entry *entry,
     else
         launch.whole = (lw_sim_whole)(uintptr_t)entry->address;
     status = simulate_free(&launch, &result, &err);
-    if (show_printed() < 0) {
+    if (lw_print_show_anyway() < 0) {
         lw_error_reset(&err);
         return -1;
     }

@@ -189,3 +189,18 @@ lw_print_show(void)
     lw_free(printed.words);
     return result;
 }
+
+int
+lw_print_show_anyway(void)
+{
+    PyObject *type, *value, *traceback;
+    int result;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    result = lw_print_show();
+    if (type != NULL) {
+        PyErr_Clear();
+        PyErr_Restore(type, value, traceback);
+    }
+    return result;
+}

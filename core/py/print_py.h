@@ -10,6 +10,8 @@
  * what is there, in order, and how many lines were lost. -1 when sys.stdout raises. The GIL is
  * held. */
 int lw_print_show(void);
+/* The same also when an exception ended the work: it stays, whatever sys.stdout raises. */
+int lw_print_show_anyway(void);
 /* The text of one line; a new reference. */
 PyObject *lw_print_line(const lw_format *format, const uint64_t *slots);
 

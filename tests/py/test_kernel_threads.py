@@ -241,8 +241,8 @@ assert (few == 300 + 299 * 150).all()
     run_python(str(script), timeout=110)
 
 
-def test_control_c_during_a_long_forall(run_python, tmp_path):
-    """It comes when the loop has ended, as NumPy has it, and nothing is half done."""
+def test_control_c_ends_a_long_forall(run_python, tmp_path):
+    """Between two pieces of it: each element is done or not begun, and the next call is whole."""
     script = tmp_path / "forall.py"
     script.write_text(START + """
 @lw.forall
@@ -252,19 +252,35 @@ def long(i, v, n):
         total += v[i] / (total + k + 1)
     v[i] = total
 signal.signal(signal.SIGINT, signal.default_int_handler)
-v = np.ones(2000)
-long(10, v, 10)
-threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+v = np.ones(100_000)
+long(10, v, 40_000)
+done = v[0]
 v[:] = 1
-try:
-    long(2000, v, 40_000)
-    time.sleep(2)
-except KeyboardInterrupt:
-    pass
-else:
-    raise AssertionError("not interrupted")
-assert (v == v[0]).all() and v[0] > 1
-long(2000, v, 10)
+for again in range(2):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.perf_counter()
+    try:
+        while time.perf_counter() - start < 60:
+            v[:] = 1
+            long(v.size, v, 40_000)
+    except KeyboardInterrupt:
+        pass
+    else:
+        raise AssertionError("not interrupted")
+    assert set(v) <= {1.0, done}, set(v)
+v[:] = 1
+long(2000, v, 40_000)
+assert (v[:2000] == done).all() and (v[2000:] == 1).all()
+seen = []
+signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+v[:] = 1
+start = time.perf_counter()
+long(5000, v, 40_000)
+took = time.perf_counter() - start
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert len(seen) > 1 or took < 1, (seen, took)
+assert (v[:5000] == done).all()
 """)
     run_python(str(script), timeout=110)
 

@@ -1,0 +1,13 @@
+#include "core/py/signals.h"
+
+bool
+lw_signal_raised(void *context)
+{
+    PyThreadState **state = context;
+    bool raised;
+
+    PyEval_RestoreThread(*state);
+    raised = PyErr_CheckSignals() < 0;
+    *state = PyEval_SaveThread();
+    return raised;
+}

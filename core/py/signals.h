@@ -1,0 +1,14 @@
+/* Ctrl-C while work on the host goes on without the GIL. */
+#ifndef LW_PY_SIGNALS_H
+#define LW_PY_SIGNALS_H
+
+#include <Python.h>
+
+#include <stdbool.h>
+
+/* Lets the handlers of signals run; true: one raised, and its exception is set. context: the
+ * PyThreadState * that PyEval_SaveThread gave, by address. For lw_sim_launch.stop and
+ * lw_space_run.stop. */
+bool lw_signal_raised(void *context);
+
+#endif
