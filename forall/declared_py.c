@@ -129,9 +129,35 @@ note_casts(lw_special *special, const lw_special *target)
     return 0;
 }
 
+/* The argument that keeps the nearest signature, the one that fits furthest, from being taken.
+ */
+static void
+add_misfit(const lw_function *self, const lw_special *given, lw_text *out)
+{
+    const lw_special *nearest = NULL;
+    uint32_t furthest = 0;
+
+    for (const lw_special *at = self->specials; at != NULL; at = at->next) {
+        uint32_t i = self->n_index;
+        while (i < self->n_params && lw_spec_fits(&at->specs[i], &given->specs[i]) >= 0)
+            i++;
+        if (at->declared && at->origin == NULL && i < self->n_params && i >= furthest)
+            nearest = at, furthest = i; /* newest first: of equals the first declared */
+    }
+    if (nearest == NULL)
+        return;
+    lw_text_addf(out, "\n  argument `%s` is ",
+                 self->tree->fns.data[1].params.data[furthest].name);
+    lw_spec_print(&given->specs[furthest], out);
+    lw_text_add(out, given->specs[furthest].readonly ? ", read-only; the signature has "
+                                                     : "; the signature has ");
+    lw_spec_print(&nearest->specs[furthest], out);
+}
+
 static int
 no_match(lw_function *self, const lw_special *given)
 {
+    lw_text misfit = {0};
     PyObject *text = lw_special_text(given), *all = PyList_New(0), *joined = NULL, *comma;
     lw_error err = {0};
 
@@ -144,12 +170,15 @@ no_match(lw_function *self, const lw_special *given)
     comma = PyUnicode_FromString("), (");
     if (all != NULL && comma != NULL)
         joined = PyUnicode_Join(comma, all);
+    add_misfit(self, given, &misfit);
     if (text != NULL && joined != NULL) {
         lw_fail(&err, LW_ERR_TYPE,
-                "E181: `%s` has no signature for (%s); it was made with (%s)",
-                lw_function_name(self), PyUnicode_AsUTF8(text), PyUnicode_AsUTF8(joined));
+                "E181: `%s` has no signature for (%s); it was made with (%s)%s",
+                lw_function_name(self), PyUnicode_AsUTF8(text), PyUnicode_AsUTF8(joined),
+                lw_text_get(&misfit));
         lw_py_raise(&err);
     }
+    lw_text_reset(&misfit);
     Py_XDECREF(joined);
     Py_XDECREF(comma);
     Py_XDECREF(all);

@@ -18,6 +18,8 @@ int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given);
 int lw_special_choose(lw_special *special);
 /* Does these casts to a call's values. -1 with an exception. */
 int lw_special_cast_values(const lw_special *special, lw_bound *bound);
+/* "float32[::1]" */
+void lw_spec_print(const lw_arg_spec *spec, lw_text *out);
 /* "float32, float32[::1]" */
 void lw_special_print(const lw_special *special, lw_text *out);
 /* The symbol of a module's kernel. */

@@ -14,8 +14,8 @@ weak_name(lw_dtype dtype)
     return lw_is_complex(dtype) ? "complex" : "float";
 }
 
-static void
-print_spec(const lw_arg_spec *spec, lw_text *out)
+void
+lw_spec_print(const lw_arg_spec *spec, lw_text *out)
 {
     switch (spec->kind) {
     case LW_ARGK_SCALAR: lw_text_add(out, lw_dtypes[spec->dtype].public_name); break;
@@ -37,7 +37,7 @@ print_spec(const lw_arg_spec *spec, lw_text *out)
         lw_text_addf(out, "%s(", spec->class_name ? spec->class_name : "");
         for (uint32_t i = 0; i < spec->n; i++) {
             lw_text_add(out, i ? ", " : "");
-            print_spec(&spec->items[i], out);
+            lw_spec_print(&spec->items[i], out);
         }
         lw_text_add(out, spec->n == 1 && !spec->class_name ? ",)" : ")");
         break;
@@ -55,7 +55,7 @@ lw_special_print(const lw_special *special, lw_text *out)
             special->specs[i].konst == self->tree->fns.data[1].params.data[i].default_konst)
             break; /* left to its default */
         lw_text_add(out, i > self->n_index ? ", " : "");
-        print_spec(&special->specs[i], out);
+        lw_spec_print(&special->specs[i], out);
     }
 }
 

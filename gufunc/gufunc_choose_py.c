@@ -182,6 +182,24 @@ find_or_make(lw_gufunc_object *self, const lw_dtype *in)
 
 /* ---- no loop: E181 ---- */
 
+/* Which argument stands in the way of this loop, if one does. */
+static void
+add_misfit(lw_text *text, const lw_gufunc_object *self, const lw_gufunc_loop *loop,
+           const lw_gufunc_wanted *wanted)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+
+    for (int i = 0; i < self->base.nin; i++) {
+        if (wanted->weak[i] ? lw_weak_fits(wanted->weak[i], loop->types[i])
+                            : lw_can_cast_safe(wanted->in[i], loop->types[i]))
+            continue;
+        lw_no_loop_argument(text, i,
+                            (uint32_t)i < fn->params.n ? fn->params.data[i].name : NULL,
+                            wanted->in[i], wanted->weak[i], loop->types[i]);
+        return;
+    }
+}
+
 static void
 raise_no_loop(const lw_gufunc_object *self, const lw_gufunc_wanted *wanted)
 {
@@ -190,17 +208,16 @@ raise_no_loop(const lw_gufunc_object *self, const lw_gufunc_wanted *wanted)
     uint32_t n = self->base.loops.n;
 
     lw_text_addf(&text, "E181: `%s` has no loop for (", self->table->name);
-    for (int i = 0; i < self->base.nin; i++)
-        lw_text_addf(&text, "%s%s", i ? ", " : "",
-                     wanted->weak[i] == 'i'   ? "Python int"
-                     : wanted->weak[i] == 'f' ? "Python float"
-                     : wanted->weak[i]        ? "Python complex"
-                                              : lw_dtypes[wanted->in[i]].public_name);
+    for (int i = 0; i < self->base.nin; i++) {
+        lw_text_add(&text, i ? ", " : "");
+        lw_no_loop_operand(&text, wanted->in[i], wanted->weak[i]);
+    }
     lw_text_add(&text, "), casting=\"safe\"; loops tried in order:");
     for (uint32_t i = 0; i < n && i < SHOWN; i++) {
         PyObject *one = lw_gufunc_loop_text(self->base.loops.data[i]);
         const char *utf8 = one ? PyUnicode_AsUTF8(one) : NULL;
         lw_text_addf(&text, "\n  %s", utf8 ? utf8 : "");
+        add_misfit(&text, self, self->base.loops.data[i], wanted);
         Py_XDECREF(one);
     }
     if (n > SHOWN)
@@ -214,14 +231,6 @@ raise_no_loop(const lw_gufunc_object *self, const lw_gufunc_wanted *wanted)
 /* ---- declared signatures ---- */
 
 typedef bool (*castable)(lw_dtype from, lw_dtype to);
-
-static bool
-weak_fits(char weak, lw_dtype slot)
-{
-    if (weak == 'i')
-        return slot != LW_DT_b1;
-    return lw_is_complex(slot) || (weak == 'f' && lw_is_float(slot));
-}
 
 static bool
 outputs_fit(const lw_gufunc_loop *loop, const lw_gufunc_wanted *wanted)
@@ -239,7 +248,7 @@ fits(const lw_gufunc_loop *loop, const lw_gufunc_wanted *wanted, castable can_ca
         return false;
     for (int i = 0; i < loop->nin; i++) {
         lw_dtype slot = loop->types[i];
-        if (wanted->weak[i]    ? !weak_fits(wanted->weak[i], slot)
+        if (wanted->weak[i]    ? !lw_weak_fits(wanted->weak[i], slot)
             : wanted->fixed[i] ? wanted->in[i] != slot
                                : !can_cast(wanted->in[i], slot))
             return false;

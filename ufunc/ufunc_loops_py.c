@@ -342,14 +342,20 @@ find_or_make(lw_ufunc_object *self, const lw_dtype *in)
 static void
 add_operand(lw_text *text, const lw_wanted *wanted, int i)
 {
-    static const char *const weak[] = {
-        ['i' - 'c'] = "int", ['f' - 'c'] = "float", [0] = "complex"};
-
     lw_text_add(text, i ? ", " : "");
-    if (wanted->weak[i])
-        lw_text_addf(text, "Python %s", weak[wanted->weak[i] - 'c']);
-    else
-        lw_text_add(text, lw_dtypes[wanted->in[i]].public_name);
+    lw_no_loop_operand(text, wanted->in[i], wanted->weak[i]);
+}
+
+/* The function's parameter that operand i is; NULL: it is one of *args. */
+static const char *
+operand_name(const lw_ufunc_object *self, int i)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+
+    for (uint32_t k = 0; k < fn->params.n && fn->params.data[k].kind != LW_PARAM_VARARG; k++)
+        if ((self->member == NULL || self->member->specs[k].kind == LW_ARGK_SCALAR) && i-- == 0)
+            return fn->params.data[k].name;
+    return NULL;
 }
 
 /* Which argument stands in the way of this loop, if one does. */
@@ -357,13 +363,15 @@ static int
 first_unsafe(const lw_loop *loop, const lw_wanted *wanted)
 {
     for (int i = 0; i < loop->nin; i++)
-        if (!wanted->weak[i] && !lw_can_cast_safe(wanted->in[i], loop->types[i]))
+        if (wanted->weak[i] ? !lw_weak_fits(wanted->weak[i], loop->types[i])
+                            : !lw_can_cast_safe(wanted->in[i], loop->types[i]))
             return i;
     return -1;
 }
 
 static void
-add_loop_line(lw_text *text, const lw_loop *loop, const lw_wanted *wanted)
+add_loop_line(lw_text *text, const lw_ufunc_object *self, const lw_loop *loop,
+              const lw_wanted *wanted)
 {
     int unsafe = first_unsafe(loop, wanted);
 
@@ -374,9 +382,8 @@ add_loop_line(lw_text *text, const lw_loop *loop, const lw_wanted *wanted)
     for (int i = loop->nin + 1; i < loop->nin + loop->nout; i++)
         lw_text_addf(text, ", %s", lw_dtypes[loop->types[i]].public_name);
     if (unsafe >= 0)
-        lw_text_addf(text, "   argument %d: %s to %s is not safe", unsafe + 1,
-                     lw_dtypes[wanted->in[unsafe]].public_name,
-                     lw_dtypes[loop->types[unsafe]].public_name);
+        lw_no_loop_argument(text, unsafe, operand_name(self, unsafe), wanted->in[unsafe],
+                            wanted->weak[unsafe], loop->types[unsafe]);
 }
 
 static void
@@ -391,7 +398,7 @@ raise_no_loop(lw_ufunc_object *self, const lw_wanted *wanted)
         add_operand(&text, wanted, i);
     lw_text_add(&text, "), casting=\"safe\"; loops tried in order:");
     for (uint32_t i = 0; i < n && i < SHOWN; i++)
-        add_loop_line(&text, self->base.loops.data[i], wanted);
+        add_loop_line(&text, self, self->base.loops.data[i], wanted);
     if (n > SHOWN)
         lw_text_addf(&text, "\n  and %u more", (unsigned)(n - SHOWN));
     lw_text_add(&text, "\n  = help: add a signature with add(), convert the argument, or pass "
@@ -401,14 +408,6 @@ raise_no_loop(lw_ufunc_object *self, const lw_wanted *wanted)
 }
 
 /* ---- declared signatures ---- */
-
-static bool
-weak_fits(char weak, lw_dtype slot)
-{
-    if (weak == 'i')
-        return slot != LW_DT_b1;
-    return lw_is_complex(slot) || (weak == 'f' && lw_is_float(slot));
-}
 
 static bool
 outputs_fit(const lw_loop *loop, const lw_wanted *wanted)
@@ -427,7 +426,7 @@ inputs_fit(const lw_loop *loop, const lw_wanted *wanted, castable can_cast)
     for (int i = 0; i < loop->nin; i++) {
         lw_dtype slot = loop->types[i];
         if (wanted->weak[i]
-                ? !weak_fits(wanted->weak[i], slot)
+                ? !lw_weak_fits(wanted->weak[i], slot)
                 : (wanted->fixed[i] ? wanted->in[i] != slot : !can_cast(wanted->in[i], slot)))
             return false;
     }

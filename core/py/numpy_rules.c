@@ -143,3 +143,34 @@ lw_call_check(const char *name, int nin, int nout, Py_ssize_t n_args, PyObject *
     }
     return read_order(order, letter);
 }
+
+/* ---- no loop: E181 ---- */
+
+bool
+lw_weak_fits(char weak, lw_dtype slot)
+{
+    if (weak == 'i')
+        return slot != LW_DT_b1;
+    return lw_is_complex(slot) || (weak == 'f' && lw_is_float(slot));
+}
+
+void
+lw_no_loop_operand(lw_text *text, lw_dtype dtype, char weak)
+{
+    lw_text_add(text, weak == 'i'   ? "Python int"
+                      : weak == 'f' ? "Python float"
+                      : weak        ? "Python complex"
+                                    : lw_dtypes[dtype].public_name);
+}
+
+void
+lw_no_loop_argument(lw_text *text, int i, const char *name, lw_dtype dtype, char weak,
+                    lw_dtype slot)
+{
+    lw_text_addf(text, "   argument %d", i + 1);
+    if (name != NULL)
+        lw_text_addf(text, ", `%s`", name);
+    lw_text_add(text, ": ");
+    lw_no_loop_operand(text, dtype, weak);
+    lw_text_addf(text, " to %s is not safe", lw_dtypes[slot].public_name);
+}

@@ -21,4 +21,12 @@ bool lw_cast_allowed(lw_dtype from, lw_dtype to, NPY_CASTING rule);
 int lw_call_check(const char *name, int nin, int nout, Py_ssize_t n_args, PyObject *subok,
                   PyObject *order, char *letter);
 
+/* Does a Python number (weak: 'i', 'f' or 'c') fit a loop's slot? */
+bool lw_weak_fits(char weak, lw_dtype slot);
+/* For E181: an operand's type, "float32" or "Python int"; why argument number i (from 0), of
+ * this name or NULL, does not fit a loop's slot. */
+void lw_no_loop_operand(lw_text *text, lw_dtype dtype, char weak);
+void lw_no_loop_argument(lw_text *text, int i, const char *name, lw_dtype dtype, char weak,
+                         lw_dtype slot);
+
 #endif

@@ -234,8 +234,11 @@ def test_declared_signatures():
         out = np.zeros(5, dtype)
         scale(5, 3, x, out)
         assert (out == 3 * x).all()
-    with pytest.raises(TypeError, match="E181.*int64"):
+    with pytest.raises(TypeError, match=r"E181.*int64(.|\n)*argument `x` is int64\[::1\]; the signature has float"):
         scale(5, 3, np.arange(5), np.arange(5))
+    fixed = np.broadcast_to(np.float64(1), 5)
+    with pytest.raises(TypeError, match=r"argument `out` is float64\[:\], read-only; the signature has float64\[:\]"):
+        scale(5, 3, np.ones(5), fixed)
 
 
 def test_a_number_becomes_what_the_signature_says():

@@ -560,7 +560,7 @@ def test_add():
         for i in range(x.shape[0]):
             out[i] = 2 * x[i]
 
-    with pytest.raises(TypeError, match="E181"):
+    with pytest.raises(TypeError, match="E181(.|\n)*argument 1, `x`: float64 to float32 is not safe"):
         twice(np.arange(3.0))
     twice.add("void(float64[:], float64[:])")
     assert twice(np.arange(3.0)).dtype == np.float64 and twice.types == ["f->f", "d->d"]

@@ -277,7 +277,9 @@ def test_no_loop_lists_what_was_tried():
     f = lw.vectorize(["f4(f4, f4)"])(_add)
     with pytest.raises(TypeError, match=r"E181.*no loop for \(int64, float32\)") as info:
         f(np.int64(1), np.float32(1))
-    assert "argument 1: int64 to float32 is not safe" in str(info.value)
+    assert "argument 1, `x`: int64 to float32 is not safe" in str(info.value)
+    with pytest.raises(TypeError, match="argument 2, `y`: Python complex to float32 is not safe"):
+        f(np.float32(1), 1j)
 
 
 @pytest.mark.parametrize("value", ["text", np.array(["a"]), np.datetime64("2020"), object()])
