@@ -398,6 +398,14 @@ def test_copies(host, a):
     assert cuda.to_device(a, to=like) is like and cuda.to_device(a, copy=False).shape == a.shape
 
 
+def test_is_a_device_array(host):
+    device = cuda.to_device(np.arange(3.0))
+    for array in (device, device[1:], device + 1, device.copy(), cuda.device_array(2)):
+        assert isinstance(array, cuda.DeviceArray)
+    assert not isinstance(np.zeros(2), cuda.DeviceArray)
+    assert not isinstance(device.copy_to_host(), cuda.DeviceArray)
+
+
 def test_fresh_memory_is_no_zeros(host):
     for a in (cuda.device_array(5), cuda.device_array((2, 3), lw.float32, order="F"), cuda.pinned_array(4, "i2"), cuda.mapped_array(3),
               cuda.device_array(4, "i4", strides=-8)):
