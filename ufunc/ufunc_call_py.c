@@ -274,8 +274,8 @@ call_by_names(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
     return true;
 }
 
-PyObject *
-lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+static PyObject *
+call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
@@ -291,6 +291,70 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
     if (s.sorts == LW_SORT_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
         return lw_ufunc_call_host(self, args, nargsf, kwnames, s.stream);
     return call_sorted(self, args, nargsf, kwnames, s);
+}
+
+/* ---- Python ints beyond the dtype that they are compared with ---- */
+
+/* The int in a dtype of its own; beyond all of them it compares as an infinity does. */
+static PyObject *
+strong_int(PyObject *value)
+{
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    PyObject *zero_d, *infinity;
+
+    if (!overflow && number == -1 && PyErr_Occurred())
+        return NULL;
+    if (!overflow)
+        return PyArray_FromAny(value, PyArray_DescrFromType(NPY_INT64), 0, 0, 0, NULL);
+    if (overflow > 0) {
+        zero_d = PyArray_FromAny(value, PyArray_DescrFromType(NPY_UINT64), 0, 0, 0, NULL);
+        if (zero_d != NULL || !PyErr_ExceptionMatches(PyExc_OverflowError))
+            return zero_d;
+        PyErr_Clear();
+    }
+    infinity = PyFloat_FromDouble(overflow * Py_HUGE_VAL);
+    zero_d = infinity
+                 ? PyArray_FromAny(infinity, PyArray_DescrFromType(NPY_FLOAT64), 0, 0, 0, NULL)
+                 : NULL;
+    Py_XDECREF(infinity);
+    return zero_d;
+}
+
+/* After an OverflowError of a comparison: its ints in dtypes of their own. */
+static PyObject *
+compare_strong(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *values[LW_PLACED_MAX], *strong[2] = {NULL, NULL}, *result = NULL;
+    bool failed = false;
+
+    PyErr_Clear();
+    memcpy(values, args, (size_t)n * sizeof *values);
+    for (int i = 0; i < 2 && !failed; i++)
+        if (PyLong_CheckExact(values[i])) {
+            values[i] = strong[i] = strong_int(values[i]);
+            failed = strong[i] == NULL;
+        }
+    if (!failed)
+        result = call(object, values, (size_t)n_args, kwnames);
+    Py_XDECREF(strong[0]);
+    Py_XDECREF(strong[1]);
+    return result;
+}
+
+PyObject *
+lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *result = call(object, args, nargsf, kwnames);
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+
+    if (result == NULL && ((lw_ufunc_object *)object)->compares && n_args >= 2 &&
+        n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) <= LW_PLACED_MAX &&
+        (PyLong_CheckExact(args[0]) || PyLong_CheckExact(args[1])) &&
+        PyErr_ExceptionMatches(PyExc_OverflowError))
+        return compare_strong(object, args, n_args, kwnames);
+    return result;
 }
 
 /* ---- methods ---- */

@@ -622,6 +622,27 @@ output_asked_for(const lw_ufunc_object *self, const lw_wanted *wanted)
     return LW_DT_void;
 }
 
+/* The elements become accumulators: what that would change (truth values of comparisons, whole
+ * numbers of floats) is no fold of the elements. */
+static lw_loop *
+refuse_accumulator(const lw_ufunc_object *self, const lw_loop *loop)
+{
+    const char *from = lw_dtypes[loop->types[0]].public_name,
+               *to = lw_dtypes[loop->types[loop->nin]].public_name;
+
+    PyErr_Format(PyExc_TypeError,
+                 "`%s` of %s gives %s, and a reduction takes results as operands again: pass "
+                 "dtype=\"%s\" if the elements are meant to be cast first",
+                 self->table->name, from, to, to);
+    return NULL;
+}
+
+static bool
+is_accumulator(const lw_ufunc_object *self, const lw_loop *loop)
+{
+    return lw_can_cast_same_kind(loop->types[0], loop->types[loop->nin]) || self->folds_truth;
+}
+
 static lw_loop *
 choose_lazily(lw_ufunc_object *self, const lw_wanted *wanted)
 {
@@ -633,6 +654,8 @@ choose_lazily(lw_ufunc_object *self, const lw_wanted *wanted)
     if (loop != NULL && outputs_fit(loop, wanted)) {
         if (!wanted->reduction || loop->types[0] == loop->types[loop->nin])
             return loop;
+        if (asked == LW_DT_void && !is_accumulator(self, loop))
+            return refuse_accumulator(self, loop);
         asked = loop->types[loop->nin]; /* an accumulator of the result's type */
     }
     PyErr_Clear(); /* a body that cannot be typed for the inputs may be for the dtype asked for

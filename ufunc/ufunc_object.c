@@ -216,12 +216,17 @@ means_something(const char *name)
     return false;
 }
 
-/* lanewise.ufuncs' own add and multiply, as NumPy's. */
-static bool
-is_sum_or_product(lw_ufunc_object *self, const char *name)
+/* What NumPy knows by their names: its own add and multiply widen, logical_and folds truth, and
+ * comparisons take Python ints of any size. */
+static void
+take_numpys_habits(lw_ufunc_object *self, const char *name)
 {
-    return strcmp(lw_ufunc_text((lw_ufunc_head *)self, "__module__"), "lanewise.ufuncs") == 0 &&
-           (strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0);
+    if (strcmp(lw_ufunc_text((lw_ufunc_head *)self, "__module__"), "lanewise.ufuncs") != 0)
+        return;
+    self->widens = strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0;
+    self->folds_truth = strncmp(name, "logical_", strlen("logical_")) == 0;
+    self->compares = strstr(name, "equal") != NULL || strcmp(name, "less") == 0 ||
+                     strcmp(name, "greater") == 0;
 }
 
 static int
@@ -231,7 +236,7 @@ make_inner(lw_ufunc_object *self)
     lw_text inner_name = {0};
 
     self->name_taken = means_something(name);
-    self->widens = is_sum_or_product(self, name);
+    take_numpys_habits(self, name);
     lw_text_addf(&inner_name, "%s%s", self->name_taken ? "lanewise." : "", name);
     self->table = inner_name.failed
                       ? NULL

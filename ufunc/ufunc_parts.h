@@ -49,8 +49,10 @@ typedef struct lw_ufunc_object {
     bool has_frozen;               /* a positional parameter is no operand: it has a default */
     PyObject *full;                /* the Ufunc that takes those as operands, or NULL */
     bool widens;                   /* reductions of small integers are made in intp */
-    struct lw_family *family;      /* excluded= or static=; else NULL: family_py.h */
-    struct lw_member *member;      /* of a family; else NULL */
+    bool folds_truth;         /* reductions are of truth values: logical_and and the like */
+    bool compares;                 /* Python ints of any size: less and the like */
+    struct lw_family *family; /* excluded= or static=; else NULL: family_py.h */
+    struct lw_member *member; /* of a family; else NULL */
 } lw_ufunc_object;
 
 static inline lw_ufunc_object *

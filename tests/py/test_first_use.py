@@ -231,6 +231,29 @@ def test_difference_of_bools_is_refused():
         lw.subtract(np.array([True]), np.array([False]))
 
 
+@pytest.mark.parametrize("name", ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"])
+def test_python_ints_of_any_size_compare(name):
+    ours, numpys = getattr(lw, name), getattr(np, name)
+    for x in (np.uint8([1, 255]), np.int8(-3), np.int64([2**63 - 1]), np.uint64([2**64 - 1]), np.float32([1])):
+        for value in (-1, 255, 256, -(2**63), 2**63, 2**64 - 1, 2**70, -(2**70)):
+            for args in ((x, value), (value, x)):
+                got, want = ours(*args), numpys(*args)
+                assert type(got) is type(want) and np.array_equal(got, want), (args, got, want)
+    out = np.zeros(2, bool)
+    assert ours(np.uint8([1, 2]), 300, out=out) is out and (out == numpys(np.uint8([1, 2]), 300)).all()
+
+
+@pytest.mark.parametrize("method, args", [("reduce", ()), ("accumulate", ()), ("reduceat", ([0, 1],))])
+def test_results_that_are_no_accumulators(method, args):
+    less, product = lw.vectorize(lambda a, b: a < b), lw.vectorize(lambda a, b: int(a * b))
+    for ufunc, x in ((less, [1, 2, 3]), (lw.less, [1.0, 2.0]), (lw.equal, np.int8([1, 1])), (product, [1.5, 2.5])):
+        with pytest.raises(TypeError, match="a reduction takes results as operands again"):
+            getattr(ufunc, method)(x, *args)
+    assert np.array_equal(getattr(less, method)([True, False], *args), getattr(np.less, method)([True, False], *args))
+    assert np.array_equal(getattr(lw.logical_and, method)([1, 2, 0], *args), getattr(np.logical_and, method)([1, 2, 0], *args))
+    assert np.array_equal(getattr(less, method)([1, 0, 2], *args, dtype=bool), getattr(np.less, method)([1, 0, 2], *args, dtype=bool))
+
+
 # ---- settings from the environment ----
 
 
