@@ -3,6 +3,7 @@
 
 #include "reduce/reduce_py.h"
 
+#include "core/py/device_array.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
 #include "reduce/key_py.h"
@@ -213,6 +214,25 @@ reducer_itself(PyObject *self, PyObject *Py_UNUSED(unused))
     return Py_NewRef(self);
 }
 
+/* Of elements of this dtype: is combine seen, or said, to let them change places? Then it is
+ * associative too. */
+static PyObject *
+reducer_reorders(PyObject *self, PyObject *dtype)
+{
+    PyArray_Descr *descr = NULL;
+    lw_reduce_special *special;
+    lw_dtype found;
+
+    if (!PyArray_DescrConverter(dtype, &descr))
+        return NULL;
+    found = lw_dtype_of_descr(descr);
+    Py_DECREF(descr);
+    if (found == LW_DT_void)
+        Py_RETURN_FALSE;
+    special = lw_reducer_special((lw_reducer *)self, &found, 1, found);
+    return special ? PyBool_FromLong(special->reduction->commutative) : NULL;
+}
+
 /* Keys that are equal and neighbours: lanewise/_reduce.py finds where they begin. */
 static PyObject *
 by_key_on_host(PyObject *self, PyObject *args)
@@ -300,6 +320,8 @@ static PyMethodDef reducer_methods[] = {
     {"_simulate_by_key", WITH_KEYWORDS(lw_reducer_simulate_by_key),
      PyDoc_STR("_simulate_by_key($self, keys, /, *args, **kwargs)\n--\n\n"
                "The same for by_key; size= as for _simulate_scan.")},
+    {"_reorders", reducer_reorders, METH_O,
+     PyDoc_STR("_reorders(dtype): may elements of this dtype change places?")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", reducer_reduce, METH_NOARGS, NULL},
     {"__copy__", reducer_itself, METH_NOARGS, NULL},

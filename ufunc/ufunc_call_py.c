@@ -359,16 +359,28 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
 
 /* ---- methods ---- */
 
+/* lanewise/_ufunc_methods.py: by a Reduction, or a kernel that folds. */
 static PyObject *
-refuse_device_method(const lw_ufunc_object *self, const char *method)
+call_device_method(lw_ufunc_object *self, const char *method, PyObject *const *args,
+                   Py_ssize_t n_args, PyObject *kwnames)
 {
-    lw_error err = {0};
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *module = PyImport_ImportModule("lanewise._ufunc_methods"), *function = NULL,
+             *result = NULL, **all = PyMem_New(PyObject *, n + 1);
 
-    lw_fail(&err, LW_ERR_UNSUPPORTED,
-            "`%s`.%s of a device array is not there yet: call `%s` element by element, or use "
-            "copy_to_host() and %s on the host array",
-            self->table->name, method, self->table->name, method);
-    return lw_py_raise(&err);
+    if (module != NULL && all != NULL)
+        function = PyObject_GetAttrString(module, method);
+    else if (module != NULL)
+        PyErr_NoMemory();
+    if (function != NULL) {
+        all[0] = (PyObject *)self;
+        memcpy(all + 1, args, (size_t)n * sizeof *all);
+        result = PyObject_Vectorcall(function, all, (size_t)n_args + 1, kwnames);
+    }
+    PyMem_Free(all);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    return result;
 }
 
 static PyObject *
@@ -416,7 +428,7 @@ lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *a
     if (s.sorts & LW_SORT_DEVICE)
         return self->base.options.target == LW_CHOOSE_CPU
                    ? lw_ufunc_refuse_device(self)
-                   : refuse_device_method(self, lw_ufunc_method_names[id]);
+                   : call_device_method(self, lw_ufunc_method_names[id], args, n_args, kwnames);
     if (self->table->can_raise)
         lw_host_elements_reset();
     return forward(self, id, args, n_args, kwnames);

@@ -1,0 +1,379 @@
+"""reduce, accumulate, reduceat, outer and at of Ufuncs on device arrays; the extension calls them by name
+(ufunc/ufunc_call_py.c). On host arrays these are NumPy's own.
+
+Where the operator is known to be associative (an identity or "reorderable" was given, or it is +, *, min and
+the like), `lanewise.reduce` does the work. Else the result is NumPy's left fold, one thread a result.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+import lanewise as lw
+from lanewise import _core, cuda
+
+#: Keywords of vectorize that say how code is made; they hold for the reduction as well.
+_OF_CODE = ("typing", "fastmath", "cache", "link", "debug", "lineinfo", "opt", "fma", "precise", "max_registers")
+
+_reductions: weakref.WeakKeyDictionary[Any, "_Reducer"] = weakref.WeakKeyDictionary()
+
+
+def _not_given(value: Any) -> bool:
+    return value is ... or value is np._NoValue
+
+
+class _Reducer:
+    """What the methods of one Ufunc keep."""
+
+    def __init__(self, ufunc: Any) -> None:
+        state = ufunc._state()
+        options = {name: state["options"][name] for name in _OF_CODE if name in state["options"]}
+        self.name = ufunc.__name__
+        self.identity = state["options"].get("identity")  # ufunc.identity is None for "reorderable", as NumPy's
+        self.is_numpys = ufunc.__module__ == "lanewise.ufuncs"
+        known = self.identity is not None
+        self.has_identity = known and not isinstance(self.identity, str)
+        all_bits = self.is_numpys and self.name == "bitwise_and"  # -1 is no unsigned number; the reduction knows it
+        self.reduction = lw.reduce(ufunc.py_func, source=state["source"],
+                                   identity=self.identity if self.has_identity and not all_bits else None,
+                                   commutative=True if known else None, **options)
+        self.callee = getattr(np, self.name) if self.is_numpys else ufunc.py_func
+        self.options = options
+        self.dtypes: dict[Any, np.dtype[Any]] = {}
+        self.kernels: dict[str, Any] = {}
+
+    def fold(self, kind: str) -> Any:
+        if kind not in self.kernels:
+            self.kernels[kind] = _FOLDS[kind](self.callee, self.options)
+        return self.kernels[kind]
+
+
+def _reducer(ufunc: Any) -> _Reducer:
+    found = _reductions.get(ufunc)
+    if found is None:
+        found = _reductions[ufunc] = _Reducer(ufunc)
+    return found
+
+
+# ---- left folds: rows of a two-dimensional array ----
+
+
+def _make_reduce(f, options):
+    @lw.forall(**options)
+    def fold(i, a, out):
+        acc = a[i, 0]
+        for k in range(1, a.shape[1]):
+            acc = f(acc, a[i, k])
+        out[i] = acc
+
+    return fold
+
+
+def _make_reduce_from(f, options):
+    @lw.forall(**options)
+    def fold(i, a, out, initial):
+        acc = initial
+        for k in range(a.shape[1]):
+            acc = f(acc, a[i, k])
+        out[i] = acc
+
+    return fold
+
+
+def _make_reduce_where(f, options):
+    @lw.forall(**options)
+    def fold(i, a, mask, out, initial):
+        acc = initial
+        for k in range(a.shape[1]):
+            if mask[i, k]:
+                acc = f(acc, a[i, k])
+        out[i] = acc
+
+    return fold
+
+
+def _make_accumulate(f, options):
+    @lw.forall(**options)
+    def fold(i, a, out):
+        acc = a[i, 0]
+        out[i, 0] = acc
+        for k in range(1, a.shape[1]):
+            acc = f(acc, a[i, k])
+            out[i, k] = acc
+
+    return fold
+
+
+def _make_reduceat(f, options):
+    @lw.forall(ndim=2, **options)
+    def fold(i, s, a, starts, out):
+        begin = starts[s]
+        end = starts[s + 1] if s + 1 < starts.shape[0] else a.shape[1]
+        acc = a[i, begin]
+        for k in range(begin + 1, end):
+            acc = f(acc, a[i, k])
+        out[i, s] = acc
+
+    return fold
+
+
+_FOLDS = {"reduce": _make_reduce, "reduce_from": _make_reduce_from, "reduce_where": _make_reduce_where,
+          "accumulate": _make_accumulate, "reduceat": _make_reduceat}
+
+
+# ---- what the methods have in common ----
+
+
+def _check_arity(ufunc: Any, method: str) -> None:
+    if ufunc.nin != 2:
+        raise ValueError(f"{method} only supported for binary functions")
+    if ufunc.nout != 1:
+        raise ValueError(f"{method} only supported for functions returning a single value")
+
+
+def _only(out: Any) -> Any:
+    if isinstance(out, tuple):
+        if len(out) != 1:
+            raise ValueError("The 'out' tuple must have exactly one entry")
+        out = out[0]
+    return out
+
+
+def _dtype_of(array: Any) -> Any:
+    """None: NumPy does not know it (bfloat16)."""
+    dtype = array.dtype
+    if not isinstance(dtype, np.dtype):  # another library's
+        dtype = cuda.as_cuda_array(array).dtype
+    return dtype if dtype.isbuiltin == 1 else None
+
+
+def _computed_in(ufunc: Any, own: _Reducer, array: Any, dtype: Any, out: Any) -> Any:
+    """The dtype of the loop, by NumPy's rules. None: the array's."""
+    given = _dtype_of(array)
+    if given is None:
+        return dtype
+    wanted = _core.cuda._dtype(dtype) if dtype is not None else None
+    written = _dtype_of(out) if dtype is None and out is not None else None
+    found = own.dtypes.get((given, wanted, written))
+    if found is None:
+        known = getattr(np, own.name) if own.is_numpys else ufunc
+        if written is not None:
+            found = known.resolve_dtypes((written, given, written), casting="unsafe")[2]
+        elif wanted is not None:
+            found = known.resolve_dtypes((None, given, None), reduction=True, signature=(wanted, None, None))[2]
+        else:
+            found = known.resolve_dtypes((None, given, None), reduction=True)[2]
+        own.dtypes[given, wanted, written] = found
+    return found
+
+
+def _one_axis(axis: Any, ndim: int) -> int:
+    axis = axis.__index__()
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return axis % ndim
+
+
+def _is_associative(own: _Reducer, dtype: Any, array: Any) -> bool:
+    return own.identity is not None or own.reduction._reorders(array.dtype if dtype is None else dtype)
+
+
+def _rows(array: Any, axis: int, dtype: Any) -> Any:
+    """Two dimensions, the axis last, in the dtype that is computed in."""
+    array = cuda.as_cuda_array(array)
+    if dtype is not None and array.dtype != dtype:
+        array = array.astype(dtype)
+    order = [d for d in range(array.ndim) if d != axis] + [axis]
+    array = array.transpose(order)
+    n_rows = 1
+    for n in array.shape[:-1]:
+        n_rows *= n
+    return array.reshape((n_rows, array.shape[-1]))
+
+
+def _deliver(result: Any, out: Any) -> Any:
+    if out is None:
+        return result
+    if not cuda.is_cuda_array(out):
+        raise TypeError(f"out= must be a device array when an operand is one, not {type(out).__name__}")
+    to = cuda.as_cuda_array(out)
+    if to.shape != result.shape:
+        raise ValueError(f"out= has shape {to.shape}, but the result has {result.shape}")
+    if not np.can_cast(result.dtype, to.dtype, "same_kind"):
+        raise TypeError(f"out= has dtype {to.dtype!r}, which cannot take results of {result.dtype!r}")
+    to[...] = result
+    return out
+
+
+def _on_stream(stream: Any) -> dict[str, Any]:
+    return {} if stream is None else {"stream": stream}
+
+
+# ---- the methods ----
+
+
+def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+    _check_arity(ufunc, "reduce")
+    own, out = _reducer(ufunc), _only(out)
+    if not cuda.is_cuda_array(array):
+        raise TypeError(f"`{own.name}`.reduce: out= and where= are on a device, so the array must be as well")
+    ndim = len(array.shape)
+    if ndim == 0 and axis in (0, -1):
+        axis = None
+    n_axes = ndim if axis is None else len(axis) if isinstance(axis, tuple) else 1
+    if own.identity is None and n_axes > 1:
+        raise ValueError(f"reduction operation '{own.name}' is not reorderable, so at most one axis may be specified")
+    dtype = _computed_in(ufunc, own, array, dtype, out)
+    if _not_given(initial):
+        initial = ... if own.has_identity else None
+    if n_axes == 1 and not _is_associative(own, dtype, array):
+        axis = _one_axis(axis[0] if isinstance(axis, tuple) else 0 if axis is None else axis, ndim or 1)
+        return _fold(own, array, axis, dtype, out, keepdims, initial, where, stream)
+    return own.reduction(array, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where, **_on_stream(stream))
+
+
+def _fold(own, array, axis, dtype, out, keepdims, initial, where, stream):
+    array = cuda.as_cuda_array(array)
+    if array.ndim == 0:
+        array, axis = array.reshape(1), 0
+    rows = _rows(array, axis, dtype)
+    shape = [n for d, n in enumerate(array.shape) if d != axis]
+    result = cuda.device_array(rows.shape[0], rows.dtype)
+    more = _on_stream(stream)
+    first = None if initial is None else rows.dtype.type(initial)
+    if where is not True:
+        if first is None:
+            raise ValueError(f"reduction operation '{own.name}' does not have an identity, so to use a where mask one has to specify 'initial'")
+        mask = cuda.device_array(array.shape, np.bool_)
+        mask[...] = where
+        own.fold("reduce_where")(rows.shape[0], rows, _rows(mask, axis, None), result, first, **more)
+    elif first is not None:
+        own.fold("reduce_from")(rows.shape[0], rows, result, first, **more)
+    elif rows.shape[1] == 0 and rows.shape[0] > 0:
+        raise ValueError(f"zero-size array to reduction operation {own.name} which has no identity")
+    else:
+        own.fold("reduce")(rows.shape[0], rows, result, **more)
+    if keepdims:
+        shape.insert(axis, 1)
+    return _deliver(result.reshape(tuple(shape)), out)
+
+
+def accumulate(ufunc, array, axis=0, dtype=None, out=None, *, stream=None):
+    _check_arity(ufunc, "accumulate")
+    own, out = _reducer(ufunc), _only(out)
+    ndim = len(array.shape)
+    if ndim == 0:
+        raise TypeError("cannot accumulate on a scalar")
+    axis = _one_axis(axis, ndim)
+    dtype = _computed_in(ufunc, own, array, dtype, out)
+    if _is_associative(own, dtype, array):
+        return own.reduction.accumulate(array, axis, dtype=dtype, out=out, **_on_stream(stream))
+    rows = _rows(array, axis, dtype)
+    result = cuda.device_array(rows.shape, rows.dtype)
+    if rows.shape[1]:
+        own.fold("accumulate")(rows.shape[0], rows, result, **_on_stream(stream))
+    return _deliver(_back(result, array.shape, axis, array.shape[axis]), out)
+
+
+def _back(rows: Any, shape: Any, axis: int, n: int) -> Any:
+    """Rows to the array's order of axes, with n elements along the axis."""
+    kept = [size for d, size in enumerate(shape) if d != axis]
+    order = list(range(len(kept)))
+    order.insert(axis, len(kept))
+    return rows.reshape((*kept, n)).transpose(order)
+
+
+def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, *, stream=None):
+    _check_arity(ufunc, "reduceat")
+    own, out = _reducer(ufunc), _only(out)
+    ndim = len(array.shape)
+    if ndim == 0:
+        raise TypeError("cannot reduceat on a scalar")
+    axis = _one_axis(axis, ndim)
+    dtype = _computed_in(ufunc, own, array, dtype, out)
+    if _is_associative(own, dtype, array):
+        return own.reduction.reduceat(array, indices, axis, dtype=dtype, out=out, **_on_stream(stream))
+    host = indices.copy_to_host() if isinstance(indices, cuda.DeviceArray) else np.asarray(indices)
+    if host.ndim != 1:
+        raise ValueError("reduceat takes a one-dimensional array of indices")
+    if not np.can_cast(host.dtype, np.intp, "safe") and host.size:
+        raise TypeError(f"Cannot cast array data from {host.dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
+    host = host.astype(np.intp)
+    size = array.shape[axis]
+    for index in host[(host < 0) | (host >= size)][:1]:
+        raise IndexError(f"index {index} out-of-bounds in {own.name}.reduceat [0, {size})")
+    rows = _rows(array, axis, dtype)
+    result = cuda.device_array((rows.shape[0], host.size), rows.dtype)
+    if result.size:
+        own.fold("reduceat")(result.shape, rows, cuda.to_device(host), result, **_on_stream(stream))
+    return _deliver(_back(result, array.shape, axis, host.size), out)
+
+
+def outer(ufunc, A, B, /, **kwargs):
+    if ufunc.nin != 2:
+        raise ValueError("outer product only supported for binary functions")
+    A, B = (value if cuda.is_cuda_array(value) or np.isscalar(value) else np.asarray(value) for value in (A, B))
+    if np.isscalar(A) or np.isscalar(B):
+        return ufunc(A, B, **kwargs)
+    A = cuda.as_cuda_array(A) if cuda.is_cuda_array(A) else A
+    return ufunc(A.reshape(tuple(A.shape) + (1,) * len(B.shape)), B, **kwargs)
+
+
+def at(ufunc, a, indices, b=None, /):
+    """For operators that atomics know: repeated indices take part each."""
+    own = _reducer(ufunc) if ufunc.nin == 2 else None
+    kernel = _atomic(ufunc.__name__) if own is not None and own.is_numpys else None
+    if kernel is None:
+        raise lw.errors.UnsupportedError(
+            f"`{ufunc.__name__}`.at of a device array is there for lanewise's and NumPy's "
+            f"{', '.join(_ATOMICS)} alone: use copy_to_host(), or a kernel with cuda.atomic")
+    if b is None:
+        raise TypeError("second operand needed for ufunc")
+    if not cuda.is_cuda_array(a):
+        raise TypeError("the first operand must be a device array, as another one is")
+    to = cuda.as_cuda_array(a)
+    host = indices if cuda.is_cuda_array(indices) else np.asarray(indices)
+    if to.ndim != 1 or isinstance(indices, tuple) or len(host.shape) != 1 or _dtype_of(host) is None or _dtype_of(host).kind not in "iu":
+        raise lw.errors.UnsupportedError("`at` of device arrays takes one-dimensional arrays and integer indices: use copy_to_host()")
+    if not cuda.is_cuda_array(host):
+        for index in host[(host < -to.size) | (host >= to.size)][:1]:
+            raise IndexError(f"index {index} is out of bounds for axis 0 with size {to.size}")
+        host = cuda.to_device(host)
+    if not cuda.is_cuda_array(b) and not isinstance(b, (int, float, complex)):
+        b = np.asarray(b)
+    mixed = np.result_type(to.dtype, b if isinstance(b, (int, float, complex)) else _dtype_of(b))
+    if not np.can_cast(mixed, to.dtype, "same_kind"):
+        raise TypeError(f"Cannot cast ufunc '{own.name}' output from {mixed!r} to {to.dtype!r} with casting rule 'same_kind'")
+    values = cuda.device_array(host.shape, to.dtype)
+    values[...] = b
+    kernel(values.size, to, cuda.as_cuda_array(host), values)
+
+
+_ATOMICS = ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
+_scatters: dict[str, Any] = {}
+
+
+def _atomic(name):
+    if name in _ATOMICS and name not in _scatters:
+        _scatters[name] = _make_scatter(name)
+    return _scatters.get(name)
+
+
+def _make_scatter(name):
+    update = getattr(cuda.atomic, {"subtract": "sub", "maximum": "max", "minimum": "min", "bitwise_and": "and_",
+                                   "bitwise_or": "or_", "bitwise_xor": "xor"}.get(name, name))
+
+    @lw.forall
+    def scatter(i, a, indices, values):
+        at = indices[i]
+        if at < 0:
+            at += a.size
+        if at >= 0 and at < a.size:
+            update(a, at, values[i])
+
+    return scatter

@@ -1,0 +1,243 @@
+"""reduce, accumulate, reduceat, outer and at of ufuncs on device arrays.
+
+The functions behind them also take what stands for device arrays where the setting `target` says "cpu": so they are
+compared with NumPy without a GPU. On a device, or the fake driver, the calls themselves are tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from fake_driver import FAKE, needs_device, needs_kernels
+from lanewise import _ufunc_methods as methods
+from lanewise import cuda
+from lanewise.errors import UnsupportedError
+
+ASSOCIATIVE = ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
+               "bitwise_xor", "logaddexp", "hypot", "gcd", "fmax"]
+OTHERS = ["subtract", "divide", "less", "copysign"]
+DTYPES = ["?", "i1", "u1", "i4", "f2", "f4", "f8"]
+mixed = lw.vectorize(lambda a, b: a * 2 - b)
+smooth = lw.vectorize(lambda a, b: a * 0.5 + b)
+largest = lw.vectorize(lambda a, b: max(a, b), identity="reorderable")
+
+
+@pytest.fixture
+def host():
+    if FAKE:
+        pytest.skip("has nothing to do with the driver")
+    with lw.config(target="cpu"):
+        yield
+
+
+def some(shape, dtype):
+    return (np.arange(1, 1 + np.prod(shape)).reshape(shape) % 5 + 1).astype(dtype)
+
+
+def outcome(call):
+    try:
+        return np.asarray(call())
+    except Exception as error:
+        return type(error)
+
+
+def same(got, wanted):
+    if isinstance(wanted, type) or isinstance(got, type):
+        assert isinstance(got, type) and isinstance(wanted, type), (got, wanted)
+        return
+    assert got.dtype == wanted.dtype and got.shape == wanted.shape
+    np.testing.assert_allclose(got, wanted, rtol=2e-3 if wanted.dtype.char == "e" else 1e-5)
+
+
+CALLS = [{}, {"axis": -1}, {"axis": None}, {"axis": 1}, {"keepdims": True}, {"initial": 1}, {"dtype": "f8"}, {"axis": (0,)}, {"axis": (0, 1)}]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ASSOCIATIVE + OTHERS)
+def test_reduce_as_numpy(name, dtype, host):
+    ours, numpys = getattr(lw, name), getattr(np, name)
+    for shape in ((5,), (3, 4), (0, 3)):
+        x = some(shape, dtype)
+        for keywords in CALLS:
+            with np.errstate(all="ignore"):
+                wanted = outcome(lambda: numpys.reduce(x, **keywords))
+            same(outcome(lambda: methods.reduce(ours, cuda.to_device(x), **keywords)), wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ASSOCIATIVE + OTHERS)
+def test_accumulate_and_reduceat_as_numpy(name, dtype, host):
+    ours, numpys = getattr(lw, name), getattr(np, name)
+    for shape in ((5,), (3, 4), (4, 3, 2)):
+        x = some(shape, dtype)
+        for axis in range(len(shape)):
+            for keywords in ({"axis": axis}, {"axis": axis - len(shape), "dtype": "f4"}):
+                with np.errstate(all="ignore"):
+                    wanted = outcome(lambda: numpys.accumulate(x, **keywords)), outcome(lambda: numpys.reduceat(x, [0, 2, 1], **keywords))
+                same(outcome(lambda: methods.accumulate(ours, cuda.to_device(x), **keywords)), wanted[0])
+                same(outcome(lambda: methods.reduceat(ours, cuda.to_device(x), [0, 2, 1], **keywords)), wanted[1])
+
+
+@pytest.mark.parametrize("ufunc", [mixed, smooth, largest, lw.vectorize(["f4(f4, f4)", "f8(f8, f8)"])(lambda a, b: a + b)])
+def test_own_functions_do_as_on_the_host(ufunc, host):
+    for dtype in ("i1", "i4", "f4", "f8"):
+        for shape in ((7,), (3, 4)):
+            x = some(shape, dtype)
+            for keywords in CALLS:
+                same(outcome(lambda: methods.reduce(ufunc, cuda.to_device(x), **keywords)), outcome(lambda: ufunc.reduce(x, **keywords)))
+            same(outcome(lambda: methods.accumulate(ufunc, cuda.to_device(x))), outcome(lambda: ufunc.accumulate(x)))
+            same(outcome(lambda: methods.reduceat(ufunc, cuda.to_device(x), [1, 0])), outcome(lambda: ufunc.reduceat(x, [1, 0])))
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "subtract"])
+def test_where_and_out(name, host):
+    x, mask = some((5, 6), "f4"), np.arange(30).reshape(5, 6) % 3 > 0
+    ours, numpys = getattr(lw, name), getattr(np, name)
+    for axis in (0, 1):
+        for where in (mask, mask[:1], mask[:, :1]):
+            same(np.asarray(methods.reduce(ours, cuda.to_device(x), axis, where=where, initial=2)), numpys.reduce(x, axis, where=where, initial=2))
+    out = cuda.device_array(6, "f8")
+    assert methods.reduce(ours, cuda.to_device(x), out=(out,)) is out
+    same(np.asarray(out), numpys.reduce(x, dtype="f8"))
+    out = cuda.device_array((5, 6), "f4")
+    assert methods.accumulate(ours, cuda.to_device(x), 1, out=out) is out
+    same(np.asarray(out), numpys.accumulate(x, 1))
+
+
+def test_strict_folds_are_numpys_bits(host):
+    x = np.random.default_rng(1).random((3, 100)).astype("f4")
+    assert np.array_equal(np.asarray(methods.reduce(lw.subtract, cuda.to_device(x), 1)), np.subtract.reduce(x, 1))
+    assert np.array_equal(np.asarray(methods.accumulate(mixed, cuda.to_device(x), 1)), mixed.accumulate(x, 1))
+
+
+def test_folds_of_functions_that_are_not_associative(host):
+    x = np.array([[2.0, 3, 2], [1.5, 2, 3]])  # NumPy's own vector loops of these two fold wrongly
+    assert np.asarray(methods.reduce(lw.power, cuda.to_device(x), 1)) == pytest.approx([64, 1.5**6])
+    assert np.asarray(methods.reduce(lw.arctan2, cuda.to_device(x), 1)) == pytest.approx(np.arctan2(np.arctan2(x[:, 0], x[:, 1]), x[:, 2]))
+    for reduced in (None, (0, 1)):
+        with pytest.raises(ValueError, match="'power' is not reorderable"):
+            methods.reduce(lw.power, cuda.to_device(x), reduced)
+
+
+def test_no_dimension(host):
+    zero = cuda.to_device(np.float32(5))
+    for ufunc in (lw.add, lw.subtract):
+        for axis in (0, -1, None):
+            assert float(methods.reduce(ufunc, zero, axis)) == 5
+        with pytest.raises(TypeError, match="cannot accumulate on a scalar"):
+            methods.accumulate(ufunc, zero)
+        with pytest.raises(TypeError, match="cannot reduceat on a scalar"):
+            methods.reduceat(ufunc, zero, [0])
+
+
+def test_outer_and_at(host):
+    a, b = some(3, "f4"), some((2, 2), "f4")
+    same(np.asarray(methods.outer(lw.multiply, cuda.to_device(a), cuda.to_device(b))), np.multiply.outer(a, b))
+    for name in ("add", "subtract", "maximum", "minimum", "bitwise_xor"):
+        x = np.arange(6)
+        device = cuda.to_device(x)
+        methods.at(getattr(lw, name), device, [0, 0, -1, 3], [7, 1, 2, 9])
+        getattr(np, name).at(x, [0, 0, -1, 3], [7, 1, 2, 9])
+        assert device.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: methods.reduce(lw.exp, x), ValueError, "reduce only supported for binary functions"),
+    (lambda x: methods.accumulate(lw.divmod, x), ValueError, "accumulate only supported for functions returning a single value"),
+    (lambda x: methods.reduce(lw.subtract, x[:0]), ValueError, "zero-size array to reduction operation subtract which has no identity"),
+    (lambda x: methods.reduce(lw.maximum, x[:0]), ValueError, "zero-size"),
+    (lambda x: methods.reduce(lw.subtract, x, where=[True] * 4), ValueError, "does not have an identity"),
+    (lambda x: methods.reduce(lw.maximum, x, where=[True] * 4), ValueError, "does not have an identity"),
+    (lambda x: methods.reduceat(lw.add, x, [0, 4]), IndexError, "index 4 out-of-bounds in add.reduceat"),
+    (lambda x: methods.reduceat(lw.subtract, x, [-1]), IndexError, "index -1 out-of-bounds in subtract.reduceat"),
+    (lambda x: methods.reduceat(lw.subtract, x, np.ones(2)), TypeError, "according to the rule 'safe'"),
+    (lambda x: methods.at(lw.add, x, [4], 1), IndexError, "index 4 is out of bounds"),
+    (lambda x: methods.at(lw.add, cuda.to_device([1, 2]), [1], 1.5), TypeError, "casting rule 'same_kind'"),
+    (lambda x: methods.at(lw.add, cuda.to_device([1, 2]), [1], np.ones(1)), TypeError, "casting rule 'same_kind'"),
+    (lambda x: methods.at(lw.hypot, x, [1], 1), UnsupportedError, "`hypot`.at of a device array"),
+    (lambda x: methods.reduce(lw.subtract, x, out=cuda.device_array((), "i4")), TypeError, "cannot take results"),
+    (lambda x: methods.reduce(lw.subtract, x, out=cuda.device_array(3, "f8")), ValueError, "out= has shape"),
+])
+def test_refused(call, error, text, host):
+    with pytest.raises(error, match=text):
+        call(cuda.to_device(np.ones(4)))
+
+
+# ---- on a device, or the fake driver ----
+
+
+def is_like(got, wanted):
+    assert isinstance(got, cuda.DeviceArray) and got.dtype == wanted.dtype and got.shape == wanted.shape
+
+
+@needs_device
+@pytest.mark.parametrize("name", ["add", "maximum", "subtract", "logical_or"])
+def test_calls(name):
+    x = some((4, 5), "i2")
+    device, ours, numpys = cuda.to_device(x), getattr(lw, name), getattr(np, name)
+    for ufunc in (ours, numpys):
+        is_like(ufunc.reduce(device), numpys.reduce(x))
+        is_like(ufunc.reduce(device, 1, None, None, True), numpys.reduce(x, 1, None, None, True))
+        is_like(ufunc.reduce(device, axis=1, dtype="i4" if name != "logical_or" else None, initial=1), numpys.reduce(x, axis=1, dtype="i4" if name != "logical_or" else None))
+        is_like(ufunc.reduce(device, where=cuda.to_device(x > 2), initial=0), numpys.reduce(x, where=x > 2, initial=0))
+        is_like(ufunc.accumulate(device, 1), numpys.accumulate(x, 1))
+        is_like(ufunc.outer(device, device[0]), numpys.outer(x, x[0]))
+        out = cuda.to_device(np.zeros(5, numpys.reduce(x).dtype))
+        assert ufunc.reduce(device, out=out) is out
+
+
+@needs_device
+@pytest.mark.parametrize("name", ["add", "minimum", "subtract"])
+def test_calls_with_indices(name):
+    x = some((4, 5), "i4")
+    device, numpys = cuda.to_device(x), getattr(np, name)
+    for ufunc in (getattr(lw, name), numpys):
+        is_like(ufunc.reduceat(device, [0, 2, 1], axis=1), numpys.reduceat(x, [0, 2, 1], axis=1))
+        assert ufunc.at(device[0], np.array([0, 0, 4]), 2) is None and ufunc.at(device[0], cuda.to_device([1, 1]), cuda.to_device([5, 2])) is None
+
+
+@needs_device
+def test_refused_on_a_device():
+    device = cuda.to_device(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="not reorderable"):
+        np.subtract.reduce(device, axis=None)
+    with pytest.raises(TypeError, match='target="cpu"'):
+        lw.vectorize(lambda a, b: a + b, target="cpu").reduce(device)
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        lw.add.reduce(device, order="C")
+
+
+@needs_kernels
+@needs_device
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ASSOCIATIVE + OTHERS)
+def test_results(name, dtype):
+    ours, numpys = getattr(lw, name), getattr(np, name)
+    for shape in ((5,), (3, 4), (0, 3), (2, 3000)):
+        x = some(shape, dtype)
+        for keywords in CALLS if x.size < 100 or name in ("add", "maximum") else ():
+            with np.errstate(all="ignore"):
+                wanted = outcome(lambda: numpys.reduce(x, **keywords))
+            got = outcome(lambda: numpys.reduce(cuda.to_device(x), **keywords).copy_to_host())
+            same(got, wanted)
+        if 0 < x.size < 100:
+            with np.errstate(all="ignore"):
+                wanted = outcome(lambda: numpys.accumulate(x)), outcome(lambda: numpys.reduceat(x, [0, 2, 1]))
+            same(outcome(lambda: numpys.accumulate(cuda.to_device(x)).copy_to_host()), wanted[0])
+            same(outcome(lambda: ours.reduceat(cuda.to_device(x), [0, 2, 1]).copy_to_host()), wanted[1])
+
+
+@needs_kernels
+@needs_device
+def test_large_results():
+    x = np.random.default_rng(2).random((300, 4000)).astype("f4")
+    device, mask = cuda.to_device(x), x > 0.5
+    for axis in (0, 1):
+        same(np.add.reduce(device, axis=axis, where=cuda.to_device(mask)).copy_to_host(), np.add.reduce(x, axis=axis, where=mask))
+        same(np.maximum.reduce(device, axis=axis).copy_to_host(), np.maximum.reduce(x, axis=axis))
+        assert np.array_equal(mixed.reduce(device, axis=axis, dtype="f8").copy_to_host(), mixed.reduce(x, axis=axis, dtype="f8"), equal_nan=True)
+    counts = cuda.to_device(np.zeros(10, "i8"))
+    indices = np.random.default_rng(3).integers(0, 10, 100_000)
+    np.add.at(counts, cuda.to_device(indices), 1)
+    assert counts.tolist() == np.bincount(indices).tolist()
