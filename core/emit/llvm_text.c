@@ -307,6 +307,28 @@ emit_mul(lw_emitter *e)
         emit_binary(e, "fmul", "mul", "mul");
 }
 
+/* (x ^ y) ^ z of 64 bits: two lop3. ptxas would rather join z, where that is an xor too, with
+ * its own operands, and needs three for what a step of xoroshiro128+ does in two. */
+static void
+emit_xor(lw_emitter *e)
+{
+    const lw_inst *left = &e->func->insts.data[e->inst->a];
+    const lw_inst *right = &e->func->insts.data[e->inst->b];
+
+    if (e->gpu && lw_dtypes[e->inst->type].bits == 64 && e->inst->lanes <= 1 &&
+        left->op == LW_OP_XOR && right->op == LW_OP_XOR)
+        lw_result(
+            e,
+            "call i64 asm \"{ .reg .b32 lw_a<6>, lw_r<2>; mov.b64 {lw_a0, lw_a1}, $$1; "
+            "mov.b64 {lw_a2, lw_a3}, $$2; mov.b64 {lw_a4, lw_a5}, $$3; "
+            "lop3.b32 lw_r0, lw_a0, lw_a2, lw_a4, 0x96; "
+            "lop3.b32 lw_r1, lw_a1, lw_a3, lw_a5, 0x96; mov.b64 $$0, {lw_r0, lw_r1}; }\", "
+            "\"=l,l,l,l\"(i64 $v, i64 $v, i64 $v)" LW_PURE_ASM,
+            left->a, left->b, e->inst->b);
+    else
+        emit_binary(e, "", "xor", "xor");
+}
+
 /* Raw division and remainder. On the GPU narrow ones are done in 32 bits: of neg.s16 followed
  * by rem.s16, ptxas 13.0 keeps the 32768 that has not wrapped (seen on an H200, 2026-11-21). */
 static void
@@ -719,7 +741,7 @@ emit_inst(lw_emitter *e)
     case LW_OP_FMA: emit_fma(e); break;
     case LW_OP_AND: emit_binary(e, "", "and", "and"); break;
     case LW_OP_OR: emit_binary(e, "", "or", "or"); break;
-    case LW_OP_XOR: emit_binary(e, "", "xor", "xor"); break;
+    case LW_OP_XOR: emit_xor(e); break;
     case LW_OP_NOT:
         lw_result(e, "xor $t $v, $s", (lw_dtype)e->inst->type, e->inst->a,
                   e->inst->type == LW_DT_b1 ? "true" : "-1");

@@ -199,6 +199,7 @@ def test_states_stay_in_registers():
         pytest.skip(str(problem).splitlines()[0])
     text = ptx if isinstance(ptx, str) else next(iter(ptx.values()))
     stores = [m.start() for m in re.finditer(r"st\.global\.v2\.[ub]64", text)]
+    assert "lop3.b32" in text
     assert len(stores) == 1 and "bra" not in text[stores[0] : text.index("st.global", stores[0] + 9)].split("\n", 2)[1]
 
 
@@ -746,7 +747,11 @@ def test_the_same_numbers_on_both(gpu, kind):
         return [g.random(5001, np.float32), g.random(5001), g.standard_normal(5001, np.float32), g.standard_normal(5001),
                 g.exponential(2.0, 5001, np.float32), g.exponential(2.0, 5001), g.integers(10, size=5001),
                 g.integers(0, 2**40, 5001), g.gamma(0.5, 2.0, 5001), g.gamma(4.0, 2.0, 5001), g.poisson(3.0, 5001),
-                g.poisson(50.0, 5001), g.binomial(20, 0.3, 5001), g.binomial(1000, 0.6, 5001), g.uniform(-1, 1, 5001)]
+                g.poisson(50.0, 5001), g.binomial(20, 0.3, 5001), g.binomial(1000, 0.6, 5001), g.uniform(-1, 1, 5001),
+                *[getattr(g, name)(*parameters, 5001) for name, parameters in FORMULAS], g.geometric(0.1, 5001),
+                g.negative_binomial(3.5, 0.2, 5001), g.dirichlet([0.1, 1.0, 3.0], 777), g.normal(np.arange(5001.0), 2.0, dtype=np.float32),
+                g.normal(np.arange(5001.0), 2.0), g.poisson(np.arange(5001) / 90), g.binomial(np.arange(5001), 0.3),
+                g.gamma(np.arange(5001) / 99, 2.0), g.integers(0, np.arange(1, 5002) ** 4)]
 
     for ours, theirs in zip(all_of(Generator(1, kind, "cpu")), all_of(Generator(1, kind, "cuda"))):
         np.testing.assert_array_equal(theirs.copy_to_host(), ours)
