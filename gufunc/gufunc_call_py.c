@@ -3,6 +3,7 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/py/args.h"
+#include "core/py/host_cuda.h"
 #include "core/py/raise.h"
 #include "core/py/ufunc_names.h"
 
@@ -126,8 +127,7 @@ without_stream(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
     Py_ssize_t n = PyTuple_GET_SIZE(kwnames), at = stream - n_args;
     PyObject *values[MOST_ARGUMENTS], *names, *result;
 
-    if (args[stream] != Py_None &&
-        !(PyLong_CheckExact(args[stream]) && PyObject_Not(args[stream]) == 1))
+    if (!lw_stream_says_nothing(args[stream]))
         return PyErr_Format(
             PyExc_TypeError,
             "stream= is for device arrays; `%s` was called with host operands only",

@@ -6,9 +6,11 @@ numbers or arrays that broadcast against the output.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-_NUMBERS = (
+_NUMBERS: tuple[Any, ...] = (
     bool, int, float, complex, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,
     np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128,
 )

@@ -303,6 +303,16 @@ class HostStream:
         if not isinstance(other, HostEvent):
             _check_stream(other)
 
+    def add_callback(self, callback, arg=None):
+        from lanewise import _callbacks
+
+        _callbacks.add_callback(self, callback, arg)
+
+    def async_done(self):
+        from lanewise import _callbacks
+
+        return _callbacks.async_done(self)
+
     @contextlib.contextmanager
     def auto_synchronize(self):
         yield self

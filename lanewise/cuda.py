@@ -104,8 +104,8 @@ __all__ = [
     "compile_ptx", "compile_ptx_for_current_device", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
-    "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit",
-    "managed_array", "mapped", "mapped_array", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "profile_start",
+    "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",
+    "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
     "profile_stop", "profiling", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]
 
@@ -160,6 +160,30 @@ def profiling():
         yield
     finally:
         profile_stop()
+
+
+def list_devices():
+    """The CUDA devices of this machine, a list. With target="cpu" the CPU is one."""
+    return list(gpus)
+
+
+def legacy_default_stream():
+    """`default_stream()`: the one that waits for other streams, and they for it."""
+    return default_stream()
+
+
+def _order_of(ary):
+    return "F" if ary.flags.f_contiguous and not ary.flags.c_contiguous else "C"
+
+
+def pinned_array_like(ary):
+    """`pinned_array` with the shape, dtype and order of another array."""
+    return pinned_array(ary.shape, ary.dtype, order=_order_of(ary))
+
+
+def mapped_array_like(ary, stream=0, portable=False, wc=False):
+    """`mapped_array` with the shape, dtype and order of another array."""
+    return mapped_array(ary.shape, ary.dtype, order=_order_of(ary), stream=stream, portable=portable, wc=wc)
 
 
 def detect():

@@ -4,6 +4,7 @@
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/args.h"
+#include "core/py/host_cuda.h"
 #include "core/py/raise.h"
 #include "core/py/ufunc_names.h"
 #include "ufunc/family_py.h"
@@ -109,8 +110,7 @@ without_stream(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
     Py_ssize_t n = PyTuple_GET_SIZE(kwnames), at = stream - n_args;
     PyObject *values[LW_MAX_ARGS + 16], *names, *result;
 
-    if (args[stream] != Py_None &&
-        !(PyLong_CheckExact(args[stream]) && PyObject_Not(args[stream]) == 1)) {
+    if (!lw_stream_says_nothing(args[stream])) {
         PyErr_Format(PyExc_TypeError,
                      "stream= is for device arrays; `%s` was called with host operands only",
                      self->table->name);

@@ -263,7 +263,43 @@ stream_hash(PyObject *self)
     return (Py_hash_t)((uintptr_t)((stream_object *)self)->stream->handle >> 4) + 1;
 }
 
+/* Of lanewise._callbacks, with the stream in front. */
+static PyObject *
+call_python(PyObject *self, PyObject *args, PyObject *kwargs, const char *name)
+{
+    PyObject *module = PyImport_ImportModule("lanewise._callbacks"), *function = NULL;
+    PyObject *bound = NULL, *result = NULL;
+
+    if (module != NULL)
+        function = PyObject_GetAttrString(module, name);
+    if (function != NULL)
+        bound = PyMethod_New(function, self);
+    if (bound != NULL)
+        result = PyObject_Call(bound, args, kwargs);
+    Py_XDECREF(bound);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    return result;
+}
+
+static PyObject *
+stream_add_callback(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_python(self, args, kwargs, "add_callback");
+}
+
+static PyObject *
+stream_async_done(PyObject *self, PyObject *args)
+{
+    return call_python(self, args, NULL, "async_done");
+}
+
 static PyMethodDef stream_methods[] = {
+    {"add_callback", (PyCFunction)(void (*)(void))stream_add_callback,
+     METH_VARARGS | METH_KEYWORDS,
+     "add_callback(callback, arg=None): callback(stream, status, arg) when its work so far is "
+     "done"},
+    {"async_done", stream_async_done, METH_VARARGS, "async_done(): an asyncio future for that"},
     {"synchronize", stream_synchronize, METH_NOARGS, "Wait until all its work is done."},
     {"query", stream_query, METH_NOARGS, "Is all its work done?"},
     {"record", stream_record, METH_VARARGS, "record(event=None): mark this point; the event"},

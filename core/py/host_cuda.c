@@ -20,6 +20,15 @@ lw_on_host(void)
     return answer & 1;
 }
 
+bool
+lw_stream_says_nothing(PyObject *stream)
+{
+    if (stream == Py_None || (PyLong_CheckExact(stream) && PyObject_Not(stream) == 1))
+        return true;
+    return lw_on_host() &&
+           (PyLong_CheckExact(stream) || PyObject_HasAttrString(stream, "__cuda_stream__"));
+}
+
 PyObject *
 lw_host_cuda(const char *name)
 {
