@@ -26,6 +26,7 @@ typedef struct lw_reduce_key {
     uint8_t items_log2; /* elements of a thread */
     uint8_t waits;      /* tiles that come after others */
     uint8_t before;     /* results without the element's own */
+    uint8_t dense;      /* elements side by side in all operands, results, too */
     uint8_t keyed;      /* results are those of runs of equal keys … */
     uint8_t key_dtype;  /* … of this lw_dtype */
 } lw_reduce_key;

@@ -144,7 +144,11 @@ add_params(maker *m)
         m->outer_step[i] = param(m, LW_DT_i64, 0, "outer_step");
         m->inner_step[i] = param(m, LW_DT_i64, 0, "inner_step");
         m->step[i] = param(m, LW_DT_i64, 0, "step");
+        if (m->key->dense)
+            m->step[i] = i64(m, lw_dtypes[r->loaded[i]].size_bytes);
     }
+    if (m->key->dense)
+        m->inner = i64(m, 1);
     for (uint32_t i = 0; i < r->n_out; i++)
         m->out[i] = param(m, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
     for (uint32_t i = 0; i < m->n_parts && m->key->initial; i++)
@@ -191,8 +195,8 @@ find_row(maker *m)
     m->is_valid = is_less(m, row, m->rows);
     /* the others work on the last row, and store nothing */
     row = smaller(m, row, lw_ir_sub(b, m->rows, i64(m, 1)));
-    outer = lw_ir_div(b, row, m->inner);
-    inner = lw_ir_sub(b, row, times(m, outer, m->inner));
+    outer = m->key->dense ? row : lw_ir_div(b, row, m->inner);
+    inner = m->key->dense ? i64(m, 0) : lw_ir_sub(b, row, times(m, outer, m->inner));
     for (uint32_t i = 0; i < m->r->n_in; i++) {
         m->operand[i] = lw_ir_offset(b, m->operand[i], times(m, outer, m->outer_step[i]));
         m->operand[i] = lw_ir_offset(b, m->operand[i], times(m, inner, m->inner_step[i]));
@@ -366,30 +370,41 @@ scan_warp(maker *m, lw_ref at, int64_t width, int64_t apart, lw_ref is_active)
 
 /* ---- elements: read side by side, kept item after item of a thread ---- */
 
-/* The k-th element that this thread reads and stores, by its number in the tile. */
-static lw_ref
-element_of(maker *m, lw_ref k)
-{
-    if (m->key->columns)
-        return add(m, times(m, m->lane, i64(m, m->items)), k);
-    return add(m, times(m, k, i64(m, m->lanes)), m->lane);
-}
-
-/* Who scans that element. */
-static lw_ref
-owner_of(maker *m, lw_ref element)
-{
-    if (m->key->columns)
-        return m->tid;
-    return add(m, times(m, m->in_block, i64(m, m->lanes)), high(m, element, m->items));
-}
-
 static lw_ref
 place_of(maker *m, lw_ref owner, lw_ref k)
 {
     if (m->key->columns)
         return add(m, times(m, k, i64(m, m->threads)), owner);
     return add(m, times(m, owner, i64(m, m->pad)), k);
+}
+
+/* An element that this thread reads and stores: its number in the tile, the thread that scans
+ * it, where among that one's items, and where that is in shared memory. */
+typedef struct spot {
+    lw_ref element, owner, k, place;
+} spot;
+
+/* The k-th one. Where lanes are as many as items at least, the owner alone follows k. */
+static spot
+spot_of(maker *m, lw_ref k)
+{
+    lw_ref row = times(m, m->in_block, i64(m, m->lanes));
+    spot s;
+
+    if (m->key->columns) {
+        s.element = add(m, times(m, m->lane, i64(m, m->items)), k);
+        s.owner = m->tid;
+        s.k = k;
+    } else {
+        s.element = add(m, times(m, k, i64(m, m->lanes)), m->lane);
+        s.owner = m->lanes < m->items ? high(m, s.element, m->items)
+                                      : add(m, high(m, m->lane, m->items),
+                                            times(m, k, i64(m, m->lanes / m->items)));
+        s.owner = add(m, row, s.owner);
+        s.k = low(m, m->lanes < m->items ? s.element : m->lane, m->items);
+    }
+    s.place = place_of(m, s.owner, s.k);
+    return s;
 }
 
 static void
@@ -442,15 +457,14 @@ runs_of(maker *m, lw_ref number)
 }
 
 static void
-keep_element(maker *m, lw_ref element, const lw_ref *values)
+keep_element(maker *m, const spot *at, const lw_ref *values)
 {
     lw_ref acc[LW_REDUCE_PARTS] = {0};
 
     lw_reduce_emit_map(&m->b, &m->body, values, acc);
     if (m->key->keyed)
-        acc[m->n_parts - 1] = runs_of(m, add(m, m->first, element));
-    store_parts(m, m->item_at, place_of(m, owner_of(m, element), low(m, element, m->items)),
-                acc);
+        acc[m->n_parts - 1] = runs_of(m, add(m, m->first, at->element));
+    store_parts(m, m->item_at, at->place, acc);
 }
 
 /* All are asked for before the first is used. */
@@ -458,14 +472,19 @@ static void
 take_full(maker *m, lw_ref (*values)[LW_REDUCE_PARTS])
 {
     int64_t batch = m->items;
+    spot at;
 
     while (batch > 1 && batch * m->n_loaded > MOST_LOADED)
         batch /= 2;
     for (int64_t from = 0; from < m->items; from += batch) {
-        for (int64_t k = 0; k < batch; k++)
-            load_element(m, element_of(m, i64(m, from + k)), values[k]);
-        for (int64_t k = 0; k < batch; k++)
-            keep_element(m, element_of(m, i64(m, from + k)), values[k]);
+        for (int64_t k = 0; k < batch; k++) {
+            at = spot_of(m, i64(m, from + k));
+            load_element(m, at.element, values[k]);
+        }
+        for (int64_t k = 0; k < batch; k++) {
+            at = spot_of(m, i64(m, from + k));
+            keep_element(m, &at, values[k]);
+        }
     }
 }
 
@@ -474,11 +493,11 @@ take_some(maker *m, lw_ref *values)
 {
     lw_builder *b = &m->b;
     lw_for loop = lw_ir_for(b, i64(m, 0), i64(m, m->items), i64(m, 1), LW_LOOP_NO_UNROLL, 0);
-    lw_ref element = element_of(m, loop.i);
+    spot at = spot_of(m, loop.i);
 
-    lw_ir_if(b, is_less(m, element, m->count));
-    load_element(m, element, values);
-    keep_element(m, element, values);
+    lw_ir_if(b, is_less(m, at.element, m->count));
+    load_element(m, at.element, values);
+    keep_element(m, &at, values);
     lw_ir_end(b);
     lw_ir_for_end(b, &loop);
 }
@@ -888,22 +907,21 @@ put_run(maker *m, lw_ref number, const lw_ref *acc)
 
 /* m->slot = what is up to the element, or, with key->before, in front of it. */
 static void
-sum_up_to(maker *m, lw_ref element)
+sum_up_to(maker *m, const spot *at)
 {
     lw_builder *b = &m->b;
-    lw_ref owner = owner_of(m, element), k = low(m, element, m->items);
     lw_ref before[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0}, is_led;
 
-    load_parts(m, m->thread_at, owner, before);
+    load_parts(m, m->thread_at, at->owner, before);
     if (m->key->before) {
         set(m, m->slot, before);
-        lw_ir_if(b, is_above(m, k, 0));
-        load_parts(m, m->item_at, place_of(m, owner, lw_ir_sub(b, k, i64(m, 1))), x);
+        lw_ir_if(b, is_above(m, at->k, 0));
+        load_parts(m, m->item_at, place_of(m, at->owner, lw_ir_sub(b, at->k, i64(m, 1))), x);
     } else {
-        load_parts(m, m->item_at, place_of(m, owner, k), x);
+        load_parts(m, m->item_at, at->place, x);
         set(m, m->slot, x);
-        is_led = lw_ir_or(b, m->is_led, lw_ir_compare(b, LW_OP_GE, element, i64(m, m->items)));
-        lw_ir_if(b, is_led);
+        is_led = lw_ir_compare(b, LW_OP_GE, at->element, i64(m, m->items));
+        lw_ir_if(b, lw_ir_or(b, m->is_led, is_led));
     }
     combine(m, before, x, x);
     set(m, m->slot, x);
@@ -911,29 +929,35 @@ sum_up_to(maker *m, lw_ref element)
 }
 
 static void
+put_one(maker *m, const spot *at)
+{
+    lw_ref acc[LW_REDUCE_PARTS] = {0};
+
+    sum_up_to(m, at);
+    get(m, m->slot, acc);
+    (m->key->keyed ? put_run : put_result)(m, add(m, m->first, at->element), acc);
+}
+
+static void
 put_results(maker *m)
 {
     lw_builder *b = &m->b;
-    lw_ref acc[LW_REDUCE_PARTS] = {0}, element;
+    lw_ref end = i64(m, m->items);
     lw_for loop;
+    spot at;
 
-    for (int full = 1; full >= 0; full--) {
-        if (full)
-            lw_ir_if(b, both(m, m->is_full, m->is_valid));
-        else
-            lw_ir_else(b);
-        loop = lw_ir_for(b, i64(m, 0), i64(m, m->items), i64(m, 1),
-                         full ? LW_LOOP_UNROLL_FULL : LW_LOOP_NO_UNROLL, 0);
-        element = element_of(m, loop.i);
-        if (!full)
-            lw_ir_if(b, both(m, m->is_valid, is_less(m, element, m->count)));
-        sum_up_to(m, element);
-        get(m, m->slot, acc);
-        (m->key->keyed ? put_run : put_result)(m, add(m, m->first, element), acc);
-        if (!full)
-            lw_ir_end(b);
-        lw_ir_for_end(b, &loop);
-    }
+    lw_ir_if(b, both(m, m->is_full, m->is_valid));
+    loop = lw_ir_for(b, i64(m, 0), end, i64(m, 1), LW_LOOP_UNROLL_FULL, 0);
+    at = spot_of(m, loop.i);
+    put_one(m, &at);
+    lw_ir_for_end(b, &loop);
+    lw_ir_else(b);
+    loop = lw_ir_for(b, i64(m, 0), end, i64(m, 1), LW_LOOP_NO_UNROLL, 0);
+    at = spot_of(m, loop.i);
+    lw_ir_if(b, both(m, m->is_valid, is_less(m, at.element, m->count)));
+    put_one(m, &at);
+    lw_ir_end(b);
+    lw_ir_for_end(b, &loop);
     lw_ir_end(b);
 }
 
@@ -964,6 +988,9 @@ start(maker *m, const char *symbol)
         lw_ir_result_add(&m->b, LW_DT_i32);
     } else {
         m->b.func->max_threads = (uint32_t)m->threads;
+        if (m->threads == LW_REDUCE_THREADS && m->n_parts == 1)
+            /* at most 42 or 64 registers, so that more loads are under way */
+            m->b.func->min_blocks = lw_dtypes[m->part[0]].size_bytes > 4 ? 4 : 6;
     }
     add_params(m);
 }

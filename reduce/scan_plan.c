@@ -123,6 +123,17 @@ choose_block(const lw_reduce_scan *scan, lw_reduce_key *key)
 
 /* ---- the whole ---- */
 
+static bool
+is_dense(const lw_reduce_scan *scan)
+{
+    const lw_reduction *r = scan->reduction;
+    bool dense = scan->inner == 1;
+
+    for (uint32_t i = 0; i < r->n_in; i++)
+        dense = dense && scan->step[i] == lw_dtypes[r->loaded[i]].size_bytes;
+    return dense;
+}
+
 static int64_t
 groups_of(int64_t tiles)
 {
@@ -148,6 +159,7 @@ lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
     out->key.scan = 1;
     out->key.initial = scan->seed != NULL;
     out->key.before = scan->before;
+    out->key.dense = is_dense(scan);
     out->key.keyed = scan->keys != NULL;
     out->key.key_dtype = out->key.keyed ? (uint8_t)scan->key_dtype : 0;
     choose_block(scan, &out->key);
