@@ -26,8 +26,10 @@ typedef struct lw_carried {
     lw_ref before; /* while the loop is made: its value in front of it; SCAN: its slot */
 } lw_carried;
 
-/* A sum of values that are the same in all rounds. */
+/* An index: the counter times `step`, which is not 0, and values that are the same in all
+ * rounds. */
 typedef struct lw_shift {
+    int64_t step;
     uint32_t n;
     struct {
         lw_ref value;
@@ -46,7 +48,7 @@ typedef struct lw_rounds {
     bool scans;     /* some carried variable is SCAN */
     uint32_t n_carried;
     lw_carried carried[LW_MOST_CARRIED];
-    uint32_t n_guards; /* where one of these is negative, the loop cannot be spread */
+    uint32_t n_guards; /* where one of these becomes negative, the loop cannot be spread */
     lw_shift guards[LW_MOST_GUARDS];
 } lw_rounds;
 

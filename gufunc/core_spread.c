@@ -7,6 +7,9 @@
 
 enum { MOST_TERMS = 40, MOST_REGIONS = 64 };
 
+/* So far apart that no counter that ends takes them around all 64 bits. */
+#define FURTHEST_STEP ((int64_t)1 << 31)
+
 /* Where an access points to. */
 typedef struct place {
     int operand;
@@ -209,18 +212,43 @@ is_zero_compare(const lw_spreader *s, const lw_inst *cmp, lw_ref index)
     return cmp->op == LW_OP_LT && cmp->a == index && is_const(s, cmp->b, 0);
 }
 
-/* Sums of the counter, once, and of values that are the same in all rounds. */
+/* The counter, or it times a constant: that; else 0. */
+static int64_t
+steps_of(const lw_spreader *s, const lw_rounds *l, const lw_inst *inst)
+{
+    const lw_inst *x, *y;
+    int64_t step;
+
+    if (inst->op == LW_OP_GET && inst->a == l->counter)
+        return 1;
+    if (inst->op != LW_OP_MUL || lw_dtypes[inst->type].size_bytes != 8)
+        return 0;
+    x = lw_inst_at(s, without_casts(s, inst->a));
+    y = lw_inst_at(s, without_casts(s, inst->b));
+    if (x->op == LW_OP_CONST) {
+        const lw_inst *other = x;
+        x = y;
+        y = other;
+    }
+    if (x->op != LW_OP_GET || x->a != l->counter || y->op != LW_OP_CONST ||
+        lw_dtypes[y->type].size_bytes != 8)
+        return 0;
+    step = (int64_t)s->func->konsts.data[y->a].bits;
+    return step > -FURTHEST_STEP && step < FURTHEST_STEP ? step : 0;
+}
+
 static bool
-add_shift(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus, lw_shift *shift,
-          uint32_t *n_counters)
+add_shift(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus, lw_shift *shift)
 {
     const lw_inst *inst;
+    int64_t step;
 
     value = without_casts(s, value);
     inst = lw_inst_at(s, value);
-    if (inst->op == LW_OP_GET && inst->a == l->counter) {
-        ++*n_counters;
-        return !minus;
+    step = steps_of(s, l, inst);
+    if (step) {
+        shift->step += minus ? -step : step;
+        return shift->step > -FURTHEST_STEP && shift->step < FURTHEST_STEP;
     }
     if (lw_is_fixed(s, l, value)) {
         if (is_const(s, value, 0))
@@ -234,24 +262,24 @@ add_shift(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus, lw
     if ((inst->op != LW_OP_ADD && inst->op != LW_OP_SUB) ||
         lw_dtypes[inst->type].size_bytes != 8)
         return false;
-    return add_shift(s, l, inst->a, minus, shift, n_counters) &&
-           add_shift(s, l, inst->b, minus != (inst->op == LW_OP_SUB), shift, n_counters);
+    return add_shift(s, l, inst->a, minus, shift) &&
+           add_shift(s, l, inst->b, minus != (inst->op == LW_OP_SUB), shift);
 }
 
-/* Is the index the counter, or it and something that is the same in all rounds? *wraps: a
- * negative one counts from the end. */
+/* Is the index the counter, or some times it, and something that is the same in all rounds?
+ * *wraps: a negative one counts from the end. */
 static bool
 follows_counter(const lw_spreader *s, const lw_rounds *l, lw_ref index, lw_shift *shift,
                 bool *wraps)
 {
     const lw_inst *inst;
-    uint32_t n = 0;
 
     shift->n = 0;
+    shift->step = 0;
     index = without_casts(s, index);
     inst = lw_inst_at(s, index);
     *wraps = inst->op == LW_OP_SELECT && is_zero_compare(s, lw_inst_at(s, inst->a), inst->c);
-    return add_shift(s, l, *wraps ? inst->c : index, false, shift, &n) && n == 1;
+    return add_shift(s, l, *wraps ? inst->c : index, false, shift) && shift->step != 0;
 }
 
 static bool
@@ -264,7 +292,7 @@ same_value(const lw_spreader *s, lw_ref x, lw_ref y)
 static bool
 same_shift(const lw_spreader *s, const lw_shift *x, const lw_shift *y)
 {
-    if (x->n != y->n)
+    if (x->n != y->n || x->step != y->step)
         return false;
     for (uint32_t i = 0; i < x->n; i++)
         if (x->terms[i].minus != y->terms[i].minus ||
@@ -273,12 +301,12 @@ same_shift(const lw_spreader *s, const lw_shift *x, const lw_shift *y)
     return true;
 }
 
-/* Indices that start below 0 would wrap to elements of other rounds: then the loop must not be
- * spread, which is seen when it runs. */
+/* Indices that become less than 0 would wrap to elements of other rounds: then the loop must
+ * not be spread, which is seen when it runs. */
 static bool
 guard(const lw_spreader *s, lw_rounds *l, const lw_shift *shift)
 {
-    if (shift->n == 0)
+    if (shift->n == 0 && shift->step > 0)
         return true;
     for (uint32_t i = 0; i < l->n_guards; i++)
         if (same_shift(s, &l->guards[i], shift))

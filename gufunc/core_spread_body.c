@@ -427,7 +427,12 @@ no_guard_speaks(copier *c, const lw_rounds *l)
     lw_ref all = lw_ir_int(b, LW_DT_b1, 1);
 
     for (uint32_t i = 0; i < l->n_guards; i++) {
+        lw_ref last =
+            lw_ir_sub(b, lw_ir_cast(b, LW_DT_i64, c->to[l->limit]), lw_ir_int(b, LW_DT_i64, 1));
+        int64_t step = l->guards[i].step;
         lw_ref sum = lw_ir_int(b, LW_DT_i64, 0);
+        if (step < 0) /* the last round's */
+            sum = lw_ir_mul(b, last, lw_ir_int(b, LW_DT_i64, step));
         for (uint32_t k = 0; k < l->guards[i].n; k++) {
             lw_ref term = lw_ir_cast(b, LW_DT_i64, fixed(c, l, l->guards[i].terms[k].value));
             sum =

@@ -157,6 +157,19 @@ def in_place(x, y):
     y[len(x) - 1] = total
 
 
+@lw.guvectorize("(n)->(n),(n)")
+def suffixes(x, y, z):
+    s = x[0] - x[0]
+    for i in range(len(x) - 1, -1, -1):
+        s += x[i]
+        y[i] = s
+        z[len(x) - 1 - i] = s + x[i]
+    for i in range(1, len(x), 2):
+        s += x[i]
+        y[i] -= s
+        z[i - 1] += y[i]
+
+
 def spreads(function, types):
     assert mapping(function, types) == SHARED, mapping(function, types)
 
@@ -168,6 +181,7 @@ def test_scans(n):
         check(several, x)
         check(extremes, x)
         check(in_place, x)
+        check(suffixes, x)
         if dtype[0] != "f":
             check(bits, x)
     check(table_sums, data((2, n, 5), seed=n))
@@ -179,6 +193,7 @@ def test_scans_are_spread():
         spreads(f, "d->ddd" if f is several else "d->dd")
     spreads(bits, "l->lll")
     spreads(table_sums, "d->dd")
+    spreads(suffixes, "d->dd")
     spreads(in_place, "d->d")
 
 
@@ -421,6 +436,21 @@ def far_behind(x, first, back, y):
         y[i] += s + count
 
 
+@lw.guvectorize("(n),(),()->(n),(n)")
+def backwards(x, first, last, y, z):
+    s = x[0] - x[0]
+    for i in range(len(x)):
+        y[i] = z[len(x) - 1 - i] = 0
+    for i in range(first, last, -1):
+        s += x[i]
+        y[i] = s
+        z[-1 - i] = s - x[i]
+    for i in range(0, len(x) - 1, 2):
+        s += x[i]
+        y[i] -= s
+        z[i + 1] = y[i]
+
+
 @pytest.mark.parametrize("n", [40, 300])
 def test_indices_that_wrap(n):
     """From a negative start on elements are written twice: one thread does it, in order."""
@@ -429,6 +459,9 @@ def test_indices_that_wrap(n):
         check(wrapping, x, first)
     for first, back in ((0, 5), (5, 5), (6, 5), (5, 6), (0, n), (n - 1, 0), (3, 3)):
         check(far_behind, x, first, back)
+    for first, last in ((n - 1, -1), (n - 1, n // 2), (n - 1, -6), (5, -n - 1), (-1, -n - 1), (-3, -5), (3, 30)):
+        check(backwards, x, first, last)
+    assert mapping(backwards, "dll->dd") == SHARED
     assert mapping(wrapping, "dl->dd") == mapping(far_behind, "dll->d") == SHARED
 
 
@@ -447,3 +480,107 @@ def test_same_bits_each_time():
     again = moving_average(cuda.to_device(x[::-1].copy()), 10).copy_to_host()
     np.testing.assert_array_equal(first, again[::-1])
     np.testing.assert_allclose(first, moving_average(x, 10), atol=1e-12)
+
+
+# ---- programs drawn at random: whole numbers, which are exact in any order ----
+
+
+class Program:
+    """A loop of a few statements over x, y, z and the variables s, t, u; most look like scans, many are none."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.halved = int(self.one_in(4))
+        self.start = self.pick(["0", "1", "k", "k + 1", "2 * k"])
+        lines = ["def drawn(x, k, y, z):", "    s, t, u = x[0], 3, x[1] - k", "    for i in range(len(x)):",
+                 "        y[i] = i", "        z[i] = -i",
+                 f"    for i in {self.pick(self.ranges())}:", *self.block(2, 0)]
+        lines += ["    for i in range(len(x)):", "        y[i] += s * 3 + t + u * 5"]
+        self.text = "\n".join(lines) + "\n"
+
+    def ranges(self):
+        middle = "(len(x) - k) // 2" if self.halved else "len(x) - k"
+        return [f"range({self.start}, {middle})"] * 3 + [f"range({middle} - 1, {self.start}, -1)", f"range(k, {middle}, 3)",
+                                                        f"range({middle} - 1, -1, -2)"]
+
+    def pick(self, these):
+        return these[self.rng.integers(len(these))]
+
+    def one_in(self, n):
+        return self.rng.integers(n) == 0
+
+    def index(self):
+        return self.pick(["i", "i", "i", "i", "i - k", "i + k", "i + 1 - 1", "i - 1", "len(x) - 1 - i",
+                          *["i + i - 5", "2 * i - k", "2 * i"] * self.halved])
+
+    def term(self, plain):
+        if self.one_in(3):
+            return f"{self.pick(['y', 'z'])}[{self.index()}]"
+        if not plain or self.one_in(9):
+            return self.pick(["s", "t", "u", "v"])
+        return self.pick(["x[i]", "x[i]", "x[i - k]", "x[len(x) - 1 - i]", "i", "k", "2", "7"])
+
+    def value(self, plain):
+        text = self.term(plain)
+        for _ in range(self.rng.integers(3)):
+            text = f"({text} {self.pick(['+', '-', '*', '&'])} {self.term(plain)})"
+        return text
+
+    def update(self):
+        name = self.pick(["s", "t", "u"])
+        value = self.pick(["x[i]", "x[i] - x[i - k]", "x[i] * k", "i", "3"]) if not self.one_in(4) else self.value(True)
+        return self.pick([f"{name} += {value}", f"{name} -= {value}", f"{name} += {value}", f"{name} = {value} + {name}",
+                          f"{name} = max({name}, {value})", f"{name} = min({value}, {name})", f"{name} ^= {value}",
+                          f"{name} *= 2 * {value} + 1", f"{name} = {value} - {name}", f"{name} = {name}",
+                          f"{name} += {name} * {value}", f"{name} = {name} if {value} < {name} else {value}"])
+
+    def statement(self, depth, inner):
+        pad = "    " * depth
+        kind = self.rng.integers(12)
+        if kind < 4:
+            return [pad + self.update()]
+        if kind < 8:
+            return [f"{pad}{self.pick(['y', 'z'])}[{self.index() if self.one_in(5) else 'i'}] = {self.value(False)}"]
+        if kind == 8 and depth < 4:
+            condition = f"{self.term(not self.one_in(4))} {self.pick(['<', '>'])} {self.term(not self.one_in(4))}"
+            body = [f"{pad}if {condition}:", *self.block(depth + 1, inner)]
+            return body + ([f"{pad}else:", *self.block(depth + 1, inner)] if self.one_in(2) else [])
+        if kind == 9 and depth < 4:
+            name = self.pick(["s", "t", "u"])
+            return [f"{pad}if x[i] {self.pick(['<', '>', '>='])} {name}:", f"{pad}    {name} = {self.pick(['x[i]', 'x[i]', 'i'])}"]
+        if kind == 10 and depth < 4 and not inner:
+            return [f"{pad}for j in range({self.pick(['3', 'k', 'x[i] & 3', '(s & 1)'])}):", *self.block(depth + 1, 1)]
+        if kind == 11 and depth > 2 and self.one_in(2):
+            return [pad + "continue"]
+        return [f"{pad}v = {self.value(True)}"]
+
+    def block(self, depth, inner):
+        lines = ["    " * depth + f"v = {self.pick(['x[i]', 'x[i - k]', 'i', 'y[i]'])}"] if depth == 2 else []
+        for _ in range(self.rng.integers(1, 5)):
+            lines += self.statement(depth, inner)
+            if lines[-1].endswith("continue"):
+                break
+        return [line.replace("v]", "i]") for line in lines]
+
+
+def drawn(seed, n, items=2):
+    """Whether it is shared, the host's results and the device's."""
+    text = Program(seed).text
+    names = {}
+    exec(compile(text, f"<drawn {seed}>", "exec"), {"__builtins__": __builtins__}, names)
+    function = lw.guvectorize(["void(int64[:], int64, int64[:], int64[:])"], "(n),()->(n),(n)", source=text)(names["drawn"])
+    x = data((items, n), "int64", seed)
+    k = int(seed % 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = function(x, k)
+        got = [g.copy_to_host() for g in function(cuda.to_device(x), k)]
+    return mapping(function, "ll->ll") == SHARED, want, got, text
+
+
+@pytest.mark.parametrize("first", [0, 8, 16])
+def test_drawn(first):
+    for seed in range(first, first + 8):
+        _, want, got, text = drawn(seed, 40 + 13 * seed)
+        for w, g in zip(want, got):
+            np.testing.assert_array_equal(g, w, err_msg=text)
