@@ -79,7 +79,7 @@ name_all(const lw_ufunc_object *self, PyObject *names, lw_role what, const char 
 
     if (names == NULL)
         return 0;
-    if (!PyList_Check(names) && !PyTuple_Check(names))
+    if (!PyList_Check(names) && !PyTuple_Check(names) && !PyAnySet_Check(names))
         return name_one(self, names, what, keyword);
     items = PySequence_Fast(names, "");
     for (Py_ssize_t i = 0; items && !failed && i < PySequence_Fast_GET_SIZE(items); i++)

@@ -285,19 +285,21 @@ is_name(PyObject *item)
     return PyUnicode_Check(item) || (PyLong_Check(item) && !PyBool_Check(item));
 }
 
-/* Parameters by name or position: one, or a sequence of them. Whether there are such is the
+/* Parameters by name or position: one, or a sequence or set of them. Whether there are such is the
  * door's to say. */
 static int
 read_names(const reader *r, PyObject *value, PyObject **out)
 {
-    const char *expected = "a parameter's name (str) or position (int), or a tuple of these";
+    const char *expected = "a parameter's name (str) or position (int), or a tuple or set of these";
     PyObject *items;
     int failed = 0;
 
     *out = value == Py_None ? NULL : value;
     if (value == Py_None || is_name(value))
         return 0;
-    items = PyList_Check(value) || PyTuple_Check(value) ? PySequence_Fast(value, "") : NULL;
+    items = PyList_Check(value) || PyTuple_Check(value) || PyAnySet_Check(value)
+                ? PySequence_Fast(value, "")
+                : NULL;
     if (items == NULL) {
         PyErr_Clear();
         return wrong_type(r, expected, value);

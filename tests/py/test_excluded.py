@@ -120,7 +120,8 @@ def test_default_of_an_excluded_parameter():
 
 def test_by_number():
     by_number = lw.vectorize(excluded=[1], static=2)(lambda x, t, n: t[n] + x)
-    assert by_number(1.0, np.arange(4.0), 3) == 4.0
+    by_set = lw.vectorize(excluded={"t"}, static=frozenset([2]))(lambda x, t, n: t[n] + x)
+    assert by_number(1.0, np.arange(4.0), 3) == by_set(1.0, np.arange(4.0), 3) == 4.0
 
 
 def test_defaults_of_operands():
@@ -346,7 +347,7 @@ def test_signatures():
     ({"excluded": -1}, ValueError, "excluded= names -1, which is no parameter of"),
     ({"excluded": 1.0}, TypeError, "excluded= must be a parameter's name"),
     ({"static": True}, TypeError, "static= must be a parameter's name"),
-    ({"static": {"x"}}, TypeError, "static= must be a parameter's name"),
+    ({"static": {"x": 1}}, TypeError, "static= must be a parameter's name"),
     ({"excluded": ("x", None)}, TypeError, "excluded= must be a parameter's name"),
     ({"static": ("x", "y")}, ValueError, "at least one parameter in neither"),
 ])
