@@ -84,22 +84,33 @@ compile_kernel(PyObject *f, PyObject *sig, int cc, const char *output)
     return PyObject_CallMethod(f, method, "Os", sig, target);
 }
 
+/* Does a `[` stand behind the first `(`? -1: an exception. */
+static int
+takes_arrays(PyObject *sig)
+{
+    PyObject *text = PyObject_Str(sig);
+    Py_ssize_t n, at;
+
+    if (text == NULL)
+        return -1;
+    n = PyUnicode_GET_LENGTH(text);
+    at = PyUnicode_FindChar(text, '(', 0, n, 1);
+    if (at >= 0)
+        at = PyUnicode_FindChar(text, '[', at, n, 1);
+    Py_DECREF(text);
+    return at >= 0 ? 1 : at == -1 ? 0 : -1;
+}
+
 /* A plain function of arrays is a kernel's: 1 with *kernel, a new reference. -1: an exception.
  */
 static int
 kernel_of_arrays(PyObject *module, PyObject *f, PyObject *sig, PyObject **kernel)
 {
-    PyObject *text, *jit;
-    int has_arrays;
+    int arrays = PyFunction_Check(f) && !PyList_Check(sig) ? takes_arrays(sig) : 0;
+    PyObject *jit;
 
-    if (!PyFunction_Check(f) || PyList_Check(sig))
-        return 0;
-    text = PyObject_Str(sig);
-    has_arrays =
-        text ? PyUnicode_FindChar(text, '[', 0, PyUnicode_GET_LENGTH(text), 1) >= 0 : -1;
-    Py_XDECREF(text);
-    if (has_arrays <= 0)
-        return has_arrays;
+    if (arrays <= 0)
+        return arrays;
     jit = PyObject_GetAttrString(module, "jit");
     *kernel = jit ? PyObject_CallOneArg(jit, f) : NULL;
     Py_XDECREF(jit);
