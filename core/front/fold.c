@@ -3,6 +3,8 @@
  * come those that inference finds: flags, defaults, lengths, elements of constant tuples. */
 #include "core/front/infer_internal.h"
 
+#include "core/front/records.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -100,12 +102,15 @@ static lw_type
 table_type(lw_frame *f, const lw_konst *konst)
 {
     int64_t shape[LW_MAX_ARRAY_DIMS];
+    lw_type element;
 
     if (konst->n > LW_MAX_ARRAY_DIMS)
         return LW_T_STATIC;
     for (uint32_t i = 0; i < konst->n; i++)
         shape[i] = konst->items[i];
-    return lw_type_array(lw_types_of(f), konst->dtype, konst->n, LW_LAYOUT_C, true, shape);
+    element = konst->record ? lw_record_type(lw_types_of(f), konst->record, false)
+                            : (lw_type)konst->dtype;
+    return lw_type_array(lw_types_of(f), element, konst->n, LW_LAYOUT_C, true, shape);
 }
 
 lw_value

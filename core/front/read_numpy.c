@@ -2,6 +2,8 @@
  * type of an object in it, and reading works where NumPy is absent. */
 #include "core/front/read_internal.h"
 
+#include "core/front/read_record.h"
+
 enum { MAX_TABLE_BYTES = 64 * 1024 }; /* the constant memory of a GPU */
 
 /* The loaded numpy module, borrowed, or NULL. */
@@ -112,7 +114,8 @@ lw_read_numpy_scalar(lw_reader *r, PyObject *object)
 }
 
 static uint32_t
-push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype)
+push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype,
+           const lw_arg_record *record)
 {
     uint32_t *shape = lw_arena_take(&r->tree->arena, ((size_t)view->ndim + 1) * sizeof *shape);
     char *bytes = lw_arena_take(&r->tree->arena, (size_t)view->len + 1);
@@ -128,7 +131,8 @@ push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype
                                    .dtype = dtype,
                                    .n = (uint32_t)view->ndim,
                                    .items = shape,
-                                   .bytes = bytes});
+                                   .bytes = bytes,
+                                   .record = record});
 }
 
 /* What lends its bytes: ml_dtypes' bfloat16 does so as integers only. New reference. */
@@ -139,17 +143,35 @@ lender(PyObject *object, lw_dtype dtype)
                                : Py_NewRef(object);
 }
 
+/* NULL: a dtype without fields, or with some that compiled code does not know. */
+static lw_arg_record *
+record_of(lw_reader *r, PyObject *dtype)
+{
+    PyObject *names = PyObject_GetAttrString(dtype, "names");
+    lw_arg_record *record = NULL;
+
+    if (names == NULL || !PyTuple_Check(names) ||
+        lw_read_record(dtype, &r->tree->arena, &record) < 0)
+        record = NULL;
+    lw_read_clear();
+    Py_XDECREF(names);
+    return record;
+}
+
 /* 0 and status OK: not an array we can freeze. */
 uint32_t
 lw_read_numpy_array(lw_reader *r, PyObject *object)
 {
     PyObject *dtype_object = PyObject_GetAttrString(object, "dtype"), *source = NULL;
     lw_dtype dtype = dtype_object ? lw_read_numpy_dtype(dtype_object) : LW_DT_void;
+    lw_arg_record *record = NULL;
     Py_buffer view;
     uint32_t konst = 0;
 
+    if (dtype == LW_DT_void && dtype_object != NULL && !PyErr_Occurred())
+        record = record_of(r, dtype_object);
     Py_XDECREF(dtype_object);
-    if (dtype != LW_DT_void)
+    if (dtype != LW_DT_void || record != NULL)
         source = lender(object, dtype);
     if (source == NULL || PyObject_GetBuffer(source, &view, PyBUF_FULL_RO) < 0) {
         Py_XDECREF(source);
@@ -157,7 +179,7 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
         return 0;
     }
     if (view.len <= MAX_TABLE_BYTES)
-        konst = push_array(r, object, &view, dtype);
+        konst = push_array(r, object, &view, dtype, record);
     PyBuffer_Release(&view);
     Py_DECREF(source);
     return konst;

@@ -149,7 +149,8 @@ print_tuple(const lw_tree *tree, const lw_konst *konst, uint32_t depth, lw_text 
 static void
 print_array(const lw_konst *konst, lw_text *out)
 {
-    lw_text_addf(out, "array %s[", lw_dtypes[konst->dtype].public_name);
+    lw_text_addf(out, "array %s[",
+                 konst->record ? "of records" : lw_dtypes[konst->dtype].public_name);
     for (uint32_t i = 0; i < konst->n; i++)
         lw_text_addf(out, "%s%" PRIu32, i ? ", " : "", konst->items[i]);
     lw_text_add(out, "]");

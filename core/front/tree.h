@@ -98,7 +98,8 @@ typedef enum lw_konst_kind {
     LW_K_MODULE,   /* text = name; attributes are resolved by the reader */
     LW_K_RECORD, /* a structured dtype as a value: bytes = its lw_arg_record (typed.h), text its
                     name */
-    LW_K_ARRAY,  /* a small constant table: dtype, n = ndim, items = shape, bytes, C order */
+    LW_K_ARRAY,  /* a small constant table: dtype, n = ndim, items = shape, bytes, C order; of
+                    records: dtype void, and record */
     LW_K_ELLIPSIS,
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
@@ -119,6 +120,7 @@ typedef struct lw_konst {
     const char *const *names;
     const char *text, *help;
     const void *bytes;
+    const struct lw_arg_record *record; /* ARRAY of records */
 } lw_konst;
 
 typedef enum lw_param_kind {

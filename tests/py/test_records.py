@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import pickle
 import re
 from collections import namedtuple
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from host_kernel import run
 
+import lanewise as lw
 from lanewise import errors
 from lanewise._core import _dump_record, forall
 
@@ -312,3 +314,59 @@ def test_a_gpu_reads_what_is_not_aligned_byte_by_byte(target):
     packed, aligned = (kernel[dtype].inspect_ptx(target=target) for dtype in DTYPES)
     assert re.search(r"ld\.global(\.nc)?\.[bf]64", aligned) and not re.search(r"ld\.global(\.nc)?\.[bf]64", packed)
     assert re.search(r"ld\.global(\.nc)?\.[bu]8", packed)
+
+
+# ---- constant tables of records ----
+
+POINTS = np.array([(1, 2.5), (3, 4.5), (5, 6.5)], dtype=[("n", "i4"), ("w", "f8")])
+MIXED = np.zeros((2, 2), dtype=[("n", "i1"), ("v", "f4", (2,)), ("inner", [("a", "u2"), ("c", "c8")])])
+MIXED["n"] = [[1, 2], [3, 4]]
+MIXED["v"][..., 1] = [[10, 20], [30, 40]]
+MIXED["inner"]["a"] = [[100, 200], [300, 400]]
+
+
+def test_tables_of_records_are_constants():
+    @lw.vectorize
+    def product(i):
+        return POINTS[i].n * POINTS[i]["w"] + len(POINTS) + POINTS[-1].n
+
+    np.testing.assert_array_equal(product(np.arange(3)), POINTS["n"] * POINTS["w"] + 8)
+
+    @lw.vectorize
+    def total(i, j):
+        point = MIXED[i, j]
+        return point.v[1] + point["inner"].a + MIXED["n"][i, j]
+
+    i, j = np.ogrid[:2, :2]
+    np.testing.assert_array_equal(total(i, j), MIXED["n"] * np.float32(111))
+
+    @lw.vectorize
+    def weigh(x):
+        sum_ = 0.0
+        for point in POINTS:
+            sum_ += point.w * x
+        return sum_
+
+    assert weigh(2.0) == 27.0
+    assert pickle.loads(pickle.dumps(product))(1) == 3 * 4.5 + 8
+    assert lw.compile(product, "float64(int64)", target="sm_75")[:4] == b"\x7fELF"
+
+
+def test_tables_of_records_in_kernels():
+    @lw.forall
+    def weights(i, out):
+        out[i] = POINTS[i].w
+
+    out = np.zeros(3)
+    weights(3, out)
+    np.testing.assert_array_equal(out, POINTS["w"])
+
+    @lw.forall
+    def writes(i, out):
+        POINTS[i].w = out[i]
+
+    with pytest.raises(lw.errors.TypingError, match="E162"):
+        writes(3, out)
+    with pytest.raises(lw.errors.TypingError, match="E104"):
+        objects = np.zeros(3, dtype=[("o", "O")])
+        lw.vectorize(lambda i: objects[i].o)(1)
