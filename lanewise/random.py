@@ -120,7 +120,7 @@ def uint64_to_unit_float32(x):
 
     numba's bits, except that where rounding gives 1.0 (once in 2**25) this gives 1 - 2**-24.
     """
-    y = np.float32(np.uint64(x) & np.uint64(0xFFFFFFFFFFFFF800)) * np.float32(2.0**-64)
+    y = np.float32(np.uint64(x) >> np.uint64(11)) * np.float32(1.0 / 9007199254740992.0)
     return min(y, _BELOW_ONE_F32)
 
 

@@ -208,11 +208,38 @@ saturate_on_gpu(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 
 /* ---- the other ways ---- */
 
+/* float32(x >> k) of a 64-bit x, on the GPU: the bits that stay are rounded where they stand,
+ * and the result scaled. A mask is one instruction there and a shift two; the bits are the
+ * same, since scaling by a power of two is exact. */
+static bool
+top_bits_to_float(lw_emitter *e, lw_dtype from, lw_dtype to)
+{
+    const lw_inst *shift = &e->func->insts.data[e->inst->a], *by;
+    char mask[24], scale[24];
+    lw_name top;
+    uint64_t k;
+
+    if (!e->gpu || from != LW_DT_u64 || to != LW_DT_f32 || shift->op != LW_OP_SHR)
+        return false;
+    by = &e->func->insts.data[shift->b];
+    k = by->op == LW_OP_CONST ? e->func->konsts.data[by->a].bits : 0;
+    if (k == 0 || k >= 32) /* from 32 on the shift is none: the upper half */
+        return false;
+    snprintf(mask, sizeof mask, "%" PRId64, -((int64_t)1 << k));
+    snprintf(scale, sizeof scale, "0x%016" PRIX64, (1023 - k) << 52);
+    top = lw_def(e, "and i64 $v, $s", shift->a, mask);
+    top = lw_def(e, "uitofp i64 $s to float", top.text);
+    lw_result(e, "fmul float $s, $s", top.text, scale);
+    return true;
+}
+
 static void
 cast_to_float(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 {
     const char *how = is_signed(from) ? "sitofp" : "uitofp";
 
+    if (top_bits_to_float(e, from, to))
+        return;
     /* integers beyond f32's 24 bits are infinite in f16, so f32 on the way loses nothing */
     if (to == LW_DT_f64)
         lw_result(e, "$s $t $s to double", how, from, value.text);

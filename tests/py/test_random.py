@@ -199,7 +199,7 @@ def test_states_stay_in_registers():
         pytest.skip(str(problem).splitlines()[0])
     text = ptx if isinstance(ptx, str) else next(iter(ptx.values()))
     stores = [m.start() for m in re.finditer(r"st\.global\.v2\.[ub]64", text)]
-    assert "lop3.b32" in text
+    assert "lop3.b32" in text and "and.b64" in text
     assert len(stores) == 1 and "bra" not in text[stores[0] : text.index("st.global", stores[0] + 9)].split("\n", 2)[1]
 
 
