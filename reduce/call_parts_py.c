@@ -176,8 +176,9 @@ read_array(lw_reduce_call *call, PyObject *object, lw_dtype *dtype)
     *dtype = lw_dtype_of_descr(PyArray_DESCR(array));
     if (*dtype == LW_DT_void) {
         PyErr_Format(PyExc_TypeError,
-                     "argument %u has dtype %R, which kernels do not compute in",
-                     (unsigned)call->n_in, PyArray_DESCR(array));
+                     "argument %u has dtype %R, which kernels do not compute in%s",
+                     (unsigned)call->n_in, PyArray_DESCR(array),
+                     lw_reduce_dtype_hint(PyArray_DESCR(array)));
         return -1;
     }
     return lw_reduce_broadcast(call, PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array));
@@ -197,6 +198,14 @@ read_mask(lw_reduce_call *call, PyObject *where)
     call->masked = true;
     return lw_reduce_fits_shape(call, PyArray_NDIM(mask), (const int64_t *)PyArray_DIMS(mask),
                                 "where=");
+}
+
+const char *
+lw_reduce_dtype_hint(const PyArray_Descr *descr)
+{
+    return descr != NULL && PyDataType_HASFIELDS(descr)
+               ? ": give its fields as arrays of their own, map takes them side by side"
+               : "";
 }
 
 void

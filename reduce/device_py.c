@@ -267,8 +267,9 @@ read_one(device_call *d, PyObject *object, lw_dtype *dtype)
     }
     *dtype = (lw_dtype)operand->dtype;
     if (*dtype == LW_DT_void) {
-        PyErr_Format(PyExc_TypeError, "argument %u has a dtype that kernels do not compute in",
-                     (unsigned)d->n_read);
+        PyErr_Format(PyExc_TypeError,
+                     "argument %u has a dtype that kernels do not compute in%s",
+                     (unsigned)d->n_read, lw_reduce_dtype_hint(operand->descr));
         return -1;
     }
     if (d->device == NULL)

@@ -413,6 +413,7 @@ def test_the_kernel_compiles_for_gpus(cc):
     [
         (lambda: biggest(np.empty(0)), ValueError, "zero-size array to reduction operation .* which has no identity"),
         (lambda: total(np.empty(0), initial=None), ValueError, "zero-size"),
+        (lambda: total(np.zeros(3, [("a", "f4"), ("b", "i4")])), TypeError, "give its fields as arrays of their own"),
         (lambda: biggest(np.ones(3), where=[True, False, True]), ValueError, "where mask"),
         (lambda: total(np.ones(3), axis=1), np.exceptions.AxisError, "axis 1 is out of bounds"),
         (lambda: total(np.ones((3, 3)), axis=(0, 0)), ValueError, "duplicate value in 'axis'"),

@@ -65,6 +65,7 @@ def test_several_results_and_streams():
     (lambda x: total(x, out=cuda.to_device(np.array(0))), TypeError, "cannot take results"),
     (lambda x: total(x, out=(x, x)), TypeError, "tuple of 1 arrays"),
     (lambda x: total(x, x), TypeError, "gives"),
+    (lambda x: total(cuda.to_device(np.zeros(3, [("a", "f4"), ("b", "i4")]))), TypeError, "give its fields"),
     (lambda x: lw.reduce(lambda a, b: a + b, map=lambda a, b: a * b)(x, np.ones(10)), TypeError, "argument 2 is not on a device"),
 ])
 def test_refused(call, error, text):
@@ -75,6 +76,23 @@ def test_refused(call, error, text):
 def test_out_is_what_is_returned():
     out = cuda.to_device(np.zeros(5, "f8"))
     assert total(cuda.to_device(np.ones((5, 7), "f4")), axis=1, out=out) is out
+
+
+def test_numbas_call_forms():
+    r, x, stream = cuda.reduce(lambda a, b: a + b), cuda.to_device(np.arange(10.0)), cuda.stream()
+    for keywords in ({}, {"size": 5}, {"init": 3.0}, {"stream": stream}, {"size": 4, "init": 2, "stream": 0}):
+        got = r(x, **keywords)
+        assert isinstance(got, cuda.DeviceArray) and got.shape == () and got.dtype == np.float64
+        assert r(x, res=cuda.to_device(np.zeros(3)), **keywords) is None
+    assert r(x, res=np.zeros(1)) is None
+    assert isinstance(cuda.Reduce(lambda a, b: max(a, b))(x, init=0), cuda.DeviceArray)
+
+
+@needs_kernels
+def test_numbas_call_forms_give():
+    r, x, res = cuda.reduce(lambda a, b: a + b), cuda.to_device(np.arange(10.0)), cuda.to_device(np.full(3, 7.0))
+    assert r(x, size=5, init=100) == 110 and cuda.Reduce(lambda a, b: max(a, b))(x, init=50) == 50
+    assert r(x, res=res, stream=cuda.stream()) is None and res.tolist() == [45, 7, 7]
 
 
 # ---- results ----

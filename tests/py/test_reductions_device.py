@@ -64,6 +64,27 @@ def test_numpy_functions():
     assert np.sum(device, axis=0, out=out) is out and np.std(device, 0, out=out) is out
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_scans_have_dtypes_and_shapes(name, dtype):
+    x = some((4, 5), dtype)
+    device, function = cuda.to_device(x), getattr(np, name)
+    for axis in (None, 0, -1):
+        is_like(function(device, axis=axis), function(x, axis=axis))
+        is_like(getattr(device.T, name)(axis), function(x.T, axis))
+    is_like(function(device, 0, "f8" if dtype[0] != "c" else "c16"), function(x, 0, "f8" if dtype[0] != "c" else "c16"))
+    out = cuda.to_device(function(x, axis=1))
+    assert function(device, axis=1, out=out) is out
+
+
+def test_other_scans_have_shapes():
+    x = some((40, 50), "f4")
+    device = cuda.to_device(x)
+    is_like(reductions.running_maximum(device, axis=1), x)
+    is_like(reductions.affine_scan(device, device, axis=1, initial=2), x)
+    is_like(reductions.segmented_sum(device, cuda.to_device(x > 0.5)), x)
+
+
 def test_what_is_not_there():
     device = cuda.to_device(np.ones(3))
     with pytest.raises(TypeError):
@@ -124,3 +145,25 @@ def test_the_others():
     value, payload = reductions.top1(device, tag)
     assert float(value) == x.max() and int(payload) == x.argmax()
     same(reductions.logsumexp(device, axis=1), np.logaddexp.reduce(x, axis=1))
+
+
+@needs_kernels
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_scans_as_numpy(name, dtype):
+    for shape in ((37,), (5, 7), (2, 3, 4), (3, 1000)):
+        x = some(shape, dtype)
+        for axis in (None, *range(len(shape))):
+            wanted = getattr(np, name)(x, axis=axis, dtype="f4" if dtype == "f2" else None)
+            same(getattr(np, name)(cuda.to_device(x), axis=axis), wanted.astype(dtype) if dtype == "f2" else wanted)
+
+
+@needs_kernels
+def test_other_scans():
+    rng = np.random.default_rng(5)
+    x = some((300, 400), "f4")
+    same(reductions.running_maximum(cuda.to_device(x), axis=1), np.maximum.accumulate(x, axis=1))
+    a, b = rng.random((2, 200_000)) * 0.9
+    same(reductions.affine_scan(cuda.to_device(a), cuda.to_device(b)), reductions.affine_scan(a, b))
+    values, starts = rng.integers(0, 100, 200_000), rng.random(200_000) < 0.001
+    same(reductions.segmented_sum(cuda.to_device(values), cuda.to_device(starts)), reductions.segmented_sum(values, starts))
