@@ -169,6 +169,21 @@ first_rows(lw_reduce_device *d, lw_device_array *array, int64_t n)
     return copy;
 }
 
+static lw_device_array *
+new_count(lw_reduce_device *d)
+{
+    int64_t one = 1;
+    lw_device_array *count = lw_device_array_new(d->device, d->stream, LW_DT_i64, 1, &one, 'C');
+    lw_error err = {0};
+
+    if (count != NULL &&
+        lw_fill(d->device, count->data, 0, 4, 2, d->stream, false, &err) != LW_OK) {
+        lw_py_raise(&err);
+        Py_CLEAR(count);
+    }
+    return count;
+}
+
 static int
 wait_for_count(lw_reduce_device *d, const lw_device_array *count, int64_t *out)
 {
@@ -190,7 +205,7 @@ run(lw_reduce_device *d, const lw_operand *keys, const lw_device_array *keys_out
 {
     lw_device_array *count;
     lw_reduce_scan scan;
-    int64_t one = 1, n = -1;
+    int64_t n = -1;
 
     lw_reduce_scan_start(&scan, d->call, 0);
     if (scan.elements == 0)
@@ -199,7 +214,7 @@ run(lw_reduce_device *d, const lw_operand *keys, const lw_device_array *keys_out
         PyErr_SetString(PyExc_ValueError, "by_key() of device arrays needs values in each row");
         return -1;
     }
-    count = lw_device_array_new(d->device, d->stream, LW_DT_i64, 1, &one, 'C');
+    count = new_count(d);
     if (count == NULL)
         return -1;
     scan.keys = (const char *)(uintptr_t)keys->data;

@@ -115,8 +115,28 @@ def fills(generator):
     return work
 
 
+total = lw.reduce(lambda a, b: a + b)
+LONG = cuda.to_device(np.zeros(9000, np.float32))
+KEYS = cuda.to_device(np.zeros(9000, np.int8))
+
+
+def scans_of_views():
+    cube = cuda.to_device(np.zeros((30, 20, 15), np.float32))  # it remembers the stream
+    total.accumulate(cube.transpose(1, 0, 2), axis=2, exclusive=True, stream=STREAM)
+    total.reduceat(cube.transpose(1, 0, 2), [1, 2, 0], axis=2, out=cuda.device_array((20, 30, 3), np.float32))
+
+
 COUNTS = cuda.to_device(np.zeros(600, np.int64))
 SCENARIOS = {
+    "reduce": lambda: (total(LONG), total(D, axis=0), total(D.T[::2], axis=1, keepdims=True)),
+    "reduce, first call": lambda: lw.reduce(lambda a, b: b)(LONG),
+    "reduce, foreign arrays": lambda: total(FOREIGN, axis=0, initial=1),
+    "reduce, scan": lambda: total.accumulate(LONG),
+    "reduce, scan, first call": lambda: lw.reduce(lambda a, b: b).accumulate(LONG),
+    "reduce, scan of foreign arrays": lambda: total.accumulate(FOREIGN, axis=1, out=cuda.device_array((20, 30), np.float32)),
+    "reduce, scans and slices of views": scans_of_views,
+    "reduce, slices": lambda: (total.reduceat(LONG, [1, 5, 0]), total.reduceat(FOREIGN, [3])),
+    "reduce, keys": lambda: total.by_key(KEYS, LONG),
     "jit": lambda: add[1, 32](D, E, OUT),
     "jit, foreign arrays": lambda: add[1, 32](FOREIGN, E, OUT),
     "jit, host arrays": lambda: add[1, 32](HOST, HOST, HOST.copy()),

@@ -210,6 +210,8 @@ WORK = {
     "reduce, slices": (lambda: (total.reduceat(X, [0, 5, 3]), total.by_key([1, 1, 2], [1, 2, 3])), False),
     "reduce, simulated": (lambda: total._simulate(X, size=3), False),
     "reduce, simulated, first call": (lambda: lw.reduce(merge, map=lambda x, index: (index, x))._simulate(X, size=3), True),
+    "reduce, scans simulated": (lambda: (total._simulate_scan(X, size=1), total._simulate_slices(X, [0, 5, 3]), total._simulate_by_key(X > 1, X)), False),
+    "reduce, scans simulated, first call": (lambda: lw.reduce(merge, map=lambda x, index: (index, x))._simulate_scan(X, size=1), True),
     "reduce, refused": (lambda: refused(TypeError, "positional", lw.reduce, 1, 2), False),
     "reduce, compile error": (lambda: refused(TypeError, "number", lw.reduce(lambda a, b: None), X), False),
     "reduce, pickled": (lambda: pickle.loads(pickle.dumps(total)), False),
