@@ -432,7 +432,32 @@ kernel_state(PyObject *object, PyObject *Py_UNUSED(unused))
 #define WITH_KEYWORDS(function)                                                                \
     ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
 
+/* numba's spelling of kernel[...]. */
+static PyObject *
+kernel_configure(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"griddim", "blockdim", "stream", "sharedmem", NULL};
+    PyObject *grid, *block, *stream = NULL, *shared = NULL, *zero, *key, *result = NULL;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:configure", names, &grid, &block,
+                                     &stream, &shared))
+        return NULL;
+    zero = PyLong_FromLong(0);
+    key = zero ? PyTuple_Pack(4, grid, block, stream ? stream : zero, shared ? shared : zero)
+               : NULL;
+    if (key != NULL)
+        result = lw_jit_configure(self, key);
+    Py_XDECREF(key);
+    Py_XDECREF(zero);
+    return result;
+}
+
 static PyMethodDef kernel_methods_head[] = {
+    {"configure", WITH_KEYWORDS(kernel_configure),
+     PyDoc_STR("configure($self, /, griddim, blockdim, stream=0, sharedmem=0)\n--\n\n"
+               "kernel[griddim, blockdim, stream, sharedmem].\n\n"
+               ">>> k.configure(1, 32) is k[1, 32]\n"
+               "True")},
     {"forall", WITH_KEYWORDS(lw_jit_forall),
      PyDoc_STR("forall($self, /, ntasks, tpb=0, stream=0, sharedmem=0)\n--\n\n"
                "A launch of at least ntasks threads, in blocks of tpb or, with 0, of the best "

@@ -217,3 +217,14 @@ def test_overloads():
         rows.overloads[(float64,)]
     assert "rows" in repr(one) and "rows" in repr(rows.overloads)
     assert cuda.jit(lambda x: None).overloads == {}
+
+
+def test_configure():
+    @lw.jit
+    def fill(a):
+        a[cuda.grid(1)] = 1
+
+    assert fill.configure(1, 4) is fill[1, 4] and fill.configure(2, (2, 2), stream=0, sharedmem=8) is fill[2, (2, 2), 0, 8]
+    a = np.zeros(4)
+    fill.configure(griddim=1, blockdim=4)(a)
+    assert a.tolist() == [1] * 4
