@@ -10,6 +10,7 @@ from lanewise._distributions import Distributions
 from lanewise._parameters import chances, common_shape, integers, is_scalar, on_device, parameter, spread
 
 _LANES = 65536
+_kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -445,12 +446,15 @@ class _Fill:
         return cuda.device_array(count, dtype or self.dtype, stream=self.stream)
 
     def _kernel(self, family):
-        from lanewise import _random_kernels as kernels
+        key = family, self.name, self.dtype.itemsize if self.dtype.kind == "f" else 0
+        if key not in _kernels:
+            from lanewise import _random_kernels as kernels
 
-        name = f"{family}_{self.name}"
-        if self.dtype.kind == "f" and not self.name.startswith("gamma"):
-            name += f"_{self.dtype.name}"
-        return getattr(kernels, name)
+            name = f"{family}_{self.name}"
+            if self.dtype.kind == "f" and not self.name.startswith("gamma"):
+                name += f"_{self.dtype.name}"
+            _kernels[key] = getattr(kernels, name)
+        return _kernels[key]
 
     def _philox(self, flat, per_block, parameters):
         whole = flat.size // per_block

@@ -18,11 +18,21 @@ _RULES = {
 }
 
 
+# the same for one Python number, which most parameters are: from, to
+_LEAST = 5e-324
+_LIMITS = {
+    "number": (-math.inf, math.inf), "not negative": (0.0, math.inf), "positive": (_LEAST, math.inf),
+    "chance": (0.0, 1.0), "positive chance": (_LEAST, 1.0), "mean": (0.0, 1e15), "count": (0.0, 2.0**53 - 1),
+}
+
+
 def on_device(value):
     """Whether it is an array that lies on a GPU."""
+    if isinstance(value, (int, float, np.ndarray, np.generic, list, tuple)):
+        return False
     from lanewise import cuda
 
-    return not isinstance(value, (int, float, np.ndarray, np.generic, list, tuple)) and cuda.is_cuda_array(value)
+    return cuda.is_cuda_array(value)
 
 
 def _host(name, value, expected):
@@ -39,6 +49,10 @@ def _host(name, value, expected):
 
 def parameter(name, value, rule="number"):
     """The parameter as a float64 array of its own shape: () for a number."""
+    if type(value) is float or type(value) is int and -(2**53) < value < 2**53:
+        low, high = _LIMITS[rule]
+        if low <= value <= high:
+            return np.array(value, np.float64)
     array = _host(name, value, "a number or an array of numbers")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be a number or an array of numbers, not {type(value).__name__}")
@@ -71,14 +85,14 @@ def check(name, array, rule):
 
 def common_shape(size, arrays, out):
     """What to draw: a tuple, or None for one number or as many as out holds."""
+    if is_scalar(*arrays):
+        return size
     try:
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError:
         raise ValueError(f"parameters of the shapes {', '.join(str(a.shape) for a in arrays)} cannot be broadcast together") from None
     if size is None and out is None:
-        return shape or None
-    if not shape:
-        return size
+        return shape
     whole = tuple(getattr(out, "shape", ())) if size is None else size
     if len(shape) > len(whole) or any(a not in (1, b) for a, b in zip(shape[::-1], whole[::-1])):
         raise ValueError(f"Output size {whole} is not compatible with broadcast dimensions of inputs {shape}.")
