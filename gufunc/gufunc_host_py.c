@@ -358,12 +358,12 @@ static int
 add_to_array(lw_gufunc_object *self, lw_gufunc_loop *loop)
 {
     lw_gufunc *base = &self->base;
-    uint32_t first = loop->declared ? 0 : self->n_declared;
-    uint32_t at = loop->declared ? self->n_declared : base->loops.n;
+    uint32_t first = loop->declared ? 0 : self->base.n_declared;
+    uint32_t at = loop->declared ? self->base.n_declared : base->loops.n;
 
     if (lw_array_push(&base->loops, NULL) == NULL)
         return -1;
-    self->n_declared += loop->declared;
+    self->base.n_declared += loop->declared;
     while (!base->options.order_given && at > first &&
            goes_before(loop, base->loops.data[at - 1]))
         at--;
@@ -402,7 +402,7 @@ weak_kind(const PyArray_DTypeMeta *dtype)
 /* False: NumPy has an operand here that none of our loops can take. */
 static bool
 describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
-         PyArray_DTypeMeta *const signature[], lw_gufunc_wanted *wanted)
+         PyArray_DTypeMeta *const signature[], lw_wanted *wanted)
 {
     memset(wanted, 0, sizeof *wanted);
     for (int i = 0; i < ufunc->nin; i++) {
@@ -429,7 +429,7 @@ promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *co
 {
     const PyUFuncObject *inner = (PyUFuncObject *)ufunc;
     lw_gufunc_table *table = (void *)inner->data;
-    lw_gufunc_wanted wanted;
+    lw_wanted wanted;
     lw_gufunc_loop *loop;
 
     if (table->owner == NULL) {
@@ -438,7 +438,7 @@ promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *co
     }
     if (!describe(inner, given, signature, &wanted))
         return -1;
-    loop = lw_gufunc_choose(table->owner, &wanted);
+    loop = lw_loops_choose((lw_ufunc_head *)table->owner, &wanted);
     if (loop == NULL || !numpy_knows(loop))
         return -1;
     for (int i = 0; i < inner->nargs; i++) {

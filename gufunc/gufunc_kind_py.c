@@ -37,6 +37,40 @@ loop_of(lw_ufunc_head *self, PyObject *sig)
     return lw_gufunc_loop_of(whole(self), sig);
 }
 
+static const char *
+inner_name(const lw_ufunc_head *self)
+{
+    return whole(self)->table->name;
+}
+
+static const lw_dtype *
+types(const void *loop)
+{
+    return ((const lw_gufunc_loop *)loop)->types;
+}
+
+static void *
+find(lw_ufunc_head *self, const lw_dtype *in)
+{
+    return lw_gufunc_find(whole(self), in);
+}
+
+static void *
+make(lw_ufunc_head *self, const lw_dtype *in)
+{
+    return lw_gufunc_make(whole(self), in, NULL, NULL, false);
+}
+
+static void
+loop_line(lw_text *text, const void *loop)
+{
+    PyObject *one = lw_gufunc_loop_text(loop);
+    const char *utf8 = one ? PyUnicode_AsUTF8(one) : NULL;
+
+    lw_text_add(text, utf8 ? utf8 : "");
+    Py_XDECREF(one);
+}
+
 static PyObject *
 types_text(const void *loop)
 {
@@ -73,8 +107,9 @@ static PyObject *
 state(lw_ufunc_head *head)
 {
     lw_gufunc_object *self = whole(head);
-    PyObject *signatures = self->lazy ? Py_NewRef(Py_None)
-                                      : PyObject_GetAttrString((PyObject *)head, "signatures");
+    PyObject *signatures = self->base.lazy
+                               ? Py_NewRef(Py_None)
+                               : PyObject_GetAttrString((PyObject *)head, "signatures");
     PyObject *source = self->base.source;
 
     if (signatures == NULL)
@@ -141,6 +176,11 @@ const lw_ufunc_kind lw_ufunc_of_cores = {
     .n_loops = n_loops,
     .loop_at = loop_at,
     .loop_of = loop_of,
+    .name = inner_name,
+    .types = types,
+    .find = find,
+    .make = make,
+    .loop_line = loop_line,
     .types_text = types_text,
     .signature_text = signature_text,
     .layout = layout,

@@ -418,3 +418,30 @@ lw_gufunc_find(const lw_gufunc_object *self, const lw_dtype *in)
             return self->base.loops.data[i];
     return NULL;
 }
+
+/* ---- for the device side ---- */
+
+lw_gufunc_loop *
+lw_gufunc_resolve(lw_gufunc *self, const lw_dtype *dtypes, const char *weak,
+                  PyObject *signature, PyObject *dtype, PyObject *casting)
+{
+    lw_dtype types[LW_MAX_OPERANDS];
+    lw_gufunc_loop *loop;
+    PyObject *answer;
+
+    if (lw_beyond_numpy(self->nin, self->nout, dtypes, weak))
+        return lw_loops_resolve((lw_ufunc_head *)self, dtypes, weak,
+                                signature != NULL || dtype != NULL, casting);
+    answer = lw_numpy_resolve((PyObject *)self, self->nin, self->nout, dtypes, weak, signature,
+                              dtype, casting);
+    if (answer == NULL)
+        return NULL;
+    for (int i = 0; i < self->nin + self->nout; i++)
+        types[i] = lw_dtype_from_num(((PyArray_Descr *)PyTuple_GET_ITEM(answer, i))->type_num);
+    Py_DECREF(answer);
+    loop = lw_gufunc_find(lw_gufunc_whole(self), types);
+    if (loop == NULL)
+        PyErr_Format(PyExc_RuntimeError, "`%s` has no loop that NumPy chose",
+                     lw_gufunc_name(self));
+    return loop;
+}

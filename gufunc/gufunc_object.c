@@ -121,7 +121,7 @@ read_signatures(lw_gufunc_object *self, const lw_door_arguments *arguments, lw_a
         lw_py_raise(&err);
         return -1;
     }
-    self->lazy = list->n == 0;
+    self->base.lazy = list->n == 0;
     return 0;
 }
 
@@ -150,7 +150,7 @@ build(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layo
     for (uint32_t i = 0; self->base.inner != NULL && i < signatures.n; i++)
         if (declare(self, &signatures.data[i]) < 0)
             return -1;
-    return self->base.inner ? lw_gufunc_warn_ambiguous(self) : -1;
+    return self->base.inner ? lw_loops_warn_ambiguous((lw_ufunc_head *)self) : -1;
 }
 
 /* The keywords of this door alone are taken out of the dict: new references, or NULL. */
@@ -176,10 +176,10 @@ prepare(lw_gufunc_object *self, PyObject *function, PyObject *signatures, PyObje
 {
     self->base.vectorcall = lw_gufunc_call;
     self->base.kind = &lw_ufunc_of_cores;
-    self->failures = PyDict_New();
+    self->base.failures = PyDict_New();
     self->base.py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
                                                   : lw_python_function(function);
-    if (self->failures == NULL || self->base.py_func == NULL ||
+    if (self->base.failures == NULL || self->base.py_func == NULL ||
         lw_door_read(LW_DOOR_GUVECTORIZE, signatures, keywords, &self->base.options,
                      arguments) < 0 ||
         (self->base.dict = lw_wrapper_dict(self->base.py_func)) == NULL)
@@ -227,7 +227,6 @@ gufunc_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->base.sizes);
     Py_VISIT(self->base.large);
     Py_VISIT(self->source_option);
-    Py_VISIT(self->failures);
     Py_VISIT(self->options);
     return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
 }
@@ -246,7 +245,6 @@ gufunc_clear(PyObject *object)
     Py_CLEAR(self->base.sizes);
     Py_CLEAR(self->base.large);
     Py_CLEAR(self->source_option);
-    Py_CLEAR(self->failures);
     Py_CLEAR(self->options);
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "core/py/override.h"
 #include "core/py/signature_read.h"
 #include "core/py/type_num.h"
+#include "core/py/ufunc_choose.h"
 #include "gufunc/gufunc_py.h"
 #include "gufunc/host_code.h"
 
@@ -33,11 +34,8 @@ typedef struct lw_gufunc_object {
     lw_gufunc base;
     lw_gufunc_table *table;
     lw_captures *captures;
-    PyObject *source_option; /* source=, or NULL */
-    PyObject *failures;      /* dict: dtypes -> exception */
-    PyObject *options;       /* dict: the keywords as given, for pickling */
-    uint32_t n_declared;
-    bool lazy;                      /* compiles for any new dtypes */
+    PyObject *source_option;        /* source=, or NULL */
+    PyObject *options;              /* dict: the keywords as given, for pickling */
     bool fills;                     /* the outputs are parameters */
     bool indexed[LW_MAX_OPERANDS];  /* `()` operands that the function indexes */
     bool writable[LW_MAX_OPERANDS]; /* writable_args= */
@@ -78,19 +76,6 @@ lw_gufunc_loop *lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const
 /* The typed tree of a loop: inspection. NULL with an exception. */
 lw_typed *lw_gufunc_infer(lw_gufunc_object *self, const lw_gufunc_loop *loop);
 int lw_gufunc_forms(lw_gufunc_object *self); /* fills, indexed; -1 with an exception */
-
-/* ---- choosing them: gufunc_choose_py.c ---- */
-typedef struct lw_gufunc_wanted {
-    lw_dtype in[LW_MAX_OPERANDS];  /* strong operands; void: weak */
-    char weak[LW_MAX_OPERANDS];    /* 0, 'i', 'f', 'c' */
-    bool fixed[LW_MAX_OPERANDS];   /* by signature=: no cast allowed */
-    lw_dtype out[LW_MAX_OPERANDS]; /* void: any */
-} lw_gufunc_wanted;
-
-/* W202: two signatures of which neither is narrower. -1 where the warning is an error. */
-int lw_gufunc_warn_ambiguous(const lw_gufunc_object *self);
-/* NULL: with an exception, or without one where NumPy's own message says it best. */
-lw_gufunc_loop *lw_gufunc_choose(lw_gufunc_object *self, const lw_gufunc_wanted *wanted);
 
 /* ---- signatures: gufunc_signature_py.c ---- */
 typedef struct lw_gufunc_types {                        /* what a signature says */

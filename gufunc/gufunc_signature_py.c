@@ -103,7 +103,7 @@ loop_of_types(lw_gufunc_object *self, PyObject *sig, const lw_gufunc_types *type
 {
     lw_gufunc_loop *loop = lw_gufunc_find(self, types->in);
 
-    if (loop == NULL && self->lazy)
+    if (loop == NULL && self->base.lazy)
         loop = lw_gufunc_make(self, types->in, NULL, types->has_arrays ? types->arrays : NULL,
                               false);
     else if (loop == NULL)

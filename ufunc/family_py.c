@@ -243,7 +243,7 @@ lw_family_build(lw_ufunc_object *self, const lw_door_arguments *arguments)
         PyErr_NoMemory();
         return -1;
     }
-    self->lazy = true;
+    self->base.lazy = true;
     if (read_params(self) < 0 ||
         name_all(self, arguments->excluded, LW_ROLE_EXCLUDED, "excluded") < 0 ||
         name_all(self, arguments->constants, LW_ROLE_STATIC, "static") < 0 ||
@@ -582,7 +582,7 @@ warn_of_many(const lw_family_args *c)
                  "`%s` has been compiled for %d tuples of static values and types of excluded "
                  "arrays: a value that keeps changing belongs among the operands",
                  lw_ufunc_name(&c->self->base), MANY);
-    result = lw_ufunc_warn(c->self, lw_text_get(&text));
+    result = lw_ufunc_head_warn((lw_ufunc_head *)c->self, lw_text_get(&text));
     lw_text_reset(&text);
     return result;
 }

@@ -235,7 +235,7 @@ full_of(lw_ufunc_object *self)
 {
     PyObject *bare, *made;
 
-    if (!self->lazy)
+    if (!self->base.lazy)
         return refuse_frozen(self);
     if (self->full != NULL)
         return self->full;

@@ -480,7 +480,7 @@ promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *co
     }
     if (!describe(inner, given, signature, &wanted))
         return -1;
-    loop = lw_ufunc_choose(table->owner, &wanted);
+    loop = lw_loops_choose((lw_ufunc_head *)table->owner, &wanted);
     if (loop == NULL || !numpy_knows(loop))
         return -1;
     for (int i = 0; i < inner->nargs; i++) {

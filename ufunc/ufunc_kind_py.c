@@ -1,6 +1,7 @@
 /* What core/py/ufunc_type.h asks of this kind of ufuncs. */
 #include "core/py/raise.h"
 #include "ufunc/device_table_py.h"
+#include "ufunc/family_py.h"
 #include "ufunc/ufunc_parts.h"
 
 lw_ufunc_device_hooks lw_ufunc_device;
@@ -41,6 +42,71 @@ loop_of(lw_ufunc_head *self, PyObject *sig)
     return lw_ufunc_loop(public_of(self), in);
 }
 
+static const char *
+inner_name(const lw_ufunc_head *self)
+{
+    return whole(self)->table->name;
+}
+
+static const lw_dtype *
+types(const void *loop)
+{
+    return ((const lw_loop *)loop)->types;
+}
+
+static void *
+find(lw_ufunc_head *self, const lw_dtype *in)
+{
+    return lw_ufunc_find(whole(self), in);
+}
+
+static void *
+make(lw_ufunc_head *self, const lw_dtype *in)
+{
+    return lw_ufunc_make(whole(self), in, NULL, false);
+}
+
+static void
+loop_line(lw_text *text, const void *object)
+{
+    const lw_loop *loop = object;
+
+    lw_text_add(text, "(");
+    for (int i = 0; i < loop->uniforms.first; i++)
+        lw_text_addf(text, "%s%s", i ? ", " : "", lw_dtypes[loop->types[i]].public_name);
+    lw_text_addf(text, ") -> %s", lw_dtypes[loop->types[loop->nin]].public_name);
+    for (int i = loop->nin + 1; i < loop->nin + loop->nout; i++)
+        lw_text_addf(text, ", %s", lw_dtypes[loop->types[i]].public_name);
+}
+
+static int
+n_shown(const lw_ufunc_head *self)
+{
+    return lw_shown_inputs(whole(self));
+}
+
+/* The function's parameter that operand i is; NULL: it is one of *args. */
+static const char *
+operand_name(const lw_ufunc_head *head, int i)
+{
+    const lw_ufunc_object *self = whole(head);
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+
+    for (uint32_t k = 0; k < fn->params.n && fn->params.data[k].kind != LW_PARAM_VARARG; k++)
+        if ((self->member == NULL || self->member->specs[k].kind == LW_ARGK_SCALAR) && i-- == 0)
+            return fn->params.data[k].name;
+    return NULL;
+}
+
+static bool
+is_accumulator(const lw_ufunc_head *self, const void *object)
+{
+    const lw_loop *loop = object;
+
+    return lw_can_cast_same_kind(loop->types[0], loop->types[loop->nin]) ||
+           whole(self)->folds_truth;
+}
+
 static PyObject *
 types_text(const void *loop)
 {
@@ -77,8 +143,9 @@ static PyObject *
 state(lw_ufunc_head *head)
 {
     lw_ufunc_object *self = whole(head);
-    PyObject *signatures = self->lazy ? Py_NewRef(Py_None)
-                                      : PyObject_GetAttrString((PyObject *)head, "signatures");
+    PyObject *signatures = self->base.lazy
+                               ? Py_NewRef(Py_None)
+                               : PyObject_GetAttrString((PyObject *)head, "signatures");
     PyObject *source = self->base.source;
 
     if (signatures == NULL)
@@ -139,6 +206,14 @@ const lw_ufunc_kind lw_ufunc_elementwise = {
     .n_loops = n_loops,
     .loop_at = loop_at,
     .loop_of = loop_of,
+    .name = inner_name,
+    .types = types,
+    .find = find,
+    .make = make,
+    .loop_line = loop_line,
+    .n_shown = n_shown,
+    .operand_name = operand_name,
+    .is_accumulator = is_accumulator,
     .types_text = types_text,
     .signature_text = signature_text,
     .layout = layout,

@@ -304,7 +304,7 @@ read_signatures(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_ar
         lw_py_raise(&err);
         return -1;
     }
-    self->lazy = list->n == 0;
+    self->base.lazy = list->n == 0;
     return 0;
 }
 
@@ -336,7 +336,7 @@ build(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena
     for (uint32_t i = 0; i < signatures.n; i++)
         if (declare(self, &signatures.data[i]) < 0)
             return -1;
-    return lw_ufunc_warn_ambiguous(self);
+    return lw_loops_warn_ambiguous((lw_ufunc_head *)self);
 }
 
 PyObject *
@@ -362,11 +362,11 @@ lw_ufunc_new_member(PyTypeObject *type, PyObject *function, PyObject *signatures
     self->base.vectorcall = lw_ufunc_call;
     self->base.kind = &lw_ufunc_elementwise;
     self->base.lock = (lw_lock)LW_LOCK_INIT;
-    self->failures = PyDict_New();
+    self->base.failures = PyDict_New();
     self->options = keywords ? PyDict_Copy(keywords) : PyDict_New();
     self->base.py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
                                                   : lw_python_function(function);
-    if (self->failures == NULL || self->options == NULL || self->base.py_func == NULL ||
+    if (self->base.failures == NULL || self->options == NULL || self->base.py_func == NULL ||
         lw_door_read(LW_DOOR_VECTORIZE, signatures, keywords, &self->base.options, &arguments) <
             0 ||
         (self->base.dict = lw_wrapper_dict(self->base.py_func)) == NULL)
@@ -395,7 +395,6 @@ ufunc_traverse(PyObject *object, visitproc visit, void *arg)
 
     lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
     Py_VISIT(self->source_option);
-    Py_VISIT(self->failures);
     Py_VISIT(self->options);
     Py_VISIT(self->full);
     for (int i = 0; i < LW_N_METHODS; i++)
@@ -428,7 +427,6 @@ ufunc_clear(PyObject *object)
     lw_family_free(family);
     lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->source_option);
-    Py_CLEAR(self->failures);
     Py_CLEAR(self->options);
     Py_CLEAR(self->full);
     return 0;

@@ -10,6 +10,7 @@
 #include "core/py/override.h"
 #include "core/py/signature_read.h"
 #include "core/py/type_num.h"
+#include "core/py/ufunc_choose.h"
 #include "ufunc/ufunc_py.h"
 
 /* ---- the host side: ufunc_host_py.c ---- */
@@ -41,10 +42,8 @@ typedef struct lw_ufunc_object {
     lw_host_table *table;
     lw_captures *captures;
     PyObject *source_option;       /* source=, or NULL */
-    PyObject *failures;            /* dict: type string -> exception */
     PyObject *options;             /* dict: the keywords as given, for pickling */
     PyObject *bound[LW_N_METHODS]; /* the inner ufunc's methods, as they are asked for */
-    bool lazy;                     /* compiles for any new dtypes */
     bool name_taken;               /* NumPy or pandas means something by this name */
     bool has_frozen;               /* a positional parameter is no operand: it has a default */
     PyObject *full;                /* the Ufunc that takes those as operands, or NULL */
@@ -87,24 +86,8 @@ lw_loop *lw_ufunc_find(lw_ufunc_object *self, const lw_dtype *in);
 /* Type and lower for these inputs; out may be NULL: as inferred. NULL with an exception. */
 lw_loop *lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out,
                        bool declared);
-/* W202: two signatures of which neither is narrower. -1 where the warning is an error. */
-int lw_ufunc_warn_ambiguous(lw_ufunc_object *self);
-/* A PerformanceWarning, unless the decorator says warn=False. -1 where it is an error. */
-int lw_ufunc_warn(lw_ufunc_object *self, const char *text);
 /* The typed tree for these inputs: inspection. NULL with an exception. */
 lw_typed *lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in);
-
-typedef struct lw_wanted {
-    lw_dtype in[LW_MAX_ARGS];  /* strong operands; void: weak */
-    char weak[LW_MAX_ARGS];    /* 0, 'i', 'f', 'c' */
-    bool fixed[LW_MAX_ARGS];   /* by signature=: no cast allowed */
-    lw_dtype out[LW_MAX_ARGS]; /* void: any */
-    bool reduction; /* the first input is the accumulator: it must equal the output */
-} lw_wanted;
-
-/* The loop for these operands by the rules of docs/typing.md. NULL: with an exception, or
- * without one where NumPy's own message says it best. */
-lw_loop *lw_ufunc_choose(lw_ufunc_object *self, const lw_wanted *wanted);
 
 /* ---- signatures: ufunc_signature_py.c ---- */
 

@@ -26,7 +26,6 @@ typedef struct lw_ufunc {
     LW_UFUNC_HEAD
     lw_lock lock;              /* guards loops while they grow; never held while Python runs */
     LW_ARRAY(lw_loop *) loops; /* declared ones first, in canonical order */
-    uint32_t n_declared;
     struct lw_plan_table *plans; /* ufunc_device_py.c; NULL until the first device call */
 } lw_ufunc;
 

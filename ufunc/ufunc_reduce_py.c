@@ -123,7 +123,8 @@ lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyObject *bou
     PyArray_Descr *descr;
     PyObject *cast = NULL, *result;
 
-    if (!self->lazy || self->base.nin != 2 || !read_request(&r, id, args, n_args, kwnames) ||
+    if (!self->base.lazy || self->base.nin != 2 ||
+        !read_request(&r, id, args, n_args, kwnames) ||
         (!self->widens && r.dtype_at < 0 && r.out_at < 0))
         return PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
     array = (PyArrayObject *)PyArray_FromAny(args[0], NULL, 0, 0, 0, NULL);

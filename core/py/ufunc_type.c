@@ -28,6 +28,7 @@ lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg)
     Py_VISIT(self->link);
     Py_VISIT(self->links.objects);
     Py_VISIT(self->identity);
+    Py_VISIT(self->failures);
     return 0;
 }
 
@@ -38,6 +39,7 @@ lw_ufunc_head_clear(lw_ufunc_head *self)
     Py_CLEAR(self->dict);
     Py_CLEAR(self->source);
     Py_CLEAR(self->link);
+    Py_CLEAR(self->failures);
     lw_link_set_reset(&self->links);
 }
 

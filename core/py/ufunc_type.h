@@ -25,7 +25,10 @@ struct lw_ufunc_kind;
     const struct lw_ufunc_kind *kind;                                                          \
     PyObject *inner, *py_func, *dict, *weakrefs, *source, *link;                               \
     lw_link_set links;                                                                         \
-    PyObject *identity; /* a value, None, or the str "reorderable" */                          \
+    PyObject *identity;  /* a value, None, or the str "reorderable" */                         \
+    PyObject *failures;  /* dict: dtypes -> exception */                                       \
+    uint32_t n_declared; /* of the loops: they come first */                                   \
+    bool lazy;           /* compiles for any new dtypes */                                     \
     lw_tree *tree;                                                                             \
     lw_door_options options;                                                                   \
     int nin, nout;
@@ -64,7 +67,20 @@ typedef struct lw_ufunc_kind {
     void *(*loop_at)(lw_ufunc_head *self, uint32_t at);
     /* What a method's `sig` means, made where it is new. NULL with an exception. */
     void *(*loop_of)(lw_ufunc_head *self, PyObject *sig);
-    PyObject *(*types_text)(const void *loop);        /* "ff->f" */
+    /* Choosing: core/py/ufunc_choose.h. find and make: by input dtypes; find gives NULL without
+     * an exception, make NULL with one. NULL of the optional ones: all inputs, the parameters.
+     */
+    const char *(*name)(const lw_ufunc_head *self); /* in messages */
+    const lw_dtype *(*types)(const void *loop);     /* inputs, then outputs */
+    void *(*find)(lw_ufunc_head *self, const lw_dtype *in);
+    void *(*make)(lw_ufunc_head *self, const lw_dtype *in);
+    void (*loop_line)(lw_text *text, const void *loop);
+    int (*n_shown)(const lw_ufunc_head *self); /* inputs that a user knows of; optional */
+    /* May results of this loop be operands of a reduction? Asked where dtypes differ, of kinds
+     * that have reductions. */
+    bool (*is_accumulator)(const lw_ufunc_head *self, const void *loop);
+    const char *(*operand_name)(const lw_ufunc_head *self, int i); /* optional */
+    PyObject *(*types_text)(const void *loop);                     /* "ff->f" */
     PyObject *(*signature_text)(const void *loop);    /* "float32(float32, float32)" */
     const char *(*layout)(const lw_ufunc_head *self); /* NULL: no core dimensions */
     lw_ufunc_stats (*stats)(lw_ufunc_head *self);
