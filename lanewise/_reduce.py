@@ -1,6 +1,17 @@
-"""Reductions by key: what needs no machine code of its own."""
+"""Reductions by key, and the call's signature: what needs no machine code of its own."""
+
+import inspect
 
 import numpy as np
+
+
+def _call(a, /, *more, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, stream=0,
+          size=None, res=None, init=...):
+    """How a Reduction is called."""
+
+
+def signature():
+    return inspect.signature(_call)
 
 
 def by_key(reduction, keys, *values):

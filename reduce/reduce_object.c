@@ -262,7 +262,19 @@ reducer_by_key(PyObject *self, PyObject *args)
     return by_key_on_host(self, args);
 }
 
+/* Of the call; __wrapped__ is the operator. */
+static PyObject *
+get_text_signature(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
+{
+    PyObject *module = PyImport_ImportModule("lanewise._reduce");
+    PyObject *result = module ? PyObject_CallMethod(module, "signature", NULL) : NULL;
+
+    Py_XDECREF(module);
+    return result;
+}
+
 static PyGetSetDef reducer_getset[] = {
+    {"__signature__", get_text_signature, NULL, NULL, NULL},
     {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
      NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},

@@ -4,6 +4,7 @@ functools.reduce where order matters."""
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import pickle
 import subprocess
@@ -481,6 +482,7 @@ def test_the_object():
         return a + b
 
     assert add.__name__ == "add" and add.__doc__ == "Adds." and add.identity == 0
+    assert str(inspect.signature(add)).startswith("(a, /, *more, axis=None, dtype=None, out=None, keepdims=False, initial=")
     assert add.py_func(1, 2) == 3 and add.map is None and repr(add) == "<lanewise.Reduction 'add'>"
     assert isinstance(add, lw.Reduction)
     add(np.ones(3))
