@@ -340,6 +340,8 @@ def forall(
 ) -> Callable[[Callable[..., Any]], Forall]: ...
 @final
 class Reduction:
+    @property
+    def __signature__(self) -> Any: ...
     def __call__(
         self,
         /,

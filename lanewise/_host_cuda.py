@@ -48,7 +48,9 @@ class HostArray(np.ndarray):
     """
 
     __hash__ = None
-    __class__ = property(lambda self: _cuda.DeviceArray)  # isinstance(x, cuda.DeviceArray) holds
+
+    # So isinstance(x, cuda.DeviceArray) holds; type checkers take a plain property amiss.
+    vars()["__class__"] = property(lambda self: _cuda.DeviceArray)
 
     def __getattribute__(self, name: str):
         if name in _ABSENT:
