@@ -165,6 +165,14 @@ lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n)
     return -1;
 }
 
+/* lanewise/_host_cuda.py's HostArray: results are such arrays too, also of no dimension. */
+static bool
+stands_for_device(PyObject *object)
+{
+    return PyArray_Check(object) && !PyArray_CheckExact(object) &&
+           PyObject_HasAttrString((PyObject *)Py_TYPE(object), "copy_to_host");
+}
+
 static int
 read_array(lw_reduce_call *call, PyObject *object, lw_dtype *dtype)
 {
@@ -173,6 +181,8 @@ read_array(lw_reduce_call *call, PyObject *object, lw_dtype *dtype)
     if (array == NULL)
         return -1;
     call->in[call->n_in++] = array;
+    if (call->stand_in == NULL && stands_for_device(object))
+        call->stand_in = object;
     *dtype = lw_dtype_of_descr(PyArray_DESCR(array));
     if (*dtype == LW_DT_void) {
         PyErr_Format(PyExc_TypeError,
@@ -528,9 +538,14 @@ one_result(lw_reduce_call *call, uint32_t i)
 {
     PyArrayObject *result = call->result[i];
     bool given = call->keywords.out != NULL && call->keywords.out != Py_None;
+    PyObject *view;
 
     call->result[i] = NULL;
-    return given ? (PyObject *)result : PyArray_Return(result);
+    if (given || call->stand_in == NULL)
+        return given ? (PyObject *)result : PyArray_Return(result);
+    view = PyArray_View(result, NULL, Py_TYPE(call->stand_in));
+    Py_DECREF(result);
+    return view;
 }
 
 PyObject *

@@ -14,6 +14,7 @@ typedef struct lw_reduce_call {
     lw_reducer *self;
     lw_reduce_keywords keywords;
     PyArrayObject *in[LW_REDUCE_MOST + 1]; /* owned; [n_in]: the mask, or NULL */
+    PyObject *stand_in; /* an operand that stands for a device array on the CPU; borrowed */
     uint32_t n_in;
     bool masked; /* where= is an array */
     int ndim;    /* of the operands broadcast together */

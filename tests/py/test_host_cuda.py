@@ -435,6 +435,10 @@ def test_reductions(host):
         assert type(result) is type(d) and result.shape == ()
     assert d.sum() == 24 and np.max(d) == 9 and d.argmax() == 4 and np.count_nonzero(d) == 5 and np.all(d, axis=0).tolist() == [True, False, True]
     assert np.cumsum(d, axis=1).tolist() == [[3, 3, 4], [2, 11, 20]] and np.var(d, axis=0, ddof=1).tolist() == [0.5, 40.5, 32.0]
+    total = lw.reduce(lambda a, b: a + b)
+    for result in (total(d), np.add.reduce(d, axis=None), lw.add.reduce(d, axis=None), total(d, axis=1)[0:1], total.accumulate(d), total.reduceat(d, [0, 1])):
+        assert type(result) is type(d)
+    assert total(d) == 24 and total(d).shape == () and total(d, axis=0).tolist() == [5, 9, 10]
     out = cuda.device_array(3, "i8")
     assert np.sum(d, axis=0, out=out, where=[[True], [False]]) is out and out.tolist() == [3, 0, 1]
 
