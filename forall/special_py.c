@@ -433,8 +433,14 @@ spec_of_sig(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
     out->dtype = type->dtype;
     switch (type->kind) {
     case LW_SIG_SCALAR: out->kind = LW_ARGK_SCALAR; return 0;
+    case LW_SIG_RECORD:
+        out->kind = LW_ARGK_RECORD;
+        out->record = type->record;
+        out->readonly = true;
+        return 0;
     case LW_SIG_ARRAY:
         out->kind = LW_ARGK_ARRAY;
+        out->record = type->record;
         out->ndim = (uint8_t)type->ndim;
         out->layout = type->layout == 'C'   ? LW_LAYOUT_C
                       : type->layout == 'F' ? LW_LAYOUT_F

@@ -27,7 +27,7 @@ read_operand(const lw_gufunc_object *self, const lw_signature *signature,
     int result;
 
     if (type->kind == LW_SIG_ARRAY) {
-        good = type->ndim == (core ? core : 1);
+        good = type->ndim == (core ? core : 1) && type->record == NULL;
         out->arrays[k] = true;
         out->has_arrays = true;
     } else {

@@ -436,7 +436,8 @@ values_of(const lw_family_args *c)
 static bool
 array_fits(const lw_sig_type *declared, const lw_arg_spec *given)
 {
-    return declared->dtype == given->dtype && declared->ndim == given->ndim &&
+    return declared->dtype == given->dtype && declared->record == given->record &&
+           declared->ndim == given->ndim &&
            (declared->layout == 'A' ||
             given->layout == (declared->layout == 'C' ? LW_LAYOUT_C : LW_LAYOUT_F));
 }

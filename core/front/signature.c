@@ -2,6 +2,8 @@
  */
 #include "core/front/signature.h"
 
+#include "core/front/named_records.h"
+
 #include "core/front/diagnose.h"
 
 #include <ctype.h>
@@ -277,6 +279,30 @@ is_word(const char *start, const char *end, const char *word)
     return (size_t)(end - start) == strlen(word) && memcmp(start, word, strlen(word)) == 0;
 }
 
+/* "(x: float32)" behind "Record", and "#2" where several have that name. */
+static lw_status
+parse_record(parser *s, lw_sig_type *out, const char *start)
+{
+    int depth = 0;
+
+    do {
+        depth += (*s->p == '(') - (*s->p == ')');
+    } while (*s->p++ != '\0' && depth > 0);
+    if (depth > 0) {
+        s->p--;
+        return expected(s, "`)`");
+    }
+    if (*s->p == '#')
+        s->p += 1 + strspn(s->p + 1, "0123456789");
+    out->kind = LW_SIG_RECORD;
+    out->record = lw_named_record_find(start, (size_t)(s->p - start));
+    if (out->record == NULL)
+        return fail_at(s, start, s->p, "E180",
+                       "pass lw.from_dtype(dtype), or use it once before the text",
+                       "no record type has this name yet");
+    return accept(s, "[") ? parse_dims(s, out) : LW_OK;
+}
+
 static lw_status
 parse_named(parser *s, lw_sig_type *out, const char *start, const char *end)
 {
@@ -286,6 +312,8 @@ parse_named(parser *s, lw_sig_type *out, const char *start, const char *end)
     }
     if (is_word(start, end, "UniTuple") && accept(s, "("))
         return parse_uni_tuple(s, out, start);
+    if (is_word(start, end, "Record") && *s->p == '(')
+        return parse_record(s, out, start);
     if (is_word(start, end, "optional"))
         return fail_at(s, start, end, "E180", "write one signature with it and one without",
                        "optional types are not supported");
@@ -595,6 +623,8 @@ compare_types(const lw_sig_type *x, const lw_sig_type *y)
         return x->kind < y->kind ? -1 : 1;
     if (x->dtype != y->dtype)
         return x->dtype < y->dtype ? -1 : 1;
+    if (x->record != y->record)
+        return x->record < y->record ? -1 : 1;
     if (x->ndim != y->ndim)
         return x->ndim < y->ndim ? -1 : 1;
     if (x->layout != y->layout)
@@ -714,8 +744,10 @@ lw_sig_type_print(const lw_sig_type *type, lw_text *out)
     case LW_SIG_NONE: break;
     case LW_SIG_VOID: lw_text_add(out, "void"); break;
     case LW_SIG_SCALAR: lw_text_add(out, lw_dtypes[type->dtype].public_name); break;
+    case LW_SIG_RECORD: lw_text_add(out, type->record->name); break;
     case LW_SIG_ARRAY:
-        lw_text_add(out, lw_dtypes[type->dtype].public_name);
+        lw_text_add(out,
+                    type->record ? type->record->name : lw_dtypes[type->dtype].public_name);
         print_dims(type, out);
         break;
     case LW_SIG_POINTER:

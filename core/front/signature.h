@@ -15,7 +15,8 @@ typedef enum lw_sig_kind {
     LW_SIG_NONE,    /* no type given: a return type to infer */
     LW_SIG_VOID,    /* void, none */
     LW_SIG_SCALAR,  /* dtype */
-    LW_SIG_ARRAY,   /* dtype, ndim, layout */
+    LW_SIG_RECORD,  /* record */
+    LW_SIG_ARRAY,   /* dtype (void: record), ndim, layout */
     LW_SIG_TUPLE,   /* items, n */
     LW_SIG_POINTER, /* dtype; void: to anything. Of functions written in other languages */
 } lw_sig_kind;
@@ -27,7 +28,8 @@ typedef struct lw_sig_type {
     char layout; /* 'C' [:, ::1], 'F' [::1, :], 'A' [:, :] */
     uint32_t n;
     const struct lw_sig_type *items;
-    uint32_t col; /* where it stands in the text, in bytes */
+    const struct lw_arg_record *record; /* named_records.h */
+    uint32_t col;                       /* where it stands in the text, in bytes */
 } lw_sig_type;
 
 typedef struct lw_signature {

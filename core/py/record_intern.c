@@ -1,6 +1,8 @@
 #include "core/py/record_intern.h"
 
 #include "core/base/memory.h"
+#include "core/base/text.h"
+#include "core/front/named_records.h"
 #include "core/py/record_spec.h"
 
 #include <string.h>
@@ -9,6 +11,7 @@ typedef struct row {
     struct row *next;
     lw_arena arena;
     lw_arg_record *record;
+    PyArray_Descr *descr; /* owned: the first that was seen */
 } row;
 
 static row *rows; /* guarded by the GIL; never freed: keys name them by address */
@@ -42,6 +45,28 @@ same_record(const lw_arg_record *x, const lw_arg_record *y)
     return same;
 }
 
+/* Signatures find a record by its name: of several alike the later ones get a number. */
+static int
+name_alone(row *new)
+{
+    const char *name = new->record->name;
+    lw_error err = {0};
+    lw_text text = {0};
+    int n = 1;
+
+    while (name != NULL && lw_named_record_find(name, strlen(name)) != NULL) {
+        lw_text_reset(&text);
+        lw_text_addf(&text, "%s#%d", new->record->name, ++n);
+        name = text.failed ? NULL : lw_arena_strdup(&new->arena, lw_text_get(&text));
+    }
+    lw_text_reset(&text);
+    new->record->name = name;
+    if (name != NULL && lw_named_record_add(new->record, &err) == LW_OK)
+        return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
 static const lw_arg_record *
 intern(PyArray_Descr *descr)
 {
@@ -62,6 +87,12 @@ intern(PyArray_Descr *descr)
         lw_free(new);
         return at->record;
     }
+    if (name_alone(new) < 0) {
+        lw_arena_reset(&new->arena);
+        lw_free(new);
+        return NULL;
+    }
+    new->descr = (PyArray_Descr *)Py_NewRef(descr);
     new->next = rows;
     rows = new;
     return new->record;
@@ -83,4 +114,14 @@ lw_record_intern(PyArray_Descr *descr)
         return record;
     }
     return seen[k].record;
+}
+
+PyArray_Descr *
+lw_record_descr(const lw_arg_record *record)
+{
+    const row *at = rows;
+
+    while (at->record != record)
+        at = at->next;
+    return at->descr;
 }

@@ -8,5 +8,7 @@
 /* What the dtype is to compiled code. A dtype seen before costs one look-up by its address.
  * NULL with a TypeError naming the field that compiled code does not know. */
 const lw_arg_record *lw_record_intern(PyArray_Descr *descr);
+/* A dtype that is this record; borrowed. */
+PyArray_Descr *lw_record_descr(const lw_arg_record *record);
 
 #endif

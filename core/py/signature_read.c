@@ -6,6 +6,7 @@
 
 #include "core/py/raise.h"
 #include "core/py/type_num.h"
+#include "core/py/type_object.h"
 
 #include <string.h>
 
@@ -116,6 +117,8 @@ is_whole_signature(PyObject *object)
 
     if (PyTuple_Check(object) || PyList_Check(object))
         return true;
+    if (lw_type_object_get(object, NULL)) /* of a record: its name has parentheses */
+        return false;
     text = text_of_type(object);
     if (text == NULL) { /* reading it meets the same again, and tells */
         PyErr_Clear();

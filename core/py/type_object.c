@@ -7,6 +7,7 @@
 #include "core/py/convert.h"
 #include "core/py/raise.h"
 #include "core/py/state.h"
+#include "core/py/record_intern.h"
 
 #include <string.h>
 
@@ -83,7 +84,8 @@ lw_type_object_new(const lw_sig_type *type)
         return lw_type_object_of(LW_DT_void);
     if (type->kind == LW_SIG_SCALAR)
         return lw_type_object_of(type->dtype);
-    if (type->kind == LW_SIG_ARRAY || type->kind == LW_SIG_POINTER)
+    if (type->kind == LW_SIG_ARRAY || type->kind == LW_SIG_POINTER ||
+        type->kind == LW_SIG_RECORD)
         return type_alloc(type);
     PyErr_SetString(PyExc_TypeError, "tuple types exist only as results in signature strings");
     return NULL;
@@ -126,7 +128,7 @@ static bool
 same_type(const lw_sig_type *x, const lw_sig_type *y)
 {
     return x->kind == y->kind && x->dtype == y->dtype && x->ndim == y->ndim &&
-           x->layout == y->layout;
+           x->layout == y->layout && x->record == y->record;
 }
 
 static PyObject *
@@ -145,7 +147,8 @@ static Py_hash_t
 type_hash(PyObject *self)
 {
     const lw_sig_type *type = &((type_object *)self)->type;
-    uint64_t key[4] = {type->kind, type->dtype, type->ndim, (uint64_t)type->layout};
+    uint64_t key[5] = {type->kind, type->dtype, type->ndim, (uint64_t)type->layout,
+                       (uint64_t)(uintptr_t)type->record};
     PyArray_Descr *descr;
     Py_hash_t hash;
 
@@ -371,7 +374,7 @@ type_subscript(PyObject *self, PyObject *key)
     Py_ssize_t n = PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1;
     int n_contiguous = 0, first = 0, last = 0;
 
-    if (type.kind != LW_SIG_SCALAR) {
+    if (type.kind != LW_SIG_SCALAR && type.kind != LW_SIG_RECORD) {
         PyErr_Format(PyExc_TypeError, "%S cannot be the element of an array", self);
         return NULL;
     }
@@ -396,8 +399,11 @@ static PyObject *
 type_get_dtype(PyObject *self, void *closure)
 {
     lw_dtype dtype = ((type_object *)self)->type.dtype;
+    const lw_arg_record *record = ((type_object *)self)->type.record;
 
     (void)closure;
+    if (record != NULL)
+        return Py_NewRef((PyObject *)lw_record_descr(record));
     if (dtype == LW_DT_void) {
         PyErr_SetString(PyExc_AttributeError, "void has no dtype");
         return NULL;
@@ -443,10 +449,53 @@ type_get_name(PyObject *self, void *closure)
     return type_repr(self);
 }
 
+/* The names of records mean nothing to another process: from_dtype(dtype), and what makes an
+ * array type of it. */
+static PyObject *
+reduce_record(PyObject *self)
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+    PyObject *module = PyImport_ImportModule("lanewise._core");
+    PyObject *make = module ? PyObject_GetAttrString(module, "_record_type") : NULL;
+    char layout[2] = {type->layout ? type->layout : 'A', '\0'};
+    PyObject *result =
+        make ? Py_BuildValue("N(OIs)", make, (PyObject *)lw_record_descr(type->record),
+                             (unsigned)type->ndim, layout)
+             : NULL;
+
+    Py_XDECREF(module);
+    return result;
+}
+
+/* _record_type(dtype, ndim, layout): ndim 0 for the record itself */
+static PyObject *
+record_type(PyObject *module, PyObject *args)
+{
+    lw_sig_type type = {.kind = LW_SIG_RECORD};
+    PyObject *descr;
+    const char *layout;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!Is", &PyArrayDescr_Type, &descr, &type.ndim, &layout))
+        return NULL;
+    type.record = lw_record_intern((PyArray_Descr *)descr);
+    if (type.record == NULL)
+        return NULL;
+    if (type.ndim > 0) {
+        type.kind = LW_SIG_ARRAY;
+        type.layout = *layout;
+    }
+    return lw_type_object_new(&type);
+}
+
 static PyObject *
 type_reduce(PyObject *self, PyObject *unused)
 {
-    PyObject *module = PyImport_ImportModule("lanewise._core");
+    PyObject *module;
+
+    if (((type_object *)self)->type.record != NULL)
+        return reduce_record(self);
+    module = PyImport_ImportModule("lanewise._core");
     PyObject *make = module ? PyObject_GetAttrString(module, "_type_from_text") : NULL;
     PyObject *result = make ? Py_BuildValue("N(N)", make, type_repr(self)) : NULL;
 
@@ -646,11 +695,17 @@ from_dtype(PyObject *module, PyObject *object)
     if (!PyArray_DescrConverter(object, &descr))
         return NULL;
     dtype = lw_dtype_of_descr(descr);
+    if (dtype == LW_DT_void && PyDataType_HASFIELDS(descr)) {
+        lw_sig_type type = {.kind = LW_SIG_RECORD, .record = lw_record_intern(descr)};
+        Py_DECREF(descr);
+        return type.record ? lw_type_object_new(&type) : NULL;
+    }
     if (dtype == LW_DT_void)
         PyErr_Format(
             PyExc_TypeError,
             "from_dtype: %R has no arithmetic here; expected bool, an integer, float16 to "
-            "float64 or complex64 to complex128, in native byte order",
+            "float64, complex64 to complex128, or a structured dtype of these, in native byte "
+            "order",
             (PyObject *)descr);
     Py_DECREF(descr);
     return dtype == LW_DT_void ? NULL : lw_type_object_of(dtype);
@@ -665,15 +720,21 @@ type_of_operand(const lw_operand *operand, PyObject *value)
                         .ndim = (uint32_t)operand->ndim,
                         .layout = 'A'};
 
-    if (operand->dtype == LW_DT_void) {
+    if (operand->dtype == LW_DT_void && operand->descr != NULL &&
+        PyDataType_HASFIELDS(operand->descr)) {
+        type.record = lw_record_intern(operand->descr);
+        if (type.record == NULL)
+            return NULL;
+    } else if (operand->dtype == LW_DT_void) {
         PyErr_Format(PyExc_TypeError, "typeof: the dtype of this %.200s has no arithmetic here",
                      Py_TYPE(value)->tp_name);
         return NULL;
     }
-    if (operand->kind != LW_OPERAND_DEVICE && operand->kind != LW_OPERAND_HOST)
-        return lw_type_object_of((lw_dtype)operand->dtype);
-    if (operand->ndim == 0)
-        return lw_type_object_of((lw_dtype)operand->dtype);
+    if ((operand->kind != LW_OPERAND_DEVICE && operand->kind != LW_OPERAND_HOST) ||
+        operand->ndim == 0) {
+        type.kind = LW_SIG_RECORD;
+        return type.record ? type_alloc(&type) : lw_type_object_of((lw_dtype)operand->dtype);
+    }
     if (lw_layout_is_c(operand->ndim, operand->shape, operand->strides, operand->itemsize))
         type.layout = 'C';
     else if (lw_layout_is_f(operand->ndim, operand->shape, operand->strides, operand->itemsize))
@@ -713,6 +774,7 @@ static PyMethodDef functions[] = {
     {"from_dtype", from_dtype, METH_O,
      PyDoc_STR(
          "from_dtype(dtype)\n\nThe type of a NumPy dtype, or of anything that names one.")},
+    {"_record_type", record_type, METH_VARARGS, NULL},
     {"_type_from_text", type_from_text, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

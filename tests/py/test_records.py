@@ -370,3 +370,75 @@ def test_tables_of_records_in_kernels():
     with pytest.raises(lw.errors.TypingError, match="E104"):
         objects = np.zeros(3, dtype=[("o", "O")])
         lw.vectorize(lambda i: objects[i].o)(1)
+
+
+# ---- record types in signatures ----
+
+
+def test_types_of_records():
+    plain, aligned = lw.from_dtype(PLAIN), lw.from_dtype(ALIGNED)
+    assert plain == lw.from_dtype(np.dtype([("x", "f4"), ("y", "f8")]))
+    assert hash(plain) == hash(lw.from_dtype(PLAIN))
+    assert plain != aligned
+    assert str(plain) != str(aligned)
+    assert (plain.dtype, aligned[:].dtype) == (PLAIN, ALIGNED)
+    assert (plain[:, ::1].ndim, plain[:, ::1].layout) == (2, "C")
+    assert lw.typeof(np.zeros(3, PLAIN)) == plain[::1]
+    for kind in (plain, aligned, aligned[:], plain[::1, :]):
+        assert pickle.loads(pickle.dumps(kind)) == kind
+    with pytest.raises(TypeError, match="field `o`"):
+        lw.from_dtype(np.dtype([("o", "O")]))
+    with pytest.raises(errors.SignatureError, match="E180: no record type has this name yet"):
+        lw.forall(["void(Record(nobody: int8)[:])"])(lambda i, r: None)
+
+
+@pytest.mark.parametrize("dtype", [PLAIN, ALIGNED], ids=["packed", "aligned"])
+def test_eager_signatures(dtype):
+    kind = lw.from_dtype(dtype)
+    records, out = np.array([(1, 2), (3, 4)], dtype), np.zeros(2)
+
+    def add(i, r, out):
+        out[i] = r[i].x + r[i].y
+
+    for signature in ((kind[:], lw.float64[:]), [lw.void(kind[::1], lw.float64[::1])], [f"void({kind}[:], float64[:])"]):
+        kernel = lw.forall(signature)(add)
+        out[:] = 0
+        kernel(2, records, out)
+        assert out.tolist() == [3, 7]
+        other = ALIGNED if dtype == PLAIN and dtype.itemsize == 12 else PLAIN
+        with pytest.raises(TypeError, match="E181(.|\n)*argument `r` is Record"):
+            kernel(2, records.astype(other), out)
+
+    @lw.forall((kind, lw.float64[:]))
+    def one(i, r, out):
+        out[i] = r.x
+
+    one(2, records[1], out)
+    assert out.tolist() == [3, 3]
+
+
+def test_eager_jit_kernels_of_records():
+    kind = lw.from_dtype(ALIGNED)
+    records = np.array([(1, 2), (3, 4)], ALIGNED)
+    with lw.config(target="cpu"):
+        @lw.cuda.jit(lw.void(kind[::1], lw.int32))
+        def double(r, n):
+            i = lw.cuda.grid(1)
+            if i < n:
+                r[i].y = r[i].x * 2
+
+        double[1, 32](records, 2)
+    assert records["y"].tolist() == [2, 6]
+    assert lw.compile(double, lw.void(kind[::1], lw.int32), target="sm_90")[:4] == b"\x7fELF"
+
+
+def test_record_types_elsewhere():
+    kind = lw.from_dtype(PLAIN)
+    first = lw.vectorize([lw.float64(lw.float64, kind[:])], excluded="r")(lambda x, r: x + r[0].x)
+    assert first(1.0, np.ones(2, PLAIN)) == 2.0
+    with pytest.raises(TypeError, match="E181.*argument `r`"):
+        first(1.0, np.ones(2, ALIGNED))
+    with pytest.raises(errors.SignatureError, match="E183"):
+        lw.vectorize([lw.float64(kind)])(lambda x: x.x)
+    with pytest.raises(errors.SignatureError, match="E183"):
+        lw.guvectorize([lw.void(kind[:], lw.float64[:])], "(n)->(n)")(lambda x, out: None)
