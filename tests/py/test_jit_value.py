@@ -228,3 +228,33 @@ def test_configure():
     a = np.zeros(4)
     fill.configure(griddim=1, blockdim=4)(a)
     assert a.tolist() == [1] * 4
+
+
+def test_nothing_leaks():
+    import gc
+    import sys
+
+    from lanewise import _core
+
+    @lw.jit
+    def root(x, a):
+        if x < 0:
+            raise ValueError("negative")
+        return math.sqrt(x), a[0], 1j
+
+    a = np.arange(3.0)
+
+    def work():
+        for i in range(-100, 100):
+            try:
+                root(float(i), a)
+            except ValueError:
+                pass
+        gc.collect()
+        return _core._memory_live(), sys.getallocatedblocks()
+
+    work()
+    before = work()
+    for _ in range(3):
+        after = work()
+    assert after[0] <= before[0] and after[1] - before[1] < 60

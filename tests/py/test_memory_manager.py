@@ -425,3 +425,32 @@ def test_on_the_cpu():
     assert freed == [1]
     handle = pickle.loads(pickle.dumps(cuda.IpcHandle(None, range(64), 8, "GPU", 3)))
     assert (handle.handle, handle.size, handle.source_info, handle.offset) == (bytes(range(64)), 8, "GPU", 3)
+
+
+@needs_device
+def test_nothing_leaks(driver):
+    from lanewise import _core
+
+    def refuse(self, size):
+        raise MemoryError("no more")
+
+    failing = plain(driver, memalloc=refuse)
+    working = plain(driver)
+
+    def work():
+        for manager in (working, failing):
+            cuda.set_memory_manager(manager)
+            for _ in range(50):
+                with contextlib.suppress(MemoryError):
+                    cuda.to_device(np.arange(3.0)).copy_to_host()
+            cuda.pinned_array(3)
+            cuda.set_memory_manager(None)
+        working.log.clear()
+        gc.collect()
+        return _core._memory_live(), sys.getallocatedblocks()
+
+    work()
+    before = work()
+    for _ in range(5):
+        after = work()
+    assert after[0] <= before[0] and after[1] - before[1] < 60
