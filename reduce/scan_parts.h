@@ -1,0 +1,273 @@
+/* What the files that emit the kernel of a scan share: its state, arithmetic in i64,
+ * accumulators, shuffles. Included by these alone. */
+#ifndef LW_REDUCE_SCAN_PARTS_H
+#define LW_REDUCE_SCAN_PARTS_H
+
+#include "core/tables/kernel_ops.h"
+#include "reduce/body_ir.h"
+#include "reduce/scan_kernel.h"
+
+#include <string.h>
+
+enum { WARP = 32, MOST_ITEMS = 16, MOST_LOADED = 64 };
+
+typedef struct lw_scan_maker {
+    lw_builder b;
+    lw_module *module;
+    const lw_reduction *r;
+    const lw_reduce_key *key;
+    lw_reduce_body body;
+    lw_ref words; /* simulated: where the parameters are */
+    uint32_t n_params;
+    lw_ref rows, inner, elements, tiles, strips;
+    lw_ref operand[LW_REDUCE_MOST], outer_step[LW_REDUCE_MOST], inner_step[LW_REDUCE_MOST];
+    lw_ref step[LW_REDUCE_MOST], out[LW_REDUCE_MOST], seed[LW_REDUCE_PARTS];
+    lw_ref keys, key_step, keys_out, n_runs; /* with key->keyed */
+    lw_ref counter, flags, state[LW_REDUCE_PARTS];
+    uint32_t n_parts, n_loaded;
+    lw_dtype part[LW_REDUCE_PARTS];
+    int64_t lanes, results, items, threads, pad; /* of the block; pad: items and a gap */
+    int64_t warp_lanes;                          /* lanes of a row in one warp */
+    /* shared memory: elements, and for each thread, warp or row what is there so far */
+    lw_ref item_at[LW_REDUCE_PARTS], thread_at[LW_REDUCE_PARTS], warp_at[LW_REDUCE_PARTS];
+    lw_ref sum_at[LW_REDUCE_PARTS], before_at[LW_REDUCE_PARTS], drawn;
+    lw_ref slot[LW_REDUCE_PARTS], other[LW_REDUCE_PARTS], before[LW_REDUCE_PARTS];
+    lw_ref joined[LW_REDUCE_PARTS];
+    lw_ref tid, lane, in_block, place, number, tile, strip, is_valid; /* place: by row, lane */
+    lw_ref first, count, row_out; /* of the tile: its first element, how many; results */
+    lw_ref is_full, is_led;       /* is_led: something comes before the tile */
+} lw_scan_maker;
+
+static inline lw_ref
+i64(lw_scan_maker *m, int64_t value)
+{
+    return lw_ir_int(&m->b, LW_DT_i64, value);
+}
+
+static inline lw_ref
+i32(lw_scan_maker *m, int64_t value)
+{
+    return lw_ir_int(&m->b, LW_DT_i32, value);
+}
+
+static inline lw_ref
+add(lw_scan_maker *m, lw_ref x, lw_ref y)
+{
+    return lw_ir_add(&m->b, x, y);
+}
+
+static inline lw_ref
+times(lw_scan_maker *m, lw_ref x, lw_ref y)
+{
+    return lw_ir_mul(&m->b, x, y);
+}
+
+static inline lw_ref
+is_less(lw_scan_maker *m, lw_ref x, lw_ref y)
+{
+    return lw_ir_compare(&m->b, LW_OP_LT, x, y);
+}
+
+static inline lw_ref
+is_equal(lw_scan_maker *m, lw_ref x, int64_t y)
+{
+    return lw_ir_compare(&m->b, LW_OP_EQ, x, i64(m, y));
+}
+
+static inline lw_ref
+is_above(lw_scan_maker *m, lw_ref x, int64_t y)
+{
+    return lw_ir_compare(&m->b, LW_OP_GT, x, i64(m, y));
+}
+
+static inline lw_ref
+both(lw_scan_maker *m, lw_ref x, lw_ref y)
+{
+    return lw_ir_and(&m->b, x, y);
+}
+
+static inline lw_ref
+smaller(lw_scan_maker *m, lw_ref x, lw_ref y)
+{
+    return lw_ir_select(&m->b, is_less(m, x, y), x, y);
+}
+
+/* x % y and x / y of a value that is not negative, y a power of two. */
+static inline lw_ref
+low(lw_scan_maker *m, lw_ref x, int64_t y)
+{
+    return lw_ir_and(&m->b, x, i64(m, y - 1));
+}
+
+static inline lw_ref
+high(lw_scan_maker *m, lw_ref x, int64_t y)
+{
+    int64_t log = 0;
+
+    while (INT64_C(1) << log < y)
+        log++;
+    return lw_ir_shr(&m->b, x, i64(m, log));
+}
+
+static inline lw_ref
+register_of(lw_scan_maker *m, lw_sreg which)
+{
+    return lw_ir_cast(&m->b, LW_DT_i64,
+                      lw_ir_bitcast(&m->b, LW_DT_u32, lw_ir_sreg(&m->b, which)));
+}
+
+static inline void
+barrier(lw_scan_maker *m)
+{
+    lw_ir_emit(&m->b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+}
+
+/* ---- accumulators ---- */
+
+static inline void
+get(lw_scan_maker *m, const lw_ref *slot, lw_ref *acc)
+{
+    for (uint32_t i = 0; i < m->n_parts; i++)
+        acc[i] = lw_ir_get(&m->b, slot[i]);
+}
+
+static inline void
+set(lw_scan_maker *m, const lw_ref *slot, const lw_ref *acc)
+{
+    for (uint32_t i = 0; i < m->n_parts; i++)
+        lw_ir_set(&m->b, slot[i], acc[i]);
+}
+
+/* y alone where a run begins in it. */
+static inline void
+combine_runs(lw_scan_maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out)
+{
+    uint32_t runs = m->n_parts - 1;
+    lw_ref made[LW_REDUCE_PARTS] = {0}, sum = add(m, x[runs], y[runs]);
+
+    set(m, m->joined, y);
+    lw_ir_if(&m->b, is_equal(m, y[runs], 0));
+    lw_reduce_emit_combine(&m->b, &m->body, x, y, made);
+    made[runs] = sum;
+    set(m, m->joined, made);
+    lw_ir_end(&m->b);
+    get(m, m->joined, out);
+    out[runs] = sum;
+}
+
+static inline void
+combine(lw_scan_maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out)
+{
+    if (m->key->keyed)
+        combine_runs(m, x, y, out);
+    else
+        lw_reduce_emit_combine(&m->b, &m->body, x, y, out);
+}
+
+static inline lw_ref
+at_part(lw_scan_maker *m, const lw_ref *base, uint32_t part, lw_ref number)
+{
+    return lw_ir_offset(&m->b, base[part],
+                        times(m, number, i64(m, lw_dtypes[m->part[part]].size_bytes)));
+}
+
+static inline void
+load_parts(lw_scan_maker *m, const lw_ref *base, lw_ref number, lw_ref *acc)
+{
+    for (uint32_t i = 0; i < m->n_parts; i++)
+        acc[i] = lw_ir_load(&m->b, m->part[i], 1, at_part(m, base, i, number), 0, 0);
+}
+
+static inline void
+store_parts(lw_scan_maker *m, const lw_ref *base, lw_ref number, const lw_ref *acc)
+{
+    for (uint32_t i = 0; i < m->n_parts; i++)
+        lw_ir_store(&m->b, at_part(m, base, i, number), acc[i], 0, 0);
+}
+
+/* slot = x . slot */
+static inline void
+combine_before(lw_scan_maker *m, const lw_ref *x, const lw_ref *slot)
+{
+    lw_ref acc[LW_REDUCE_PARTS] = {0};
+
+    get(m, slot, acc);
+    combine(m, x, acc, acc);
+    set(m, slot, acc);
+}
+
+/* ---- shuffles ---- */
+
+static inline lw_ref
+shuffle_word(lw_scan_maker *m, uint32_t row, lw_ref word, lw_ref lane)
+{
+    lw_ref args[] = {i32(m, -1), word, lane, i32(m, row == LW_KOP_shfl_up ? 0 : WARP - 1)};
+
+    return lw_ir_kernel_call(&m->b, row, LW_DT_i32, args, 4);
+}
+
+static inline lw_ref
+shuffle_wide(lw_scan_maker *m, uint32_t row, lw_ref value, lw_ref lane)
+{
+    lw_builder *b = &m->b;
+    lw_ref bits = lw_ir_bitcast(b, LW_DT_u64, value), halves[2];
+    lw_ref far = lw_ir_int(b, LW_DT_u64, 32);
+
+    for (int i = 0; i < 2; i++) {
+        lw_ref half = lw_ir_cast(b, LW_DT_u32, i ? lw_ir_shr(b, bits, far) : bits);
+        half = shuffle_word(m, row, lw_ir_bitcast(b, LW_DT_i32, half), lane);
+        halves[i] = lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u32, half));
+    }
+    bits = lw_ir_or(b, lw_ir_shl(b, halves[1], far), halves[0]);
+    return lw_ir_bitcast(b, lw_ir_type(b, value), bits);
+}
+
+static inline lw_ref
+shuffle_value(lw_scan_maker *m, uint32_t row, lw_ref value, lw_ref lane)
+{
+    lw_builder *b = &m->b;
+    lw_dtype type = lw_ir_type(b, value);
+    uint32_t size = lw_dtypes[type].size_bytes;
+
+    if (size == 8)
+        return shuffle_wide(m, row, value, lane);
+    if (size == 4)
+        return lw_ir_bitcast(b, type,
+                             shuffle_word(m, row, lw_ir_bitcast(b, LW_DT_i32, value), lane));
+    if (type == LW_DT_b1) {
+        value = shuffle_word(m, row, lw_ir_select(b, value, i32(m, 1), i32(m, 0)), lane);
+        return lw_ir_compare(b, LW_OP_NE, value, i32(m, 0));
+    }
+    value = lw_ir_bitcast(b, size == 1 ? LW_DT_u8 : LW_DT_u16, value);
+    value = shuffle_word(m, row, lw_ir_cast(b, LW_DT_i32, value), lane);
+    return lw_ir_bitcast(b, type, lw_ir_cast(b, size == 1 ? LW_DT_u8 : LW_DT_u16, value));
+}
+
+static inline void
+shuffle(lw_scan_maker *m, uint32_t row, const lw_ref *acc, lw_ref lane, lw_ref *out)
+{
+    for (uint32_t i = 0; i < m->n_parts; i++)
+        out[i] = shuffle_value(m, row, acc[i], lane);
+}
+
+/* m->slot of `width` lanes, `apart` from one another, becomes that of all up to it. at: the
+ * lane's place among them. is_active false: it has nothing, nor have those behind it. */
+static inline void
+scan_warp(lw_scan_maker *m, lw_ref at, int64_t width, int64_t apart, lw_ref is_active)
+{
+    lw_ref acc[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0};
+
+    for (int64_t delta = 1; delta < width; delta *= 2) {
+        get(m, m->slot, acc);
+        shuffle(m, LW_KOP_shfl_up, acc, i32(m, delta * apart), x);
+        lw_ir_if(&m->b, both(m, is_active, lw_ir_compare(&m->b, LW_OP_GE, at, i64(m, delta))));
+        combine_before(m, x, m->slot);
+        lw_ir_end(&m->b);
+    }
+}
+
+/* What is before the tile, by row, goes to before_at (reduce/scan_look_back.c). m->slot is
+ * lost; the tile's own sums are in sum_at and m->state. */
+void lw_scan_look_back(lw_scan_maker *m);
+
+#endif
