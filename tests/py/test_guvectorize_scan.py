@@ -364,6 +364,19 @@ def chosen_by_total(x, y):
 
 
 @lw.guvectorize("(n)->(n)")
+def skips_by_total(x, y):
+    s = x[0] - x[0]
+    t = s
+    for i in range(len(x)):
+        y[i] = t
+        s += x[i]
+        if s > 0:
+            continue
+        t += x[i]
+        y[i] = t
+
+
+@lw.guvectorize("(n)->(n)")
 def nan_takes_over(x, y):
     m = x[0]
     for i in range(len(x)):
@@ -393,8 +406,8 @@ def largest_or_not(x, y):
 
 
 NEVER = [reset, saturating, reads_behind, reads_itself, reads_shifted, two_of_them, not_from_now, only_the_last, mixed,
-         subtracted_from, doubled, stops, steps_by_total, rounds_by_total, chosen_by_total, nan_takes_over, another,
-         largest_or_not]
+         subtracted_from, doubled, stops, steps_by_total, rounds_by_total, chosen_by_total, skips_by_total,
+         nan_takes_over, another, largest_or_not]
 
 
 @pytest.mark.parametrize("function", [*NEVER, place_of_largest], ids=lambda f: f.__name__)
