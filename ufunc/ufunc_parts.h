@@ -49,7 +49,7 @@ typedef struct lw_ufunc_object {
     PyObject *full;                /* the Ufunc that takes those as operands, or NULL */
     bool widens;                   /* reductions of small integers are made in intp */
     bool folds_truth;         /* reductions are of truth values: logical_and and the like */
-    bool compares;                 /* Python ints of any size: less and the like */
+    bool compares;            /* Python ints of any size: less and the like */
     struct lw_family *family; /* excluded= or static=; else NULL: family_py.h */
     struct lw_member *member; /* of a family; else NULL */
 } lw_ufunc_object;

@@ -510,7 +510,8 @@ static const char *
 hint_for(lw_reader *r, PyObject *object)
 {
     if (lw_read_is_numpy(r, object, "ndarray"))
-        return "arrays up to 64 KiB of numbers or records in native byte order can be constants; pass "
+        return "arrays up to 64 KiB of numbers or records in native byte order can be "
+               "constants; pass "
                "others as an argument";
     if (PyDict_Check(object) || PyAnySet_Check(object))
         return "a dict can be indexed with constant keys only; use a tuple or an array";

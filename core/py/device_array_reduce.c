@@ -35,8 +35,8 @@ forward(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
 
 #define METHODS(X)                                                                             \
     X(sum)                                                                                     \
-    X(prod) X(min) X(max) X(any) X(all) X(mean) X(var) X(std) X(argmin) X(argmax) X(cumsum)    \
-        X(cumprod)
+    X(prod)                                                                                    \
+    X(min) X(max) X(any) X(all) X(mean) X(var) X(std) X(argmin) X(argmax) X(cumsum) X(cumprod)
 
 #define DEFINE(name)                                                                           \
     static PyObject *method_##name(PyObject *self, PyObject *args, PyObject *kwargs)           \

@@ -285,12 +285,13 @@ is_name(PyObject *item)
     return PyUnicode_Check(item) || (PyLong_Check(item) && !PyBool_Check(item));
 }
 
-/* Parameters by name or position: one, or a sequence or set of them. Whether there are such is the
- * door's to say. */
+/* Parameters by name or position: one, or a sequence or set of them. Whether there are such is
+ * the door's to say. */
 static int
 read_names(const reader *r, PyObject *value, PyObject **out)
 {
-    const char *expected = "a parameter's name (str) or position (int), or a tuple or set of these";
+    const char *expected =
+        "a parameter's name (str) or position (int), or a tuple or set of these";
     PyObject *items;
     int failed = 0;
 
