@@ -3,7 +3,6 @@ at most. device_leak.py does the same on the fake driver, in a process of its ow
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import sys
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from blocks import n_blocks
 from lanewise import _core
 
 HERE = Path(__file__).parent
@@ -27,12 +27,10 @@ def grown(work, rounds=ROUNDS, tries=7):
     for _ in range(max(rounds // 5, 5)):
         work()
     for _ in range(tries):
-        gc.collect()
-        before = sys.getallocatedblocks(), _core._memory_live()
+        before = n_blocks(), _core._memory_live()
         for _ in range(rounds):
             work()
-        gc.collect()
-        after = sys.getallocatedblocks(), _core._memory_live()
+        after = n_blocks(), _core._memory_live()
         least = [min(least[i], after[i] - before[i]) for i in range(2)]
         if least[0] < 20 and least[1] < 5:
             break
