@@ -11,14 +11,29 @@
 
 /* ---- how near a signature is ---- */
 
+static bool
+same_names(const lw_arg_spec *declared, const lw_arg_spec *given)
+{
+    if (given->class_name == NULL || strcmp(declared->class_name, given->class_name) != 0)
+        return false;
+    for (uint32_t i = 0; i < declared->n; i++)
+        if (strcmp(declared->names[i], given->names[i]) != 0)
+            return false;
+    return true;
+}
+
+/* A namedtuple is also a tuple. Items stay where they are: none changes its number of parts. */
 static int
 items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
 {
-    int cost = 0;
+    int cost = declared->class_name == NULL && given->class_name != NULL;
 
+    if (declared->n != given->n || (declared->class_name && !same_names(declared, given)))
+        return -1;
     for (uint32_t i = 0; i < declared->n; i++) {
         int one = lw_spec_fits(&declared->items[i], &given->items[i]);
-        if (one < 0)
+        if (one < 0 ||
+            lw_is_complex(declared->items[i].dtype) != lw_is_complex(given->items[i].dtype))
             return -1;
         cost += one;
     }
@@ -61,7 +76,7 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
             return -1;
         return (declared->layout != given->layout) + (declared->readonly != given->readonly);
     case LW_ARGK_RECORD: return declared->record == given->record ? 0 : -1;
-    case LW_ARGK_TUPLE: return declared->n == given->n ? items_fit(declared, given) : -1;
+    case LW_ARGK_TUPLE: return items_fit(declared, given);
     case LW_ARGK_KONST: return declared->konst == given->konst ? 0 : -1;
     }
     return -1;
@@ -107,13 +122,29 @@ count_values(const lw_arg_spec *spec)
     return n;
 }
 
-/* Numbers that change type. Only those that are arguments themselves may change their number of
- * parts, so that the others stay where they are. */
+/* Numbers that change type, those in tuples too; value: where the first of them stands. */
+static void
+note_cast(lw_special *special, const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value)
+{
+    lw_special_cast *casts = (lw_special_cast *)special->casts;
+
+    if (from->dtype != to->dtype && from->kind <= LW_ARGK_WEAK)
+        casts[special->n_casts++] = (lw_special_cast){value, from->dtype, to->dtype};
+    for (uint32_t i = 0; to->kind == LW_ARGK_TUPLE && i < to->n; i++) {
+        note_cast(special, &from->items[i], &to->items[i], value);
+        value += count_values(&to->items[i]);
+    }
+}
+
 static int
 note_casts(lw_special *special, const lw_special *target)
 {
-    uint32_t n = special->n_specs, value = 0;
-    lw_special_cast *casts = lw_arena_take(&special->arena, (n + 1) * sizeof *casts);
+    uint32_t n = special->n_specs, value = 0, most = 1;
+    lw_special_cast *casts;
+
+    for (uint32_t i = special->function->n_index; i < n; i++)
+        most += count_values(&target->specs[i]);
+    casts = lw_arena_take(&special->arena, most * sizeof *casts);
 
     if (casts == NULL) {
         PyErr_NoMemory();
@@ -121,10 +152,8 @@ note_casts(lw_special *special, const lw_special *target)
     }
     special->casts = casts;
     for (uint32_t i = special->function->n_index; i < n; i++) {
-        const lw_arg_spec *from = &special->specs[i], *to = &target->specs[i];
-        if (from->dtype != to->dtype && from->kind <= LW_ARGK_WEAK)
-            casts[special->n_casts++] = (lw_special_cast){value, from->dtype, to->dtype};
-        value += count_values(to);
+        note_cast(special, &special->specs[i], &target->specs[i], value);
+        value += count_values(&target->specs[i]);
     }
     return 0;
 }

@@ -424,6 +424,23 @@ lw_special_noalias(const lw_special *special, const lw_bound *bound)
 
 /* ---- signatures ---- */
 
+static bool
+copy_item_names(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
+{
+    const char **names;
+
+    if (type->class_name == NULL)
+        return true;
+    out->class_name = lw_arena_strdup(&special->arena, type->class_name);
+    out->names = names = lw_arena_take(&special->arena, (type->n + 1) * sizeof *names);
+    if (out->class_name == NULL || names == NULL)
+        return false;
+    for (uint32_t i = 0; i < type->n; i++)
+        if ((names[i] = lw_arena_strdup(&special->arena, type->names[i])) == NULL)
+            return false;
+    return true;
+}
+
 static int
 spec_of_sig(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
 {
@@ -450,7 +467,7 @@ spec_of_sig(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
         out->kind = LW_ARGK_TUPLE;
         out->n = type->n;
         items = lw_arena_take(&special->arena, (type->n + 1) * sizeof *items);
-        if (items == NULL) {
+        if (items == NULL || !copy_item_names(special, type, out)) {
             PyErr_NoMemory();
             return -1;
         }

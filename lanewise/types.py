@@ -5,6 +5,13 @@ signature; indexed with slices it makes an array type.
     (np.float32(1.5), float64(float64, int32), float32[:, ::1])
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
 from lanewise._core import (
     Signature,
     Type,
@@ -30,7 +37,57 @@ from lanewise._core import (
     void,
 )
 
-from lanewise._core import _type_from_text
+from lanewise._core import _tuple_type, _type_from_text
+
+
+def Array(dtype: Type, ndim: int, layout: str) -> Type:
+    """Arrays of ndim axes; the layout is "C", "F", or "A" for any strides.
+
+    >>> lw.types.Array(float32, 2, "C")
+    float32[:, ::1]
+    """
+    if layout not in ("A", "C", "F"):
+        raise ValueError(f'layout must be "A", "C" or "F", not {layout!r}')
+    axes = [slice(None)] * ndim
+    if ndim and layout != "A":
+        axes[0 if layout == "F" and ndim > 1 else -1] = slice(None, None, 1)
+    return dtype[tuple(axes)]
+
+
+def Tuple(types: Iterable[Type]) -> Type:
+    """A tuple of these types: ``Tuple((int64, float64))``."""
+    return _tuple_type(tuple(types), None, None)
+
+
+def UniTuple(dtype: Type, count: int) -> Type:
+    """A tuple of `count` items of one type: ``UniTuple(float64, 3)``."""
+    return _tuple_type((dtype,) * count, None, None)
+
+
+def NamedTuple(types: Iterable[Type], cls: type) -> Type:
+    """A namedtuple of class `cls`, its items of these types."""
+    return _tuple_type(tuple(types), cls._fields, cls.__name__)  # type: ignore[attr-defined]
+
+
+def NamedUniTuple(dtype: Type, count: int, cls: type) -> Type:
+    """A namedtuple of class `cls`, its `count` items of one type."""
+    return NamedTuple((dtype,) * count, cls)
+
+
+class Record:
+    """``Record([(name, {"type": type, "offset": bytes}), …], size, aligned)``: the type that
+    from_dtype gives the structured dtype of these fields."""
+
+    def __new__(cls, fields: Iterable[tuple[str, dict[str, Any]]], size: int, aligned: bool = False) -> Type:  # type: ignore[misc]
+        listed = [(name, field["type"].dtype, field["offset"]) for name, field in fields]
+        names, formats, offsets = zip(*listed) if listed else ((), (), ())
+        return from_dtype(np.dtype(
+            {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}, align=aligned))
+
+    @staticmethod
+    def make_c_struct(name_types: Iterable[tuple[str, Type]]) -> Type:
+        """The record that C lays out for these fields: ``[("x", float32), ("y", float64)]``."""
+        return from_dtype(np.dtype([(name, type_.dtype) for name, type_ in name_types], align=True))
 
 
 def CPointer(dtype: Type) -> Type:
@@ -62,7 +119,7 @@ c8 = csingle = complex64
 c16 = cdouble = complex128
 
 __all__ = [
-    "CPointer", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
+    "Array", "CPointer", "NamedTuple", "NamedUniTuple", "Record", "Tuple", "UniTuple", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
     "char", "complex128", "complex64", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",
     "int32", "int64", "int8", "int_", "intc", "intp", "long_", "longlong", "none", "short",

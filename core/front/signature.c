@@ -252,7 +252,7 @@ parse_uni_tuple(parser *s, lw_sig_type *out, const char *start)
 
     if (status != LW_OK)
         return status;
-    if (!accept(s, ","))
+    if (!accept(s, ",") && !accept(s, "x")) /* numba prints "UniTuple(int64 x 3)" */
         return expected(s, "`,` and a count");
     skip_space(s);
     n = isdigit((unsigned char)*s->p) ? strtol(s->p, &end, 10) : 0;
@@ -277,6 +277,55 @@ static bool
 is_word(const char *start, const char *end, const char *word)
 {
     return (size_t)(end - start) == strlen(word) && memcmp(start, word, strlen(word)) == 0;
+}
+
+static lw_status
+parse_name(parser *s, const char **out)
+{
+    const char *start;
+    char *copy;
+
+    skip_space(s);
+    start = s->p;
+    while (is_name_char(*s->p))
+        s->p++;
+    if (s->p == start)
+        return expected(s, "a name");
+    copy = lw_arena_take(s->arena, (size_t)(s->p - start) + 1);
+    if (copy == NULL)
+        return lw_fail_memory(s->err);
+    memcpy(copy, start, (size_t)(s->p - start));
+    copy[s->p - start] = '\0';
+    *out = copy;
+    return LW_OK;
+}
+
+/* "Point, x: float32, y: float64)" behind "NamedTuple(" */
+static lw_status
+parse_named_tuple(parser *s, lw_sig_type *out)
+{
+    LW_ARRAY(const char *) names = {0};
+    type_list items = {0};
+    lw_status status = parse_name(s, &out->class_name);
+
+    while (status == LW_OK && !accept(s, ")")) {
+        const char **name = lw_array_push(&names, s->arena);
+        lw_sig_type *item = lw_array_push(&items, s->arena);
+        if (name == NULL || item == NULL)
+            return lw_fail_memory(s->err);
+        if (!accept(s, ","))
+            return expected(s, "`,` or `)`");
+        status = parse_name(s, name);
+        if (status == LW_OK && !accept(s, ":"))
+            return expected(s, "`:` and a type");
+        if (status == LW_OK)
+            status = parse_type(s, item);
+    }
+    out->kind = LW_SIG_TUPLE;
+    out->n = items.n;
+    out->items = items.data;
+    out->names = names.data;
+    return status;
 }
 
 /* "(x: float32)" behind "Record", and "#2" where several have that name. */
@@ -312,6 +361,8 @@ parse_named(parser *s, lw_sig_type *out, const char *start, const char *end)
     }
     if (is_word(start, end, "UniTuple") && accept(s, "("))
         return parse_uni_tuple(s, out, start);
+    if (is_word(start, end, "NamedTuple") && accept(s, "("))
+        return parse_named_tuple(s, out);
     if (is_word(start, end, "Record") && *s->p == '(')
         return parse_record(s, out, start);
     if (is_word(start, end, "optional"))
@@ -629,8 +680,15 @@ compare_types(const lw_sig_type *x, const lw_sig_type *y)
         return x->ndim < y->ndim ? -1 : 1;
     if (x->layout != y->layout)
         return x->layout < y->layout ? -1 : 1;
+    if ((x->class_name == NULL) != (y->class_name == NULL))
+        return x->class_name == NULL ? -1 : 1;
+    result = x->class_name ? strcmp(x->class_name, y->class_name) : 0;
+    if (result != 0)
+        return result;
     for (uint32_t i = 0; i < x->n && i < y->n; i++) {
-        result = compare_types(&x->items[i], &y->items[i]);
+        result = x->names && y->names ? strcmp(x->names[i], y->names[i]) : 0;
+        if (result == 0)
+            result = compare_types(&x->items[i], &y->items[i]);
         if (result != 0)
             return result;
     }
@@ -737,6 +795,23 @@ print_list(const lw_sig_type *items, uint32_t n, lw_text *out)
     lw_text_add(out, ")");
 }
 
+static void
+print_named_tuple(const lw_sig_type *type, lw_text *out)
+{
+    lw_text_addf(out, "NamedTuple(%s", type->class_name);
+    for (uint32_t i = 0; i < type->n; i++) {
+        lw_text_addf(out, ", %s: ", type->names[i]);
+        lw_sig_type_print(&type->items[i], out);
+    }
+    lw_text_add(out, ")");
+}
+
+bool
+lw_sig_type_same(const lw_sig_type *x, const lw_sig_type *y)
+{
+    return compare_types(x, y) == 0;
+}
+
 void
 lw_sig_type_print(const lw_sig_type *type, lw_text *out)
 {
@@ -755,6 +830,10 @@ lw_sig_type_print(const lw_sig_type *type, lw_text *out)
                      type->dtype == LW_DT_void ? "void" : lw_dtypes[type->dtype].public_name);
         break;
     case LW_SIG_TUPLE:
+        if (type->class_name != NULL) {
+            print_named_tuple(type, out);
+            break;
+        }
         lw_text_add(out, "Tuple");
         print_list(type->items, type->n, out);
         break;

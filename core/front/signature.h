@@ -28,6 +28,8 @@ typedef struct lw_sig_type {
     char layout; /* 'C' [:, ::1], 'F' [::1, :], 'A' [:, :] */
     uint32_t n;
     const struct lw_sig_type *items;
+    const char *const *names; /* of the items, as class_name: of a namedtuple, or NULL */
+    const char *class_name;
     const struct lw_arg_record *record; /* named_records.h */
     uint32_t col;                       /* where it stands in the text, in bytes */
 } lw_sig_type;
@@ -68,6 +70,7 @@ uint32_t lw_signature_n_out(const lw_signature *signature);
 /* A scalar type by any spelling a signature may use ("intp", "single", "uchar", "f4"); void:
  * none. */
 lw_dtype lw_scalar_from_name(const char *name, size_t n_bytes);
+bool lw_sig_type_same(const lw_sig_type *x, const lw_sig_type *y);
 void lw_sig_type_print(const lw_sig_type *type, lw_text *out);
 /* "float32(float32, int32)": canonical spelling. */
 void lw_signature_print(const lw_signature *signature, lw_text *out);

@@ -13,7 +13,8 @@
 
 typedef struct type_object {
     PyObject_HEAD
-    lw_sig_type type; /* without items: tuples are no objects */
+    lw_sig_type type; /* what it points to is in the arena */
+    lw_arena arena;
 } type_object;
 
 typedef struct signature_object {
@@ -57,16 +58,51 @@ lw_type_object_get(PyObject *object, lw_sig_type *out)
     return true;
 }
 
+static bool
+copy_names(lw_arena *arena, const lw_sig_type *from, lw_sig_type *to)
+{
+    const char **names;
+
+    if (from->class_name == NULL)
+        return true;
+    to->class_name = lw_arena_strdup(arena, from->class_name);
+    to->names = names = lw_arena_take(arena, (from->n + 1) * sizeof *names);
+    if (to->class_name == NULL || names == NULL)
+        return false;
+    for (uint32_t i = 0; i < from->n; i++)
+        if ((names[i] = lw_arena_strdup(arena, from->names[i])) == NULL)
+            return false;
+    return true;
+}
+
+static bool
+copy_type(lw_arena *arena, const lw_sig_type *from, lw_sig_type *to)
+{
+    lw_sig_type *items;
+
+    *to = *from;
+    to->col = 0;
+    if (from->kind != LW_SIG_TUPLE)
+        return true;
+    to->items = items = lw_arena_take(arena, (from->n + 1) * sizeof *items);
+    for (uint32_t i = 0; items != NULL && i < from->n; i++)
+        if (!copy_type(arena, &from->items[i], &items[i]))
+            return false;
+    return items != NULL && copy_names(arena, from, to);
+}
+
 static PyObject *
 type_alloc(const lw_sig_type *type)
 {
     PyTypeObject *class = (PyTypeObject *)loaded->type_class;
     type_object *self = (type_object *)class->tp_alloc(class, 0);
 
-    if (self != NULL) {
-        self->type = *type;
-        self->type.items = NULL;
-        self->type.col = 0;
+    if (self == NULL)
+        return NULL;
+    lw_arena_init(&self->arena);
+    if (!copy_type(&self->arena, type, &self->type)) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
     }
     return (PyObject *)self;
 }
@@ -84,11 +120,7 @@ lw_type_object_new(const lw_sig_type *type)
         return lw_type_object_of(LW_DT_void);
     if (type->kind == LW_SIG_SCALAR)
         return lw_type_object_of(type->dtype);
-    if (type->kind == LW_SIG_ARRAY || type->kind == LW_SIG_POINTER ||
-        type->kind == LW_SIG_RECORD)
-        return type_alloc(type);
-    PyErr_SetString(PyExc_TypeError, "tuple types exist only as results in signature strings");
-    return NULL;
+    return type_alloc(type);
 }
 
 static PyObject *
@@ -118,18 +150,12 @@ type_dealloc(PyObject *self)
 {
     PyTypeObject *class = Py_TYPE(self);
 
+    lw_arena_reset(&((type_object *)self)->arena);
     class->tp_free(self);
     Py_DECREF(class);
 }
 
 /* ---- comparing ---- */
-
-static bool
-same_type(const lw_sig_type *x, const lw_sig_type *y)
-{
-    return x->kind == y->kind && x->dtype == y->dtype && x->ndim == y->ndim &&
-           x->layout == y->layout && x->record == y->record;
-}
 
 static PyObject *
 type_compare(PyObject *self, PyObject *other, int op)
@@ -139,7 +165,19 @@ type_compare(PyObject *self, PyObject *other, int op)
     if ((op != Py_EQ && op != Py_NE) || !lw_type_object_get(self, &x) ||
         !lw_type_object_get(other, &y))
         Py_RETURN_NOTIMPLEMENTED;
-    return PyBool_FromLong(same_type(&x, &y) == (op == Py_EQ));
+    return PyBool_FromLong(lw_sig_type_same(&x, &y) == (op == Py_EQ));
+}
+
+static uint64_t
+hash_of(const lw_sig_type *type)
+{
+    uint64_t key[5] = {type->kind, type->dtype, type->ndim, (uint64_t)type->layout,
+                       (uint64_t)(uintptr_t)type->record};
+    uint64_t hash = lw_hash64(key, sizeof key, type->n);
+
+    for (uint32_t i = 0; i < type->n; i++)
+        hash = hash * 1000003u ^ hash_of(&type->items[i]);
+    return hash;
 }
 
 /* numpy.dtype compares equal to what converts to it, so a scalar hashes as its dtype. */
@@ -147,8 +185,6 @@ static Py_hash_t
 type_hash(PyObject *self)
 {
     const lw_sig_type *type = &((type_object *)self)->type;
-    uint64_t key[5] = {type->kind, type->dtype, type->ndim, (uint64_t)type->layout,
-                       (uint64_t)(uintptr_t)type->record};
     PyArray_Descr *descr;
     Py_hash_t hash;
 
@@ -156,7 +192,7 @@ type_hash(PyObject *self)
         descr = lw_descr_of(type->dtype);
         return descr ? PyObject_Hash((PyObject *)descr) : -1;
     }
-    hash = (Py_hash_t)(lw_hash64(key, sizeof key, 0) >> 1);
+    hash = (Py_hash_t)(hash_of(type) >> 1);
     return hash == -1 ? -2 : hash;
 }
 
@@ -404,11 +440,65 @@ type_get_dtype(PyObject *self, void *closure)
     (void)closure;
     if (record != NULL)
         return Py_NewRef((PyObject *)lw_record_descr(record));
-    if (dtype == LW_DT_void) {
-        PyErr_SetString(PyExc_AttributeError, "void has no dtype");
-        return NULL;
-    }
+    if (dtype == LW_DT_void)
+        return PyErr_Format(PyExc_AttributeError, "%S has no dtype", self);
     return Py_XNewRef((PyObject *)lw_descr_of(dtype));
+}
+
+/* closure: bytes or bits, 1 or 8 of them */
+static PyObject *
+type_get_size(PyObject *self, void *closure)
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+
+    if (type->record != NULL)
+        return PyLong_FromSsize_t(lw_record_descr(type->record)->elsize *
+                                  (Py_ssize_t)(intptr_t)closure);
+    if (type->dtype == LW_DT_void || type->kind == LW_SIG_POINTER)
+        return PyErr_Format(PyExc_AttributeError, "%S has no size", self);
+    return PyLong_FromSsize_t(lw_dtypes[type->dtype].size_bytes *
+                              (Py_ssize_t)(intptr_t)closure);
+}
+
+static PyObject *
+type_get_types(PyObject *self, void *closure)
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+    PyObject *types;
+
+    (void)closure;
+    if (type->kind != LW_SIG_TUPLE)
+        return PyErr_Format(PyExc_AttributeError, "%S is no tuple", self);
+    types = PyTuple_New((Py_ssize_t)type->n);
+    for (uint32_t i = 0; types != NULL && i < type->n; i++) {
+        PyObject *item = lw_type_object_new(&type->items[i]);
+        if (item == NULL)
+            Py_CLEAR(types);
+        else
+            PyTuple_SET_ITEM(types, i, item);
+    }
+    return types;
+}
+
+/* The names of a namedtuple's items; None of other tuples. */
+static PyObject *
+type_get_fields(PyObject *self, void *closure)
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+    PyObject *names;
+
+    (void)closure;
+    if (type->class_name == NULL)
+        Py_RETURN_NONE;
+    names = PyTuple_New((Py_ssize_t)type->n);
+    for (uint32_t i = 0; names != NULL && i < type->n; i++) {
+        PyObject *name = PyUnicode_FromString(type->names[i]);
+        if (name == NULL)
+            Py_CLEAR(names);
+        else
+            PyTuple_SET_ITEM(names, i, name);
+    }
+    return names;
 }
 
 static PyObject *
@@ -489,12 +579,89 @@ record_type(PyObject *module, PyObject *args)
 }
 
 static PyObject *
+reduce_tuple(PyObject *self)
+{
+    PyObject *module = PyImport_ImportModule("lanewise._core");
+    PyObject *make = module ? PyObject_GetAttrString(module, "_tuple_type") : NULL;
+    PyObject *types = type_get_types(self, NULL), *fields = type_get_fields(self, NULL);
+    PyObject *result = NULL;
+
+    if (make != NULL && types != NULL && fields != NULL)
+        result = Py_BuildValue("O(OOz)", make, types, fields,
+                               ((type_object *)self)->type.class_name);
+    Py_XDECREF(fields);
+    Py_XDECREF(types);
+    Py_XDECREF(make);
+    Py_XDECREF(module);
+    return result;
+}
+
+static bool
+read_items(PyObject *types, lw_arena *arena, lw_sig_type *out)
+{
+    lw_sig_type *items = lw_arena_take(arena, ((size_t)out->n + 1) * sizeof *items);
+
+    if (items == NULL)
+        return PyErr_NoMemory() != NULL;
+    out->items = items;
+    for (uint32_t i = 0; i < out->n; i++)
+        if (!lw_type_object_get(PyTuple_GET_ITEM(types, i), &items[i]) ||
+            items[i].kind == LW_SIG_POINTER) {
+            PyErr_Format(PyExc_TypeError, "types: item %u must be a type, got %R", (unsigned)i,
+                         PyTuple_GET_ITEM(types, i));
+            return false;
+        }
+    return true;
+}
+
+static bool
+read_item_names(PyObject *fields, lw_arena *arena, lw_sig_type *out)
+{
+    const char **names = lw_arena_take(arena, ((size_t)out->n + 1) * sizeof *names);
+
+    if (names == NULL)
+        return PyErr_NoMemory() != NULL;
+    out->names = names;
+    if (!PyTuple_Check(fields) || PyTuple_GET_SIZE(fields) != (Py_ssize_t)out->n) {
+        PyErr_Format(PyExc_TypeError, "%s has not one name for each of %u types",
+                     out->class_name, (unsigned)out->n);
+        return false;
+    }
+    for (uint32_t i = 0; i < out->n; i++)
+        if ((names[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, i))) == NULL)
+            return false;
+    return true;
+}
+
+/* _tuple_type(types, fields, class_name): fields and class_name None unless of a namedtuple */
+static PyObject *
+tuple_type(PyObject *module, PyObject *args)
+{
+    lw_sig_type type = {.kind = LW_SIG_TUPLE};
+    PyObject *types, *fields, *result = NULL;
+    lw_arena arena;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!Oz", &PyTuple_Type, &types, &fields, &type.class_name))
+        return NULL;
+    lw_arena_init(&arena);
+    type.n = (uint32_t)PyTuple_GET_SIZE(types);
+    if (read_items(types, &arena, &type) &&
+        (type.class_name == NULL || read_item_names(fields, &arena, &type)))
+        result = type_alloc(&type);
+    lw_arena_reset(&arena);
+    return result;
+}
+
+static PyObject *
 type_reduce(PyObject *self, PyObject *unused)
 {
     PyObject *module;
 
     if (((type_object *)self)->type.record != NULL)
         return reduce_record(self);
+    if (((type_object *)self)->type.kind == LW_SIG_TUPLE)
+        return reduce_tuple(self);
     module = PyImport_ImportModule("lanewise._core");
     PyObject *make = module ? PyObject_GetAttrString(module, "_type_from_text") : NULL;
     PyObject *result = make ? Py_BuildValue("N(N)", make, type_repr(self)) : NULL;
@@ -506,6 +673,11 @@ type_reduce(PyObject *self, PyObject *unused)
 
 static PyGetSetDef type_getset[] = {
     {"dtype", type_get_dtype, NULL, PyDoc_STR("NumPy's dtype of a value or element"), NULL},
+    {"itemsize", type_get_size, NULL, PyDoc_STR("bytes of a value or element"), (void *)1},
+    {"bitwidth", type_get_size, NULL, PyDoc_STR("bits of a value or element"), (void *)8},
+    {"types", type_get_types, NULL, PyDoc_STR("of a tuple's items"), NULL},
+    {"fields", type_get_fields, NULL,
+     PyDoc_STR("the names of a namedtuple's items; None for other types"), NULL},
     {"name", type_get_name, NULL, PyDoc_STR("as signatures spell it"), NULL},
     {"ndim", type_get_ndim, NULL, PyDoc_STR("number of axes; 0 for scalars"), NULL},
     {"layout", type_get_layout, NULL,
@@ -711,6 +883,8 @@ from_dtype(PyObject *module, PyObject *object)
     return dtype == LW_DT_void ? NULL : lw_type_object_of(dtype);
 }
 
+static PyObject *type_of(PyObject *module, PyObject *value);
+
 /* The type of a device array, a NumPy array or a scalar that was read as an operand. */
 static PyObject *
 type_of_operand(const lw_operand *operand, PyObject *value)
@@ -743,12 +917,53 @@ type_of_operand(const lw_operand *operand, PyObject *value)
 }
 
 static PyObject *
+type_of_tuple(PyObject *module, PyObject *value)
+{
+    PyObject *types = PyTuple_New(PyTuple_GET_SIZE(value)), *fields = NULL, *args = NULL;
+    PyObject *result = NULL;
+
+    for (Py_ssize_t i = 0; types != NULL && i < PyTuple_GET_SIZE(value); i++) {
+        PyObject *item = type_of(module, PyTuple_GET_ITEM(value, i));
+        if (item == NULL)
+            Py_CLEAR(types);
+        else
+            PyTuple_SET_ITEM(types, i, item);
+    }
+    if (types == NULL)
+        return NULL;
+    if (!PyTuple_CheckExact(value))
+        fields = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "_fields");
+    PyErr_Clear();
+    args = fields ? Py_BuildValue("OOs", types, fields, Py_TYPE(value)->tp_name)
+                  : Py_BuildValue("OOO", types, Py_None, Py_None);
+    if (args != NULL)
+        result = tuple_type(module, args);
+    Py_XDECREF(args);
+    Py_XDECREF(fields);
+    Py_DECREF(types);
+    return result;
+}
+
+static PyObject *
+type_of_record(PyObject *module, PyObject *value)
+{
+    PyArray_Descr *descr = PyArray_DescrFromScalar(value);
+    PyObject *result = descr ? from_dtype(module, (PyObject *)descr) : NULL;
+
+    Py_XDECREF(descr);
+    return result;
+}
+
+static PyObject *
 type_of(PyObject *module, PyObject *value)
 {
     lw_operand operand;
     PyObject *result;
 
-    (void)module;
+    if (PyTuple_Check(value))
+        return type_of_tuple(module, value);
+    if (PyArray_IsScalar(value, Void))
+        return type_of_record(module, value);
     if (value == Py_None)
         return lw_type_object_of(LW_DT_void);
     if (PyLong_CheckExact(value)) /* of any size: int is int64 in compiled code */
@@ -758,7 +973,8 @@ type_of(PyObject *module, PyObject *value)
     if (operand.kind == LW_OPERAND_OTHER) {
         lw_operand_release(&operand);
         PyErr_Format(PyExc_TypeError,
-                     "typeof: expected a number, a NumPy scalar or an array, got %.200s",
+                     "typeof: expected a number, a NumPy scalar, an array or a tuple of these, "
+                     "got %.200s",
                      Py_TYPE(value)->tp_name);
         return NULL;
     }
@@ -774,6 +990,7 @@ static PyMethodDef functions[] = {
     {"from_dtype", from_dtype, METH_O,
      PyDoc_STR(
          "from_dtype(dtype)\n\nThe type of a NumPy dtype, or of anything that names one.")},
+    {"_tuple_type", tuple_type, METH_VARARGS, NULL},
     {"_record_type", record_type, METH_VARARGS, NULL},
     {"_type_from_text", type_from_text, METH_O, NULL},
     {NULL, NULL, 0, NULL},

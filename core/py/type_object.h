@@ -1,6 +1,6 @@
-/* The objects of lanewise.types: scalars (float32), arrays of them (float32[:, ::1]), void, and
- * signatures (float64(float64, int32)). Immutable, compared by value, hashable, picklable; str
- * and repr are the spelling that core/front/signature.c reads back. */
+/* The objects of lanewise.types: scalars (float32), arrays of them (float32[:, ::1]), records,
+ * tuples, void, and signatures (float64(float64, int32)). Immutable, compared by value,
+ * hashable, picklable; str and repr are the spelling that core/front/signature.c reads back. */
 #ifndef LW_PY_TYPE_OBJECT_H
 #define LW_PY_TYPE_OBJECT_H
 
@@ -11,12 +11,11 @@
 #include "core/front/signature.h"
 #include "core/tables/dtypes.h"
 
-/* A new reference to the object of a type (VOID, SCALAR or ARRAY), or NULL with an exception.
- */
+/* A new reference to the object of a type or NULL with an exception. */
 PyObject *lw_type_object_new(const lw_sig_type *type);
 /* The scalar type object of a dtype (new reference). */
 PyObject *lw_type_object_of(lw_dtype dtype);
-/* True, and *out, when object is a type object. */
+/* True, and *out, when object is a type object; *out points into it. */
 bool lw_type_object_get(PyObject *object, lw_sig_type *out);
 /* One value as a NumPy scalar of another type, by the rules of casts in compiled code: integers
  * wrap, floats round, floats to integers saturate and NaN gives 0. NULL with TypeError. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import math
 import pickle
@@ -101,6 +102,87 @@ def test_signature_objects():
 ])
 def test_typeof(value, text):
     assert str(typeof(value)) == text
+
+
+# ---- tuples, records, and numba's names of what makes types ----
+
+Point = collections.namedtuple("Point", "x y")
+FIELDS = np.dtype([("a", "i4"), ("b", "f8")])
+
+
+def test_makers_of_types():
+    assert types.Array(float32, 2, "C") == float32[:, ::1]
+    assert types.Array(float32, 2, "F") == float32[::1, :] and types.Array(int8, 1, "A") == int8[:]
+    assert types.UniTuple(float64, 2) == types.Tuple((float64, float64)) != types.Tuple((float64, int32))
+    named = types.NamedTuple((int64, float64), Point)
+    assert str(named) == "NamedTuple(Point, x: int64, y: float64)" and named.fields == ("x", "y")
+    assert named == typeof(Point(1, 2.0)) != typeof((1, 2.0)) and types.Tuple(()).fields is None
+    assert types.NamedUniTuple(int64, 2, Point) == typeof(Point(1, 2))
+    record = types.Record.make_c_struct([("a", int32), ("b", float64)])
+    assert record == from_dtype(np.dtype([("a", "i4"), ("b", "f8")], align=True)) != from_dtype(FIELDS)
+    assert types.Record([("a", {"type": int32, "offset": 0}), ("b", {"type": float64, "offset": 4})], 12) == from_dtype(FIELDS)
+    assert [t.itemsize for t in (int8, float32[:], complex128, types.bfloat16, record)] == [1, 4, 16, 2, 16]
+    assert (float32.bitwidth, record[:].bitwidth) == (32, 128)
+    assert typeof(np.zeros(1, FIELDS)[0]) == from_dtype(FIELDS)
+    for call, error in ((lambda: types.Array(int8, 1, "X"), ValueError), (lambda: types.Tuple((1,)), TypeError),
+                        (lambda: types.NamedTuple((int8,), Point), TypeError), (lambda: void.itemsize, AttributeError),
+                        (lambda: int8.types, AttributeError), (lambda: types.Tuple((int8,)).itemsize, AttributeError)):
+        with pytest.raises(error):
+            call()
+
+
+@pytest.mark.parametrize("value", [(1, 2.5), Point(1, 2.5), (np.float32(1), (np.zeros(3), None)),
+                                   Point(np.zeros(2, FIELDS), np.zeros(1, FIELDS)[0])], ids=str)
+def test_types_of_tuples(value):
+    kind = typeof(value)
+    again = pickle.loads(pickle.dumps(kind))
+    assert again == kind and hash(again) == hash(kind) and copy.deepcopy(kind) == kind
+    assert kind.types == tuple(map(typeof, value))
+    assert pickle.loads(pickle.dumps(void(kind))) == void(kind)
+    assert _parse_signature(f"void({kind})") == f"void({kind})"
+
+
+@pytest.mark.parametrize("value", [(1, 2.5), Point(1, 2.5)])
+def test_tuples_in_eager_kernels(value):
+    def named(i, t, out):
+        out[i] = t.x + 2 * t.y
+
+    def plain(i, t, out):
+        out[i] = t[0] + 2 * t[1]
+
+    kind = typeof(value)
+    for signature in ([void(kind, float64[:])], [f"void({kind}, float64[:])"], (kind, float64[:])):
+        kernel, out = lw.forall(signature)(named if kind.fields else plain), np.zeros(2)
+        kernel(2, value, out)
+        assert out.tolist() == [6, 6]
+        with pytest.raises(TypeError, match="E181"):
+            kernel(2, (1j, 2.0), out)
+    pair = lw.forall(void(types.UniTuple(float64, 2), float64[:]))(plain)
+    for numbers in ((1, 2), (1.0, 2), (np.float32(1), True + 1), Point(1, 2)):  # numbers in tuples are converted too
+        pair(2, numbers, out)
+        assert out.tolist() == [5, 5]
+    with pytest.raises(TypeError, match="E181"):
+        lw.forall(void(types.NamedTuple((float64, float64), Point), float64[:]))(named)(2, (1.0, 2.0), out)
+
+
+def test_tuples_as_results():
+    assert _parse_signature("UniTuple(f4 x 2)(f4)") == _parse_signature("UniTuple(f4, 2)(f4)")
+    both = lw.vectorize([types.UniTuple(float64, 2)(float64)])(lambda x: (x, -x))
+    assert both(2.0) == (2.0, -2.0) and both.types == ["d->dd"]
+    with lw.config(target="cpu"):
+        @lw.cuda.jit(void(types.Tuple((int64, float64[::1])), float64))
+        def scale(pair, by):
+            i = lw.cuda.grid(1)
+            if i < pair[0]:
+                pair[1][i] *= by
+
+        data = np.ones(3)
+        scale[1, 32]((2, data), 4)
+    assert data.tolist() == [4, 4, 1]
+    assert lw.compile(scale, void(types.Tuple((int64, float64[::1])), float64), target="sm_90")[:4] == b"\x7fELF"
+    for wrong in ("NamedTuple(P", "NamedTuple(P, x float64)", "NamedTuple()"):
+        with pytest.raises(errors.SignatureError, match="E180"):
+            _parse_signature(f"void({wrong})")
 
 
 def test_signature_strings():
