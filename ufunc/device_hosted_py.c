@@ -2,7 +2,7 @@
 #include "core/py/numpy_api.h"
 
 #include "ufunc/device_call_py.h"
-#include "ufunc/family_py.h"
+#include "ufunc/ufunc_parts.h"
 
 #include <assert.h>
 

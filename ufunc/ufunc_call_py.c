@@ -7,7 +7,6 @@
 #include "core/py/host_cuda.h"
 #include "core/py/raise.h"
 #include "core/py/ufunc_names.h"
-#include "ufunc/family_py.h"
 
 #include <string.h>
 
@@ -155,6 +154,30 @@ lw_ufunc_refuse_device(const lw_ufunc_object *self)
     return NULL;
 }
 
+/* What receivers of __array_ufunc__ see, borrowed: itself, or where its name means something to
+ * NumPy or pandas a ufunc of another name. NULL with an exception. */
+static PyObject *
+face_of(lw_ufunc_object *self)
+{
+    lw_family *family = self->base.family;
+    PyObject *face, *name;
+
+    if (!self->name_taken)
+        return (PyObject *)self;
+    if (family == NULL)
+        return self->base.inner;
+    if (family->face != NULL)
+        return family->face;
+    face = lw_ufunc_new(Py_TYPE(self), self->base.py_func, family->signatures, self->options);
+    if (face == NULL)
+        return NULL;
+    name = PyUnicode_FromString(self->table->name); /* "lanewise.add" */
+    if (name == NULL || PyDict_SetItemString(((lw_ufunc *)face)->dict, "__name__", name) < 0)
+        Py_CLEAR(face);
+    Py_XDECREF(name);
+    return family->face = face;
+}
+
 /* pandas maps names such as `add` to its own operators: where NumPy or pandas means something
  * by our name, the receiver sees the inner ufunc, whose name means nothing. */
 static int
@@ -162,10 +185,10 @@ ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
               Py_ssize_t n_args, PyObject *kwnames, int nin, PyObject **result)
 {
     const lw_overridden face = {.object = (PyObject *)self,
-                                .face = lw_family_face(self),
+                                .face = face_of(self),
                                 .name = self->table->name,
                                 .nin = nin,
-                                .inputs_by_name = self->family != NULL,
+                                .inputs_by_name = self->base.family != NULL,
                                 .nout = self->base.nout};
 
     *result = NULL;
@@ -282,8 +305,8 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     PyObject *result;
     seen s;
 
-    if (self->family != NULL)
-        return lw_family_call(self, args, n_args, kwnames);
+    if (self->base.family != NULL)
+        return lw_family_call((lw_ufunc_head *)self, args, n_args, kwnames);
     if ((n_args < self->base.nin || self->has_frozen) &&
         call_by_names(self, args, n_args, kwnames, &result))
         return result;
@@ -433,3 +456,50 @@ lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *a
         lw_host_elements_reset();
     return forward(self, id, args, n_args, kwnames);
 }
+
+/* ---- what families ask of this door ---- */
+
+static int
+family_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+           int nin, PyObject **result)
+{
+    return lw_ufunc_ask((lw_ufunc_object *)self, args, n_args, kwnames, nin, result);
+}
+
+static PyObject *
+family_refuse_device(const lw_ufunc_head *self)
+{
+    return lw_ufunc_refuse_device((const lw_ufunc_object *)self);
+}
+
+static PyObject *
+family_new_member(lw_ufunc_head *self, PyObject *function, PyObject *signatures,
+                  PyObject *options, lw_member *member)
+{
+    return lw_ufunc_new_member(Py_TYPE(self), function, signatures, options, member);
+}
+
+static PyObject *
+family_host(lw_ufunc_head *member, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+            Py_ssize_t stream)
+{
+    return lw_ufunc_call_host((lw_ufunc_object *)member, args, nargsf, kwnames, stream);
+}
+
+static PyObject *
+family_device(lw_ufunc_head *member, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+              lw_extra_arrays *extra)
+{
+    return lw_ufunc_call_device_with((lw_ufunc *)member, args, nargsf, kwnames, extra);
+}
+
+const lw_family_door lw_ufunc_family_door = {
+    .name = "vectorize",
+    .most_inputs = LW_MAX_ARGS,
+    .new_member = family_new_member,
+    .sorts = lw_ufunc_sorts,
+    .ask = family_ask,
+    .refuse_device = family_refuse_device,
+    .call_host = family_host,
+    .call_device = family_device,
+};

@@ -1,7 +1,6 @@
 /* What core/py/ufunc_type.h asks of this kind of ufuncs. */
 #include "core/py/raise.h"
 #include "ufunc/device_table_py.h"
-#include "ufunc/family_py.h"
 #include "ufunc/ufunc_parts.h"
 
 lw_ufunc_device_hooks lw_ufunc_device;
@@ -93,7 +92,8 @@ operand_name(const lw_ufunc_head *head, int i)
     const lw_fn *fn = &self->base.tree->fns.data[1];
 
     for (uint32_t k = 0; k < fn->params.n && fn->params.data[k].kind != LW_PARAM_VARARG; k++)
-        if ((self->member == NULL || self->member->specs[k].kind == LW_ARGK_SCALAR) && i-- == 0)
+        if ((self->base.member == NULL || self->base.member->specs[k].kind == LW_ARGK_SCALAR) &&
+            i-- == 0)
             return fn->params.data[k].name;
     return NULL;
 }
@@ -228,3 +228,14 @@ const lw_ufunc_kind lw_ufunc_elementwise = {
     .device_resources = device_resources,
     .compile_device = compile_device,
 };
+
+/* Filled once, when the module is made. */
+const lw_ufunc_kind *
+lw_ufunc_families(void)
+{
+    static lw_ufunc_kind kind;
+
+    if (kind.pickled_by == NULL)
+        kind = lw_family_kind(&lw_ufunc_elementwise);
+    return &kind;
+}

@@ -5,7 +5,6 @@
 #include "core/py/numpy_rules.h"
 #include "core/py/raise.h"
 #include "ufunc/device_table_py.h"
-#include "ufunc/family_py.h"
 
 #include <string.h>
 
@@ -35,6 +34,30 @@ refresh_tree(lw_ufunc_object *self)
     return lw_link_set_read(&self->base.links, self->base.link, lw_captures_linked(captures));
 }
 
+/* ---- members of families ---- */
+
+static void
+member_specs(const lw_member *member, const lw_tree *tree, const lw_dtype *in, lw_arg_spec *out)
+{
+    for (uint32_t i = 0; i < member->n_params; i++) {
+        out[i] = member->specs[i];
+        if (out[i].kind == LW_ARGK_SCALAR)
+            out[i].dtype = *in++;
+        else if (out[i].kind == LW_ARGK_KONST)
+            out[i].konst = tree->fns.data[1].params.data[i].default_konst;
+    }
+}
+
+static void
+note_uniforms(lw_member *member, const lw_scalar *scalar, lw_uniforms *out)
+{
+    lw_member_note(member, scalar);
+    out->first = member->n_operands;
+    out->stores = member->written != 0;
+    memcpy(out->is_address, member->is_address, sizeof member->is_address);
+    memcpy(out->order, member->order, sizeof member->order);
+}
+
 static lw_typed *
 infer_member(lw_ufunc_object *self, const lw_dtype *in)
 {
@@ -43,9 +66,9 @@ infer_member(lw_ufunc_object *self, const lw_dtype *in)
     lw_typed *typed = NULL;
     lw_error err = {0};
 
-    options.narrow = self->member->narrow;
-    lw_member_specs(self->member, self->base.tree, in, specs);
-    if (lw_infer_specs(self->base.tree, &options, specs, self->member->n_params, &typed,
+    options.narrow = self->base.member->narrow;
+    member_specs(self->base.member, self->base.tree, in, specs);
+    if (lw_infer_specs(self->base.tree, &options, specs, self->base.member->n_params, &typed,
                        &err) != LW_OK)
         return (lw_typed *)lw_py_raise(&err);
     return typed;
@@ -60,7 +83,7 @@ lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in)
 
     if (refresh_tree(self) < 0)
         return NULL;
-    if (self->member != NULL)
+    if (self->base.member != NULL)
         return infer_member(self, in);
     for (int i = 0; i < self->base.nin; i++)
         types[i] = (lw_type)in[i];
@@ -130,8 +153,8 @@ loop_of_scalar(lw_ufunc_object *self, lw_scalar *scalar, const lw_dtype *in, boo
     loop->nout = self->base.nout;
     loop->scalar = scalar;
     loop->declared = declared;
-    if (self->member != NULL)
-        lw_member_note(self->member, scalar, &loop->uniforms);
+    if (self->base.member != NULL)
+        note_uniforms(self->base.member, scalar, &loop->uniforms);
     else
         lw_uniforms_none(&loop->uniforms, loop->nin);
     memcpy(loop->types, in, (size_t)loop->nin * sizeof *in);

@@ -3,7 +3,6 @@
 
 #include "core/py/door_function.h"
 #include "core/py/raise.h"
-#include "ufunc/family_py.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -42,8 +41,8 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
     const lw_fn *fn = &self->base.tree->fns.data[1];
     uint32_t required, most, n;
 
-    if (self->member != NULL) {
-        self->base.nin = self->member->n_operands + self->member->n_hidden;
+    if (self->base.member != NULL) {
+        self->base.nin = self->base.member->n_operands + self->base.member->n_hidden;
         return 0;
     }
     if (count_inputs(self->base.tree, &required, &most) < 0)
@@ -291,7 +290,7 @@ read_signatures(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_ar
 
     if (lw_signatures_read(arguments->signatures, true, arena, list) < 0)
         return -1;
-    if (list->n == 0 && self->member == NULL &&
+    if (list->n == 0 && self->base.member == NULL &&
         lw_signature_of_annotations(self->base.tree, arena, &annotated)) {
         lw_signature *slot = lw_array_push(list, arena);
         if (slot == NULL) {
@@ -312,8 +311,9 @@ read_signatures(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_ar
 static int
 build_family(lw_ufunc_object *self, const lw_door_arguments *arguments)
 {
-    self->base.kind = &lw_ufunc_families;
-    if (read_function(self) < 0 || lw_family_build(self, arguments) < 0)
+    self->base.kind = lw_ufunc_families();
+    if (read_function(self) < 0 || lw_family_build((lw_ufunc_head *)self, &lw_ufunc_family_door,
+                                                   self->options, arguments) < 0)
         return -1;
     if (self->base.nout == 0)
         self->base.nout = nout_by_text(self->base.tree);
@@ -358,7 +358,7 @@ lw_ufunc_new_member(PyTypeObject *type, PyObject *function, PyObject *signatures
         lw_free(member);
         return NULL;
     }
-    self->member = member;
+    self->base.member = member;
     self->base.vectorcall = lw_ufunc_call;
     self->base.kind = &lw_ufunc_elementwise;
     self->base.lock = (lw_lock)LW_LOCK_INIT;
@@ -399,7 +399,7 @@ ufunc_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->full);
     for (int i = 0; i < LW_N_METHODS; i++)
         Py_VISIT(self->bound[i]);
-    if (self->family != NULL && lw_family_traverse(self->family, visit, arg))
+    if (self->base.family != NULL && lw_family_traverse(self->base.family, visit, arg))
         return 1;
     return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
 }
@@ -416,9 +416,9 @@ ufunc_clear(PyObject *object)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
     lw_captures *captures = self->captures;
-    struct lw_family *family = self->family;
+    struct lw_family *family = self->base.family;
 
-    self->family = NULL;
+    self->base.family = NULL;
     if (self->table != NULL) /* finalizers below may still call the inner numpy.ufunc */
         self->table->owner = NULL;
     self->captures = NULL;
@@ -447,7 +447,7 @@ ufunc_dealloc(PyObject *object)
     lw_host_table_drop(self->table); /* the loops go with the last numpy.ufunc */
     lw_array_free(&self->base.loops);
     lw_tree_free(self->base.tree);
-    lw_free(self->member);
+    lw_free(self->base.member);
     type->tp_free(object);
     Py_DECREF(type);
 }

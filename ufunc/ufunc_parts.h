@@ -7,6 +7,7 @@
 #include "core/front/read_python.h"
 #include "core/front/signature.h"
 #include "ufunc/host_kernel.h"
+#include "core/py/family.h"
 #include "core/py/override.h"
 #include "core/py/signature_read.h"
 #include "core/py/type_num.h"
@@ -48,10 +49,8 @@ typedef struct lw_ufunc_object {
     bool has_frozen;               /* a positional parameter is no operand: it has a default */
     PyObject *full;                /* the Ufunc that takes those as operands, or NULL */
     bool widens;                   /* reductions of small integers are made in intp */
-    bool folds_truth;         /* reductions are of truth values: logical_and and the like */
-    bool compares;            /* Python ints of any size: less and the like */
-    struct lw_family *family; /* excluded= or static=; else NULL: family_py.h */
-    struct lw_member *member; /* of a family; else NULL */
+    bool folds_truth; /* reductions are of truth values: logical_and and the like */
+    bool compares;    /* Python ints of any size: less and the like */
 } lw_ufunc_object;
 
 static inline lw_ufunc_object *
@@ -103,7 +102,6 @@ bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signat
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
-enum { LW_SORT_PLAIN = 0, LW_SORT_DEVICE = 1, LW_SORT_OTHER = 2 }; /* bits of what was seen */
 /* What there is among the arguments, keyword ones too. */
 int lw_ufunc_sorts(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
 /* NEP 13: 1 with *result, where an operand takes the call; nin of args are inputs. */
@@ -125,11 +123,27 @@ PyObject *lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyO
 /* A Ufunc of a Python function. NULL with an exception. */
 PyObject *lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures,
                        PyObject *keywords);
+/* What families ask of this door, and what they are to a user. */
+extern const lw_family_door lw_ufunc_family_door;
 /* Of a family: takes member, also when it fails. */
 PyObject *lw_ufunc_new_member(PyTypeObject *type, PyObject *function, PyObject *signatures,
                               PyObject *keywords, struct lw_member *member);
 int lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures); /* -1 with an exception */
 extern const lw_ufunc_kind lw_ufunc_elementwise;             /* ufunc_kind_py.c */
+const lw_ufunc_kind *lw_ufunc_families(void);                /* likewise */
+/* The inputs that a user knows of. */
+static inline int
+lw_shown_inputs(const lw_ufunc_object *self)
+{
+    return self->base.member ? self->base.member->n_operands : self->base.nin;
+}
+/* in[]: the parts of excluded arrays have their own dtypes. */
+static inline void
+lw_hidden_inputs(const lw_ufunc_object *self, lw_dtype *in)
+{
+    for (int i = lw_shown_inputs(self); i < self->base.nin; i++)
+        in[i] = LW_DT_i64;
+}
 
 /* Hooks that the device side fills where it is linked in; NULL otherwise. `loop` is one of
  * self's, cc the compute capability (90), 0: the first device's. */

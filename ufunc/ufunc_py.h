@@ -8,19 +8,10 @@
 
 #include "core/base/lock.h"
 #include "core/device/context.h"
+#include "core/py/family.h"
 #include "core/py/ufunc_type.h"
 
 struct lw_plan_table;
-struct lw_whole_array;
-
-/* Arrays that a call reaches beside its operands (excluded=): their parts are operands. */
-typedef struct lw_extra_arrays {
-    struct lw_whole_array *arrays; /* all on the device */
-    int n;
-    bool some_given_there; /* not all are copies of host arrays */
-    lw_device *device;
-    CUstream stream; /* out: where the call was launched */
-} lw_extra_arrays;
 
 typedef struct lw_ufunc {
     LW_UFUNC_HEAD

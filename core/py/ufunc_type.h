@@ -14,6 +14,8 @@
 #include "core/py/link_read.h"
 
 struct lw_ufunc_kind;
+struct lw_family;
+struct lw_member;
 
 /* vectorcall, as Python calls; inner: the real numpy.ufunc of the host loops; py_func: the
  * user's function; dict: __name__, __doc__, …; source: str, kept for pickling and for machines
@@ -25,10 +27,12 @@ struct lw_ufunc_kind;
     const struct lw_ufunc_kind *kind;                                                          \
     PyObject *inner, *py_func, *dict, *weakrefs, *source, *link;                               \
     lw_link_set links;                                                                         \
-    PyObject *identity;  /* a value, None, or the str "reorderable" */                         \
-    PyObject *failures;  /* dict: dtypes -> exception */                                       \
-    uint32_t n_declared; /* of the loops: they come first */                                   \
-    bool lazy;           /* compiles for any new dtypes */                                     \
+    PyObject *identity;       /* a value, None, or the str "reorderable" */                    \
+    PyObject *failures;       /* dict: dtypes -> exception */                                  \
+    uint32_t n_declared;      /* of the loops: they come first */                              \
+    bool lazy;                /* compiles for any new dtypes */                                \
+    struct lw_family *family; /* excluded= or static=, else NULL: core/py/family.h */          \
+    struct lw_member *member; /* of a family, else NULL */                                     \
     lw_tree *tree;                                                                             \
     lw_door_options options;                                                                   \
     int nin, nout;

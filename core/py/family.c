@@ -1,9 +1,12 @@
 /* Families: what the parameters of a function with excluded= or static= are, and its members.
  */
-#include "ufunc/family_parts_py.h"
+#include "core/py/family_internal.h"
 
 #include "core/base/memory.h"
+#include "core/py/numpy_rules.h"
+#include "core/py/signature_read.h"
 #include "core/py/static_value.h"
+#include "core/py/ufunc_choose.h"
 
 #include <string.h>
 
@@ -23,7 +26,7 @@ lw_family_reserved(PyObject *name)
 }
 
 int
-lw_family_index(const struct lw_family *family, PyObject *name)
+lw_family_index(const lw_family *family, PyObject *name)
 {
     for (uint32_t i = 0; i < family->n_params; i++)
         if (PyUnicode_Compare(PyTuple_GET_ITEM(family->names, i), name) == 0)
@@ -33,7 +36,7 @@ lw_family_index(const struct lw_family *family, PyObject *name)
 
 /* Of a name or a position as excluded= and static= have it; -1: none. */
 static int
-number_of(const struct lw_family *family, PyObject *name)
+number_of(const lw_family *family, PyObject *name)
 {
     long at;
 
@@ -45,10 +48,10 @@ number_of(const struct lw_family *family, PyObject *name)
 }
 
 static int
-name_one(const lw_ufunc_object *self, PyObject *name, lw_role what, const char *keyword)
+name_one(const lw_ufunc_head *self, PyObject *name, lw_role what, const char *keyword)
 {
-    struct lw_family *family = self->family;
-    const lw_fn *fn = &self->base.tree->fns.data[1];
+    lw_family *family = self->family;
+    const lw_fn *fn = &self->tree->fns.data[1];
     int i = number_of(family, name);
 
     if (i < 0 || fn->params.data[i].kind == LW_PARAM_VARARG) {
@@ -72,7 +75,7 @@ name_one(const lw_ufunc_object *self, PyObject *name, lw_role what, const char *
 }
 
 static int
-name_all(const lw_ufunc_object *self, PyObject *names, lw_role what, const char *keyword)
+name_all(const lw_ufunc_head *self, PyObject *names, lw_role what, const char *keyword)
 {
     PyObject *items;
     int failed = 0;
@@ -89,14 +92,14 @@ name_all(const lw_ufunc_object *self, PyObject *names, lw_role what, const char 
 }
 
 static int
-read_params(lw_ufunc_object *self)
+read_params(lw_ufunc_head *self)
 {
-    const lw_fn *fn = &self->base.tree->fns.data[1];
-    struct lw_family *family = self->family;
+    const lw_fn *fn = &self->tree->fns.data[1];
+    lw_family *family = self->family;
 
     if (fn->params.n > LW_MOST_PARAMS) {
-        PyErr_Format(PyExc_ValueError, "vectorize: `%s` has %u parameters; expected at most %d",
-                     fn->name, (unsigned)fn->params.n, LW_MOST_PARAMS);
+        PyErr_Format(PyExc_ValueError, "%s: `%s` has %u parameters; expected at most %d",
+                     family->door->name, fn->name, (unsigned)fn->params.n, LW_MOST_PARAMS);
         return -1;
     }
     family->names = PyTuple_New(fn->params.n);
@@ -111,23 +114,75 @@ read_params(lw_ufunc_object *self)
             return -1;
         PyTuple_SET_ITEM(family->names, i, name);
         family->roles[i] = param->default_konst ? LW_ROLE_DEFAULT : LW_ROLE_OPERAND;
-        family->n_positional += param->kind == LW_PARAM_POSITIONAL;
         if (param->kind == LW_PARAM_VARARG) {
             PyErr_Format(PyExc_TypeError,
-                         "vectorize: `%s` takes *%s, which excluded= and static= cannot go "
+                         "%s: `%s` takes *%s, which excluded= and static= cannot go "
                          "with: name its parameters",
-                         fn->name, param->name);
+                         family->door->name, fn->name, param->name);
             return -1;
         }
     }
     return 0;
 }
 
+/* Of a layout: the last operands are outputs where there are parameters for them. */
 static int
-check_params(lw_ufunc_object *self)
+name_outputs(lw_ufunc_head *self, int n_operands)
 {
-    const lw_fn *fn = &self->base.tree->fns.data[1];
-    const struct lw_family *family = self->family;
+    lw_family *family = self->family;
+    int nin, nout, left;
+
+    family->door->operands(self, &nin, &nout);
+    if (n_operands != nin && n_operands != nin + nout) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s: `%s` has %d parameter%s in neither excluded= nor static= and without "
+                     "a default, and its layout wants %d (the inputs and the outputs) or, "
+                     "where it returns them, %d (the inputs)",
+                     family->door->name, lw_family_name(self), n_operands,
+                     n_operands == 1 ? "" : "s", nin + nout, nin);
+        return -1;
+    }
+    left = n_operands - nin;
+    for (uint32_t i = family->n_params; left > 0 && i-- > 0;)
+        if (family->roles[i] == LW_ROLE_OPERAND) {
+            family->roles[i] = LW_ROLE_OUTPUT;
+            left--;
+        }
+    return 0;
+}
+
+static int
+count_operands(lw_ufunc_head *self, int n_operands)
+{
+    if (self->family->door->operands != NULL)
+        return name_outputs(self, n_operands);
+    self->nin = n_operands;
+    if (n_operands > 0)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "%s: `%s` has 0 operands that broadcast; expected at least one parameter in "
+                 "neither excluded= nor static=",
+                 self->family->door->name, lw_family_name(self));
+    return -1;
+}
+
+static void
+note_positional(lw_ufunc_head *self)
+{
+    const lw_fn *fn = &self->tree->fns.data[1];
+    lw_family *family = self->family;
+
+    for (uint32_t i = 0; i < family->n_params; i++)
+        if (fn->params.data[i].kind == LW_PARAM_POSITIONAL &&
+            family->roles[i] != LW_ROLE_OUTPUT)
+            family->positional[family->n_positional++] = (uint8_t)i;
+}
+
+static int
+check_params(lw_ufunc_head *self)
+{
+    const lw_fn *fn = &self->tree->fns.data[1];
+    lw_family *family = self->family;
     int n_operands = 0, n_excluded = 0;
 
     for (uint32_t i = 0; i < family->n_params; i++) {
@@ -136,73 +191,98 @@ check_params(lw_ufunc_object *self)
         if (family->roles[i] == LW_ROLE_OPERAND &&
             fn->params.data[i].kind == LW_PARAM_KEYWORD_ONLY) {
             PyErr_Format(PyExc_TypeError,
-                         "vectorize: keyword-only parameter `%s` of `%s` needs a default: "
+                         "%s: keyword-only parameter `%s` of `%s` needs a default: "
                          "operands are positional",
-                         fn->params.data[i].name, fn->name);
+                         family->door->name, fn->params.data[i].name, fn->name);
             return -1;
         }
     }
-    if (n_operands == 0 || n_excluded > LW_MOST_EXCLUDED) {
+    if (n_excluded > LW_MOST_EXCLUDED) {
         PyErr_Format(PyExc_ValueError,
-                     n_operands
-                         ? "vectorize: `%s` has %d excluded parameters; expected at most "
-                           "16"
-                         : "vectorize: `%s` has %d operands that broadcast; expected at "
-                           "least one parameter in neither excluded= nor static=",
-                     fn->name, n_operands ? n_excluded : 0);
+                     "%s: `%s` has %d excluded parameters; expected at most %d",
+                     family->door->name, fn->name, n_excluded, LW_MOST_EXCLUDED);
         return -1;
     }
-    self->base.nin = n_operands;
-    return 0;
+    return count_operands(self, n_operands);
 }
 
 /* ---- signatures ---- */
 
-/* The parameter that argument `at` of a signature types: static ones are not in it. -1: none.
- */
+static uint32_t
+count_roles(const lw_family *family, uint32_t roles)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < family->n_params; i++)
+        n += roles >> family->roles[i] & 1;
+    return n;
+}
+
+enum {
+    GIVEN = 1u << LW_ROLE_OPERAND | 1u << LW_ROLE_EXCLUDED,
+    GIVEN_OR_FILLED = GIVEN | 1u << LW_ROLE_OUTPUT
+};
+
+/* Which parameters a signature types: static ones are not in it, outputs are where it counts
+ * them. 0: it counts something else. */
+static uint32_t
+roles_in(const lw_family *family, const lw_signature *signature)
+{
+    if (signature->n_args == count_roles(family, GIVEN_OR_FILLED))
+        return GIVEN_OR_FILLED;
+    return signature->n_args == count_roles(family, GIVEN) ? GIVEN : 0;
+}
+
+/* The parameter that argument `at` of a signature types; -1: none. */
 static int
-param_of(const struct lw_family *family, uint32_t at)
+param_of(const lw_family *family, uint32_t roles, uint32_t at)
 {
     for (uint32_t i = 0; i < family->n_params; i++)
-        if (family->roles[i] != LW_ROLE_STATIC && at-- == 0)
+        if ((roles >> family->roles[i] & 1) && at-- == 0)
             return (int)i;
     return -1;
 }
 
 static int
-check_signature(const lw_ufunc_object *self, const lw_signature *signature)
+refuse_type(const lw_ufunc_head *self, const lw_signature *signature, int at, bool whole)
 {
-    const struct lw_family *family = self->family;
-    const lw_fn *fn = &self->base.tree->fns.data[1];
-    uint32_t n = 0;
+    const lw_fn *fn = &self->tree->fns.data[1];
 
-    for (uint32_t i = 0; i < family->n_params; i++)
-        n += family->roles[i] == LW_ROLE_OPERAND || family->roles[i] == LW_ROLE_EXCLUDED;
-    if (signature->n_args != n) {
+    PyErr_Format(PyExc_TypeError, "signature `%.100s`: parameter `%s` of `%s` is %s",
+                 signature->text, at >= 0 ? fn->params.data[at].name : "?", fn->name,
+                 whole ? "excluded: its type must be an array, as float64[:]"
+                       : "an operand: its type must be a scalar");
+    return -1;
+}
+
+static int
+check_signature(const lw_ufunc_head *self, const lw_signature *signature)
+{
+    const lw_family *family = self->family;
+    uint32_t roles = roles_in(family, signature), n = count_roles(family, GIVEN_OR_FILLED);
+
+    if (roles == 0) {
         PyErr_Format(PyExc_TypeError,
                      "signature `%.100s` has %u argument%s, but `%s` takes %u that are not "
                      "static",
                      signature->text, (unsigned)signature->n_args,
-                     signature->n_args == 1 ? "" : "s", fn->name, (unsigned)n);
+                     signature->n_args == 1 ? "" : "s", lw_family_name(self), (unsigned)n);
         return -1;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        int at = param_of(family, i);
+    for (uint32_t i = 0; i < signature->n_args; i++) {
+        int at = param_of(family, roles, i);
         bool whole = at >= 0 && family->roles[at] == LW_ROLE_EXCLUDED;
-        if (signature->args[i].kind == (whole ? LW_SIG_ARRAY : LW_SIG_SCALAR))
-            continue;
-        PyErr_Format(PyExc_TypeError, "signature `%.100s`: parameter `%s` of `%s` is %s",
-                     signature->text, at >= 0 ? fn->params.data[at].name : "?", fn->name,
-                     whole ? "excluded: its type must be an array, as float64[:]"
-                           : "an operand: its type must be a scalar");
-        return -1;
+        bool array = signature->args[i].kind == LW_SIG_ARRAY;
+        bool scalar = signature->args[i].kind == LW_SIG_SCALAR;
+        if (whole ? !array : !scalar && !(array && family->door->operands != NULL))
+            return refuse_type(self, signature, at, whole);
     }
     return 0;
 }
 
 /* Frozen parameters stay what their defaults say, unless the first signature counts them. */
 static void
-count_defaults(struct lw_family *family, uint32_t n_args)
+count_defaults(lw_family *family, uint32_t n_args)
 {
     uint32_t n = 0;
 
@@ -216,7 +296,7 @@ count_defaults(struct lw_family *family, uint32_t n_args)
 }
 
 static int
-read_signatures(lw_ufunc_object *self, PyObject *given)
+read_signatures(lw_ufunc_head *self, PyObject *given)
 {
     lw_signature_list list = {0};
     lw_arena arena;
@@ -225,9 +305,11 @@ read_signatures(lw_ufunc_object *self, PyObject *given)
     lw_arena_init(&arena);
     failed = lw_signatures_read(given, false, &arena, &list);
     if (!failed && list.n > 0) {
-        count_defaults(self->family, list.data[0].n_args);
         self->family->signatures = Py_NewRef(given);
-        self->base.nout = (int)lw_signature_n_out(&list.data[0]);
+        if (self->family->door->operands == NULL) {
+            count_defaults(self->family, list.data[0].n_args);
+            self->nout = (int)lw_signature_n_out(&list.data[0]);
+        }
     }
     for (uint32_t i = 0; i < list.n && !failed; i++)
         failed = check_signature(self, &list.data[i]);
@@ -236,24 +318,33 @@ read_signatures(lw_ufunc_object *self, PyObject *given)
 }
 
 int
-lw_family_build(lw_ufunc_object *self, const lw_door_arguments *arguments)
+lw_family_build(lw_ufunc_head *self, const lw_family_door *door, PyObject *options,
+                const lw_door_arguments *arguments)
 {
     self->family = lw_alloc_zero(1, sizeof *self->family);
     if (self->family == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    self->base.lazy = true;
+    self->family->door = door;
+    self->family->options = Py_NewRef(options);
+    self->lazy = true;
     if (read_params(self) < 0 ||
         name_all(self, arguments->excluded, LW_ROLE_EXCLUDED, "excluded") < 0 ||
-        name_all(self, arguments->constants, LW_ROLE_STATIC, "static") < 0 ||
-        read_signatures(self, arguments->signatures) < 0)
+        name_all(self, arguments->constants, LW_ROLE_STATIC, "static") < 0)
         return -1;
-    return check_params(self);
+    if (door->operands != NULL) { /* signatures count the outputs */
+        if (check_params(self) < 0 || read_signatures(self, arguments->signatures) < 0)
+            return -1;
+    } else if (read_signatures(self, arguments->signatures) < 0 || check_params(self) < 0) {
+        return -1;
+    }
+    note_positional(self);
+    return 0;
 }
 
 void
-lw_family_free(struct lw_family *family)
+lw_family_free(lw_family *family)
 {
     if (family == NULL)
         return;
@@ -262,81 +353,45 @@ lw_family_free(struct lw_family *family)
     Py_CLEAR(family->latest);
     Py_CLEAR(family->face);
     Py_CLEAR(family->signatures);
+    Py_CLEAR(family->options);
     lw_free(family);
 }
 
 int
-lw_family_traverse(const struct lw_family *family, visitproc visit, void *arg)
+lw_family_traverse(const lw_family *family, visitproc visit, void *arg)
 {
     Py_VISIT(family->names);
     Py_VISIT(family->members);
     Py_VISIT(family->latest);
     Py_VISIT(family->face);
     Py_VISIT(family->signatures);
+    Py_VISIT(family->options);
     return 0;
 }
 
 PyObject *
-lw_family_face(lw_ufunc_object *self)
-{
-    PyObject *face, *name;
-
-    if (!self->name_taken)
-        return (PyObject *)self;
-    if (self->family == NULL)
-        return self->base.inner;
-    if (self->family->face != NULL)
-        return self->family->face;
-    face = lw_ufunc_new(Py_TYPE(self), self->base.py_func, self->family->signatures,
-                        self->options);
-    if (face == NULL)
-        return NULL;
-    name = PyUnicode_FromString(self->table->name); /* "lanewise.add" */
-    if (name == NULL || PyDict_SetItemString(((lw_ufunc *)face)->dict, "__name__", name) < 0)
-        Py_CLEAR(face);
-    Py_XDECREF(name);
-    return self->family->face = face;
-}
-
-PyObject *
-lw_family_refuse(const lw_ufunc_object *self, const char *method)
+lw_family_refuse(const lw_ufunc_head *self, const char *method)
 {
     PyErr_Format(PyExc_TypeError,
-                 "`%s` has excluded= or static= parameters, and no %s: vectorize a function of "
+                 "`%s` has excluded= or static= parameters, and no %s: %s a function of "
                  "the operands alone for that (tables and constants may be globals or closure "
                  "variables)",
-                 lw_ufunc_name(&self->base), method);
+                 lw_family_name(self), method, self->family->door->name);
     return NULL;
 }
 
 /* ---- members ---- */
 
 void
-lw_member_specs(const lw_member *member, const lw_tree *tree, const lw_dtype *in,
-                lw_arg_spec *out)
-{
-    for (uint32_t i = 0; i < member->n_params; i++) {
-        out[i] = member->specs[i];
-        if (out[i].kind == LW_ARGK_SCALAR)
-            out[i].dtype = *in++;
-        else if (out[i].kind == LW_ARGK_KONST)
-            out[i].konst = tree->fns.data[1].params.data[i].default_konst;
-    }
-}
-
-void
-lw_member_note(lw_member *member, const lw_scalar *scalar, lw_uniforms *out)
+lw_member_note(lw_member *member, const lw_scalar *scalar)
 {
     uint32_t which = 0;
 
-    *out = member->uniforms;
     for (uint32_t i = 0; i < member->n_params; i++) {
         if (member->specs[i].kind != LW_ARGK_ARRAY)
             continue;
-        if (scalar->args[i].n_arrays && scalar->args[i].written[0]) {
+        if (scalar->args[i].n_arrays && scalar->args[i].written[0])
             member->written |= 1u << which;
-            out->stores = true;
-        }
         which++;
     }
 }
@@ -344,31 +399,33 @@ lw_member_note(lw_member *member, const lw_scalar *scalar, lw_uniforms *out)
 static void
 add_part(lw_member *member, int input, bool is_address, int *n)
 {
-    member->uniforms.is_address[input] = is_address;
-    member->uniforms.order[(*n)++] = (uint8_t)input;
+    member->is_address[input] = is_address;
+    member->order[(*n)++] = (uint8_t)input;
 }
 
 /* Operands first, then the parts of the arrays; `order` finds them by parameter. */
 static int
 describe(const lw_family_args *c, lw_member *member)
 {
-    const lw_fn *fn = &c->self->base.tree->fns.data[1];
+    const lw_fn *fn = &c->self->tree->fns.data[1];
     int operand = 0, n = 0, hidden = lw_family_operands(c);
     const lw_whole_array *array = c->arrays;
 
     member->n_params = c->family->n_params;
-    member->n_operands = member->uniforms.first = hidden;
+    member->n_operands = hidden;
     member->narrow = true;
     for (uint32_t i = 0; i < c->family->n_params; i++) {
-        if (lw_family_broadcasts(c, i)) {
+        if (c->family->roles[i] == LW_ROLE_OUTPUT) {
             member->specs[i].kind = LW_ARGK_SCALAR;
-            member->uniforms.order[n++] = (uint8_t)operand++;
+        } else if (lw_family_broadcasts(c, i)) {
+            member->specs[i].kind = LW_ARGK_SCALAR;
+            member->order[n++] = (uint8_t)operand++;
         } else if (c->family->roles[i] == LW_ROLE_EXCLUDED && c->values[i] != NULL) {
-            if (hidden + (int)array->n_words >= LW_MAX_ARGS) {
+            if (hidden + (int)array->n_words >= c->family->door->most_inputs) {
                 PyErr_Format(PyExc_ValueError,
                              "`%s`: the excluded arrays have too many dimensions together: an "
                              "array takes 1 + 2 ndim of a ufunc's %d operands",
-                             fn->name, LW_MAX_ARGS);
+                             fn->name, c->family->door->most_inputs);
                 return -1;
             }
             member->specs[i] = array->spec;
@@ -402,7 +459,7 @@ key_of(const lw_family_args *c)
         } else if (c->family->roles[i] == LW_ROLE_DEFAULT && c->values[i] != NULL) {
             Py_SETREF(item, Py_NewRef(Py_True));
         } else if (c->family->roles[i] == LW_ROLE_STATIC && c->values[i] != NULL) {
-            Py_SETREF(item, lw_static_key(c->values[i], lw_ufunc_name(&c->self->base),
+            Py_SETREF(item, lw_static_key(c->values[i], lw_family_name(c->self),
                                           lw_family_param(c, i)));
         }
         if (item == NULL)
@@ -442,31 +499,59 @@ array_fits(const lw_sig_type *declared, const lw_arg_spec *given)
             given->layout == (declared->layout == 'C' ? LW_LAYOUT_C : LW_LAYOUT_F));
 }
 
-/* The signature of the operands alone, or NULL: it wants other arrays (*misfit: which). */
-static PyObject *
-operands_of(const lw_family_args *c, const lw_signature *signature, lw_arena *arena,
-            int *misfit)
+static void
+add_types(const lw_family_args *c, const lw_signature *signature, uint32_t roles, lw_role role,
+          lw_sig_type *args, uint32_t *n)
 {
-    lw_sig_type *args = lw_arena_take(arena, (signature->n_args + 1) * sizeof *args);
+    for (uint32_t i = 0; i < signature->n_args; i++) {
+        int at = param_of(c->family, roles, i);
+        if (at >= 0 && c->family->roles[at] == role)
+            args[(*n)++] = signature->args[i];
+    }
+}
+
+/* A parameter that gets another array than the signature says; -1: none. */
+static int
+misfit_of(const lw_family_args *c, const lw_signature *signature, uint32_t roles)
+{
+    int array = 0;
+
+    for (uint32_t i = 0; i < signature->n_args; i++) {
+        int at = param_of(c->family, roles, i);
+        if (at < 0 || c->family->roles[at] != LW_ROLE_EXCLUDED || c->values[at] == NULL)
+            continue;
+        if (!array_fits(&signature->args[i], &c->arrays[array++].spec))
+            return at;
+    }
+    return -1;
+}
+
+/* The signature of a member's operands, or NULL: it wants other arrays (*misfit: which). With a
+ * layout it names the arrays' parts, too. */
+static PyObject *
+operands_of(const lw_family_args *c, const lw_member *member, const lw_signature *signature,
+            lw_arena *arena, int *misfit)
+{
+    uint32_t n_hidden = c->family->door->operands ? (uint32_t)member->n_hidden : 0;
+    uint32_t roles = roles_in(c->family, signature);
+    lw_sig_type *args = lw_arena_take(arena, (signature->n_args + n_hidden + 1) * sizeof *args);
+    int other = misfit_of(c, signature, roles);
     lw_signature own = *signature;
     lw_text text = {0};
     PyObject *result;
-    int array = 0;
 
     if (args == NULL)
         return PyErr_NoMemory();
+    if (other >= 0) {
+        *misfit = other;
+        return NULL;
+    }
     own.args = args;
     own.n_args = 0;
-    for (uint32_t i = 0; i < signature->n_args; i++) {
-        int at = param_of(c->family, i);
-        if (at >= 0 && c->family->roles[at] == LW_ROLE_OPERAND) {
-            args[own.n_args++] = signature->args[i];
-        } else if (at >= 0 && c->values[at] != NULL &&
-                   !array_fits(&signature->args[i], &c->arrays[array++].spec)) {
-            *misfit = at;
-            return NULL;
-        }
-    }
+    add_types(c, signature, roles, LW_ROLE_OPERAND, args, &own.n_args);
+    for (uint32_t i = 0; i < n_hidden; i++)
+        args[own.n_args++] = (lw_sig_type){.kind = LW_SIG_SCALAR, .dtype = LW_DT_i64};
+    add_types(c, signature, roles, LW_ROLE_OUTPUT, args, &own.n_args);
     lw_signature_print(&own, &text);
     result = PyUnicode_FromString(lw_text_get(&text));
     lw_text_reset(&text);
@@ -483,7 +568,7 @@ no_signature(const lw_family_args *c, int misfit)
     PyErr_Format(PyExc_TypeError,
                  "E181: no signature of `%s` takes argument `%s`, an array of %s with %d "
                  "dimension%s: %R",
-                 lw_ufunc_name(&c->self->base), lw_family_param(c, (uint32_t)misfit),
+                 lw_family_name(c->self), lw_family_param(c, (uint32_t)misfit),
                  c->arrays[array].spec.record
                      ? "records"
                      : lw_dtypes[c->arrays[array].spec.dtype].public_name,
@@ -493,7 +578,7 @@ no_signature(const lw_family_args *c, int misfit)
 
 /* New reference: a list of str, or None: any dtypes. */
 static PyObject *
-signatures_for(const lw_family_args *c)
+signatures_for(const lw_family_args *c, const lw_member *member)
 {
     lw_signature_list list = {0};
     PyObject *result = PyList_New(0);
@@ -508,7 +593,7 @@ signatures_for(const lw_family_args *c)
     if (result == NULL || lw_signatures_read(c->family->signatures, false, &arena, &list) < 0)
         goto fail;
     for (uint32_t i = 0; i < list.n; i++) {
-        PyObject *one = operands_of(c, &list.data[i], &arena, &misfit);
+        PyObject *one = operands_of(c, member, &list.data[i], &arena, &misfit);
         if ((one == NULL && PyErr_Occurred()) ||
             (one != NULL && PyList_Append(result, one) < 0)) {
             Py_XDECREF(one);
@@ -532,7 +617,7 @@ fail:
 static PyObject *
 options_for(const lw_family_args *c)
 {
-    PyObject *options = PyDict_Copy(c->self->options);
+    PyObject *options = PyDict_Copy(c->family->options);
     static const char *const gone[] = {"excluded", "static"};
 
     for (size_t i = 0; options != NULL && i < 2; i++)
@@ -552,13 +637,13 @@ new_member(const lw_family_args *c)
     if (member == NULL)
         PyErr_NoMemory();
     if (member == NULL || values == NULL || describe(c, member) < 0 ||
-        (signatures = signatures_for(c)) == NULL || (options = options_for(c)) == NULL)
+        (signatures = signatures_for(c, member)) == NULL || (options = options_for(c)) == NULL)
         goto done;
-    function = PyDict_GET_SIZE(values) ? lw_function_with_values(c->self->base.py_func, values)
-                                       : Py_NewRef(c->self->base.py_func);
+    function = PyDict_GET_SIZE(values) ? lw_function_with_values(c->self->py_func, values)
+                                       : Py_NewRef(c->self->py_func);
     if (function != NULL) {
-        result = lw_ufunc_new_member(Py_TYPE(c->self), function, signatures, options, member);
-        member = NULL; /* the Ufunc's now */
+        result = c->family->door->new_member(c->self, function, signatures, options, member);
+        member = NULL; /* the ufunc's now */
     }
 done:
     lw_free(member);
@@ -582,13 +667,13 @@ warn_of_many(const lw_family_args *c)
     lw_text_addf(&text,
                  "`%s` has been compiled for %d tuples of static values and types of excluded "
                  "arrays: a value that keeps changing belongs among the operands",
-                 lw_ufunc_name(&c->self->base), MANY);
-    result = lw_ufunc_head_warn((lw_ufunc_head *)c->self, lw_text_get(&text));
+                 lw_family_name(c->self), MANY);
+    result = lw_ufunc_head_warn(c->self, lw_text_get(&text));
     lw_text_reset(&text);
     return result;
 }
 
-lw_ufunc_object *
+lw_ufunc_head *
 lw_family_find(const lw_family_args *c)
 {
     PyObject *key = key_of(c), *member, *result = NULL;
@@ -604,8 +689,8 @@ lw_family_find(const lw_family_args *c)
     if (member != NULL) {
         result = member;
         Py_XSETREF(c->family->latest, member); /* keeps it */
-        c->self->base.nout = ((lw_ufunc_object *)member)->base.nout;
+        c->self->nout = ((lw_ufunc_head *)member)->nout;
     }
     Py_DECREF(key);
-    return (lw_ufunc_object *)result;
+    return (lw_ufunc_head *)result;
 }

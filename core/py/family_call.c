@@ -1,6 +1,8 @@
 /* The call of a family: arguments to their parameters, excluded arrays read, then the member
  * for them runs with the arrays' parts behind its operands. */
-#include "ufunc/family_parts_py.h"
+#include "core/py/numpy_api.h"
+
+#include "core/py/family_internal.h"
 
 #include "core/py/cuda_py.h"
 
@@ -9,11 +11,12 @@
 
 /* ---- arguments ---- */
 
-/* Signatures say how many operands there are. */
+/* Signatures and layouts say how many operands there are. */
 static bool
-frozen(const lw_family_args *c, Py_ssize_t i)
+frozen(const lw_family_args *c, uint32_t i)
 {
-    return c->family->roles[i] == LW_ROLE_DEFAULT && c->family->signatures != NULL;
+    return c->family->roles[i] == LW_ROLE_DEFAULT &&
+           (c->family->signatures != NULL || c->family->door->operands != NULL);
 }
 
 static int
@@ -21,9 +24,9 @@ refuse_default(const lw_family_args *c, uint32_t i)
 {
     PyErr_Format(
         PyExc_TypeError,
-        "%s(): parameter `%s` has a default, which is compiled in: the signatures do not "
-        "count it",
-        lw_ufunc_name(&c->self->base), lw_family_param(c, i));
+        "%s(): parameter `%s` has a default, which is compiled in: the %s not count it",
+        lw_family_name(c->self), lw_family_param(c, i),
+        c->family->door->operands ? "layout does" : "signatures do");
     return -1;
 }
 
@@ -31,17 +34,18 @@ static int
 place_positional(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args)
 {
     for (Py_ssize_t i = 0; i < n_args; i++) {
+        uint32_t at = c->family->positional[i < LW_MOST_PARAMS ? i : 0];
         if (i >= (Py_ssize_t)c->family->n_positional) {
-            if (c->n_outs == LW_MAX_ARGS) {
-                PyErr_Format(PyExc_TypeError, "`%s` got %zd arguments",
-                             lw_ufunc_name(&c->self->base), n_args);
+            if (c->n_outs == LW_MOST_MEMBER_INPUTS) {
+                PyErr_Format(PyExc_TypeError, "`%s` got %zd arguments", lw_family_name(c->self),
+                             n_args);
                 return -1;
             }
             c->outs[c->n_outs++] = args[i];
-        } else if (frozen(c, i)) {
-            return refuse_default(c, (uint32_t)i);
+        } else if (frozen(c, at)) {
+            return refuse_default(c, at);
         } else {
-            c->values[i] = args[i];
+            c->values[at] = args[i];
         }
     }
     return 0;
@@ -52,21 +56,21 @@ place_keyword(lw_family_args *c, PyObject *name, PyObject *value)
 {
     int i = lw_family_reserved(name) ? -1 : lw_family_index(c->family, name);
 
-    if (i < 0) {
+    if (i < 0 || c->family->roles[i] == LW_ROLE_OUTPUT) {
         if (c->n_rest == (Py_ssize_t)(sizeof c->rest / sizeof *c->rest)) {
             PyErr_Format(PyExc_TypeError, "%s() got too many keyword arguments",
-                         lw_ufunc_name(&c->self->base));
+                         lw_family_name(c->self));
             return -1;
         }
         c->names[c->n_rest] = name;
         c->rest[c->n_rest++] = value;
         return 0;
     }
-    if (frozen(c, i))
+    if (frozen(c, (uint32_t)i))
         return refuse_default(c, (uint32_t)i);
     if (c->values[i] != NULL) {
         PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
-                     lw_ufunc_name(&c->self->base), name);
+                     lw_family_name(c->self), name);
         return -1;
     }
     c->values[i] = value;
@@ -76,7 +80,7 @@ place_keyword(lw_family_args *c, PyObject *name, PyObject *value)
 static int
 arrange(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    const lw_fn *fn = &c->self->base.tree->fns.data[1];
+    const lw_fn *fn = &c->self->tree->fns.data[1];
 
     if (place_positional(c, args, n_args) < 0)
         return -1;
@@ -84,9 +88,10 @@ arrange(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args, PyObject *k
         if (place_keyword(c, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]) < 0)
             return -1;
     for (uint32_t i = 0; i < c->family->n_params; i++)
-        if (c->values[i] == NULL && fn->params.data[i].default_konst == 0) {
+        if (c->values[i] == NULL && fn->params.data[i].default_konst == 0 &&
+            c->family->roles[i] != LW_ROLE_OUTPUT) {
             PyErr_Format(PyExc_TypeError, "%s() missing a required argument: '%s'",
-                         lw_ufunc_name(&c->self->base), fn->params.data[i].name);
+                         lw_family_name(c->self), fn->params.data[i].name);
             return -1;
         }
     return 0;
@@ -98,8 +103,8 @@ read_arrays(lw_family_args *c)
     for (uint32_t i = 0; i < c->family->n_params; i++) {
         if (c->family->roles[i] != LW_ROLE_EXCLUDED || c->values[i] == NULL)
             continue;
-        if (lw_whole_array_read(&c->arrays[c->n_arrays], c->values[i],
-                                lw_ufunc_name(&c->self->base), lw_family_param(c, i)) < 0)
+        if (lw_whole_array_read(&c->arrays[c->n_arrays], c->values[i], lw_family_name(c->self),
+                                lw_family_param(c, i)) < 0)
             return -1;
         c->copies[c->n_arrays] = NULL;
         c->params[c->n_arrays++] = (int)i;
@@ -130,8 +135,7 @@ check_out(const lw_family_args *c, PyObject *out)
             PyErr_Format(PyExc_ValueError,
                          "%s(): an output shares memory with excluded argument `%s`, which the "
                          "function reads as a whole: give another output, or a copy",
-                         lw_ufunc_name(&c->self->base),
-                         lw_family_param(c, (uint32_t)c->params[i]));
+                         lw_family_name(c->self), lw_family_param(c, (uint32_t)c->params[i]));
             return -1;
         }
     return 0;
@@ -158,11 +162,39 @@ check_outs(const lw_family_args *c)
 
 /* ---- running a member ---- */
 
+/* axes= of a member names the parts of the arrays, too: they have none. */
+static PyObject *
+axes_of(const lw_family_args *c, PyObject *axes)
+{
+    Py_ssize_t n_in = lw_family_operands(c), n_words = 0;
+    PyObject *head, *result = NULL;
+
+    for (int i = 0; i < c->n_arrays; i++)
+        n_words += c->arrays[i].n_words;
+    if (!PyList_Check(axes) || PyList_GET_SIZE(axes) < n_in || n_words == 0)
+        return Py_NewRef(axes);
+    head = PyList_GetSlice(axes, 0, n_in);
+    for (Py_ssize_t i = 0; head != NULL && i < n_words; i++) {
+        PyObject *none = PyTuple_New(0);
+        if (none == NULL || PyList_Append(head, none) < 0)
+            Py_CLEAR(head);
+        Py_XDECREF(none);
+    }
+    if (head != NULL) {
+        PyObject *tail = PyList_GetSlice(axes, n_in, PyList_GET_SIZE(axes));
+        result = tail ? PySequence_Concat(head, tail) : NULL;
+        Py_XDECREF(tail);
+    }
+    Py_XDECREF(head);
+    return result;
+}
+
 typedef struct row { /* a member's vectorcall */
-    PyObject *args[LW_MAX_ARGS + LW_MAX_ARGS + 16];
+    PyObject *args[LW_MOST_MEMBER_INPUTS + LW_MOST_MEMBER_INPUTS + 16];
     Py_ssize_t n_args, n_words, stream;
-    PyObject *words[LW_MAX_ARGS]; /* owned */
-    PyObject *names;              /* owned; NULL: no keywords */
+    PyObject *words[LW_MOST_MEMBER_INPUTS]; /* owned */
+    PyObject *names;                        /* owned; NULL: no keywords */
+    PyObject *axes;                         /* owned; NULL: not given */
 } row;
 
 static int
@@ -189,7 +221,7 @@ make_row(const lw_family_args *c, row *r)
 {
     r->n_args = r->n_words = 0;
     r->stream = -1;
-    r->names = NULL;
+    r->names = r->axes = NULL;
     for (uint32_t i = 0; i < c->family->n_params; i++)
         if (lw_family_broadcasts(c, i))
             r->args[r->n_args++] = c->values[i];
@@ -204,6 +236,12 @@ make_row(const lw_family_args *c, row *r)
         r->args[r->n_args + i] = c->rest[i];
         if (PyUnicode_CompareWithASCIIString(c->names[i], "stream") == 0)
             r->stream = r->n_args + i;
+        if (PyUnicode_CompareWithASCIIString(c->names[i], "axes") == 0) {
+            Py_XSETREF(r->axes, axes_of(c, c->rest[i]));
+            if (r->axes == NULL)
+                return -1;
+            r->args[r->n_args + i] = r->axes;
+        }
         PyTuple_SET_ITEM(r->names, i, Py_NewRef(c->names[i]));
     }
     return r->names ? 0 : -1;
@@ -215,12 +253,13 @@ drop_row(row *r)
     while (r->n_words > 0)
         Py_DECREF(r->words[--r->n_words]);
     Py_XDECREF(r->names);
+    Py_XDECREF(r->axes);
 }
 
 static PyObject *
 run_host(lw_family_args *c)
 {
-    lw_ufunc_object *member = lw_family_find(c);
+    lw_ufunc_head *member = lw_family_find(c);
     PyObject *result = NULL;
     row r;
 
@@ -228,7 +267,8 @@ run_host(lw_family_args *c)
         return NULL;
     Py_INCREF(member);
     if (make_row(c, &r) == 0)
-        result = lw_ufunc_call_host(member, r.args, (size_t)r.n_args, r.names, r.stream);
+        result =
+            c->family->door->call_host(member, r.args, (size_t)r.n_args, r.names, r.stream);
     drop_row(&r);
     Py_DECREF(member);
     return result;
@@ -270,9 +310,8 @@ bring_over(lw_family_args *c, lw_device *device, CUstream stream)
             PyErr_Format(PyExc_ValueError,
                          "%s: excluded argument `%s` is on device %d, other operands on device "
                          "%d: all must be on one device",
-                         lw_ufunc_name(&c->self->base),
-                         lw_family_param(c, (uint32_t)c->params[i]), array->device->ordinal,
-                         device->ordinal);
+                         lw_family_name(c->self), lw_family_param(c, (uint32_t)c->params[i]),
+                         array->device->ordinal, device->ordinal);
             return -1;
         }
         c->copies[i] = (PyObject *)lw_device_array_from_host((PyArrayObject *)array->object,
@@ -280,7 +319,7 @@ bring_over(lw_family_args *c, lw_device *device, CUstream stream)
         if (c->copies[i] == NULL)
             return -1;
         lw_whole_array_release(array);
-        if (lw_whole_array_read(array, c->copies[i], lw_ufunc_name(&c->self->base),
+        if (lw_whole_array_read(array, c->copies[i], lw_family_name(c->self),
                                 lw_family_param(c, (uint32_t)c->params[i])) < 0)
             return -1;
         array->spec.readonly = !PyArray_ISWRITEABLE((PyArrayObject *)c->values[c->params[i]]);
@@ -289,7 +328,7 @@ bring_over(lw_family_args *c, lw_device *device, CUstream stream)
 }
 
 static int
-bring_back(const lw_family_args *c, const lw_ufunc_object *member, CUstream stream)
+bring_back(const lw_family_args *c, const lw_ufunc_head *member, CUstream stream)
 {
     for (int i = 0; i < c->n_arrays; i++) {
         PyObject *host;
@@ -310,7 +349,7 @@ static PyObject *
 run_device(lw_family_args *c)
 {
     lw_extra_arrays extra = {.arrays = c->arrays, .n = c->n_arrays};
-    lw_ufunc_object *member;
+    lw_ufunc_head *member;
     PyObject *result = NULL;
     CUstream stream = 0;
     row r;
@@ -330,7 +369,7 @@ run_device(lw_family_args *c)
     Py_INCREF(member);
     if (make_row(c, &r) == 0)
         result =
-            lw_ufunc_call_device_with(&member->base, r.args, (size_t)r.n_args, r.names, &extra);
+            c->family->door->call_device(member, r.args, (size_t)r.n_args, r.names, &extra);
     if (result != NULL && bring_back(c, member, extra.stream) < 0)
         Py_CLEAR(result);
     drop_row(&r);
@@ -339,24 +378,24 @@ run_device(lw_family_args *c)
 }
 
 PyObject *
-lw_family_call(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
-               PyObject *kwnames)
+lw_family_call(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     lw_family_args c;
-    bool device = self->base.options.target == LW_CHOOSE_CUDA;
+    bool device = self->options.target == LW_CHOOSE_CUDA;
     PyObject *result = NULL;
-    int sorts = lw_ufunc_sorts(args, n_args, kwnames);
+    const lw_family_door *door = self->family->door;
+    int sorts = door->sorts(args, n_args, kwnames);
 
     memset(&c, 0,
            offsetof(lw_family_args, params)); /* the large arrays are filled as they are used */
     c.self = self;
     c.family = self->family;
     if ((sorts & LW_SORT_OTHER) &&
-        lw_ufunc_ask(self, args, n_args, kwnames, (int)self->family->n_positional, &result))
+        door->ask(self, args, n_args, kwnames, (int)self->family->n_positional, &result))
         return result;
     device |= (sorts & LW_SORT_DEVICE) != 0;
-    if ((sorts & LW_SORT_DEVICE) && self->base.options.target == LW_CHOOSE_CPU)
-        return lw_ufunc_refuse_device(self);
+    if ((sorts & LW_SORT_DEVICE) && self->options.target == LW_CHOOSE_CPU)
+        return door->refuse_device(self);
     if (arrange(&c, args, n_args, kwnames) == 0 && read_arrays(&c) == 0 && check_outs(&c) == 0)
         result = device ? run_device(&c) : run_host(&c);
     release(&c);

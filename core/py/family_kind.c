@@ -1,12 +1,6 @@
 /* What core/py/ufunc_type.h asks of families: the loops are those of all members, one member
  * after the other; signatures of methods mean the member of the latest call. */
-#include "ufunc/family_parts_py.h"
-
-static lw_ufunc_object *
-whole(const lw_ufunc_head *self)
-{
-    return (lw_ufunc_object *)self; /* the head is how it begins */
-}
+#include "core/py/family_internal.h"
 
 /* The next member, borrowed; NULL at the end. */
 static lw_ufunc_head *
@@ -14,9 +8,8 @@ next_member(const lw_ufunc_head *self, Py_ssize_t *at)
 {
     PyObject *key, *member;
 
-    return PyDict_Next(whole(self)->family->members, at, &key, &member)
-               ? (lw_ufunc_head *)member
-               : NULL;
+    return PyDict_Next(self->family->members, at, &key, &member) ? (lw_ufunc_head *)member
+                                                                 : NULL;
 }
 
 /* ---- loops ---- */
@@ -59,38 +52,20 @@ member_of(lw_ufunc_head *self, const void *loop)
         for (uint32_t i = 0; i < member->kind->n_loops(member); i++)
             if (member->kind->loop_at(member, i) == loop)
                 return member;
-    return (lw_ufunc_head *)whole(self)->family->latest;
+    return (lw_ufunc_head *)self->family->latest;
 }
 
 static void *
 loop_of(lw_ufunc_head *self, PyObject *sig)
 {
-    lw_ufunc_head *latest = (lw_ufunc_head *)whole(self)->family->latest;
+    lw_ufunc_head *latest = (lw_ufunc_head *)self->family->latest;
 
     if (latest != NULL)
         return latest->kind->loop_of(latest, sig);
     PyErr_Format(PyExc_ValueError,
                  "`%s` has excluded= or static= parameters and is not compiled for any values "
                  "yet: call it first",
-                 lw_ufunc_name((lw_ufunc *)self));
-    return NULL;
-}
-
-static PyObject *
-types_text(const void *loop)
-{
-    return lw_types_text(loop);
-}
-
-static PyObject *
-signature_text(const void *loop)
-{
-    return lw_loop_text(loop);
-}
-
-static const char *
-layout(const lw_ufunc_head *Py_UNUSED(self))
-{
+                 lw_family_name(self));
     return NULL;
 }
 
@@ -103,6 +78,8 @@ parameters(const lw_ufunc_head *self, lw_text *out)
     bool star = false;
 
     for (uint32_t i = 0; i < fn->params.n; i++) {
+        if (self->family->roles[i] == LW_ROLE_OUTPUT)
+            continue;
         if (fn->params.data[i].kind == LW_PARAM_KEYWORD_ONLY && !star) {
             lw_text_add(out, "*, ");
             star = true;
@@ -116,7 +93,7 @@ parameters(const lw_ufunc_head *self, lw_text *out)
 static int
 most_positional(const lw_ufunc_head *self)
 {
-    return (int)whole(self)->family->n_positional + self->nout;
+    return (int)self->family->n_positional + self->nout;
 }
 
 static lw_ufunc_stats
@@ -139,19 +116,20 @@ stats(lw_ufunc_head *self)
 }
 
 static PyObject *
-state(lw_ufunc_head *head)
+state(lw_ufunc_head *self)
 {
-    lw_ufunc_object *self = whole(head);
-    PyObject *signatures = self->family->signatures, *source = head->source;
+    PyObject *signatures = self->family->signatures, *source = self->source;
+    const char *layout = self->kind->layout(self);
 
-    return Py_BuildValue("{s:O,s:O,s:O}", "signatures", signatures ? signatures : Py_None,
-                         "options", self->options, "source", source ? source : Py_None);
+    return Py_BuildValue("{s:O,s:z,s:O,s:O}", "signatures", signatures ? signatures : Py_None,
+                         "layout", layout, "options", self->family->options, "source",
+                         source ? source : Py_None);
 }
 
 static int
 add(lw_ufunc_head *self, PyObject *Py_UNUSED(signatures))
 {
-    lw_family_refuse(whole(self), "add");
+    lw_family_refuse(self, "add");
     return -1;
 }
 
@@ -159,7 +137,7 @@ static PyObject *
 call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *Py_UNUSED(args),
             Py_ssize_t Py_UNUSED(n_args), PyObject *Py_UNUSED(kwnames))
 {
-    return lw_family_refuse(whole(self), lw_ufunc_method_names[id]);
+    return lw_family_refuse(self, lw_ufunc_method_names[id]);
 }
 
 /* ---- inspection ---- */
@@ -170,18 +148,6 @@ infer(lw_ufunc_head *self, const void *loop)
     lw_ufunc_head *member = member_of(self, loop);
 
     return member->kind->infer(member, loop);
-}
-
-static lw_build_options
-build_options(const lw_ufunc_head *self)
-{
-    return lw_ufunc_elementwise.build_options(self);
-}
-
-static lw_status
-module_for(lw_ufunc_head *self, void *loop, int cc, lw_module **out, lw_error *err)
-{
-    return lw_ufunc_elementwise.module(self, loop, cc, out, err);
 }
 
 static Py_ssize_t
@@ -208,26 +174,23 @@ compile_device(lw_ufunc_head *self, void *loop, int cc)
     return member->kind->compile_device(member, loop, cc);
 }
 
-const lw_ufunc_kind lw_ufunc_families = {
-    .pickled_by = "reduce_ufunc",
-    .keywords = "where=True, casting='same_kind', order='K', dtype=None, subok=True, "
-                "signature=None, stream=None",
-    .parameters = parameters,
-    .most_positional = most_positional,
-    .n_loops = n_loops,
-    .loop_at = loop_at,
-    .loop_of = loop_of,
-    .types_text = types_text,
-    .signature_text = signature_text,
-    .layout = layout,
-    .stats = stats,
-    .state = state,
-    .add = add,
-    .call_method = call_method,
-    .infer = infer,
-    .build_options = build_options,
-    .module = module_for,
-    .compile_host = compile_host,
-    .device_resources = device_resources,
-    .compile_device = compile_device,
-};
+lw_ufunc_kind
+lw_family_kind(const lw_ufunc_kind *of)
+{
+    lw_ufunc_kind kind = *of;
+
+    kind.parameters = parameters;
+    kind.most_positional = most_positional;
+    kind.n_loops = n_loops;
+    kind.loop_at = loop_at;
+    kind.loop_of = loop_of;
+    kind.stats = stats;
+    kind.state = state;
+    kind.add = add;
+    kind.call_method = call_method;
+    kind.infer = infer;
+    kind.compile_host = compile_host;
+    kind.device_resources = device_resources;
+    kind.compile_device = compile_device;
+    return kind;
+}
