@@ -18,13 +18,13 @@ typedef struct maker {
 static uint32_t
 width_of(const lw_reduction *r)
 {
-    enum { LANE_BYTES = 256, LEAST = 16, MOST = 128 };
+    enum { BYTES = 256, LEAST = 16, MOST = 128 };
     uint32_t size = 1, width;
 
     for (uint32_t i = 0; i < r->n_acc; i++)
         if (lw_dtypes[r->acc[i]].size_bytes > size)
             size = lw_dtypes[r->acc[i]].size_bytes;
-    width = LANE_BYTES / size;
+    width = BYTES / size;
     return width < LEAST ? LEAST : width > MOST ? MOST : width;
 }
 

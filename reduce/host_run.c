@@ -1,102 +1,9 @@
-#include "reduce/host_run.h"
+#include "reduce/host_parts.h"
 
 #include "core/base/memory.h"
 #include "core/host/thread_pool.h"
 
 #include <assert.h>
-#include <string.h>
-
-enum {
-    SCRATCH = 64 * 1024, /* bytes that the operands of a block may take when copied */
-    TILE = 32 * 1024,    /* bytes of accumulators of neighbouring columns */
-    BLOCK_ROWS = 64,     /* rows of lanes in a block, rows of a tile summed up by themselves */
-    CHUNK_BLOCKS = 16,   /* blocks in a chunk: what one thread takes at once */
-    GROUP = 1 << 16,     /* accumulators held at one time */
-    WORK = 1 << 15,      /* elements worth a thread */
-    ITEM = 16,           /* bytes of the largest number */
-    SMALL_REDUCED = 160  /* fewer elements than these: columns side by side */
-};
-
-/* Arrays of accumulators: one for each number. */
-typedef struct bank {
-    uint32_t n;
-    char *at[LW_REDUCE_MOST];
-    uint32_t size[LW_REDUCE_MOST];
-} bank;
-
-typedef struct run {
-    lw_reduce_job *job;
-    const lw_reduction *r;
-    const lw_reduce_code *code;
-    uint32_t n_in, n_operands;
-    uint32_t operand_size[LW_REDUCE_MOST + 1];
-    int64_t n_kept, n_reduced;
-    int64_t block, chunk, n_chunks; /* elements, elements, of a result */
-    bank partial;                   /* of the group that is worked on */
-    uint8_t *has;                   /* by partial; NULL without a mask */
-    int64_t first, count;           /* results of the group */
-    int64_t tile;                   /* columns */
-} run;
-
-/* ---- accumulators ---- */
-
-static bank
-bank_at(const lw_reduction *r, char *memory, int64_t capacity)
-{
-    bank b = {.n = r->n_acc};
-
-    for (uint32_t i = 0; i < r->n_acc; i++) {
-        b.at[i] = memory;
-        b.size[i] = lw_dtypes[r->acc[i]].size_bytes;
-        memory += ((size_t)capacity * b.size[i] + 63) / 64 * 64;
-    }
-    return b;
-}
-
-static size_t
-bank_bytes(const lw_reduction *r, int64_t capacity)
-{
-    size_t bytes = 0;
-
-    for (uint32_t i = 0; i < r->n_acc; i++)
-        bytes += ((size_t)capacity * lw_dtypes[r->acc[i]].size_bytes + 63) / 64 * 64;
-    return bytes;
-}
-
-static bank
-bank_from(const bank *b, int64_t first)
-{
-    bank moved = *b;
-
-    for (uint32_t i = 0; i < b->n; i++)
-        moved.at[i] += first * b->size[i];
-    return moved;
-}
-
-static void
-bank_copy(const bank *to, const bank *from, int64_t n)
-{
-    for (uint32_t i = 0; i < to->n; i++)
-        memmove(to->at[i], from->at[i], (size_t)n * to->size[i]);
-}
-
-static void
-bank_fill(const bank *to, const lw_reduce_item *item, int64_t n)
-{
-    for (uint32_t i = 0; i < to->n; i++)
-        for (int64_t k = 0; k < n; k++)
-            memcpy(to->at[i] + k * to->size[i], item[i].bytes, to->size[i]);
-}
-
-static void
-merge(const run *s, const bank *left, const bank *right, int64_t n)
-{
-    char *args[2 * LW_REDUCE_MOST];
-
-    memcpy(args, left->at, left->n * sizeof *args);
-    memcpy(args + left->n, right->at, right->n * sizeof *args);
-    s->code->merge(args, n);
-}
 
 /* `times` banks of n each, one behind the other: all into the first, neighbours first. */
 static void
@@ -125,7 +32,7 @@ merge_lanes(const run *s, const bank *b, int64_t n)
     }
 }
 
-/* ---- one block: contiguous operands -> one accumulator ---- */
+/* ---- one block: contiguous operands -> accumulators of lanes, or one ---- */
 
 static void
 set_args(const run *s, char **args, char *const *operands, int64_t first, const bank *acc)
@@ -135,30 +42,28 @@ set_args(const run *s, char **args, char *const *operands, int64_t first, const 
     memcpy(args + s->n_operands, acc->at, acc->n * sizeof *args);
 }
 
-static void
+/* Gives how many lanes there are: fewer than `width` where there are fewer elements. */
+static int64_t
 block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to)
 {
-    _Alignas(64) char memory[LW_REDUCE_MOST * (ITEM * 16 + 256)];
     int64_t width = s->code->width, rows = n / width, lanes = n < width ? n : width;
-    bank acc = bank_at(s->r, memory, width);
     char *args[2 * LW_REDUCE_MOST + 1];
     int64_t unused = 0;
 
-    set_args(s, args, operands, 0, &acc);
+    set_args(s, args, operands, 0, to);
     s->code->seed(args, lanes, &unused);
     if (rows > 1) {
-        set_args(s, args, operands, width, &acc);
+        set_args(s, args, operands, width, to);
         s->code->lanes(args, rows - 1);
     }
     if (rows > 0 && n % width > 0) {
-        set_args(s, args, operands, rows * width, &acc);
+        set_args(s, args, operands, rows * width, to);
         s->code->columns(args, n % width, &unused);
     }
-    merge_lanes(s, &acc, lanes);
-    bank_copy(to, &acc, 1);
+    return lanes;
 }
 
-static void
+static int64_t
 block_in_order(const run *s, char *const *operands, int64_t n, const bank *to)
 {
     char *args[2 * LW_REDUCE_MOST + 1];
@@ -172,6 +77,7 @@ block_in_order(const run *s, char *const *operands, int64_t n, const bank *to)
         set_args(s, args, operands, 1, to);
         s->code->fold(args, n - 1, strides);
     }
+    return 1;
 }
 
 /* ---- bringing operands together ---- */
@@ -198,19 +104,6 @@ gather(char *to, const char *from, int64_t stride, uint32_t size, int64_t n)
             memcpy(to + i * size, from + i * stride, size);
     }
 #undef COPY
-}
-
-/* Bytes from the start to element `at` of a space. */
-static int64_t
-offset_of(const lw_reduce_space *space, uint32_t operand, int64_t at)
-{
-    int64_t offset = 0;
-
-    for (int d = space->n - 1; d >= 0 && at > 0; d--) {
-        offset += at % space->size[d] * space->stride[operand][d];
-        at /= space->size[d];
-    }
-    return offset;
 }
 
 /* n elements of the reduced space from `at` on, one after the other. */
@@ -260,9 +153,10 @@ compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
     return kept;
 }
 
-/* Elements at … at + n of result `which` into one accumulator. False: the mask left none. */
-static bool
-one_block(const run *s, int64_t which, int64_t at, int64_t n, const bank *to)
+/* Elements at … at + n of result `which` into accumulators. Gives how many: 0 where the mask
+ * left no element. */
+static int64_t
+one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to)
 {
     _Alignas(64) char memory[SCRATCH + 64 * (LW_REDUCE_MOST + 2)];
     const lw_reduce_job *job = s->job;
@@ -280,7 +174,7 @@ one_block(const run *s, int64_t which, int64_t at, int64_t n, const bank *to)
     if (s->r->indexed) {
         operands[s->n_in] = free_at;
         for (int64_t i = 0; i < n; i++, free_at += sizeof i) {
-            int64_t index = at + i;
+            int64_t index = at + i - from;
             memcpy(free_at, &index, sizeof index);
         }
     }
@@ -291,37 +185,93 @@ one_block(const run *s, int64_t which, int64_t at, int64_t n, const bank *to)
                      at, n, 1, free_at);
         n = compress(s, operands, (const uint8_t *)free_at, n);
         if (n == 0)
-            return false;
+            return 0;
     }
-    if (s->r->commutative)
-        block_in_lanes(s, operands, n, to);
-    else
-        block_in_order(s, operands, n, to);
-    return true;
+    return s->r->commutative ? block_in_lanes(s, operands, n, to)
+                             : block_in_order(s, operands, n, to);
 }
 
 /* ---- results one by one ---- */
+
+/* Blocks on their way into one accumulator: those of `lanes` lanes in a tree of neighbours,
+ * like the digits of a binary number; those of fewer, which only operators whose elements may
+ * change places have, into `odd`. */
+typedef struct joined {
+    int64_t lanes;
+    uint32_t n_blocks, depth;
+    bool any_odd;
+    bank level[LEVELS], odd;
+} joined;
+
+static void
+join_block(const run *s, joined *j, int64_t lanes)
+{
+    const bank *top = &j->level[j->depth];
+
+    if (lanes == j->lanes) {
+        j->depth++;
+        for (uint32_t k = ++j->n_blocks; k % 2 == 0; k /= 2, j->depth--)
+            merge(s, &j->level[j->depth - 2], &j->level[j->depth - 1], lanes);
+        return;
+    }
+    merge_lanes(s, top, lanes);
+    if (j->any_odd)
+        merge(s, &j->odd, top, 1);
+    else
+        bank_copy(&j->odd, top, 1);
+    j->any_odd = true;
+}
+
+static bool
+join_end(const run *s, joined *j, const bank *to)
+{
+    const bank *all = j->depth > 0 ? &j->level[0] : &j->odd;
+
+    for (; j->depth > 1; j->depth--)
+        merge(s, &j->level[j->depth - 2], &j->level[j->depth - 1], j->lanes);
+    if (j->depth > 0) {
+        merge_lanes(s, all, j->lanes);
+        if (j->any_odd)
+            merge(s, all, &j->odd, 1);
+    }
+    if (j->depth == 0 && !j->any_odd)
+        return false;
+    bank_copy(to, all, 1);
+    return true;
+}
+
+bool
+lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
+                const bank *to)
+{
+    _Alignas(64) char memory[(LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
+    joined j = {.lanes = s->r->commutative ? s->code->width : 1};
+    size_t bytes = bank_bytes(s->r, j.lanes);
+
+    assert(bytes <= LW_REDUCE_MOST * LANE_BYTES && end - begin <= s->chunk);
+    for (int i = 0; i < LEVELS; i++)
+        j.level[i] = bank_at(s->r, memory + (size_t)i * bytes, j.lanes);
+    j.odd = bank_at(s->r, memory + LEVELS * bytes, j.lanes);
+    for (int64_t at = begin; at < end; at += s->block) {
+        int64_t n = end - at < s->block ? end - at : s->block;
+        int64_t lanes = one_block(s, which, at, n, from, &j.level[j.depth]);
+        if (lanes > 0)
+            join_block(s, &j, lanes);
+    }
+    return join_end(s, &j, to);
+}
 
 /* Chunk number `item % n_chunks` of result `item / n_chunks` of the group. */
 static void
 one_chunk(const run *s, int64_t item)
 {
-    _Alignas(64) char memory[LW_REDUCE_MOST * (CHUNK_BLOCKS * ITEM + 64)];
-    bank blocks = bank_at(s->r, memory, CHUNK_BLOCKS), to = bank_from(&s->partial, item);
-    int64_t begin = item % s->n_chunks * s->chunk, n = 0;
+    bank to = bank_from(&s->partial, item);
+    int64_t begin = item % s->n_chunks * s->chunk;
     int64_t end = begin + s->chunk < s->n_reduced ? begin + s->chunk : s->n_reduced;
+    bool any = lw_reduce_chunk(s, s->first + item / s->n_chunks, begin, end, 0, &to);
 
-    for (int64_t at = begin; at < end; at += s->block) {
-        bank one = bank_from(&blocks, n);
-        n += one_block(s, s->first + item / s->n_chunks, at,
-                       end - at < s->block ? end - at : s->block, &one);
-    }
     if (s->has != NULL)
-        s->has[item] = n > 0;
-    if (n == 0)
-        return;
-    merge_tree(s, &blocks, n, 1);
-    bank_copy(&to, &blocks, 1);
+        s->has[item] = any;
 }
 
 static lw_status
@@ -388,12 +338,6 @@ deliver(const run *s, int64_t first, int64_t n)
     for (uint32_t i = 0; i < s->r->n_out; i++)
         args[s->partial.n + i] = s->job->out[i] + first * lw_dtypes[s->r->out[i]].size_bytes;
     s->code->finish(args, n);
-}
-
-static int64_t
-grain_of(int64_t elements)
-{
-    return elements >= WORK ? 1 : WORK / (elements > 0 ? elements : 1);
 }
 
 static lw_status
@@ -655,7 +599,7 @@ prefers_columns(const run *s)
 static int64_t
 block_of(const run *s)
 {
-    int64_t rows = BLOCK_ROWS, bytes = 1;
+    int64_t rows = LANE_ROWS, bytes = 1;
 
     for (uint32_t i = 0; i < s->n_operands; i++)
         bytes += s->operand_size[i];
@@ -664,8 +608,8 @@ block_of(const run *s)
     return rows * s->code->width;
 }
 
-static run
-run_of(lw_reduce_job *job)
+run
+lw_reduce_run_of(lw_reduce_job *job)
 {
     run s = {.job = job,
              .r = job->reduction,
@@ -678,6 +622,8 @@ run_of(lw_reduce_job *job)
     s.operand_size[s.n_in] = sizeof(int64_t);
     s.n_kept = size_of(&job->kept);
     s.n_reduced = size_of(&job->reduced);
+    s.block = block_of(&s);
+    s.chunk = s.block * CHUNK_BLOCKS;
     return s;
 }
 
@@ -716,7 +662,7 @@ lw_reduce_simplify(lw_reduce_job *job)
 lw_status
 lw_reduce_run(lw_reduce_job *job, lw_error *err)
 {
-    run s = run_of(job);
+    run s = lw_reduce_run_of(job);
 
     if (s.n_kept == 0)
         return LW_OK;
@@ -725,89 +671,6 @@ lw_reduce_run(lw_reduce_job *job, lw_error *err)
     lw_reduce_simplify(job);
     if (prefers_columns(&s))
         return by_column(&s, err);
-    s.block = block_of(&s);
-    s.chunk = s.block * CHUNK_BLOCKS;
     s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
     return by_result(&s, err);
-}
-
-/* ---- scans ---- */
-
-typedef struct scan {
-    run s;
-    const lw_reduce_space *results; /* kept dimensions, then the reduced one */
-    bool before;
-} scan;
-
-static int64_t
-result_offset(const scan *c, uint32_t which, int64_t row)
-{
-    int64_t offset = 0;
-
-    for (int d = c->results->n - 2; d >= 0 && row > 0; d--) {
-        offset += row % c->results->size[d] * c->results->stride[which][d];
-        row /= c->results->size[d];
-    }
-    return offset;
-}
-
-static void
-one_row(const scan *c, int64_t row)
-{
-    _Alignas(64) char memory[LW_REDUCE_MOST * 64];
-    const run *s = &c->s;
-    const lw_reduce_job *job = s->job;
-    bank acc = bank_at(s->r, memory, 1);
-    char *args[3 * LW_REDUCE_MOST + 1];
-    int64_t strides[2 * LW_REDUCE_MOST + 1];
-
-    for (uint32_t i = 0; i < s->n_in; i++) {
-        args[i] = job->operand[i] + offset_of(&job->kept, i, row);
-        strides[i] = job->reduced.stride[i][0];
-    }
-    memset(memory, 0, sizeof memory);
-    if (job->empty != NULL)
-        bank_fill(&acc, job->empty, 1);
-    memcpy(args + s->n_operands, acc.at, acc.n * sizeof *args);
-    for (uint32_t i = 0; i < s->r->n_out; i++) {
-        args[s->n_operands + acc.n + i] = job->out[i] + result_offset(c, i, row);
-        strides[s->n_operands + i] = c->results->stride[i][c->results->n - 1];
-    }
-    if (s->r->indexed) {
-        args[s->n_in] = job->operand[s->n_in];
-        strides[s->n_in] = sizeof(int64_t);
-    }
-    s->code->scan(args, s->n_reduced, strides, job->empty != NULL, c->before);
-}
-
-static lw_status
-some_rows(void *context, int64_t begin, int64_t end, uint32_t worker)
-{
-    (void)worker;
-    for (int64_t i = begin; i < end; i++)
-        one_row(context, i);
-    return LW_OK;
-}
-
-lw_status
-lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool before,
-                   lw_error *err)
-{
-    scan c = {.s = run_of(job), .results = results, .before = before};
-    int64_t *index = NULL;
-    lw_status status;
-
-    if (c.s.n_kept == 0 || c.s.n_reduced == 0)
-        return LW_OK;
-    if (c.s.r->indexed) {
-        index = lw_alloc((size_t)c.s.n_reduced * sizeof *index);
-        if (index == NULL)
-            return lw_fail_memory(err);
-        for (int64_t i = 0; i < c.s.n_reduced; i++)
-            index[i] = i;
-        job->operand[c.s.n_in] = (char *)index;
-    }
-    status = lw_parallel_for(c.s.n_kept, grain_of(c.s.n_reduced), some_rows, &c);
-    lw_free(index);
-    return status;
 }

@@ -21,10 +21,13 @@ total = lw.reduce(lambda a, b: a + b)
 product = lw.reduce(lambda a, b: a * b)
 biggest = lw.reduce(lambda a, b: max(a, b))
 
+ordered_last = lw.reduce(lambda a, b: b)
+
 DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
-#: Around the lanes (16 … 128), the blocks of 64 rows of lanes, the chunks of 16 blocks.
+#: Around the lanes (16 … 128), the blocks of 65 rows of lanes, the chunks of 16 blocks.
 SIZES = [*range(0, 140), 255, 256, 257, 599, 600, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193,
-         32767, 32768, 32769, 65535, 65536, 65537, 131071, 131072, 131073, 300001]
+         2079, 2080, 2081, 4159, 4160, 4161, 4223, 8320, 32767, 32768, 32769, 33279, 33280, 33281, 66559, 66560, 66561, 66625,
+         131072, 133119, 133120, 133121, 300001]
 
 
 def some(shape, dtype="f8", seed=0):
@@ -101,6 +104,13 @@ def test_where_and_initial():
     close(total(a, axis=0, where=mask[:1]), np.add.reduce(a, axis=0, where=mask[:1]))
     close(total(a, where=False), 0.0)
     close(total(np.empty((0, 3)), axis=0, initial=7), np.full(3, 7.0))
+
+
+def test_a_mask_that_thins_blocks():
+    a = np.arange(200_000)
+    for keep in (a % 1000 == 3, a < 70, (a > 70_000) & (a < 70_010), a % 4160 < 63, a != 5):
+        assert total(a, where=keep) == a[keep].sum()
+        assert ordered_last(a, where=keep) == a[keep][-1]
 
 
 def test_dtype_and_out():
@@ -317,7 +327,7 @@ for shape in [(1000003,), (1000, 1003), (7, 150001), (150001, 7)]:
 def test_the_same_bits_for_any_number_of_threads():
     seen = []
     for threads in ("1", "2", "3"):
-        environment = {**os.environ, "LANEWISE_THREADS": threads}
+        environment = {**os.environ, "LANEWISE_NUM_THREADS": threads}
         done = subprocess.run([sys.executable, "-c", BITS], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         seen.append(done.stdout)
