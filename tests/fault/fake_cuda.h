@@ -1,4 +1,4 @@
-/* The controls of the fake driver (fake_cuda.c), found in it by dlsym. The environment sets the
+/* The controls of the fake driver (fake_*.c), found in it by dlsym. The environment sets the
  * same things when it is loaded:
  *
  *   FAKE_CUDA_DEVICES=1      number of devices            FAKE_CUDA_VERSION=13000  as the

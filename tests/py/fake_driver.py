@@ -28,6 +28,6 @@ def build(folder: Path) -> Path:
     library = folder / "libcuda_fake.so"
     subprocess.run(
         [os.environ.get("CC", "gcc"), "-std=c17", "-D_DEFAULT_SOURCE", "-O1", "-fPIC", "-shared", f"-I{ROOT}",
-         str(ROOT / "tests/fault/fake_cuda.c"), "-o", str(library), "-lpthread", "-ldl"],
+         *map(str, sorted((ROOT / "tests/fault").glob("fake_*.c"))), "-o", str(library), "-lpthread", "-ldl"],
         check=True)
     return library
