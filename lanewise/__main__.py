@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
+from lanewise._core import __version__
+
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m lanewise", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"lanewise {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("info", help="what was found on this machine, for bug reports")
     demo = commands.add_parser("demo", help="draw Mandelbrot, price options, print speed-ups")

@@ -3,6 +3,7 @@
 
 #include "core/py/door_function.h"
 #include "core/py/raise.h"
+#include "core/py/ufunc_names.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -10,16 +11,17 @@
 
 /* ---- how many inputs and outputs ---- */
 
+/* most: that signatures may name; named: that calls may name. */
 static int
-count_inputs(const lw_tree *tree, uint32_t *required, uint32_t *most)
+count_inputs(const lw_tree *tree, uint32_t *required, uint32_t *most, uint32_t *named)
 {
     const lw_fn *fn = &tree->fns.data[1];
 
-    *required = *most = 0;
+    *required = *most = *named = 0;
     for (uint32_t i = 0; i < fn->params.n; i++) {
         const lw_fn_param *param = &fn->params.data[i];
         if (param->kind == LW_PARAM_VARARG) {
-            *most = LW_MAX_ARGS;
+            *most = *named = LW_MAX_ARGS;
             continue;
         }
         if (param->kind == LW_PARAM_KEYWORD_ONLY && param->default_konst == 0) {
@@ -31,6 +33,7 @@ count_inputs(const lw_tree *tree, uint32_t *required, uint32_t *most)
         }
         *required += param->default_konst == 0;
         *most += param->kind == LW_PARAM_POSITIONAL;
+        *named += 1;
     }
     return 0;
 }
@@ -39,13 +42,13 @@ static int
 set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
 {
     const lw_fn *fn = &self->base.tree->fns.data[1];
-    uint32_t required, most, n;
+    uint32_t required, most, named, n;
 
     if (self->base.member != NULL) {
         self->base.nin = self->base.member->n_operands + self->base.member->n_hidden;
         return 0;
     }
-    if (count_inputs(self->base.tree, &required, &most) < 0)
+    if (count_inputs(self->base.tree, &required, &most, &named) < 0)
         return -1;
     n = signatures->n ? signatures->data[0].n_args : required;
     if (n < required || n > most) {
@@ -61,7 +64,7 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
         return -1;
     }
     self->base.nin = (int)n;
-    self->has_frozen = most > n && most < LW_MAX_ARGS;
+    self->has_frozen = named > n && named < LW_MAX_ARGS;
     return 0;
 }
 
@@ -268,15 +271,30 @@ declare(lw_ufunc_object *self, const lw_signature *signature)
     return lw_ufunc_make(self, in, n_out ? out : NULL, true) ? 0 : -1;
 }
 
+static void
+count_all_as_operands(lw_tree *tree)
+{
+    lw_fn *fn = &tree->fns.data[1];
+
+    for (uint32_t i = 0; i < fn->params.n; i++)
+        if (fn->params.data[i].kind == LW_PARAM_KEYWORD_ONLY)
+            fn->params.data[i].kind = LW_PARAM_POSITIONAL;
+}
+
 static int
 read_function(lw_ufunc_object *self)
 {
+    PyObject *function = self->base.py_func;
+    bool all = PyObject_HasAttrString(function, LW_ALL_OPERANDS);
     lw_error err = {0};
 
-    if (lw_read_function(self->base.py_func, self->source_option, &self->base.tree,
-                         &self->captures, &err) == LW_OK)
+    if (lw_read_function(function, self->source_option, &self->base.tree, &self->captures,
+                         &err) == LW_OK) {
+        if (all)
+            count_all_as_operands(self->base.tree);
         return lw_link_set_read(&self->base.links, self->base.link,
                                 lw_captures_linked(self->captures));
+    }
     lw_py_raise(&err);
     return -1;
 }

@@ -22,14 +22,25 @@ function_of(const lw_ufunc_head *self)
     return &self->tree->fns.data[1];
 }
 
-int
-lw_ufunc_n_named(const lw_ufunc_head *self)
+static int
+n_positional(const lw_ufunc_head *self)
 {
     const lw_fn *fn = function_of(self);
     uint32_t n = 0;
 
     while (n < fn->params.n && n < LW_PLACED_MAX &&
            fn->params.data[n].kind == LW_PARAM_POSITIONAL)
+        n++;
+    return (int)n;
+}
+
+int
+lw_ufunc_n_named(const lw_ufunc_head *self)
+{
+    const lw_fn *fn = function_of(self);
+    uint32_t n = 0;
+
+    while (n < fn->params.n && n < LW_PLACED_MAX && fn->params.data[n].kind != LW_PARAM_VARARG)
         n++;
     return (int)n;
 }
@@ -49,7 +60,8 @@ int
 lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwnames,
                      int n_params)
 {
-    int given = n_args < n_params ? (int)n_args : n_params;
+    int first = n_positional(self), most = n_params < first ? n_params : first;
+    int given = n_args < most ? (int)n_args : most;
 
     for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
         int param = param_of(self, PyTuple_GET_ITEM(kwnames, i), n_params);
@@ -70,12 +82,21 @@ static PyObject *
 default_of(const lw_ufunc_head *self, int param)
 {
     PyObject *function = plain_function(self->py_func), *defaults;
+    int first = n_positional(self);
     Py_ssize_t at;
 
+    if (param >= first) {
+        defaults = PyFunction_Check(function) && param < lw_ufunc_n_named(self)
+                       ? PyFunction_GET_KW_DEFAULTS(function)
+                       : NULL;
+        return defaults == NULL ? NULL
+                                : Py_XNewRef(PyDict_GetItemString(
+                                      defaults, function_of(self)->params.data[param].name));
+    }
     defaults = PyFunction_Check(function) ? PyFunction_GET_DEFAULTS(function) : NULL;
     if (defaults == NULL || !PyTuple_Check(defaults))
         return NULL;
-    at = PyTuple_GET_SIZE(defaults) - (lw_ufunc_n_named(self) - param);
+    at = PyTuple_GET_SIZE(defaults) - (first - param);
     return at < 0 ? NULL : Py_NewRef(PyTuple_GET_ITEM(defaults, at));
 }
 
@@ -140,16 +161,21 @@ lw_ufunc_names_place(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_
                      PyObject *kwnames, int nin, lw_placed *out)
 {
     Py_ssize_t n_names = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
+    Py_ssize_t first = n_positional(self) < nin ? n_positional(self) : nin;
     PyObject *others;
     int failed;
 
-    *out = (lw_placed){.n_args = n_args > nin ? n_args : nin};
+    if (n_args < first)
+        first = n_args;
+    *out = (lw_placed){.n_args = nin + (n_args - first)};
     if (out->n_args + n_names > LW_PLACED_MAX) {
         PyErr_Format(PyExc_TypeError, "%s() got %zd arguments", lw_ufunc_text(self, "__name__"),
                      n_args + n_names);
         return -1;
     }
-    memcpy(out->args, args, (size_t)n_args * sizeof *args);
+    memcpy(out->args, args, (size_t)first * sizeof *args);
+    memcpy(out->args + nin, args + first,
+           (size_t)(n_args - first) * sizeof *args); /* outputs */
     others = PyList_New(0);
     failed =
         others == NULL || place_keywords(self, args + n_args, kwnames, nin, others, out) < 0;
@@ -168,6 +194,48 @@ lw_placed_drop(lw_placed *placed)
     Py_CLEAR(placed->owned);
 }
 
+static int
+show_one(const lw_ufunc_head *self, int i, bool named, PyObject *defaults, lw_text *out)
+{
+    const char *name = named ? function_of(self)->params.data[i].name : NULL;
+    PyObject *text = name ? PyUnicode_FromString(name) : NULL, *value = NULL;
+
+    if (name == NULL) {
+        lw_text_addf(out, "_%d, ", i + 1);
+        return 0;
+    }
+    if (text == NULL)
+        return -1;
+    lw_text_addf(out, is_keyword(text) ? "%s_" : "%s", name);
+    Py_DECREF(text);
+    value = default_of(self, i);
+    if (value != NULL)
+        lw_text_addf(out, "=_defaults[%zd]", PyList_GET_SIZE(defaults));
+    lw_text_add(out, ", ");
+    if (value != NULL && PyList_Append(defaults, value) < 0) {
+        Py_DECREF(value);
+        return -1;
+    }
+    Py_XDECREF(value);
+    return 0;
+}
+
+int
+lw_ufunc_names_show(const lw_ufunc_head *self, bool all, PyObject *defaults, lw_text *out)
+{
+    int n_named = lw_ufunc_n_named(self), first = n_positional(self);
+    int n = all && n_named > self->nin ? n_named : self->nin, i = 0;
+
+    for (; i < n && (i < first || i >= n_named); i++)
+        if (show_one(self, i, i < n_named, defaults, out) < 0)
+            return -1;
+    lw_text_add(out, n > n_named ? "/, out=None, *, " : "out=None, *, ");
+    for (; i < n; i++)
+        if (show_one(self, i, true, defaults, out) < 0)
+            return -1;
+    return 0;
+}
+
 PyObject *
 lw_function_without_defaults(PyObject *function)
 {
@@ -182,8 +250,7 @@ lw_function_without_defaults(PyObject *function)
     if (copy == NULL)
         return NULL;
     if ((closure != NULL && PyFunction_SetClosure(copy, closure) < 0) ||
-        (PyFunction_GET_KW_DEFAULTS(plain) != NULL &&
-         PyFunction_SetKwDefaults(copy, PyFunction_GET_KW_DEFAULTS(plain)) < 0)) {
+        PyObject_SetAttrString(copy, LW_ALL_OPERANDS, Py_True) < 0) {
         Py_DECREF(copy);
         return NULL;
     }

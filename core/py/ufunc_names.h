@@ -15,7 +15,7 @@ typedef struct lw_placed {
     PyObject *owned;   /* list of defaults that were filled in, or NULL */
 } lw_placed;
 
-/* Parameters with names that stand before any *args. */
+/* Parameters with names that stand before any *args; the keyword-only ones come last. */
 int lw_ufunc_n_named(const lw_ufunc_head *self);
 /* How many of the parameters, from the first on, this call gives values to; n_params have
  * names that count. */
@@ -28,6 +28,12 @@ bool lw_ufunc_names_any(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *
 int lw_ufunc_names_place(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
                          PyObject *kwnames, int nin, lw_placed *out);
 void lw_placed_drop(lw_placed *placed);
+/* The parameters of inspect.signature as those of a lambda, up to `out=None, *, `; all: also
+ * those that have defaults and are no operands. Their defaults go to the list. -1: exception.
+ */
+int lw_ufunc_names_show(const lw_ufunc_head *self, bool all, PyObject *defaults, lw_text *out);
+/* Functions with this attribute have operands only, the keyword-only parameters too. */
+#define LW_ALL_OPERANDS "__lanewise_all_operands__"
 /* The function without its defaults, so that all its parameters are operands. */
 PyObject *lw_function_without_defaults(PyObject *function);
 

@@ -3,6 +3,7 @@
 #include "core/front/read_python.h"
 #include "core/py/door_function.h"
 #include "core/py/ufunc_inspect.h"
+#include "core/py/ufunc_names.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -139,30 +140,30 @@ static PyObject *
 get_text_signature(PyObject *object, void *Py_UNUSED(closure))
 {
     const lw_ufunc_head *self = head_of(object);
-    const lw_fn *fn = &self->tree->fns.data[1];
     PyObject *inspect = NULL, *namespace = NULL, *function = NULL, *result = NULL;
+    PyObject *defaults = PyList_New(0);
     lw_text text = {0};
 
     lw_text_add(&text, "lambda ");
-    for (int i = 0; i < self->nin && self->kind->parameters == NULL; i++)
-        lw_text_addf(&text, "%s, ",
-                     (uint32_t)i < fn->params.n && fn->params.data[i].kind != LW_PARAM_VARARG
-                         ? fn->params.data[i].name
-                         : "_");
     if (self->kind->parameters != NULL)
         self->kind->parameters(self, &text);
-    else
-        lw_text_add(&text, self->nin ? "/, out=None, *, " : "out=None, *, ");
+    else if (defaults == NULL ||
+             lw_ufunc_names_show(self, self->lazy && self->kind->layout(self) == NULL, defaults,
+                                 &text) < 0)
+        goto done;
     lw_text_addf(&text, "%s: None", self->kind->keywords);
     inspect = PyImport_ImportModule("inspect");
     namespace = PyDict_New();
-    if (inspect != NULL && namespace != NULL && !text.failed)
+    if (inspect != NULL && namespace != NULL && !text.failed &&
+        PyDict_SetItemString(namespace, "_defaults", defaults) == 0)
         function = PyRun_String(lw_text_get(&text), Py_eval_input, namespace, namespace);
     if (function != NULL)
         result = PyObject_CallMethod(inspect, "signature", "O", function);
+done:
     Py_XDECREF(function);
     Py_XDECREF(namespace);
     Py_XDECREF(inspect);
+    Py_XDECREF(defaults);
     lw_text_reset(&text);
     return result;
 }

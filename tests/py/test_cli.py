@@ -27,6 +27,10 @@ def test_info(run_python):
     assert "Traceback" not in text
 
 
+def test_version(run_python):
+    assert run_python("-m", "lanewise", "--version").stdout == f"lanewise {lw.__version__}\n"
+
+
 def test_info_with_nothing_there(run_python):
     done = run_python("-m", "lanewise", "info", **NOTHING)
     assert "LANEWISE_NO_CUDA" in done.stdout

@@ -1,5 +1,6 @@
 """What a scientist's first hour with the package turned up, one regression test each."""
 
+import inspect
 import math
 import os
 import pickle
@@ -120,6 +121,35 @@ def test_operands_by_name_and_defaults():
     assert h(a=x + 1, b=2) == 2 and h(x + 1, b=3) == 3
     assert lw.vectorize(Gain(3.0).blend)(x, k=2).tolist() == [0, 6, 12]
     assert pickle.loads(pickle.dumps(f))(x, y=3).tolist() == [0, 3, 6]
+
+
+def test_keyword_only_parameters():
+    @lw.vectorize
+    def f(x, y=3, *, a=2, b=10):
+        return x * a + y * b
+
+    x, out = np.arange(3.0), np.zeros(3)
+    assert (f(1.0), f(1.0, 2.0), f(1.0, b=1.0), f(1.0, a=np.float32(0.5))) == (32, 22, 5, 30.5)
+    assert f(x, a=x, b=1).tolist() == [3, 4, 7]
+    assert f(x, 2, out, a=1) is out and out.tolist() == [20, 21, 22]  # outputs follow what is positional
+    assert f(b=1, x=x, out=out) is out and out.tolist() == [3, 5, 7]
+    assert pickle.loads(pickle.dumps(f))(1.0, a=3) == 33
+    for call, text in ((lambda: f(x, 2, out, out), "positional"), (lambda: f(1.0, c=1), "unexpected keyword argument 'c'"),
+                       (lambda: f(a=1), "missing a required argument: 'x'"),
+                       (lambda: lw.vectorize("d->d")(f.py_func)(1.0, a=1), "its parameter `y` has a default")):
+        with pytest.raises(TypeError, match=text):
+            call()
+
+
+def test_what_inspect_says_of_parameters():
+    def parameters(f):
+        return str(inspect.signature(f)).partition(", where=")[0].partition(", axes=")[0]
+
+    assert parameters(lw.vectorize(lambda x, y=3, *, a="k": x)) == "(x, y=3, out=None, *, a='k'"
+    assert parameters(lw.vectorize("d->d")(_scaled)) == "(x, out=None, *"
+    assert parameters(lw.vectorize("ddd->d")(lambda x, *y: x)) == "(x, _2, _3, /, out=None, *"
+    assert parameters(lw.vectorize(lambda out, axis=1: out)) == "(out_, axis_=1, out=None, *"
+    assert parameters(lw.guvectorize("(n),()->(n)")(lambda a, b, c: None)) == "(a, b, out=None, *"
 
 
 @pytest.mark.parametrize("args, names, text", [
