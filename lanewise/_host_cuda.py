@@ -117,6 +117,14 @@ class HostArray(np.ndarray):
     def is_f_contiguous(self) -> bool:
         return self.flags.f_contiguous
 
+    def __getitem__(self, key):
+        _check_index(key)
+        return super().__getitem__(key)
+
+    def __setitem__(self, key, value):
+        _check_index(key)
+        super().__setitem__(key, value)
+
     sum, prod, min, max = _method("sum"), _method("prod"), _method("min"), _method("max")
     any, all, mean, var, std = _method("any"), _method("all"), _method("mean"), _method("var"), _method("std")
     argmin, argmax, cumsum, cumprod = _method("argmin"), _method("argmax"), _method("cumsum"), _method("cumprod")
@@ -134,7 +142,8 @@ class HostArray(np.ndarray):
 
     def __array_function__(self, function, types, args, kwargs):
         if not hasattr(_cuda.DeviceArray, function.__name__) and function.__name__ not in _FUNCTIONS:
-            raise TypeError(f"numpy.{function.__name__} does not take a DeviceArray: call copy_to_host() first")
+            name = f"{function.__module__}.{function.__name__}"
+            raise TypeError(f"{name} does not take a DeviceArray: call copy_to_host() first")
         if function is np.count_nonzero:
             return _method("count_nonzero")(*args, **kwargs)
         return super().__array_function__(function, types, args, kwargs)
@@ -149,6 +158,18 @@ class HostMappedArray(np.ndarray):
 
 def _plain(array):
     return array.view(np.ndarray)
+
+
+def _check_index(key):
+    """Masks and arrays of indices are refused, as by device arrays."""
+    for item in key if isinstance(key, tuple) else (key,):
+        whole = item is None or item is Ellipsis or isinstance(item, (slice, str))
+        number = hasattr(item, "__index__") and not isinstance(item, (bool, np.bool_, np.ndarray))
+        if not whole and not number:
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and field names are valid "
+                f"indices of a device array, got {type(item).__name__}"
+            )
 
 
 def _on_host(value):

@@ -354,6 +354,38 @@ read_items(const lw_reduction *r, PyObject *object, const char *keyword, lw_redu
     return 0;
 }
 
+/* Is what was read the number that was given? Integers hold neither 0.5 nor infinity. */
+static int
+is_kept(PyObject *object, lw_dtype dtype, const lw_reduce_item *item)
+{
+    PyArray_Descr *descr = lw_descr_of(dtype);
+    PyObject *value = descr ? PyArray_Scalar((void *)item->bytes, descr, NULL) : NULL;
+    int same = value ? PyObject_RichCompareBool(value, object, Py_EQ) : -1;
+
+    Py_XDECREF(value);
+    return same;
+}
+
+/* identity= belongs to all dtypes; to one of integers that cannot hold it the reduction has
+ * none. 1: has one. */
+static int
+read_identity(const lw_reduction *r, PyObject *object, lw_reduce_item *out)
+{
+    int kept = 1;
+
+    if (read_items(r, object, "identity", out) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError))
+            return -1;
+        PyErr_Clear();
+        return 0;
+    }
+    for (uint32_t i = 0; i < r->n_acc && kept == 1; i++)
+        if (lw_is_integer(r->acc[i]))
+            kept =
+                is_kept(r->is_tuple ? PyTuple_GET_ITEM(object, i) : object, r->acc[i], &out[i]);
+    return kept;
+}
+
 int
 lw_reduce_read_initial(lw_reduce_call *call)
 {
@@ -369,9 +401,10 @@ lw_reduce_read_initial(lw_reduce_call *call)
     } else if (initial == Py_None) { /* NumPy's way to say: the first element, or an error */
         call->has_empty = false;
     } else if (call->self->identity != NULL) {
-        if (read_items(r, call->self->identity, "identity", call->empty) < 0)
+        int known = read_identity(r, call->self->identity, call->empty);
+        if (known < 0)
             return -1;
-        call->has_empty = true;
+        call->has_empty = known == 1;
     } else {
         memcpy(call->empty, r->identity, sizeof call->empty);
         call->has_empty = r->has_identity;
@@ -394,6 +427,15 @@ lw_reduce_check_empty(const lw_reduce_call *call)
 {
     if (call->has_empty || (lw_reduce_n_reduced(call) > 0 && !call->masked))
         return 0;
+    if (call->self->identity != NULL && call->keywords.initial != Py_None) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "reduction operation %s of %s has no identity, for %.200R is no such number: "
+            "give initial=",
+            lw_reducer_name(call->self),
+            lw_dtypes[call->special->reduction->acc[0]].public_name, call->self->identity);
+        return -1;
+    }
     PyErr_Format(PyExc_ValueError,
                  call->masked
                      ? "reduction operation '%s' does not have an identity, so to use a "

@@ -4,6 +4,7 @@
 #include "core/tables/intrinsics.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The types of a value's numbers: strong scalars or the weak INDEX, PYFLOAT, PYCOMPLEX, which
@@ -117,6 +118,21 @@ spec_of(lw_type type, lw_arg_spec *out)
 
 /* ---- typing ---- */
 
+static lw_status
+complain_count(builder *b, const lw_tree *tree, const char *role, uint32_t n, uint32_t times)
+{
+    char unpacked[24] = "";
+
+    if (n > 1)
+        snprintf(unpacked, sizeof unpacked, " or %u", (unsigned)(times * n));
+    return lw_fail(b->err, LW_ERR_TYPE,
+                   "reduce: %s function `%s` takes %u parameter%s; accumulators of %u number%s "
+                   "need %u%s",
+                   role, name_of(tree), (unsigned)n_params(tree),
+                   n_params(tree) == 1 ? "" : "s", (unsigned)n, n == 1 ? "" : "s",
+                   (unsigned)times, unpacked);
+}
+
 /* The accumulators of `shape`, as `n` parameters each or as one each. */
 static lw_status
 infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc, uint32_t times,
@@ -127,11 +143,7 @@ infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc, ui
     bool unpacked = wanted == times * acc->n && (wanted != times || !acc->is_tuple);
 
     if (!unpacked && wanted != times)
-        return lw_fail(b->err, LW_ERR_TYPE,
-                       "reduce: %s function `%s` takes %u parameters; an accumulator of %u "
-                       "number%s needs %u or %u",
-                       role, name_of(tree), (unsigned)wanted, (unsigned)acc->n,
-                       acc->n == 1 ? "" : "s", (unsigned)times, (unsigned)(times * acc->n));
+        return complain_count(b, tree, role, acc->n, times);
     for (uint32_t i = 0; i < acc->n; i++)
         spec_of(acc->type[i], &items[i]);
     for (uint32_t t = 0; t < times; t++) {

@@ -40,7 +40,8 @@ lw_complain_whole_array(lw_frame *f, uint32_t node, const char *what, lw_type ty
                               "%s on a whole array (%s); kernels compute one element per "
                               "thread",
                               what, lw_say_type(f, type)),
-                       help ? help : "use elements, as in `A[i]`", "%s on a whole array", what);
+                       help ? help : "use elements, as in `A[i]`, in a loop",
+                       "%s on a whole array", what);
 }
 
 static lw_status

@@ -676,7 +676,9 @@ call_method(lw_frame *f, uint32_t node, lw_value object, const char *name, const
         return call_view(f, node, object, args, out);
     if (strcmp(name, "conjugate") != 0 || args->n || !lw_type_is_number(f, object.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E161",
-                           lw_say(f, "the object is %s", lw_say_type(f, object.type)), NULL,
+                           lw_say(f, "the object is %s", lw_say_type(f, object.type)),
+                           lw_array_row(f, object.type) ? "write the loop over its elements"
+                                                        : NULL,
                            "no method `%s` in compiled code", name);
     out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
     typed->operand = out->type;

@@ -99,6 +99,10 @@ lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out
     int result;
 
     *out = NULL;
+    if (lw_read_is_limits(r, object)) {
+        *out = PyObject_GetAttr(object, name);
+        return found_or_missing(*out);
+    }
     if (is_value(r, object)) {
         if (!is_value_attribute(r, object, name))
             return 0;

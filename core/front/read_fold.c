@@ -238,6 +238,8 @@ lw_fold_call(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n)
 {
     const char *path;
 
+    if (n == 1 && lw_read_asks_limits(r, callee, args[0]))
+        return folded(PyObject_CallOneArg(callee, args[0]));
     for (uint32_t i = 0; i < n; i++)
         if (!lw_fold_is_basic(args[i]) ||
             (PyLong_Check(args[i]) && bits_of(args[i]) > MAX_BITS))

@@ -131,6 +131,9 @@ PyObject *lw_read_field_names(PyObject *type);
 
 /* ---- NumPy (read_numpy.c) ---- */
 bool lw_read_is_numpy(lw_reader *r, PyObject *object, const char *class_name);
+/* Is it np.iinfo(dtype) or np.finfo(dtype)? Such objects never change: is_limits tells them. */
+bool lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg);
+bool lw_read_is_limits(lw_reader *r, PyObject *object);
 lw_dtype lw_read_numpy_dtype(PyObject *dtype);                /* void: none of ours */
 lw_dtype lw_read_numpy_class(lw_reader *r, PyObject *object); /* np.float32 and the like */
 /* 0 and status OK: not of a type that compiled code knows, or too large. */

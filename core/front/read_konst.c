@@ -402,7 +402,7 @@ lw_python_function(PyObject *object)
         PyErr_Format(
             PyExc_TypeError,
             "expected a Python function, got %.200s: only functions with Python source "
-            "can be compiled",
+            "can be compiled; call others in one of yours, as in `lambda x: math.erf(x)`",
             Py_TYPE(object)->tp_name);
     return function;
 }
@@ -506,9 +506,46 @@ describe(lw_reader *r, PyObject *object)
     return result;
 }
 
+static bool
+is_one_of(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(name, *names) == 0)
+            return true;
+    return false;
+}
+
+/* What to write in place of NumPy's functions of whole arrays; NULL: it is none. */
+static const char *
+hint_for_numpy(PyObject *object)
+{
+    static const char *const makers[] = {"empty", "zeros",      "ones",       "full",
+                                         "array", "zeros_like", "empty_like", "ones_like",
+                                         "eye",   "arange",     "full_like",  NULL};
+    static const char *const wholes[] = {"sum",     "prod",   "mean",   "std",     "var",
+                                         "max",     "min",    "amax",   "amin",    "any",
+                                         "all",     "argmax", "argmin", "dot",     "cumsum",
+                                         "cumprod", "median", "sort",   "argsort", NULL};
+    PyObject *text = comes_from(object, "numpy") ? attribute_text(object, "__name__") : NULL;
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+
+    if (name != NULL && is_one_of(name, makers))
+        hint = "`lw.local(shape, dtype)` is a small array of this call, its shape constant; "
+               "an array made outside of the function is a constant table";
+    else if (name != NULL && is_one_of(name, wholes))
+        hint = "write the loop over the elements; np.* are functions of scalars here";
+    lw_read_clear();
+    Py_XDECREF(text);
+    return hint;
+}
+
 static const char *
 hint_for(lw_reader *r, PyObject *object)
 {
+    const char *hint = hint_for_numpy(object);
+
+    if (hint != NULL)
+        return hint;
     if (lw_read_is_numpy(r, object, "ndarray"))
         return "arrays up to 64 KiB of numbers or records in native byte order can be "
                "constants; pass "

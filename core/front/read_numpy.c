@@ -34,6 +34,26 @@ lw_read_is_numpy(lw_reader *r, PyObject *object, const char *name)
     return result == 1;
 }
 
+bool
+lw_read_is_limits(lw_reader *r, PyObject *object)
+{
+    return lw_read_is_numpy(r, object, "iinfo") || lw_read_is_numpy(r, object, "finfo");
+}
+
+bool
+lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg)
+{
+    const char *name = PyType_Check(callee) ? ((PyTypeObject *)callee)->tp_name : "";
+    PyObject *own = NULL;
+
+    if ((strcmp(name, "iinfo") == 0 || strcmp(name, "finfo") == 0) &&
+        (PyType_Check(arg) || lw_read_is_numpy(r, arg, "dtype")))
+        own = PyObject_GetAttrString(numpy_module(r), name);
+    lw_read_clear();
+    Py_XDECREF(own);
+    return own == callee;
+}
+
 /* The lw_dtype of a numpy.dtype in native order; void: none of ours. */
 lw_dtype
 lw_read_numpy_dtype(PyObject *dtype)

@@ -69,6 +69,12 @@ is_type_object(PyObject *object)
 static PyObject *
 no_type(PyObject *object)
 {
+    if (PyCallable_Check(object) && !PyType_Check(object))
+        return PyErr_Format(
+            PyExc_TypeError,
+            "expected a Python function, or signatures, got %.100s: call it in a "
+            "function of yours, as in `lambda x: math.erf(x)`",
+            Py_TYPE(object)->tp_name);
     return PyErr_Format(PyExc_TypeError,
                         "signatures must be a string, a type signature, a tuple of types, or a "
                         "list of these, not %.100s",

@@ -422,6 +422,12 @@ def test_what_a_device_array_refuses(host):
     for call in (np.sort, np.ptp, np.median, lambda a: np.concatenate([a, a])):
         with pytest.raises(TypeError, match="does not take a DeviceArray: call copy_to_host"):
             call(d)
+    with pytest.raises(TypeError, match="numpy.linalg.norm does not take"):
+        np.linalg.norm(d)
+    for index in ([0, 1], np.array([0, 1]), d > 1, (slice(None), [0]), True):
+        for use in (lambda: d[index], lambda: d.__setitem__(index, 0)):
+            with pytest.raises(IndexError, match="are valid indices of a device array, got (list|ndarray|HostArray|bool)"):
+                use()
     with pytest.raises(TypeError, match="unhashable"):
         hash(d)
     assert np.sum(d) == 6 and np.shape(d) == (3,) and np.reshape(d, (3, 1)).copy_to_host().shape == (3, 1)

@@ -193,6 +193,18 @@ def merge_moments(a, b):
     return n, a[1] + delta * b[0] / n, a[2] + b[2] + delta * delta * a[0] * b[0] / n
 
 
+def test_an_identity_that_integers_cannot_hold():
+    largest = lw.reduce(lambda a, b: max(a, b), identity=-np.inf)
+    assert largest(np.array([3, 1, 2])) == 3 and largest.accumulate([1, 3, 2]).tolist() == [1, 3, 3]
+    assert largest([]) == -np.inf and largest(np.ones(0, int), initial=5) == 5
+    for call in (lambda: largest(np.ones(0, int)), lambda: largest([1, 2], where=[True, False])):
+        with pytest.raises(ValueError, match="of int64 has no identity, for -inf is no such number: give initial="):
+            call()
+    with pytest.raises(ValueError, match="0.5 is no such number"):
+        lw.reduce(lambda a, b: a * b + 0, identity=0.5)(np.ones(0, int))
+    assert lw.reduce(lambda a, b: a * b + 0, identity=1.0)(np.ones(0, int)) == 1
+
+
 def test_variance():
     variance = lw.reduce(map=lambda x: (1, x, 0.0), combine=merge_moments, finish=lambda n, m, s: s / n)
     x = some((500, 60), "f8") + 1e6

@@ -1,6 +1,7 @@
 """vectorize on host arrays: everything a numpy.ufunc does, compared with NumPy's own."""
 
 import copy
+import functools
 import gc
 import math
 import pickle
@@ -94,6 +95,32 @@ def test_several_outputs():
     assert f.nout == 2
     g = lw.vectorize(["Tuple(float64, int64)(float64)"])(lambda x: (x, int(x)))
     assert g.types == ["d->dl"]
+
+
+def test_limits_of_dtypes_are_constants():
+    limits = np.iinfo(np.int32)
+
+    @lw.vectorize
+    def f(x):
+        return max(x, limits.min) + np.iinfo("u1" if False else np.uint8).max + np.finfo(np.float64).eps
+
+    assert f(np.array([1.0]))[0] == 256 + np.finfo(np.float64).eps
+    before = f.stats["compiled"]
+    assert f(2.0) == 257 + np.finfo(np.float64).eps and f.stats["compiled"] == before
+
+    @lw.vectorize
+    def g(x):
+        return x + np.finfo(np.float32).epsilon
+
+    with pytest.raises(lw.errors.TypingError, match="`finfo` has no attribute `epsilon`"):
+        g(1.0)
+
+
+@pytest.mark.parametrize("other", [math.erf, np.sin, max, functools.partial(max, 1)])
+def test_callables_that_are_no_python_functions(other):
+    for make in (lw.vectorize, lw.reduce):
+        with pytest.raises(TypeError, match="Python function.* as in `lambda x: math.erf|must be a Python function"):
+            make(other)
 
 
 def test_closure_default_global_and_helper():
