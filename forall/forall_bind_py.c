@@ -26,8 +26,8 @@ call(PyObject *object, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObject
     return lw_forall_fire(((bound_call *)object)->prepared);
 }
 
-PyObject *
-lw_forall_bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+static PyObject *
+bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     lw_forall *self = (lw_forall *)object;
     PyObject *row[1 + LW_MOST_ARRANGED];
@@ -64,6 +64,17 @@ lw_forall_bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObj
         return NULL;
     }
     return (PyObject *)bound;
+}
+
+/* It keeps the code of this moment, whatever its function's globals become. */
+PyObject *
+lw_forall_bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    PyObject *current = (PyObject *)lw_function_current((lw_function *)object);
+    PyObject *result = current ? bind(current, args, n_args, kwnames) : NULL;
+
+    Py_XDECREF(current);
+    return result;
 }
 
 static int

@@ -496,10 +496,9 @@ call_travelling(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
     return result;
 }
 
-PyObject *
-lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+static PyObject *
+call(lw_forall *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    lw_forall *self = (lw_forall *)object;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     lw_forall_keywords keywords = {0};
     PyObject *row[1 + LW_MOST_ARRANGED], *result;
@@ -513,5 +512,15 @@ lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
         return NULL;
     result = lw_forall_fire(&p);
     lw_forall_release(&p);
+    return result;
+}
+
+PyObject *
+lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    lw_forall *current = (lw_forall *)lw_function_current((lw_function *)object);
+    PyObject *result = current ? call(current, args, nargsf, kwnames) : NULL;
+
+    Py_XDECREF((PyObject *)current);
     return result;
 }

@@ -166,35 +166,56 @@ INSPECT(cubin, 90)
 INSPECT(ltoir, 90)
 #undef INSPECT
 
+/* Of the code that a call would run now. */
+#define OF_CURRENT(name)                                                                       \
+    static PyObject *current_##name(PyObject *object, PyObject *args, PyObject *kwargs)        \
+    {                                                                                          \
+        PyObject *current = (PyObject *)lw_function_current((lw_function *)object);            \
+        PyObject *result = current ? name(current, args, kwargs) : NULL;                       \
+        Py_XDECREF(current);                                                                   \
+        return result;                                                                         \
+    }
+OF_CURRENT(inspect_types)
+OF_CURRENT(inspect_ir)
+OF_CURRENT(inspect_llvm)
+OF_CURRENT(inspect_nvvm)
+OF_CURRENT(inspect_ptx)
+OF_CURRENT(inspect_sass)
+OF_CURRENT(inspect_cubin)
+OF_CURRENT(inspect_ltoir)
+OF_CURRENT(inspect_asm)
+OF_CURRENT(resources)
+#undef OF_CURRENT
+
 #define WITH_KEYWORDS(function)                                                                \
     ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
 
 PyMethodDef lw_forall_inspect_methods[] = {
-    {"inspect_types", WITH_KEYWORDS(inspect_types),
+    {"inspect_types", WITH_KEYWORDS(current_inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
                "Each expression with its type, as text.")},
-    {"inspect_ir", WITH_KEYWORDS(inspect_ir),
+    {"inspect_ir", WITH_KEYWORDS(current_inspect_ir),
      PyDoc_STR("inspect_ir($self, /, sig=None, target='cpu')\n--\n\n"
                "Our own intermediate form of the kernel.")},
-    {"inspect_llvm", WITH_KEYWORDS(inspect_llvm),
+    {"inspect_llvm", WITH_KEYWORDS(current_inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
                "LLVM text of the host loop, or of the kernel for 'sm_90'.")},
-    {"inspect_nvvm", WITH_KEYWORDS(inspect_nvvm),
+    {"inspect_nvvm", WITH_KEYWORDS(current_inspect_nvvm),
      PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
                "NVVM IR of the kernel.")},
-    {"inspect_ptx", WITH_KEYWORDS(inspect_ptx),
+    {"inspect_ptx", WITH_KEYWORDS(current_inspect_ptx),
      PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\nPTX of the kernel.")},
-    {"inspect_sass", WITH_KEYWORDS(inspect_sass),
+    {"inspect_sass", WITH_KEYWORDS(current_inspect_sass),
      PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
                "The GPU's instructions.")},
-    {"inspect_cubin", WITH_KEYWORDS(inspect_cubin),
+    {"inspect_cubin", WITH_KEYWORDS(current_inspect_cubin),
      PyDoc_STR("inspect_cubin($self, /, sig=None, target='sm_90')\n--\n\n"
                "The machine code as bytes; for 'cpu' an object file.")},
-    {"inspect_ltoir", WITH_KEYWORDS(inspect_ltoir),
+    {"inspect_ltoir", WITH_KEYWORDS(current_inspect_ltoir),
      PyDoc_STR("inspect_ltoir($self, /, sig=None, target='sm_90')\n--\n\nLTO-IR as bytes.")},
-    {"inspect_asm", WITH_KEYWORDS(inspect_asm),
+    {"inspect_asm", WITH_KEYWORDS(current_inspect_asm),
      PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nThis CPU's instructions.")},
-    {"resources", WITH_KEYWORDS(resources),
+    {"resources", WITH_KEYWORDS(current_resources),
      PyDoc_STR("resources($self, /, sig=None, target='sm_90')\n--\n\n"
                "What the code needs, as a dict: registers, memory, occupancy with blocks of "
                "256.")},

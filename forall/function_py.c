@@ -123,6 +123,34 @@ lw_function_refresh(lw_function *self)
     return lw_link_set_read(&self->links, self->link, lw_captures_linked(captures));
 }
 
+static bool
+is_stale(PyObject *object)
+{
+    return lw_captures_changed(((lw_function *)object)->captures);
+}
+
+bool
+lw_function_is_stale(const lw_function *self)
+{
+    return self->n_specials != 0 && self->captures != NULL &&
+           lw_captures_changed(self->captures);
+}
+
+lw_function *
+lw_function_current(lw_function *self)
+{
+    return lw_function_is_stale(self) ? lw_function_renewed(self)
+                                      : (lw_function *)Py_NewRef((PyObject *)self);
+}
+
+lw_function *
+lw_function_renewed(lw_function *self)
+{
+    return (lw_function *)lw_renewed((PyObject *)self, &self->renewal, is_stale,
+                                     self->options.front.typing, self->options.warn,
+                                     lw_function_name(self));
+}
+
 int
 lw_function_traverse(lw_function *self, visitproc visit, void *arg)
 {
@@ -134,6 +162,8 @@ lw_function_traverse(lw_function *self, visitproc visit, void *arg)
     Py_VISIT(self->keywords);
     for (lw_special *at = self->specials; at != NULL; at = at->next)
         Py_VISIT(at->held);
+    if (lw_renewal_traverse(&self->renewal, visit, arg))
+        return 1;
     return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
 }
 
@@ -150,6 +180,7 @@ lw_function_clear(lw_function *self)
     Py_CLEAR(self->link);
     lw_link_set_reset(&self->links);
     Py_CLEAR(self->keywords);
+    lw_renewal_clear(&self->renewal);
 }
 
 void

@@ -403,8 +403,8 @@ run_with_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_a
 
 /* ---- the call ---- */
 
-PyObject *
-lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+static PyObject *
+call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     lw_jit_launcher *self = (lw_jit_launcher *)object;
     lw_jit *kernel = self->kernel;
@@ -429,6 +429,38 @@ lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kw
     if (failed)
         return NULL;
     Py_RETURN_NONE;
+}
+
+static lw_jit_launcher *launcher_new(lw_jit *kernel, const lw_jit_config *config,
+                                     PyObject *stream);
+
+/* By a kernel made anew, in the same shape. */
+static PyObject *
+call_renewed(const lw_jit_launcher *self, PyObject *const *args, size_t nargsf,
+             PyObject *kwnames)
+{
+    lw_jit *kernel = (lw_jit *)lw_function_current(&self->kernel->base);
+    lw_jit_launcher *made = kernel ? launcher_new(kernel, &self->config, self->stream) : NULL;
+    PyObject *result = NULL;
+
+    if (made != NULL) {
+        made->n_tasks = self->n_tasks;
+        made->tpb = self->tpb;
+        result = call_now((PyObject *)made, args, nargsf, kwnames);
+    }
+    Py_XDECREF((PyObject *)made);
+    Py_XDECREF((PyObject *)kernel);
+    return result;
+}
+
+PyObject *
+lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    const lw_jit_launcher *self = (lw_jit_launcher *)object;
+
+    return (lw_function_is_stale(&self->kernel->base)
+                ? call_renewed(self, args, nargsf, kwnames)
+                : call_now(object, args, nargsf, kwnames));
 }
 
 /* ---- configured kernels ---- */

@@ -198,10 +198,10 @@ call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
     return entry ? run(special, entry, bound->values) : NULL;
 }
 
-PyObject *
-lw_jit_call_value(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+static PyObject *
+call_now(lw_jit *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    lw_jit *self = (lw_jit *)object, *value = companion(self);
+    lw_jit *value = companion(self);
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     PyObject *row[LW_MOST_ARRANGED], *keep = NULL, *result = NULL;
     lw_bound bound;
@@ -217,5 +217,20 @@ lw_jit_call_value(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
         lw_bound_release(&bound);
     }
     Py_XDECREF(keep);
+    return result;
+}
+
+/* The companion was read when it was made: it says what is stale. */
+PyObject *
+lw_jit_call_value(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    lw_jit *self = (lw_jit *)object, *current;
+    PyObject *result;
+
+    if (self->value == NULL || !lw_function_is_stale(&self->value->base))
+        return call_now(self, args, nargsf, kwnames);
+    current = (lw_jit *)lw_function_renewed(&self->base);
+    result = current ? call_now(current, args, nargsf, kwnames) : NULL;
+    Py_XDECREF((PyObject *)current);
     return result;
 }

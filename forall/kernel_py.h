@@ -25,6 +25,7 @@
 #include "core/link/build.h"
 #include "core/py/door_options.h"
 #include "core/py/link_read.h"
+#include "core/py/renew.h"
 #include "core/py/reports.h"
 #include "core/py/signature_read.h"
 #include "forall/kernel_ir.h"
@@ -46,6 +47,7 @@ typedef struct lw_function {
     PyObject *keywords; /* dict: the decorator's, as given, for pickling */
     lw_tree *tree;
     lw_captures *captures;
+    lw_renewal renewal;
     lw_door door;
     lw_door_options options;
     lw_entry_limits limits;
@@ -73,6 +75,12 @@ int lw_function_declare(lw_function *self, PyObject *signatures);
 /* Before the first specialisation: read the function again where a global or closure variable
  * has changed. -1 with an exception. */
 int lw_function_refresh(lw_function *self);
+/* From then on another object takes the calls: whom a call is for, itself or one made anew
+ * where what the function captured has changed. A new reference, or NULL with an exception. A
+ * few ns where nothing has. */
+lw_function *lw_function_current(lw_function *self);
+lw_function *lw_function_renewed(lw_function *self); /* knowing that it is stale */
+bool lw_function_is_stale(const lw_function *self);  /* once something is compiled */
 /* What core/link hears of it; borrowed from it. */
 lw_build_options lw_function_build_options(const lw_function *self);
 const char *lw_function_name(const lw_function *self);

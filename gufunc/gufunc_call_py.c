@@ -186,14 +186,17 @@ static int
 ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
               Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
 {
-    const lw_overridden face = {.object = (PyObject *)self,
-                                .face = (PyObject *)self,
+    const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
+                                .face = lw_ufunc_head_face((lw_ufunc_head *)self),
                                 .name = self->table->name,
                                 .nin = self->base.nin,
                                 .nout = self->base.nout};
 
     return lw_override(&face, method, args, n_args, kwnames, result);
 }
+
+static PyObject *call_now(PyObject *object, PyObject *const *args, size_t nargsf,
+                          PyObject *kwnames);
 
 static PyObject *
 call_by_names(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
@@ -204,13 +207,13 @@ call_by_names(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
 
     if (lw_ufunc_names_place((lw_ufunc_head *)self, args, n_args, kwnames, self->base.nin,
                              &call) == 0)
-        result = lw_gufunc_call((PyObject *)self, call.args, (size_t)call.n_args, call.kwnames);
+        result = call_now((PyObject *)self, call.args, (size_t)call.n_args, call.kwnames);
     lw_placed_drop(&call);
     return result;
 }
 
-PyObject *
-lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+static PyObject *
+call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
     lw_target_choice target = self->base.options.target;
@@ -230,21 +233,33 @@ lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
     return call_host(self, args, nargsf, kwnames, s.stream);
 }
 
+PyObject *
+lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *current = lw_gufunc_current((lw_ufunc_head *)object), *result = NULL;
+
+    if (current != NULL)
+        result = call_now(current, args, nargsf, kwnames);
+    Py_XDECREF(current);
+    return result;
+}
+
 /* ---- methods: NumPy says what a generalized ufunc has not ---- */
 
 PyObject *
 lw_gufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *args,
                       Py_ssize_t n_args, PyObject *kwnames)
 {
-    lw_gufunc_object *self = (lw_gufunc_object *)head;
-    uint32_t n_loops = self->base.loops.n;
-    PyObject *bound = PyObject_GetAttrString(head->inner, lw_ufunc_method_names[id]), *result;
+    lw_gufunc_object *self = (lw_gufunc_object *)lw_gufunc_current(head);
+    uint32_t n_loops = self ? self->base.loops.n : 0;
+    PyObject *bound, *result = NULL;
 
-    if (bound == NULL)
-        return NULL;
-    result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
-    if (result == NULL && should_ask_again(self, n_loops))
+    bound = self ? PyObject_GetAttrString(self->base.inner, lw_ufunc_method_names[id]) : NULL;
+    if (bound != NULL)
         result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
-    Py_DECREF(bound);
+    if (bound != NULL && result == NULL && should_ask_again(self, n_loops))
+        result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
+    Py_XDECREF(bound);
+    Py_XDECREF((PyObject *)self);
     return result;
 }

@@ -188,6 +188,7 @@ const lw_ufunc_kind lw_ufunc_of_cores = {
     .state = state,
     .add = lw_gufunc_add,
     .call_method = lw_gufunc_call_method,
+    .current = lw_gufunc_current,
     .infer = infer,
     .build_options = build_options,
     .module = module_for,

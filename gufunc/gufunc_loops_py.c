@@ -150,6 +150,25 @@ refresh_tree(lw_gufunc_object *self)
     return lw_link_set_read(&self->base.links, self->base.link, lw_captures_linked(captures));
 }
 
+/* From the first loop on another object takes the calls. */
+static bool
+is_stale(PyObject *object)
+{
+    return lw_captures_changed(((lw_gufunc_object *)object)->captures);
+}
+
+PyObject *
+lw_gufunc_current(lw_ufunc_head *head)
+{
+    lw_gufunc_object *self = (lw_gufunc_object *)head;
+
+    if (self->base.loops.n == 0 || self->captures == NULL || !is_stale((PyObject *)self))
+        return Py_NewRef(self);
+    return lw_ufunc_head_renewed(head, lw_renewed((PyObject *)self, &self->renewal, is_stale,
+                                                  self->base.options.front.typing,
+                                                  self->base.options.warn, self->table->name));
+}
+
 static void
 spec_of(const lw_gufunc_loop *loop, int k, lw_arg_spec *out)
 {

@@ -228,6 +228,8 @@ gufunc_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->base.large);
     Py_VISIT(self->source_option);
     Py_VISIT(self->options);
+    if (lw_renewal_traverse(&self->renewal, visit, arg))
+        return 1;
     return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
 }
 
@@ -246,6 +248,7 @@ gufunc_clear(PyObject *object)
     Py_CLEAR(self->base.large);
     Py_CLEAR(self->source_option);
     Py_CLEAR(self->options);
+    lw_renewal_clear(&self->renewal);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "core/front/read_python.h"
 #include "core/front/signature.h"
 #include "core/py/override.h"
+#include "core/py/renew.h"
 #include "core/py/signature_read.h"
 #include "core/py/type_num.h"
 #include "core/py/ufunc_choose.h"
@@ -34,6 +35,7 @@ typedef struct lw_gufunc_object {
     lw_gufunc base;
     lw_gufunc_table *table;
     lw_captures *captures;
+    lw_renewal renewal;
     PyObject *source_option;        /* source=, or NULL */
     PyObject *options;              /* dict: the keywords as given, for pickling */
     bool fills;                     /* the outputs are parameters */
@@ -76,6 +78,10 @@ lw_gufunc_loop *lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const
 /* The typed tree of a loop: inspection. NULL with an exception. */
 lw_typed *lw_gufunc_infer(lw_gufunc_object *self, const lw_gufunc_loop *loop);
 int lw_gufunc_forms(lw_gufunc_object *self); /* fills, indexed; -1 with an exception */
+
+/* Whom calls are for: itself, or one made anew where what the function captured has changed
+ * since its first loop was made. A new reference, or NULL with an exception. */
+PyObject *lw_gufunc_current(lw_ufunc_head *self);
 
 /* ---- signatures: gufunc_signature_py.c ---- */
 typedef struct lw_gufunc_types {                        /* what a signature says */

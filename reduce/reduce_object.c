@@ -109,6 +109,8 @@ reducer_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->keywords);
     Py_VISIT(self->identity);
     Py_VISIT(self->source);
+    if (lw_renewal_traverse(&self->renewal, visit, arg))
+        return 1;
     for (int i = 0; i < LW_N_ROLES; i++) {
         Py_VISIT(self->function[i]);
         if (self->captures[i] != NULL) {
@@ -135,6 +137,7 @@ reducer_clear(PyObject *object)
     Py_CLEAR(self->keywords);
     Py_CLEAR(self->identity);
     Py_CLEAR(self->source);
+    lw_renewal_clear(&self->renewal);
     return 0;
 }
 
@@ -161,6 +164,47 @@ reducer_repr(PyObject *object)
     return PyUnicode_FromFormat("<lanewise.Reduction '%s'>",
                                 lw_reducer_name((lw_reducer *)object));
 }
+
+/* ---- what its functions captured ---- */
+
+static bool
+is_stale(PyObject *object)
+{
+    const lw_reducer *self = (lw_reducer *)object;
+    bool stale = false;
+
+    for (int i = 0; i < LW_N_ROLES && !stale; i++)
+        stale = self->captures[i] != NULL && lw_captures_changed(self->captures[i]);
+    return stale;
+}
+
+lw_reducer *
+lw_reducer_current(lw_reducer *self)
+{
+    if (!is_stale((PyObject *)self))
+        return (lw_reducer *)Py_NewRef((PyObject *)self);
+    return (lw_reducer *)lw_renewed((PyObject *)self, &self->renewal, is_stale,
+                                    self->options.front.typing, self->options.warn,
+                                    lw_reducer_name(self));
+}
+
+/* The calls of reduce_call_py.c and others, each by whom it is for. */
+#define OF_CURRENT(name)                                                                       \
+    static PyObject *reducer_##name(PyObject *object, PyObject *args, PyObject *kwargs)        \
+    {                                                                                          \
+        PyObject *current = (PyObject *)lw_reducer_current((lw_reducer *)object);              \
+        PyObject *result = current ? lw_reducer_##name(current, args, kwargs) : NULL;          \
+        Py_XDECREF(current);                                                                   \
+        return result;                                                                         \
+    }
+OF_CURRENT(call)
+OF_CURRENT(accumulate)
+OF_CURRENT(reduceat)
+OF_CURRENT(simulate)
+OF_CURRENT(simulate_scan)
+OF_CURRENT(simulate_slices)
+OF_CURRENT(simulate_by_key)
+#undef OF_CURRENT
 
 /* ---- attributes and methods ---- */
 
@@ -256,10 +300,15 @@ by_key_on_host(PyObject *self, PyObject *args)
 static PyObject *
 reducer_by_key(PyObject *self, PyObject *args)
 {
+    PyObject *current = (PyObject *)lw_reducer_current((lw_reducer *)self), *result = NULL;
+    bool on_device = false;
+
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
-        if (lw_is_device_operand(PyTuple_GET_ITEM(args, i)))
-            return lw_reducer_by_key_on_device(self, args);
-    return by_key_on_host(self, args);
+        on_device |= lw_is_device_operand(PyTuple_GET_ITEM(args, i));
+    if (current != NULL)
+        result = (on_device ? lw_reducer_by_key_on_device : by_key_on_host)(current, args);
+    Py_XDECREF(current);
+    return result;
 }
 
 /* Of the call; __wrapped__ is the operator. */
@@ -300,7 +349,7 @@ static PyMemberDef reducer_members[] = {
     ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef reducer_methods[] = {
-    {"accumulate", WITH_KEYWORDS(lw_reducer_accumulate),
+    {"accumulate", WITH_KEYWORDS(reducer_accumulate),
      PyDoc_STR("accumulate($self, a, /, *args, **kwargs)\n--\n\n"
                "accumulate(a, axis=0, exclusive=False, *, dtype=None, out=None): every result "
                "on the way.\n\n"
@@ -309,7 +358,7 @@ static PyMethodDef reducer_methods[] = {
                "array([ 0,  1,  3,  6, 10])\n"
                ">>> total.accumulate(np.arange(5), exclusive=True)\n"
                "array([0, 0, 1, 3, 6])")},
-    {"reduceat", WITH_KEYWORDS(lw_reducer_reduceat),
+    {"reduceat", WITH_KEYWORDS(reducer_reduceat),
      PyDoc_STR("reduceat($self, a, /, *args, **kwargs)\n--\n\n"
                "reduceat(a, indices, axis=0, *, dtype=None, out=None): slices of one axis, as "
                "numpy.ufunc.reduceat.\n\n"
@@ -320,16 +369,16 @@ static PyMethodDef reducer_methods[] = {
                "Of neighbouring values with equal keys: (keys, results).\n\n"
                ">>> lw.reduce(lambda a, b: a + b).by_key([1, 1, 2], [10, 20, 30])\n"
                "(array([1, 2]), array([30, 30]))")},
-    {"_simulate", WITH_KEYWORDS(lw_reducer_simulate),
+    {"_simulate", WITH_KEYWORDS(reducer_simulate),
      PyDoc_STR("_simulate($self, a, /, *args, **kwargs)\n--\n\n"
                "The GPU's kernel on the simulator, for tests; size= is the grid's.")},
-    {"_simulate_scan", WITH_KEYWORDS(lw_reducer_simulate_scan),
+    {"_simulate_scan", WITH_KEYWORDS(reducer_simulate_scan),
      PyDoc_STR("_simulate_scan($self, a, /, *args, **kwargs)\n--\n\n"
                "The same for accumulate; size= makes tiles of 32 threads with so many items.")},
-    {"_simulate_slices", WITH_KEYWORDS(lw_reducer_simulate_slices),
+    {"_simulate_slices", WITH_KEYWORDS(reducer_simulate_slices),
      PyDoc_STR("_simulate_slices($self, a, /, *args, **kwargs)\n--\n\n"
                "The same for reduceat; the indices come last.")},
-    {"_simulate_by_key", WITH_KEYWORDS(lw_reducer_simulate_by_key),
+    {"_simulate_by_key", WITH_KEYWORDS(reducer_simulate_by_key),
      PyDoc_STR("_simulate_by_key($self, keys, /, *args, **kwargs)\n--\n\n"
                "The same for by_key; size= as for _simulate_scan.")},
     {"_reorders", reducer_reorders, METH_O,
@@ -351,7 +400,7 @@ PyDoc_STRVAR(reducer_doc,
 static PyType_Slot reducer_slots[] = {
     {Py_tp_doc, (void *)reducer_doc},   {Py_tp_dealloc, reducer_dealloc},
     {Py_tp_traverse, reducer_traverse}, {Py_tp_clear, reducer_clear},
-    {Py_tp_repr, reducer_repr},         {Py_tp_call, lw_reducer_call},
+    {Py_tp_repr, reducer_repr},         {Py_tp_call, reducer_call},
     {Py_tp_getset, reducer_getset},     {Py_tp_members, reducer_members},
     {Py_tp_methods, reducer_methods},   {0, NULL}};
 

@@ -7,6 +7,7 @@
 
 #include "core/front/read_python.h"
 #include "core/py/door_options.h"
+#include "core/py/renew.h"
 #include "reduce/host_run.h"
 #include "reduce/reduction.h"
 
@@ -37,6 +38,7 @@ typedef struct lw_reducer {
     PyObject *identity; /* as given, or NULL */
     lw_tree *tree[LW_N_ROLES];
     lw_captures *captures[LW_N_ROLES];
+    lw_renewal renewal;
     lw_door_options options;
     bool cpu_only, cuda_only; /* target= of the decorator */
     int commutative;          /* -1: as combine shows itself */
@@ -46,6 +48,9 @@ typedef struct lw_reducer {
 } lw_reducer;
 
 const char *lw_reducer_name(const lw_reducer *self);
+/* Whom a call is for: itself, or one made anew where what its functions captured has changed
+ * since something was compiled. A new reference, or NULL with an exception. */
+lw_reducer *lw_reducer_current(lw_reducer *self);
 /* How many arrays a call takes; 0: any number (there is no map). */
 uint32_t lw_reducer_n_arrays(const lw_reducer *self);
 /* Typed and lowered when new. NULL with an exception. */

@@ -144,7 +144,7 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
     const char *output = NULL;
     PyObject *f, *sig, *target_given = NULL, *output_given = Py_None, *kernel = NULL,
                        *result = NULL;
-    lw_ufunc_head *self;
+    lw_ufunc_head *self, *given;
     void *loop;
     int cc, is_kernel, is_forall, has_arrays;
 
@@ -166,7 +166,9 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
         Py_XDECREF(kernel);
         return result;
     }
-    self = ufunc_of(module, f, sig);
+    given = ufunc_of(module, f, sig);
+    self = given ? (lw_ufunc_head *)lw_ufunc_current((PyObject *)given) : NULL;
+    Py_XDECREF((PyObject *)given);
     if (self == NULL)
         return NULL;
     loop = self->kind->loop_of(self, sig);

@@ -163,7 +163,7 @@ face_of(lw_ufunc_object *self)
     PyObject *face, *name;
 
     if (!self->name_taken)
-        return (PyObject *)self;
+        return lw_ufunc_head_face((lw_ufunc_head *)self);
     if (family == NULL)
         return self->base.inner;
     if (family->face != NULL)
@@ -184,7 +184,7 @@ static int
 ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
               Py_ssize_t n_args, PyObject *kwnames, int nin, PyObject **result)
 {
-    const lw_overridden face = {.object = (PyObject *)self,
+    const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
                                 .face = face_of(self),
                                 .name = self->table->name,
                                 .nin = nin,
@@ -366,13 +366,26 @@ compare_strong(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObj
     return result;
 }
 
+static PyObject *
+call_renewed(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *renewed = lw_ufunc_renewed(self), *result = NULL;
+
+    if (renewed != NULL)
+        result = call(renewed, args, nargsf, kwnames);
+    Py_XDECREF(renewed);
+    return result;
+}
+
 PyObject *
 lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    PyObject *result = call(object, args, nargsf, kwnames);
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    PyObject *result = lw_ufunc_is_stale(self) ? call_renewed(self, args, nargsf, kwnames)
+                                               : call(object, args, nargsf, kwnames);
 
-    if (result == NULL && ((lw_ufunc_object *)object)->compares && n_args >= 2 &&
+    if (result == NULL && self->compares && n_args >= 2 &&
         n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) <= LW_PLACED_MAX &&
         (PyLong_CheckExact(args[0]) || PyLong_CheckExact(args[1])) &&
         PyErr_ExceptionMatches(PyExc_OverflowError))
@@ -434,11 +447,10 @@ forward(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssi
     return result;
 }
 
-PyObject *
-lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *args,
-                     Py_ssize_t n_args, PyObject *kwnames)
+static PyObject *
+call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
+            PyObject *kwnames)
 {
-    lw_ufunc_object *self = (lw_ufunc_object *)head;
     PyObject *result;
     seen s;
 
@@ -455,6 +467,18 @@ lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *a
     if (self->table->can_raise)
         lw_host_elements_reset();
     return forward(self, id, args, n_args, kwnames);
+}
+
+PyObject *
+lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *args,
+                     Py_ssize_t n_args, PyObject *kwnames)
+{
+    PyObject *current = lw_ufunc_current_of(head), *result = NULL;
+
+    if (current != NULL)
+        result = call_method((lw_ufunc_object *)current, id, args, n_args, kwnames);
+    Py_XDECREF(current);
+    return result;
 }
 
 /* ---- what families ask of this door ---- */

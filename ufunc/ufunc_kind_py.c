@@ -154,6 +154,12 @@ state(lw_ufunc_head *head)
                          "source", source ? source : Py_None);
 }
 
+PyObject *
+lw_ufunc_current_of(lw_ufunc_head *self)
+{
+    return lw_ufunc_is_stale(whole(self)) ? lw_ufunc_renewed(whole(self)) : Py_NewRef(self);
+}
+
 /* ---- inspection ---- */
 
 static lw_typed *
@@ -221,6 +227,7 @@ const lw_ufunc_kind lw_ufunc_elementwise = {
     .state = state,
     .add = lw_ufunc_add,
     .call_method = lw_ufunc_call_method,
+    .current = lw_ufunc_current_of,
     .infer = infer,
     .build_options = build_options,
     .module = module_for,

@@ -58,6 +58,32 @@ note_uniforms(lw_member *member, const lw_scalar *scalar, lw_uniforms *out)
     memcpy(out->order, member->order, sizeof member->order);
 }
 
+/* ---- from then on ---- */
+
+bool
+lw_ufunc_is_stale(const lw_ufunc_object *self)
+{
+    return (self->base.loops.n > 0 || self->base.family != NULL) && self->base.member == NULL &&
+           self->captures != NULL && lw_captures_changed(self->captures);
+}
+
+static bool
+is_stale(PyObject *object)
+{
+    return lw_captures_changed(((lw_ufunc_object *)object)->captures);
+}
+
+PyObject *
+lw_ufunc_renewed(lw_ufunc_object *self)
+{
+    return lw_ufunc_head_renewed((lw_ufunc_head *)self,
+                                 lw_renewed((PyObject *)self, &self->renewal, is_stale,
+                                            self->base.options.front.typing,
+                                            self->base.options.warn, self->table->name));
+}
+
+/* ---- typing ---- */
+
 static lw_typed *
 infer_member(lw_ufunc_object *self, const lw_dtype *in)
 {

@@ -415,6 +415,8 @@ ufunc_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->source_option);
     Py_VISIT(self->options);
     Py_VISIT(self->full);
+    if (lw_renewal_traverse(&self->renewal, visit, arg))
+        return 1;
     for (int i = 0; i < LW_N_METHODS; i++)
         Py_VISIT(self->bound[i]);
     if (self->base.family != NULL && lw_family_traverse(self->base.family, visit, arg))
@@ -447,6 +449,7 @@ ufunc_clear(PyObject *object)
     Py_CLEAR(self->source_option);
     Py_CLEAR(self->options);
     Py_CLEAR(self->full);
+    lw_renewal_clear(&self->renewal);
     return 0;
 }
 

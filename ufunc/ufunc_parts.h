@@ -9,6 +9,7 @@
 #include "ufunc/host_kernel.h"
 #include "core/py/family.h"
 #include "core/py/override.h"
+#include "core/py/renew.h"
 #include "core/py/signature_read.h"
 #include "core/py/type_num.h"
 #include "core/py/ufunc_choose.h"
@@ -42,6 +43,7 @@ typedef struct lw_ufunc_object {
     lw_ufunc base;
     lw_host_table *table;
     lw_captures *captures;
+    lw_renewal renewal;
     PyObject *source_option;       /* source=, or NULL */
     PyObject *options;             /* dict: the keywords as given, for pickling */
     PyObject *bound[LW_N_METHODS]; /* the inner ufunc's methods, as they are asked for */
@@ -99,6 +101,11 @@ int lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in);
 /* From the annotations of the tree's function; false: it has none. */
 bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signature *out);
 
+/* Has what the function captured changed since its first loop was made? Some ns. */
+bool lw_ufunc_is_stale(const lw_ufunc_object *self);
+/* Whom calls are for then. A new reference, or NULL with an exception. */
+PyObject *lw_ufunc_renewed(lw_ufunc_object *self);
+
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
@@ -129,6 +136,7 @@ extern const lw_family_door lw_ufunc_family_door;
 PyObject *lw_ufunc_new_member(PyTypeObject *type, PyObject *function, PyObject *signatures,
                               PyObject *keywords, struct lw_member *member);
 int lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures); /* -1 with an exception */
+PyObject *lw_ufunc_current_of(lw_ufunc_head *self);          /* as lw_ufunc_kind's */
 extern const lw_ufunc_kind lw_ufunc_elementwise;             /* ufunc_kind_py.c */
 const lw_ufunc_kind *lw_ufunc_families(void);                /* likewise */
 /* The inputs that a user knows of. */

@@ -8,9 +8,10 @@ typedef enum guard_kind { GUARD_DICT, GUARD_CELL, GUARD_ATTRIBUTE } guard_kind;
 
 typedef struct guard {
     guard_kind kind;
-    PyObject *space; /* dict, cell or object; owned */
-    PyObject *name;  /* owned; NULL for cells */
-    PyObject *value; /* owned; NULL: was absent */
+    PyObject *space;  /* dict, cell or object; owned */
+    PyObject *name;   /* owned; NULL for cells */
+    PyObject *value;  /* owned; NULL: was absent */
+    uint64_t version; /* of a dict when it was looked at last; 0: unknown */
 } guard;
 
 struct lw_captures {
@@ -52,13 +53,6 @@ lw_captures_free(lw_captures *captures)
     lw_free(captures);
 }
 
-void
-lw_captures_finish(lw_captures *captures)
-{
-    if (captures != NULL)
-        Py_CLEAR(captures->seen);
-}
-
 int
 lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
 {
@@ -92,7 +86,7 @@ add(lw_captures *captures, guard_kind kind, PyObject *space, PyObject *name, PyO
     Py_INCREF(space);
     Py_XINCREF(name);
     Py_XINCREF(value);
-    *slot = (guard){kind, space, name, value};
+    *slot = (guard){kind, space, name, value, 0};
     return 0;
 }
 
@@ -135,15 +129,57 @@ lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *nam
     return captures ? add(captures, GUARD_ATTRIBUTE, object, name, value) : 0;
 }
 
-/* Equal under another identity: K = 3 executed again. Only where equality is the whole truth.
- */
+/* Immutable, and all of it in its bytes; records are not: they can be written to. */
+static bool
+is_numpy_number(PyObject *object)
+{
+    const char *name = Py_TYPE(object)->tp_name;
+
+    return strncmp(name, "numpy.", 6) == 0 && strcmp(name, "numpy.ndarray") != 0 &&
+           strcmp(name, "numpy.void") != 0 && PyObject_CheckBuffer(object);
+}
+
+static bool
+same_bytes(PyObject *x, PyObject *y)
+{
+    Py_buffer a, b;
+    bool same = false;
+
+    if (PyObject_GetBuffer(x, &a, PyBUF_SIMPLE) < 0) {
+        lw_read_clear();
+        return false;
+    }
+    if (PyObject_GetBuffer(y, &b, PyBUF_SIMPLE) == 0) {
+        same = a.len == b.len && memcmp(a.buf, b.buf, (size_t)a.len) == 0;
+        PyBuffer_Release(&b);
+    } else {
+        lw_read_clear();
+    }
+    PyBuffer_Release(&a);
+    return same;
+}
+
+static bool same_value(PyObject *x, PyObject *y);
+
+static bool
+same_items(PyObject *x, PyObject *y)
+{
+    bool same = PyTuple_GET_SIZE(x) == PyTuple_GET_SIZE(y);
+
+    for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(x); i++)
+        same = same_value(PyTuple_GET_ITEM(x, i), PyTuple_GET_ITEM(y, i));
+    return same;
+}
+
+/* The same object, or equal under another identity: K = 3 executed again. Only where equality
+ * is the whole truth. */
 static bool
 same_value(PyObject *x, PyObject *y)
 {
     int equal;
 
-    if (Py_TYPE(x) != Py_TYPE(y))
-        return false;
+    if (x == y || x == NULL || y == NULL || Py_TYPE(x) != Py_TYPE(y))
+        return x == y;
     if (PyFloat_CheckExact(x)) {
         double a = PyFloat_AS_DOUBLE(x), b = PyFloat_AS_DOUBLE(y);
         return memcmp(&a, &b, sizeof a) == 0;
@@ -152,6 +188,10 @@ same_value(PyObject *x, PyObject *y)
         Py_complex a = PyComplex_AsCComplex(x), b = PyComplex_AsCComplex(y);
         return memcmp(&a, &b, sizeof a) == 0;
     }
+    if (PyTuple_CheckExact(x))
+        return same_items(x, y);
+    if (is_numpy_number(x))
+        return same_bytes(x, y);
     if (!PyLong_CheckExact(x) && !PyUnicode_CheckExact(x))
         return false;
     equal = PyObject_RichCompareBool(x, y, Py_EQ);
@@ -184,18 +224,60 @@ current_value(const guard *g)
     return value;
 }
 
+/* Of a dict, until 3.11: no two states of any dicts have the same. 0: not known. */
+static uint64_t
+version_of(const guard *g)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    return g->kind == GUARD_DICT ? ((PyDictObject *)g->space)->ma_version_tag : 0;
+#else
+    (void)g;
+    return 0;
+#endif
+}
+
+static bool
+has_changed(guard *g)
+{
+    uint64_t version = version_of(g);
+    PyObject *now;
+    bool same;
+
+    if (version != 0 && version == g->version)
+        return false;
+    now = current_value(g);
+    same = same_value(now, g->value);
+    Py_XDECREF(now);
+    if (same)
+        g->version = version;
+    return !same;
+}
+
 bool
 lw_captures_changed(lw_captures *captures)
 {
-    for (uint32_t i = 0; i < captures->guards.n; i++) {
-        guard *g = &captures->guards.data[i];
-        PyObject *now = current_value(g);
-        bool same = now == g->value;
-        if (!same && now != NULL && g->value != NULL)
-            same = same_value(now, g->value);
-        Py_XDECREF(now);
-        if (!same)
+    for (uint32_t i = 0; i < captures->guards.n; i++)
+        if (has_changed(&captures->guards.data[i]))
             return true;
-    }
     return false;
+}
+
+/* An attribute that is another object at each look says nothing: without its guard. */
+void
+lw_captures_finish(lw_captures *captures)
+{
+    if (captures == NULL)
+        return;
+    Py_CLEAR(captures->seen);
+    for (uint32_t i = 0; i < captures->guards.n;) {
+        guard *g = &captures->guards.data[i];
+        if (g->kind != GUARD_ATTRIBUTE || !has_changed(g)) {
+            i++;
+            continue;
+        }
+        Py_XDECREF(g->space);
+        Py_XDECREF(g->name);
+        Py_XDECREF(g->value);
+        *g = captures->guards.data[--captures->guards.n];
+    }
 }

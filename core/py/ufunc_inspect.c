@@ -10,6 +10,14 @@
 #include <string.h>
 
 PyObject *
+lw_ufunc_current(PyObject *object)
+{
+    lw_ufunc_head *self = (lw_ufunc_head *)object;
+
+    return self->kind->current(self);
+}
+
+PyObject *
 lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form, bool as_bytes)
 {
     lw_build_options options = self->kind->build_options(self);
@@ -68,8 +76,8 @@ of_all(lw_ufunc_head *self, int cc, const char *form, form_function one)
 }
 
 static PyObject *
-inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const char *form,
-        form_function one)
+inspect_one(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const char *form,
+            form_function one)
 {
     static char *names[] = {"sig", "target", NULL};
     lw_ufunc_head *self = (lw_ufunc_head *)object;
@@ -86,6 +94,18 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
         return of_all(self, cc, form, one);
     loop = self->kind->loop_of(self, sig);
     return loop ? one(self, loop, cc, form) : NULL;
+}
+
+static PyObject *
+inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const char *form,
+        form_function one)
+{
+    PyObject *current = lw_ufunc_current(object), *result = NULL;
+
+    if (current != NULL)
+        result = inspect_one(current, args, kwargs, fallback, form, one);
+    Py_XDECREF(current);
+    return result;
 }
 
 #define INSPECT(name, fallback, form, one)                                                     \
@@ -130,7 +150,7 @@ default_cc(const lw_ufunc_head *self)
 }
 
 static PyObject *
-method_resources(PyObject *object, PyObject *args, PyObject *kwargs)
+resources_now(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"sig", "target", NULL};
     lw_ufunc_head *self = (lw_ufunc_head *)object;
@@ -157,7 +177,7 @@ names_no_cc(PyObject *target)
 }
 
 static PyObject *
-method_compile(PyObject *object, PyObject *args, PyObject *kwargs)
+compile_now(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"sig", "target", NULL};
     lw_ufunc_head *self = (lw_ufunc_head *)object;
@@ -209,7 +229,7 @@ as_sequence(PyObject *object, const char *name)
 }
 
 static PyObject *
-method_export(PyObject *object, PyObject *args, PyObject *kwargs)
+export_now(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"sigs", "archs", NULL};
     lw_ufunc_head *self = (lw_ufunc_head *)object;
@@ -231,6 +251,19 @@ method_export(PyObject *object, PyObject *args, PyObject *kwargs)
     Py_XDECREF(all_archs);
     return result;
 }
+
+#define OF_CURRENT(name)                                                                       \
+    static PyObject *method_##name(PyObject *object, PyObject *args, PyObject *kwargs)         \
+    {                                                                                          \
+        PyObject *current = lw_ufunc_current(object);                                          \
+        PyObject *result = current ? name##_now(current, args, kwargs) : NULL;                 \
+        Py_XDECREF(current);                                                                   \
+        return result;                                                                         \
+    }
+OF_CURRENT(resources)
+OF_CURRENT(compile)
+OF_CURRENT(export)
+#undef OF_CURRENT
 
 #define WITH_KEYWORDS(function)                                                                \
     ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS

@@ -30,6 +30,7 @@ lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg)
     Py_VISIT(self->links.objects);
     Py_VISIT(self->identity);
     Py_VISIT(self->failures);
+    Py_VISIT(self->origin);
     return 0;
 }
 
@@ -41,6 +42,7 @@ lw_ufunc_head_clear(lw_ufunc_head *self)
     Py_CLEAR(self->source);
     Py_CLEAR(self->link);
     Py_CLEAR(self->failures);
+    Py_CLEAR(self->origin);
     lw_link_set_reset(&self->links);
 }
 
@@ -49,6 +51,21 @@ lw_ufunc_head_drop(lw_ufunc_head *self)
 {
     Py_CLEAR(self->inner);
     Py_CLEAR(self->identity);
+}
+
+PyObject *
+lw_ufunc_head_face(const lw_ufunc_head *self)
+{
+    return self->origin ? self->origin : (PyObject *)self;
+}
+
+PyObject *
+lw_ufunc_head_renewed(lw_ufunc_head *self, PyObject *renewed)
+{
+    if (renewed != NULL && renewed != (PyObject *)self &&
+        ((lw_ufunc_head *)renewed)->origin == NULL)
+        ((lw_ufunc_head *)renewed)->origin = Py_NewRef(self);
+    return renewed;
 }
 
 const char *

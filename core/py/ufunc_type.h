@@ -29,6 +29,7 @@ struct lw_member;
     lw_link_set links;                                                                         \
     PyObject *identity;       /* a value, None, or the str "reorderable" */                    \
     PyObject *failures;       /* dict: dtypes -> exception */                                  \
+    PyObject *origin;         /* whose calls it takes (renew.h), seen by overrides; or NULL */ \
     uint32_t n_declared;      /* of the loops: they come first */                              \
     bool lazy;                /* compiles for any new dtypes */                                \
     struct lw_family *family; /* excluded= or static=, else NULL: core/py/family.h */          \
@@ -93,6 +94,10 @@ typedef struct lw_ufunc_kind {
     PyObject *(*call_method)(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                              Py_ssize_t n_args, PyObject *kwnames);
 
+    /* Whom calls and questions are for: itself, or one made anew where what the function
+     * captured has changed. A new reference, or NULL with an exception. */
+    PyObject *(*current)(lw_ufunc_head *self);
+
     /* Inspection. */
     lw_typed *(*infer)(lw_ufunc_head *self, const void *loop);
     lw_build_options (*build_options)(const lw_ufunc_head *self);
@@ -115,6 +120,10 @@ extern PyMethodDef *lw_ufunc_type_methods(void);
 int lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg);
 void lw_ufunc_head_clear(lw_ufunc_head *self);
 void lw_ufunc_head_drop(lw_ufunc_head *self);
+/* Whom overrides see: itself, or the one that it was made anew for. Borrowed. */
+PyObject *lw_ufunc_head_face(const lw_ufunc_head *self);
+/* What core/py/renew.h gave for a call of `self`: notes that. NULL is passed on. */
+PyObject *lw_ufunc_head_renewed(lw_ufunc_head *self, PyObject *renewed);
 /* __name__, __doc__: "" where it is no str. Borrowed. */
 const char *lw_ufunc_text(const lw_ufunc_head *self, const char *name);
 

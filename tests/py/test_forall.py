@@ -438,7 +438,7 @@ def test_it_goes_away():
     assert alive() is None
 
 
-def test_globals_are_frozen_at_the_first_call():
+def test_closures_are_read_anew_where_they_changed():
     scale = 2
 
     @lw.forall
@@ -450,7 +450,7 @@ def test_globals_are_frozen_at_the_first_call():
     f(2, x)
     scale = 4
     f(2, x)
-    assert (x == 3).all()
+    assert (x == 4).all()
 
 
 # ---- code ----

@@ -1,0 +1,61 @@
+#include "core/py/renew.h"
+
+static int
+tell_once(lw_renewal *renewal, const char *name)
+{
+    if (renewal->told)
+        return 0;
+    renewal->told = true;
+    return PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
+                            "`%.200s`: a global or closure variable that it reads has changed; "
+                            "with typing=\"numba\" the value of its compilation stays",
+                            name);
+}
+
+static PyObject *
+find(lw_renewal *renewal, lw_is_stale is_stale)
+{
+    for (int i = 0; i < LW_RENEWED_KEPT; i++) {
+        PyObject *kept = Py_XNewRef(renewal->kept[i]); /* looking may run Python code */
+        if (kept != NULL && !is_stale(kept))
+            return kept;
+        Py_XDECREF(kept);
+    }
+    return NULL;
+}
+
+PyObject *
+lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale, lw_typing typing,
+           bool warn, const char *name)
+{
+    PyObject *module, *made;
+
+    if (typing == LW_TYPING_NUMBA)
+        return warn && tell_once(renewal, name) < 0 ? NULL : Py_NewRef(object);
+    made = find(renewal, is_stale);
+    if (made != NULL)
+        return made;
+    module = PyImport_ImportModule("lanewise._renew");
+    made = module ? PyObject_CallMethod(module, "again", "O", object) : NULL;
+    Py_XDECREF(module);
+    if (made != NULL) {
+        Py_XSETREF(renewal->kept[renewal->next], Py_NewRef(made));
+        renewal->next = (renewal->next + 1) % LW_RENEWED_KEPT;
+    }
+    return made;
+}
+
+int
+lw_renewal_traverse(lw_renewal *renewal, visitproc visit, void *arg)
+{
+    for (int i = 0; i < LW_RENEWED_KEPT; i++)
+        Py_VISIT(renewal->kept[i]);
+    return 0;
+}
+
+void
+lw_renewal_clear(lw_renewal *renewal)
+{
+    for (int i = 0; i < LW_RENEWED_KEPT; i++)
+        Py_CLEAR(renewal->kept[i]);
+}

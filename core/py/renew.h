@@ -1,0 +1,32 @@
+/* What a compiled function captured may be bound to something else later. Its calls then go to
+ * an object made anew of the same Python function and the same keywords; the old one keeps its
+ * code, for calls that are under way and for the day when the old value comes back. */
+#ifndef LW_PY_RENEW_H
+#define LW_PY_RENEW_H
+
+#include <Python.h>
+
+#include <stdbool.h>
+
+#include "core/front/types.h"
+
+enum { LW_RENEWED_KEPT = 4 }; /* values between which a program changes to and fro */
+
+typedef struct lw_renewal {
+    PyObject *kept[LW_RENEWED_KEPT]; /* made anew, or NULL */
+    uint32_t next;                   /* which of them goes next */
+    bool told;                       /* the warning was given */
+} lw_renewal;
+
+/* Has what the object captured changed since it was read? */
+typedef bool (*lw_is_stale)(PyObject *object);
+
+/* Whom a call of `object`, which is stale, is for: a new reference to one that is not, or, with
+ * typing="numba", to itself, with a RuntimeWarning once unless warn is false. NULL with an
+ * exception. name: of the function, for that warning. */
+PyObject *lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale,
+                     lw_typing typing, bool warn, const char *name);
+int lw_renewal_traverse(lw_renewal *renewal, visitproc visit, void *arg);
+void lw_renewal_clear(lw_renewal *renewal);
+
+#endif
