@@ -110,7 +110,7 @@ def test_a_mask_that_thins_blocks():
     a = np.arange(200_000)
     for keep in (a % 1000 == 3, a < 70, (a > 70_000) & (a < 70_010), a % 4160 < 63, a != 5):
         assert total(a, where=keep) == a[keep].sum()
-        assert ordered_last(a, where=keep) == a[keep][-1]
+        assert ordered_last(a, where=keep, initial=0) == a[keep][-1]
 
 
 def test_dtype_and_out():
