@@ -23,5 +23,8 @@ def by_key(reduction, keys, *values):
     for value in values:
         if value.shape[:1] != keys.shape:
             raise ValueError(f"values of shape {value.shape} do not go with {keys.size} keys")
-    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if keys.size else np.empty(0, np.int64)
+    starts = np.flatnonzero(keys[1:] != keys[:-1])
+    starts += 1
+    if keys.size:
+        starts = np.concatenate(([0], starts))
     return keys[starts], reduction.reduceat(*values, starts)

@@ -326,6 +326,103 @@ fold(maker *m, lw_error *err)
     return end(m, err);
 }
 
+/* As map_at, of operands without the index. */
+static void
+map_indexed(maker *m, const arrays *in, lw_ref at, lw_ref index, lw_ref *acc)
+{
+    lw_ref values[LW_REDUCE_PARTS + 1];
+    uint32_t n = 0;
+
+    load(m, in, at, values);
+    for (uint32_t i = 0; i < in->n; i++)
+        n += lw_reduce_parts(in->dtype[i]);
+    values[n] = index;
+    lw_reduce_emit_map(&m->b, &m->body, values, acc);
+}
+
+/* Of an operator whose elements may change places, where there are enough of them: chains side
+ * by side, which go to the first accumulator. Gives where the rest begins. */
+static void
+slice_chains(maker *m, const arrays *in, lw_ref begin, lw_ref count, const slots *kept,
+             lw_ref rest)
+{
+    lw_ref acc[8][LW_REDUCE_PARTS], x[LW_REDUCE_PARTS], whole;
+    uint32_t n = m->r->n_acc == 1 ? 8 : 4;
+    slots chain[8];
+    lw_for loop;
+
+    lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_GE, count, i64(m, 2 * n)));
+    whole = lw_ir_and(&m->b, count, i64(m, -(int64_t)n));
+    lw_ir_set(&m->b, rest, whole);
+    for (uint32_t k = 0; k < n; k++) {
+        chain[k] = k ? slots_new(m) : *kept;
+        map_indexed(m, in, lw_ir_add(&m->b, begin, i64(m, k)), i64(m, k), x);
+        slots_set(m, &chain[k], x);
+    }
+    loop = lw_ir_for(&m->b, i64(m, n), whole, i64(m, n), LW_LOOP_NO_VECTORIZE, 0);
+    for (uint32_t k = 0; k < n; k++) {
+        lw_ref at = lw_ir_add(&m->b, loop.i, i64(m, k));
+        map_indexed(m, in, lw_ir_add(&m->b, begin, at), at, x);
+        slots_get(m, &chain[k], acc[k]);
+        lw_reduce_emit_combine(&m->b, &m->body, acc[k], x, acc[k]);
+        slots_set(m, &chain[k], acc[k]);
+    }
+    lw_ir_for_end(&m->b, &loop);
+    for (uint32_t k = 0; k < n; k++)
+        slots_get(m, &chain[k], acc[k]);
+    for (; n > 1; n /= 2)
+        for (uint32_t k = 0; k < n / 2; k++)
+            lw_reduce_emit_combine(&m->b, &m->body, acc[k], acc[k + n / 2], acc[k]);
+    slots_set(m, kept, acc[0]);
+    lw_ir_end(&m->b);
+}
+
+/* Of one slice: begin and count from the list. The accumulator to kept. */
+static void
+one_slice(maker *m, const arrays *in, lw_ref entry, const slots *kept)
+{
+    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS], begin, count, rest;
+    lw_for loop;
+
+    begin = lw_ir_load(&m->b, LW_DT_i64, 1, entry, 8, LW_MEM_INVARIANT);
+    count = lw_ir_load(&m->b, LW_DT_i64, 1, lw_ir_offset(&m->b, entry, i64(m, 8)), 8,
+                       LW_MEM_INVARIANT);
+    map_indexed(m, in, begin, i64(m, 0), x);
+    slots_set(m, kept, x);
+    rest = lw_ir_slot(&m->b, LW_DT_i64);
+    lw_ir_set(&m->b, rest, i64(m, 1));
+    if (m->r->commutative)
+        slice_chains(m, in, begin, count, kept, rest);
+    loop = lw_ir_for(&m->b, lw_ir_get(&m->b, rest), count, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    map_indexed(m, in, lw_ir_add(&m->b, begin, loop.i), loop.i, x);
+    slots_get(m, kept, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
+    slots_set(m, kept, acc);
+    lw_ir_for_end(&m->b, &loop);
+}
+
+/* Short slices of one row: what a call for each would cost is more than they are. */
+static lw_status
+slices(maker *m, lw_error *err)
+{
+    lw_ref acc[LW_REDUCE_PARTS], list;
+    arrays in, to;
+    slots kept;
+    lw_for loop;
+
+    start(m, "lw_slices", true);
+    list = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "slices");
+    in = strided(m, m->operand, m->r->n_in, 0, 0);
+    to = accumulators(m);
+    kept = slots_new(m);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    one_slice(m, &in, lw_ir_offset(&m->b, list, lw_ir_mul(&m->b, loop.i, i64(m, 16))), &kept);
+    slots_get(m, &kept, acc);
+    store(m, &to, loop.i, acc);
+    lw_ir_for_end(&m->b, &loop);
+    return end(m, err);
+}
+
 static lw_status
 merge(maker *m, lw_error *err)
 {
@@ -438,6 +535,7 @@ every_loop(maker *m, lw_error *err)
     LW_TRY(four_rows(m, true, err));
     LW_TRY(lanes(m, err));
     LW_TRY(fold(m, err));
+    LW_TRY(slices(m, err));
     LW_TRY(merge(m, err));
     LW_TRY(finish(m, err));
     LW_TRY(scan(m, err));
@@ -473,7 +571,7 @@ find_loops(lw_reduce_code *out)
                  {"lw_rows", &out->rows},       {"lw_rows_strided", &out->rows_strided},
                  {"lw_lanes", &out->lanes},     {"lw_fold", &out->fold},
                  {"lw_merge", &out->merge},     {"lw_finish", &out->finish},
-                 {"lw_scan", &out->scan}};
+                 {"lw_scan", &out->scan},       {"lw_slices", &out->slices}};
 
     for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
         void *address = lw_code_symbol(out->code, found[i].name);

@@ -28,6 +28,11 @@ typedef void (*lw_reduce_finish_code)(char **args, int64_t n);
 typedef void (*lw_reduce_scan_code)(char **args, int64_t n, const int64_t *strides,
                                     int64_t seeded, int64_t before);
 
+/* Short slices of one row, each to its accumulator. slices: begin and count (> 0) of each.
+ */
+typedef void (*lw_reduce_slices_code)(char **args, int64_t n, const int64_t *strides,
+                                      const int64_t *slices);
+
 typedef struct lw_reduce_code {
     lw_code *code;
     lw_reduce_columns_code seed, columns;                 /* contiguous operands */
@@ -38,6 +43,7 @@ typedef struct lw_reduce_code {
     lw_reduce_merge_code merge;
     lw_reduce_finish_code finish;
     lw_reduce_scan_code scan;
+    lw_reduce_slices_code slices;
     uint32_t n_operands; /* with the index */
     uint32_t width;      /* of `lanes`: a power of two */
 } lw_reduce_code;

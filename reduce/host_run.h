@@ -36,5 +36,9 @@ lw_status lw_reduce_run(lw_reduce_job *job, lw_error *err);
  * own element; the first is `empty`. The results' strides (bytes) follow the spaces. */
 lw_status lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool before,
                              lw_error *err);
+/* Slices of the one dimension of `reduced`, from each of the n indices up to the next, or of
+ * one element; no mask. Results are in C order, outer × slices × inner: `inner` elements of
+ * `kept` lie behind the axis. */
+void lw_reduce_slices_run(lw_reduce_job *job, const int64_t *index, int64_t n, int64_t inner);
 
 #endif

@@ -338,6 +338,25 @@ run_slices(slices *s)
     return -1;
 }
 
+/* A run for each is worth it where slices are long, or rows lie side by side. */
+static int
+run_all_slices(slices *s)
+{
+    enum { LONG = 8192, WIDE = 16 };
+    lw_reduce_call *call = s->call;
+    int64_t inner = 1;
+
+    for (int d = s->axis + 1; d < call->ndim; d++)
+        inner *= call->shape[d];
+    if (inner >= WIDE || s->n == 0 || call->shape[s->axis] / s->n >= LONG)
+        return run_slices(s);
+    lw_reduce_fill_job(call);
+    Py_BEGIN_ALLOW_THREADS
+    lw_reduce_slices_run(&call->job, s->index, s->n, inner);
+    Py_END_ALLOW_THREADS
+    return 0;
+}
+
 static PyObject *
 reduce_slices(lw_reduce_call *call, PyArrayObject *indices)
 {
@@ -349,7 +368,7 @@ reduce_slices(lw_reduce_call *call, PyArrayObject *indices)
     call->reduced[s.axis] = true;
     memcpy(shape, call->shape, sizeof shape);
     shape[s.axis] = s.n;
-    if (lw_reduce_new_results(call, call->ndim, shape) < 0 || run_slices(&s) < 0)
+    if (lw_reduce_new_results(call, call->ndim, shape) < 0 || run_all_slices(&s) < 0)
         return NULL;
     return lw_reduce_hand_out(call);
 }

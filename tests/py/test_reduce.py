@@ -311,6 +311,30 @@ def test_reduceat(axis):
     assert total.reduceat(a, np.empty(0, int)).shape == (0, 10)
 
 
+@pytest.mark.parametrize("length", [1, 3, 7, 8, 9, 15, 16, 17, 49, 511, 512, 513, 5000])
+def test_reduceat_of_many_slices(length):
+    n = 70_000
+    a = np.random.default_rng(length).integers(-9, 9, n)
+    indices = np.arange(0, n, length)
+    close(total.reduceat(a, indices), np.add.reduceat(a, indices))
+    close(total.reduceat(a[::-1], indices), np.add.reduceat(a[::-1], indices))
+    uneven = np.sort(np.random.default_rng(1).integers(0, n, n // length + 2))
+    close(total.reduceat(a, uneven), np.add.reduceat(a, uneven))
+    close(total.reduceat(a.reshape(7, 5000, 2), [0, 3, 2, 9, 4000], axis=1),
+          np.add.reduceat(a.reshape(7, 5000, 2), [0, 3, 2, 9, 4000], axis=1))
+    last = np.append(indices[1:], n) - 1
+    close(ordered_last.reduceat(a, indices), a[last])
+    numbered = lw.reduce(lambda a, b: a + b, map=lambda x, index: x * index)
+    starts = np.repeat(indices, np.diff(np.append(indices, n)))
+    close(numbered.reduceat(a, indices), np.add.reduceat(a * (np.arange(n) - starts), indices))
+    both = lw.reduce(lambda a, b: (a[0] + b[0], np.maximum(a[1], b[1])), map=lambda x: (x, x))
+    sums, tops = both.reduceat(a.astype("i2"), indices)
+    close(sums, np.add.reduceat(a.astype("i2"), indices, dtype=sums.dtype))
+    close(tops, np.maximum.reduceat(a, indices).astype(tops.dtype))
+    keys = np.cumsum(np.isin(np.arange(n), indices))
+    close(total.by_key(keys, a)[1], np.add.reduceat(a, indices))
+
+
 def test_by_key():
     keys, values = np.repeat([3, 1, 3, 7], [5, 1, 2, 4]), some(12)
     unique, sums = total.by_key(keys, values)
