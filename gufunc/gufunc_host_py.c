@@ -27,7 +27,8 @@ lw_gufunc_table_new(lw_gufunc_object *owner, const char *name, const char *doc,
         return (lw_gufunc_table *)PyErr_NoMemory();
     lw_arena_init(&table->arena);
     table->references = 1;
-    table->owner = owner;
+    table->owner = (lw_ufunc_head *)owner;
+    table->owner_type = "Gufunc";
     table->lock = (lw_lock)LW_LOCK_INIT;
     table->name = lw_strdup(name);
     table->doc = lw_strdup(doc);
@@ -303,25 +304,6 @@ lw_gufunc_use_library(PyObject *Py_UNUSED(module), PyObject *args)
 
 /* ---- registering with NumPy ---- */
 
-static PyArray_DTypeMeta *
-dtype_class(lw_dtype dtype)
-{
-    PyArray_Descr *descr = PyArray_DescrFromType(lw_type_num(dtype));
-    PyArray_DTypeMeta *class = NPY_DTYPE(descr);
-
-    Py_DECREF(descr); /* NumPy's own classes and their singletons stay */
-    return class;
-}
-
-static bool
-numpy_knows(const lw_gufunc_loop *loop)
-{
-    for (int i = 0; i < loop->nin + loop->nout; i++)
-        if (lw_type_num(loop->types[i]) < 0)
-            return false;
-    return true;
-}
-
 static int
 give_to_numpy(const lw_gufunc_object *self, PyObject *inner, const lw_gufunc_loop *loop)
 {
@@ -335,22 +317,13 @@ give_to_numpy(const lw_gufunc_object *self, PyObject *inner, const lw_gufunc_loo
                                .dtypes = dtypes,
                                .slots = slots};
 
-    if (!numpy_knows(loop))
+    if (!lw_numpy_knows(loop->types, loop->nin + loop->nout))
         return 0;
     if (loop->scalar->pure_integer)
         spec.flags |= NPY_METH_NO_FLOATINGPOINT_ERRORS;
     for (int i = 0; i < loop->nin + loop->nout; i++)
-        dtypes[i] = dtype_class(loop->types[i]);
+        dtypes[i] = lw_dtype_class(loop->types[i]);
     return PyUFunc_AddLoopFromSpec(inner, &spec);
-}
-
-static bool
-goes_before(const lw_gufunc_loop *a, const lw_gufunc_loop *b)
-{
-    for (int i = 0; i < a->nin; i++)
-        if (a->types[i] != b->types[i])
-            return a->types[i] < b->types[i];
-    return false;
 }
 
 /* Declared ones first; both parts narrow to wide, unless the user's order was asked for. */
@@ -365,7 +338,7 @@ add_to_array(lw_gufunc_object *self, lw_gufunc_loop *loop)
         return -1;
     self->base.n_declared += loop->declared;
     while (!base->options.order_given && at > first &&
-           goes_before(loop, base->loops.data[at - 1]))
+           lw_types_go_before(loop->types, base->loops.data[at - 1]->types, loop->nin))
         at--;
     memmove(base->loops.data + at + 1, base->loops.data + at,
             (base->loops.n - 1 - at) * sizeof *base->loops.data);
@@ -387,84 +360,6 @@ lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop)
     return self->base.inner ? give_to_numpy(self, self->base.inner, loop) : 0;
 }
 
-/* ---- the promoter ---- */
-
-static char
-weak_kind(const PyArray_DTypeMeta *dtype)
-{
-    if (dtype == &PyArray_PyLongDType)
-        return 'i';
-    if (dtype == &PyArray_PyFloatDType)
-        return 'f';
-    return dtype == &PyArray_PyComplexDType ? 'c' : 0;
-}
-
-/* False: NumPy has an operand here that none of our loops can take. */
-static bool
-describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
-         PyArray_DTypeMeta *const signature[], lw_wanted *wanted)
-{
-    memset(wanted, 0, sizeof *wanted);
-    for (int i = 0; i < ufunc->nin; i++) {
-        if (given[i] == NULL)
-            return false;
-        wanted->weak[i] = weak_kind(given[i]);
-        wanted->fixed[i] = signature[i] != NULL;
-        wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_from_num(given[i]->type_num);
-        if (!wanted->weak[i] && wanted->in[i] == LW_DT_void)
-            return false;
-    }
-    for (int i = ufunc->nin; i < ufunc->nargs; i++)
-        if (signature[i] != NULL) {
-            wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
-            if (wanted->out[i - ufunc->nin] == LW_DT_void)
-                return false;
-        }
-    return true;
-}
-
-static int
-promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
-        PyArray_DTypeMeta *chosen[])
-{
-    const PyUFuncObject *inner = (PyUFuncObject *)ufunc;
-    lw_gufunc_table *table = (void *)inner->data;
-    lw_wanted wanted;
-    lw_gufunc_loop *loop;
-
-    if (table->owner == NULL) {
-        PyErr_SetString(PyExc_ReferenceError, "the lanewise.Gufunc of this loop is gone");
-        return -1;
-    }
-    if (!describe(inner, given, signature, &wanted))
-        return -1;
-    loop = lw_loops_choose((lw_ufunc_head *)table->owner, &wanted);
-    if (loop == NULL || !numpy_knows(loop))
-        return -1;
-    for (int i = 0; i < inner->nargs; i++) {
-        chosen[i] = dtype_class(loop->types[i]);
-        Py_INCREF(chosen[i]);
-    }
-    return 0;
-}
-
-static int
-add_promoter(PyObject *inner, int nargs)
-{
-    PyObject *any = PyTuple_New(nargs), *capsule = NULL;
-    int result = -1;
-
-    for (int i = 0; any != NULL && i < nargs; i++)
-        PyTuple_SET_ITEM(any, i, Py_NewRef(Py_None));
-    if (any != NULL)
-        capsule = PyCapsule_New((void *)promote, "numpy._ufunc_promoter", NULL);
-    if (capsule != NULL)
-        result = PyUFunc_AddPromoter(inner, any, capsule);
-    Py_XDECREF(capsule);
-    Py_XDECREF(any);
-    return result;
-}
-
 /* ---- sizes of outputs ---- */
 
 /* NumPy 2.1 has this field at its end; we build for 2.0, too. */
@@ -480,11 +375,9 @@ process_core_dims(PyUFuncObject *ufunc, npy_intp *sizes)
 {
     lw_gufunc_table *table = (void *)ufunc->data;
 
-    if (table->owner == NULL) {
-        PyErr_SetString(PyExc_ReferenceError, "the lanewise.Gufunc of this loop is gone");
+    if (!lw_inner_has_owner((const lw_loop_table *)table))
         return -1;
-    }
-    return lw_gufunc_fill_sizes(&table->owner->base, sizes);
+    return lw_gufunc_fill_sizes((lw_gufunc *)table->owner, sizes);
 }
 
 static void
@@ -513,40 +406,15 @@ set_writable(const lw_gufunc_object *self, PyObject *inner)
             ufunc->op_flags[i] = NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY;
 }
 
-static PyObject *
-bare_inner(lw_gufunc_object *self)
-{
-    lw_gufunc_table *table = self->table;
-    int kind = PyUFunc_IdentityValue;
-    PyObject *capsule, *inner;
-
-    if (self->base.identity == Py_None)
-        kind = PyUFunc_None;
-    else if (PyUnicode_Check(self->base.identity))
-        kind = PyUFunc_ReorderableNone;
-    inner = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
-        NULL, (void *const *)table, NULL, 0, self->base.nin, self->base.nout, kind, table->name,
-        table->doc, 0, table->layout.numpy_text,
-        kind == PyUFunc_IdentityValue ? self->base.identity : NULL);
-    if (inner == NULL)
-        return NULL;
-    capsule = PyCapsule_New(table, "lanewise.table", drop_capsule);
-    if (capsule == NULL) {
-        Py_DECREF(inner);
-        return NULL;
-    }
-    table->references++;
-    ((PyUFuncObject *)inner)->obj = capsule; /* released with the numpy.ufunc */
-    return inner;
-}
-
 PyObject *
 lw_gufunc_inner_new(lw_gufunc_object *self)
 {
-    PyObject *inner = bare_inner(self);
+    lw_gufunc_table *table = self->table;
+    PyObject *inner = lw_inner_bare((lw_ufunc_head *)self, (lw_loop_table *)table,
+                                    table->layout.numpy_text, drop_capsule);
 
-    if (inner == NULL || add_promoter(inner, self->base.nin + self->base.nout) < 0)
-        goto fail;
+    if (inner == NULL)
+        return NULL;
     set_hook(self, inner);
     set_writable(self, inner);
     for (uint32_t i = 0; i < self->base.loops.n; i++)
@@ -554,6 +422,6 @@ lw_gufunc_inner_new(lw_gufunc_object *self)
             goto fail;
     return inner;
 fail:
-    Py_XDECREF(inner);
+    Py_DECREF(inner);
     return NULL;
 }

@@ -11,17 +11,16 @@
 #include "core/py/signature_read.h"
 #include "core/py/type_num.h"
 #include "core/py/ufunc_choose.h"
+#include "core/py/ufunc_inner.h"
 #include "gufunc/gufunc_py.h"
 #include "gufunc/host_code.h"
 
 /* What NumPy's callbacks find behind the inner ufunc. Shared by the Gufunc and every
  * numpy.ufunc made for it; owns the loops. */
 typedef struct lw_gufunc_table {
-    _Atomic uint32_t references;
-    struct lw_gufunc_object *owner;  /* borrowed; NULL once the Gufunc is gone. Under the GIL */
+    LW_LOOP_TABLE_HEAD
     _Atomic(lw_gufunc_loop *) loops; /* newest first; read without a lock */
     _Atomic(lw_gufunc_loop *) last;
-    char *name, *doc;  /* numpy.ufunc borrows them */
     PyObject *library; /* the numpy.ufunc whose loops ours use for large cores, or NULL */
     lw_build_options build;
     lw_lock lock; /* guards stats */

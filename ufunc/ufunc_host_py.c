@@ -71,7 +71,8 @@ lw_host_table_new(lw_ufunc_object *owner, const char *name, const char *doc)
     if (table == NULL)
         return NULL;
     table->references = 1;
-    table->owner = owner;
+    table->owner = (lw_ufunc_head *)owner;
+    table->owner_type = "Ufunc";
     table->lock = (lw_lock)LW_LOCK_INIT;
     table->build = lw_build_options_of(&owner->base);
     table->build.links = NULL; /* GPU code, of the owner, which this may outlive */
@@ -309,7 +310,7 @@ static int
 reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), void *initial)
 {
     lw_host_table *table = (void *)((PyUFuncObject *)context->caller)->data;
-    PyObject *identity = table->owner ? table->owner->base.identity : Py_None;
+    PyObject *identity = table->owner ? table->owner->identity : Py_None;
     int failed;
 
     if (identity == Py_None || PyUnicode_Check(identity))
@@ -327,25 +328,6 @@ reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), 
 
 /* ---- registering with NumPy ---- */
 
-static PyArray_DTypeMeta *
-dtype_class(lw_dtype dtype)
-{
-    PyArray_Descr *descr = PyArray_DescrFromType(lw_type_num(dtype));
-    PyArray_DTypeMeta *class = NPY_DTYPE(descr);
-
-    Py_DECREF(descr); /* NumPy's own classes and their singletons stay */
-    return class;
-}
-
-static bool
-numpy_knows(const lw_loop *loop)
-{
-    for (int i = 0; i < loop->nin + loop->nout; i++)
-        if (lw_type_num(loop->types[i]) < 0)
-            return false;
-    return true;
-}
-
 static int
 give_to_numpy(lw_ufunc_object *self, PyObject *inner, const lw_loop *loop)
 {
@@ -361,24 +343,15 @@ give_to_numpy(lw_ufunc_object *self, PyObject *inner, const lw_loop *loop)
                                .dtypes = dtypes,
                                .slots = slots};
 
-    if (!numpy_knows(loop))
+    if (!lw_numpy_knows(loop->types, loop->nin + loop->nout))
         return 0;
     if (loop->scalar->pure_integer)
         spec.flags |= NPY_METH_NO_FLOATINGPOINT_ERRORS;
     if (self->base.identity != Py_None)
         spec.flags |= NPY_METH_IS_REORDERABLE;
     for (int i = 0; i < loop->nin + loop->nout; i++)
-        dtypes[i] = dtype_class(loop->types[i]);
+        dtypes[i] = lw_dtype_class(loop->types[i]);
     return PyUFunc_AddLoopFromSpec(inner, &spec);
-}
-
-static bool
-goes_before(const lw_loop *a, const lw_loop *b)
-{
-    for (int i = 0; i < a->nin; i++)
-        if (a->types[i] != b->types[i])
-            return a->types[i] < b->types[i];
-    return false;
 }
 
 /* Declared ones first; both parts narrow to wide, unless the user's order was asked for. */
@@ -392,7 +365,7 @@ add_to_array(lw_ufunc *base, lw_loop *loop)
         return -1;
     base->n_declared += loop->declared;
     while (!base->options.order_given && at > first &&
-           goes_before(loop, base->loops.data[at - 1]))
+           lw_types_go_before(loop->types, base->loops.data[at - 1]->types, loop->nin))
         at--;
     memmove(base->loops.data + at + 1, base->loops.data + at,
             (base->loops.n - 1 - at) * sizeof *base->loops.data);
@@ -420,92 +393,7 @@ lw_ufunc_add_loop(lw_ufunc_object *self, lw_loop *loop)
     return self->base.inner ? give_to_numpy(self, self->base.inner, loop) : 0;
 }
 
-/* ---- the promoter ---- */
-
-static char
-weak_kind(const PyArray_DTypeMeta *dtype)
-{
-    if (dtype == &PyArray_PyLongDType)
-        return 'i';
-    if (dtype == &PyArray_PyFloatDType)
-        return 'f';
-    return dtype == &PyArray_PyComplexDType ? 'c' : 0;
-}
-
-static bool
-describe_operand(lw_wanted *wanted, int i, const PyArray_DTypeMeta *dtype, bool fixed)
-{
-    wanted->weak[i] = weak_kind(dtype);
-    wanted->fixed[i] = fixed;
-    wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_from_num(dtype->type_num);
-    return wanted->weak[i] || wanted->in[i] != LW_DT_void;
-}
-
-/* False: NumPy has an operand here that none of our loops can take. */
-static bool
-describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
-         PyArray_DTypeMeta *const signature[], lw_wanted *wanted)
-{
-    memset(wanted, 0, sizeof *wanted);
-    for (int i = 0; i < ufunc->nin; i++) {
-        const PyArray_DTypeMeta *dtype = given[i];
-        if (dtype == NULL && i == 0 && ufunc->nin == 2) { /* reduce: the accumulator */
-            wanted->reduction = true;
-            dtype = given[1];
-        }
-        if (dtype == NULL || !describe_operand(wanted, i, dtype, signature[i] != NULL))
-            return false;
-    }
-    for (int i = ufunc->nin; i < ufunc->nargs; i++)
-        if (signature[i] != NULL) {
-            wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
-            if (wanted->out[i - ufunc->nin] == LW_DT_void)
-                return false;
-        }
-    return true;
-}
-
-static int
-promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
-        PyArray_DTypeMeta *chosen[])
-{
-    const PyUFuncObject *inner = (PyUFuncObject *)ufunc;
-    lw_host_table *table = (void *)inner->data;
-    lw_wanted wanted;
-    lw_loop *loop;
-
-    if (table->owner == NULL) {
-        PyErr_SetString(PyExc_ReferenceError, "the lanewise.Ufunc of this loop is gone");
-        return -1;
-    }
-    if (!describe(inner, given, signature, &wanted))
-        return -1;
-    loop = lw_loops_choose((lw_ufunc_head *)table->owner, &wanted);
-    if (loop == NULL || !numpy_knows(loop))
-        return -1;
-    for (int i = 0; i < inner->nargs; i++) {
-        chosen[i] = dtype_class(loop->types[i]);
-        Py_INCREF(chosen[i]);
-    }
-    return 0;
-}
-
-static int
-add_promoter(PyObject *inner, int nargs)
-{
-    PyObject *any = PyTuple_New(nargs), *capsule = NULL;
-    int result = -1;
-
-    for (int i = 0; any != NULL && i < nargs; i++)
-        PyTuple_SET_ITEM(any, i, Py_NewRef(Py_None));
-    if (any != NULL)
-        capsule = PyCapsule_New((void *)promote, "numpy._ufunc_promoter", NULL);
-    if (capsule != NULL)
-        result = PyUFunc_AddPromoter(inner, any, capsule);
-    Py_XDECREF(capsule);
-    Py_XDECREF(any);
-    return result;
-}
+/* ---- making it ---- */
 
 static void
 drop_capsule(PyObject *capsule)
@@ -513,44 +401,19 @@ drop_capsule(PyObject *capsule)
     lw_host_table_drop(PyCapsule_GetPointer(capsule, "lanewise.table"));
 }
 
-static PyObject *
-bare_inner(lw_ufunc_object *self)
-{
-    lw_host_table *table = self->table;
-    int kind = PyUFunc_IdentityValue;
-    PyObject *capsule, *inner;
-
-    if (self->base.identity == Py_None)
-        kind = PyUFunc_None;
-    else if (PyUnicode_Check(self->base.identity))
-        kind = PyUFunc_ReorderableNone;
-    inner = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
-        NULL, (void *const *)table, NULL, 0, self->base.nin, self->base.nout, kind, table->name,
-        table->doc, 0, NULL, kind == PyUFunc_IdentityValue ? self->base.identity : NULL);
-    if (inner == NULL)
-        return NULL;
-    capsule = PyCapsule_New(table, "lanewise.table", drop_capsule);
-    if (capsule == NULL) {
-        Py_DECREF(inner);
-        return NULL;
-    }
-    table->references++;
-    ((PyUFuncObject *)inner)->obj = capsule; /* released with the numpy.ufunc */
-    return inner;
-}
-
 PyObject *
 lw_inner_new(lw_ufunc_object *self)
 {
-    PyObject *inner = bare_inner(self);
+    PyObject *inner =
+        lw_inner_bare((lw_ufunc_head *)self, (lw_loop_table *)self->table, NULL, drop_capsule);
 
-    if (inner == NULL || add_promoter(inner, self->base.nin + self->base.nout) < 0)
-        goto fail;
+    if (inner == NULL)
+        return NULL;
     for (uint32_t i = 0; i < self->base.loops.n; i++)
         if (give_to_numpy(self, inner, self->base.loops.data[i]) < 0)
             goto fail;
     return inner;
 fail:
-    Py_XDECREF(inner);
+    Py_DECREF(inner);
     return NULL;
 }

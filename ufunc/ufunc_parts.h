@@ -13,6 +13,7 @@
 #include "core/py/signature_read.h"
 #include "core/py/type_num.h"
 #include "core/py/ufunc_choose.h"
+#include "core/py/ufunc_inner.h"
 #include "ufunc/ufunc_py.h"
 
 /* ---- the host side: ufunc_host_py.c ---- */
@@ -27,12 +28,10 @@ typedef struct lw_loop_list {
 /* What NumPy's callbacks find behind the inner ufunc. Shared by the Ufunc and every numpy.ufunc
  * made for it; owns the loops. */
 typedef struct lw_host_table {
-    _Atomic uint32_t references;
-    struct lw_ufunc_object *owner; /* borrowed; NULL once the Ufunc is gone. Under the GIL */
+    LW_LOOP_TABLE_HEAD
     _Atomic(lw_loop_list *) list;
     _Atomic(lw_loop *) last;
     _Atomic bool can_raise; /* some loop can */
-    char *name, *doc;       /* numpy.ufunc borrows them */
     lw_build_options build;
     lw_lock lock; /* guards stats */
     lw_ufunc_stats stats;
