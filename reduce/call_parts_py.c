@@ -7,6 +7,7 @@
 #include "core/py/convert.h"
 #include "core/py/raise.h"
 #include "core/py/type_num.h"
+#include "reduce/form_py.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -173,25 +174,56 @@ stands_for_device(PyObject *object)
            PyObject_HasAttrString((PyObject *)Py_TYPE(object), "copy_to_host");
 }
 
+/* One number of every record. Steals nothing. */
+static PyArrayObject *
+number_of(PyArrayObject *array, lw_dtype dtype, int64_t offset)
+{
+    PyArray_Descr *descr = lw_descr_of(dtype);
+    PyObject *view = NULL, *aligned = NULL;
+
+    Py_XINCREF(descr);
+    if (descr != NULL)
+        view = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array),
+                                    PyArray_DIMS(array), PyArray_STRIDES(array),
+                                    PyArray_BYTES(array) + offset, 0, NULL);
+    if (view != NULL &&
+        PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef((PyObject *)array)) == 0)
+        aligned = (PyObject *)as_array(view, NULL);
+    Py_XDECREF(view);
+    return (PyArrayObject *)aligned;
+}
+
 static int
-read_array(lw_reduce_call *call, PyObject *object, lw_dtype *dtype)
+take_numbers(lw_reduce_call *call, uint32_t i, PyArrayObject *array)
+{
+    lw_dtype dtype[LW_REDUCE_MOST];
+    int64_t offset[LW_REDUCE_MOST];
+    uint32_t n = lw_reduce_take_dtype(call, i, PyArray_DESCR(array), dtype, offset);
+
+    for (uint32_t k = 0; k < n; k++) {
+        call->in[call->n_in] = call->array[i].record ? number_of(array, dtype[k], offset[k])
+                                                     : (PyArrayObject *)Py_NewRef(array);
+        if (call->in[call->n_in++] == NULL)
+            return -1;
+    }
+    return n > 0 ? lw_reduce_broadcast(call, PyArray_NDIM(array),
+                                       (const int64_t *)PyArray_DIMS(array))
+                 : -1;
+}
+
+static int
+read_array(lw_reduce_call *call, uint32_t i, PyObject *object)
 {
     PyArrayObject *array = as_array(object, NULL);
+    int result;
 
     if (array == NULL)
         return -1;
-    call->in[call->n_in++] = array;
     if (call->stand_in == NULL && stands_for_device(object))
         call->stand_in = object;
-    *dtype = lw_dtype_of_descr(PyArray_DESCR(array));
-    if (*dtype == LW_DT_void) {
-        PyErr_Format(PyExc_TypeError,
-                     "argument %u has dtype %R, which kernels do not compute in%s",
-                     (unsigned)call->n_in, PyArray_DESCR(array),
-                     lw_reduce_dtype_hint(PyArray_DESCR(array)));
-        return -1;
-    }
-    return lw_reduce_broadcast(call, PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array));
+    result = take_numbers(call, i, array);
+    Py_DECREF(array);
+    return result;
 }
 
 static int
@@ -210,19 +242,11 @@ read_mask(lw_reduce_call *call, PyObject *where)
                                 "where=");
 }
 
-const char *
-lw_reduce_dtype_hint(const PyArray_Descr *descr)
-{
-    return descr != NULL && PyDataType_HASFIELDS(descr)
-               ? ": give its fields as arrays of their own, map takes them side by side"
-               : "";
-}
-
 void
 lw_reduce_widen_by_out(lw_reduce_call *call, lw_dtype loaded, lw_dtype out)
 {
-    if (call->dtype == LW_DT_void && call->n_in == 1 && out != LW_DT_void &&
-        call->self->function[LW_ROLE_MAP] == NULL &&
+    if (call->dtype == LW_DT_void && call->n_in == 1 && loaded != LW_DT_void &&
+        out != LW_DT_void && call->self->function[LW_ROLE_MAP] == NULL &&
         call->self->function[LW_ROLE_FINISH] == NULL)
         call->dtype = lw_promote_dtypes(loaded, out);
 }
@@ -241,20 +265,19 @@ int
 lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n,
                         PyObject *where)
 {
-    lw_dtype loaded[LW_REDUCE_MOST];
     PyObject *out = lw_reduce_only_out(call);
 
     if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (read_array(call, arrays[i], &loaded[i]) < 0)
+        if (read_array(call, (uint32_t)i, arrays[i]) < 0)
             return -1;
     if (read_mask(call, where) < 0)
         return -1;
     if (out != NULL && PyArray_Check(out))
-        lw_reduce_widen_by_out(call, loaded[0],
+        lw_reduce_widen_by_out(call, call->array[0].dtype,
                                lw_dtype_of_descr(PyArray_DESCR((PyArrayObject *)out)));
-    call->special = lw_reducer_special(call->self, loaded, call->n_in, call->dtype);
+    call->special = lw_reducer_special(call->self, call->array, (uint32_t)n, call->dtype);
     return call->special ? lw_reducer_host(call->self, call->special) : -1;
 }
 
@@ -313,78 +336,7 @@ lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis)
     return 0;
 }
 
-/* ---- numbers of an accumulator ---- */
-
-static int
-read_item(PyObject *object, lw_dtype dtype, lw_reduce_item *out)
-{
-    PyArray_Descr *descr = lw_descr_of(dtype);
-    PyArrayObject *array = NULL;
-
-    memset(out, 0, sizeof *out);
-    Py_XINCREF(descr);
-    if (descr != NULL)
-        array = (PyArrayObject *)PyArray_FromAny(
-            object, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
-    if (array == NULL)
-        return -1;
-    if (PyArray_SIZE(array) == 1)
-        memcpy(out->bytes, PyArray_DATA(array), lw_dtypes[dtype].size_bytes);
-    else
-        PyErr_SetString(PyExc_ValueError,
-                        "identity= and initial= hold one number for each of an accumulator");
-    Py_DECREF(array);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-static int
-read_items(const lw_reduction *r, PyObject *object, const char *keyword, lw_reduce_item *out)
-{
-    if (!r->is_tuple)
-        return read_item(object, r->acc[0], &out[0]);
-    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != (Py_ssize_t)r->n_acc) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s= must be a tuple of %u numbers, as the accumulators are, not %.200R",
-                     keyword, (unsigned)r->n_acc, object);
-        return -1;
-    }
-    for (uint32_t i = 0; i < r->n_acc; i++)
-        if (read_item(PyTuple_GET_ITEM(object, i), r->acc[i], &out[i]) < 0)
-            return -1;
-    return 0;
-}
-
-/* Is what was read the number that was given? Integers hold neither 0.5 nor infinity. */
-static int
-is_kept(PyObject *object, lw_dtype dtype, const lw_reduce_item *item)
-{
-    PyArray_Descr *descr = lw_descr_of(dtype);
-    PyObject *value = descr ? PyArray_Scalar((void *)item->bytes, descr, NULL) : NULL;
-    int same = value ? PyObject_RichCompareBool(value, object, Py_EQ) : -1;
-
-    Py_XDECREF(value);
-    return same;
-}
-
-/* identity= belongs to all dtypes; to one of integers that cannot hold it the reduction has
- * none. 1: has one. */
-static int
-read_identity(const lw_reduction *r, PyObject *object, lw_reduce_item *out)
-{
-    int kept = 1;
-
-    if (read_items(r, object, "identity", out) < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_OverflowError))
-            return -1;
-        PyErr_Clear();
-        return 0;
-    }
-    for (uint32_t i = 0; i < r->n_acc && kept == 1; i++)
-        if (lw_is_integer(r->acc[i]))
-            kept =
-                is_kept(r->is_tuple ? PyTuple_GET_ITEM(object, i) : object, r->acc[i], &out[i]);
-    return kept;
-}
+/* ---- what there is besides elements ---- */
 
 int
 lw_reduce_read_initial(lw_reduce_call *call)
@@ -394,17 +346,18 @@ lw_reduce_read_initial(lw_reduce_call *call)
 
     call->has_initial = initial != NULL && initial != Py_None && initial != Py_Ellipsis;
     if (call->has_initial) {
-        if (read_items(r, initial, "initial", call->initial) < 0)
+        if (lw_reduce_read_accumulator(r, initial, "initial", call->initial, NULL) < 0)
             return -1;
         memcpy(call->empty, call->initial, sizeof call->empty);
         call->has_empty = true;
     } else if (initial == Py_None) { /* NumPy's way to say: the first element, or an error */
         call->has_empty = false;
     } else if (call->self->identity != NULL) {
-        int known = read_identity(r, call->self->identity, call->empty);
-        if (known < 0)
+        bool known = true;
+        if (lw_reduce_read_accumulator(r, call->self->identity, "identity", call->empty,
+                                       &known) < 0)
             return -1;
-        call->has_empty = known == 1;
+        call->has_empty = known;
     } else {
         memcpy(call->empty, r->identity, sizeof call->empty);
         call->has_empty = r->has_identity;
@@ -551,33 +504,83 @@ put_out(lw_reduce_call *call, PyObject *out, uint32_t which)
 static int
 put_outs(lw_reduce_call *call)
 {
-    const lw_reduction *r = call->special->reduction;
+    uint32_t n = lw_reduce_form_arrays(&call->special->reduction->out_form);
     PyObject *out = call->keywords.out;
 
     if (out == NULL || out == Py_None)
         return 0;
     if (!PyTuple_Check(out))
-        return r->n_out == 1
-                   ? put_out(call, out, 0)
-                   : (PyErr_Format(PyExc_TypeError, "out= must be a tuple of %u arrays",
-                                   (unsigned)r->n_out),
-                      -1);
-    if (PyTuple_GET_SIZE(out) != (Py_ssize_t)r->n_out) {
+        return n == 1 ? put_out(call, out, 0)
+                      : (PyErr_Format(PyExc_TypeError, "out= must be a tuple of %u arrays",
+                                      (unsigned)n),
+                         -1);
+    if (PyTuple_GET_SIZE(out) != (Py_ssize_t)n) {
         PyErr_Format(PyExc_ValueError, "out= has %zd arrays, but there are %u results",
-                     PyTuple_GET_SIZE(out), (unsigned)r->n_out);
+                     PyTuple_GET_SIZE(out), (unsigned)n);
         return -1;
     }
-    for (uint32_t i = 0; i < r->n_out; i++)
+    for (uint32_t i = 0; i < n; i++)
         if (PyTuple_GET_ITEM(out, i) != Py_None &&
             put_out(call, PyTuple_GET_ITEM(out, i), i) < 0)
             return -1;
     return 0;
 }
 
+/* ---- records among the results ---- */
+
+static int
+keep_number(void *context, uint32_t to, uint32_t from)
+{
+    lw_reduce_call *call = context;
+    PyArrayObject *array = call->result[from];
+
+    call->result[from] = NULL;
+    call->result[to] = array;
+    return 0;
+}
+
+static int
+put_number(PyArrayObject *records, int64_t offset, PyArrayObject *number)
+{
+    PyArray_Descr *descr = PyArray_DESCR(number);
+    PyObject *view;
+    int result = -1;
+
+    Py_INCREF(descr);
+    view = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(records),
+                                PyArray_DIMS(records), PyArray_STRIDES(records),
+                                PyArray_BYTES(records) + offset, NPY_ARRAY_WRITEABLE, NULL);
+    if (view != NULL)
+        result = PyArray_CopyInto((PyArrayObject *)view, number);
+    Py_XDECREF(view);
+    return result;
+}
+
+static int
+make_record(void *context, uint32_t to, PyArray_Descr *descr, uint32_t from, uint32_t n,
+            const int64_t *offset)
+{
+    lw_reduce_call *call = context;
+    PyArrayObject *first = call->result[from], *made;
+    int result = 0;
+
+    Py_INCREF(descr);
+    made = (PyArrayObject *)PyArray_Zeros(PyArray_NDIM(first), PyArray_DIMS(first), descr, 0);
+    if (made == NULL)
+        return -1;
+    for (uint32_t k = 0; k < n && result == 0; k++)
+        result = put_number(made, offset[k], call->result[from + k]);
+    for (uint32_t k = 0; k < n; k++)
+        Py_CLEAR(call->result[from + k]);
+    call->result[to] = made;
+    return result;
+}
+
 /* Gives up the call's reference. */
 static PyObject *
-one_result(lw_reduce_call *call, uint32_t i)
+one_result(void *context, uint32_t i)
 {
+    lw_reduce_call *call = context;
     PyArrayObject *result = call->result[i];
     bool given = call->keywords.out != NULL && call->keywords.out != Py_None;
     PyObject *view;
@@ -593,22 +596,11 @@ one_result(lw_reduce_call *call, uint32_t i)
 PyObject *
 lw_reduce_hand_out(lw_reduce_call *call)
 {
-    const lw_reduction *r = call->special->reduction;
-    PyObject *all;
+    static const lw_reduce_packing packing = {.number = keep_number, .record = make_record};
 
-    if (put_outs(call) < 0)
+    if (lw_reduce_pack(call, &packing, call) < 0 || put_outs(call) < 0)
         return NULL;
-    if (!r->out_is_tuple)
-        return one_result(call, 0);
-    all = PyTuple_New(r->n_out);
-    for (uint32_t i = 0; all != NULL && i < r->n_out; i++) {
-        PyObject *one = one_result(call, i);
-        if (one == NULL)
-            Py_CLEAR(all);
-        else
-            PyTuple_SET_ITEM(all, i, one);
-    }
-    return all;
+    return lw_reduce_arrange(call->special->reduction, one_result, call);
 }
 
 void

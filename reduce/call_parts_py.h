@@ -15,9 +15,10 @@ typedef struct lw_reduce_call {
     lw_reduce_keywords keywords;
     PyArrayObject *in[LW_REDUCE_MOST + 1]; /* owned; [n_in]: the mask, or NULL */
     PyObject *stand_in; /* an operand that stands for a device array on the CPU; borrowed */
-    uint32_t n_in;
-    bool masked; /* where= is an array */
-    int ndim;    /* of the operands broadcast together */
+    uint32_t n_in;      /* numbers of records are operands of their own */
+    lw_reduce_operand array[LW_REDUCE_MOST]; /* as they came */
+    bool masked;                             /* where= is an array */
+    int ndim;                                /* of the operands broadcast together */
     int64_t shape[LW_REDUCE_DIMS];
     bool reduced[LW_REDUCE_DIMS]; /* by axis */
     lw_reduce_special *special;
@@ -44,8 +45,6 @@ int lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ss
 /* What that is made of, for arrays that are elsewhere. */
 int lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n);
 int lw_reduce_read_dtype(lw_reduce_call *call);
-/* What to do about arrays of records; "" for others. */
-const char *lw_reduce_dtype_hint(const PyArray_Descr *descr);
 /* Without dtype=, out= widens what is computed in, as NumPy has it. */
 void lw_reduce_widen_by_out(lw_reduce_call *call, lw_dtype loaded, lw_dtype out);
 /* out=, where it is one array; borrowed, or NULL. */

@@ -10,6 +10,7 @@
 #include "core/py/raise.h"
 #include "reduce/device_parts_py.h"
 #include "reduce/device_plan.h"
+#include "reduce/form_py.h"
 #include "reduce/scan_kernel.h"
 
 #include <string.h>
@@ -250,26 +251,69 @@ lw_reduce_refuse(const char *what)
     return -1;
 }
 
-static int
-read_one(device_call *d, PyObject *object, lw_dtype *dtype)
+/* Kernels load whole numbers. */
+static bool
+is_aligned(const lw_operand *operand, lw_dtype dtype, int64_t offset)
 {
-    lw_operand *operand = &d->operand[d->n_read];
+    int64_t bits = (int64_t)operand->data + offset;
+
+    for (int a = 0; a < operand->ndim; a++)
+        bits |= operand->shape[a] > 1 ? operand->strides[a] : 0;
+    return bits % lw_dtypes[lw_dtypes[dtype].parts].size_bytes == 0;
+}
+
+/* Numbers of records are operands of their own that share what the first one holds. */
+static int
+take_numbers(device_call *d, uint32_t i, uint32_t at)
+{
+    lw_operand *first = &d->operand[at];
+    PyArray_Descr *descr = first->descr ? first->descr : lw_descr_of((lw_dtype)first->dtype);
+    lw_dtype dtype[LW_REDUCE_MOST];
+    int64_t offset[LW_REDUCE_MOST];
+    uint32_t n = lw_reduce_take_dtype(d->call, i, descr, dtype, offset);
+
+    d->call->n_in += n;
+    if (n == 0 || d->call->array[i].record == NULL)
+        return n > 0 ? 0 : -1;
+    for (uint32_t k = 0; k < n; k++)
+        if (!is_aligned(first, dtype[k], offset[k])) {
+            PyErr_Format(PyExc_TypeError,
+                         "argument %u has records whose fields are not aligned: copy it to a "
+                         "dtype made with numpy.dtype(..., align=True)",
+                         (unsigned)i + 1);
+            return -1;
+        }
+    for (uint32_t k = n; k-- > 0;) { /* the first one last: the others are made of it */
+        lw_operand *to = &d->operand[at + k];
+        if (k > 0) {
+            *to = *first;
+            to->release = NULL;
+            to->keep = NULL;
+            to->heap = NULL;
+            to->owned_descr = NULL;
+        }
+        to->data += (CUdeviceptr)offset[k];
+        to->dtype = (uint8_t)dtype[k];
+        to->itemsize = lw_dtypes[dtype[k]].size_bytes;
+        to->c_contiguous = false;
+    }
+    d->n_read += n - 1;
+    return 0;
+}
+
+static int
+read_one(device_call *d, uint32_t i, PyObject *object)
+{
+    uint32_t at = d->n_read;
+    lw_operand *operand = &d->operand[at];
 
     if (lw_operand_read(operand, object) < 0)
         return -1;
     d->n_read++;
-    d->call->n_in++;
     if (operand->kind != LW_OPERAND_DEVICE) {
         PyErr_Format(PyExc_TypeError,
                      "argument %u is not on a device, but another one is: copy it there",
-                     (unsigned)d->n_read);
-        return -1;
-    }
-    *dtype = (lw_dtype)operand->dtype;
-    if (*dtype == LW_DT_void) {
-        PyErr_Format(PyExc_TypeError,
-                     "argument %u has a dtype that kernels do not compute in%s",
-                     (unsigned)d->n_read, lw_reduce_dtype_hint(operand->descr));
+                     (unsigned)i + 1);
         return -1;
     }
     if (d->device == NULL)
@@ -278,7 +322,9 @@ read_one(device_call *d, PyObject *object, lw_dtype *dtype)
         PyErr_SetString(PyExc_ValueError, "the arrays are on different devices");
         return -1;
     }
-    return lw_reduce_broadcast(d->call, operand->ndim, operand->shape);
+    return take_numbers(d, i, at) < 0
+               ? -1
+               : lw_reduce_broadcast(d->call, operand->ndim, operand->shape);
 }
 
 /* A mask on the host is copied. Borrowed from the call, or NULL with an exception. */
@@ -343,19 +389,18 @@ int
 lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
 {
     lw_reduce_call *call = d->call;
-    lw_dtype loaded[LW_REDUCE_MOST];
 
     if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (read_one(d, arrays[i], &loaded[i]) < 0)
+        if (read_one(d, (uint32_t)i, arrays[i]) < 0)
             return -1;
     d->stream = d->operand[0].library == LW_LIB_OWN ? 0 : d->operand[0].stream;
     if (call->keywords.stream != NULL && lw_stream_read(call->keywords.stream, &d->stream) < 0)
         return -1;
-    if (read_mask(d) < 0 || look_at_out(d, loaded[0]) < 0)
+    if (read_mask(d) < 0 || look_at_out(d, call->array[0].dtype) < 0)
         return -1;
-    call->special = lw_reducer_special(call->self, loaded, call->n_in, call->dtype);
+    call->special = lw_reducer_special(call->self, call->array, (uint32_t)n, call->dtype);
     return call->special ? 0 : -1;
 }
 
@@ -432,10 +477,14 @@ lw_reduce_dense_copy(device_call *d, uint32_t i)
         }
     if (array != NULL)
         view = lw_device_array_view(array, operand->data, n, shape, strides);
+    if (view != NULL && view->dtype != operand->dtype) /* a number of records */
+        Py_SETREF(view, lw_device_array_over(d->device, d->stream, operand->data,
+                                             (lw_dtype)operand->dtype, NULL, n, shape, strides,
+                                             true, (PyObject *)array));
     if (view != NULL)
         made =
             lw_device_array_new(d->device, d->stream, (lw_dtype)operand->dtype, n, shape, 'C');
-    if (made != NULL && lw_device_array_use(view, d->stream, &err) != LW_OK) {
+    if (made != NULL && lw_device_array_use(array, d->stream, &err) != LW_OK) {
         lw_py_raise(&err);
         Py_CLEAR(made);
     }
@@ -618,7 +667,7 @@ int
 lw_reduce_check_out_count(const device_call *d)
 {
     PyObject *out = d->call->keywords.out;
-    uint32_t n = d->call->special->reduction->n_out;
+    uint32_t n = lw_reduce_form_arrays(&d->call->special->reduction->out_form);
 
     if (out == NULL || out == Py_None || (n == 1 && !PyTuple_Check(out)) ||
         (PyTuple_Check(out) && PyTuple_GET_SIZE(out) == (Py_ssize_t)n))
@@ -640,8 +689,9 @@ check_out(const lw_device_array *out, const lw_device_array *result)
         PyErr_SetString(PyExc_ValueError, "out= is read-only");
     else if (out->device != result->device)
         PyErr_SetString(PyExc_ValueError, "out= is on another device");
-    else if (out->dtype == LW_DT_void ||
-             !lw_can_cast_same_kind((lw_dtype)result->dtype, (lw_dtype)out->dtype))
+    else if (result->dtype == LW_DT_void || out->dtype == LW_DT_void
+                 ? !PyArray_EquivTypes(out->descr, result->descr)
+                 : !lw_can_cast_same_kind((lw_dtype)result->dtype, (lw_dtype)out->dtype))
         PyErr_Format(PyExc_TypeError, "out= has dtype %R, which cannot take results of %R",
                      out->descr, result->descr);
     else
@@ -688,35 +738,76 @@ put_out(device_call *d, uint32_t i, PyObject *object)
 /* ---- the call ---- */
 
 static PyObject *
-take_result(device_call *d, uint32_t i)
+take_result(void *context, uint32_t i)
 {
+    device_call *d = context;
     lw_device_array *made = d->result[i];
     PyObject *out = out_at(d, i);
 
     if (out != NULL)
         return put_out(d, i, out) < 0 ? NULL : Py_NewRef(out);
     d->result[i] = NULL;
-    return d->operand[0].library == LW_LIB_OWN ? (PyObject *)made
-                                               : lw_result_wrap(&d->operand[0], made);
+    return d->operand[0].library == LW_LIB_OWN || made->dtype == LW_DT_void
+               ? (PyObject *)made
+               : lw_result_wrap(&d->operand[0], made);
+}
+
+static int
+keep_number(void *context, uint32_t to, uint32_t from)
+{
+    device_call *d = context;
+    lw_device_array *array = d->result[from];
+
+    d->result[from] = NULL;
+    d->result[to] = array;
+    return 0;
+}
+
+static int
+put_number(device_call *d, lw_device_array *records, int64_t offset, lw_device_array *number)
+{
+    lw_device_array *view;
+    int result = -1;
+
+    if (records->size == 0)
+        return 0;
+    view = lw_device_array_over(d->device, d->stream, records->data + (CUdeviceptr)offset,
+                                (lw_dtype)number->dtype, NULL, records->ndim, records->shape,
+                                records->strides, false, (PyObject *)records);
+    if (view != NULL)
+        result = lw_device_array_hooks.copy_strided(view, number, d->stream);
+    Py_XDECREF(view);
+    return result;
+}
+
+static int
+make_record(void *context, uint32_t to, PyArray_Descr *descr, uint32_t from, uint32_t n,
+            const int64_t *offset)
+{
+    device_call *d = context;
+    lw_device_array *first = d->result[from];
+    lw_device_array *made =
+        lw_device_array_new_descr(d->device, d->stream, descr, first->ndim, first->shape, 'C');
+    int result = 0;
+
+    if (made == NULL)
+        return -1;
+    for (uint32_t k = 0; k < n && result == 0; k++)
+        result = put_number(d, made, offset[k], d->result[from + k]);
+    for (uint32_t k = 0; k < n; k++)
+        Py_CLEAR(d->result[from + k]);
+    d->result[to] = made;
+    return result;
 }
 
 PyObject *
 lw_reduce_device_hand_out(device_call *d)
 {
-    const lw_reduction *r = d->call->special->reduction;
-    PyObject *all;
+    static const lw_reduce_packing packing = {.number = keep_number, .record = make_record};
 
-    if (!r->out_is_tuple)
-        return take_result(d, 0);
-    all = PyTuple_New(r->n_out);
-    for (uint32_t i = 0; all != NULL && i < r->n_out; i++) {
-        PyObject *one = take_result(d, i);
-        if (one == NULL)
-            Py_CLEAR(all);
-        else
-            PyTuple_SET_ITEM(all, i, one);
-    }
-    return all;
+    if (lw_reduce_pack(d->call, &packing, d) < 0)
+        return NULL;
+    return lw_reduce_arrange(d->call->special->reduction, take_result, d);
 }
 
 static PyObject *

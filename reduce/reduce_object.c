@@ -265,15 +265,15 @@ reducer_reorders(PyObject *self, PyObject *dtype)
 {
     PyArray_Descr *descr = NULL;
     lw_reduce_special *special;
-    lw_dtype found;
+    lw_reduce_operand found = {0};
 
     if (!PyArray_DescrConverter(dtype, &descr))
         return NULL;
-    found = lw_dtype_of_descr(descr);
+    found.dtype = lw_dtype_of_descr(descr);
     Py_DECREF(descr);
-    if (found == LW_DT_void)
+    if (found.dtype == LW_DT_void)
         Py_RETURN_FALSE;
-    special = lw_reducer_special((lw_reducer *)self, &found, 1, found);
+    special = lw_reducer_special((lw_reducer *)self, &found, 1, found.dtype);
     return special ? PyBool_FromLong(special->reduction->commutative) : NULL;
 }
 

@@ -21,8 +21,8 @@ typedef enum lw_reduce_role {
 /* For operands of given dtypes. */
 typedef struct lw_reduce_special {
     struct lw_reduce_special *next;
-    uint32_t n_in;
-    lw_dtype loaded[LW_REDUCE_MOST];
+    uint32_t n_arrays;
+    lw_reduce_operand array[LW_REDUCE_MOST];
     lw_dtype dtype; /* dtype=; void: not given */
     lw_reduction *reduction;
     lw_reduce_code host;             /* code NULL until it is used */
@@ -54,8 +54,8 @@ lw_reducer *lw_reducer_current(lw_reducer *self);
 /* How many arrays a call takes; 0: any number (there is no map). */
 uint32_t lw_reducer_n_arrays(const lw_reducer *self);
 /* Typed and lowered when new. NULL with an exception. */
-lw_reduce_special *lw_reducer_special(lw_reducer *self, const lw_dtype *loaded, uint32_t n_in,
-                                      lw_dtype dtype);
+lw_reduce_special *lw_reducer_special(lw_reducer *self, const lw_reduce_operand *arrays,
+                                      uint32_t n, lw_dtype dtype);
 /* Machine code for this CPU. -1 with an exception. */
 int lw_reducer_host(lw_reducer *self, lw_reduce_special *special);
 /* Something was compiled. */

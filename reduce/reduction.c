@@ -11,8 +11,9 @@
  * are the same in every typed tree. */
 typedef struct shape {
     uint32_t n;
-    bool is_tuple;
     lw_type type[LW_REDUCE_MOST];
+    lw_reduce_form form;
+    bool too_many; /* numbers, or tuples in tuples */
 } shape;
 
 typedef struct builder {
@@ -21,6 +22,7 @@ typedef struct builder {
     shape mapped, acc;
     lw_arena arena;
     lw_types types; /* for joining */
+    shape array[LW_REDUCE_MOST];
     lw_error *err;
 } builder;
 
@@ -63,40 +65,196 @@ is_number(const lw_types *types, lw_type type)
     return kind == LW_TK_SCALAR || kind == LW_TK_WEAK || kind == LW_TK_LITERAL;
 }
 
+static void
+add_node(shape *to, lw_reduce_kind kind, uint32_t n, const char *name)
+{
+    if (to->form.n_nodes < LW_REDUCE_NODES)
+        to->form.node[to->form.n_nodes++] = (lw_reduce_node){kind, n, name};
+    else
+        to->too_many = true;
+}
+
+static void
+add_number(shape *to, lw_type type, const char *name)
+{
+    add_node(to, LW_REDUCE_NUMBER, 0, name);
+    if (to->n < LW_REDUCE_MOST)
+        to->type[to->n++] = type;
+    else
+        to->too_many = true;
+}
+
+static bool
+is_tuple(const shape *s)
+{
+    return s->form.node[0].kind != LW_REDUCE_NUMBER;
+}
+
+/* Parameters that one accumulator gives when it is unpacked. */
+static uint32_t
+n_items(const shape *s)
+{
+    return is_tuple(s) ? s->form.node[0].n : 1;
+}
+
+/* False: there is something else than numbers in it. */
+static bool
+add_type(const lw_types *types, lw_type type, const char *name, shape *to)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+    bool good = true;
+
+    if (row == NULL || row->kind != LW_TK_TUPLE) {
+        if (is_number(types, type))
+            add_number(to, plain(types, type), name);
+        return is_number(types, type);
+    }
+    add_node(to, row->readonly ? LW_REDUCE_RECORD : LW_REDUCE_TUPLE, row->n, name);
+    for (uint32_t i = 0; good && i < row->n && !to->too_many; i++)
+        good = add_type(types, row->elements[i], row->names ? row->names[i] : NULL, to);
+    return good && (row->n > 0 || to->form.n_nodes == 1);
+}
+
 static lw_status
 result_shape(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree,
              shape *out)
 {
-    const lw_type_row *row;
-    const lw_type *elements;
-    lw_type result;
+    bool good;
 
     assert(typed != NULL);
-    result = typed->instances.data[1].result;
-    row = lw_type_get(&typed->types, result);
-    elements = &result;
     memset(out, 0, sizeof *out);
-    out->n = 1;
-    if (row != NULL && row->kind == LW_TK_TUPLE) {
-        out->is_tuple = true;
-        out->n = row->n;
-        elements = row->elements;
-    }
-    if (out->n < 1 || out->n > LW_REDUCE_MOST)
+    good = add_type(&typed->types, typed->instances.data[1].result, NULL, out);
+    if (out->too_many || (good && out->n < 1))
         return lw_fail(b->err, LW_ERR_TYPE,
-                       "reduce: %s function `%s` gives a tuple of %u numbers; 1 to %d are "
+                       "reduce: %s function `%s` gives a tuple of %s%u numbers; 1 to %d are "
                        "possible",
-                       role, name_of(tree), (unsigned)out->n, LW_REDUCE_MOST);
-    for (uint32_t i = 0; i < out->n; i++) {
-        lw_type type = elements[i];
-        if (!is_number(&typed->types, type))
-            return lw_fail(b->err, LW_ERR_TYPE,
-                           "reduce: %s function `%s` must give a number or a flat tuple of "
-                           "numbers",
-                           role, name_of(tree));
-        out->type[i] = plain(&typed->types, type);
-    }
+                       role, name_of(tree), out->too_many ? "more than " : "", (unsigned)out->n,
+                       LW_REDUCE_MOST);
+    if (!good)
+        return lw_fail(b->err, LW_ERR_TYPE,
+                       "reduce: %s function `%s` must give a number, or a tuple or a record of "
+                       "numbers",
+                       role, name_of(tree));
     return LW_OK;
+}
+
+/* ---- records ---- */
+
+static void add_record(const lw_arg_record *record, const char *name, shape *to);
+
+/* An array inside a record is a tuple for each of its dimensions, from `axis` on. */
+static void
+add_field(const lw_arg_field *field, uint32_t axis, const char *name, shape *to)
+{
+    if (axis == field->ndim) {
+        if (field->record != NULL)
+            add_record(field->record, name, to);
+        else
+            add_number(to, (lw_type)field->dtype, name);
+        return;
+    }
+    add_node(to, LW_REDUCE_TUPLE, (uint32_t)field->shape[axis], name);
+    for (int64_t i = 0; i < field->shape[axis] && !to->too_many; i++)
+        add_field(field, axis + 1, NULL, to);
+}
+
+static void
+add_record(const lw_arg_record *record, const char *name, shape *to)
+{
+    add_node(to, LW_REDUCE_RECORD, record->n, name);
+    for (uint32_t i = 0; i < record->n && !to->too_many; i++)
+        add_field(&record->fields[i], 0, record->fields[i].name, to);
+}
+
+uint32_t
+lw_reduce_numbers(const lw_arg_record *record, uint32_t room, lw_dtype *dtype, int64_t *offset)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < record->n; i++) {
+        const lw_arg_field *field = &record->fields[i];
+        int64_t items = 1, size;
+
+        for (uint32_t d = 0; d < field->ndim; d++)
+            items *= field->shape[d];
+        size = field->record ? field->record->itemsize : lw_dtypes[field->dtype].size_bytes;
+        for (int64_t k = 0; k < items && n <= LW_REDUCE_MOST; k++) {
+            uint32_t left = n < room ? room - n : 0, first = n < room ? n : room;
+            int64_t begin = field->offset + k * size;
+
+            if (field->record == NULL) {
+                if (left > 0) {
+                    dtype[n] = field->dtype;
+                    offset[n] = begin;
+                }
+                n++;
+                continue;
+            }
+            n += lw_reduce_numbers(field->record, left, dtype + first, offset + first);
+            for (uint32_t m = first; m < n && m < room; m++)
+                offset[m] += begin;
+        }
+    }
+    return n;
+}
+
+/* ---- forms ---- */
+
+uint32_t
+lw_reduce_form_next(const lw_reduce_form *form, uint32_t at)
+{
+    uint32_t n = form->node[at].n;
+
+    for (at++; n > 0; n--)
+        at = lw_reduce_form_next(form, at);
+    return at;
+}
+
+uint32_t
+lw_reduce_form_arrays(const lw_reduce_form *form)
+{
+    uint32_t n = 0, at = 0;
+
+    while (at < form->n_nodes) {
+        n += form->node[at].kind != LW_REDUCE_TUPLE;
+        at = form->node[at].kind == LW_REDUCE_TUPLE ? at + 1 : lw_reduce_form_next(form, at);
+    }
+    return n;
+}
+
+bool
+lw_reduce_form_is(const lw_reduce_form *form, uint32_t at, const lw_dtype *dtype,
+                  const lw_arg_record *record)
+{
+    uint32_t end = lw_reduce_form_next(form, at), n = 0;
+    shape own = {0};
+
+    add_record(record, NULL, &own);
+    if (own.too_many || own.form.n_nodes != end - at)
+        return false;
+    for (uint32_t i = 0; i < own.form.n_nodes; i++) {
+        const lw_reduce_node *x = &own.form.node[i], *y = &form->node[at + i];
+        if (x->kind != y->kind || x->n != y->n ||
+            (i > 0 && (x->name == NULL || y->name == NULL ? x->name != y->name
+                                                          : strcmp(x->name, y->name) != 0)))
+            return false;
+        if (x->kind == LW_REDUCE_NUMBER && (lw_dtype)own.type[n] != dtype[n])
+            return false;
+        n += x->kind == LW_REDUCE_NUMBER;
+    }
+    return true;
+}
+
+/* Of the same numbers in the same places, whatever these are called. */
+static bool
+same_places(const lw_reduce_form *x, const lw_reduce_form *y)
+{
+    if (x->n_nodes != y->n_nodes)
+        return false;
+    for (uint32_t i = 0; i < x->n_nodes; i++)
+        if (x->node[i].n != y->node[i].n)
+            return false;
+    return true;
 }
 
 static lw_dtype
@@ -114,6 +272,43 @@ spec_of(lw_type type, lw_arg_spec *out)
     memset(out, 0, sizeof *out);
     out->kind = type >= LW_T_INDEX ? LW_ARGK_WEAK : LW_ARGK_SCALAR;
     out->dtype = stored(type);
+}
+
+/* The spec of node *node and what belongs to it; both counters move on. */
+static lw_status
+spec_of_node(builder *b, const shape *from, uint32_t *node, uint32_t *number, lw_arg_spec *out)
+{
+    const lw_reduce_node *at = &from->form.node[(*node)++];
+    lw_arg_spec *items;
+    const char **names;
+    lw_status status = LW_OK;
+
+    if (at->kind == LW_REDUCE_NUMBER) {
+        spec_of(from->type[(*number)++], out);
+        return LW_OK;
+    }
+    items = lw_arena_take(&b->arena, at->n * sizeof *items);
+    names = lw_arena_take(&b->arena, at->n * sizeof *names);
+    if (items == NULL || names == NULL)
+        return lw_fail_memory(b->err);
+    *out =
+        (lw_arg_spec){.kind = LW_ARGK_TUPLE, .dtype = LW_DT_void, .n = at->n, .items = items};
+    out->readonly = at->kind == LW_REDUCE_RECORD;
+    out->names = from->form.node[*node].name ? names : NULL;
+    for (uint32_t i = 0; i < at->n; i++) {
+        names[i] = from->form.node[*node].name;
+        LW_TRY(spec_of_node(b, from, node, number, &items[i]));
+    }
+fail:
+    return status;
+}
+
+static lw_status
+spec_of_shape(builder *b, const shape *from, lw_arg_spec *out)
+{
+    uint32_t node = 0, number = 0;
+
+    return spec_of_node(b, from, &node, &number, out);
 }
 
 /* ---- typing ---- */
@@ -138,26 +333,23 @@ static lw_status
 infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc, uint32_t times,
          lw_typed **out)
 {
-    lw_arg_spec items[LW_REDUCE_MOST], specs[2 * LW_REDUCE_MOST];
-    uint32_t wanted = n_params(tree), n = 0;
-    bool unpacked = wanted == times * acc->n && (wanted != times || !acc->is_tuple);
+    lw_arg_spec whole, specs[2 * LW_REDUCE_MOST];
+    uint32_t wanted = n_params(tree), n = 0, items = n_items(acc);
+    bool unpacked = wanted == times * items && (wanted != times || !is_tuple(acc));
+    lw_status status = LW_OK;
 
     if (!unpacked && wanted != times)
-        return complain_count(b, tree, role, acc->n, times);
-    for (uint32_t i = 0; i < acc->n; i++)
-        spec_of(acc->type[i], &items[i]);
-    for (uint32_t t = 0; t < times; t++) {
-        for (uint32_t i = 0; unpacked && i < acc->n; i++)
-            specs[n++] = items[i];
-        if (unpacked)
-            continue;
-        specs[n++] = acc->is_tuple ? (lw_arg_spec){.kind = LW_ARGK_TUPLE,
-                                                   .dtype = LW_DT_void,
-                                                   .n = acc->n,
-                                                   .items = items}
-                                   : items[0];
-    }
-    return lw_infer_specs(tree, b->source->options, specs, n, out, b->err);
+        return complain_count(b, tree, role, items, times);
+    LW_TRY(spec_of_shape(b, acc, &whole));
+    for (uint32_t t = 0; t < times; t++)
+        if (unpacked && is_tuple(acc))
+            for (uint32_t i = 0; i < items; i++)
+                specs[n++] = whole.items[i];
+        else
+            specs[n++] = whole;
+    LW_TRY(lw_infer_specs(tree, b->source->options, specs, n, out, b->err));
+fail:
+    return status;
 }
 
 static lw_status
@@ -167,19 +359,43 @@ infer_map(builder *b, lw_typed **out)
     lw_reduction *r = b->made;
     lw_arg_spec specs[LW_REDUCE_MOST + 1];
     uint32_t wanted = n_params(tree), n = 0;
+    lw_status status = LW_OK;
 
-    r->indexed = wanted == r->n_in + 1 && lw_reduce_is_indexed(tree);
-    if (wanted != r->n_in + r->indexed)
+    r->indexed = wanted == r->n_arrays + 1 && lw_reduce_is_indexed(tree);
+    if (wanted != r->n_arrays + r->indexed)
         return lw_fail(b->err, LW_ERR_TYPE,
                        "reduce: map function `%s` takes %u parameters, but %u array%s came "
                        "(one more parameter, `index`, gets the element's index)",
-                       name_of(tree), (unsigned)wanted, (unsigned)r->n_in,
-                       r->n_in == 1 ? "" : "s");
-    for (uint32_t i = 0; i < r->n_in; i++)
-        spec_of((lw_type)r->in[i], &specs[n++]);
+                       name_of(tree), (unsigned)wanted, (unsigned)r->n_arrays,
+                       r->n_arrays == 1 ? "" : "s");
+    for (uint32_t i = 0; i < r->n_arrays; i++)
+        LW_TRY(spec_of_shape(b, &b->array[i], &specs[n++]));
     if (r->indexed)
         specs[n++] = (lw_arg_spec){.kind = LW_ARGK_WEAK, .dtype = LW_DT_i64, .counts = true};
-    return lw_infer_specs(tree, b->source->options, specs, n, out, b->err);
+    LW_TRY(lw_infer_specs(tree, b->source->options, specs, n, out, b->err));
+fail:
+    return status;
+}
+
+/* Several arrays are a tuple. */
+static void
+mapped_as_is(builder *b)
+{
+    uint32_t n = b->made->n_arrays, numbers = 0;
+    shape *to = &b->mapped;
+
+    if (n > 1)
+        add_node(to, LW_REDUCE_TUPLE, n, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        const shape *from = &b->array[i];
+        numbers = 0;
+        for (uint32_t k = 0; k < from->form.n_nodes; k++)
+            if (from->form.node[k].kind == LW_REDUCE_NUMBER)
+                add_number(to, from->type[numbers++], from->form.node[k].name);
+            else
+                add_node(to, from->form.node[k].kind, from->form.node[k].n,
+                         from->form.node[k].name);
+    }
 }
 
 static lw_status
@@ -189,10 +405,7 @@ find_mapped(builder *b)
     lw_typed *typed = NULL;
 
     if (b->source->map == NULL) {
-        b->mapped.n = b->made->n_in;
-        b->mapped.is_tuple = b->made->n_in > 1;
-        for (uint32_t i = 0; i < b->mapped.n; i++)
-            b->mapped.type[i] = (lw_type)b->made->in[i];
+        mapped_as_is(b);
         return LW_OK;
     }
     LW_TRY(infer_map(b, &typed));
@@ -200,6 +413,14 @@ find_mapped(builder *b)
 fail:
     lw_typed_free(typed);
     return status;
+}
+
+static const char *
+a_tuple(const shape *s)
+{
+    static const char *const text[] = {"", "a tuple of ", "a record of "};
+
+    return text[s->form.node[0].kind];
 }
 
 /* One round: acc joined with what combine gives for it. */
@@ -213,13 +434,12 @@ widen(builder *b, bool *changed)
 
     LW_TRY(infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
     LW_TRY(result_shape(b, typed, "combine", b->source->combine, &given));
-    if (given.n != b->acc.n || given.is_tuple != b->acc.is_tuple) {
+    if (!same_places(&given.form, &b->acc.form)) {
         status = lw_fail(b->err, LW_ERR_TYPE,
                          "reduce: combine function `%s` gives %s%u number%s, but the "
                          "accumulators that it takes have %s%u",
-                         name_of(b->source->combine), given.is_tuple ? "a tuple of " : "",
-                         (unsigned)given.n, given.n == 1 ? "" : "s",
-                         b->acc.is_tuple ? "a tuple of " : "", (unsigned)b->acc.n);
+                         name_of(b->source->combine), a_tuple(&given), (unsigned)given.n,
+                         given.n == 1 ? "" : "s", a_tuple(&b->acc), (unsigned)b->acc.n);
         goto fail;
     }
     *changed = false;
@@ -284,7 +504,7 @@ lower(builder *b, const lw_tree *tree, const lw_typed *typed, const lw_dtype *ou
 {
     lw_status status;
 
-    LW_TRY(lw_infer_check_results(typed, out, n_out, b->err));
+    LW_TRY(lw_infer_check_leaves(typed, out, n_out, b->err));
     LW_TRY(lw_lower(typed, out, n_out, scalar, b->err));
     if ((*scalar)->can_raise)
         status = refuse(b, tree, "may raise an exception");
@@ -334,7 +554,7 @@ lower_finish(builder *b, const shape *narrow)
 
     if (b->source->finish == NULL) {
         r->n_out = narrow->n;
-        r->out_is_tuple = narrow->is_tuple;
+        r->out_form = narrow->form;
         for (uint32_t i = 0; i < narrow->n; i++)
             r->out[i] = stored(narrow->type[i]);
         return LW_OK;
@@ -344,7 +564,7 @@ lower_finish(builder *b, const shape *narrow)
     lw_typed_free(typed);
     typed = NULL;
     r->n_out = results.n;
-    r->out_is_tuple = results.is_tuple;
+    r->out_form = results.form;
     for (uint32_t i = 0; i < results.n; i++)
         r->out[i] = stored(results.type[i]);
     LW_TRY(infer_on(b, b->source->finish, "finish", &b->acc, 1, &typed));
@@ -486,7 +706,8 @@ widens(const builder *b, lw_dtype dtype)
     const lw_node *node;
 
     if (dtype != LW_DT_void || b->source->map != NULL || b->made->n_in != 1 ||
-        fn->params.n != 2 || !(lw_is_integer(b->made->in[0]) || b->made->in[0] == LW_DT_b1))
+        b->made->array[0].record != NULL || fn->params.n != 2 ||
+        !(lw_is_integer(b->made->in[0]) || b->made->in[0] == LW_DT_b1))
         return false;
     for (uint32_t i = 1; i < tree->nodes.n; i++) {
         node = &tree->nodes.data[i];
@@ -510,6 +731,27 @@ widened(lw_dtype dtype)
 
 /* ---- all of it ---- */
 
+/* The operands as map takes them. */
+static lw_status
+take_arrays(builder *b)
+{
+    lw_reduction *r = b->made;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < r->n_arrays; i++) {
+        if (r->array[i].record != NULL)
+            add_record(r->array[i].record, NULL, &b->array[i]);
+        else
+            add_number(&b->array[i], (lw_type)r->in[at], NULL);
+        if (b->array[i].too_many || b->array[i].n == 0)
+            return lw_fail(b->err, LW_ERR_TYPE,
+                           "reduce: argument %u has records of more than %d numbers",
+                           (unsigned)i + 1, LW_REDUCE_MOST);
+        at += b->array[i].n;
+    }
+    return LW_OK;
+}
+
 static lw_status
 build(builder *b, lw_dtype dtype)
 {
@@ -519,6 +761,7 @@ build(builder *b, lw_dtype dtype)
 
     if (widens(b, dtype))
         r->in[0] = widened(r->in[0]);
+    LW_TRY(take_arrays(b));
     LW_TRY(find_mapped(b));
     b->acc = b->mapped;
     LW_TRY(fix_point(b));
@@ -527,7 +770,7 @@ build(builder *b, lw_dtype dtype)
         b->acc.type[i] = wide(b->acc.type[i]);
     LW_TRY(fix_point(b));
     r->n_acc = b->acc.n;
-    r->is_tuple = b->acc.is_tuple;
+    r->acc_form = b->acc.form;
     for (uint32_t i = 0; i < b->acc.n; i++)
         r->acc[i] = stored(b->acc.type[i]);
     LW_TRY(lower_map(b));
@@ -540,8 +783,35 @@ fail:
     return status;
 }
 
+static lw_status
+set_operands(lw_reduction *r, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dtype,
+             lw_error *err)
+{
+    int64_t offset[LW_REDUCE_MOST];
+
+    r->n_arrays = n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t room = LW_REDUCE_MOST - r->n_in, count = 1;
+        r->array[i] = arrays[i];
+        if (arrays[i].record != NULL)
+            count = lw_reduce_numbers(arrays[i].record, room, r->loaded + r->n_in, offset);
+        else if (room > 0)
+            r->loaded[r->n_in] = arrays[i].dtype;
+        if (count > room)
+            return lw_fail(
+                err, LW_ERR_TYPE,
+                "reduce: the arrays have more than %d numbers an element, the fields "
+                "of records counted one by one",
+                LW_REDUCE_MOST);
+        r->n_in += count;
+    }
+    for (uint32_t i = 0; i < r->n_in; i++)
+        r->in[i] = dtype != LW_DT_void ? dtype : r->loaded[i];
+    return LW_OK;
+}
+
 lw_status
-lw_reduction_new(const lw_reduce_source *source, const lw_dtype *loaded, uint32_t n_in,
+lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays, uint32_t n,
                  lw_dtype dtype, lw_reduction **out, lw_error *err)
 {
     builder b = {.source = source, .err = err};
@@ -550,10 +820,9 @@ lw_reduction_new(const lw_reduce_source *source, const lw_dtype *loaded, uint32_
 
     if (made == NULL)
         return lw_fail_memory(err);
-    made->n_in = n_in;
-    for (uint32_t i = 0; i < n_in; i++) {
-        made->loaded[i] = loaded[i];
-        made->in[i] = dtype != LW_DT_void ? dtype : loaded[i];
+    if (set_operands(made, arrays, n, dtype, err) != LW_OK) {
+        lw_reduction_free(made);
+        return LW_ERR_TYPE;
     }
     b.made = made;
     lw_arena_init(&b.arena);

@@ -1,9 +1,11 @@
 /* A reduction, typed and lowered for operands of given dtypes: map makes an accumulator of one
  * element, combine one of two, finish the results of the last one. Pure C.
  *
- * An accumulator is k numbers. Its types are the fixed point of what combine gives for what map
- * gives, joined element by element as a variable's types are; half-precision numbers are kept
- * in float32 meanwhile. */
+ * An accumulator is k numbers, as they stand in a number, a tuple or a record, which may be
+ * nested. A record comes by value, as a tuple whose items have names: its numbers are operands
+ * of their own, with strides of their own. The accumulator's types are the fixed point of what
+ * combine gives for what map gives, joined element by element as a variable's types are;
+ * half-precision numbers are kept in float32 meanwhile. */
 #ifndef LW_REDUCE_REDUCTION_H
 #define LW_REDUCE_REDUCTION_H
 
@@ -29,18 +31,47 @@ typedef struct lw_reduce_source {
     int commutative; /* 0, 1; -1: as combine shows itself */
 } lw_reduce_source;
 
+/* How numbers belong together, outermost first: a node, then those of its items. */
+enum { LW_REDUCE_NODES = 4 * LW_REDUCE_MOST };
+
+typedef enum lw_reduce_kind {
+    LW_REDUCE_NUMBER,
+    LW_REDUCE_TUPLE,
+    LW_REDUCE_RECORD
+} lw_reduce_kind;
+
+typedef struct lw_reduce_node {
+    lw_reduce_kind kind;
+    uint32_t n;       /* items */
+    const char *name; /* in the record, or the namedtuple, that it belongs to; else NULL.
+                         Borrowed from a tree or from an interned record */
+} lw_reduce_node;
+
+typedef struct lw_reduce_form {
+    uint32_t n_nodes;
+    lw_reduce_node node[LW_REDUCE_NODES];
+} lw_reduce_form;
+
+/* An array of a call. */
+typedef struct lw_reduce_operand {
+    lw_dtype dtype;              /* void: … */
+    const lw_arg_record *record; /* … of these records (interned), else NULL */
+} lw_reduce_operand;
+
 typedef struct lw_reduction {
-    uint32_t n_in;                     /* operands */
+    uint32_t n_arrays; /* of a call: each is one parameter of map */
+    lw_reduce_operand array[LW_REDUCE_MOST];
+    uint32_t n_in;                     /* operands: arrays, and for records their numbers */
     lw_dtype loaded[LW_REDUCE_MOST];   /* as they lie in memory … */
     lw_dtype in[LW_REDUCE_MOST];       /* … and as map (or the accumulator) takes them */
     bool indexed;                      /* map takes the element's index behind them */
     lw_scalar *map, *combine, *finish; /* owned; map, finish: NULL where there is none */
     uint32_t n_acc;                    /* numbers of an accumulator */
     lw_dtype acc[LW_REDUCE_MOST];
-    bool is_tuple; /* one number may be a tuple of one */
+    lw_reduce_form acc_form;
     uint32_t n_out;
     lw_dtype out[LW_REDUCE_MOST];
-    bool out_is_tuple;
+    lw_reduce_form out_form;
     bool commutative;                        /* elements may change places */
     bool has_identity;                       /* as combine shows itself */
     lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */
@@ -48,13 +79,24 @@ typedef struct lw_reduction {
 
 /* dtype: what operands are converted to first; void: their own. User diagnostics, LW_ERR_TYPE
  * where the functions do not fit together, LW_ERR_UNSUPPORTED for those that raise or print. */
-lw_status lw_reduction_new(const lw_reduce_source *source, const lw_dtype *loaded,
-                           uint32_t n_in, lw_dtype dtype, lw_reduction **out, lw_error *err);
+lw_status lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays,
+                           uint32_t n, lw_dtype dtype, lw_reduction **out, lw_error *err);
 void lw_reduction_free(lw_reduction *self); /* NULL is allowed */
 /* The three functions in one module; the numbers of their bodies go to funcs (UINT32_MAX: that
  * one is not there): map, combine, finish. */
 lw_status lw_reduction_module(const lw_reduction *self, lw_module **out, uint32_t funcs[3],
                               lw_error *err);
+/* The numbers of a record, in order: their dtypes and offsets, as far as there is room. Gives
+ * how many there are. */
+uint32_t lw_reduce_numbers(const lw_arg_record *record, uint32_t room, lw_dtype *dtype,
+                           int64_t *offset);
+/* The node behind the one at `at` and all that belongs to it. */
+uint32_t lw_reduce_form_next(const lw_reduce_form *form, uint32_t at);
+/* How many numbers and records there are, a record counted as one: arrays of results. */
+uint32_t lw_reduce_form_arrays(const lw_reduce_form *form);
+/* Are the numbers and names from node `at` on those of this record? dtype: of its numbers. */
+bool lw_reduce_form_is(const lw_reduce_form *form, uint32_t at, const lw_dtype *dtype,
+                       const lw_arg_record *record);
 /* Does map name its last parameter `index`? */
 bool lw_reduce_is_indexed(const lw_tree *map);
 

@@ -50,7 +50,7 @@ refresh(lw_reducer *self)
 }
 
 static lw_reduce_special *
-make(lw_reducer *self, const lw_dtype *loaded, uint32_t n_in, lw_dtype dtype)
+make(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dtype)
 {
     lw_reduce_special *special = lw_alloc_zero(1, sizeof *special);
     lw_reduce_source source = {.map = self->tree[LW_ROLE_MAP],
@@ -62,10 +62,10 @@ make(lw_reducer *self, const lw_dtype *loaded, uint32_t n_in, lw_dtype dtype)
 
     if (special == NULL)
         return (lw_reduce_special *)PyErr_NoMemory();
-    special->n_in = n_in;
+    special->n_arrays = n;
     special->dtype = dtype;
-    memcpy(special->loaded, loaded, n_in * sizeof *loaded);
-    if (lw_reduction_new(&source, loaded, n_in, dtype, &special->reduction, &err) != LW_OK) {
+    memcpy(special->array, arrays, n * sizeof *arrays);
+    if (lw_reduction_new(&source, arrays, n, dtype, &special->reduction, &err) != LW_OK) {
         lw_free(special);
         return (lw_reduce_special *)lw_py_raise(&err);
     }
@@ -75,16 +75,25 @@ make(lw_reducer *self, const lw_dtype *loaded, uint32_t n_in, lw_dtype dtype)
     return special;
 }
 
+static bool
+are_the_same(const lw_reduce_operand *x, const lw_reduce_operand *y, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (x[i].dtype != y[i].dtype || x[i].record != y[i].record)
+            return false;
+    return true;
+}
+
 lw_reduce_special *
-lw_reducer_special(lw_reducer *self, const lw_dtype *loaded, uint32_t n_in, lw_dtype dtype)
+lw_reducer_special(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n,
+                   lw_dtype dtype)
 {
     for (lw_reduce_special *at = self->specials; at != NULL; at = at->next)
-        if (at->n_in == n_in && at->dtype == dtype &&
-            memcmp(at->loaded, loaded, n_in * sizeof *loaded) == 0)
+        if (at->n_arrays == n && at->dtype == dtype && are_the_same(at->array, arrays, n))
             return at;
     if (refresh(self) < 0)
         return NULL;
-    return make(self, loaded, n_in, dtype);
+    return make(self, arrays, n, dtype);
 }
 
 void

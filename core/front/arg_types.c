@@ -15,7 +15,8 @@ tuple_type(lw_types *types, const lw_arg_spec *spec)
         if (items[i] == LW_T_BOTTOM)
             return LW_T_BOTTOM;
     }
-    return lw_type_tuple(types, items, spec->n, spec->names);
+    return (spec->readonly ? lw_type_fields : lw_type_tuple)(types, items, spec->n,
+                                                             spec->names);
 }
 
 static lw_type

@@ -785,14 +785,29 @@ check_result(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to)
     return lw_check_conversion(f, loc, type, to, "result");
 }
 
-lw_status
-lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
-                       lw_error *err)
+/* The numbers of a result, one by one. */
+static lw_status
+check_leaves(lw_frame *f, uint32_t loc, lw_type type, const lw_dtype *to, uint32_t *at)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    lw_status status = LW_OK;
+
+    if (row == NULL)
+        return check_result(f, loc, type, to[(*at)++]);
+    for (uint32_t i = 0; i < row->n; i++)
+        LW_TRY(check_leaves(f, loc, row->elements[i], to, at));
+fail:
+    return status;
+}
+
+static lw_status
+check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, bool nested,
+              lw_error *err)
 {
     const lw_instance *instance = &typed->instances.data[1];
     const lw_type_row *row = lw_type_get(&typed->types, instance->result);
     uint32_t n = row && row->kind == LW_TK_TUPLE ? row->n : instance->result != LW_T_NONE;
-    uint32_t loc = last_return(typed);
+    uint32_t loc = last_return(typed), at = 0;
     lw_typed *own = (lw_typed *)(uintptr_t)typed; /* its arena takes the texts */
     lw_run run = {.tree = typed->tree, .typed = own, .arena = &own->arena, .err = err};
     lw_value *params = lw_arena_take(&own->arena, (instance->n_params + 1) * sizeof *params);
@@ -808,6 +823,8 @@ lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_
         return lw_fail_memory(err);
     for (uint32_t i = 0; i < instance->n_params; i++)
         params[i].type = instance->param_types[i];
+    if (nested)
+        return check_leaves(&f, loc, instance->result, out_types, &at);
     if (n != n_out)
         return lw_complain(
             &f, loc, "E153",
@@ -821,4 +838,18 @@ lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_
                             out_types[i]));
 fail:
     return status;
+}
+
+lw_status
+lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
+                       lw_error *err)
+{
+    return check_results(typed, out_types, n_out, false, err);
+}
+
+lw_status
+lw_infer_check_leaves(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
+                      lw_error *err)
+{
+    return check_results(typed, out_types, n_out, true, err);
 }

@@ -23,6 +23,22 @@ lw_element(lw_frame *f, lw_value tuple, uint32_t i)
     return (lw_value){row && i < row->n ? row->elements[i] : (lw_type)LW_T_BOTTOM, 0};
 }
 
+/* Of a namedtuple, or of a record's fields. */
+static bool
+named_element(lw_frame *f, lw_value object, const char *name, lw_value *out)
+{
+    const lw_type_row *row = lw_tuple_row(f, object.type);
+
+    if (row == NULL || row->names == NULL)
+        return false;
+    for (uint32_t i = 0; i < row->n; i++)
+        if (strcmp(row->names[i], name) == 0) {
+            *out = lw_element(f, object, i);
+            return true;
+        }
+    return false;
+}
+
 /* ---- a tuple written down ---- */
 
 typedef LW_ARRAY(lw_value) values;
@@ -273,6 +289,21 @@ complain_not_indexable(lw_frame *f, uint32_t node, lw_value object)
         "`%s` is not an array: it cannot be indexed", lw_say_source(f, lw_node_of(f, node)->a));
 }
 
+/* t["name"], where t is a record's fields. */
+static lw_status
+field_by_index(lw_frame *f, uint32_t node, lw_value object, lw_value index, bool *is_field,
+               lw_value *out)
+{
+    const lw_konst *konst = index.konst ? lw_konst_of(f, index.konst) : NULL;
+
+    *is_field = lw_tuple_row(f, object.type)->readonly && konst && konst->kind == LW_K_STR;
+    if (!*is_field || named_element(f, object, konst->text, out))
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, node)->loc, "E161",
+                       lw_say(f, "the object is %s", lw_say_type(f, object.type)), NULL,
+                       "the record has no field `%s`", konst->text);
+}
+
 lw_status
 lw_infer_subscript(lw_frame *f, uint32_t node, lw_value *out)
 {
@@ -280,6 +311,7 @@ lw_infer_subscript(lw_frame *f, uint32_t node, lw_value *out)
     const char *name;
     lw_value object, index;
     lw_status status;
+    bool is_field;
     __int128 i;
 
     *out = (lw_value){LW_T_BOTTOM, 0};
@@ -302,6 +334,9 @@ lw_infer_subscript(lw_frame *f, uint32_t node, lw_value *out)
         return LW_OK;
     if (int_konst(f, index, &i))
         return constant_index(f, node, object, i, out);
+    LW_TRY(field_by_index(f, node, object, index, &is_field, out));
+    if (is_field)
+        return LW_OK;
     if (!lw_type_is_int(f, index.type) && index.type != LW_DT_b1)
         return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
                            lw_say(f, "this is %s", lw_say_type(f, index.type)),
@@ -353,21 +388,6 @@ dtype_attribute(lw_frame *f, uint32_t node, lw_value object, const char *name, l
     return true;
 }
 
-static bool
-field(lw_frame *f, lw_value object, const char *name, lw_value *out)
-{
-    const lw_type_row *row = lw_tuple_row(f, object.type);
-
-    if (row == NULL || row->names == NULL)
-        return false;
-    for (uint32_t i = 0; i < row->n; i++)
-        if (strcmp(row->names[i], name) == 0) {
-            *out = lw_element(f, object, i);
-            return true;
-        }
-    return false;
-}
-
 lw_status
 lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out)
 {
@@ -382,7 +402,7 @@ lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out)
     if (lw_array_row(f, object.type))
         LW_TRY(lw_infer_array_attribute(f, node, object.type, name, &found, out));
     if (found || object.type == LW_T_BOTTOM || dtype_attribute(f, node, object, name, out) ||
-        field(f, object, name, out) ||
+        named_element(f, object, name, out) ||
         (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
     if (lw_record_of(lw_types_of(f), object.type))

@@ -104,6 +104,17 @@ join_numbers(lw_types *types, lw_typing typing, numbers *set, const char **probl
     return set->real;
 }
 
+static bool
+same_names(const lw_type_row *x, const lw_type_row *y)
+{
+    if (x->names == NULL || y->names == NULL || x->n != y->n || x->readonly != y->readonly)
+        return x->names == y->names;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (strcmp(x->names[i], y->names[i]) != 0)
+            return false;
+    return true;
+}
+
 /* Element by element; the sets come from scratch in the arena. */
 static lw_type
 join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
@@ -122,7 +133,7 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
             *problem = "E140";
             return LW_T_BOTTOM;
         }
-        if (row->names != first.names)
+        if (!same_names(row, &first))
             names = NULL;
     }
     for (uint32_t j = 0; j < first.n; j++) {
@@ -133,6 +144,7 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
             return LW_T_BOTTOM;
     }
     return first.kind == LW_TK_FUNCTION ? lw_type_function(types, first.fn, elements, first.n)
+           : names && first.readonly    ? lw_type_fields(types, elements, first.n, names)
                                         : lw_type_tuple(types, elements, first.n, names);
 }
 

@@ -505,6 +505,19 @@ lower_tuple(lw_frame *f, uint32_t node)
     return (lw_value){.type = type, .n = parts ? at : 0, .parts = parts};
 }
 
+static bool
+named_element(lw_frame *f, lw_value tuple, const char *name, lw_value *out)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, tuple.type);
+
+    for (uint32_t i = 0; row->names && i < row->n; i++)
+        if (strcmp(row->names[i], name) == 0) {
+            *out = lw_value_element(f, tuple, i);
+            return true;
+        }
+    return false;
+}
+
 /* .real and .imag, the fields of a namedtuple; what else there is was folded. */
 static lw_value
 lower_attribute(lw_frame *f, uint32_t node)
@@ -518,12 +531,9 @@ lower_attribute(lw_frame *f, uint32_t node)
         return lw_lower_field(f, object, name, type);
     if (lw_type_kind_of(f->l->types, object.type) == LW_TK_ARRAY)
         return lw_lower_array_attribute(f, node, object, name);
-    if (lw_value_is_tuple(&object, f)) {
-        const lw_type_row *row = lw_type_get(f->l->types, object.type);
-        for (uint32_t i = 0; row->names && i < row->n; i++)
-            if (strcmp(row->names[i], name) == 0)
-                return lw_value_convert(f, lw_value_element(f, object, i), type);
-    }
+    lw_value item;
+    if (lw_value_is_tuple(&object, f) && named_element(f, object, name, &item))
+        return lw_value_convert(f, item, type);
     bool imaginary = strcmp(name, "imag") == 0;
     if (object.n == 2 && (imaginary || strcmp(name, "real") == 0)) {
         lw_ref part = object.parts[imaginary];
@@ -631,6 +641,14 @@ lower_subscript(lw_frame *f, uint32_t node)
         if (index < 0 || index >= count)
             return lw_lower_fail(f, node, "an index beyond the end of a tuple");
         return lw_value_convert(f, lw_value_element(f, tuple, (uint32_t)index), type);
+    }
+    const lw_typed_node *t = lw_typed_at(f, n->b);
+    if (lw_type_get(f->l->types, tuple.type)->readonly && t->konst &&
+        lw_typed_konst(f->l->typed, t->konst)->kind == LW_K_STR) {
+        lw_value field;
+        if (!named_element(f, tuple, lw_typed_konst(f->l->typed, t->konst)->text, &field))
+            return lw_lower_fail(f, node, "a field that the record lacks");
+        return lw_value_convert(f, field, type);
     }
     lw_value at = lw_lower_expression(f, n->b);
     lw_lower_place(f, node);

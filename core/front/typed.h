@@ -52,7 +52,7 @@ typedef struct lw_arg_spec {
     lw_arg_kind kind;
     lw_dtype dtype;
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout */
-    bool readonly;
+    bool readonly;        /* TUPLE: the fields of a record, by value */
     bool counts; /* WEAK int, never negative: an element's index. Saves the wrap-around */
     uint32_t n, konst;
     const lw_arg_record *record;
@@ -178,6 +178,9 @@ lw_status lw_infer_specs(const lw_tree *tree, const lw_front_options *options,
  * wrong count is E153. */
 lw_status lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types,
                                  uint32_t n_out, lw_error *err);
+/* The same where the results' items may be tuples themselves: out_types are of the numbers. */
+lw_status lw_infer_check_leaves(const lw_typed *typed, const lw_dtype *out_types,
+                                uint32_t n_out, lw_error *err);
 void lw_typed_free(lw_typed *typed); /* NULL is allowed */
 /* Each expression with its type, beside the source: inspect_types, explain,
  * LANEWISE_DUMP=typed. */

@@ -175,6 +175,14 @@ lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n, const char *
 }
 
 lw_type
+lw_type_fields(lw_types *types, const lw_type *elements, uint32_t n, const char *const *names)
+{
+    lw_type_row row = {
+        .kind = LW_TK_TUPLE, .n = n, .elements = elements, .names = names, .readonly = true};
+    return intern(types, &row);
+}
+
+lw_type
 lw_type_function(lw_types *types, uint32_t fn, const lw_type *captured, uint32_t n)
 {
     lw_type_row row = {.kind = LW_TK_FUNCTION, .n = n, .elements = captured, .fn = fn};
@@ -355,7 +363,7 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
         }
         break;
     case LW_TK_TUPLE:
-        lw_text_add(out, "tuple(");
+        lw_text_add(out, row->readonly ? "record(" : "tuple(");
         print_elements(types, row, out);
         lw_text_add(out, ")");
         break;

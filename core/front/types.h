@@ -69,7 +69,8 @@ typedef struct lw_type_row {
     __int128 lo, hi;          /* LITERAL */
     uint32_t fn;              /* FUNCTION */
     uint8_t ndim, layout;     /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
-    bool readonly;            /* ARRAY and RECORD: assigning to it is E162 */
+    bool readonly;            /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
+                                 fields of a record, by value: t["name"] reads one, too */
     const int64_t *shape;     /* ARRAY: constant extents (local, shared, captured tables; layout
                                  C), or NULL. An extent of a dynamic shared array is not constant */
     uint8_t align;            /* ARRAY: bytes that every element is sure to be aligned to, where
@@ -92,6 +93,9 @@ void lw_types_init(lw_types *types, lw_arena *arena);
 lw_type lw_type_literal(lw_types *types, __int128 lo, __int128 hi);
 lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
                       const char *const *names);
+/* The fields of a record, by value. */
+lw_type lw_type_fields(lw_types *types, const lw_type *elements, uint32_t n,
+                       const char *const *names);
 lw_type lw_type_function(lw_types *types, uint32_t fn, const lw_type *captured, uint32_t n);
 lw_type lw_type_range(lw_types *types, lw_type item);
 /* shape: ndim constant extents, or NULL. */

@@ -1,0 +1,323 @@
+#include "core/py/numpy_api.h"
+
+#include "reduce/form_py.h"
+
+#include "core/py/record_intern.h"
+#include "core/py/device_array.h"
+#include "core/py/type_num.h"
+
+#include <string.h>
+
+uint32_t
+lw_reduce_take_dtype(lw_reduce_call *call, uint32_t i, PyArray_Descr *descr,
+                     lw_dtype dtype[LW_REDUCE_MOST], int64_t offset[LW_REDUCE_MOST])
+{
+    lw_reduce_operand *array = &call->array[i];
+    uint32_t n = 1;
+
+    *array = (lw_reduce_operand){.dtype = descr ? lw_dtype_of_descr(descr) : LW_DT_void};
+    dtype[0] = array->dtype;
+    offset[0] = 0;
+    if (array->dtype == LW_DT_void && descr != NULL && PyDataType_HASFIELDS(descr)) {
+        array->record = lw_record_intern(descr);
+        if (array->record == NULL)
+            return 0;
+        n = lw_reduce_numbers(array->record, LW_REDUCE_MOST, dtype, offset);
+        if (call->dtype != LW_DT_void) {
+            PyErr_SetString(PyExc_TypeError, "dtype= is for arrays of numbers, not of records");
+            return 0;
+        }
+    } else if (array->dtype == LW_DT_void) {
+        PyErr_Format(PyExc_TypeError,
+                     "argument %u has dtype %R, which kernels do not compute in",
+                     (unsigned)i + 1, descr ? (PyObject *)descr : Py_None);
+        return 0;
+    }
+    if (n > 0 && call->n_in + n <= LW_REDUCE_MOST)
+        return n;
+    PyErr_Format(PyExc_TypeError,
+                 "an element of argument %u and those before it has %u numbers, the fields of "
+                 "records counted one by one: 1 to %d are possible",
+                 (unsigned)i + 1, (unsigned)(call->n_in + n), LW_REDUCE_MOST);
+    return 0;
+}
+
+/* ---- the dtype of records that are results ---- */
+
+static PyObject *dtype_of_node(const lw_reduction *r, uint32_t *node, uint32_t *number);
+
+/* An array inside a record was a tuple: (dtype of an item, how many); all are alike. */
+static PyObject *
+dtype_of_tuple(const lw_reduction *r, uint32_t n, uint32_t *node, uint32_t *number)
+{
+    PyObject *first = NULL;
+
+    for (uint32_t i = 0; i < n; i++) {
+        PyObject *one = dtype_of_node(r, node, number);
+        int same = one && first ? PyObject_RichCompareBool(first, one, Py_EQ) : one != NULL;
+        if (same == 0 && one != NULL)
+            PyErr_SetString(PyExc_TypeError, "the result is a record with a tuple of different "
+                                             "types inside: give numbers, or a tuple instead");
+        if (same <= 0) {
+            Py_XDECREF(one);
+            Py_XDECREF(first);
+            return NULL;
+        }
+        if (first == NULL)
+            first = one;
+        else
+            Py_DECREF(one);
+    }
+    return first ? Py_BuildValue("(N(I))", first, n) : NULL;
+}
+
+static PyObject *
+dtype_of_fields(const lw_reduction *r, uint32_t n, uint32_t *node, uint32_t *number)
+{
+    PyObject *fields = PyList_New(0);
+
+    for (uint32_t i = 0; fields != NULL && i < n; i++) {
+        const char *name = r->out_form.node[*node].name;
+        PyObject *dtype = dtype_of_node(r, node, number);
+        PyObject *field = dtype ? Py_BuildValue("(sN)", name, dtype) : NULL;
+        if (field == NULL || PyList_Append(fields, field) < 0)
+            Py_CLEAR(fields);
+        Py_XDECREF(field);
+    }
+    return fields;
+}
+
+/* What numpy.dtype makes a dtype of. */
+static PyObject *
+dtype_of_node(const lw_reduction *r, uint32_t *node, uint32_t *number)
+{
+    const lw_reduce_node *at = &r->out_form.node[(*node)++];
+    PyArray_Descr *descr = NULL;
+    PyObject *made;
+
+    if (at->kind == LW_REDUCE_NUMBER) {
+        descr = lw_descr_of(r->out[(*number)++]);
+        return descr ? Py_NewRef((PyObject *)descr) : NULL;
+    }
+    made = at->kind == LW_REDUCE_TUPLE ? dtype_of_tuple(r, at->n, node, number)
+                                       : dtype_of_fields(r, at->n, node, number);
+    if (made != NULL && !PyArray_DescrAlignConverter(made, &descr))
+        descr = NULL;
+    Py_XDECREF(made);
+    return (PyObject *)descr;
+}
+
+/* That of an array that came, where the numbers are its; else one with aligned fields. */
+static PyArray_Descr *
+record_descr(const lw_reduce_call *call, uint32_t node, uint32_t number)
+{
+    const lw_reduction *r = call->special->reduction;
+
+    for (uint32_t i = 0; i < r->n_arrays; i++)
+        if (r->array[i].record != NULL &&
+            lw_reduce_form_is(&r->out_form, node, r->out + number, r->array[i].record))
+            return (PyArray_Descr *)Py_NewRef((PyObject *)lw_record_descr(r->array[i].record));
+    return (PyArray_Descr *)dtype_of_node(r, &node, &number);
+}
+
+static int
+pack_record(const lw_reduce_call *call, const lw_reduce_packing *packing, void *context,
+            uint32_t node, uint32_t to, uint32_t *from)
+{
+    PyArray_Descr *descr = record_descr(call, node, *from);
+    const lw_arg_record *record = descr ? lw_record_intern(descr) : NULL;
+    lw_dtype dtype[LW_REDUCE_MOST];
+    int64_t offset[LW_REDUCE_MOST];
+    int result = -1;
+    uint32_t n;
+
+    if (record != NULL) {
+        n = lw_reduce_numbers(record, LW_REDUCE_MOST, dtype, offset);
+        result = packing->record(context, to, descr, *from, n, offset);
+        *from += n;
+    }
+    Py_XDECREF(descr);
+    return result;
+}
+
+int
+lw_reduce_pack(const lw_reduce_call *call, const lw_reduce_packing *packing, void *context)
+{
+    const lw_reduce_form *form = &call->special->reduction->out_form;
+    uint32_t to = 0, from = 0, at = 0;
+    int result = 0;
+
+    while (at < form->n_nodes && result == 0) {
+        if (form->node[at].kind == LW_REDUCE_TUPLE) {
+            at++;
+            continue;
+        }
+        result = form->node[at].kind == LW_REDUCE_NUMBER
+                     ? packing->number(context, to, from++)
+                     : pack_record(call, packing, context, at, to, &from);
+        to++;
+        at = lw_reduce_form_next(form, at);
+    }
+    return result;
+}
+
+/* ---- the caller's tuples ---- */
+
+typedef struct arrangement {
+    const lw_reduce_form *form;
+    PyObject *(*give)(void *context, uint32_t i);
+    void *context;
+    uint32_t node, array;
+} arrangement;
+
+static PyObject *
+arrange(arrangement *a)
+{
+    const lw_reduce_node *node = &a->form->node[a->node];
+    PyObject *all;
+
+    if (node->kind != LW_REDUCE_TUPLE) {
+        a->node = lw_reduce_form_next(a->form, a->node);
+        return a->give(a->context, a->array++);
+    }
+    a->node++;
+    all = PyTuple_New(node->n);
+    for (uint32_t i = 0; all != NULL && i < node->n; i++) {
+        PyObject *one = arrange(a);
+        if (one == NULL)
+            Py_CLEAR(all);
+        else
+            PyTuple_SET_ITEM(all, i, one);
+    }
+    return all;
+}
+
+PyObject *
+lw_reduce_arrange(const lw_reduction *r, PyObject *(*give)(void *context, uint32_t i),
+                  void *context)
+{
+    arrangement a = {.form = &r->out_form, .give = give, .context = context};
+
+    return arrange(&a);
+}
+
+/* ---- numbers of an accumulator ---- */
+
+typedef struct reader {
+    const lw_reduction *r;
+    const char *keyword;
+    lw_reduce_item *out;
+    bool *kept;
+    uint32_t node, number;
+} reader;
+
+/* Is what was read the number that was given? Integers hold neither 0.5 nor infinity. */
+static int
+look_whether_kept(const reader *self, PyObject *object)
+{
+    lw_dtype dtype = self->r->acc[self->number];
+    PyArray_Descr *descr = lw_descr_of(dtype);
+    PyObject *value;
+    int same;
+
+    if (self->kept == NULL || !lw_is_integer(dtype))
+        return 0;
+    value = descr ? PyArray_Scalar(self->out[self->number].bytes, descr, NULL) : NULL;
+    same = value ? PyObject_RichCompareBool(value, object, Py_EQ) : -1;
+    Py_XDECREF(value);
+    if (same == 0)
+        *self->kept = false;
+    return same < 0 ? -1 : 0;
+}
+
+static int
+too_large(const reader *self)
+{
+    if (self->kept == NULL || !PyErr_ExceptionMatches(PyExc_OverflowError))
+        return -1;
+    PyErr_Clear();
+    *self->kept = false;
+    return 0;
+}
+
+static int
+read_number(const reader *self, PyObject *object)
+{
+    lw_dtype dtype = self->r->acc[self->number];
+    lw_reduce_item *out = &self->out[self->number];
+    PyArray_Descr *descr = lw_descr_of(dtype);
+    PyArrayObject *array = NULL;
+
+    memset(out, 0, sizeof *out);
+    Py_XINCREF(descr);
+    if (descr != NULL)
+        array = (PyArrayObject *)PyArray_FromAny(
+            object, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    if (array == NULL)
+        return too_large(self);
+    if (PyArray_SIZE(array) == 1)
+        memcpy(out->bytes, PyArray_DATA(array), lw_dtypes[dtype].size_bytes);
+    else
+        PyErr_SetString(PyExc_ValueError,
+                        "identity= and initial= hold one number for each of an accumulator");
+    Py_DECREF(array);
+    return PyErr_Occurred() ? -1 : look_whether_kept(self, object);
+}
+
+static int
+complain(const reader *self, const lw_reduce_node *node, PyObject *object)
+{
+    PyErr_Format(PyExc_TypeError,
+                 node->kind == LW_REDUCE_RECORD
+                     ? "%s= must be a record or a tuple of %u items, as the accumulators are, "
+                       "not %.200R"
+                     : "%s= must be a tuple of %u numbers, as the accumulators are, not %.200R",
+                 self->keyword, (unsigned)node->n, object);
+    return -1;
+}
+
+/* Of a tuple, or of an array inside a record, by its place; of a record by its name. */
+static PyObject *
+item_of(const reader *self, PyObject *object, uint32_t i)
+{
+    const char *name = self->r->acc_form.node[self->node].name;
+    PyObject *key = PyTuple_Check(object) || name == NULL ? PyLong_FromLong((long)i)
+                                                          : PyUnicode_FromString(name);
+    PyObject *item = key ? PyObject_GetItem(object, key) : NULL;
+
+    Py_XDECREF(key);
+    return item;
+}
+
+static int
+read_node(reader *self, PyObject *object)
+{
+    const lw_reduce_node *node = &self->r->acc_form.node[self->node++];
+    bool is_tuple = PyTuple_Check(object);
+    int result = 0;
+
+    if (node->kind == LW_REDUCE_NUMBER) {
+        result = read_number(self, object);
+        self->number++;
+        return result;
+    }
+    if (is_tuple                         ? PyTuple_GET_SIZE(object) != (Py_ssize_t)node->n
+        : node->kind == LW_REDUCE_RECORD ? !PyMapping_Check(object)
+                                         : !PyArray_Check(object))
+        return complain(self, node, object);
+    for (uint32_t i = 0; i < node->n && result == 0; i++) {
+        PyObject *item = item_of(self, object, i);
+        result = item ? read_node(self, item) : -1;
+        Py_XDECREF(item);
+    }
+    return result;
+}
+
+int
+lw_reduce_read_accumulator(const lw_reduction *r, PyObject *object, const char *keyword,
+                           lw_reduce_item *out, bool *kept)
+{
+    reader self = {.r = r, .keyword = keyword, .out = out, .kept = kept};
+
+    return read_node(&self, object);
+}
