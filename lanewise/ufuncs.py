@@ -40,6 +40,17 @@ _NAMES = (
 #: Their values belong to the type they are computed in.
 _OF_PRECISION = ("nextafter", "spacing")
 
+#: Where the function of compiled code, np.name(...), does not say all that NumPy's ufunc does.
+_SOURCES = {
+    "power": """def power(x, y):
+    result = np.power(x, y)
+    if isinstance(result, (np.int8, np.int16, np.int32, np.int64)):
+        if y < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+    return result
+""",
+}
+
 #: Gufuncs: lanewise/_products.py. NumPy before 2.2 has no matvec and vecmat.
 _PRODUCTS = ("matmul", "matvec", "vecdot", "vecmat")
 
@@ -55,7 +66,7 @@ def _make(name: str) -> "_core.Ufunc":
         return _products.make(name, __name__)
     reference = getattr(np, name)
     parameters = ", ".join("xyz"[: reference.nin])
-    source = f"def {name}({parameters}):\n    return np.{name}({parameters})\n"
+    source = _SOURCES.get(name, f"def {name}({parameters}):\n    return np.{name}({parameters})\n")
     scope: dict[str, Any] = {"np": np, "__name__": __name__}
     exec(compile(source, f"<lanewise.ufuncs.{name}>", "exec"), scope)
     function = scope[name]
