@@ -570,7 +570,7 @@ take_foreign(lw_device *device, size_t size_bytes, CUstream stream, source_box *
     if (status == LW_OK && box != NULL)
         status = box->calls.take(box->calls.context, device, size_bytes, stream,
                                  &made->block.address, &made->keeper, err);
-    if (status != LW_OK) {
+    if (made == NULL || status != LW_OK) {
         if (made != NULL)
             lw_context_drop(made->context);
         drop_source(box);
