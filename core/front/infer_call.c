@@ -486,6 +486,23 @@ instantiate(binding *b, lw_value *out)
     return finish_call(b, memo, out);
 }
 
+/* What is wrong with the function that is called was found when it was read. */
+static lw_status
+complain_of_callee(lw_frame *f, uint32_t node, const lw_fn *callee)
+{
+    lw_run *run = f->run;
+    lw_status status = run->tree->diags.data[callee->problem].status;
+
+    if (!f->report)
+        return LW_OK;
+    if (run->quiet)
+        return status;
+    status = lw_diagnose_kept(run->tree, callee->problem, callee->name, run->err);
+    if (is_users_fault(status))
+        lw_diagnose_called_from(run->tree, lw_node_of(f, node)->loc, f->fn->name, run->err);
+    return status;
+}
+
 static lw_status
 call_function(lw_frame *f, uint32_t node, uint32_t fn, lw_type function, const arg_list *args,
               lw_value *out)
@@ -496,7 +513,7 @@ call_function(lw_frame *f, uint32_t node, uint32_t fn, lw_type function, const a
     lw_status status;
 
     if (row->problem)
-        return lw_complain_kept(f, row->problem);
+        return complain_of_callee(f, node, row);
     b.n = row->params.n + row->captures.n;
     b.values = lw_arena_take(arena, (b.n + 1) * sizeof *b.values);
     b.entries = lw_arena_take(arena, (b.n + 1) * sizeof *b.entries);
