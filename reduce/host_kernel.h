@@ -33,6 +33,17 @@ typedef void (*lw_reduce_scan_code)(char **args, int64_t n, const int64_t *strid
 typedef void (*lw_reduce_slices_code)(char **args, int64_t n, const int64_t *strides,
                                       const int64_t *slices);
 
+/* Where combine takes one of its operands (lw_reduce_extreme). The operands go without index:
+ * element 0 is number `first`.
+ * best: of n elements, four rows of lanes at least, to lane[0]; lane: LW_REDUCE_BEST_BYTES.
+ * judge: args are two values and an int64: 1 where the first is better, 2 where it is NaN.
+ * find: the first element that is the best, or n, to *out. */
+enum { LW_REDUCE_BEST_BYTES = 256 };
+typedef void (*lw_reduce_best_code)(char **args, int64_t n, void *lane, int64_t first);
+typedef void (*lw_reduce_judge_code)(char **args, int64_t n);
+typedef void (*lw_reduce_find_code)(char **args, int64_t n, int64_t *out, const void *best,
+                                    int64_t first);
+
 typedef struct lw_reduce_code {
     lw_code *code;
     lw_reduce_columns_code seed, columns;                 /* contiguous operands */
@@ -44,6 +55,11 @@ typedef struct lw_reduce_code {
     lw_reduce_finish_code finish;
     lw_reduce_scan_code scan;
     lw_reduce_slices_code slices;
+    lw_reduce_extreme extreme;
+    lw_reduce_best_code best; /* NULL, as the next two: combine is something else */
+    lw_reduce_judge_code judge;
+    lw_reduce_find_code find;
+    uint32_t value_size; /* of the value that decides */
     uint32_t n_operands; /* with the index */
     uint32_t width;      /* of `lanes`: a power of two */
 } lw_reduce_code;

@@ -153,14 +153,17 @@ compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
     return kept;
 }
 
-/* Elements at … at + n of result `which` into accumulators. Gives how many: 0 where the mask
- * left no element. */
-static int64_t
-one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to)
+typedef struct scratch {
+    _Alignas(64) char bytes[SCRATCH + 64 * (LW_REDUCE_MOST + 2)];
+} scratch;
+
+/* The operands from element `at` on, n of them one after the other. Gives what is left of the
+ * scratch. */
+static char *
+bring(const run *s, int64_t which, int64_t at, int64_t n, scratch *space, char **operands)
 {
-    _Alignas(64) char memory[SCRATCH + 64 * (LW_REDUCE_MOST + 2)];
     const lw_reduce_job *job = s->job;
-    char *operands[LW_REDUCE_MOST + 1] = {0}, *free_at = memory;
+    char *free_at = space->bytes;
 
     for (uint32_t i = 0; i < s->n_in; i++) {
         char *base = job->operand[i] + offset_of(&job->kept, i, which);
@@ -171,6 +174,19 @@ one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, cons
         gather_space(s, i, base, at, n, s->operand_size[i], free_at);
         free_at += (n * s->operand_size[i] + 63) / 64 * 64;
     }
+    return free_at;
+}
+
+/* Elements at … at + n of result `which` into accumulators. Gives how many: 0 where the mask
+ * left no element. */
+static int64_t
+one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to)
+{
+    const lw_reduce_job *job = s->job;
+    char *operands[LW_REDUCE_MOST + 1] = {0}, *free_at;
+    scratch space;
+
+    free_at = bring(s, which, at, n, &space, operands);
     if (s->r->indexed) {
         operands[s->n_in] = free_at;
         for (int64_t i = 0; i < n; i++, free_at += sizeof i) {
@@ -189,6 +205,76 @@ one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, cons
     }
     return s->r->commutative ? block_in_lanes(s, operands, n, to)
                              : block_in_order(s, operands, n, to);
+}
+
+/* ---- where combine takes one of its operands ---- */
+
+typedef struct candidate { /* the best so far: its block, and its value */
+    int64_t at, n;         /* n 0: none */
+    _Alignas(64) char value[LW_REDUCE_BEST_BYTES];
+} candidate;
+
+/* Does the block hold something better? False: do it element by element. */
+static bool
+block_best(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, candidate *best)
+{
+    _Alignas(64) char lane[LW_REDUCE_BEST_BYTES];
+    char *operands[LW_REDUCE_MOST + 1] = {0}, *compared[3];
+    int64_t verdict = 0;
+    scratch space;
+
+    if (s->code->best == NULL || s->has != NULL ||
+        n * s->code->value_size < 4 * LW_REDUCE_BEST_BYTES)
+        return false;
+    bring(s, which, at, n, &space, operands);
+    s->code->best(operands, n, lane, at - from);
+    compared[0] = lane;
+    compared[1] = best->n > 0 ? best->value : lane;
+    compared[2] = (char *)&verdict;
+    s->code->judge(compared, 1);
+    if (verdict == 2) { /* NaN */
+        if (!s->code->extreme.nan_first)
+            return false;
+        if (best->n > 0) { /* the one before comes first, if it is NaN */
+            compared[0] = best->value;
+            s->code->judge(compared, 1);
+            verdict = verdict == 2 ? 0 : 1;
+        }
+    }
+    if (best->n == 0 || verdict != 0) {
+        best->at = at;
+        best->n = n;
+        memcpy(best->value, lane, s->code->value_size);
+    }
+    return true;
+}
+
+/* The accumulator of the best: map of that element. */
+static void
+put_best(const run *s, int64_t which, int64_t from, const candidate *best, const bank *to)
+{
+    enum { PIECE = 512 };
+    char *operands[LW_REDUCE_MOST + 1] = {0}, *args[2 * LW_REDUCE_MOST + 1];
+    int64_t index, done = 0, found = 0, unused = 0;
+    scratch space;
+
+    bring(s, which, best->at, best->n, &space, operands);
+    for (; done + found < best->n; done += PIECE) {
+        int64_t n = best->n - done < PIECE ? best->n - done : PIECE;
+        for (uint32_t i = 0; i < s->n_in; i++)
+            args[i] = operands[i] + done * s->operand_size[i];
+        s->code->find(args, n, &found, best->value, best->at + done - from);
+        if (found < n)
+            break;
+        found = 0;
+    }
+    assert(done + found < best->n); /* the best is one of them */
+    index = best->at + done + found - from;
+    for (uint32_t i = 0; i < s->n_in; i++)
+        args[i] = operands[i] + (done + found) * s->operand_size[i];
+    args[s->n_in] = (char *)&index;
+    memcpy(args + s->n_operands, to->at, to->n * sizeof *args);
+    s->code->seed(args, 1, &unused);
 }
 
 /* ---- results one by one ---- */
@@ -222,6 +308,16 @@ join_block(const run *s, joined *j, int64_t lanes)
     j->any_odd = true;
 }
 
+static void
+join_best(const run *s, joined *j, int64_t which, int64_t from, candidate *best)
+{
+    if (best->n == 0)
+        return;
+    put_best(s, which, from, best, &j->level[j->depth]);
+    join_block(s, j, 1);
+    best->n = 0;
+}
+
 static bool
 join_end(const run *s, joined *j, const bank *to)
 {
@@ -247,17 +343,22 @@ lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
     _Alignas(64) char memory[(LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
     joined j = {.lanes = s->r->commutative ? s->code->width : 1};
     size_t bytes = bank_bytes(s->r, j.lanes);
+    candidate best = {.n = 0};
 
     assert(bytes <= LW_REDUCE_MOST * LANE_BYTES && end - begin <= s->chunk);
     for (int i = 0; i < LEVELS; i++)
         j.level[i] = bank_at(s->r, memory + (size_t)i * bytes, j.lanes);
     j.odd = bank_at(s->r, memory + LEVELS * bytes, j.lanes);
     for (int64_t at = begin; at < end; at += s->block) {
-        int64_t n = end - at < s->block ? end - at : s->block;
-        int64_t lanes = one_block(s, which, at, n, from, &j.level[j.depth]);
+        int64_t n = end - at < s->block ? end - at : s->block, lanes;
+        if (block_best(s, which, at, n, from, &best))
+            continue;
+        join_best(s, &j, which, from, &best);
+        lanes = one_block(s, which, at, n, from, &j.level[j.depth]);
         if (lanes > 0)
             join_block(s, &j, lanes);
     }
+    join_best(s, &j, which, from, &best);
     return join_end(s, &j, to);
 }
 

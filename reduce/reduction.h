@@ -100,4 +100,20 @@ bool lw_reduce_form_is(const lw_reduce_form *form, uint32_t at, const lw_dtype *
 /* Does map name its last parameter `index`? */
 bool lw_reduce_is_indexed(const lw_tree *map);
 
+/* What combine is, where it takes one of its operands, whole: that of the larger or smaller
+ * value of part `part`, of equal ones the one that comes first. */
+typedef enum lw_reduce_extreme_kind {
+    LW_REDUCE_NO_EXTREME,
+    LW_REDUCE_LARGEST,
+    LW_REDUCE_SMALLEST
+} lw_reduce_extreme_kind;
+
+typedef struct lw_reduce_extreme {
+    lw_reduce_extreme_kind kind;
+    uint32_t part;
+    bool nan_first; /* NaN counts as better than all; else combine does something else */
+} lw_reduce_extreme;
+
+lw_reduce_extreme lw_reduce_extreme_of(const lw_reduction *r);
+
 #endif

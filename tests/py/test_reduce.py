@@ -227,6 +227,55 @@ def test_index_and_ties():
     assert argmax(x, where=x <= 3, initial=(-1, 0)) == masked.argmax()
 
 
+def first_best(a, b):
+    return a if a[0] > b[0] or (a[0] == b[0] and a[1] < b[1]) else b
+
+
+in_order = lw.reduce(lambda a, b: b if b[0] < a[0] else a, map=lambda x, index: (x, index))
+by_index = lw.reduce(first_best, map=lambda x, index: (x, index), commutative=True)
+of_squares = lw.reduce(first_best, map=lambda x, index: (x * x + 1, index), commutative=True)
+with_payload = lw.reduce(lambda a, b: a if a[0] >= b[0] else b, map=lambda x, y: (x, y + 1))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("n", [1, 255, 256, 1023, 1024, 1025, 2079, 2080, 4161, 33281, 66561, 200_001])
+def test_the_best_and_where_it_is(n, dtype):
+    """Ties everywhere; the best in each place of a block."""
+    rng = np.random.default_rng(n)
+    for a in (rng.integers(0, 100, n).astype(dtype), np.zeros(n, dtype), np.arange(n).clip(0, 100).astype(dtype)):
+        for at in (0, n // 2, n - 1):
+            a[at] = 101
+            assert by_index(a) == (a.max(), a.argmax())
+            assert in_order(a) == (a.min(), a.argmin())
+            assert in_order(a[::-1]) == (a.min(), a[::-1].argmin())
+            assert of_squares(a.astype("f8"))[1] == a.argmax()
+            assert with_payload(a, np.arange(n)) == (a.max(), a.argmax() + 1)
+            assert lw.reductions.argmax(a) == a.argmax() and lw.reductions.argmin(a) == a.argmin()
+    assert (lw.reductions.argmax(a.reshape(1, n), axis=1) == a.argmax()).all()
+    keep = rng.random(n) < 0.5
+    if keep.any():
+        assert by_index(a, where=keep, initial=(0, n))[1] == np.flatnonzero(keep)[a[keep].argmax()]
+
+
+@pytest.mark.parametrize("n", [1000, 3000, 66561, 140_000])
+def test_the_best_among_nan_and_zeros(n):
+    rng = np.random.default_rng(n)
+    for places in ([n - 1], [0], [n // 2, n // 2 + 1, n - 1], [3, n - 3]):
+        a = rng.random(n, dtype="f4")
+        a[places] = np.nan
+        assert lw.reductions.argmax(a) == lw.reductions.argmin(a) == a.argmax() == places[0]
+        assert np.isnan(lw.reductions.top1(a, a)[0])
+        state = (a[0], 0)
+        for i in range(1, n):  # what the operator says of NaN, where no block begins with one
+            state = (a[i], i) if a[i] < state[0] else state
+        if n <= 3000:
+            np.testing.assert_array_equal(in_order(a), state)
+    zeros = np.where(rng.random(n) < 0.5, -0.0, 0.0)
+    assert lw.reductions.argmax(zeros) == 0 == lw.reductions.argmin(zeros)
+    value, at = in_order(zeros)
+    assert at == 0 and np.signbit(value) == np.signbit(zeros[0])
+
+
 def test_several_arrays_broadcast():
     dot = lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
     x, y = some((30, 40)), some(40, "f4", seed=2)
