@@ -128,7 +128,7 @@ launch_copy(lw_call *call, lw_device_array *to, int ndim, const int64_t *shape,
 
     call->plan.n_in = call->plan.n_out = 1;
     call->plan.n_operands = 2;
-    call->plan.masked = false;
+    call->plan.masked = call->plan.stores = false;
     call->plan.operands[1].by_value = false;
     call->plan.operands[1].is_output = true;
     call->plan.operands[0].is_output = false;
