@@ -135,12 +135,15 @@ add_operand_params(kernel *k)
     for (int i = 0; i < k->n; i++) {
         bool written = is_output(k, i) || k->loop->writable[i];
         uint32_t flags = LW_PARAM_NOALIAS | (written ? 0 : LW_PARAM_READONLY);
+        if (!written && k->loop->writes_excluded) /* which may be the same array */
+            flags = 0;
         if (written && k->key->spread) /* other threads write it too: LLVM must reload */
             flags = 0;
         if (reach_of(k, i) == LW_REACH_VALUE) {
             for (unsigned p = 0; p < n_parts(k->loop->types[i]); p++)
-                k->value[i][p] =
-                    lw_ir_param_add(&k->b, lw_dtypes[k->loop->types[i]].parts, 0, "value");
+                k->value[i][p] = lw_ir_param_add(
+                    &k->b, k->loop->address[i] ? LW_DT_ptr : lw_dtypes[k->loop->types[i]].parts,
+                    0, "value");
             continue;
         }
         k->pointer[i] =
@@ -280,6 +283,10 @@ load_parts(kernel *k, int operand, lw_ref at, lw_ref *parts)
 {
     lw_dtype dtype = k->loop->types[operand], memory = memory_part(dtype);
 
+    if (k->loop->address[operand]) {
+        parts[0] = lw_ir_load(&k->b, LW_DT_ptr, 1, at, 0, 0);
+        return;
+    }
     for (unsigned p = 0; p < n_parts(dtype); p++)
         parts[p] =
             lw_ir_load(&k->b, memory, 1, plus(k, at, p * lw_dtypes[memory].size_bytes), 0, 0);

@@ -182,6 +182,23 @@ lw_root_of(const lw_spreader *s, lw_ref pointer)
     return inst->op == LW_OP_PARAM ? operand_of_address(s, inst->a) : -1;
 }
 
+/* May rounds load from here in any order? Excluded arrays that nobody writes to are as good as
+ * inputs. */
+static bool
+can_load(const lw_spreader *s, lw_ref pointer)
+{
+    const lw_inst *inst = lw_inst_at(s, pointer);
+
+    if (lw_root_of(s, pointer) >= 0)
+        return true;
+    while (inst->op == LW_OP_OFFSET)
+        inst = lw_inst_at(s, inst->a);
+    for (int i = 0; inst->op == LW_OP_PARAM && i < s->loop->nin; i++)
+        if (s->loop->address[i] && s->loop->scalar->args[i].first == inst->a)
+            return !s->loop->writes_excluded;
+    return false;
+}
+
 static bool
 place_of(const lw_spreader *s, lw_ref pointer, place *p)
 {
@@ -457,7 +474,7 @@ take_round(lw_spreader *s, lw_rounds *l)
                 return false;
             break;
         case LW_OP_LOAD:
-            if (lw_root_of(s, inst->a) < 0)
+            if (!can_load(s, inst->a))
                 return false;
             break;
         case LW_OP_STORE:
@@ -490,7 +507,7 @@ take_choice(const lw_spreader *s, uint32_t at)
         if (op == LW_OP_GET || op == LW_OP_SET || op == LW_OP_IF || op == LW_OP_ELSE ||
             op == LW_OP_END || op == LW_OP_SLOT)
             continue;
-        if (op == LW_OP_LOAD && lw_root_of(s, lw_inst_at(s, i)->a) >= 0)
+        if (op == LW_OP_LOAD && can_load(s, lw_inst_at(s, i)->a))
             continue;
         if (lw_ops[op].class != LW_CLASS_PURE || op == LW_OP_SREG)
             return false;
@@ -507,7 +524,7 @@ take_between(const lw_spreader *s, uint32_t at)
     case LW_OP_GET:
     case LW_OP_SET:
     case LW_OP_SLOT: return true;
-    case LW_OP_LOAD:
+    case LW_OP_LOAD: return can_load(s, inst->a);
     case LW_OP_STORE: return lw_root_of(s, inst->a) >= 0;
     case LW_OP_CALL: return is_pure_call(s, inst);
     case LW_OP_RETURN: return at + 1 == s->func->insts.n;

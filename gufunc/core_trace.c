@@ -486,6 +486,8 @@ fill_args(const lw_gufunc_loop *loop, const lw_core_key *key, value *args)
         const lw_core_operand *core = &loop->layout->operands[i];
         int64_t step = lw_dtypes[loop->types[i]].size_bytes;
         value *at;
+        if (loop->address[i]) /* no output shares an excluded array's memory */
+            args[loop->scalar->args[i].first] = (value){.kind = POINTER, .operand = ELSEWHERE};
         if (loop->form[i] != LW_CORE_ARRAY)
             continue;
         at = &args[loop->scalar->args[i].first];

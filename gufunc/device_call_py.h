@@ -11,6 +11,7 @@ typedef struct lw_gcall {
     /* keywords: borrowed, NULL when not given or None */
     PyObject *out, *stream_object, *casting, *dtype, *order, *subok, *signature, *axes, *axis,
         *keepdims;
+    lw_extra_arrays *extra; /* excluded=: arrays beside the operands, or NULL */
     lw_device *device;
     /* the first device operand, whose library gets the result: its library, object, device and
      * stream, for a copy may have taken its place since */
@@ -43,7 +44,7 @@ int lw_gcall_run(lw_gcall *call);
 
 /* The call on device operands, or on none at all; kwnames' values behind args. */
 PyObject *lw_gcall_on_device(lw_gufunc *self, PyObject *const *args, Py_ssize_t n_args,
-                             PyObject *kwnames);
+                             PyObject *kwnames, lw_extra_arrays *extra);
 
 /* target="cuda" with host operands only: device_hosted_py.c */
 bool lw_gcall_is_hosted(const lw_gcall *call, PyObject *const *args, Py_ssize_t n_args);

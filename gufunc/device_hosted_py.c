@@ -24,6 +24,7 @@ lw_gcall_is_hosted(const lw_gcall *call, PyObject *const *args, Py_ssize_t n_arg
 
     for (Py_ssize_t i = 0; i < n_args; i++)
         any |= has_device(args[i]);
+    any |= call->extra != NULL && call->extra->some_given_there;
     return !any && call->self->options.target == LW_CHOOSE_CUDA;
 }
 
@@ -157,13 +158,13 @@ lw_gcall_hosted(lw_gcall *call, PyObject *const *args, Py_ssize_t n_args, PyObje
     }
     if (call->stream_object && lw_stream_read(call->stream_object, &call->stream) < 0)
         return NULL;
-    call->device = lw_current_device();
+    call->device = call->extra ? call->extra->device : lw_current_device();
     if (call->device == NULL)
         return NULL;
     while (done < n && (values[done] = moved(call, args, n_args, kwnames, done)) != NULL)
         done++;
     if (done == n)
-        device = lw_gcall_on_device(call->self, values, n_args, kwnames);
+        device = lw_gcall_on_device(call->self, values, n_args, kwnames, call->extra);
     if (device != NULL)
         result = bring_all_back(call, device, args, n_args);
     Py_XDECREF(device);

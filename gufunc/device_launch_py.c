@@ -167,6 +167,13 @@ order_behind(lw_gcall *call, lw_error *err)
         else
             LW_TRY(lw_operand_use(operand, call->stream, err));
     }
+    for (int i = 0; call->extra && i < call->extra->n; i++) {
+        lw_operand *operand = &call->extra->arrays[i].operand;
+        if (operand->library == LW_LIB_OWN)
+            LW_TRY(lw_device_array_use((lw_device_array *)operand->object, call->stream, err));
+        else
+            LW_TRY(lw_operand_use(operand, call->stream, err));
+    }
 fail:
     return status;
 }
@@ -181,6 +188,9 @@ order_after(lw_gcall *call, lw_error *err)
         if (call->operands[i].kind == LW_OPERAND_DEVICE &&
             call->operands[i].library != LW_LIB_OWN)
             LW_TRY(lw_operand_done(&call->operands[i], call->stream, err));
+    for (int i = 0; call->extra && i < call->extra->n; i++)
+        if (call->extra->arrays[i].operand.library != LW_LIB_OWN)
+            LW_TRY(lw_operand_done(&call->extra->arrays[i].operand, call->stream, err));
 fail:
     return status;
 }

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { PLAIN = 0, DEVICE = 1, OTHER = 2 }; /* bits of what was seen */
+enum { PLAIN = LW_SORT_PLAIN, DEVICE = LW_SORT_DEVICE, OTHER = LW_SORT_OTHER };
 
 static bool
 is_plain(PyObject *object)
@@ -148,9 +148,9 @@ without_stream(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
     return result;
 }
 
-static PyObject *
-call_host(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
-          Py_ssize_t stream)
+PyObject *
+lw_gufunc_call_host(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
+                    PyObject *kwnames, Py_ssize_t stream)
 {
     lw_gufunc_items_reset();
     if (stream >= 0)
@@ -160,20 +160,21 @@ call_host(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject
 
 /* ---- device calls ---- */
 
-static PyObject *
-call_device(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+PyObject *
+lw_gufunc_call_device(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
+                      PyObject *kwnames, lw_extra_arrays *extra)
 {
     lw_error err = {0};
 
     if (lw_gufunc_device.call != NULL)
-        return lw_gufunc_device.call(&self->base, args, nargsf, kwnames);
+        return lw_gufunc_device.call(&self->base, args, nargsf, kwnames, extra);
     lw_fail(&err, LW_ERR_UNSUPPORTED, "`%s`: this build runs guvectorize on host arrays only",
             self->table->name);
     return lw_py_raise(&err);
 }
 
-static PyObject *
-refuse_device(const lw_gufunc_object *self)
+PyObject *
+lw_gufunc_refuse_device(const lw_gufunc_object *self)
 {
     return PyErr_Format(
         PyExc_TypeError,
@@ -184,12 +185,13 @@ refuse_device(const lw_gufunc_object *self)
 
 static int
 ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
-              Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
+              Py_ssize_t n_args, PyObject *kwnames, int nin, PyObject **result)
 {
     const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
                                 .face = lw_ufunc_head_face((lw_ufunc_head *)self),
                                 .name = self->table->name,
-                                .nin = self->base.nin,
+                                .nin = nin,
+                                .inputs_by_name = self->base.family != NULL,
                                 .nout = self->base.nout};
 
     return lw_override(&face, method, args, n_args, kwnames, result);
@@ -197,6 +199,25 @@ ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
 
 static PyObject *call_now(PyObject *object, PyObject *const *args, size_t nargsf,
                           PyObject *kwnames);
+
+int
+lw_gufunc_ask(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+              PyObject *kwnames, int nin, PyObject **result)
+{
+    return ask_overrides(self, "__call__", args, n_args, kwnames, nin, result);
+}
+
+int
+lw_gufunc_sorts(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    int sorts = LW_SORT_PLAIN;
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!is_plain(args[i]))
+            sorts |= sort_of_out(args[i]);
+    return sorts;
+}
 
 static PyObject *
 call_by_names(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
@@ -220,17 +241,19 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
     seen s = look(args, PyVectorcall_NARGS(nargsf), kwnames);
     PyObject *result;
 
+    if (self->base.family != NULL)
+        return lw_family_call((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames);
     if (PyVectorcall_NARGS(nargsf) < self->base.nin &&
         lw_ufunc_names_any((lw_ufunc_head *)self, PyVectorcall_NARGS(nargsf), kwnames))
         return call_by_names(self, args, PyVectorcall_NARGS(nargsf), kwnames);
-    if ((s.sorts & OTHER) &&
-        ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+    if ((s.sorts & OTHER) && ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf),
+                                           kwnames, self->base.nin, &result))
         return result;
     if ((s.sorts & DEVICE) && target == LW_CHOOSE_CPU)
-        return refuse_device(self);
+        return lw_gufunc_refuse_device(self);
     if ((s.sorts & DEVICE) || target == LW_CHOOSE_CUDA)
-        return call_device(self, args, nargsf, kwnames);
-    return call_host(self, args, nargsf, kwnames, s.stream);
+        return lw_gufunc_call_device(self, args, nargsf, kwnames, NULL);
+    return lw_gufunc_call_host(self, args, nargsf, kwnames, s.stream);
 }
 
 PyObject *

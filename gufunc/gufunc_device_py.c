@@ -165,13 +165,15 @@ bring_over(lw_gcall *call, lw_operand *operand)
 static int
 check_device(lw_gcall *call, const lw_operand *operand)
 {
-    if (call->device == NULL) {
+    if (call->device == NULL)
         call->device = operand->device;
+    if (call->first.object == NULL) {
         call->first.library = operand->library;
         call->first.object = operand->object;
         call->first.device = operand->device;
         call->first.stream = operand->stream;
-    } else if (call->device != operand->device) {
+    }
+    if (call->device != operand->device) {
         PyErr_Format(PyExc_ValueError,
                      "operands are on devices %d and %d: all must be on one device",
                      call->device->ordinal, operand->device->ordinal);
@@ -687,7 +689,7 @@ release(lw_gcall *call)
 }
 
 static void
-init(lw_gcall *call, lw_gufunc *self)
+init(lw_gcall *call, lw_gufunc *self, lw_extra_arrays *extra)
 {
     size_t n = (size_t)self->nin + (size_t)self->nout;
 
@@ -696,38 +698,44 @@ init(lw_gcall *call, lw_gufunc *self)
     memset(call->made, 0, n * sizeof *call->made);
     memset(call->target, 0, n * sizeof *call->target);
     call->self = self;
+    call->extra = extra;
+    call->device = extra ? extra->device : NULL;
 }
 
 PyObject *
-lw_gcall_on_device(lw_gufunc *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+lw_gcall_on_device(lw_gufunc *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+                   lw_extra_arrays *extra)
 {
     PyObject *result = NULL;
     lw_gcall call;
 
-    init(&call, self);
+    init(&call, self, extra);
     if (read_keywords(&call, args + n_args, kwnames) == 0 && check_call(&call, n_args) == 0 &&
         prepare(&call, args, n_args) == 0 && make_outputs(&call) == 0 &&
         make_copies(&call) == 0 && fill_plan(&call) == 0 && lw_gcall_run(&call) == 0 &&
         copy_back(&call) == 0 && report_errors(&call) == 0)
         result = results(&call);
+    if (extra != NULL && result != NULL)
+        extra->stream = call.stream;
     release(&call);
     return result;
 }
 
 static PyObject *
-call_device(lw_gufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+call_device(lw_gufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+            lw_extra_arrays *extra)
 {
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     lw_gcall call;
 
     if (self->options.target == LW_CHOOSE_CUDA) {
-        init(&call, self);
+        init(&call, self, extra);
         if (read_keywords(&call, args + n_args, kwnames) < 0 || check_call(&call, n_args) < 0)
             return NULL;
         if (lw_gcall_is_hosted(&call, args, n_args))
             return lw_gcall_hosted(&call, args, n_args, kwnames);
     }
-    return lw_gcall_on_device(self, args, n_args, kwnames);
+    return lw_gcall_on_device(self, args, n_args, kwnames, extra);
 }
 
 int

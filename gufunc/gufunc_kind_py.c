@@ -61,6 +61,20 @@ make(lw_ufunc_head *self, const lw_dtype *in)
     return lw_gufunc_make(whole(self), in, NULL, NULL, false);
 }
 
+static int
+n_shown(const lw_ufunc_head *self)
+{
+    return self->member ? self->member->n_operands : self->nin;
+}
+
+static const char *
+operand_name(const lw_ufunc_head *self, int i)
+{
+    uint8_t param = whole(self)->params[i];
+
+    return param == LW_NO_PARAM ? "?" : self->tree->fns.data[1].params.data[param].name;
+}
+
 static void
 loop_line(lw_text *text, const void *loop)
 {
@@ -181,6 +195,8 @@ const lw_ufunc_kind lw_ufunc_of_cores = {
     .find = find,
     .make = make,
     .loop_line = loop_line,
+    .n_shown = n_shown,
+    .operand_name = operand_name,
     .types_text = types_text,
     .signature_text = signature_text,
     .layout = layout,

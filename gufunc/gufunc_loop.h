@@ -31,6 +31,11 @@ typedef struct lw_gufunc_loop {
     uint8_t form[LW_MAX_OPERANDS];   /* lw_core_form */
     uint8_t core_ndim[LW_MAX_OPERANDS];
     bool writable[LW_MAX_OPERANDS]; /* inputs that the body may write to */
+    /* Inputs behind the layout's own that are parts of excluded arrays: a value each, i64, and
+     * some of them addresses. */
+    int n_shown; /* the layout's inputs */
+    bool address[LW_MAX_OPERANDS];
+    bool writes_excluded; /* memory that is no operand */
     lw_scalar *scalar;
     bool declared;
     /* Another library's loop with NumPy's arguments, for items of at least library_least

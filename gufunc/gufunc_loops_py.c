@@ -77,12 +77,13 @@ choose_form(lw_gufunc_object *self, uint32_t required, uint32_t most)
     return -1;
 }
 
-/* The variable of operand k, or 0: it is returned. */
+/* The variable of operand k, or 0: it has no parameter. */
 static uint32_t
 var_of(const lw_gufunc_object *self, int k)
 {
-    return k < self->base.nin || self->fills ? self->base.tree->fns.data[1].params.data[k].var
-                                             : 0;
+    return self->params[k] == LW_NO_PARAM
+               ? 0
+               : self->base.tree->fns.data[1].params.data[self->params[k]].var;
 }
 
 static int
@@ -92,7 +93,7 @@ check_rebound(const lw_gufunc_object *self)
     lw_error err = {0};
 
     for (int k = self->base.nin; self->fills && k < self->base.nin + self->base.nout; k++) {
-        const char *name = tree->fns.data[1].params.data[k].name;
+        const char *name = tree->fns.data[1].params.data[self->params[k]].name;
         uint32_t loc = lw_body_rebinds(tree, var_of(self, k));
         lw_text help = {0};
         if (loc == 0)
@@ -109,13 +110,56 @@ check_rebound(const lw_gufunc_object *self)
     return 0;
 }
 
-int
-lw_gufunc_forms(lw_gufunc_object *self)
+void
+lw_gufunc_place(lw_gufunc_object *self)
+{
+    const lw_family *family = self->base.family;
+    int input = 0, output = self->base.nin;
+
+    memset(self->params, LW_NO_PARAM, sizeof self->params);
+    for (uint32_t i = 0; i < family->n_params; i++)
+        if (family->roles[i] == LW_ROLE_OPERAND)
+            self->params[input++] = (uint8_t)i;
+        else if (family->roles[i] == LW_ROLE_OUTPUT)
+            self->params[output++] = (uint8_t)i;
+}
+
+/* Of a member: inputs, then outputs, in the order of the parameters. */
+static int
+place_member(lw_gufunc_object *self)
+{
+    const lw_member *member = self->base.member;
+    int next = 0;
+
+    for (uint32_t i = 0; i < member->n_params; i++) {
+        if (member->specs[i].kind != LW_ARGK_SCALAR)
+            continue;
+        self->params[next] = (uint8_t)i;
+        if (++next == member->n_operands)
+            next += member->n_hidden;
+    }
+    self->fills = self->params[self->base.nin] != LW_NO_PARAM;
+    return self->fills ? 0 : check_returned(self);
+}
+
+static int
+place_plain(lw_gufunc_object *self)
 {
     uint32_t required, most;
 
     if (count_params(self->base.tree, &required, &most) < 0 ||
         choose_form(self, required, most) < 0)
+        return -1;
+    for (int k = 0; k < self->base.nin + (self->fills ? self->base.nout : 0); k++)
+        self->params[k] = (uint8_t)k;
+    return 0;
+}
+
+int
+lw_gufunc_forms(lw_gufunc_object *self)
+{
+    memset(self->params, LW_NO_PARAM, sizeof self->params);
+    if ((self->base.member ? place_member(self) : place_plain(self)) < 0)
         return -1;
     for (int k = 0; k < self->base.nin + self->base.nout; k++) {
         uint32_t var = var_of(self, k);
@@ -162,7 +206,8 @@ lw_gufunc_current(lw_ufunc_head *head)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)head;
 
-    if (self->base.loops.n == 0 || self->captures == NULL || !is_stale((PyObject *)self))
+    if ((self->base.loops.n == 0 && self->base.family == NULL) || self->base.member != NULL ||
+        self->captures == NULL || !is_stale((PyObject *)self))
         return Py_NewRef(self);
     return lw_ufunc_head_renewed(head, lw_renewed((PyObject *)self, &self->renewal, is_stale,
                                                   self->base.options.front.typing,
@@ -189,19 +234,22 @@ infer(lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_typed **out, lw_err
     const lw_fn *fn = &self->base.tree->fns.data[1];
     lw_front_options options = self->base.options.front;
     lw_arg_spec *specs = lw_alloc_zero(fn->params.n + 1, sizeof *specs);
-    uint32_t n = (uint32_t)(self->base.nin + (self->fills ? self->base.nout : 0));
+    const lw_member *member = self->base.member;
     lw_status status;
 
     if (specs == NULL)
         return lw_fail_memory(err);
     options.procedure = self->fills;
     options.readonly_help = "inputs are read only; name it in writable_args= to write to it";
-    for (uint32_t k = 0; k < fn->params.n; k++)
-        if (k < n)
-            spec_of(loop, (int)k, &specs[k]);
+    for (uint32_t i = 0; i < fn->params.n; i++)
+        if (member != NULL && member->specs[i].kind == LW_ARGK_ARRAY)
+            specs[i] = member->specs[i];
         else
-            specs[k] =
-                (lw_arg_spec){.kind = LW_ARGK_KONST, .konst = fn->params.data[k].default_konst};
+            specs[i] =
+                (lw_arg_spec){.kind = LW_ARGK_KONST, .konst = fn->params.data[i].default_konst};
+    for (int k = 0; k < loop->nin + loop->nout; k++)
+        if (self->params[k] != LW_NO_PARAM)
+            spec_of(loop, k, &specs[self->params[k]]);
     status = lw_infer_specs(self->base.tree, &options, specs, fn->params.n, out, err);
     lw_free(specs);
     return status;
@@ -235,9 +283,9 @@ dump_typed(const lw_gufunc_object *self, const lw_typed *typed)
 static lw_dtype
 common_input(const lw_gufunc_loop *loop)
 {
-    lw_dtype all = loop->nin ? loop->types[0] : LW_DT_f64;
+    lw_dtype all = loop->n_shown ? loop->types[0] : LW_DT_f64;
 
-    for (int k = 1; k < loop->nin; k++)
+    for (int k = 1; k < loop->n_shown; k++)
         all = lw_promote_dtypes(all, loop->types[k]);
     return all;
 }
@@ -300,7 +348,7 @@ static lw_status
 never_written(const lw_gufunc_object *self, int k, lw_error *err)
 {
     const lw_fn *fn = &self->base.tree->fns.data[1];
-    const char *name = fn->params.data[k].name;
+    const char *name = fn->params.data[self->params[k]].name;
     lw_text help = {0};
     lw_status status;
 
@@ -341,6 +389,36 @@ take_results(const lw_gufunc_object *self, lw_gufunc_loop *loop, lw_error *err)
     return LW_OK;
 }
 
+/* Of a member: the body's parameters by operand, and by part of excluded arrays. */
+static lw_status
+arrange_args(lw_gufunc_object *self, lw_gufunc_loop *loop, lw_error *err)
+{
+    lw_member *member = self->base.member;
+    int n = loop->nin + loop->nout, hidden = member->n_operands;
+    lw_arg_parts *args = lw_arena_take(&loop->scalar->module->arena, (size_t)n * sizeof *args);
+
+    if (args == NULL)
+        return lw_fail_memory(err);
+    memset(args, 0, (size_t)n * sizeof *args);
+    lw_member_note(member, loop->scalar);
+    loop->writes_excluded = member->written != 0;
+    for (uint32_t i = 0; i < member->n_params; i++) {
+        const lw_arg_parts *parts = &loop->scalar->args[i];
+        if (member->specs[i].kind != LW_ARGK_ARRAY)
+            continue;
+        for (uint32_t w = 0; w < parts->n; w++) {
+            args[hidden] = (lw_arg_parts){.first = parts->first + w, .n = 1};
+            loop->address[hidden++] = w == 0;
+        }
+    }
+    for (int k = 0; k < n; k++)
+        if (self->params[k] != LW_NO_PARAM)
+            args[k] = loop->scalar->args[self->params[k]];
+    loop->scalar->args = args;
+    loop->scalar->n_args = (uint32_t)n;
+    return LW_OK;
+}
+
 static lw_status
 lower(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_error *err)
 {
@@ -353,6 +431,8 @@ lower(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_erro
     if (n_out)
         LW_TRY(lw_infer_check_results(typed, out, n_out, err));
     LW_TRY(lw_lower(typed, n_out ? out : NULL, n_out, &loop->scalar, err));
+    if (self->base.member != NULL)
+        LW_TRY(arrange_args(self, loop, err));
     LW_TRY(take_results(self, loop, err));
     LW_TRY(check_written(self, loop, err));
 fail:
@@ -417,6 +497,7 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
     loop->layout = &self->table->layout;
     loop->nin = self->base.nin;
     loop->nout = self->base.nout;
+    loop->n_shown = self->base.member ? self->base.member->n_operands : loop->nin;
     loop->declared = declared;
     memcpy(loop->types, in, (size_t)loop->nin * sizeof *in);
     describe(self, loop, arrays);

@@ -42,9 +42,11 @@ position_of(const lw_gufunc_object *self, PyObject *item)
 
     PyErr_Clear();
     if (PyUnicode_Check(item))
-        for (uint32_t i = 0; i < fn->params.n; i++)
-            if (PyUnicode_CompareWithASCIIString(item, fn->params.data[i].name) == 0)
-                at = (long)i;
+        for (int k = 0; k < self->base.nin; k++)
+            if (self->params[k] != LW_NO_PARAM &&
+                PyUnicode_CompareWithASCIIString(item, fn->params.data[self->params[k]].name) ==
+                    0)
+                at = k;
     if (at >= 0 && at < self->base.nin)
         return (int)at;
     PyErr_Format(PyExc_ValueError,
@@ -125,6 +127,27 @@ read_signatures(lw_gufunc_object *self, const lw_door_arguments *arguments, lw_a
     return 0;
 }
 
+/* No loops: its members have them. */
+static int
+build_family(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layout,
+             PyObject *writable)
+{
+    self->base.kind = lw_gufunc_families();
+    if (read_layout(self, layout) < 0 ||
+        lw_family_build((lw_ufunc_head *)self, &lw_gufunc_family_door, self->options,
+                        arguments) < 0)
+        return -1;
+    lw_gufunc_place(self);
+    if (read_writable(self, writable) < 0 ||
+        (self->base.sizes != NULL && lw_gufunc_check_sizes(&self->base, self->base.sizes) < 0))
+        return -1;
+    for (int k = 0; k < self->base.nin; k++)
+        if (self->writable[k])
+            self->base.family->writes |= UINT64_C(1) << self->params[k];
+    self->base.inner = lw_gufunc_inner_new(self);
+    return self->base.inner ? 0 : -1;
+}
+
 static int
 build(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layout,
       PyObject *writable, lw_arena *arena)
@@ -140,6 +163,8 @@ build(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layo
     if (lw_link_set_read(&self->base.links, self->base.link,
                          lw_captures_linked(self->captures)) < 0)
         return -1;
+    if (arguments->excluded != NULL || arguments->constants != NULL)
+        return build_family(self, arguments, layout, writable);
     if (read_layout(self, layout) < 0 || lw_gufunc_forms(self) < 0 ||
         read_writable(self, writable) < 0 ||
         (self->base.sizes != NULL &&
@@ -191,9 +216,9 @@ prepare(lw_gufunc_object *self, PyObject *function, PyObject *signatures, PyObje
     return 0;
 }
 
-static PyObject *
-gufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObject *layout,
-           PyObject *keywords)
+PyObject *
+lw_gufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObject *layout,
+              PyObject *keywords, lw_member *member)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)type->tp_alloc(type, 0);
     PyObject *plain = PyDict_Copy(keywords), *writable = NULL;
@@ -202,6 +227,10 @@ gufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObjec
     int failed = -1;
 
     lw_arena_init(&arena);
+    if (self == NULL)
+        lw_free(member);
+    else
+        self->base.member = member;
     if (self != NULL && plain != NULL) {
         self->options = Py_NewRef(keywords);
         if (take_own(plain, &self->base.sizes, &writable) == 0 &&
@@ -230,6 +259,8 @@ gufunc_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->options);
     if (lw_renewal_traverse(&self->renewal, visit, arg))
         return 1;
+    if (self->base.family != NULL && lw_family_traverse(self->base.family, visit, arg))
+        return -1;
     return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
 }
 
@@ -238,11 +269,14 @@ gufunc_clear(PyObject *object)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
     lw_captures *captures = self->captures;
+    lw_family *family = self->base.family;
 
+    self->base.family = NULL;
     if (self->table != NULL) /* finalizers below may still call the inner numpy.ufunc */
         self->table->owner = NULL;
     self->captures = NULL;
     lw_captures_free(captures);
+    lw_family_free(family);
     lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->base.sizes);
     Py_CLEAR(self->base.large);
@@ -267,6 +301,7 @@ gufunc_dealloc(PyObject *object)
     lw_ufunc_head_drop((lw_ufunc_head *)object);
     lw_gufunc_table_drop(self->table); /* the loops go with the last numpy.ufunc */
     lw_array_free(&self->base.loops);
+    lw_free(self->base.member);
     lw_tree_free(self->base.tree);
     type->tp_free(object);
     Py_DECREF(type);
@@ -365,8 +400,8 @@ decorate(PyObject *state, PyObject *function)
 
     if (type == NULL)
         return NULL;
-    result = gufunc_new((PyTypeObject *)type, function, PyTuple_GET_ITEM(state, 1),
-                        PyTuple_GET_ITEM(state, 2), PyTuple_GET_ITEM(state, 3));
+    result = lw_gufunc_new((PyTypeObject *)type, function, PyTuple_GET_ITEM(state, 1),
+                           PyTuple_GET_ITEM(state, 2), PyTuple_GET_ITEM(state, 3), NULL);
     Py_DECREF(type);
     return result;
 }

@@ -6,6 +6,7 @@
 
 #include "core/front/read_python.h"
 #include "core/front/signature.h"
+#include "core/py/family.h"
 #include "core/py/override.h"
 #include "core/py/renew.h"
 #include "core/py/signature_read.h"
@@ -35,12 +36,16 @@ typedef struct lw_gufunc_object {
     lw_gufunc_table *table;
     lw_captures *captures;
     lw_renewal renewal;
-    PyObject *source_option;        /* source=, or NULL */
-    PyObject *options;              /* dict: the keywords as given, for pickling */
-    bool fills;                     /* the outputs are parameters */
-    bool indexed[LW_MAX_OPERANDS];  /* `()` operands that the function indexes */
-    bool writable[LW_MAX_OPERANDS]; /* writable_args= */
+    PyObject *source_option;         /* source=, or NULL */
+    PyObject *options;               /* dict: the keywords as given, for pickling */
+    bool fills;                      /* the outputs are parameters */
+    uint8_t params[LW_MAX_OPERANDS]; /* of operands, or LW_NO_PARAM: returned, or a part of an
+                                        excluded array */
+    bool indexed[LW_MAX_OPERANDS];   /* `()` operands that the function indexes */
+    bool writable[LW_MAX_OPERANDS];  /* writable_args= */
 } lw_gufunc_object;
+
+enum { LW_NO_PARAM = 255 };
 
 static inline lw_gufunc_object *
 lw_gufunc_whole(lw_gufunc *self)
@@ -76,7 +81,9 @@ lw_gufunc_loop *lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const
                                const bool *arrays, bool declared);
 /* The typed tree of a loop: inspection. NULL with an exception. */
 lw_typed *lw_gufunc_infer(lw_gufunc_object *self, const lw_gufunc_loop *loop);
-int lw_gufunc_forms(lw_gufunc_object *self); /* fills, indexed; -1 with an exception */
+int lw_gufunc_forms(lw_gufunc_object *self); /* fills, params, indexed; -1: exception */
+/* params of the operands by what they are in a family. */
+void lw_gufunc_place(lw_gufunc_object *self);
 
 /* Whom calls are for: itself, or one made anew where what the function captured has changed
  * since its first loop was made. A new reference, or NULL with an exception. */
@@ -108,6 +115,22 @@ int lw_gufunc_stretch(const lw_gufunc *self, PyObject *const *args, Py_ssize_t n
                       PyObject *kwnames, PyObject **to);
 PyObject *lw_gufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                                 Py_ssize_t n_args, PyObject *kwnames);
+
+/* ---- excluded= and static=: gufunc_family_py.c ---- */
+extern const lw_family_door lw_gufunc_family_door;
+const lw_ufunc_kind *lw_gufunc_families(void);
+/* A Gufunc of the function; member: of a family, taken also when it fails, or NULL. */
+PyObject *lw_gufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures,
+                        PyObject *layout, PyObject *keywords, lw_member *member);
+/* For families: what gufunc_call_py.c has. */
+int lw_gufunc_sorts(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
+int lw_gufunc_ask(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                  PyObject *kwnames, int nin, PyObject **result);
+PyObject *lw_gufunc_refuse_device(const lw_gufunc_object *self);
+PyObject *lw_gufunc_call_host(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
+                              PyObject *kwnames, Py_ssize_t stream);
+PyObject *lw_gufunc_call_device(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
+                                PyObject *kwnames, lw_extra_arrays *extra);
 
 /* ---- sizes=: gufunc_sizes_py.c ---- */
 int lw_gufunc_check_sizes(const lw_gufunc *self, PyObject *sizes); /* at decoration */

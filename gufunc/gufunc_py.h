@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include "core/base/lock.h"
+#include "core/py/family.h"
 #include "core/py/ufunc_type.h"
 #include "gufunc/gufunc_loop.h"
 
@@ -38,8 +39,10 @@ int lw_gufunc_fill_sizes(lw_gufunc *self, int64_t *sizes);
 /* ---- the device side, where it is linked in: NULL otherwise ---- */
 typedef struct lw_gufunc_device_hooks {
     /* The call with at least one device operand (in or out), or host operands and target
-     * "cuda". args, kwnames as vectorcall's. NEP 13 is already done. */
-    PyObject *(*call)(lw_gufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+     * "cuda". args, kwnames as vectorcall's. NEP 13 is already done. extra: arrays beside the
+     * operands, or NULL. */
+    PyObject *(*call)(lw_gufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+                      lw_extra_arrays *extra);
     void (*free_plans)(struct lw_gufunc_plans *plans); /* NULL is allowed */
     /* Which loop serves which dtypes is asked anew; kernels stay loaded. NULL is allowed. */
     void (*forget_plans)(struct lw_gufunc_plans *plans);

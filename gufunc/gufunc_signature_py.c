@@ -79,7 +79,9 @@ int
 lw_gufunc_read_signature(const lw_gufunc_object *self, const lw_signature *signature,
                          lw_gufunc_types *out)
 {
-    uint32_t nin = (uint32_t)self->base.nin, nout = (uint32_t)self->base.nout;
+    const lw_member *member = self->base.member;
+    uint32_t nin = (uint32_t)(member ? member->n_operands : self->base.nin);
+    uint32_t nout = (uint32_t)self->base.nout, n_hidden = (uint32_t)self->base.nin - nin;
     bool all = signature->n_args == nin + nout && self->fills;
     bool scalars = all_scalars(signature);
 
@@ -92,9 +94,11 @@ lw_gufunc_read_signature(const lw_gufunc_object *self, const lw_signature *signa
         return refuse(self, signature,
                       "the outputs are among its arguments, so that it returns void");
     for (uint32_t i = 0; i < signature->n_args; i++)
-        if (read_operand(self, signature, &signature->args[i], (int)i, scalars && !all, out) <
-            0)
+        if (read_operand(self, signature, &signature->args[i],
+                         (int)(i < nin ? i : i + n_hidden), scalars && !all, out) < 0)
             return -1;
+    for (uint32_t k = nin; k < nin + n_hidden; k++)
+        out->in[k] = LW_DT_i64; /* parts of excluded arrays */
     return all ? 0 : read_results(self, signature, scalars, out);
 }
 
@@ -148,6 +152,8 @@ lw_gufunc_types_text(const lw_gufunc_loop *loop)
     int n = 0;
 
     for (int i = 0; i < loop->nin + loop->nout; i++) {
+        if (i == loop->n_shown)
+            i = loop->nin; /* parts of excluded arrays are not shown */
         if (i == loop->nin) {
             text[n++] = '-';
             text[n++] = '>';
@@ -173,6 +179,10 @@ add_operands(lw_text *text, const lw_gufunc_loop *loop, int from, int to)
 {
     lw_text_add(text, "(");
     for (int k = from; k < to; k++) {
+        if (k == loop->n_shown && k < loop->nin)
+            k = loop->nin;
+        if (k == to)
+            break;
         lw_text_add(text, k > from ? ", " : "");
         add_operand(text, loop, k);
     }

@@ -122,6 +122,10 @@ pass_value(maker *m, int k, lw_ref at, lw_ref *out)
 {
     lw_dtype dtype = m->loop->types[k];
 
+    if (m->loop->address[k]) {
+        out[0] = lw_ir_load(&m->b, LW_DT_ptr, 1, at, 0, 0);
+        return;
+    }
     for (int part = 0; part < n_parts(dtype); part++)
         out[part] = lw_ir_load(&m->b, lw_dtypes[dtype].parts, 1,
                                part_address(m, dtype, at, part), 0, 0);
@@ -214,10 +218,12 @@ make_loop(maker *m, lw_error *err)
     end = lw_ir_param_add(&m->b, LW_DT_i64, 0, "end");
     m->status = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "status");
     for (int k = 0; k < n_operands(m->loop); k++) /* NumPy copies what overlaps an output */
-        m->args[k] = lw_ir_param_add(
-            &m->b, LW_DT_ptr,
-            k >= m->loop->nin || m->loop->writable[k] ? LW_PARAM_NOALIAS : LW_PARAM_READONLY,
-            "operand");
+        m->args[k] =
+            lw_ir_param_add(&m->b, LW_DT_ptr,
+                            k >= m->loop->nin || m->loop->writable[k] ? LW_PARAM_NOALIAS
+                            : m->loop->writes_excluded                ? 0
+                                                                      : LW_PARAM_READONLY,
+                            "operand");
     add_numbers(m);
     lw_ir_result_add(&m->b, LW_DT_i64);
     if (m->form == LW_CODE_DENSE)

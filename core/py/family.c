@@ -526,15 +526,13 @@ misfit_of(const lw_family_args *c, const lw_signature *signature, uint32_t roles
     return -1;
 }
 
-/* The signature of a member's operands, or NULL: it wants other arrays (*misfit: which). With a
- * layout it names the arrays' parts, too. */
+/* The signature of the operands alone, or NULL: it wants other arrays (*misfit: which). */
 static PyObject *
-operands_of(const lw_family_args *c, const lw_member *member, const lw_signature *signature,
-            lw_arena *arena, int *misfit)
+operands_of(const lw_family_args *c, const lw_signature *signature, lw_arena *arena,
+            int *misfit)
 {
-    uint32_t n_hidden = c->family->door->operands ? (uint32_t)member->n_hidden : 0;
     uint32_t roles = roles_in(c->family, signature);
-    lw_sig_type *args = lw_arena_take(arena, (signature->n_args + n_hidden + 1) * sizeof *args);
+    lw_sig_type *args = lw_arena_take(arena, (signature->n_args + 1) * sizeof *args);
     int other = misfit_of(c, signature, roles);
     lw_signature own = *signature;
     lw_text text = {0};
@@ -549,8 +547,6 @@ operands_of(const lw_family_args *c, const lw_member *member, const lw_signature
     own.args = args;
     own.n_args = 0;
     add_types(c, signature, roles, LW_ROLE_OPERAND, args, &own.n_args);
-    for (uint32_t i = 0; i < n_hidden; i++)
-        args[own.n_args++] = (lw_sig_type){.kind = LW_SIG_SCALAR, .dtype = LW_DT_i64};
     add_types(c, signature, roles, LW_ROLE_OUTPUT, args, &own.n_args);
     lw_signature_print(&own, &text);
     result = PyUnicode_FromString(lw_text_get(&text));
@@ -578,7 +574,7 @@ no_signature(const lw_family_args *c, int misfit)
 
 /* New reference: a list of str, or None: any dtypes. */
 static PyObject *
-signatures_for(const lw_family_args *c, const lw_member *member)
+signatures_for(const lw_family_args *c)
 {
     lw_signature_list list = {0};
     PyObject *result = PyList_New(0);
@@ -593,7 +589,7 @@ signatures_for(const lw_family_args *c, const lw_member *member)
     if (result == NULL || lw_signatures_read(c->family->signatures, false, &arena, &list) < 0)
         goto fail;
     for (uint32_t i = 0; i < list.n; i++) {
-        PyObject *one = operands_of(c, member, &list.data[i], &arena, &misfit);
+        PyObject *one = operands_of(c, &list.data[i], &arena, &misfit);
         if ((one == NULL && PyErr_Occurred()) ||
             (one != NULL && PyList_Append(result, one) < 0)) {
             Py_XDECREF(one);
@@ -637,7 +633,7 @@ new_member(const lw_family_args *c)
     if (member == NULL)
         PyErr_NoMemory();
     if (member == NULL || values == NULL || describe(c, member) < 0 ||
-        (signatures = signatures_for(c, member)) == NULL || (options = options_for(c)) == NULL)
+        (signatures = signatures_for(c)) == NULL || (options = options_for(c)) == NULL)
         goto done;
     function = PyDict_GET_SIZE(values) ? lw_function_with_values(c->self->py_func, values)
                                        : Py_NewRef(c->self->py_func);

@@ -69,12 +69,13 @@ typedef struct lw_family {
     uint32_t n_params, n_positional;
     uint8_t roles[LW_MOST_PARAMS];
     uint8_t positional[LW_MOST_PARAMS]; /* parameters that a call gives by position */
-    PyObject *names;                    /* tuple of str */
-    PyObject *members;                  /* dict: key -> ufunc */
-    PyObject *latest;                   /* member */
-    PyObject *signatures;               /* as given, or NULL */
-    PyObject *options;                  /* dict: the decorator's keywords */
-    PyObject *face; /* the same under another name; NULL until it is asked for */
+    uint64_t writes;      /* bit i: parameter i is an operand that the function writes to */
+    PyObject *names;      /* tuple of str */
+    PyObject *members;    /* dict: key -> ufunc */
+    PyObject *latest;     /* member */
+    PyObject *signatures; /* as given, or NULL */
+    PyObject *options;    /* dict: the decorator's keywords */
+    PyObject *face;       /* the same under another name; NULL until it is asked for */
 } lw_family;
 
 /* self->family of what excluded= and static= say; sets nin, and nout where signatures say it;

@@ -123,8 +123,9 @@ release(lw_family_args *c)
 
 /* ---- overlap ---- */
 
+/* param: of an input that is written, or -1: an output. */
 static int
-check_out(const lw_family_args *c, PyObject *out)
+check_out(const lw_family_args *c, PyObject *out, int param)
 {
     uint64_t low, high;
 
@@ -133,9 +134,13 @@ check_out(const lw_family_args *c, PyObject *out)
     for (int i = 0; i < c->n_arrays; i++)
         if (low < c->arrays[i].high && c->arrays[i].low < high) {
             PyErr_Format(PyExc_ValueError,
-                         "%s(): an output shares memory with excluded argument `%s`, which the "
-                         "function reads as a whole: give another output, or a copy",
-                         lw_family_name(c->self), lw_family_param(c, (uint32_t)c->params[i]));
+                         "%s(): %s%s%s shares memory with excluded argument `%s`, which the "
+                         "function reads as a whole: give another %s, or a copy",
+                         lw_family_name(c->self), param < 0 ? "an output" : "argument `",
+                         param < 0 ? "" : lw_family_param(c, (uint32_t)param),
+                         param < 0 ? "" : "`, which it writes to,",
+                         lw_family_param(c, (uint32_t)c->params[i]),
+                         param < 0 ? "output" : "array");
             return -1;
         }
     return 0;
@@ -144,17 +149,21 @@ check_out(const lw_family_args *c, PyObject *out)
 static int
 check_outs(const lw_family_args *c)
 {
+    for (uint32_t i = 0; i < c->family->n_params; i++)
+        if ((c->family->writes >> i & 1) && c->values[i] != NULL &&
+            check_out(c, c->values[i], (int)i) < 0)
+            return -1;
     for (Py_ssize_t i = 0; i < c->n_outs; i++)
-        if (check_out(c, c->outs[i]) < 0)
+        if (check_out(c, c->outs[i], -1) < 0)
             return -1;
     for (Py_ssize_t i = 0; i < c->n_rest; i++) {
         PyObject *out = c->rest[i];
         if (PyUnicode_CompareWithASCIIString(c->names[i], "out") != 0)
             continue;
         if (!PyTuple_Check(out))
-            return check_out(c, out);
+            return check_out(c, out, -1);
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(out); k++)
-            if (check_out(c, PyTuple_GET_ITEM(out, k)) < 0)
+            if (check_out(c, PyTuple_GET_ITEM(out, k), -1) < 0)
                 return -1;
     }
     return 0;
@@ -216,6 +225,23 @@ add_words(const lw_family_args *c, row *r)
     return 0;
 }
 
+/* NumPy wants as many core dimensions of every input, and parts of arrays have none. */
+static int
+check_keepdims(const lw_family_args *c, PyObject *name, PyObject *value)
+{
+    int truth;
+
+    if (c->n_arrays == 0 || PyUnicode_CompareWithASCIIString(name, "keepdims") != 0)
+        return 0;
+    truth = PyObject_IsTrue(value);
+    if (truth > 0)
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): keepdims= cannot be given beside excluded arrays: insert the "
+                     "dimension with numpy.expand_dims",
+                     lw_family_name(c->self));
+    return truth == 0 ? 0 : -1;
+}
+
 static int
 make_row(const lw_family_args *c, row *r)
 {
@@ -236,6 +262,8 @@ make_row(const lw_family_args *c, row *r)
         r->args[r->n_args + i] = c->rest[i];
         if (PyUnicode_CompareWithASCIIString(c->names[i], "stream") == 0)
             r->stream = r->n_args + i;
+        if (check_keepdims(c, c->names[i], c->rest[i]) < 0)
+            return -1;
         if (PyUnicode_CompareWithASCIIString(c->names[i], "axes") == 0) {
             Py_XSETREF(r->axes, axes_of(c, c->rest[i]));
             if (r->axes == NULL)
