@@ -64,7 +64,7 @@ source_take(void *Py_UNUSED(context), lw_device *device, size_t size_bytes, CUst
         *out = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(pair, 0));
         status = follow(device, stream, NULL, err);
     }
-    if (status == LW_OK)
+    if (pair != NULL && status == LW_OK)
         *keeper = Py_NewRef(PyTuple_GET_ITEM(pair, 1));
     Py_XDECREF(pair);
     PyGILState_Release(state);
