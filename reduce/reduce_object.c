@@ -23,6 +23,7 @@ static int
 read_role(lw_reducer *self, int role, PyObject *function, PyObject *source)
 {
     lw_error err = {0};
+    uint32_t n;
 
     self->function[role] = lw_python_function(function);
     if (self->function[role] == NULL)
@@ -39,6 +40,14 @@ read_role(lw_reducer *self, int role, PyObject *function, PyObject *source)
                          self->tree[role]->fns.data[1].name);
             return -1;
         }
+    n = self->tree[role]->fns.data[1].params.n;
+    if (role == LW_ROLE_COMBINE && (n == 0 || n % 2 == 1)) {
+        PyErr_Format(PyExc_TypeError,
+                     "reduce: combine function `%s` takes %u parameter%s; expected two, or two "
+                     "for each number of an accumulator",
+                     self->tree[role]->fns.data[1].name, (unsigned)n, n == 1 ? "" : "s");
+        return -1;
+    }
     return 0;
 }
 

@@ -316,6 +316,70 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     return call_sorted(self, args, nargsf, kwnames, s);
 }
 
+/* ---- Python ints beyond 64 bits beside floats ---- */
+
+static bool
+is_inexact(PyObject *object)
+{
+    PyObject *dtype;
+    bool result;
+
+    if (PyFloat_CheckExact(object) || PyComplex_CheckExact(object))
+        return true;
+    dtype = PyLong_CheckExact(object) ? NULL : PyObject_GetAttrString(object, "dtype");
+    result = dtype != NULL && PyArray_DescrCheck(dtype) &&
+             (PyTypeNum_ISFLOAT(((PyArray_Descr *)dtype)->type_num) ||
+              PyTypeNum_ISCOMPLEX(((PyArray_Descr *)dtype)->type_num));
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    return result;
+}
+
+static bool
+is_huge(PyObject *object)
+{
+    int overflow = 0;
+
+    if (PyLong_CheckExact(object))
+        PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow != 0;
+}
+
+/* Does NumPy take ints of this call as floats, whatever their size? */
+static bool
+has_huge_beside_float(PyObject *const *args, Py_ssize_t n_args)
+{
+    bool huge = false, inexact = false;
+
+    for (Py_ssize_t i = 0; i < n_args && !huge; i++)
+        huge = is_huge(args[i]);
+    for (Py_ssize_t i = 0; huge && i < n_args && !inexact; i++)
+        inexact = is_inexact(args[i]);
+    return inexact;
+}
+
+/* After an OverflowError: such ints as Python floats. */
+static PyObject *
+call_with_floats(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *values[LW_PLACED_MAX], *floats = PyList_New(0), *result = NULL;
+    bool failed = floats == NULL;
+
+    memcpy(values, args, (size_t)n * sizeof *values);
+    for (Py_ssize_t i = 0; i < n_args && !failed; i++)
+        if (is_huge(args[i])) {
+            double number = PyLong_AsDouble(args[i]);
+            values[i] = number == -1 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(number);
+            failed = values[i] == NULL || PyList_Append(floats, values[i]) < 0;
+            Py_XDECREF(values[i]); /* the list holds it */
+        }
+    if (!failed)
+        result = call(object, values, (size_t)n_args, kwnames);
+    Py_XDECREF(floats);
+    return result;
+}
+
 /* ---- Python ints beyond the dtype that they are compared with ---- */
 
 /* The int in a dtype of its own; beyond all of them it compares as an infinity does. */
@@ -384,13 +448,23 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     PyObject *result = lw_ufunc_is_stale(self) ? call_renewed(self, args, nargsf, kwnames)
                                                : call(object, args, nargsf, kwnames);
+    PyObject *kind, *error, *trace;
 
-    if (result == NULL && self->compares && n_args >= 2 &&
-        n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) <= LW_PLACED_MAX &&
-        (PyLong_CheckExact(args[0]) || PyLong_CheckExact(args[1])) &&
-        PyErr_ExceptionMatches(PyExc_OverflowError))
+    if (result != NULL || !PyErr_ExceptionMatches(PyExc_OverflowError) ||
+        n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > LW_PLACED_MAX)
+        return result;
+    PyErr_Fetch(&kind, &error, &trace);
+    if (has_huge_beside_float(args, n_args)) {
+        Py_XDECREF(kind);
+        Py_XDECREF(error);
+        Py_XDECREF(trace);
+        return call_with_floats(object, args, n_args, kwnames);
+    }
+    PyErr_Restore(kind, error, trace);
+    if (self->compares && n_args >= 2 &&
+        (PyLong_CheckExact(args[0]) || PyLong_CheckExact(args[1])))
         return compare_strong(object, args, n_args, kwnames);
-    return result;
+    return NULL;
 }
 
 /* ---- methods ---- */

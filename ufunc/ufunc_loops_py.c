@@ -145,25 +145,13 @@ make_scalar(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out)
     status = out ? lw_infer_check_results(typed, out, (uint32_t)self->base.nout, &err) : LW_OK;
     if (status == LW_OK)
         status = lw_lower(typed, out, out ? (uint32_t)self->base.nout : 0, &scalar, &err);
+    if (status == LW_OK && scalar->n_out != (uint32_t)self->base.nout)
+        status = lw_infer_refuse_results(typed, scalar->n_out, (uint32_t)self->base.nout, &err);
     lw_typed_free(typed);
-    if (status != LW_OK)
-        return (lw_scalar *)lw_py_raise(&err);
-    if (scalar->n_out == (uint32_t)self->base.nout)
+    if (status == LW_OK)
         return scalar;
-    if (scalar->n_out == 0) {
-        lw_fail(
-            &err, LW_ERR_TYPING,
-            "`%s` returns no number for these types: return a number, or a tuple of numbers "
-            "for several outputs",
-            self->table->name);
-        lw_scalar_free(scalar);
-        return (lw_scalar *)lw_py_raise(&err);
-    }
-    PyErr_Format(PyExc_TypeError,
-                 "`%s` returns %u values for these types, but was made with %d",
-                 self->table->name, (unsigned)scalar->n_out, self->base.nout);
     lw_scalar_free(scalar);
-    return NULL;
+    return (lw_scalar *)lw_py_raise(&err);
 }
 
 static lw_loop *

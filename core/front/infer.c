@@ -800,6 +800,54 @@ fail:
     return status;
 }
 
+/* A frame for complaints about the function's results; its arena takes the texts. */
+static lw_status
+frame_of_results(const lw_typed *typed, lw_run *run, lw_frame *f, lw_error *err)
+{
+    const lw_instance *instance = &typed->instances.data[1];
+    lw_typed *own = (lw_typed *)(uintptr_t)typed;
+    lw_value *params = lw_arena_take(&own->arena, (instance->n_params + 1) * sizeof *params);
+
+    if (params == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < instance->n_params; i++)
+        params[i].type = instance->param_types[i];
+    *run = (lw_run){.tree = typed->tree, .typed = own, .arena = &own->arena, .err = err};
+    *f = (lw_frame){.run = run,
+                    .fn = &typed->tree->fns.data[1],
+                    .fn_index = 1,
+                    .report = true,
+                    .n_params = instance->n_params,
+                    .params = params};
+    return LW_OK;
+}
+
+lw_status
+lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_error *err)
+{
+    lw_type result = typed->instances.data[1].result;
+    lw_status status;
+    lw_run run;
+    lw_frame f;
+
+    LW_TRY(frame_of_results(typed, &run, &f, err));
+    if (n == 0)
+        return lw_complain(&f, last_return(typed), "E154",
+                           result == LW_T_NONE ? "nothing is returned"
+                           : result == LW_T_STATIC
+                               ? "the result is a text, a type or the like"
+                               : lw_say(&f, "the result is %s", lw_say_type(&f, result)),
+                           "return a number, or a tuple of numbers for several outputs",
+                           "a result that is no number");
+    return lw_complain(
+        &f, last_return(typed), "E154",
+        lw_say(&f, "%u value%s for these types, and %u for those it was made with", n,
+               n == 1 ? "" : "s", n_made),
+        "a function returns as many values for all types", "wrong number of results");
+fail:
+    return status;
+}
+
 static lw_status
 check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, bool nested,
               lw_error *err)
@@ -808,21 +856,11 @@ check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, 
     const lw_type_row *row = lw_type_get(&typed->types, instance->result);
     uint32_t n = row && row->kind == LW_TK_TUPLE ? row->n : instance->result != LW_T_NONE;
     uint32_t loc = last_return(typed), at = 0;
-    lw_typed *own = (lw_typed *)(uintptr_t)typed; /* its arena takes the texts */
-    lw_run run = {.tree = typed->tree, .typed = own, .arena = &own->arena, .err = err};
-    lw_value *params = lw_arena_take(&own->arena, (instance->n_params + 1) * sizeof *params);
-    lw_frame f = {.run = &run,
-                  .fn = &typed->tree->fns.data[1],
-                  .fn_index = 1,
-                  .report = true,
-                  .n_params = instance->n_params,
-                  .params = params};
-    lw_status status = LW_OK;
+    lw_status status;
+    lw_run run;
+    lw_frame f;
 
-    if (params == NULL)
-        return lw_fail_memory(err);
-    for (uint32_t i = 0; i < instance->n_params; i++)
-        params[i].type = instance->param_types[i];
+    LW_TRY(frame_of_results(typed, &run, &f, err));
     if (nested)
         return check_leaves(&f, loc, instance->result, out_types, &at);
     if (n != n_out)

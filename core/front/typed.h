@@ -181,6 +181,10 @@ lw_status lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_type
 /* The same where the results' items may be tuples themselves: out_types are of the numbers. */
 lw_status lw_infer_check_leaves(const lw_typed *typed, const lw_dtype *out_types,
                                 uint32_t n_out, lw_error *err);
+/* E154 where the results were lowered to n numbers and the ufunc was made with n_made outputs.
+ */
+lw_status lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made,
+                                  lw_error *err);
 void lw_typed_free(lw_typed *typed); /* NULL is allowed */
 /* Each expression with its type, beside the source: inspect_types, explain,
  * LANEWISE_DUMP=typed. */

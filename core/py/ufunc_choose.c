@@ -234,6 +234,10 @@ add_loop_line(lw_text *text, lw_ufunc_head *self, void *loop, const lw_wanted *w
     if (unsafe >= 0)
         lw_no_loop_argument(text, unsafe, operand_name(self, unsafe), wanted->in[unsafe],
                             wanted->weak[unsafe], types_of(self, loop)[unsafe]);
+    else if (wanted->reduction)
+        lw_text_addf(text, ": its result, %s, cannot be the next first argument, %s",
+                     lw_dtypes[types_of(self, loop)[self->nin]].public_name,
+                     lw_dtypes[types_of(self, loop)[0]].public_name);
 }
 
 void

@@ -149,19 +149,44 @@ default_cc(const lw_ufunc_head *self)
     return self->options.target == LW_CHOOSE_CUDA ? 90 : 0;
 }
 
+/* The loop of a signature; without one the only loop. */
+static void *
+loop_or_only(lw_ufunc_head *self, const char *method, PyObject *sig)
+{
+    uint32_t n = self->kind->n_loops(self);
+    lw_text text = {0};
+
+    if (sig != Py_None)
+        return self->kind->loop_of(self, sig);
+    if (n == 1)
+        return self->kind->loop_at(self, 0);
+    lw_text_addf(&text, "%s() needs a signature: `%s` has ", method, self->kind->name(self));
+    lw_text_add(&text, n ? "loops for " : "no loops yet");
+    for (uint32_t i = 0; i < n; i++) {
+        PyObject *one = self->kind->signature_text(self->kind->loop_at(self, i));
+        const char *utf8 = one ? PyUnicode_AsUTF8(one) : NULL;
+        lw_text_addf(&text, "%s%s", i ? ", " : "", utf8 ? utf8 : "?");
+        PyErr_Clear();
+        Py_XDECREF(one);
+    }
+    PyErr_SetString(PyExc_TypeError, lw_text_get(&text));
+    lw_text_reset(&text);
+    return NULL;
+}
+
 static PyObject *
 resources_now(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"sig", "target", NULL};
     lw_ufunc_head *self = (lw_ufunc_head *)object;
-    PyObject *sig, *target = Py_None;
+    PyObject *sig = Py_None, *target = Py_None;
     void *loop;
     int cc;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", names, &sig, &target))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
         return NULL;
     cc = lw_target_read(target, default_cc(self), true);
-    loop = cc < 0 ? NULL : self->kind->loop_of(self, sig);
+    loop = cc < 0 ? NULL : loop_or_only(self, "resources", sig);
     if (loop == NULL)
         return NULL;
     if (cc == 0)
@@ -182,13 +207,13 @@ compile_now(PyObject *object, PyObject *args, PyObject *kwargs)
     static char *names[] = {"sig", "target", NULL};
     lw_ufunc_head *self = (lw_ufunc_head *)object;
     int fallback = self->options.target == LW_CHOOSE_CUDA ? 90 : 0, cc, failed;
-    PyObject *sig, *target = Py_None;
+    PyObject *sig = Py_None, *target = Py_None;
     void *loop;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", names, &sig, &target))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
         return NULL;
     cc = lw_target_read(target, fallback, true);
-    loop = cc < 0 ? NULL : self->kind->loop_of(self, sig);
+    loop = cc < 0 ? NULL : loop_or_only(self, "compile", sig);
     if (loop == NULL)
         return NULL;
     failed = cc == 0 ? self->kind->compile_host(self, loop) < 0
@@ -270,8 +295,9 @@ OF_CURRENT(export)
 
 PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS] = {
     {"compile", WITH_KEYWORDS(method_compile),
-     PyDoc_STR("compile($self, /, sig, target=None)\n--\n\n"
-               "Make the machine code now instead of at the first call.\n\n"
+     PyDoc_STR("compile($self, /, sig=None, target=None)\n--\n\n"
+               "Make the machine code now instead of at the first call; without sig of the "
+               "only loop.\n\n"
                ">>> f.compile('float32(float32)', 'cpu')")},
     {"inspect_types", WITH_KEYWORDS(inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
@@ -304,8 +330,8 @@ PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS] = {
                ">>> 'ret' in f.inspect_asm('f->f')\n"
                "True")},
     {"resources", WITH_KEYWORDS(method_resources),
-     PyDoc_STR("resources($self, /, sig, target=None)\n--\n\n"
-               "What the code needs, as a dict.\n\n"
+     PyDoc_STR("resources($self, /, sig=None, target=None)\n--\n\n"
+               "What the code needs, as a dict; without sig that of the only loop.\n\n"
                ">>> f.resources('f->f', 'cpu')['code_bytes'] > 0\n"
                "True")},
     {"export", WITH_KEYWORDS(method_export),

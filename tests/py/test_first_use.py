@@ -314,3 +314,78 @@ def test_a_dump_of_no_stage_is_refused():
         with lw.config(dump="everything"):
             pass
     assert lw.config.dump == ""
+
+
+# ---- wrong results, and methods that need to know which loop ----
+
+
+def _text(x):
+    return "none"
+
+
+def _falls_off(x):
+    x + 1
+
+
+def _as_many_as_come(x):
+    if isinstance(x, complex):
+        return x
+    return (x, x)
+
+
+@pytest.mark.parametrize("function, value, caret, label", [
+    (_text, 1, '"none"', "the result is a text, a type or the like"), (_falls_off, 1, "def _falls_off(x):", "nothing is returned"),
+])
+def test_results_that_are_no_numbers(function, value, caret, label):
+    with pytest.raises(lw.errors.TypingError) as caught:
+        lw.vectorize(function)(value)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "E154: a result that is no number" and lines[3].strip("| ^") == label
+    assert lines[3].count("^") == len(caret) and caret in lines[2]
+
+
+def test_another_number_of_results():
+    two = lw.vectorize(_as_many_as_come)
+    assert two.nout == 2 and two(1.0) == (1.0, 1.0)
+    with pytest.raises(lw.errors.TypingError, match=r"E154: wrong number of results(.|\n)*1 value for these types, and 2 for"):
+        two(1j)
+
+
+def test_reduce_says_why_a_loop_is_no_accumulator():
+    ratio = lw.vectorize(["f8(i8, i8)"])(lambda a, b: a / b)
+    with pytest.raises(TypeError, match=r"\(int64, int64\) -> float64: its result, float64, cannot be the next first argument, int64"):
+        ratio.reduce([1, 2])
+
+
+def test_methods_that_need_a_loop():
+    f = lw.vectorize(lambda x: x * 2)
+    with pytest.raises(TypeError, match=r"resources\(\) needs a signature: `<lambda>` has no loops yet"):
+        f.resources()
+    f(1.0)
+    assert f.resources()["code_bytes"] > 0 and f.compile() is None
+    f(1)
+    for method in (f.resources, f.compile):
+        with pytest.raises(TypeError, match=r"has loops for int64\(int64\), float64\(float64\)"):
+            method()
+
+
+def test_reduce_wants_two_accumulators():
+    for combine, n in ((lambda a: a, "1 parameter;"), (lambda a, b, c: a, "3 parameters;")):
+        with pytest.raises(TypeError, match=f"combine function `<lambda>` takes {n} expected two"):
+            lw.reduce(combine)
+
+
+def test_ints_beyond_64_bits_beside_floats():
+    f, huge = lw.vectorize(lambda x, y: x + y), 2**70
+    for y in (1.0, np.float64(1), np.arange(3.0), np.arange(3, dtype=np.float32), 1j, np.float16(1)):
+        with np.errstate(over="ignore"):
+            for a, b in ((huge, y), (y, -huge)):
+                want = np.add(a, b)
+                for g in (f, lw.add):
+                    got = g(a, b)
+                    assert got.dtype == want.dtype and np.array_equal(got, want)
+    assert f(x=huge, y=1.0) == float(huge)
+    assert lw.less(huge, 1e300) and not lw.less(1e300, huge) and lw.less(10**300, 1e301)
+    for a, b in ((huge, 1), (10**400, 1.0), (np.int64(1), huge)):
+        with pytest.raises(OverflowError):
+            f(a, b)
