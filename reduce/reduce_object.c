@@ -6,6 +6,7 @@
 #include "core/py/device_array.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
+#include "reduce/inspect_py.h"
 #include "reduce/key_py.h"
 #include "reduce/reduce_parts_py.h"
 #include "reduce/scan_py.h"
@@ -333,6 +334,8 @@ get_text_signature(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
 
 static PyGetSetDef reducer_getset[] = {
     {"__signature__", get_text_signature, NULL, NULL, NULL},
+    {"signatures", lw_reducer_signatures, NULL,
+     PyDoc_STR("what it is compiled for: ['float64(float32)']"), NULL},
     {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
      NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
@@ -357,7 +360,7 @@ static PyMemberDef reducer_members[] = {
 #define WITH_KEYWORDS(function)                                                                \
     ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
 
-static PyMethodDef reducer_methods[] = {
+static const PyMethodDef methods_head[] = {
     {"accumulate", WITH_KEYWORDS(reducer_accumulate),
      PyDoc_STR("accumulate($self, a, /, *args, **kwargs)\n--\n\n"
                "accumulate(a, axis=0, exclusive=False, *, dtype=None, out=None): every result "
@@ -396,7 +399,11 @@ static PyMethodDef reducer_methods[] = {
     {"__reduce__", reducer_reduce, METH_NOARGS, NULL},
     {"__copy__", reducer_itself, METH_NOARGS, NULL},
     {"__deepcopy__", reducer_itself, METH_O, NULL},
-    {NULL, NULL, 0, NULL}};
+};
+
+enum { N_HEAD = sizeof methods_head / sizeof *methods_head };
+
+static PyMethodDef reducer_methods[N_HEAD + LW_REDUCE_INSPECTIONS + 1]; /* filled at import */
 
 PyDoc_STRVAR(reducer_doc,
              "A reduction: elements mapped, combined two by two, and finished.\n\n"
@@ -571,9 +578,12 @@ static PyMethodDef functions[] = {
 int
 lw_reduce_register(PyObject *module)
 {
-    PyObject *type = PyType_FromModuleAndSpec(module, &reducer_spec, NULL);
+    PyObject *type;
     int failed;
 
+    memcpy(reducer_methods, methods_head, sizeof methods_head);
+    memcpy(reducer_methods + N_HEAD, lw_reducer_inspections, sizeof lw_reducer_inspections);
+    type = PyType_FromModuleAndSpec(module, &reducer_spec, NULL);
     if (type == NULL)
         return -1;
     failed = PyModule_AddObjectRef(module, "Reduction", type);

@@ -56,6 +56,9 @@ uint32_t lw_reducer_n_arrays(const lw_reducer *self);
 /* Typed and lowered when new. NULL with an exception. */
 lw_reduce_special *lw_reducer_special(lw_reducer *self, const lw_reduce_operand *arrays,
                                       uint32_t n, lw_dtype dtype);
+/* Its functions with the type of each expression. */
+lw_status lw_reducer_print_types(const lw_reducer *self, const lw_reduce_special *special,
+                                 lw_text *out, lw_error *err);
 /* Machine code for this CPU. -1 with an exception. */
 int lw_reducer_host(lw_reducer *self, lw_reduce_special *special);
 /* Something was compiled. */

@@ -504,6 +504,8 @@ lower(builder *b, const lw_tree *tree, const lw_typed *typed, const lw_dtype *ou
 {
     lw_status status;
 
+    if (b->source->types != NULL)
+        lw_typed_print(typed, b->source->types);
     LW_TRY(lw_infer_check_leaves(typed, out, n_out, b->err));
     LW_TRY(lw_lower(typed, out, n_out, scalar, b->err));
     if ((*scalar)->can_raise)

@@ -29,6 +29,7 @@ typedef struct lw_reduce_source {
     const lw_tree *map, *combine, *finish; /* map, finish: NULL where there is none */
     const lw_front_options *options;
     int commutative; /* 0, 1; -1: as combine shows itself */
+    lw_text *types;  /* out: the typed trees as text, or NULL */
 } lw_reduce_source;
 
 /* How numbers belong together, outermost first: a node, then those of its items. */

@@ -49,15 +49,35 @@ refresh(lw_reducer *self)
     return 0;
 }
 
+static lw_reduce_source
+source_of(const lw_reducer *self, lw_text *types)
+{
+    return (lw_reduce_source){.map = self->tree[LW_ROLE_MAP],
+                              .combine = self->tree[LW_ROLE_COMBINE],
+                              .finish = self->tree[LW_ROLE_FINISH],
+                              .options = &self->options.front,
+                              .commutative = self->commutative,
+                              .types = types};
+}
+
+lw_status
+lw_reducer_print_types(const lw_reducer *self, const lw_reduce_special *special, lw_text *out,
+                       lw_error *err)
+{
+    lw_reduce_source source = source_of(self, out);
+    lw_reduction *again = NULL;
+    lw_status status = lw_reduction_new(&source, special->array, special->n_arrays,
+                                        special->dtype, &again, err);
+
+    lw_reduction_free(again);
+    return status;
+}
+
 static lw_reduce_special *
 make(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dtype)
 {
     lw_reduce_special *special = lw_alloc_zero(1, sizeof *special);
-    lw_reduce_source source = {.map = self->tree[LW_ROLE_MAP],
-                               .combine = self->tree[LW_ROLE_COMBINE],
-                               .finish = self->tree[LW_ROLE_FINISH],
-                               .options = &self->options.front,
-                               .commutative = self->commutative};
+    lw_reduce_source source = source_of(self, NULL);
     lw_error err = {0};
 
     if (special == NULL)

@@ -15,7 +15,8 @@ PyDoc_STRVAR(
     "Compile a function ahead of time; needs no GPU.\n\n"
     "f: a Python function (of arrays: a kernel, as jit makes it), a lanewise.Ufunc or Gufunc, "
     "or\n"
-    "a Kernel or Forall, whose inspect_ methods give the outputs. sig: one signature, as "
+    "a Kernel, Forall or Reduction, whose inspect_ methods give the outputs. sig: one "
+    "signature, as "
     "vectorize (Kernel: jit) takes it.\n"
     "target: 'sm_75' … 'sm_121', or 'host'. output: for a GPU one of ir, llvm, nvvm, ptx,\n"
     "ltoir, cubin, sass; for the host one of ir, llvm, object, asm.\n\n"
@@ -146,7 +147,7 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
                        *result = NULL;
     lw_ufunc_head *self, *given;
     void *loop;
-    int cc, is_kernel, is_forall, has_arrays;
+    int cc, is_kernel, is_forall, is_reduction, has_arrays;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:compile", names, &f, &sig,
                                      &target_given, &output_given) ||
@@ -154,11 +155,12 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
         (output_given != Py_None && (output = text_argument("output", output_given)) == NULL) ||
         (cc = lw_target_read(target_given, 90, true)) < 0 ||
         (is_kernel = is_one_of(module, f, "Kernel")) < 0 ||
-        (is_forall = is_one_of(module, f, "Forall")) < 0)
+        (is_forall = is_one_of(module, f, "Forall")) < 0 ||
+        (is_reduction = is_one_of(module, f, "Reduction")) < 0)
         return NULL;
     if (output == NULL)
         output = cc ? "cubin" : "object";
-    if (is_kernel || is_forall)
+    if (is_kernel || is_forall || is_reduction)
         return compile_kernel(f, sig, cc, output);
     has_arrays = kernel_of_arrays(module, f, sig, &kernel);
     if (has_arrays != 0) {

@@ -1,0 +1,461 @@
+#include "reduce/inspect_py.h"
+
+#include "core/base/memory.h"
+#include "core/front/records.h"
+#include "core/link/cubin_info.h"
+#include "core/py/raise.h"
+#include "core/py/signature_read.h"
+#include "core/py/target_read.h"
+#include "core/py/text_py.h"
+#include "reduce/device_plan.h"
+#include "reduce/reduce_parts_py.h"
+
+#include <string.h>
+
+/* ---- signatures ---- */
+
+static void
+add_operand(lw_text *text, const lw_reduce_operand *operand)
+{
+    lw_text_add(text, operand->record ? operand->record->name
+                                      : lw_dtypes[operand->dtype].public_name);
+}
+
+static PyObject *
+text_of(const lw_reduction *r)
+{
+    lw_text text = {0};
+
+    if (r->n_out != 1)
+        lw_text_add(&text, "Tuple(");
+    for (uint32_t i = 0; i < r->n_out; i++)
+        lw_text_addf(&text, "%s%s", i ? ", " : "", lw_dtypes[r->out[i]].public_name);
+    lw_text_add(&text, r->n_out != 1 ? ")(" : "(");
+    for (uint32_t i = 0; i < r->n_arrays; i++) {
+        lw_text_add(&text, i ? ", " : "");
+        add_operand(&text, &r->array[i]);
+    }
+    lw_text_add(&text, ")");
+    return lw_text_take(&text);
+}
+
+PyObject *
+lw_reducer_signatures(PyObject *object, void *Py_UNUSED(closure))
+{
+    const lw_reducer *self = (lw_reducer *)object;
+    PyObject *list = PyList_New(0);
+
+    for (lw_reduce_special *at = self->specials; at != NULL && list != NULL; at = at->next) {
+        PyObject *text = text_of(at->reduction);
+        if (text == NULL || PyList_Append(list, text) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    if (list != NULL && PyList_Reverse(list) < 0) /* oldest first */
+        Py_CLEAR(list);
+    return list;
+}
+
+static int
+read_operand(const lw_signature *signature, uint32_t i, lw_reduce_operand *out)
+{
+    const lw_sig_type *type = &signature->args[i];
+
+    *out = (lw_reduce_operand){.dtype = type->record ? LW_DT_void : type->dtype,
+                               .record = type->record};
+    if (type->kind == LW_SIG_SCALAR || type->kind == LW_SIG_ARRAY ||
+        type->kind == LW_SIG_RECORD)
+        return 0;
+    PyErr_Format(PyExc_TypeError,
+                 "signature `%.100s`: argument %u must be a number, a record or an array of "
+                 "these: a reduction's signature names the arrays of a call",
+                 signature->text, (unsigned)i + 1);
+    return -1;
+}
+
+static int
+check_count(const lw_reducer *self, const lw_signature *signature)
+{
+    uint32_t wanted = lw_reducer_n_arrays(self), n = signature->n_args;
+
+    if (n > 0 && n <= LW_REDUCE_MOST && (wanted == 0 || n == wanted))
+        return 0;
+    PyErr_Format(PyExc_TypeError,
+                 "signature `%.100s` has %u argument%s: it names the arrays of a call, and "
+                 "`%s` takes %s",
+                 signature->text, (unsigned)n, n == 1 ? "" : "s", lw_reducer_name(self),
+                 wanted == 0   ? "1 to 16"
+                 : wanted == 1 ? "one"
+                               : "as many as map has parameters");
+    return -1;
+}
+
+static bool
+gives(const lw_reduction *r, const lw_signature *signature)
+{
+    const lw_sig_type *result = &signature->result;
+    bool same = lw_signature_n_out(signature) == r->n_out;
+
+    for (uint32_t i = 0; i < r->n_out && same; i++)
+        same = (result->kind == LW_SIG_TUPLE ? result->items[i].dtype : result->dtype) ==
+               r->out[i];
+    return same || lw_signature_n_out(signature) == 0;
+}
+
+/* `combine` is written of two, and its signature is a mistake that is easily made. */
+static int
+complain_result(const lw_reducer *self, const lw_reduction *r, const lw_signature *signature)
+{
+    PyObject *own = text_of(r);
+
+    if (own != NULL)
+        PyErr_Format(PyExc_TypeError,
+                     "signature `%.100s`: the results of `%s` for these arrays are others: %U "
+                     "(a reduction's signature names the arrays of a call, not the parameters "
+                     "of the function that combines)",
+                     signature->text, lw_reducer_name(self), own);
+    Py_XDECREF(own);
+    return -1;
+}
+
+/* The same mistake, where two arrays do not even fit the function. */
+static void
+add_hint(const lw_reducer *self)
+{
+    PyObject *type, *value, *trace;
+
+    if (lw_reducer_n_arrays(self) != 0 || !PyErr_ExceptionMatches(PyExc_TypeError))
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (type != PyExc_TypeError) { /* a diagnostic of its own */
+        PyErr_Restore(type, value, trace);
+        return;
+    }
+    PyErr_Format(type,
+                 "%S (a reduction's signature names the arrays of a call, one for `%s` of "
+                 "numbers, not the parameters of the function that combines)",
+                 value, lw_reducer_name(self));
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
+/* One result of another dtype is what dtype= of a call gives. */
+static lw_reduce_special *
+special_of(lw_reducer *self, const lw_signature *signature)
+{
+    lw_reduce_operand arrays[LW_REDUCE_MOST];
+    lw_reduce_special *special, *with_dtype;
+    uint32_t n = signature->n_args;
+
+    if (check_count(self, signature) < 0)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (read_operand(signature, i, &arrays[i]) < 0)
+            return NULL;
+    special = lw_reducer_special(self, arrays, n, LW_DT_void);
+    if (special == NULL && n > 1)
+        add_hint(self);
+    if (special == NULL || gives(special->reduction, signature))
+        return special;
+    if (signature->result.kind == LW_SIG_SCALAR && special->reduction->n_out == 1) {
+        with_dtype = lw_reducer_special(self, arrays, n, signature->result.dtype);
+        if (with_dtype == NULL || gives(with_dtype->reduction, signature))
+            return with_dtype;
+    }
+    complain_result(self, special->reduction, signature);
+    return NULL;
+}
+
+static lw_reduce_special *
+newest(lw_reducer *self)
+{
+    if (self->specials == NULL)
+        PyErr_Format(PyExc_ValueError,
+                     "`%s` is not compiled for any types yet: give a signature, or call it "
+                     "first",
+                     lw_reducer_name(self));
+    return self->specials;
+}
+
+static lw_reduce_special *
+special_for(lw_reducer *self, PyObject *sig)
+{
+    lw_signature_list list = {0};
+    lw_reduce_special *special = NULL;
+    lw_arena arena;
+
+    if (sig == Py_None)
+        return newest(self);
+    lw_arena_init(&arena);
+    if (lw_signatures_read(sig, false, &arena, &list) == 0) {
+        if (list.n == 1)
+            special = special_of(self, &list.data[0]);
+        else
+            PyErr_Format(PyExc_ValueError, "sig must be one signature, not %.200R", sig);
+    }
+    lw_arena_reset(&arena);
+    return special;
+}
+
+/* ---- the kernel of many contiguous elements ---- */
+
+static void
+set_strides(lw_reduce_job *job, const lw_reduction *r)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < r->n_arrays; i++) {
+        const lw_arg_record *record = r->array[i].record;
+        uint32_t n = record ? lw_reduce_numbers(record, 0, NULL, NULL) : 1;
+        for (uint32_t k = 0; k < n && at < r->n_in; k++, at++)
+            job->reduced.stride[at][0] =
+                record ? record->itemsize : lw_dtypes[r->loaded[at]].size_bytes;
+    }
+}
+
+static lw_status
+key_of(const lw_reducer *self, const lw_reduction *r, lw_reduce_plan *plan, lw_error *err)
+{
+    enum { MANY = 1 << 24 };
+    lw_reduce_job *job = lw_alloc_zero(1, sizeof *job);
+
+    if (job == NULL)
+        return lw_fail_memory(err);
+    job->reduction = r;
+    job->reduced.n = 1;
+    job->reduced.size[0] = MANY;
+    job->max_threads = (uint32_t)self->options.max_blocksize;
+    set_strides(job, r);
+    lw_reduce_plan_of(job, 1, plan);
+    lw_free(job);
+    return LW_OK;
+}
+
+static lw_status
+module_of(const lw_reducer *self, const lw_reduction *r, int cc, lw_module **out,
+          lw_reduce_plan *plan, lw_error *err)
+{
+    lw_status status;
+
+    memset(plan, 0, sizeof *plan);
+    if (cc == 0)
+        return lw_reduce_host_module(r, out, err);
+    LW_TRY(key_of(self, r, plan, err));
+    LW_TRY(lw_reduce_device_module(r, &plan->key, "lw_reduce", out, err));
+fail:
+    return status;
+}
+
+static bool
+is_binary(const char *form)
+{
+    return strcmp(form, "cubin") == 0 || strcmp(form, "ltoir") == 0 ||
+           strcmp(form, "object") == 0;
+}
+
+static PyObject *
+form_of(const lw_reducer *self, const lw_reduce_special *special, int cc, const char *form)
+{
+    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_module *module = NULL;
+    lw_reduce_plan plan;
+    lw_bytes bytes = {0};
+    lw_error err = {0};
+    lw_status status;
+    PyObject *result = NULL;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = module_of(self, special->reduction, cc, &module, &plan, &err);
+    if (status == LW_OK)
+        status = lw_build_output(module, cc, form, &options, &bytes, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    else if (is_binary(form))
+        result = PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
+    else
+        result = PyUnicode_DecodeUTF8((const char *)bytes.data, (Py_ssize_t)bytes.n, "replace");
+    lw_bytes_reset(&bytes);
+    lw_module_free(module);
+    return result;
+}
+
+/* ---- methods ---- */
+
+static char *argument_names[] = {"sig", "target", NULL};
+
+static PyObject *
+inspect_now(lw_reducer *self, PyObject *sig, PyObject *target, int fallback, const char *form)
+{
+    int cc = lw_target_read(target, fallback, true);
+    lw_reduce_special *special = cc < 0 ? NULL : special_for(self, sig);
+
+    if (cc == 0 && strcmp(form, "cubin") == 0)
+        form = "object";
+    return special ? form_of(self, special, cc, form) : NULL;
+}
+
+static PyObject *
+inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const char *form)
+{
+    PyObject *sig = Py_None, *target = Py_None, *result = NULL;
+    lw_reducer *self;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", argument_names, &sig, &target))
+        return NULL;
+    self = lw_reducer_current((lw_reducer *)object);
+    if (self != NULL)
+        result = inspect_now(self, sig, target, fallback, form);
+    Py_XDECREF((PyObject *)self);
+    return result;
+}
+
+#define INSPECT(name, fallback)                                                                \
+    static PyObject *inspect_##name(PyObject *self, PyObject *args, PyObject *kwargs)          \
+    {                                                                                          \
+        return inspect(self, args, kwargs, fallback, #name);                                   \
+    }
+INSPECT(ir, 0)
+INSPECT(llvm, 0)
+INSPECT(asm, 0)
+INSPECT(nvvm, 90)
+INSPECT(ptx, 90)
+INSPECT(sass, 90)
+INSPECT(cubin, 90)
+INSPECT(ltoir, 90)
+#undef INSPECT
+
+static PyObject *
+types_of(lw_reducer *self, const lw_reduce_special *special)
+{
+    lw_text text = {0};
+    lw_error err = {0};
+
+    if (lw_reducer_print_types(self, special, &text, &err) == LW_OK)
+        return lw_text_take(&text);
+    lw_text_reset(&text);
+    return lw_py_raise(&err);
+}
+
+static PyObject *
+inspect_types(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"sig", NULL};
+    PyObject *sig = Py_None, *result = NULL;
+    lw_reduce_special *special;
+    lw_reducer *self;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &sig))
+        return NULL;
+    self = lw_reducer_current((lw_reducer *)object);
+    special = self ? special_for(self, sig) : NULL;
+    if (special != NULL)
+        result = types_of(self, special);
+    Py_XDECREF((PyObject *)self);
+    return result;
+}
+
+static PyObject *
+host_resources(lw_reducer *self, lw_reduce_special *special)
+{
+    if (lw_reducer_host(self, special) < 0)
+        return NULL;
+    return Py_BuildValue("{s:s,s:n,s:i}", "target", "cpu", "code_bytes",
+                         (Py_ssize_t)lw_code_size(special->host.code), "vector_bits",
+                         lw_host_vector_bits());
+}
+
+static lw_status
+read_info(const lw_reducer *self, const lw_reduce_special *special, int cc,
+          lw_reduce_plan *plan, lw_cubin_info *info, lw_error *err)
+{
+    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_module *module = NULL;
+    lw_blob *cubin = NULL;
+    lw_status status;
+
+    LW_TRY(module_of(self, special->reduction, cc, &module, plan, err));
+    LW_TRY(lw_build_cuda(module, cc, &options, &cubin, NULL, err));
+    LW_TRY(
+        lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin), "lw_reduce", info, err));
+fail:
+    lw_module_free(module);
+    lw_blob_unref(cubin);
+    return status;
+}
+
+static PyObject *
+device_resources(const lw_reducer *self, const lw_reduce_special *special, int cc)
+{
+    lw_cubin_info info = {0};
+    lw_reduce_plan plan;
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = read_info(self, special, cc, &plan, &info, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    return Py_BuildValue("{s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:d}", "target",
+                         PyUnicode_FromFormat("sm_%d", cc), "registers", info.registers,
+                         "shared_bytes", info.shared_bytes, "local_bytes", info.local_bytes,
+                         "constant_bytes", info.constant_bytes, "spill_bytes", info.local_bytes,
+                         "threads_per_block", (int)plan.threads, "occupancy",
+                         lw_occupancy_of(&info, cc, (int)plan.threads));
+}
+
+static PyObject *
+resources(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    PyObject *sig = Py_None, *target = Py_None, *result = NULL;
+    lw_reduce_special *special;
+    lw_reducer *self;
+    int cc;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:resources", argument_names, &sig,
+                                     &target))
+        return NULL;
+    self = lw_reducer_current((lw_reducer *)object);
+    cc = self ? lw_target_read(target, self->cpu_only ? 0 : 90, true) : -1;
+    special = cc < 0 ? NULL : special_for(self, sig);
+    if (special != NULL)
+        result = cc ? device_resources(self, special, cc) : host_resources(self, special);
+    Py_XDECREF((PyObject *)self);
+    return result;
+}
+
+#define WITH_KEYWORDS(function)                                                                \
+    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
+
+const PyMethodDef lw_reducer_inspections[LW_REDUCE_INSPECTIONS] = {
+    {"inspect_types", WITH_KEYWORDS(inspect_types),
+     PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
+               "Map, combine and finish: each expression with its type, as text.")},
+    {"inspect_ir", WITH_KEYWORDS(inspect_ir),
+     PyDoc_STR("inspect_ir($self, /, sig=None, target='cpu')\n--\n\n"
+               "Our own intermediate form of the loops, or of the kernel for 'sm_90'.")},
+    {"inspect_llvm", WITH_KEYWORDS(inspect_llvm),
+     PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
+               "LLVM text of the host's loops, or of the kernel for 'sm_90'.")},
+    {"inspect_asm", WITH_KEYWORDS(inspect_asm),
+     PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nThis CPU's instructions.")},
+    {"inspect_nvvm", WITH_KEYWORDS(inspect_nvvm),
+     PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
+               "NVVM IR of the kernel: many contiguous elements to one result.")},
+    {"inspect_ptx", WITH_KEYWORDS(inspect_ptx),
+     PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\nPTX of the kernel.")},
+    {"inspect_sass", WITH_KEYWORDS(inspect_sass),
+     PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
+               "The GPU's instructions.")},
+    {"inspect_cubin", WITH_KEYWORDS(inspect_cubin),
+     PyDoc_STR("inspect_cubin($self, /, sig=None, target='sm_90')\n--\n\n"
+               "The machine code as bytes; for 'cpu' an object file.")},
+    {"inspect_ltoir", WITH_KEYWORDS(inspect_ltoir),
+     PyDoc_STR("inspect_ltoir($self, /, sig=None, target='sm_90')\n--\n\nLTO-IR as bytes.")},
+    {"resources", WITH_KEYWORDS(resources),
+     PyDoc_STR("resources($self, /, sig=None, target='sm_90')\n--\n\n"
+               "What the code needs, as a dict: registers, memory, occupancy.")},
+};

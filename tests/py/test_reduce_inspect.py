@@ -1,0 +1,86 @@
+"""Looking into a Reduction, and compiling one ahead of time."""
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+TOTAL = lw.reduce(lambda a, b: a + b)
+MEAN = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda s, n: s / n)
+DOT = lw.reduce(map=lambda x, y: x * y, combine=lambda a, b: a + b)
+
+
+def test_signatures_are_those_of_calls():
+    total = lw.reduce(lambda a, b: a + b)
+    assert total.signatures == []
+    total(np.arange(3, dtype="f4"))
+    total(np.arange(3, dtype="f4"), dtype="f8")
+    assert total.signatures == ["float32(float32)", "float64(float32)"]
+    DOT(np.arange(3.0), np.arange(3))
+    assert "float64(float64, int64)" in DOT.signatures
+
+
+def test_several_results():
+    ends = lw.reduce(map=lambda x: (x, x), combine=lambda a, b: (min(a[0], b[0]), max(a[1], b[1])))
+    ends(np.arange(3, dtype="i4"))
+    assert ends.signatures == ["Tuple(int32, int32)(int32)"]
+    assert "define" in ends.inspect_llvm(ends.signatures[0])
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_120"])
+@pytest.mark.parametrize("reduction, sig", [
+    (TOTAL, "f4(f4)"), (TOTAL, "f8(f4[:])"), (TOTAL, "(i4)"), (MEAN, "f8(f8)"), (DOT, "f4(f4,f4)"),
+])
+def test_compile_gives_the_reductions_kernel(reduction, sig, target):
+    cubin = lw.compile(reduction, sig, target=target)
+    assert cubin[:4] == b"\x7fELF" and b"lw_reduce" in cubin and b"lw_kernel" not in cubin
+    assert ".entry lw_reduce" in lw.compile(reduction, sig, target=target, output="ptx")
+
+
+def test_compile_for_the_host():
+    assert "define" in lw.compile(DOT, "f4(f4,f4)", target="host", output="llvm")
+    assert lw.compile(DOT, "f4(f4,f4)", target="host", output="object")[:4] == b"\x7fELF"
+
+
+def test_the_operators_signature_is_refused():
+    with pytest.raises(TypeError, match="names the arrays of a call"):
+        lw.compile(TOTAL, "f4(f4,f4)")
+    with pytest.raises(TypeError, match="names the arrays of a call"):
+        lw.compile(lw.reduce(lambda a, b: (a[0] + b[0], a[1] + b[1])), "f4(f4,f4)")
+    with pytest.raises(TypeError, match="as many as map has parameters"):
+        lw.compile(DOT, "f4(f4)")
+    with pytest.raises(TypeError, match="one"):
+        MEAN.inspect_llvm("f8(f8, f8)")
+    with pytest.raises(TypeError, match="argument 1"):
+        TOTAL.inspect_llvm("f4(UniTuple(f4, 2))")
+
+
+def test_inspection():
+    text = MEAN.inspect_types("f4(f4)")
+    assert "float32" in text and text.count("lambda") >= 3
+    assert ".entry" in MEAN.inspect_ptx("f8(f4)", "sm_90") and "target triple" in MEAN.inspect_nvvm("f8(f4)")
+    assert MEAN.inspect_cubin("f8(f4)")[:4] == b"\x7fELF" and MEAN.inspect_ltoir("f8(f4)")
+    assert MEAN.inspect_ir("f8(f4)") and MEAN.inspect_asm("f8(f4)")
+
+
+def test_without_a_signature_it_is_the_newest():
+    total = lw.reduce(lambda a, b: a + b)
+    with pytest.raises(ValueError, match="give a signature, or call it first"):
+        total.inspect_llvm()
+    total(np.arange(3.0))
+    assert "double" in total.inspect_llvm()
+
+
+def test_resources():
+    device, host = TOTAL.resources("f4(f4)", "sm_90"), TOTAL.resources("f4(f4)", "cpu")
+    assert device["target"] == "sm_90" and device["registers"] > 0 and device["threads_per_block"] >= 32
+    assert 0 < device["occupancy"] <= 1
+    assert host["target"] == "cpu" and host["code_bytes"] > 0
+
+
+def test_records():
+    pair = np.dtype([("x", "f4"), ("y", "f8")])
+    r = lw.reduce(map=lambda p: p.x * p.y, combine=lambda a, b: a + b)
+    r(np.ones(3, pair))
+    assert len(r.signatures) == 1
+    assert ".entry lw_reduce" in r.inspect_ptx()
