@@ -270,7 +270,9 @@ class Generator(Distributions):
         else:
             index = self._sample(n, count, p, stream).reshape(shape)
         found = np.take(items, index, axis)
-        return found[()] if size is None and isinstance(found, np.ndarray) else found
+        if size is None and np.ndim(found) == 0:
+            return found[()] if np.ndim(a) else int(found)  # as NumPy
+        return found
 
     def _choose(self, n, shape, p, stream):
         """Indices below n with replacement, in a NumPy array."""
@@ -428,7 +430,10 @@ class _Fill:
     def _result(self, flat):
         if self.out is None:
             result = flat.reshape(self.shape)
-            return result[()] if self.scalar and self.on_host else result
+            if not (self.scalar and self.on_host):
+                return result
+            # as NumPy: integers() gives a scalar of its dtype, all others Python's float or int
+            return result[()] if self.name.startswith(("integers", "bits")) else result.item()
         if not self._shares:
             self.out[...] = flat.reshape(self.shape)
         return self.given

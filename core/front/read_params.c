@@ -1,5 +1,6 @@
 /* Parameters with their defaults and annotations. */
 #include "core/front/read_internal.h"
+#include "core/front/signature.h"
 
 #include <string.h>
 
@@ -195,6 +196,23 @@ lw_read_annotation_expr(lw_reader *r, PyObject *node)
     return object ? lw_read_annotation(r, object) : 0;
 }
 
+/* A text that means nothing in the function's module: a name where the decorator stands, as in
+ * a function that makes functions, or of one of our types, without an import. */
+static uint32_t
+annotation_from_around(lw_reader *r, PyObject *text)
+{
+    PyObject *locals = PyEval_GetLocals();
+    PyObject *object = locals && PyDict_Check(locals) ? PyDict_GetItem(locals, text) : NULL;
+    const char *utf8 = PyUnicode_AsUTF8(text);
+
+    lw_read_clear();
+    if (object != NULL)
+        return PyUnicode_Check(object) ? 0 : lw_read_annotation(r, object);
+    if (utf8 == NULL || lw_scalar_from_name(utf8, strlen(utf8)) == LW_DT_void)
+        return 0;
+    return lw_read_konst(r, text);
+}
+
 static bool
 set_annotation(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
 {
@@ -203,6 +221,8 @@ set_annotation(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
         PyUnicode_Check(value) ? annotation_from_text(r, value) : lw_read_annotation(r, value);
     lw_fn_param *param = param_named(r, fn, name);
 
+    if (konst == 0 && r->status == LW_OK && PyUnicode_Check(value))
+        konst = annotation_from_around(r, value);
     if (r->status != LW_OK)
         return false;
     if (param != NULL)

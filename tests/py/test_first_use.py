@@ -389,3 +389,20 @@ def test_ints_beyond_64_bits_beside_floats():
     for a, b in ((huge, 1), (10**400, 1.0), (np.int64(1), huge)):
         with pytest.raises(OverflowError):
             f(a, b)
+
+
+def test_annotations_as_text_that_the_module_does_not_know():
+    def made_for(scalar):
+        @lw.vectorize
+        def f(x: "scalar", y: "float32") -> "scalar":
+            return x + y
+
+        return f
+
+    assert made_for(lw.float64).types == ["df->d"] and made_for(np.complex128).types == ["Df->D"]
+
+    @lw.vectorize
+    def g(x: "an angle", y: "Unknown"):
+        return x
+
+    assert g.types == [] and g(1.0, 2) == 1

@@ -656,7 +656,12 @@ def test_dask_blocks():
 def test_scalars_and_shapes():
     g = Generator(1)
     assert isinstance(g.random(), float) and g.random((2, 3)).shape == (2, 3) and g.random(0).size == 0
-    assert isinstance(g.integers(5), np.int64)
+    assert isinstance(g.integers(5), np.int64) and type(g.integers(0, 2**32, dtype=np.uint32)) is np.uint32
+    numpys = np.random.default_rng(1)
+    for name, arguments in (("random", ()), ("random", (None, np.float32)), ("standard_normal", ()), ("normal", (1.0, 2.0)), ("uniform", (1, 2)),
+                            ("exponential", ()), ("gamma", (2.0,)), ("poisson", (3.0,)), ("binomial", (3, 0.5)), ("geometric", (0.5,)),
+                            ("beta", (1.0, 2.0)), ("lognormal", ()), ("integers", (3,)), ("choice", (3,))):
+        assert type(getattr(g, name)(*arguments)) is type(getattr(numpys, name)(*arguments)), name
 
 
 @pytest.mark.parametrize("call, problem, text", [
