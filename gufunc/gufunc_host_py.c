@@ -395,12 +395,17 @@ drop_capsule(PyObject *capsule)
     lw_gufunc_table_drop(PyCapsule_GetPointer(capsule, "lanewise.table"));
 }
 
-/* Inputs that the function writes to: where NumPy copies one, it copies back. */
+/* Inputs that the function writes to: where NumPy copies one, it copies back. Outputs: NumPy's
+ * flags for them assume that an item's elements are read and written in the same order, so that
+ * `out=` which is an input itself needs no copy. Functions of rows read what they wrote. */
 static void
 set_writable(const lw_gufunc_object *self, PyObject *inner)
 {
     PyUFuncObject *ufunc = (PyUFuncObject *)inner;
 
+    for (int i = self->base.nin; i < self->base.nin + self->base.nout; i++)
+        ufunc->op_flags[i] = NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY | NPY_ITER_ALIGNED |
+                             NPY_ITER_ALLOCATE | NPY_ITER_NO_BROADCAST | NPY_ITER_NO_SUBTYPE;
     for (int i = 0; i < self->base.nin; i++)
         if (self->writable[i])
             ufunc->op_flags[i] = NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY;

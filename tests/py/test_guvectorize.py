@@ -870,3 +870,42 @@ def test_numba_agrees():
         layout = ours.signature if "3" not in ours.signature else "(n),(n)->(n)"
         theirs = numba.guvectorize(signature, layout)(ours.py_func)
         assert np.allclose(ours(*args), theirs(*args), rtol=1e-13, atol=1e-13)
+
+
+# ---- memory ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 5), (300, 40)])
+def test_results_into_an_input_itself(shape):
+    """NumPy's own gufuncs take out= that is an input for element by element, and copy nothing."""
+    @lw.guvectorize("(n)->(n)")
+    def backwards(x, out):
+        for i in range(len(x)):
+            out[i] = x[len(x) - 1 - i]
+
+    for dtype in ("f4", "i8"):
+        start = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        for pick in (lambda a: a, lambda a: a[..., ::-1], lambda a: a.T if a.ndim > 1 else a[:]):
+            a = start.copy()
+            assert backwards(pick(a), out=pick(a)) is not None
+            assert (pick(a) == pick(start)[..., ::-1]).all()
+    a = np.arange(6.0)
+    backwards(a[:-1], out=a[1:])
+    assert a.tolist() == [0, 4, 3, 2, 1, 0]
+
+
+def test_products_into_an_operand():
+    for a in (np.arange(9.0).reshape(3, 3), np.arange(18).reshape(2, 3, 3), np.random.default_rng(0).random((40, 40))):
+        expected, b = a @ a, a.copy()
+        assert lw.matmul(b, b, out=b) is b and np.allclose(b, expected)
+
+
+def test_what_is_left_alone_stays_in_out():
+    @lw.guvectorize("(n)->(n)")
+    def first(x, out):
+        out[0] = x[0]
+
+    for dtype in ("f8", "i4"):
+        out = np.full((2, 3), 7, dtype)
+        first(np.ones((2, 3)), out=out, casting="unsafe")
+        assert out.tolist() == [[1, 7, 7]] * 2
