@@ -270,9 +270,9 @@ class Generator(Distributions):
         else:
             index = self._sample(n, count, p, stream).reshape(shape)
         found = np.take(items, index, axis)
-        if size is None and np.ndim(found) == 0:
-            return found[()] if np.ndim(a) else int(found)  # as NumPy
-        return found
+        if size is None and np.ndim(a) == 0:
+            return int(found)  # as NumPy
+        return found[()] if size is None and isinstance(found, np.ndarray) else found
 
     def _choose(self, n, shape, p, stream):
         """Indices below n with replacement, in a NumPy array."""

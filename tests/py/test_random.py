@@ -660,7 +660,7 @@ def test_scalars_and_shapes():
     numpys = np.random.default_rng(1)
     for name, arguments in (("random", ()), ("random", (None, np.float32)), ("standard_normal", ()), ("normal", (1.0, 2.0)), ("uniform", (1, 2)),
                             ("exponential", ()), ("gamma", (2.0,)), ("poisson", (3.0,)), ("binomial", (3, 0.5)), ("geometric", (0.5,)),
-                            ("beta", (1.0, 2.0)), ("lognormal", ()), ("integers", (3,)), ("choice", (3,))):
+                            ("beta", (1.0, 2.0)), ("lognormal", ()), ("integers", (3,)), ("choice", (3,)), ("choice", ([1, 2],)), ("choice", (["a", "b"],))):
         assert type(getattr(g, name)(*arguments)) is type(getattr(numpys, name)(*arguments)), name
 
 
