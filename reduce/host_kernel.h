@@ -28,6 +28,13 @@ typedef void (*lw_reduce_finish_code)(char **args, int64_t n);
 typedef void (*lw_reduce_scan_code)(char **args, int64_t n, const int64_t *strides,
                                     int64_t seeded, int64_t before);
 
+/* Four segments of n elements, `apart` elements from one to the next; element 0 has the index
+ * `first`, the operands go without. totals: each into its accumulator. scan_segments: results
+ * on the way, from what the accumulators hold. */
+typedef void (*lw_reduce_totals_code)(char **args, int64_t n, const int64_t *strides,
+                                      int64_t apart, int64_t first);
+typedef void (*lw_reduce_segments_code)(char **args, int64_t n, const int64_t *strides,
+                                        int64_t apart, int64_t first, int64_t before);
 /* Short slices of one row, each to its accumulator. slices: begin and count (> 0) of each.
  */
 typedef void (*lw_reduce_slices_code)(char **args, int64_t n, const int64_t *strides,
@@ -55,6 +62,8 @@ typedef struct lw_reduce_code {
     lw_reduce_finish_code finish;
     lw_reduce_scan_code scan;
     lw_reduce_slices_code slices;
+    lw_reduce_totals_code totals;
+    lw_reduce_segments_code scan_segments;
     lw_reduce_extreme extreme;
     lw_reduce_best_code best; /* NULL, as the next two: combine is something else */
     lw_reduce_judge_code judge;

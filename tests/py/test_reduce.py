@@ -339,6 +339,26 @@ def test_accumulate(axis):
     assert total.accumulate([1.0, 2.0, 3.0], out=out) is out and out.tolist() == [1, 3, 6]
 
 
+@pytest.mark.parametrize("n", [32767, 32768, 32769, 5 * 8128, 5 * 8128 + 1, 5 * 8128 + 2, 64 * 8128 + 5000])
+def test_accumulate_of_long_rows(n):
+    a = np.random.default_rng(n).integers(-9, 9, n)
+    close(total.accumulate(a), np.cumsum(a))
+    close(total.accumulate(a.astype("f4")), np.cumsum(a).astype("f4"))  # exact
+    close(total.accumulate(a[::-1], exclusive=True), np.cumsum(a[::-1]) - a[::-1])
+    close(total.accumulate(a, exclusive=True, initial=5), np.cumsum(a) - a + 5)
+    close(biggest.accumulate(a), np.maximum.accumulate(a))
+    close(ordered_last.accumulate(a, initial=3), a)
+    close(total.accumulate(np.stack([a, a[::-1]], axis=1), axis=0), np.cumsum(np.stack([a, a[::-1]], axis=1), axis=0))
+    weighted = lw.reduce(lambda a, b: a + b, map=lambda v, index: v * index)
+    close(weighted.accumulate(np.stack([a, a]), axis=1), np.cumsum(np.stack([a, a]) * np.arange(n), axis=1))
+    compose = lw.reduce(lambda a, b, c, d: (a * c, b * c + d), map=lambda a, b: (a, b), finish=lambda a, b: b)
+    wanted, state = np.empty(n, "i8"), 0
+    signs = np.where(a > 0, 1, -1)
+    for i in range(n):
+        state = wanted[i] = state * signs[i] + a[i]
+    close(compose.accumulate(signs, a), wanted)
+
+
 def test_accumulate_of_tuples_and_index():
     compose = lw.reduce(lambda a, b, c, d: (a * c, b * c + d), map=lambda a, b: (a, b), finish=lambda a, b: b)
     x = some((2, 50))
@@ -397,7 +417,7 @@ def test_by_key():
 # ---- the same bits ----
 
 BITS = """
-import numpy as np, lanewise as lw
+import hashlib, numpy as np, lanewise as lw
 rng = np.random.default_rng(1)
 total = lw.reduce(lambda a, b: a + b)
 ordered = lw.reduce(lambda a, b: a + b, commutative=False)
@@ -406,6 +426,8 @@ for shape in [(1000003,), (1000, 1003), (7, 150001), (150001, 7)]:
     for r in (total, ordered):
         for axis in [None, *range(x.ndim)]:
             print(np.asarray(r(x, axis=axis)).tobytes()[:64].hex())
+        print(hashlib.sha256(r.accumulate(x, -1).tobytes()).hexdigest())
+    print(hashlib.sha256(total.reduceat(x, np.arange(0, len(x), 7)).tobytes()).hexdigest())
 """
 
 
