@@ -14,7 +14,7 @@ def signature():
     return inspect.signature(_call)
 
 
-def by_key(reduction, keys, *values):
+def by_key(reduction, keys, *values, stream=0):
     """Of runs of equal neighbouring keys: (the keys, the results)."""
     keys = np.asarray(keys)
     if keys.ndim != 1:

@@ -335,45 +335,87 @@ def at(ufunc, a, indices, b=None, /):
     if not cuda.is_cuda_array(a):
         raise TypeError("the first operand must be a device array, as another one is")
     to = cuda.as_cuda_array(a)
-    host = indices if cuda.is_cuda_array(indices) else np.asarray(indices)
-    if to.ndim != 1 or isinstance(indices, tuple) or len(host.shape) != 1 or _dtype_of(host) is None or _dtype_of(host).kind not in "iu":
-        raise lw.errors.UnsupportedError("`at` of device arrays takes one-dimensional arrays and integer indices: use copy_to_host()")
-    if not cuda.is_cuda_array(host):
-        for index in host[(host < -to.size) | (host >= to.size)][:1]:
-            raise IndexError(f"index {index} is out of bounds for axis 0 with size {to.size}")
-        host = cuda.to_device(host)
     if not cuda.is_cuda_array(b) and not isinstance(b, (int, float, complex)):
         b = np.asarray(b)
     mixed = np.result_type(to.dtype, b if isinstance(b, (int, float, complex)) else _dtype_of(b))
     if not np.can_cast(mixed, to.dtype, "same_kind"):
         raise TypeError(f"Cannot cast ufunc '{own.name}' output from {mixed!r} to {to.dtype!r} with casting rule 'same_kind'")
-    values = cuda.device_array(host.shape, to.dtype)
+    rows, shape, n_rows, block = _places(to, indices)
+    values = cuda.device_array(shape, to.dtype)
+    if values.size == 0:
+        return
     values[...] = b
-    kernel(values.size, to, cuda.as_cuda_array(host), values)
+    straight = to if to.is_c_contiguous() else to.copy()
+    kernel(values.size, straight.reshape(n_rows * block), n_rows, block, rows.reshape(values.size // block),
+           values.reshape(values.size))
+    if straight is not to:
+        to[...] = straight
 
 
-_ATOMICS = ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+def _places(a, indices):
+    """Where indices lead in `a`: rows (a device array), the shape of what is there, how many rows `a` has, of how many elements."""
+    several = indices if isinstance(indices, tuple) else (indices,)
+    if not any(cuda.is_cuda_array(index) for index in several):
+        places = np.asarray(np.arange(a.size).reshape(a.shape)[indices])  # NumPy's rules and errors
+        return cuda.to_device(places), places.shape, a.size, 1
+    integers = all(index.dtype.kind in "iu" for index in map(_indices_of, several))
+    if not integers or len(several) not in (1, a.ndim) or a.ndim == 0:
+        raise lw.errors.UnsupportedError(
+            "`at` with indices on a device takes one array of integers, or one for each dimension: use copy_to_host()")
+    if len(several) == 1:
+        rows = cuda.as_cuda_array(several[0])
+        rows = rows if rows.is_c_contiguous() else rows.copy()
+        return rows, tuple(rows.shape) + tuple(a.shape[1:]), a.shape[0], a.size // max(a.shape[0], 1)
+    shape = np.broadcast_shapes(*(tuple(index.shape) for index in map(_indices_of, several)))
+    places = cuda.to_device(np.zeros(shape, np.int64))
+    flat, one = places.reshape(places.size), cuda.device_array(shape, np.int64)
+    for axis, index in enumerate(several):
+        one[...] = index
+        if flat.size:
+            _along_axis()(flat.size, flat, one.reshape(flat.size), a.shape[axis], axis)
+    return places, shape, a.size, 1
 
+
+def _indices_of(index):
+    return cuda.as_cuda_array(index) if cuda.is_cuda_array(index) else np.asarray(index)
+
+
+#: Ufuncs and the atomics that do the same.
+_ATOMICS = {"add": "add", "subtract": "sub", "maximum": "max", "minimum": "min", "fmax": "nanmax", "fmin": "nanmin",
+            "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor"}
 
 _scatters: dict[str, Any] = {}
 
 
 def _atomic(name):
     if name in _ATOMICS and name not in _scatters:
-        _scatters[name] = _make_scatter(name)
+        _scatters[name] = _make_scatter(getattr(cuda.atomic, _ATOMICS[name]))
     return _scatters.get(name)
 
 
-def _make_scatter(name):
-    update = getattr(cuda.atomic, {"subtract": "sub", "maximum": "max", "minimum": "min", "bitwise_and": "and_",
-                                   "bitwise_or": "or_", "bitwise_xor": "xor"}.get(name, name))
-
-    @lw.forall
-    def scatter(i, a, indices, values):
-        at = indices[i]
-        if at < 0:
-            at += a.size
-        if at >= 0 and at < a.size:
-            update(a, at, values[i])
+def _make_scatter(update):
+    @lw.forall(errors="defer")
+    def scatter(i, a, n_rows, block, rows, values):
+        row = np.int64(rows[i // block])
+        if row < 0:
+            row += n_rows
+        if row < 0 or row >= n_rows:
+            raise IndexError(f"index {np.int64(rows[i // block])} is out of bounds for axis 0 with size {n_rows}")
+        update(a, row * block + i % block, values[i])
 
     return scatter
+
+
+def _along_axis():
+    if "along_axis" not in _scatters:
+        @lw.forall(errors="defer")
+        def along_axis(i, flat, index, size, axis):
+            at = index[i]
+            if at < 0:
+                at += size
+            if at < 0 or at >= size:
+                raise IndexError(f"index {index[i]} is out of bounds for axis {axis}")
+            flat[i] = flat[i] * size + at
+
+        _scatters["along_axis"] = along_axis
+    return _scatters["along_axis"]

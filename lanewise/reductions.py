@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -188,6 +189,19 @@ def _in_floats(a: Any, dtype: Any) -> Any:
     return np.float64 if dtype is None and _kind(a) in "biu" else dtype
 
 
+def _warn_of_nothing(a: Any, axis: Any, where: Any, least: float, text: str, above: int = 0) -> None:
+    """As NumPy, where elements are so few: on the host, for on a device nobody waits for what a mask holds."""
+    if not isinstance(a, np.ndarray):
+        return
+    if where is True:
+        axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        counts: Any = math.prod(a.shape[one] for one in axes if -a.ndim <= one < a.ndim)
+    else:
+        counts = np.count_nonzero(np.broadcast_to(where, np.broadcast_shapes(np.shape(where), a.shape)), axis=axis)
+    if np.any(counts <= least):
+        warnings.warn(text, RuntimeWarning, stacklevel=3 + above)
+
+
 def _options(**given: Any) -> dict[str, Any]:
     """Those that say something. np._NoValue is how NumPy's functions say nothing."""
     return {name: value for name, value in given.items() if value is not None and value is not np._NoValue}
@@ -295,6 +309,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     np.float64(3.0)
     """
     a = _array(a)
+    _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
     return _mean(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream))
 
 
@@ -324,6 +339,7 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, strea
             raise ValueError("ddof= and correction= are the same: give one")
         ddof = correction
     a = _array(a)
+    _warn_of_nothing(a, axis, where, ddof, "Degrees of freedom <= 0 for slice", above=1)
     dtype = _in_floats(a, dtype)
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
     reduction = _moments(is_complex, root, ddof)

@@ -26,7 +26,7 @@ static const struct keyword {
     {"out", offsetof(lw_reduce_keywords, out),
      LW_TAKES_REDUCE | LW_TAKES_SCAN | LW_TAKES_SLICES},
     {"stream", offsetof(lw_reduce_keywords, stream),
-     LW_TAKES_REDUCE | LW_TAKES_SCAN | LW_TAKES_SLICES},
+     LW_TAKES_REDUCE | LW_TAKES_SCAN | LW_TAKES_SLICES | LW_TAKES_KEYS},
     {"keepdims", offsetof(lw_reduce_keywords, keepdims), LW_TAKES_REDUCE},
     {"initial", offsetof(lw_reduce_keywords, initial), LW_TAKES_REDUCE | LW_TAKES_SCAN},
     {"init", offsetof(lw_reduce_keywords, initial), LW_TAKES_REDUCE},

@@ -32,7 +32,8 @@ typedef struct lw_reduce_call {
 enum { /* which keywords a call takes */
        LW_TAKES_REDUCE = 1,
        LW_TAKES_SCAN = 2,
-       LW_TAKES_SLICES = 4
+       LW_TAKES_SLICES = 4,
+       LW_TAKES_KEYS = 8
 };
 
 /* For all: 0 or -1 with an exception. */

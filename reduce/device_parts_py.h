@@ -28,6 +28,7 @@ typedef struct lw_reduce_device {
     lw_device_array *copy[LW_REDUCE_MOST + 1]; /* owned: dense, where one was needed */
     lw_device_array *mask;                     /* owned: one that came from the host */
     lw_device_array *result[LW_REDUCE_MOST];   /* owned */
+    bool in_out[LW_REDUCE_MOST];               /* the result is what out= gave */
     lw_device *device;
     CUstream stream;
     lw_block *memory;
@@ -44,7 +45,7 @@ int lw_reduce_refuse(const char *what);
  * with an exception. */
 int lw_reduce_device_read(lw_reduce_device *d, PyObject *const *arrays, Py_ssize_t n);
 int lw_reduce_check_out_count(const lw_reduce_device *d);
-/* New results in C order. */
+/* New results in C order, or what out= gave where that can be written at once. */
 int lw_reduce_device_results(lw_reduce_device *d, int ndim, const int64_t *shape);
 /* The kernel, compiled and loaded where it is new; device NULL: for the simulator. NULL with an
  * exception. */

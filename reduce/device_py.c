@@ -507,12 +507,87 @@ copy_all(device_call *d)
     return 0;
 }
 
+static PyObject *
+out_at(const device_call *d, uint32_t i)
+{
+    PyObject *out = d->call->keywords.out;
+
+    if (out != NULL && PyTuple_Check(out))
+        out = PyTuple_GET_ITEM(out, i);
+    return out == Py_None ? NULL : out;
+}
+
+/* The bytes from the first one on that elements may take. */
+static void
+reach(uint64_t data, int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize,
+      uint64_t *low, uint64_t *high)
+{
+    *low = data;
+    *high = data + (uint64_t)itemsize;
+    for (int a = 0; a < ndim; a++)
+        if (shape[a] > 0 && strides[a] < 0)
+            *low += (uint64_t)((shape[a] - 1) * strides[a]);
+        else if (shape[a] > 0)
+            *high += (uint64_t)((shape[a] - 1) * strides[a]);
+}
+
+static bool
+stands_alone(const device_call *d, uint32_t i, const lw_device_array *out)
+{
+    uint64_t low, high, from, to;
+
+    reach(out->data, out->ndim, out->shape, out->strides, out->itemsize, &low, &high);
+    for (uint32_t k = 0; k < d->n_read; k++) {
+        const lw_operand *x = &d->operand[k];
+        reach(x->data, x->ndim, x->shape, x->strides, x->itemsize, &from, &to);
+        if (from < high && low < to)
+            return false;
+    }
+    for (uint32_t k = 0; k < i; k++) {
+        const lw_device_array *x = d->result[k];
+        reach(x->data, x->ndim, x->shape, x->strides, x->itemsize, &from, &to);
+        if (from < high && low < to)
+            return false;
+    }
+    return true;
+}
+
+/* Can the kernel write its results there? Whatever is wrong with out= is told by put_out. */
+static bool
+can_be_result(const device_call *d, uint32_t i, PyObject *object, int ndim,
+              const int64_t *shape)
+{
+    const lw_reduction *r = d->call->special->reduction;
+    const lw_device_array *out = (const lw_device_array *)object;
+
+    return object != NULL && lw_is_device_array(object) &&
+           lw_reduce_form_arrays(&r->out_form) == r->n_out &&
+           out->dtype == (uint8_t)r->out[i] && !out->readonly && out->device == d->device &&
+           out->c_contiguous && out->ndim == ndim &&
+           memcmp(out->shape, shape, (size_t)ndim * sizeof *shape) == 0 &&
+           stands_alone(d, i, out);
+}
+
+static lw_device_array *
+new_result(device_call *d, uint32_t i, int ndim, const int64_t *shape)
+{
+    PyObject *object = out_at(d, i);
+    lw_error err = {0};
+
+    if (!can_be_result(d, i, object, ndim, shape))
+        return lw_device_array_new(d->device, d->stream, d->call->special->reduction->out[i],
+                                   ndim, shape, 'C');
+    if (lw_device_array_use((lw_device_array *)object, d->stream, &err) != LW_OK)
+        return (lw_device_array *)lw_py_raise(&err);
+    d->in_out[i] = true;
+    return (lw_device_array *)Py_NewRef(object);
+}
+
 int
 lw_reduce_device_results(device_call *d, int ndim, const int64_t *shape)
 {
     for (uint32_t i = 0; i < d->call->special->reduction->n_out; i++) {
-        d->result[i] = lw_device_array_new(
-            d->device, d->stream, d->call->special->reduction->out[i], ndim, shape, 'C');
+        d->result[i] = new_result(d, i, ndim, shape);
         if (d->result[i] == NULL)
             return -1;
     }
@@ -653,16 +728,6 @@ fill_empty(device_call *d)
 
 /* ---- out= ---- */
 
-static PyObject *
-out_at(const device_call *d, uint32_t i)
-{
-    PyObject *out = d->call->keywords.out;
-
-    if (out != NULL && PyTuple_Check(out))
-        out = PyTuple_GET_ITEM(out, i);
-    return out == Py_None ? NULL : out;
-}
-
 int
 lw_reduce_check_out_count(const device_call *d)
 {
@@ -744,6 +809,8 @@ take_result(void *context, uint32_t i)
     lw_device_array *made = d->result[i];
     PyObject *out = out_at(d, i);
 
+    if (out != NULL && d->in_out[i])
+        return Py_NewRef(out);
     if (out != NULL)
         return put_out(d, i, out) < 0 ? NULL : Py_NewRef(out);
     d->result[i] = NULL;

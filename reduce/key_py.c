@@ -262,14 +262,16 @@ by_key(lw_reduce_device *d, void *context)
 }
 
 PyObject *
-lw_reducer_by_key_on_device(PyObject *self, PyObject *args)
+lw_reducer_by_key_on_device(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     lw_reduce_call *call = new_call(self, args);
     PyObject *result = NULL;
 
     if (call == NULL)
         return NULL;
-    if (call->self->cpu_only)
+    if (lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_KEYS, "by_key") < 0)
+        result = NULL;
+    else if (call->self->cpu_only)
         lw_reduce_refuse("by_key() of a reduction made with target=\"cpu\"");
     else
         result = lw_reduce_device_call(call, by_key, args);

@@ -289,7 +289,7 @@ reducer_reorders(PyObject *self, PyObject *dtype)
 
 /* Keys that are equal and neighbours: lanewise/_reduce.py finds where they begin. */
 static PyObject *
-by_key_on_host(PyObject *self, PyObject *args)
+by_key_on_host(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     PyObject *module = PyImport_ImportModule("lanewise._reduce"), *function = NULL, *all = NULL,
              *own = PyTuple_Pack(1, self), *result = NULL;
@@ -299,7 +299,7 @@ by_key_on_host(PyObject *self, PyObject *args)
         all = PySequence_Concat(own, args);
     }
     if (function != NULL && all != NULL)
-        result = PyObject_CallObject(function, all);
+        result = PyObject_Call(function, all, kwargs);
     Py_XDECREF(all);
     Py_XDECREF(own);
     Py_XDECREF(function);
@@ -308,7 +308,7 @@ by_key_on_host(PyObject *self, PyObject *args)
 }
 
 static PyObject *
-reducer_by_key(PyObject *self, PyObject *args)
+reducer_by_key(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     PyObject *current = (PyObject *)lw_reducer_current((lw_reducer *)self), *result = NULL;
     bool on_device = false;
@@ -316,7 +316,8 @@ reducer_by_key(PyObject *self, PyObject *args)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
         on_device |= lw_is_device_operand(PyTuple_GET_ITEM(args, i));
     if (current != NULL)
-        result = (on_device ? lw_reducer_by_key_on_device : by_key_on_host)(current, args);
+        result =
+            (on_device ? lw_reducer_by_key_on_device : by_key_on_host)(current, args, kwargs);
     Py_XDECREF(current);
     return result;
 }
@@ -376,8 +377,8 @@ static const PyMethodDef methods_head[] = {
                "numpy.ufunc.reduceat.\n\n"
                ">>> lw.reduce(lambda a, b: a + b).reduceat(np.arange(8), [0, 4])\n"
                "array([ 6, 22])")},
-    {"by_key", reducer_by_key, METH_VARARGS,
-     PyDoc_STR("by_key($self, keys, /, *values)\n--\n\n"
+    {"by_key", WITH_KEYWORDS(reducer_by_key),
+     PyDoc_STR("by_key($self, keys, /, *values, stream=0)\n--\n\n"
                "Of neighbouring values with equal keys: (keys, results).\n\n"
                ">>> lw.reduce(lambda a, b: a + b).by_key([1, 1, 2], [10, 20, 30])\n"
                "(array([1, 2]), array([30, 30]))")},

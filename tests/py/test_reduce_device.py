@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from fake_driver import needs_device, needs_kernels
+from fake_driver import FAKE, needs_device, needs_kernels
 from lanewise import cuda
 
 pytestmark = needs_device
@@ -76,6 +76,44 @@ def test_refused(call, error, text):
 def test_out_is_what_is_returned():
     out = cuda.to_device(np.zeros(5, "f8"))
     assert total(cuda.to_device(np.ones((5, 7), "f4")), axis=1, out=out) is out
+
+
+def test_out_is_written_at_once_where_it_can_be():
+    x, running = cuda.to_device(np.ones((5, 7), "f4")), lw.reduce(lambda a, b: a + b)
+    for out in (np.zeros((5, 7), "f4"), np.zeros((5, 7), "f8"), np.zeros((7, 5), "f4").T):
+        out = cuda.to_device(out)
+        assert running.accumulate(x, axis=1, out=out) is out and running.accumulate(x, out=out) is out
+    assert running.accumulate(x, out=x) is x
+    low, high = (cuda.to_device(np.zeros(5, "f4")) for _ in range(2))
+    both = lw.reduce(lambda a, b: (min(a[0], b[0]), max(a[1], b[1])), map=lambda v: (v, v))
+    got = both(x, axis=1, out=(low, high))
+    assert got[0] is low and got[1] is high
+    got = both(x, axis=1, out=(low, low))
+    assert got[0] is low and got[1] is low
+    assert total(x, axis=0, out=x[0]).shape == (7,)
+
+
+@needs_kernels
+def test_out_that_is_part_of_an_operand():
+    a = np.arange(300_000.0).reshape(3, -1)
+    for out in (np.zeros((3, 100_000)), None):
+        x = cuda.to_device(a)
+        got = total.accumulate(x, axis=1, out=x if out is None else cuda.to_device(out))
+        assert (host(got) == np.cumsum(a, axis=1)).all()
+    x = cuda.to_device(a)
+    total(x, axis=0, out=x[1])
+    assert (host(x)[1] == a.sum(axis=0)).all() and (host(x)[2] == a[2]).all()
+
+
+def test_by_key_takes_a_stream():
+    stream = cuda.stream()
+    if FAKE:
+        with pytest.raises(TypeError, match="unexpected keyword argument 'axis'"):
+            total.by_key(cuda.to_device(np.arange(3)), cuda.to_device(np.arange(3)), axis=0)
+    else:
+        keys, sums = total.by_key(cuda.to_device(np.arange(10) // 4), cuda.to_device(np.arange(10)), stream=stream)
+        assert keys.tolist() == [0, 1, 2] and sums.tolist() == [6, 22, 17]
+    assert total.by_key([1, 1], [2, 3], stream=stream)[1] == [5]
 
 
 def test_numbas_call_forms():

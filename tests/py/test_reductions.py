@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -112,6 +114,24 @@ def test_variance_is_exact_where_the_mean_is_large():
     assert reductions.mean(y) == pytest.approx(np.mean(y.astype("f8")), rel=1e-6)
 
 
+@pytest.mark.parametrize("call", [
+    lambda m, **more: m.mean(np.zeros((3, 0)), axis=1, **more), lambda m, **more: m.mean(np.zeros((0, 3)), axis=1, **more),
+    lambda m, **more: m.mean([1.0, 2.0], where=[False, False], **more), lambda m, **more: m.mean([1.0, 2.0], where=[False, True], **more),
+    lambda m, **more: m.var([1.0], ddof=1, **more), lambda m, **more: m.std(np.ones((2, 3)), axis=0, ddof=2, **more),
+    lambda m, **more: m.std(np.ones((2, 3)), axis=(0, -1), ddof=5, **more), lambda m, **more: m.var(np.ones((2, 3)), where=[True, False, False], axis=1, ddof=1, **more),
+])
+def test_numpys_warnings(call):
+    texts = []
+    for module in (np, reductions):
+        with warnings.catch_warnings(record=True) as seen, np.errstate(all="ignore"):
+            warnings.simplefilter("always")
+            call(module)
+        texts.append([str(w.message).rstrip(".") for w in seen if "invalid value" not in str(w.message)])
+        assert all(w.filename == __file__ for w in seen if module is reductions)
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_nothing():
     empty = np.empty(0, "f4")
     assert reductions.sum(empty) == 0 and reductions.prod(empty) == 1 and reductions.all(empty) and not reductions.any(empty)

@@ -134,12 +134,38 @@ def test_no_dimension(host):
 def test_outer_and_at(host):
     a, b = some(3, "f4"), some((2, 2), "f4")
     same(np.asarray(methods.outer(lw.multiply, cuda.to_device(a), cuda.to_device(b))), np.multiply.outer(a, b))
-    for name in ("add", "subtract", "maximum", "minimum", "bitwise_xor"):
+    for name in ("add", "subtract", "maximum", "minimum", "fmax", "fmin", "bitwise_xor"):
         x = np.arange(6)
         device = cuda.to_device(x)
         methods.at(getattr(lw, name), device, [0, 0, -1, 3], [7, 1, 2, 9])
         getattr(np, name).at(x, [0, 0, -1, 3], [7, 1, 2, 9])
         assert device.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("indices", [
+    2, -1, (), (1, 2), slice(None, None, 2), ([0, 0, 3], [1, 1, -1]), ([[0], [3]], [1, 1]), np.arange(4) % 2 == 0, (Ellipsis, [0, 0]), np.zeros(0, int),
+], ids=str)
+def test_at_takes_numpys_indices(indices, host):
+    for x in (np.arange(24).reshape(4, 6), np.arange(96).reshape(8, 12)[::2, ::-2]):
+        device, wanted = cuda.to_device(x), x.copy()
+        methods.at(lw.add, device, indices, 5)
+        np.add.at(wanted, indices, 5)
+        assert device.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("indices, b", [
+    ([0, 0, -1], 5), ([[1], [3]], 2), ([1, 1], np.arange(12).reshape(2, 6)), (([0, 0, 3], [1, 1, -1]), [1, 2, 3]), (([[0], [3]], [1, 1]), 7),
+], ids=str)
+def test_at_takes_indices_on_the_device(indices, b, host):
+    x, several = np.arange(24).reshape(4, 6), isinstance(indices, tuple)
+    on_device = tuple(cuda.to_device(np.array(index, "i4")) for index in indices) if several else cuda.to_device(np.array(indices, "i4"))
+    device = cuda.to_device(x)
+    methods.at(lw.subtract, device, on_device, b)
+    np.subtract.at(x, indices, b)
+    assert device.tolist() == x.tolist()
+    with pytest.raises(IndexError, match="out of bounds for axis [01]"):
+        methods.at(lw.add, device, (cuda.to_device([1]), cuda.to_device([6])) if several else cuda.to_device([1, 4]), 1)
+        cuda.synchronize()
 
 
 @pytest.mark.parametrize("call, error, text", [
@@ -155,6 +181,8 @@ def test_outer_and_at(host):
     (lambda x: methods.at(lw.add, x, [4], 1), IndexError, "index 4 is out of bounds"),
     (lambda x: methods.at(lw.add, cuda.to_device([1, 2]), [1], 1.5), TypeError, "casting rule 'same_kind'"),
     (lambda x: methods.at(lw.add, cuda.to_device([1, 2]), [1], np.ones(1)), TypeError, "casting rule 'same_kind'"),
+    (lambda x: methods.at(lw.add, x, (0, 0), 1), IndexError, "too many indices"),
+    (lambda x: methods.at(lw.add, x, cuda.to_device(np.ones(1)), 1), UnsupportedError, "indices on a device takes one array of integers"),
     (lambda x: methods.at(lw.hypot, x, [1], 1), UnsupportedError, "`hypot`.at of a device array"),
     (lambda x: methods.reduce(lw.subtract, x, out=cuda.device_array((), "i4")), TypeError, "cannot take results"),
     (lambda x: methods.reduce(lw.subtract, x, out=cuda.device_array(3, "f8")), ValueError, "out= has shape"),
