@@ -191,7 +191,7 @@ is_stale(PyObject *object)
 lw_reducer *
 lw_reducer_current(lw_reducer *self)
 {
-    if (!is_stale((PyObject *)self))
+    if (self->specials == NULL || !is_stale((PyObject *)self))
         return (lw_reducer *)Py_NewRef((PyObject *)self);
     return (lw_reducer *)lw_renewed((PyObject *)self, &self->renewal, is_stale,
                                     self->options.front.typing, self->options.warn,

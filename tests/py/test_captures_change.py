@@ -2,6 +2,7 @@
 
 import gc
 import math
+import threading
 import warnings
 import weakref
 
@@ -129,6 +130,14 @@ def test_a_gufunc():
     K = 9
     assert g(np.ones(3)) == 9
     assert g(np.ones(3, np.float32)) == 9
+
+
+def test_a_gufunc_with_excluded_arrays():
+    global K
+    g = lw.guvectorize("(n)->()", excluded=["table"])(lambda x, table: x[0] * K + table[0])
+    assert g(np.ones(3), np.array([0.5])) == 2.5
+    K = 9
+    assert g(np.ones(3), np.array([0.5])) == 9.5
 
 
 def test_a_gufunc_with_signatures():
@@ -285,6 +294,31 @@ def test_overrides_see_the_function_that_was_called():
 
     assert f(Other()) == 1
     assert seen == [f]
+
+
+def test_threads_see_one_value_or_another():
+    global K
+    f = lw.vectorize(helped)
+    x = np.ones(4)
+    f(x)
+    failures = []
+
+    def work():
+        for _ in range(50):
+            result = set(f(x).tolist())
+            if len(result) != 1 or not result <= {4.0, 6.0}:
+                failures.append(result)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(200):
+        K = 2 + i % 2
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    K = 3
+    assert f(1.0) == 6
 
 
 def test_old_versions_go():
