@@ -100,8 +100,9 @@ call_inner(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
 
 enum { MOST_ARGUMENTS = LW_MAX_OPERANDS + 16 };
 
-static PyObject *
-call_stretched(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+PyObject *
+lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
+                     PyObject *kwnames)
 {
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf), n = n_args;
     int nin = self->base.nin;
@@ -117,6 +118,14 @@ call_stretched(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyO
     for (int k = 0; k < nin; k++)
         Py_DECREF(values[k]);
     return result;
+}
+
+static PyObject *
+call_sized(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    if (lw_gufunc_makes_outputs(self, kwnames))
+        return lw_gufunc_call_made(self, args, PyVectorcall_NARGS(nargsf), kwnames);
+    return lw_gufunc_call_numpy(self, args, nargsf, kwnames);
 }
 
 /* stream= means nothing to host memory: None and 0 say so too and are taken out. */
@@ -143,7 +152,7 @@ without_stream(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
             PyTuple_SET_ITEM(names, i - (i > at), Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
     memcpy(values, args, (size_t)stream * sizeof *values);
     memcpy(values + stream, args + stream + 1, (size_t)(n - at - 1) * sizeof *values);
-    result = call_stretched(self, values, (size_t)n_args, names);
+    result = call_sized(self, values, (size_t)n_args, names);
     Py_DECREF(names);
     return result;
 }
@@ -155,7 +164,7 @@ lw_gufunc_call_host(lw_gufunc_object *self, PyObject *const *args, size_t nargsf
     lw_gufunc_items_reset();
     if (stream >= 0)
         return without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream);
-    return call_stretched(self, args, nargsf, kwnames);
+    return call_sized(self, args, nargsf, kwnames);
 }
 
 /* ---- device calls ---- */

@@ -538,6 +538,7 @@ PyDoc_STRVAR(
 static PyMethodDef functions[] = {
     {"guvectorize", WITH_KEYWORDS(guvectorize), guvectorize_doc},
     {"_use_library", lw_gufunc_use_library, METH_VARARGS, NULL},
+    {"_make_gufunc_outputs", lw_gufunc_make_outputs_always, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -116,6 +116,17 @@ int lw_gufunc_stretch(const lw_gufunc *self, PyObject *const *args, Py_ssize_t n
 PyObject *lw_gufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                                 Py_ssize_t n_args, PyObject *kwnames);
 
+/* NumPy's call on host operands, those of `|1` stretched. */
+PyObject *lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
+                               PyObject *kwnames);
+
+/* ---- outputs that NumPy cannot make: gufunc_outputs_py.c ---- */
+bool lw_gufunc_makes_outputs(const lw_gufunc_object *self, PyObject *kwnames);
+PyObject *lw_gufunc_call_made(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                              PyObject *kwnames);
+/* _make_gufunc_outputs(on): on every version of NumPy. */
+PyObject *lw_gufunc_make_outputs_always(PyObject *module, PyObject *on);
+
 /* ---- excluded= and static=: gufunc_family_py.c ---- */
 extern const lw_family_door lw_gufunc_family_door;
 const lw_ufunc_kind *lw_gufunc_families(void);

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import _core
 
 rng = np.random.default_rng(5)
 
@@ -179,14 +180,64 @@ def convolve(x, w, out):
         out[k] = total
 
 
-@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="NumPy asks for sizes from 2.1 on")
-def test_convolution():
+@pytest.fixture
+def old_numpy():
+    """As on NumPy 2.0, which does not ask for sizes."""
+    _core._make_gufunc_outputs(True)
+    yield
+    _core._make_gufunc_outputs(False)
+
+
+def check_convolution():
     x, w = rng.random((4, 10)), rng.random(3)
     assert np.allclose(convolve(x, w), [np.convolve(row, w) for row in x])
     out = np.empty((4, 12))
     assert convolve(x, w, out) is out and np.allclose(out, convolve(x, w))
+    assert convolve(x, w, out=out) is out and convolve(x, w, out=(out,)) is out and convolve(x, w, None).shape == convolve(x, w, out=None).shape == (4, 12)
     with pytest.raises(ValueError, match="sizes= gives 12"):
         convolve(x, w, np.empty((4, 11)))
+    with pytest.raises(TypeError):
+        convolve(x, w, "out")
+    with pytest.raises(TypeError):
+        convolve(x)
+
+
+def test_convolution():
+    check_convolution()
+
+
+def test_convolution_where_numpy_makes_no_outputs(old_numpy):
+    check_convolution()
+
+
+def test_outputs_that_are_made(old_numpy):
+    @lw.guvectorize("(n),()->(k),()", sizes={"k": lambda n: n - 1})
+    def f(x, by, out, last):
+        for i in range(out.shape[0]):
+            out[i] = (x[i + 1] - x[i]) * by
+        last[0] = x[x.shape[0] - 1]
+
+    x = np.arange(12, dtype="f4").reshape(3, 4)
+    out, last = f(x, [[1], [2.0]])
+    assert out.shape == (2, 3, 3) and last.shape == (2, 3) and out.dtype == np.float64
+    out, last = f(x, 2)
+    assert out.dtype == last.dtype == np.float32 and np.array_equal(out, np.full((3, 3), 2)) and list(last) == [3, 7, 11]
+    out, last = f(x[0], np.float64(2))
+    assert out.dtype == np.float64 and isinstance(last, np.generic)
+    assert f(np.arange(4), 1, dtype="f8", casting="same_kind")[0].dtype == np.float64
+    assert f(x[:, ::-1], 1, order="F")[0].flags.f_contiguous
+    assert f(np.empty((0, 4)), 1)[0].shape == (0, 3)
+    given = np.empty(3, "f4")
+    out, last = f(x, 2, out=(None, given))
+    assert last is given and list(given) == [3, 7, 11] and out.shape == (3, 3)
+    with pytest.raises(ValueError, match="does not have enough dimensions"):
+        f(1.0, 2)
+    with pytest.raises(ValueError, match="an int from 0 on"):
+        f(np.empty(0), 2)
+    with pytest.raises(TypeError):
+        f(["a"], 2)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        f(x, 2, other=1)
 
 
 @lw.guvectorize("(n),()->()")
