@@ -373,6 +373,35 @@ is_python_instance(lw_frame *f, lw_value x, uint32_t class)
            x.type == LW_DT_c128;
 }
 
+/* numpy.floating and its like: classes of several dtypes. Python's numbers are of none. */
+static int
+is_numpy_instance(lw_frame *f, lw_value x, const char *class)
+{
+    enum { BOOL = 1, INT = 2, UINT = 4, FLOAT = 8, COMPLEX = 16 };
+    static const struct {
+        const char *name;
+        int kinds;
+    } classes[] = {{"numpy.generic", BOOL | INT | UINT | FLOAT | COMPLEX},
+                   {"numpy.number", INT | UINT | FLOAT | COMPLEX},
+                   {"numpy.integer", INT | UINT},
+                   {"numpy.signedinteger", INT},
+                   {"numpy.unsignedinteger", UINT},
+                   {"numpy.inexact", FLOAT | COMPLEX},
+                   {"numpy.floating", FLOAT},
+                   {"numpy.complexfloating", COMPLEX}};
+    static const int of_class[] = {INT, FLOAT, BOOL, COMPLEX}; /* of python_class */
+    int own = python_class(f, x.type), kind = own < 0 ? 0 : of_class[own];
+
+    if (kind == INT && lw_dtypes[lw_type_stored(lw_types_of(f), x.type)].kind == LW_KIND_UINT)
+        kind = UINT;
+    if (x.type >= LW_N_DTYPES || (kind == BOOL && x.konst))
+        kind = 0;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (strcmp(class, classes[i].name) == 0)
+            return (classes[i].kinds & kind) != 0;
+    return -1;
+}
+
 /* 1, 0, or -1: not a class that we know. */
 static int
 is_instance(lw_frame *f, lw_value x, uint32_t class_konst)
@@ -383,6 +412,7 @@ is_instance(lw_frame *f, lw_value x, uint32_t class_konst)
     switch (class->kind) {
     case LW_K_PYTYPE: return is_python_instance(f, x, (uint32_t) class->u);
     case LW_K_DTYPE: return x.type == (lw_type) class->dtype;
+    case LW_K_OBJECT: return is_numpy_instance(f, x, class->text ? class->text : "");
     case LW_K_NAMED:
         if (lw_names[class->u].rule != LW_RULE_PYTYPE)
             return -1;
@@ -405,7 +435,7 @@ type_isinstance(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
     if (answer < 0)
         return complain_argument(f, name, &args[1],
                                  "classes that compiled code knows: int, float, bool, complex, "
-                                 "np.float32, …");
+                                 "np.float32, np.floating, …");
     *out = lw_konst_value(f, lw_konst_bool(f, f->nodes[node].konst, answer));
     return LW_OK;
 }

@@ -76,6 +76,21 @@ lw_read_numpy_dtype(PyObject *dtype)
 }
 
 /* A NumPy scalar class or anything else that numpy.dtype() takes as a class. */
+/* numpy.floating and its like stand for several dtypes: NumPy up to 2.1 makes one of them. */
+static bool
+is_abstract(PyObject *object)
+{
+    static const char *const names[] = {
+        "numpy.generic",         "numpy.number",  "numpy.integer",  "numpy.signedinteger",
+        "numpy.unsignedinteger", "numpy.inexact", "numpy.floating", "numpy.complexfloating"};
+    const char *name = PyType_Check(object) ? ((PyTypeObject *)object)->tp_name : "";
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 lw_dtype
 lw_read_numpy_class(lw_reader *r, PyObject *object)
 {
@@ -84,7 +99,8 @@ lw_read_numpy_class(lw_reader *r, PyObject *object)
     PyObject *dtype = NULL;
     lw_dtype result = LW_DT_void;
 
-    if (generic != NULL && PyType_Check(object) && PyType_Check(generic) &&
+    if (generic != NULL && !is_abstract(object) && PyType_Check(object) &&
+        PyType_Check(generic) &&
         PyType_IsSubtype((PyTypeObject *)object, (PyTypeObject *)generic))
         dtype = PyObject_CallMethod(numpy, "dtype", "O", object);
     if (dtype != NULL)

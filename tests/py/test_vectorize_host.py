@@ -116,6 +116,20 @@ def test_limits_of_dtypes_are_constants():
         g(1.0)
 
 
+def test_isinstance_of_numpys_abstract_classes():
+    classes = (np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating, np.complexfloating)
+
+    for cls in classes:
+        f = lw.vectorize(lambda x: 1 if isinstance(x, cls) else 0)
+        both = lw.vectorize(lambda x: 1 if isinstance(x, (bool, cls)) else 0)
+        for dtype in ("?", "i1", "u4", "f2", "f4", "f8", "c8", "c16"):
+            x = np.ones((), dtype)[()]
+            assert f(np.ones(1, dtype)).tolist() == [isinstance(x, cls)], (cls, dtype)
+            assert both(np.ones(1, dtype))[0] in (isinstance(x, cls), dtype == "?")
+        literal = lw.vectorize(lambda x: 1 if isinstance(2.5, cls) or isinstance(True, cls) else 0)
+        assert literal(1.0) == 0, cls
+
+
 @pytest.mark.parametrize("other", [math.erf, np.sin, max, functools.partial(max, 1)])
 def test_callables_that_are_no_python_functions(other):
     for make in (lw.vectorize, lw.reduce):
