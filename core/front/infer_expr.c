@@ -236,6 +236,7 @@ join_set(lw_frame *f, uint32_t node, const lw_value *set, uint32_t n, lw_type *o
 {
     lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
     const char *problem = NULL;
+    bool is_constant;
 
     *out = LW_T_BOTTOM;
     if (types == NULL)
@@ -248,7 +249,13 @@ join_set(lw_frame *f, uint32_t node, const lw_value *set, uint32_t n, lw_type *o
     *out = lw_join(lw_types_of(f), f->run->typed->options.typing, types, n, &problem);
     if (problem == NULL && (*out != LW_T_STATIC || n == 1))
         return LW_OK;
+    is_constant = problem == NULL;
     *out = LW_T_BOTTOM;
+    if (is_constant)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E104",
+                           "one of several texts or objects, chosen by numbers",
+                           "compiled code chooses among numbers: give each a number",
+                           "which constant this is would be known only at run time");
     return lw_complain(
         f, lw_node_of(f, node)->loc, problem && problem[3] == '3' ? "E143" : "E140",
         lw_say(f, "one way gives %s, another %s", lw_say_type(f, types[0]),
