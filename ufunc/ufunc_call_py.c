@@ -297,6 +297,75 @@ call_by_names(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
     return true;
 }
 
+/* ---- casting="no" and "equiv" ---- */
+
+/* Does the call say so, and leave the choice of dtypes to us? -1: a rule that is none. */
+static int
+wants_no_casts(PyObject *const *values, PyObject *kwnames)
+{
+    NPY_CASTING rule = NPY_SAME_KIND_CASTING;
+
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        if ((PyUnicode_CompareWithASCIIString(name, "dtype") == 0 ||
+             PyUnicode_CompareWithASCIIString(name, "signature") == 0 ||
+             PyUnicode_CompareWithASCIIString(name, "sig") == 0) &&
+            values[i] != Py_None)
+            return 0;
+        if (PyUnicode_CompareWithASCIIString(name, "casting") == 0 &&
+            !PyArray_CastingConverter(values[i], &rule))
+            return -1;
+    }
+    return rule <= NPY_EQUIV_CASTING;
+}
+
+/* The operand's dtype (new reference), or NULL without an exception: it has none of its own. */
+static PyArray_Descr *
+strong_descr(PyObject *operand)
+{
+    PyObject *dtype = PyFloat_CheckExact(operand) || PyLong_CheckExact(operand) ||
+                              PyComplex_CheckExact(operand)
+                          ? NULL
+                          : PyObject_GetAttrString(operand, "dtype");
+
+    PyErr_Clear();
+    if (dtype != NULL && !PyArray_DescrCheck(dtype))
+        Py_CLEAR(dtype);
+    return (PyArray_Descr *)dtype;
+}
+
+/* A lazy loop reads each operand in its own dtype, where NumPy's loops cast them to the common
+ * one: that would be a cast, so it is refused. -1: exception. */
+static int
+refuse_casts(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+             PyObject *kwnames)
+{
+    PyArray_Descr *descrs[LW_MAX_ARGS] = {NULL}, *common;
+    int wanted = wants_no_casts(args + n_args, kwnames), n = 0, result = 0;
+
+    if (wanted <= 0)
+        return wanted;
+    for (int i = 0; i < self->base.nin && i < n_args; i++) {
+        descrs[n] = strong_descr(args[i]);
+        n += descrs[n] != NULL;
+    }
+    common = n > 1 ? PyArray_ResultType(0, NULL, n, descrs) : NULL;
+    for (int i = 0; common != NULL && i < n && result == 0; i++)
+        if (descrs[i]->type_num != common->type_num) {
+            PyErr_Format(PyExc_TypeError,
+                         "Cannot cast ufunc '%s' input from %R to %R with casting rule 'no' or "
+                         "'equiv'",
+                         self->table->name, (PyObject *)descrs[i], (PyObject *)common);
+            result = -1;
+        }
+    for (int i = 0; i < n; i++)
+        Py_DECREF(descrs[i]);
+    Py_XDECREF(common);
+    if (result == 0)
+        PyErr_Clear(); /* no common dtype: the call says so */
+    return result;
+}
+
 static PyObject *
 call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -311,6 +380,9 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
         call_by_names(self, args, n_args, kwnames, &result))
         return result;
     s = look(args, n_args, kwnames);
+    if (kwnames != NULL && self->base.lazy && !self->mixes && !(s.sorts & LW_SORT_OTHER) &&
+        refuse_casts(self, args, n_args, kwnames) < 0)
+        return NULL;
     if (s.sorts == LW_SORT_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
         return lw_ufunc_call_host(self, args, nargsf, kwnames, s.stream);
     return call_sorted(self, args, nargsf, kwnames, s);

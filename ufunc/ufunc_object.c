@@ -227,6 +227,7 @@ take_numpys_habits(lw_ufunc_object *self, const char *name)
         return;
     self->widens = strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0;
     self->folds_truth = strncmp(name, "logical_", strlen("logical_")) == 0;
+    self->mixes = strcmp(name, "ldexp") == 0;
     self->compares = strstr(name, "equal") != NULL || strcmp(name, "less") == 0 ||
                      strcmp(name, "greater") == 0;
 }

@@ -52,6 +52,7 @@ typedef struct lw_ufunc_object {
     bool widens;                   /* reductions of small integers are made in intp */
     bool folds_truth; /* reductions are of truth values: logical_and and the like */
     bool compares;    /* Python ints of any size: less and the like */
+    bool mixes;       /* as NumPy's own ldexp: its operands keep their dtypes */
 } lw_ufunc_object;
 
 static inline lw_ufunc_object *

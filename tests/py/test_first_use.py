@@ -406,3 +406,17 @@ def test_annotations_as_text_that_the_module_does_not_know():
         return x
 
     assert g.types == [] and g(1.0, 2) == 1
+
+
+@pytest.mark.parametrize("rule", ["no", "equiv"])
+def test_casting_rules_that_allow_no_cast(rule):
+    i4, f4 = np.arange(3, dtype=np.int32), np.arange(3, dtype=np.float32)
+    for f in (lw.add, lw.vectorize(lambda x, y: x + y)):
+        assert f(f4, f4, casting=rule).dtype == f4.dtype and f(f4, 1.5, casting="no").dtype == f4.dtype
+        for a, b in ((i4, f4), (f4, np.float64(1)), (f4, f4.astype(np.float64))):
+            with pytest.raises(TypeError, match="[Cc]annot cast ufunc '(lanewise.add|<lambda>)' input"):
+                f(a, b, casting=rule)
+            with pytest.raises(TypeError, match="Cannot cast ufunc 'add' input"):
+                np.add(a, b, casting=rule)
+            assert f(a, b, casting="same_kind").dtype == f(a, b).dtype
+    assert lw.ldexp(f4, i4, casting=rule).dtype == np.ldexp(f4, i4, casting=rule).dtype
