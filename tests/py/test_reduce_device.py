@@ -275,3 +275,60 @@ def test_streams_side_by_side():
     cuda.synchronize()
     wanted = host(total(device))
     assert all(host(r) == wanted for r in results)
+
+
+# ---- what was promised, in one minute of a GPU ----
+
+#: A lane's vectors, a block's items, and so many of these that each block of a full grid gets one, or one more.
+EDGES = [256 * 4, 256 * 16, 256 * 16 * 4, *(256 * 16 * 4 * blocks for blocks in (2, 131, 132, 133, 264, 528, 1056))]
+
+HASH = np.dtype([("value", "u8"), ("weight", "u8")])
+joined = lw.reduce(lambda a, b: (a.value * b.weight + b.value, a.weight * b.weight))  # as strings one behind the other
+
+
+def hashes(n, seed=0):
+    data = np.empty(n, HASH)
+    data["value"], data["weight"] = np.random.default_rng(seed).integers(0, 1 << 63, (2, n), dtype="u8") | np.uint64(1)
+    return data
+
+
+@pytest.mark.gpu
+@needs_kernels
+def test_all_sizes_to_5000():
+    x, data = np.arange(5000, dtype="i4") % 97, hashes(5000)
+    device, records, wanted = cuda.to_device(x), cuda.to_device(data), np.concatenate([[0], np.cumsum(x)])
+    largest, whole = np.maximum.accumulate(x), joined.accumulate(data)
+    for n in range(5001):
+        assert host(total(device[:n])) == wanted[n]
+        if n > 0:
+            assert host(biggest(device[:n])) == largest[n - 1] and host(joined(records[:n])) == whole[n - 1]
+
+
+@pytest.mark.gpu
+@needs_kernels
+def test_around_blocks_and_grids():
+    x, data = np.arange(EDGES[-1] + 2, dtype="i4") % 97, hashes(EDGES[-2] + 2)
+    device, records, wanted, whole = cuda.to_device(x), cuda.to_device(data), np.cumsum(x), joined.accumulate(data)
+    for edge in EDGES:
+        for n in (edge - 1, edge, edge + 1):
+            assert host(total(device[:n])) == wanted[n - 1] and host(total(device[1:n])) == wanted[n - 1] - x[0]
+            assert host(total(device[:n:3])) == x[:n:3].sum()
+            if n < data.size:
+                assert host(joined(records[:n])) == whole[n - 1]
+                assert host(joined.accumulate(records[:n])[-1:])[0] == whole[n - 1]
+
+
+@pytest.mark.gpu
+@needs_kernels
+def test_the_same_bits_a_thousand_times():
+    x = some((1 << 22) + 77, seed=3)
+    device, streams = cuda.to_device(x), [cuda.stream() for _ in range(4)]
+    y = device[: 2000 * 1999].reshape(2000, 1999)
+    cuda.synchronize()
+    for axis, array in ((0, device), (0, y), (1, y)):
+        once = host(total(array, axis=axis)).tobytes()
+        results = [total(array, axis=axis, stream=streams[i % 4]) for i in range(1000)]
+        cuda.synchronize()
+        assert all(host(result).tobytes() == once for result in results)
+    exact = x.astype("f8").sum()
+    assert abs(float(host(total(device))) - exact) <= abs(float(x.sum()) - exact) + 2e-7 * exact

@@ -128,6 +128,18 @@ def test_simulated(n):
     np.testing.assert_array_equal(best, top.by_key(np.arange(n) // 7, a)[1])
 
 
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 255, 256, 257, 511, 513, 1023, 1025, 4095, 4096, 4097])
+def test_hashes_one_behind_the_other(n):
+    """As strings are: value of the whole, weight of its length; nothing may change places."""
+    data = np.empty(n, [("value", "u8"), ("weight", "u8")])
+    data["value"], data["weight"] = np.random.default_rng(n).integers(0, 1 << 63, (2, n), dtype="u8") | np.uint64(1)
+    joined = lw.reduce(lambda a, b: (a.value * b.weight + b.value, a.weight * b.weight))
+    wanted = functools.reduce(lambda a, b: ((a[0] * b[1] + b[0]) % 2**64, a[1] * b[1] % 2**64), data.tolist())
+    assert joined(data).item() == wanted
+    assert joined._simulate(data, size=3).item() == wanted
+    assert joined._simulate_scan(data[-300:], size=1)[-1].item() == joined(data[-300:]).item()
+
+
 def test_simulated_along_axes():
     a = some((40, 60), NESTED)
     last = lw.reduce(lambda a, b: b if b.at.t > a.at.t else a)
