@@ -339,8 +339,14 @@ read_not_yet(reader *r, PyObject *value)
     }
     if (n == 0)
         return 0;
-    lw_fail(&err, LW_ERR_UNSUPPORTED, "%s= is not supported yet by %s: leave it empty",
-            r->keyword, name_of(r->door));
+    if (strcmp(r->keyword, "static") == 0)
+        lw_fail(&err, LW_ERR_UNSUPPORTED,
+                "static= is a keyword of vectorize and guvectorize, not of %s: make the value "
+                "a global or closure variable of the function, which are constants there",
+                name_of(r->door));
+    else
+        lw_fail(&err, LW_ERR_UNSUPPORTED, "%s= is not supported yet by %s: leave it empty",
+                r->keyword, name_of(r->door));
     lw_py_raise(&err);
     return -1;
 }

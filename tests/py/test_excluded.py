@@ -454,3 +454,10 @@ def test_cubins(arch):
     ptx = interpolate.inspect_ptx("float64(float64)", arch)
     assert ptx.count(".param .u64") == 6  # elements, x, the table's three parts, out
     assert "ld.global.nc" in ptx
+
+
+@pytest.mark.parametrize("door", [lw.forall, lw.jit, lw.reduce])
+def test_kernels_have_closures_instead(door):
+    with pytest.raises(lw.errors.UnsupportedError, match="static= is a keyword of vectorize and guvectorize, not of"):
+        door(static="n")
+    assert callable(door(static=()))
