@@ -16,6 +16,8 @@ def signature():
 
 def by_key(reduction, keys, *values, stream=0):
     """Of runs of equal neighbouring keys: (the keys, the results)."""
+    # What stands for device arrays on the CPU comes back as such.
+    kinds = [type(array) for array in (keys, *values) if isinstance(array, np.ndarray) and hasattr(array, "copy_to_host")]
     keys = np.asarray(keys)
     if keys.ndim != 1:
         raise ValueError(f"keys must have one dimension, not {keys.ndim}")
@@ -27,4 +29,8 @@ def by_key(reduction, keys, *values, stream=0):
     starts += 1
     if keys.size:
         starts = np.concatenate(([0], starts))
-    return keys[starts], reduction.reduceat(*values, starts)
+    firsts, results = keys[starts], reduction.reduceat(*values, starts)
+    if not kinds:
+        return firsts, results
+    several = isinstance(results, tuple)
+    return firsts.view(kinds[0]), tuple(r.view(kinds[0]) for r in results) if several else results.view(kinds[0])

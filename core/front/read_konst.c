@@ -539,10 +539,28 @@ hint_for_numpy(PyObject *object)
     return hint;
 }
 
+/* random.random, np.random.normal: methods of a generator of the host's. */
+static const char *
+hint_for_random(PyObject *object)
+{
+    PyObject *self = PyObject_GetAttrString(object, "__self__");
+    const char *type = self ? Py_TYPE(self)->tp_name : "", *hint = NULL;
+
+    lw_read_clear();
+    if (strncmp(type, "numpy.random.", 13) == 0 || strcmp(type, "Random") == 0)
+        hint = "functions of lanewise.random draw inside compiled functions, as in "
+               "`philox_uniform_float64(seed, i)`";
+    Py_XDECREF(self);
+    return hint;
+}
+
 static const char *
 hint_for(lw_reader *r, PyObject *object)
 {
     const char *hint = hint_for_numpy(object);
+
+    if (hint == NULL)
+        hint = hint_for_random(object);
 
     if (hint != NULL)
         return hint;

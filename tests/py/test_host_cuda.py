@@ -444,6 +444,8 @@ def test_reductions(host):
     total = lw.reduce(lambda a, b: a + b)
     for result in (total(d), np.add.reduce(d, axis=None), lw.add.reduce(d, axis=None), total(d, axis=1)[0:1], total.accumulate(d), total.reduceat(d, [0, 1])):
         assert type(result) is type(d)
+    for keys, sums in (total.by_key(cuda.to_device([1, 1, 2]), [1, 2, 3]), total.by_key([1, 1, 2], cuda.to_device([1, 2, 3]))):
+        assert type(keys) is type(sums) is type(d) and keys.tolist() == [1, 2] and sums.copy_to_host().tolist() == [3, 3]
     assert total(d) == 24 and total(d).shape == () and total(d, axis=0).tolist() == [5, 9, 10]
     out = cuda.device_array(3, "i8")
     assert np.sum(d, axis=0, out=out, where=[[True], [False]]) is out and out.tolist() == [3, 0, 1]
