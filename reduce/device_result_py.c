@@ -1,0 +1,252 @@
+/* Results of calls on device arrays: new arrays, or out= where it can be written at once;
+ * records put together; what the caller gets. */
+#include "core/py/numpy_api.h"
+
+#include "core/py/args.h"
+#include "core/py/raise.h"
+#include "reduce/device_parts_py.h"
+#include "reduce/form_py.h"
+
+#include <string.h>
+
+typedef lw_reduce_device device_call;
+
+/* ---- where results go ---- */
+
+static PyObject *
+out_at(const device_call *d, uint32_t i)
+{
+    PyObject *out = d->call->keywords.out;
+
+    if (out != NULL && PyTuple_Check(out))
+        out = PyTuple_GET_ITEM(out, i);
+    return out == Py_None ? NULL : out;
+}
+
+/* The bytes from the first one on that elements may take. */
+static void
+reach(uint64_t data, int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize,
+      uint64_t *low, uint64_t *high)
+{
+    *low = data;
+    *high = data + (uint64_t)itemsize;
+    for (int a = 0; a < ndim; a++)
+        if (shape[a] > 0 && strides[a] < 0)
+            *low += (uint64_t)((shape[a] - 1) * strides[a]);
+        else if (shape[a] > 0)
+            *high += (uint64_t)((shape[a] - 1) * strides[a]);
+}
+
+static bool
+stands_alone(const device_call *d, uint32_t i, const lw_device_array *out)
+{
+    uint64_t low, high, from, to;
+
+    reach(out->data, out->ndim, out->shape, out->strides, out->itemsize, &low, &high);
+    for (uint32_t k = 0; k < d->n_read; k++) {
+        const lw_operand *x = &d->operand[k];
+        reach(x->data, x->ndim, x->shape, x->strides, x->itemsize, &from, &to);
+        if (from < high && low < to)
+            return false;
+    }
+    for (uint32_t k = 0; k < i; k++) {
+        const lw_device_array *x = d->result[k];
+        reach(x->data, x->ndim, x->shape, x->strides, x->itemsize, &from, &to);
+        if (from < high && low < to)
+            return false;
+    }
+    return true;
+}
+
+/* Can the kernel write its results there? Whatever is wrong with out= is told by put_out. */
+static bool
+can_be_result(const device_call *d, uint32_t i, PyObject *object, int ndim,
+              const int64_t *shape)
+{
+    const lw_reduction *r = d->call->special->reduction;
+    const lw_device_array *out = (const lw_device_array *)object;
+
+    return object != NULL && lw_is_device_array(object) &&
+           lw_reduce_form_arrays(&r->out_form) == r->n_out &&
+           out->dtype == (uint8_t)r->out[i] && !out->readonly && out->device == d->device &&
+           out->c_contiguous && out->ndim == ndim &&
+           memcmp(out->shape, shape, (size_t)ndim * sizeof *shape) == 0 &&
+           stands_alone(d, i, out);
+}
+
+static lw_device_array *
+new_result(device_call *d, uint32_t i, int ndim, const int64_t *shape)
+{
+    PyObject *object = out_at(d, i);
+    lw_error err = {0};
+
+    if (!can_be_result(d, i, object, ndim, shape))
+        return lw_device_array_new(d->device, d->stream, d->call->special->reduction->out[i],
+                                   ndim, shape, 'C');
+    if (lw_device_array_use((lw_device_array *)object, d->stream, &err) != LW_OK)
+        return (lw_device_array *)lw_py_raise(&err);
+    d->in_out[i] = true;
+    return (lw_device_array *)Py_NewRef(object);
+}
+
+int
+lw_reduce_device_results(device_call *d, int ndim, const int64_t *shape)
+{
+    for (uint32_t i = 0; i < d->call->special->reduction->n_out; i++) {
+        d->result[i] = new_result(d, i, ndim, shape);
+        if (d->result[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- out= ---- */
+
+int
+lw_reduce_check_out_count(const device_call *d)
+{
+    PyObject *out = d->call->keywords.out;
+    uint32_t n = lw_reduce_form_arrays(&d->call->special->reduction->out_form);
+
+    if (out == NULL || out == Py_None || (n == 1 && !PyTuple_Check(out)) ||
+        (PyTuple_Check(out) && PyTuple_GET_SIZE(out) == (Py_ssize_t)n))
+        return 0;
+    PyErr_Format(PyExc_TypeError, "out= must be a tuple of %u arrays", (unsigned)n);
+    return -1;
+}
+
+static int
+check_out(const lw_device_array *out, const lw_device_array *result)
+{
+    bool same = out->ndim == result->ndim;
+
+    for (int a = 0; same && a < out->ndim; a++)
+        same = out->shape[a] == result->shape[a];
+    if (!same)
+        PyErr_SetString(PyExc_ValueError, "out= has another shape than the result");
+    else if (out->readonly)
+        PyErr_SetString(PyExc_ValueError, "out= is read-only");
+    else if (out->device != result->device)
+        PyErr_SetString(PyExc_ValueError, "out= is on another device");
+    else if (result->dtype == LW_DT_void || out->dtype == LW_DT_void
+                 ? !PyArray_EquivTypes(out->descr, result->descr)
+                 : !lw_can_cast_same_kind((lw_dtype)result->dtype, (lw_dtype)out->dtype))
+        PyErr_Format(PyExc_TypeError, "out= has dtype %R, which cannot take results of %R",
+                     out->descr, result->descr);
+    else
+        return 0;
+    return -1;
+}
+
+/* The result is made apart, so that out= may be part of an operand. */
+static int
+put_out(device_call *d, uint32_t i, PyObject *object)
+{
+    lw_device_array *out;
+    lw_operand operand;
+    lw_error err = {0};
+    int status = -1;
+
+    if (!lw_is_device_operand(object)) {
+        PyErr_Format(PyExc_TypeError,
+                     "out= must be a device array when an operand is one, not "
+                     "%.100s",
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    if (lw_operand_read(&operand, object) < 0)
+        return -1;
+    out = lw_operand_as_array(object);
+    if (out != NULL && check_out(out, d->result[i]) == 0) {
+        if (lw_device_array_use(out, d->stream, &err) != LW_OK)
+            lw_py_raise(&err);
+        else if (out->size == 0 ||
+                 lw_device_array_hooks.copy_strided(out, d->result[i], d->stream) == 0)
+            status = 0;
+    }
+    if (status == 0 && operand.library != LW_LIB_OWN &&
+        lw_operand_done(&operand, d->stream, &err) != LW_OK) {
+        lw_py_raise(&err);
+        status = -1;
+    }
+    Py_XDECREF(out);
+    lw_operand_release(&operand);
+    return status;
+}
+
+/* ---- what the caller gets ---- */
+
+static PyObject *
+take_result(void *context, uint32_t i)
+{
+    device_call *d = context;
+    lw_device_array *made = d->result[i];
+    PyObject *out = out_at(d, i);
+
+    if (out != NULL && d->in_out[i])
+        return Py_NewRef(out);
+    if (out != NULL)
+        return put_out(d, i, out) < 0 ? NULL : Py_NewRef(out);
+    d->result[i] = NULL;
+    return d->operand[0].library == LW_LIB_OWN || made->dtype == LW_DT_void
+               ? (PyObject *)made
+               : lw_result_wrap(&d->operand[0], made);
+}
+
+static int
+keep_number(void *context, uint32_t to, uint32_t from)
+{
+    device_call *d = context;
+    lw_device_array *array = d->result[from];
+
+    d->result[from] = NULL;
+    d->result[to] = array;
+    return 0;
+}
+
+static int
+put_number(device_call *d, lw_device_array *records, int64_t offset, lw_device_array *number)
+{
+    lw_device_array *view;
+    int result = -1;
+
+    if (records->size == 0)
+        return 0;
+    view = lw_device_array_over(d->device, d->stream, records->data + (CUdeviceptr)offset,
+                                (lw_dtype)number->dtype, NULL, records->ndim, records->shape,
+                                records->strides, false, (PyObject *)records);
+    if (view != NULL)
+        result = lw_device_array_hooks.copy_strided(view, number, d->stream);
+    Py_XDECREF(view);
+    return result;
+}
+
+static int
+make_record(void *context, uint32_t to, PyArray_Descr *descr, uint32_t from, uint32_t n,
+            const int64_t *offset)
+{
+    device_call *d = context;
+    lw_device_array *first = d->result[from];
+    lw_device_array *made =
+        lw_device_array_new_descr(d->device, d->stream, descr, first->ndim, first->shape, 'C');
+    int result = 0;
+
+    if (made == NULL)
+        return -1;
+    for (uint32_t k = 0; k < n && result == 0; k++)
+        result = put_number(d, made, offset[k], d->result[from + k]);
+    for (uint32_t k = 0; k < n; k++)
+        Py_CLEAR(d->result[from + k]);
+    d->result[to] = made;
+    return result;
+}
+
+PyObject *
+lw_reduce_device_hand_out(device_call *d)
+{
+    static const lw_reduce_packing packing = {.number = keep_number, .record = make_record};
+
+    if (lw_reduce_pack(d->call, &packing, d) < 0)
+        return NULL;
+    return lw_reduce_arrange(d->call->special->reduction, take_result, d);
+}
