@@ -13,17 +13,17 @@ value_at(maker *m, const arrays *in, lw_ref at, lw_ref first)
     return m->r->acc[m->extreme.part] == LW_DT_b1 ? lw_ir_cast(&m->b, LW_DT_u8, value) : value;
 }
 
-/* NaN where one is NaN. */
+/* NaN where one is NaN; which zero does not matter, as zeros are equal where they are looked
+ * for. */
 static lw_ref
 better_of(maker *m, lw_ref x, lw_ref y)
 {
-    bool largest = m->extreme.kind == LW_REDUCE_LARGEST;
-    lw_ref both[] = {x, y};
+    lw_op op = m->extreme.kind == LW_REDUCE_LARGEST ? LW_OP_GT : LW_OP_LT;
+    lw_ref best = lw_ir_select(&m->b, lw_ir_compare(&m->b, op, x, y), x, y);
 
-    if (lw_is_float(m->value))
-        return lw_ir_intrinsic(&m->b, largest ? LW_IN_maximum : LW_IN_minimum, m->value, both,
-                               2);
-    return lw_ir_select(&m->b, lw_ir_compare(&m->b, largest ? LW_OP_GT : LW_OP_LT, x, y), x, y);
+    if (!lw_is_float(m->value))
+        return best;
+    return lw_ir_select(&m->b, lw_ir_compare(&m->b, LW_OP_NE, x, x), x, best);
 }
 
 static lw_ref
@@ -54,7 +54,7 @@ best_round(maker *m, const arrays *in, lw_ref at, lw_ref first, lw_ref lane, boo
 }
 
 static lw_status
-best(maker *m, lw_error *err)
+best_of_block(maker *m, lw_error *err)
 {
     uint32_t width = LW_REDUCE_BEST_BYTES / lw_dtypes[m->value].size_bytes;
     lw_ref lane, first, last;
@@ -146,7 +146,7 @@ lw_reduce_extreme_loops(maker *m, lw_error *err)
     m->value = m->r->acc[m->extreme.part];
     if (m->value == LW_DT_b1)
         m->value = LW_DT_u8;
-    LW_TRY(best(m, err));
+    LW_TRY(best_of_block(m, err));
     LW_TRY(judge(m, err));
     LW_TRY(find(m, err));
 fail:
