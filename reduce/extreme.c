@@ -80,6 +80,11 @@ step(walk *w, const lw_inst *inst, value *out)
         *out = (value){.is_bit = true, .bit = !a.bit};
         return a.is_bit;
     }
+    if (inst->op == LW_OP_CAST) { /* bools as integers keep their order */
+        *out = a;
+        return !a.is_bit && w->func->insts.data[inst->a].type == LW_DT_b1 &&
+               lw_is_integer(inst->type);
+    }
     if (inst->op == LW_OP_SELECT) {
         *out = a.bit ? w->values[inst->b] : w->values[inst->c];
         return a.is_bit;

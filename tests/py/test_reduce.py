@@ -270,6 +270,8 @@ def test_the_best_among_nan_and_zeros(n):
             state = (a[i], i) if a[i] < state[0] else state
         if n <= 3000:
             np.testing.assert_array_equal(in_order(a), state)
+    for rare in (np.arange(n) == n // 2, np.arange(n) != n // 2, np.zeros(n, "?")):
+        assert lw.reductions.argmax(rare) == rare.argmax() and lw.reductions.argmin(rare) == rare.argmin()
     zeros = np.where(rng.random(n) < 0.5, -0.0, 0.0)
     assert lw.reductions.argmax(zeros) == 0 == lw.reductions.argmin(zeros)
     value, at = in_order(zeros)
