@@ -4,19 +4,25 @@
 
 #include <string.h>
 
-typedef enum guard_kind { GUARD_DICT, GUARD_CELL, GUARD_ATTRIBUTE } guard_kind;
+typedef enum guard_kind {
+    GUARD_DICT,
+    GUARD_CELL,
+    GUARD_ATTRIBUTE,
+    GUARD_CODE,    /* of a function */
+    GUARD_DEFAULTS /* of its parameters */
+} guard_kind;
 
 typedef struct guard {
     guard_kind kind;
-    PyObject *space;  /* dict, cell or object; owned */
-    PyObject *name;   /* owned; NULL for cells */
+    PyObject *space;  /* dict, cell, object or function; owned */
+    PyObject *name;   /* owned; NULL: it has none */
     PyObject *value;  /* owned; NULL: was absent */
     uint64_t version; /* of a dict when it was looked at last; 0: unknown */
 } guard;
 
 struct lw_captures {
     LW_ARRAY(guard) guards;
-    PyObject *seen;   /* set of (id, name), while reading */
+    PyObject *seen;   /* set of (kind, id, name), while reading */
     PyObject *linked; /* list of objects that bring code along, or NULL */
 };
 
@@ -69,7 +75,7 @@ lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
 static int
 add(lw_captures *captures, guard_kind kind, PyObject *space, PyObject *name, PyObject *value)
 {
-    PyObject *key = Py_BuildValue("(nO)", (Py_ssize_t)space, name ? name : Py_None);
+    PyObject *key = Py_BuildValue("(inO)", (int)kind, (Py_ssize_t)space, name ? name : Py_None);
     int known = key ? PySet_Contains(captures->seen, key) : -1;
     guard *slot;
 
@@ -127,6 +133,16 @@ lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *nam
                           PyObject *value)
 {
     return captures ? add(captures, GUARD_ATTRIBUTE, object, name, value) : 0;
+}
+
+int
+lw_captures_add_function(lw_captures *captures, PyObject *function)
+{
+    if (captures == NULL)
+        return 0;
+    if (add(captures, GUARD_CODE, function, NULL, PyFunction_GET_CODE(function)) < 0)
+        return -1;
+    return add(captures, GUARD_DEFAULTS, function, NULL, PyFunction_GET_DEFAULTS(function));
 }
 
 /* Immutable, and all of it in its bytes; records are not: they can be written to. */
@@ -208,6 +224,10 @@ current_value(const guard *g)
 
     if (g->kind == GUARD_CELL)
         return PyCell_Get(g->space);
+    if (g->kind == GUARD_CODE)
+        return Py_NewRef(PyFunction_GET_CODE(g->space));
+    if (g->kind == GUARD_DEFAULTS)
+        return Py_XNewRef(PyFunction_GET_DEFAULTS(g->space));
     if (g->kind == GUARD_ATTRIBUTE) {
         value = PyObject_GetAttr(g->space, g->name);
     } else {

@@ -182,6 +182,8 @@ int lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name,
                          PyObject *value);
 /* An object that brings code of its own along. */
 int lw_captures_add_linked(lw_captures *captures, PyObject *object);
+/* Its code, and the defaults of its parameters. */
+int lw_captures_add_function(lw_captures *captures, PyObject *function);
 int lw_captures_add_cell(lw_captures *captures, PyObject *cell);
 int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
                               PyObject *value);

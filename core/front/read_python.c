@@ -453,6 +453,10 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
     r->self_name = NULL;
     r->globals = PyFunction_GET_GLOBALS(work->function);
     r->builtins = ((PyFunctionObject *)work->function)->func_builtins;
+    if (lw_captures_add_function(r->captures, work->function) < 0) {
+        lw_read_failed(r);
+        return false;
+    }
     result = lw_source_find(&r->ast, work->function, text, &source);
     if (result == LW_SOURCE_FOUND)
         ok = read_parsed(r, work->fn, &source);

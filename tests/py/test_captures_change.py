@@ -77,6 +77,36 @@ def test_a_helper_defined_anew():
     assert f(3.0) == 6
 
 
+def test_a_helper_with_other_code_or_defaults():
+    def helper(x, n=1):
+        return x + n
+
+    def other(x, n=1):
+        return x - n
+
+    f = lw.vectorize(lambda x: helper(x))
+    assert f(3.0) == 4
+    helper.__code__ = other.__code__
+    assert f(3.0) == 2
+    helper.__defaults__ = (3,)
+    assert f(3.0) == 0
+
+
+def test_attributes_of_the_object_of_a_method():
+    class Model:
+        def __init__(self):
+            self.slope = 2.0
+
+        def line(self, x):
+            return x * self.slope
+
+    model = Model()
+    f = lw.vectorize(model.line)
+    assert f(3.0) == 6
+    model.slope = 5.0
+    assert f(3.0) == 15
+
+
 def test_a_tuple_of_constants():
     global WEIGHTS
     f = lw.vectorize(lambda x: x * WEIGHTS[1])
