@@ -203,6 +203,20 @@ loop_flags(const maker *m)
     return has_op(m->module, LW_OP_LOOP) ? 0 : LW_LOOP_VECTORIZE;
 }
 
+/* NumPy copies what overlaps an output, but for two inputs that are the same array: one that is
+ * written to may be another one. */
+static uint32_t
+flags_of(const maker *m, int operand)
+{
+    bool writes = m->loop->writes_excluded;
+
+    for (int i = 0; i < m->loop->nin; i++)
+        writes = writes || m->loop->writable[i];
+    if (operand >= m->loop->nin)
+        return LW_PARAM_NOALIAS;
+    return writes ? 0 : LW_PARAM_READONLY;
+}
+
 /* A function of its own, so that what is known of its pointers holds throughout. */
 static lw_status
 make_loop(maker *m, lw_error *err)
@@ -217,13 +231,8 @@ make_loop(maker *m, lw_error *err)
     begin = lw_ir_param_add(&m->b, LW_DT_i64, 0, "begin");
     end = lw_ir_param_add(&m->b, LW_DT_i64, 0, "end");
     m->status = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "status");
-    for (int k = 0; k < n_operands(m->loop); k++) /* NumPy copies what overlaps an output */
-        m->args[k] =
-            lw_ir_param_add(&m->b, LW_DT_ptr,
-                            k >= m->loop->nin || m->loop->writable[k] ? LW_PARAM_NOALIAS
-                            : m->loop->writes_excluded                ? 0
-                                                                      : LW_PARAM_READONLY,
-                            "operand");
+    for (int k = 0; k < n_operands(m->loop); k++)
+        m->args[k] = lw_ir_param_add(&m->b, LW_DT_ptr, flags_of(m, k), "operand");
     add_numbers(m);
     lw_ir_result_add(&m->b, LW_DT_i64);
     if (m->form == LW_CODE_DENSE)

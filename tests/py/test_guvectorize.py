@@ -960,3 +960,17 @@ def test_what_is_left_alone_stays_in_out():
         out = np.full((2, 3), 7, dtype)
         first(np.ones((2, 3)), out=out, casting="unsafe")
         assert out.tolist() == [[1, 7, 7]] * 2
+
+
+def test_a_written_input_that_is_another_input_too():
+    """NumPy copies nothing where two inputs are the same array: each write is seen by the reads behind it."""
+    @lw.guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()", writable_args=("a",))
+    def running(a, b, out):
+        for i in range(1, len(a)):
+            a[i] = a[i] + b[i - 1]
+        out[0] = a[len(a) - 1]
+
+    x = np.ones(1000)
+    assert running(x, x) == 1000 and (x == np.arange(1, 1001)).all()
+    x = np.ones(1001)
+    assert running(x[1:], x[:-1]) == 2
