@@ -680,7 +680,22 @@ call_view(lw_frame *f, uint32_t node, lw_value object, const arg_list *args, lw_
     return take_object(f, node, LW_CALL_VIEW, to);
 }
 
-/* x.conjugate(), x.view(dtype) */
+static bool
+is_integer(lw_frame *f, lw_type type)
+{
+    lw_dtype stored =
+        lw_type_is_number(f, type) ? lw_type_stored(lw_types_of(f), type) : LW_DT_void;
+
+    return stored == LW_DT_b1 || lw_is_integer(stored);
+}
+
+static bool
+is_real(lw_frame *f, lw_type type)
+{
+    return lw_type_is_number(f, type) && !lw_is_complex(lw_type_stored(lw_types_of(f), type));
+}
+
+/* x.conjugate(), x.bit_count(), x.is_integer(), x.view(dtype) */
 static lw_status
 call_method(lw_frame *f, uint32_t node, lw_value object, const char *name, const arg_list *args,
             lw_value *out)
@@ -691,6 +706,19 @@ call_method(lw_frame *f, uint32_t node, lw_value object, const char *name, const
         return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
     if (strcmp(name, "view") == 0 && lw_type_is_number(f, object.type))
         return call_view(f, node, object, args, out);
+    if ((strcmp(name, "bit_count") == 0 || strcmp(name, "bit_length") == 0) && args->n == 0 &&
+        is_integer(f, object.type)) {
+        out->type = lw_weak_int(f); /* an int, of NumPy's integers too */
+        typed->operand = object.type == LW_DT_b1 ? out->type : object.type;
+        return take_object(f, node, LW_CALL_METHOD,
+                           strcmp(name, "bit_count") == 0 ? LW_NAME_numpy_bitwise_count
+                                                          : LW_NAME_int_bit_length);
+    }
+    if (strcmp(name, "is_integer") == 0 && args->n == 0 && is_real(f, object.type)) {
+        out->type = LW_DT_b1;
+        typed->operand = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
+        return take_object(f, node, LW_CALL_METHOD, LW_NAME_float_is_integer);
+    }
     if (strcmp(name, "conjugate") != 0 || args->n || !lw_type_is_number(f, object.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E161",
                            lw_say(f, "the object is %s", lw_say_type(f, object.type)),

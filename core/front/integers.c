@@ -530,6 +530,17 @@ lw_int_popcount(lw_builder *b, lw_ref x)
 }
 
 lw_ref
+lw_int_bit_length(lw_builder *b, lw_ref x)
+{
+    lw_ref natural = magnitude(b, x), width;
+    lw_dtype type = lw_ir_type(b, natural);
+
+    width = lw_ir_int(b, type, lw_dtypes[type].bits);
+    natural = lw_ir_intrinsic(b, LW_IN_clz, type, &natural, 1);
+    return lw_ir_cast(b, LW_DT_u8, lw_ir_sub(b, width, natural));
+}
+
+lw_ref
 lw_int_round(lw_builder *b, lw_ref x, lw_ref digits)
 {
     lw_dtype type = lw_ir_type(b, x);

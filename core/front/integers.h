@@ -28,7 +28,8 @@ lw_ref lw_int_isqrt(lw_builder *b, lw_ref x);          /* of a negative number: 
 lw_ref lw_int_factorial(lw_builder *b, lw_ref x);      /* wraps; of a negative number: 0 */
 lw_ref lw_int_comb(lw_builder *b, lw_ref n, lw_ref k); /* i64 or u64; out of range: 0 */
 lw_ref lw_int_perm(lw_builder *b, lw_ref n, lw_ref k);
-lw_ref lw_int_popcount(lw_builder *b, lw_ref x); /* of the magnitude; u8 */
+lw_ref lw_int_popcount(lw_builder *b, lw_ref x);   /* of the magnitude; u8 */
+lw_ref lw_int_bit_length(lw_builder *b, lw_ref x); /* of the magnitude; u8 */
 /* Half to even at 10**-digits; digits: i64, counts when negative. */
 lw_ref lw_int_round(lw_builder *b, lw_ref x, lw_ref digits);
 

@@ -207,6 +207,18 @@ lower_hypot(const call *c)
 
 /* ---- tests ---- */
 
+/* An infinity is no integer, though it is its own trunc. */
+static lw_value
+lower_is_integer(const call *c)
+{
+    lw_ref x = scalar_argument(c, 0), whole;
+
+    if (!lw_is_float(c->dtype))
+        return result(c, lw_ir_int(c->b, LW_DT_b1, 1));
+    whole = lw_ir_compare(c->b, LW_OP_EQ, lw_float_call(c->b, LW_IN_trunc, x), x);
+    return result(c, lw_ir_and(c->b, whole, lw_float_isfinite(c->b, x)));
+}
+
 static lw_value
 lower_test(const call *c)
 {
@@ -636,6 +648,7 @@ lower_numpy_unary(const call *c)
     case LW_IMPL_ULP: return result(c, lw_float_ulp(c->b, x));
     case LW_IMPL_DEGREES: return result(c, lw_float_scale(c->b, x, 57.29577951308232087680));
     case LW_IMPL_RADIANS: return result(c, lw_float_scale(c->b, x, 0.017453292519943295769));
+    case LW_IMPL_BIT_LENGTH: return result(c, lw_int_bit_length(c->b, x));
     default:
         return result(c, lw_ir_type(c->b, x) == LW_DT_b1 ? lw_ir_cast(c->b, LW_DT_u8, x)
                                                          : lw_int_popcount(c->b, x));
@@ -716,6 +729,7 @@ lower_by_impl(const call *c)
     case LW_IMPL_ISNAN:
     case LW_IMPL_ISINF:
     case LW_IMPL_ISFINITE: return lower_test(c);
+    case LW_IMPL_ISINTEGER: return lower_is_integer(c);
     case LW_IMPL_SIGNBIT: return lower_signbit(c);
     case LW_IMPL_ISCLOSE: return lower_isclose(c);
     case LW_IMPL_FLOOR:
@@ -771,6 +785,7 @@ lower_by_impl(const call *c)
     case LW_IMPL_ULP:
     case LW_IMPL_DEGREES:
     case LW_IMPL_RADIANS:
+    case LW_IMPL_BIT_LENGTH:
     case LW_IMPL_BITWISE_COUNT: return lower_numpy_unary(c);
     case LW_IMPL_LOGADDEXP:
     case LW_IMPL_LOGADDEXP2:

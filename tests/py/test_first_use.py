@@ -420,3 +420,25 @@ def test_casting_rules_that_allow_no_cast(rule):
                 np.add(a, b, casting=rule)
             assert f(a, b, casting="same_kind").dtype == f(a, b).dtype
     assert lw.ldexp(f4, i4, casting=rule).dtype == np.ldexp(f4, i4, casting=rule).dtype
+
+
+def test_bit_length_and_is_integer():
+    f = lw.vectorize(lambda x: x.bit_length() * 1000)
+    for value in (0, 1, -8, 2**62, -2**63, True, np.int8(-128), np.uint64(2**64 - 1), np.int32(77), np.uint8(255)):
+        assert f(value) == int(value).bit_length() * 1000
+    g = lw.vectorize(lambda x: x.is_integer())
+    for value in (0.0, 1.5, -3.0, 1e300, math.inf, -math.inf, math.nan, np.float32(2), np.float32(0.1), np.float16(3), np.float32("inf")):
+        assert g(value) == value.is_integer()
+    assert g(3) and g(np.int8(-3)) and g(True)
+    for h, value in ((f, 1.5), (g, 1j)):
+        with pytest.raises(lw.errors.TypingError, match="E161"):
+            h(value)
+
+
+def test_bit_count_of_integers():
+    f = lw.vectorize(lambda x: x.bit_count() * 1000)
+    for value in (0, 5, -5, 2**62, True, np.int8(-128), np.uint64(2**64 - 1), np.int32(77)):
+        assert f(value) == abs(int(value)).bit_count() * 1000
+    assert f(np.arange(5, dtype=np.uint8)).tolist() == [0, 1000, 1000, 2000, 1000]
+    with pytest.raises(lw.errors.TypingError, match="E161"):
+        f(1.5)
