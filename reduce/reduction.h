@@ -10,8 +10,7 @@
 #define LW_REDUCE_REDUCTION_H
 
 #include "core/front/lower.h"
-
-enum { LW_REDUCE_MOST = 16 }; /* operands; numbers in an accumulator; results */
+#include "reduce/form.h"
 
 /* Whether a value of this dtype is two numbers (complex), and where the second one lies. */
 static inline int
@@ -31,27 +30,6 @@ typedef struct lw_reduce_source {
     int commutative; /* 0, 1; -1: as combine shows itself */
     lw_text *types;  /* out: the typed trees as text, or NULL */
 } lw_reduce_source;
-
-/* How numbers belong together, outermost first: a node, then those of its items. */
-enum { LW_REDUCE_NODES = 4 * LW_REDUCE_MOST };
-
-typedef enum lw_reduce_kind {
-    LW_REDUCE_NUMBER,
-    LW_REDUCE_TUPLE,
-    LW_REDUCE_RECORD
-} lw_reduce_kind;
-
-typedef struct lw_reduce_node {
-    lw_reduce_kind kind;
-    uint32_t n;       /* items */
-    const char *name; /* in the record, or the namedtuple, that it belongs to; else NULL.
-                         Borrowed from a tree or from an interned record */
-} lw_reduce_node;
-
-typedef struct lw_reduce_form {
-    uint32_t n_nodes;
-    lw_reduce_node node[LW_REDUCE_NODES];
-} lw_reduce_form;
 
 /* An array of a call. */
 typedef struct lw_reduce_operand {
@@ -87,17 +65,6 @@ void lw_reduction_free(lw_reduction *self); /* NULL is allowed */
  * one is not there): map, combine, finish. */
 lw_status lw_reduction_module(const lw_reduction *self, lw_module **out, uint32_t funcs[3],
                               lw_error *err);
-/* The numbers of a record, in order: their dtypes and offsets, as far as there is room. Gives
- * how many there are. */
-uint32_t lw_reduce_numbers(const lw_arg_record *record, uint32_t room, lw_dtype *dtype,
-                           int64_t *offset);
-/* The node behind the one at `at` and all that belongs to it. */
-uint32_t lw_reduce_form_next(const lw_reduce_form *form, uint32_t at);
-/* How many numbers and records there are, a record counted as one: arrays of results. */
-uint32_t lw_reduce_form_arrays(const lw_reduce_form *form);
-/* Are the numbers and names from node `at` on those of this record? dtype: of its numbers. */
-bool lw_reduce_form_is(const lw_reduce_form *form, uint32_t at, const lw_dtype *dtype,
-                       const lw_arg_record *record);
 /* Does map name its last parameter `index`? */
 bool lw_reduce_is_indexed(const lw_tree *map);
 
