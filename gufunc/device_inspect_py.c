@@ -5,6 +5,7 @@
 #include "gufunc/device_inspect_py.h"
 
 #include "core/link/cubin_info.h"
+#include "core/py/cuda_py.h"
 #include "core/py/raise.h"
 #include "gufunc/device_call_py.h"
 
@@ -136,23 +137,13 @@ resources(lw_gufunc *self, lw_gufunc_loop *loop, int cc)
 static int
 compile_for_device(lw_gufunc *self, lw_gufunc_loop *loop, int cc)
 {
-    lw_device *device = lw_current_device();
+    lw_device *device = lw_current_device_of(cc);
     uint8_t codes[LW_MAX_OPERANDS] = {0};
     lw_gresolution *resolution;
     lw_core_key key;
-    int own_cc;
 
     if (device == NULL)
         return -1;
-    own_cc = device->cc_major * 10 + device->cc_minor;
-    if (cc != 0 && cc != own_cc) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "compile: target is sm_%d, but the current device is sm_%d: export() makes "
-            "code for other GPUs",
-            cc, own_cc);
-        return -1;
-    }
     for (int i = 0; i < loop->nin; i++)
         codes[i] = (uint8_t)loop->types[i];
     resolution =

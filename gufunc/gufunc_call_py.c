@@ -71,33 +71,6 @@ look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 
 /* ---- host calls ---- */
 
-/* NumPy gives up on a promoter that changes no dtype, which is what happens when dtype= or
- * signature= already says what the new loop takes. The loop is there now: ask again. */
-static bool
-should_ask_again(const lw_gufunc_object *self, uint32_t n_loops_before)
-{
-    PyObject *type = PyErr_Occurred(); /* borrowed */
-
-    if (self->base.loops.n == n_loops_before ||
-        strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
-        return false;
-    PyErr_Clear();
-    return true;
-}
-
-static PyObject *
-call_inner(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
-{
-    uint32_t n_loops = self->base.loops.n;
-    PyObject *inner = Py_NewRef(self->base.inner); /* add() in another thread may replace it */
-    PyObject *result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
-
-    if (result == NULL && should_ask_again(self, n_loops))
-        result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
-    Py_DECREF(inner);
-    return result;
-}
-
 enum { MOST_ARGUMENTS = LW_MAX_OPERANDS + 16 };
 
 PyObject *
@@ -110,11 +83,11 @@ lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargs
 
     n += kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     if (!self->base.layout.has_broadcast || n_args < nin || n > MOST_ARGUMENTS)
-        return call_inner(self, args, nargsf, kwnames);
+        return lw_inner_call((lw_ufunc_head *)self, args, nargsf, kwnames);
     if (lw_gufunc_stretch(&self->base, args, n_args, kwnames, values) < 0)
         return NULL;
     memcpy(values + nin, args + nin, (size_t)(n - nin) * sizeof *values);
-    result = call_inner(self, values, (size_t)n_args, kwnames);
+    result = lw_inner_call((lw_ufunc_head *)self, values, (size_t)n_args, kwnames);
     for (int k = 0; k < nin; k++)
         Py_DECREF(values[k]);
     return result;
@@ -289,7 +262,8 @@ lw_gufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *
     bound = self ? PyObject_GetAttrString(self->base.inner, lw_ufunc_method_names[id]) : NULL;
     if (bound != NULL)
         result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
-    if (bound != NULL && result == NULL && should_ask_again(self, n_loops))
+    if (bound != NULL && result == NULL &&
+        lw_inner_should_ask_again((lw_ufunc_head *)self, n_loops))
         result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
     Py_XDECREF(bound);
     Py_XDECREF((PyObject *)self);

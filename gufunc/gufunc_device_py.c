@@ -598,30 +598,14 @@ fill_plan(lw_gcall *call)
 
 /* ---- errors ---- */
 
-/* errors="raise": wait for the kernel and tell what it raised. While the stream captures
- * nothing runs: then, as with "defer", the next call or synchronisation tells. */
 static int
 report_errors(const lw_gcall *call)
 {
-    lw_status status = LW_OK;
-    bool capturing = false;
-    lw_error err = {0};
+    lw_watch *watch = call->resolution->watch;
 
-    if (call->resolution->watch == NULL || call->self->options.errors != LW_RAISE ||
-        call->plan.n == 0)
+    if (watch == NULL || call->self->options.errors != LW_RAISE || call->plan.n == 0)
         return 0;
-    if ((uintptr_t)call->stream > 1)
-        LW_TRY(lw_stream_capturing(call->device, call->stream, &capturing, &err));
-    if (capturing)
-        return 0;
-    Py_BEGIN_ALLOW_THREADS
-    status = lw_stream_synchronize(call->device, call->stream, &err);
-    Py_END_ALLOW_THREADS
-    if (status == LW_OK)
-        return lw_print_show() < 0 ? -1 : lw_gresolution_check(call->resolution, call->stream);
-fail:
-    lw_py_raise(&err);
-    return -1;
+    return lw_watch_wait(watch, call->stream);
 }
 
 /* ---- results ---- */

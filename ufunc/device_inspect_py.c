@@ -113,23 +113,13 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
 static int
 compile_for_device(lw_ufunc *self, lw_loop *loop, int cc)
 {
-    lw_device *device = lw_current_device();
+    lw_device *device = lw_current_device_of(cc);
     uint8_t codes[LW_MAX_ARGS] = {0};
     lw_resolution *resolution;
     lw_kernel_key key;
-    int own_cc;
 
     if (device == NULL)
         return -1;
-    own_cc = device->cc_major * 10 + device->cc_minor;
-    if (cc != 0 && cc != own_cc) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "compile: target is sm_%d, but the current device is sm_%d: export() makes "
-            "code for other GPUs",
-            cc, own_cc);
-        return -1;
-    }
     for (int i = 0; i < loop->nin; i++)
         codes[i] = (uint8_t)loop->types[i];
     resolution =

@@ -1,6 +1,7 @@
 /* From a plan to the driver: the parameter block as device_kernel.h lists it, calls with more
  * accesses than 32 bits count cut into several launches, and the order with the operands'
  * streams. */
+#include "core/py/launch_order.h"
 #include "core/py/numpy_api.h"
 
 #include "ufunc/device_call_py.h"
@@ -137,49 +138,6 @@ launch_cut(lw_call *call, lw_plan *plan, const lw_kernel_key *key, lw_kernel *ke
     return status;
 }
 
-/* Order the call's stream behind whoever produced the operands. */
-static lw_status
-order_behind(lw_call *call, lw_error *err)
-{
-    lw_status status = LW_OK;
-
-    for (int i = 0; i < call->n_read; i++) {
-        lw_operand *operand = &call->operands[i];
-        if (operand->kind != LW_OPERAND_DEVICE)
-            continue;
-        if (operand->library == LW_LIB_OWN)
-            LW_TRY(lw_device_array_use((lw_device_array *)operand->object, call->stream, err));
-        else
-            LW_TRY(lw_operand_use(operand, call->stream, err));
-    }
-    for (int i = 0; call->extra && i < call->extra->n; i++) {
-        lw_operand *operand = &call->extra->arrays[i].operand;
-        if (operand->library == LW_LIB_OWN)
-            LW_TRY(lw_device_array_use((lw_device_array *)operand->object, call->stream, err));
-        else
-            LW_TRY(lw_operand_use(operand, call->stream, err));
-    }
-fail:
-    return status;
-}
-
-/* Let foreign producers wait for us. */
-static lw_status
-order_after(lw_call *call, lw_error *err)
-{
-    lw_status status = LW_OK;
-
-    for (int i = 0; i < call->n_read; i++)
-        if (call->operands[i].kind == LW_OPERAND_DEVICE &&
-            call->operands[i].library != LW_LIB_OWN)
-            LW_TRY(lw_operand_done(&call->operands[i], call->stream, err));
-    for (int i = 0; call->extra && i < call->extra->n; i++)
-        if (call->extra->arrays[i].operand.library != LW_LIB_OWN)
-            LW_TRY(lw_operand_done(&call->extra->arrays[i].operand, call->stream, err));
-fail:
-    return status;
-}
-
 int
 lw_call_run(lw_call *call)
 {
@@ -196,12 +154,12 @@ lw_call_run(lw_call *call)
     if (entry == NULL)
         return -1;
     LW_TRY(lw_device_visit(call->device, &before, &err));
-    LW_TRY(order_behind(call, &err));
+    LW_TRY(lw_operands_behind(call->operands, call->n_read, call->extra, call->stream, &err));
     if (key.ndim)
         LW_TRY(launch_cut(call, &call->plan, &key, entry->kernel, &err));
     else
         LW_TRY(launch(call, &call->plan, &key, entry->kernel, &err));
-    LW_TRY(order_after(call, &err));
+    LW_TRY(lw_operands_after(call->operands, call->n_read, call->extra, call->stream, &err));
 fail:
     lw_device_leave(before);
     if (status != LW_OK)

@@ -74,33 +74,6 @@ look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 
 /* ---- host calls ---- */
 
-/* NumPy gives up on a promoter that changes no dtype, which is what happens when dtype= or
- * signature= already says what the new loop takes. The loop is there now: ask again. */
-static bool
-should_ask_again(const lw_ufunc_object *self, uint32_t n_loops_before)
-{
-    PyObject *type = PyErr_Occurred(); /* borrowed */
-
-    if (self->base.loops.n == n_loops_before ||
-        strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
-        return false;
-    PyErr_Clear();
-    return true;
-}
-
-static PyObject *
-call_inner(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
-{
-    uint32_t n_loops = self->base.loops.n;
-    PyObject *inner = Py_NewRef(self->base.inner); /* add() in another thread may replace it */
-    PyObject *result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
-
-    if (result == NULL && should_ask_again(self, n_loops))
-        result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
-    Py_DECREF(inner);
-    return result;
-}
-
 /* stream= means nothing to host memory: None and 0 say so too and are taken out. */
 static PyObject *
 without_stream(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
@@ -127,7 +100,7 @@ without_stream(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
             PyTuple_SET_ITEM(names, i - (i > at), Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
     memcpy(values, args, (size_t)stream * sizeof *values);
     memcpy(values + stream, args + stream + 1, (size_t)(n - at - 1) * sizeof *values);
-    result = call_inner(self, values, (size_t)n_args, names);
+    result = lw_inner_call((lw_ufunc_head *)self, values, (size_t)n_args, names);
     Py_DECREF(names);
     return result;
 }
@@ -140,7 +113,7 @@ lw_ufunc_call_host(lw_ufunc_object *self, PyObject *const *args, size_t nargsf,
         lw_host_elements_reset();
     if (stream >= 0)
         return without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream);
-    return call_inner(self, args, nargsf, kwnames);
+    return lw_inner_call((lw_ufunc_head *)self, args, nargsf, kwnames);
 }
 
 PyObject *
@@ -587,7 +560,7 @@ forward(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssi
     if (bound == NULL)
         return NULL;
     result = call_bound(self, id, bound, args, n_args, kwnames);
-    if (result == NULL && should_ask_again(self, n_loops))
+    if (result == NULL && lw_inner_should_ask_again((lw_ufunc_head *)self, n_loops))
         result = call_bound(self, id, bound, args, n_args, kwnames);
     Py_DECREF(bound);
     return result;

@@ -50,6 +50,21 @@ lw_current_device(void)
     return NULL;
 }
 
+lw_device *
+lw_current_device_of(int cc)
+{
+    lw_device *device = lw_current_device();
+    int own_cc = device != NULL ? device->cc_major * 10 + device->cc_minor : cc;
+
+    if (cc == 0 || cc == own_cc)
+        return device;
+    PyErr_Format(PyExc_ValueError,
+                 "compile: target is sm_%d, but the current device is sm_%d: export() makes "
+                 "code for other GPUs",
+                 cc, own_cc);
+    return NULL;
+}
+
 static PyObject *
 synchronize_device(lw_device *device)
 {

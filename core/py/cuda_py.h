@@ -14,6 +14,8 @@ bool lw_stream_of(PyObject *object, CUstream *out);
 PyObject *lw_device_object(lw_device *device);
 /* The calling thread's device, entered. NULL with an exception. */
 lw_device *lw_current_device(void);
+/* The same, which must be of this compute capability (90; 0: any). */
+lw_device *lw_current_device_of(int cc);
 
 /* Stream, Event and the functions of the default face. -1 with an exception. */
 int lw_cuda_register(PyObject *module);

@@ -2,6 +2,7 @@
 
 #include "core/base/memory.h"
 #include "core/device/stream.h"
+#include "core/py/print_py.h"
 #include "core/py/raise.h"
 
 struct lw_watch {
@@ -91,6 +92,27 @@ lw_watch_check(lw_watch *watch, CUstream stream)
         return -1;
     }
     return found ? watch->raise(watch->owner, &record) : 0;
+}
+
+int
+lw_watch_wait(lw_watch *watch, CUstream stream)
+{
+    lw_status status = LW_OK;
+    bool capturing = false;
+    lw_error err = {0};
+
+    if ((uintptr_t)stream > 1)
+        LW_TRY(lw_stream_capturing(watch->device, stream, &capturing, &err));
+    if (capturing)
+        return 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_stream_synchronize(watch->device, stream, &err);
+    Py_END_ALLOW_THREADS
+    if (status == LW_OK)
+        return lw_print_show() < 0 ? -1 : lw_watch_check(watch, stream);
+fail:
+    lw_py_raise(&err);
+    return -1;
 }
 
 int

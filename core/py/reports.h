@@ -23,7 +23,10 @@ CUdeviceptr lw_watch_address(lw_watch *watch);
 /* -1: a thread has failed, and its exception is set. Looks without waiting; stream: the one
  * that the kernel was given to. */
 int lw_watch_check(lw_watch *watch, CUstream stream);
-/* The same for all that are watched. */
+/* errors="raise": waits for the stream, shows what was printed and checks. While the stream
+ * captures nothing runs: then, as with "defer", the next call or synchronisation tells. */
+int lw_watch_wait(lw_watch *watch, CUstream stream);
+/* lw_watch_check of all that are watched. */
 int lw_watches_check(void);
 
 #endif

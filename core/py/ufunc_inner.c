@@ -161,3 +161,30 @@ fail:
     Py_DECREF(inner);
     return NULL;
 }
+
+/* ---- calls ---- */
+
+bool
+lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_loops_before)
+{
+    PyObject *type = PyErr_Occurred(); /* borrowed */
+
+    if (self->kind->n_loops(self) == n_loops_before ||
+        strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
+        return false;
+    PyErr_Clear();
+    return true;
+}
+
+PyObject *
+lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    uint32_t n_loops = self->kind->n_loops(self);
+    PyObject *inner = Py_NewRef(self->inner); /* add() in another thread may replace it */
+    PyObject *result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+
+    if (result == NULL && lw_inner_should_ask_again(self, n_loops))
+        result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+    Py_DECREF(inner);
+    return result;
+}

@@ -25,6 +25,14 @@ typedef struct lw_loop_table {
 PyObject *lw_inner_bare(const lw_ufunc_head *self, lw_loop_table *table, const char *layout,
                         PyCapsule_Destructor drop);
 
+/* Calls it. */
+PyObject *lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
+                        PyObject *kwnames);
+/* With an exception set. NumPy gives up on a promoter that changes no dtype, which is what
+ * happens when dtype= or signature= already says what the new loop takes. True: the loop is
+ * there now, and the exception cleared. */
+bool lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_loops_before);
+
 /* False with ReferenceError: the owner is gone. */
 bool lw_inner_has_owner(const lw_loop_table *table);
 
