@@ -115,10 +115,11 @@ offset_of(const lw_reduce_space *space, uint32_t operand, int64_t at)
     return offset;
 }
 
+/* Items of so many elements that are worth a thread. */
 static inline int64_t
-grain_of(int64_t elements)
+grain_of(int64_t elements, int64_t work)
 {
-    return elements >= WORK ? 1 : WORK / (elements > 0 ? elements : 1);
+    return elements >= work ? 1 : work / (elements > 0 ? elements : 1);
 }
 
 /* The job's sizes and dtypes; `block` and `chunk` stand, too. */

@@ -441,6 +441,25 @@ deliver(const run *s, int64_t first, int64_t n)
     s->code->finish(args, n);
 }
 
+static uint32_t
+instructions(const lw_scalar *function)
+{
+    return function ? function->module->funcs.data[function->body]->insts.n : 0;
+}
+
+/* Elements worth a thread. Vectors of sums and the like go through a megabyte in less time than
+ * it takes to wake a thread and wait for it. */
+static int64_t
+work_of(const run *s)
+{
+    enum { FEW = 16, BYTES = 1 << 20 };
+    const lw_reduction *r = s->r;
+    bool cheap = r->commutative && instructions(r->map) + instructions(r->combine) <= FEW;
+
+    cheap |= s->code->best != NULL;
+    return cheap ? BYTES / lw_dtypes[r->acc[0]].size_bytes : WORK;
+}
+
 static lw_status
 by_result(run *s, lw_error *err)
 {
@@ -461,7 +480,8 @@ by_result(run *s, lw_error *err)
     s->partial = bank_at(s->r, memory, group * s->n_chunks);
     for (s->first = 0; s->first < s->n_kept; s->first += group) {
         s->count = s->n_kept - s->first < group ? s->n_kept - s->first : group;
-        LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain_of(per_item), some_chunks, s));
+        LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain_of(per_item, work_of(s)),
+                               some_chunks, s));
         join_chunks(s);
         deliver(s, s->first, s->count);
     }
@@ -595,7 +615,8 @@ by_column(run *s, lw_error *err)
             tiles = (s->count + s->tile - 1) / s->tile;
             LW_TRY(lw_parallel_for(
                 tiles * s->n_chunks,
-                grain_of(s->tile * (s->chunk < s->n_reduced ? s->chunk : s->n_reduced)),
+                grain_of(s->tile * (s->chunk < s->n_reduced ? s->chunk : s->n_reduced),
+                         work_of(s)),
                 some_tiles, s));
             merge_tree(s, &s->partial, s->n_chunks, s->count);
             deliver(s, s->first, s->count);

@@ -226,7 +226,7 @@ lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool befo
     if (in_segments(&c.s))
         status = long_rows(&c, err);
     else
-        status = lw_parallel_for(c.s.n_kept, grain_of(c.s.n_reduced), some_rows, &c);
+        status = lw_parallel_for(c.s.n_kept, grain_of(c.s.n_reduced, WORK), some_rows, &c);
     lw_free(index);
     return status;
 }

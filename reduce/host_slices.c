@@ -128,6 +128,6 @@ lw_reduce_slices_run(lw_reduce_job *job, const int64_t *index, int64_t n, int64_
     if (c.s.n_kept == 0 || n == 0)
         return;
     c.groups = (n + TOGETHER - 1) / TOGETHER;
-    lw_parallel_for(c.s.n_kept * c.groups, grain_of(c.s.n_reduced / c.groups + TOGETHER),
+    lw_parallel_for(c.s.n_kept * c.groups, grain_of(c.s.n_reduced / c.groups + TOGETHER, WORK),
                     some_groups, &c);
 }
