@@ -116,6 +116,8 @@ def fills(generator):
 
 
 total = lw.reduce(lambda a, b: a + b)
+top = lw.reduce(lambda a, b: a if a.y >= b.y else b)
+POINTS = cuda.to_device(np.zeros((40, 50), [("x", "f4"), ("y", "f4")]))
 LONG = cuda.to_device(np.zeros(9000, np.float32))
 KEYS = cuda.to_device(np.zeros(9000, np.int8))
 
@@ -131,6 +133,7 @@ SCENARIOS = {
     "reduce": lambda: (total(LONG), total(D, axis=0), total(D.T[::2], axis=1, keepdims=True)),
     "reduce, first call": lambda: lw.reduce(lambda a, b: b)(LONG),
     "reduce, foreign arrays": lambda: total(FOREIGN, axis=0, initial=1),
+    "reduce, records": lambda: (top(POINTS, axis=0), top(POINTS), top.accumulate(POINTS[:, 1]), top(POINTS, axis=1, out=cuda.device_array(40, POINTS.dtype))),
     "reduce, scan": lambda: total.accumulate(LONG),
     "reduce, scan, first call": lambda: lw.reduce(lambda a, b: b).accumulate(LONG),
     "reduce, scan of foreign arrays": lambda: total.accumulate(FOREIGN, axis=1, out=cuda.device_array((20, 30), np.float32)),
