@@ -313,7 +313,7 @@ copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, lw_ref tu
     lw_builder *b = &c->b;
     lw_dtype type = lw_ir_type(b, start);
     lw_ref counter = c->to[l->counter], mine[TIMES], kept[TIMES][SHORT_ROUND], valid = 0;
-    lw_ref so_far[LW_MOST_CARRIED];
+    lw_ref so_far[LW_MOST_CARRIED] = {0};
     lw_scan scans[LW_MOST_CARRIED];
     uint32_t n = n_scans(l);
 

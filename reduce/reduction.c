@@ -254,7 +254,7 @@ static lw_status
 infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc, uint32_t times,
          lw_typed **out)
 {
-    lw_arg_spec whole, specs[2 * LW_REDUCE_MOST];
+    lw_arg_spec whole = {0}, specs[2 * LW_REDUCE_MOST];
     uint32_t wanted = n_params(tree), n = 0, items = n_items(acc);
     bool unpacked = wanted == times * items && (wanted != times || !is_tuple(acc));
     lw_status status = LW_OK;
@@ -263,7 +263,7 @@ infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc, ui
         return complain_count(b, tree, role, items, times);
     LW_TRY(spec_of_shape(b, acc, &whole));
     for (uint32_t t = 0; t < times; t++)
-        if (unpacked && is_tuple(acc))
+        if (unpacked && whole.kind == LW_ARGK_TUPLE)
             for (uint32_t i = 0; i < items; i++)
                 specs[n++] = whole.items[i];
         else

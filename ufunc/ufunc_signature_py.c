@@ -1,7 +1,6 @@
 /* What a signature means to this door: dtypes of inputs and outputs; annotations. */
 #include "ufunc/ufunc_parts.h"
 
-
 #include <string.h>
 
 int
