@@ -38,11 +38,11 @@ def _multiply(a, b):
     return a * b
 
 
-def _smaller(a, b):
+def _minimum(a, b):
     return np.minimum(a, b)
 
 
-def _larger(a, b):
+def _maximum(a, b):
     return np.maximum(a, b)
 
 
@@ -133,8 +133,8 @@ def _sum_of_segment(a, b):
 
 _sum = lw.reduce(_add)
 _prod = lw.reduce(_multiply)
-_min = lw.reduce(_smaller)
-_max = lw.reduce(_larger)
+_min = lw.reduce(_minimum)
+_max = lw.reduce(_maximum)
 _any = lw.reduce(_or)
 _all = lw.reduce(_and)
 _minmax = lw.reduce(_both_ends, map=lambda x: (x, x))

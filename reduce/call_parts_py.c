@@ -375,6 +375,15 @@ lw_reduce_n_reduced(const lw_reduce_call *call)
     return n;
 }
 
+/* lanewise.reductions.max is made of `_maximum`, which NumPy's texts call maximum. */
+static const char *
+shown_name(const lw_reducer *self)
+{
+    const char *name = lw_reducer_name(self), *shown = name + strspn(name, "_");
+
+    return *shown ? shown : name;
+}
+
 int
 lw_reduce_check_empty(const lw_reduce_call *call)
 {
@@ -394,7 +403,7 @@ lw_reduce_check_empty(const lw_reduce_call *call)
                      ? "reduction operation '%s' does not have an identity, so to use a "
                        "where mask one has to specify 'initial' (or identity=)"
                      : "zero-size array to reduction operation %s which has no identity",
-                 lw_reducer_name(call->self));
+                 shown_name(call->self));
     return -1;
 }
 

@@ -190,6 +190,9 @@ def test_refused(call, error, text):
 
 
 def test_the_module_is_found():
+    for call in (reductions.max, reductions.min):
+        with pytest.raises(ValueError, match=f"zero-size array to reduction operation {call.__name__}imum which has no identity"):
+            call([])
     assert lw.reductions is reductions and set(reductions.__all__) <= set(dir(reductions))
 
 
