@@ -80,7 +80,7 @@ bank_from(const bank *b, int64_t first)
 static inline void
 bank_copy(const bank *to, const bank *from, int64_t n)
 {
-    for (uint32_t i = 0; i < to->n; i++)
+    for (uint32_t i = 0; i < to->n && i < from->n; i++)
         memmove(to->at[i], from->at[i], (size_t)n * to->size[i]);
 }
 

@@ -31,7 +31,7 @@ scan_step(maker *m, const slots *kept, const arrays *in, lw_ref i, lw_ref seeded
 static lw_status
 scan(maker *m, lw_error *err)
 {
-    lw_ref acc[LW_REDUCE_PARTS], seeded, before;
+    lw_ref acc[LW_REDUCE_PARTS] = {0}, seeded, before;
     uint32_t first = m->n_operands + m->r->n_acc;
     arrays in, kept_in, out;
     slots kept;
