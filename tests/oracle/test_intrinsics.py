@@ -556,6 +556,7 @@ PROGRAMS = {
     "any": "any((n, 0)), any((x > 1, False)), any(())", "all": "all((n, 1)), all((x > 1, True)), all(())",
     "range": "(lambda s: [s := s + i * n for i in range(0)] and 0 or s)(0)", "isinstance": "isinstance(x, float), isinstance(int(n), int), isinstance(x, (int, float))",
     "type": "type(x)(n), type(n)(x)",
+    "int.bit_length": "n.bit_length(), (m - n).bit_length()", "float.is_integer": "x.is_integer(), (x * 8).is_integer()",
 }
 LOOPS = """
 def loops(x, y, n, m):
