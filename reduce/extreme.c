@@ -62,6 +62,14 @@ compare(walk *w, lw_op op, value x, value y, value *out)
     return true;
 }
 
+/* Of values alone: what an instruction of another kind names may be no value. */
+static bool
+is_known(lw_op op)
+{
+    return op == LW_OP_NOT || op == LW_OP_CAST || op == LW_OP_SELECT || op == LW_OP_AND ||
+           op == LW_OP_OR || op == LW_OP_XOR || (op >= LW_OP_EQ && op <= LW_OP_GE);
+}
+
 static bool
 step(walk *w, const lw_inst *inst, value *out)
 {
@@ -73,7 +81,7 @@ step(walk *w, const lw_inst *inst, value *out)
         out->part = inst->a % w->parts;
         return true;
     }
-    if (inst->lanes > 1)
+    if (inst->lanes > 1 || !is_known(inst->op))
         return false;
     a = w->values[inst->a];
     if (inst->op == LW_OP_NOT) {
@@ -97,9 +105,7 @@ step(walk *w, const lw_inst *inst, value *out)
                                           : a.bit != b.bit;
         return a.is_bit && b.is_bit;
     }
-    if (inst->op >= LW_OP_EQ && inst->op <= LW_OP_GE)
-        return compare(w, inst->op, a, w->values[inst->b], out);
-    return false;
+    return compare(w, inst->op, a, w->values[inst->b], out);
 }
 
 /* 0, 1: the operand that combine takes, whole; -1: something else. */
