@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 
@@ -17,11 +18,17 @@ def fake_driver(tmp_path_factory):
     return build(tmp_path_factory.mktemp("driver"))
 
 
+# Half a minute each, in LLVM: under the sanitizer test_guvectorize_device, test_reductions and the C tests go the same ways.
+LONG = {"test_reductions_device.py", "test_guvectorize_scan.py", "test_products.py"}
+
+
 @pytest.mark.parametrize("devices", ["1", "2"])
 @pytest.mark.parametrize("name", ["test_device_array.py", "test_operands.py", "test_cuda.py", "test_forall_device.py", "test_jit_device.py",
                                   "test_guvectorize_device.py", "test_guvectorize_scan.py", "test_reduce_device.py", "test_reduce_records.py", "test_reductions_device.py", "test_ufunc_methods.py", "test_scan_device.py",
                                   "test_memory_manager.py", "test_numba_names.py", "test_products.py", "test_gufunc_examples.py", "test_excluded_device.py", "test_excluded_cores_device.py", "test_captures_change_device.py"])
 def test_on_fake_driver(name, devices, fake_driver, run_python):
+    if name in LONG and "LW_ASAN" in os.environ:
+        pytest.skip("runs without the sanitizer")
     done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
                       str(ROOT / "tests/py" / name), check=False, LANEWISE_CUDA_DRIVER=str(fake_driver),
                       LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=devices)
