@@ -1,8 +1,8 @@
 /* inspect_*, resources: the code of one specialisation, for any target. */
 #include "forall/forall_parts_py.h"
 
-#include "core/link/cubin_info.h"
 #include "core/py/raise.h"
+#include "core/py/resources.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
 #include "forall/special_parts_py.h"
@@ -123,12 +123,9 @@ device_resources(lw_special *special, int cc)
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         return lw_py_raise(&err);
-    return Py_BuildValue("{s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:d}", "target",
-                         PyUnicode_FromFormat("sm_%d", cc), "registers", info.registers,
-                         "shared_bytes", info.shared_bytes, "local_bytes", info.local_bytes,
-                         "constant_bytes", info.constant_bytes, "spill_bytes", info.local_bytes,
-                         "threads_per_block", block, "occupancy",
-                         lw_occupancy_of(&info, cc, block));
+    return lw_resources_dict(NULL, &info, cc,
+                             Py_BuildValue("{s:i,s:d}", "threads_per_block", block, "occupancy",
+                                           lw_occupancy_of(&info, cc, block)));
 }
 
 static PyObject *

@@ -1,9 +1,9 @@
 /* Looking into a Kernel: text and binary forms of its specialisations, and what they take. */
 #include "forall/jit_parts_py.h"
 
-#include "core/link/cubin_info.h"
 #include "core/py/cuda_py.h"
 #include "core/py/raise.h"
+#include "core/py/resources.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
 #include "forall/special_parts_py.h"
@@ -291,12 +291,9 @@ resources_of(const lw_special *special, int cc, int block)
         return NULL;
     most = most_threads(special, &info);
     block = block ? block : most;
-    return Py_BuildValue("{s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:d}", "target",
-                         PyUnicode_FromFormat("sm_%d", cc), "registers", info.registers,
-                         "shared_bytes", info.shared_bytes, "local_bytes", info.local_bytes,
-                         "constant_bytes", info.constant_bytes, "spill_bytes", info.local_bytes,
-                         "max_threads_per_block", most, "occupancy",
-                         lw_occupancy_of(&info, cc, block));
+    return lw_resources_dict(NULL, &info, cc,
+                             Py_BuildValue("{s:i,s:d}", "max_threads_per_block", most,
+                                           "occupancy", lw_occupancy_of(&info, cc, block)));
 }
 
 static PyObject *

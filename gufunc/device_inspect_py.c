@@ -4,9 +4,9 @@
 
 #include "gufunc/device_inspect_py.h"
 
-#include "core/link/cubin_info.h"
 #include "core/py/cuda_py.h"
 #include "core/py/raise.h"
+#include "core/py/resources.h"
 #include "gufunc/device_call_py.h"
 
 /* Many contiguous items with cores of these sizes; NULL: 3 where the layout fixes none. */
@@ -85,22 +85,13 @@ resources_dict(const lw_gufunc_loop *loop, const lw_cubin_info *info, const char
                                                  spread.line)
                           : PyUnicode_FromString("thread per item");
 
-    return Py_BuildValue(
-        "{s:s,s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:N,s:s,s:N,s:N}", "kernel", symbol, "target",
-        PyUnicode_FromFormat("sm_%d", cc), "registers", info->registers, "shared_bytes",
-        info->shared_bytes, "local_bytes", info->local_bytes, "constant_bytes",
-        info->constant_bytes, "spill_bytes", info->local_bytes, "threads_per_block", block,
-        "occupancy", PyFloat_FromDouble(lw_occupancy_of(info, cc, block)), "mapping",
-        key->block ? "thread per item, staged through shared memory" : "thread per item",
-        "core_sizes", sizes_dict(loop, key), "large_cores", large);
-}
-
-static int
-current_cc(void)
-{
-    lw_device *device = lw_current_device();
-
-    return device ? device->cc_major * 10 + device->cc_minor : -1;
+    return lw_resources_dict(
+        symbol, info, cc,
+        Py_BuildValue("{s:i,s:d,s:s,s:N,s:N}", "threads_per_block", block, "occupancy",
+                      lw_occupancy_of(info, cc, block), "mapping",
+                      key->block ? "thread per item, staged through shared memory"
+                                 : "thread per item",
+                      "core_sizes", sizes_dict(loop, key), "large_cores", large));
 }
 
 static PyObject *
@@ -115,7 +106,7 @@ resources(lw_gufunc *self, lw_gufunc_loop *loop, int cc)
     lw_core_key key;
     char symbol[96];
 
-    if (cc == 0 && (cc = current_cc()) < 0)
+    if (cc == 0 && (cc = lw_current_cc()) < 0)
         return NULL;
     usual_key(loop, &key);
     lw_gsymbol(options.name, loop, &key, symbol);

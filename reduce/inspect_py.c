@@ -2,8 +2,8 @@
 
 #include "core/base/memory.h"
 #include "core/front/records.h"
-#include "core/link/cubin_info.h"
 #include "core/py/raise.h"
+#include "core/py/resources.h"
 #include "core/py/signature_read.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
@@ -399,12 +399,10 @@ device_resources(const lw_reducer *self, const lw_reduce_special *special, int c
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         return lw_py_raise(&err);
-    return Py_BuildValue("{s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:d}", "target",
-                         PyUnicode_FromFormat("sm_%d", cc), "registers", info.registers,
-                         "shared_bytes", info.shared_bytes, "local_bytes", info.local_bytes,
-                         "constant_bytes", info.constant_bytes, "spill_bytes", info.local_bytes,
-                         "threads_per_block", (int)plan.threads, "occupancy",
-                         lw_occupancy_of(&info, cc, (int)plan.threads));
+    return lw_resources_dict(NULL, &info, cc,
+                             Py_BuildValue("{s:i,s:d}", "threads_per_block", (int)plan.threads,
+                                           "occupancy",
+                                           lw_occupancy_of(&info, cc, (int)plan.threads)));
 }
 
 static PyObject *

@@ -6,7 +6,7 @@
 
 #include "core/py/cuda_py.h"
 #include "core/py/raise.h"
-#include "core/link/cubin_info.h"
+#include "core/py/resources.h"
 #include "ufunc/device_kernel.h"
 #include "ufunc/device_table_py.h"
 #include "ufunc/ufunc_parts.h"
@@ -57,25 +57,13 @@ make_module(lw_ufunc *self, lw_loop *loop, lw_module **out, lw_error *err)
 /* ---- resources ---- */
 
 static PyObject *
-resources_dict(const lw_cubin_info *info, const char *symbol, int cc, const lw_kernel_key *key,
-               PyObject *occupancy)
+resources_dict(const lw_cubin_info *info, const char *symbol, int cc, const lw_kernel_key *key)
 {
-    PyObject *target = PyUnicode_FromFormat("sm_%d", cc);
-
-    return Py_BuildValue("{s:s,s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:N}", "kernel", symbol,
-                         "target", target, "registers", info->registers, "shared_bytes",
-                         info->shared_bytes, "local_bytes", info->local_bytes, "constant_bytes",
-                         info->constant_bytes, "spill_bytes", info->local_bytes,
-                         "threads_per_block", LW_PLAN_BLOCK, "elements_per_thread",
-                         key->width * key->groups, "occupancy", occupancy);
-}
-
-static int
-current_cc(void)
-{
-    lw_device *device = lw_current_device();
-
-    return device ? device->cc_major * 10 + device->cc_minor : -1;
+    return lw_resources_dict(symbol, info, cc,
+                             Py_BuildValue("{s:i,s:i,s:d}", "threads_per_block", LW_PLAN_BLOCK,
+                                           "elements_per_thread", key->width * key->groups,
+                                           "occupancy",
+                                           lw_occupancy_of(info, cc, LW_PLAN_BLOCK)));
 }
 
 static PyObject *
@@ -90,7 +78,7 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
     lw_kernel_key key;
     char symbol[96];
 
-    if (cc == 0 && (cc = current_cc()) < 0)
+    if (cc == 0 && (cc = lw_current_cc()) < 0)
         return NULL;
     contiguous_key(loop, &key);
     lw_kernel_symbol(options.name, loop, &key, symbol);
@@ -106,8 +94,7 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         return lw_py_raise(&err);
-    return resources_dict(&info, symbol, cc, &key,
-                          PyFloat_FromDouble(lw_occupancy_of(&info, cc, LW_PLAN_BLOCK)));
+    return resources_dict(&info, symbol, cc, &key);
 }
 
 static int
