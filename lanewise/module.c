@@ -16,6 +16,7 @@
 #include "core/py/llvm_bridge.h"
 #include "core/py/settings_py.h"
 #include "core/py/state.h"
+#include "core/py/type_make.h"
 #include "core/py/type_object.h"
 #include "forall/forall_py.h"
 #include "forall/jit_py.h"
@@ -34,13 +35,13 @@ static int
 module_exec(PyObject *module)
 {
     static int (*const registers[])(PyObject *) = {
-        lw_types_register,       lw_settings_register,   lw_device_array_register,
-        lw_cuda_register,        lw_ufunc_register,      lw_aot_register,
-        lw_explain_register,     lw_debug_register,      lw_debug_typing_register,
-        lw_debug_lower_register, lw_intrinsics_register, lw_debug_kernel_register,
-        lw_random_register,      lw_gufunc_register,     lw_gufunc_device_register,
-        lw_forall_register,      lw_jit_register,        lw_link_register,
-        lw_reduce_register,
+        lw_types_register,         lw_type_make_register,   lw_settings_register,
+        lw_device_array_register,  lw_cuda_register,        lw_ufunc_register,
+        lw_aot_register,           lw_explain_register,     lw_debug_register,
+        lw_debug_typing_register,  lw_debug_lower_register, lw_intrinsics_register,
+        lw_debug_kernel_register,  lw_random_register,      lw_gufunc_register,
+        lw_gufunc_device_register, lw_forall_register,      lw_jit_register,
+        lw_link_register,          lw_reduce_register,
     };
 
     if (lw_numpy_import() < 0)

@@ -1,6 +1,7 @@
-/* The objects of lanewise.types: scalars (float32), arrays of them (float32[:, ::1]), records,
- * tuples, void, and signatures (float64(float64, int32)). Immutable, compared by value,
- * hashable, picklable; str and repr are the spelling that core/front/signature.c reads back. */
+/* lanewise.types.Type: scalars (float32), arrays of them (float32[:, ::1]), records, tuples and
+ * void. Called with types a type makes a signature, with a value it casts. Immutable, compared
+ * by value, hashable, picklable; str and repr are the spelling that core/front/signature.c
+ * reads back. */
 #ifndef LW_PY_TYPE_OBJECT_H
 #define LW_PY_TYPE_OBJECT_H
 
@@ -17,11 +18,8 @@ PyObject *lw_type_object_new(const lw_sig_type *type);
 PyObject *lw_type_object_of(lw_dtype dtype);
 /* True, and *out, when object is a type object; *out points into it. */
 bool lw_type_object_get(PyObject *object, lw_sig_type *out);
-/* One value as a NumPy scalar of another type, by the rules of casts in compiled code: integers
- * wrap, floats round, floats to integers saturate and NaN gives 0. NULL with TypeError. */
-PyObject *lw_type_cast(lw_dtype dtype, PyObject *value);
 
-/* Adds the classes, the scalars under all their names, typeof and from_dtype. -1: exception. */
+/* Adds the classes, and the scalars under all their names. -1: exception. */
 int lw_types_register(PyObject *module);
 
 #endif
