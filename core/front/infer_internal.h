@@ -117,7 +117,7 @@ typedef struct lw_arg {
     lw_value value;
 } lw_arg;
 
-/* ---- infer.c ---- */
+/* ---- infer_complain.c ---- */
 /* Report a fault of the user's code; LW_OK in all but the last walk. label, help may be NULL.
  */
 lw_status lw_complain(lw_frame *f, uint32_t loc, const char *code, const char *label,
@@ -130,8 +130,20 @@ const char *lw_say_type(lw_frame *f, lw_type type);
 /* The source between two ends of one line, "" when it spans lines. */
 const char *lw_say_source(lw_frame *f, uint32_t node);
 lw_status lw_out_of_memory(lw_frame *f);
+/* E142 when a value of this type may not be stored silently as `to`, E130 when a literal does
+ * not fit. what: "variable", "result". */
+lw_status lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to,
+                              const char *what);
+
+/* ---- infer_results.c ---- */
+/* The type of what a frame returned, after a walk. */
+lw_status lw_infer_result(lw_frame *f, lw_value *result);
+
+/* ---- infer.c ---- */
 lw_status lw_infer_instance(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n,
                             uint32_t loc, uint32_t *memo);
+/* Push on typed->lists; false when memory is out. */
+bool lw_list_add(lw_frame *f, uint32_t entry);
 static inline bool
 lw_weak_mode(const lw_frame *f)
 {
@@ -147,12 +159,6 @@ lw_types_of(lw_frame *f)
 {
     return &f->run->typed->types;
 }
-/* E142 when a value of this type may not be stored silently as `to`, E130 when a literal does
- * not fit. what: "variable", "result". */
-lw_status lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to,
-                              const char *what);
-/* Push on typed->lists; false when memory is out. */
-bool lw_list_add(lw_frame *f, uint32_t entry);
 
 /* ---- webs.c ---- */
 lw_status lw_webs_init(lw_frame *f);

@@ -1,0 +1,248 @@
+/* What a function gives back: the one type of its returns, and that against what a signature or
+ * earlier types of arguments promised. */
+#include "core/front/infer_internal.h"
+
+#include <string.h>
+
+/* ---- the type of the returns ---- */
+
+static lw_status
+complain_missing_return(lw_frame *f, uint32_t value, uint32_t none)
+{
+    uint32_t loc = f->return_locs.data[value];
+    const char *type = lw_say_type(f, f->returns.data[value].type), *name = f->fn->name;
+    uint32_t body_loc = lw_node_of(f, f->fn->body)->loc;
+    const lw_loc *end = &f->run->tree->locs.data[body_loc ? body_loc : f->fn->loc];
+    const char *label;
+
+    if (none != UINT32_MAX)
+        label = lw_say(f, "returns %s here, but line %u returns nothing", type,
+                       f->run->tree->locs.data[f->return_locs.data[none]].line);
+    else
+        label = lw_say(
+            f, "returns %s here, but line %u reaches the end of `%s` and returns nothing", type,
+            end->end_line, name);
+    return lw_complain(
+        f, loc, "E112", label,
+        lw_type_is_number(f, f->returns.data[value].type)
+            ? "end the function with `return 0.0` (a compiled function has one "
+              "return type)"
+            : "end the function with a `return` (a compiled function has one return "
+              "type)",
+        "a value on one path, nothing on another");
+}
+
+/* Two returns that do not go together. */
+static lw_status
+complain_returns(lw_frame *f, const char *problem)
+{
+    const char *why;
+
+    for (uint32_t i = 1; i < f->returns.n; i++) {
+        lw_type x = f->returns.data[0].type, y = f->returns.data[i].type;
+
+        lw_join2(f, x, y, &why);
+        if (why)
+            return lw_complain(
+                f, f->return_locs.data[i], problem,
+                lw_say(f, "returns %s here and %s at line %u", lw_say_type(f, y),
+                       lw_say_type(f, x), f->run->tree->locs.data[f->return_locs.data[0]].line),
+                strcmp(problem, "E143") == 0 ? "cast one of them, as in `np.int64(...)`"
+                                             : "return the same kind of value everywhere",
+                "a compiled function has one return type");
+    }
+    return lw_complain(f, f->return_locs.data[0], problem, NULL,
+                       "return the same kind of value everywhere",
+                       "the returns of `%s` have no common type", f->fn->name);
+}
+
+static uint32_t
+find_return(const lw_frame *f, bool none)
+{
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        if ((f->returns.data[i].type == LW_T_NONE) == none)
+            return i;
+    return UINT32_MAX;
+}
+
+static lw_status
+join_returns(lw_frame *f, lw_type *out)
+{
+    lw_type *types = lw_arena_take(f->run->arena, (f->returns.n + 1) * sizeof *types);
+    const char *problem = NULL;
+
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        types[i] = f->returns.data[i].type;
+    *out =
+        lw_join(lw_types_of(f), f->run->typed->options.typing, types, f->returns.n, &problem);
+    return problem ? complain_returns(f, problem) : LW_OK;
+}
+
+/* All returns give one constant. */
+static uint32_t
+common_konst(lw_frame *f)
+{
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        if (!f->returns.data[i].konst ||
+            !lw_konst_same(f, f->returns.data[0].konst, f->returns.data[i].konst))
+            return 0;
+    return f->returns.n ? f->returns.data[0].konst : 0;
+}
+
+lw_status
+lw_infer_result(lw_frame *f, lw_value *result)
+{
+    const lw_konst *annotation =
+        f->fn->return_annotation ? lw_konst_of(f, f->fn->return_annotation) : NULL;
+    uint32_t value = find_return(f, false), none = find_return(f, true);
+    lw_status status = LW_OK;
+
+    *result = (lw_value){LW_T_NONE, 0};
+    if (value == UINT32_MAX)
+        return LW_OK;
+    if (none != UINT32_MAX || f->falls_off)
+        return complain_missing_return(f, value, none);
+    if (annotation && annotation->kind == LW_K_DTYPE) {
+        for (uint32_t i = 0; i < f->returns.n; i++)
+            LW_TRY(lw_check_conversion(f, f->return_locs.data[i], f->returns.data[i].type,
+                                       annotation->dtype, "result"));
+        result->type = annotation->dtype;
+        return LW_OK;
+    }
+    result->konst = common_konst(f);
+    LW_TRY(join_returns(f, &result->type));
+fail:
+    return status;
+}
+
+/* ---- results against a signature ---- */
+
+static uint32_t
+last_return(const lw_typed *typed)
+{
+    const lw_tree *tree = typed->tree;
+    const lw_node *body = &tree->nodes.data[tree->fns.data[1].body];
+    uint32_t loc = tree->fns.data[1].loc;
+
+    for (uint32_t i = 0; i < body->c; i++) {
+        const lw_node *statement = &tree->nodes.data[tree->lists.data[body->b + i]];
+        if (statement->kind == LW_NODE_RETURN && statement->a)
+            loc = tree->nodes.data[statement->a].loc;
+    }
+    return loc;
+}
+
+static lw_status
+check_result(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to)
+{
+    return lw_check_conversion(f, loc, type, to, "result");
+}
+
+/* The numbers of a result, one by one. */
+static lw_status
+check_leaves(lw_frame *f, uint32_t loc, lw_type type, const lw_dtype *to, uint32_t *at)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    lw_status status = LW_OK;
+
+    if (row == NULL)
+        return check_result(f, loc, type, to[(*at)++]);
+    for (uint32_t i = 0; i < row->n; i++)
+        LW_TRY(check_leaves(f, loc, row->elements[i], to, at));
+fail:
+    return status;
+}
+
+/* A frame for complaints about the function's results; its arena takes the texts. */
+static lw_status
+frame_of_results(const lw_typed *typed, lw_run *run, lw_frame *f, lw_error *err)
+{
+    const lw_instance *instance = &typed->instances.data[1];
+    lw_typed *own = (lw_typed *)(uintptr_t)typed;
+    lw_value *params = lw_arena_take(&own->arena, (instance->n_params + 1) * sizeof *params);
+
+    if (params == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < instance->n_params; i++)
+        params[i].type = instance->param_types[i];
+    *run = (lw_run){.tree = typed->tree, .typed = own, .arena = &own->arena, .err = err};
+    *f = (lw_frame){.run = run,
+                    .fn = &typed->tree->fns.data[1],
+                    .fn_index = 1,
+                    .report = true,
+                    .n_params = instance->n_params,
+                    .params = params};
+    return LW_OK;
+}
+
+lw_status
+lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_error *err)
+{
+    lw_type result = typed->instances.data[1].result;
+    lw_status status;
+    lw_run run;
+    lw_frame f;
+
+    LW_TRY(frame_of_results(typed, &run, &f, err));
+    if (n == 0)
+        return lw_complain(&f, last_return(typed), "E154",
+                           result == LW_T_NONE ? "nothing is returned"
+                           : result == LW_T_STATIC
+                               ? "the result is a text, a type or the like"
+                               : lw_say(&f, "the result is %s", lw_say_type(&f, result)),
+                           "return a number, or a tuple of numbers for several outputs",
+                           "a result that is no number");
+    return lw_complain(
+        &f, last_return(typed), "E154",
+        lw_say(&f, "%u value%s for these types, and %u for those it was made with", n,
+               n == 1 ? "" : "s", n_made),
+        "a function returns as many values for all types", "wrong number of results");
+fail:
+    return status;
+}
+
+static lw_status
+check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, bool nested,
+              lw_error *err)
+{
+    const lw_instance *instance = &typed->instances.data[1];
+    const lw_type_row *row = lw_type_get(&typed->types, instance->result);
+    uint32_t n = row && row->kind == LW_TK_TUPLE ? row->n : instance->result != LW_T_NONE;
+    uint32_t loc = last_return(typed), at = 0;
+    lw_status status;
+    lw_run run;
+    lw_frame f;
+
+    LW_TRY(frame_of_results(typed, &run, &f, err));
+    if (nested)
+        return check_leaves(&f, loc, instance->result, out_types, &at);
+    if (n != n_out)
+        return lw_complain(
+            &f, loc, "E153",
+            lw_say(&f, "%u result%s, the signature has %u", n, n == 1 ? "" : "s", n_out), NULL,
+            "wrong number of results");
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(check_result(&f, loc,
+                            row && row->kind == LW_TK_TUPLE
+                                ? lw_type_get(&typed->types, instance->result)->elements[i]
+                                : instance->result,
+                            out_types[i]));
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
+                       lw_error *err)
+{
+    return check_results(typed, out_types, n_out, false, err);
+}
+
+lw_status
+lw_infer_check_leaves(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
+                      lw_error *err)
+{
+    return check_results(typed, out_types, n_out, true, err);
+}
