@@ -240,9 +240,11 @@ bool lw_lower_tail_flat(lw_frame *f, uint32_t body, uint32_t index);
 
 /* ---- lower_named.c ---- */
 lw_value lw_lower_named(lw_frame *f, uint32_t node);
+uint32_t lw_cost_named(const lw_frame *f, uint32_t node);
+
+/* ---- lower_named_call.c ---- */
 bool lw_argument_is_none(const lw_frame *f, uint32_t call,
                          uint32_t index); /* given, and None */
-uint32_t lw_cost_named(const lw_frame *f, uint32_t node);
 
 /* ---- lower_kernel.c ---- */
 lw_value lw_lower_kernel(lw_frame *f, uint32_t node);

@@ -1,110 +1,11 @@
 /* The functions of names.def: what each emits, by its `impl` and by the type that inference
  * chose for its operands. */
-#include "core/front/lower_internal.h"
+#include "core/front/lower_named_call.h"
 
 #include "core/front/floats.h"
 #include "core/front/integers.h"
 #include "core/front/named.h"
 #include "core/front/numeric.h"
-
-/* ---- operands and results ---- */
-
-typedef struct call {
-    lw_frame *f;
-    lw_builder *b;
-    uint32_t node;
-    lw_impl impl;
-    lw_type operand, type;
-    uint32_t n_args;
-    lw_dtype dtype; /* operands are stored as; void: there is none */
-} call;
-
-static lw_ref
-first_part(lw_value value)
-{
-    return value.n ? value.parts[0] : 0;
-}
-
-static lw_value
-argument(const call *c, uint32_t i)
-{
-    return lw_lower_argument_as(c->f, c->node, i, c->operand);
-}
-
-static lw_ref
-scalar_argument(const call *c, uint32_t i)
-{
-    return first_part(argument(c, i));
-}
-
-static lw_complex
-complex_argument(const call *c, uint32_t i)
-{
-    return lw_value_as_complex(c->f, argument(c, i), lw_dtypes[c->dtype].parts);
-}
-
-static bool
-given(const call *c, uint32_t i)
-{
-    return lw_argument_given(c->f, c->node, i);
-}
-
-static lw_type
-complex_type(const lw_builder *b, lw_complex x)
-{
-    return lw_ir_type(b, x.re) == LW_DT_f32 ? (lw_type)LW_DT_c64 : (lw_type)LW_DT_c128;
-}
-
-static lw_value
-plain(const call *c, lw_ref made)
-{
-    return lw_value_scalar(c->f, (lw_type)lw_ir_type(c->b, made), made);
-}
-
-static lw_value
-result(const call *c, lw_ref made)
-{
-    return lw_value_convert(c->f, plain(c, made), c->type);
-}
-
-static lw_value
-complex_result(const call *c, lw_complex made)
-{
-    lw_value value = lw_value_complex(c->f, complex_type(c->b, made), made);
-
-    return lw_value_convert(c->f, value, c->type);
-}
-
-/* A tuple of two, each converted to the element's type. */
-static lw_value
-pair_result(const call *c, lw_ref x, lw_ref y)
-{
-    lw_ref parts[2] = {0};
-
-    if (lw_type_kind_of(c->f->l->types, c->type) != LW_TK_TUPLE)
-        return lw_lower_fail(c->f, c->node, "two results without a tuple type");
-    const lw_type_row *row = lw_type_get(c->f->l->types, c->type);
-    for (uint32_t i = 0; i < 2 && i < row->n; i++)
-        parts[i] =
-            first_part(lw_value_convert(c->f, plain(c, i == 0 ? x : y), row->elements[i]));
-    return lw_value_of(c->f, c->type, parts, 2);
-}
-
-static lw_value
-fail(const call *c)
-{
-    return lw_lower_fail(c->f, c->node, lw_names[lw_typed_at(c->f, c->node)->target].path);
-}
-
-bool
-lw_argument_is_none(const lw_frame *f, uint32_t node, uint32_t index)
-{
-    uint32_t entry = f->l->typed->lists.data[lw_typed_at(f, node)->args + index];
-
-    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
-        return lw_typed_konst(f->l->typed, entry & ~(uint32_t)LW_ARG_TAG)->kind == LW_K_NONE;
-    return !(entry & LW_ARG_TAG) && lw_typed_at(f, entry)->type == LW_T_NONE;
-}
 
 /* ---- functions of one float or complex number ---- */
 
@@ -144,7 +45,7 @@ checks_nan(const lw_frame *f)
 
 /* check={"nan"}: a NaN that no argument was. y may be x. */
 static lw_value
-checked_result(const call *c, lw_ref made, lw_ref x, lw_ref y)
+checked_result(const lw_named_call *c, lw_ref made, lw_ref x, lw_ref y)
 {
     lw_builder *b = c->b;
 
@@ -153,116 +54,119 @@ checked_result(const call *c, lw_ref made, lw_ref x, lw_ref y)
         lw_ref fresh = lw_ir_and(b, lw_float_isnan(b, made), lw_ir_not(b, was));
         lw_lower_raise(c->f, fresh, "FloatingPointError", "invalid value");
     }
-    return result(c, made);
+    return lw_named_result(c, made);
 }
 
 static lw_value
-lower_simple(const call *c)
+lower_simple(const lw_named_call *c)
 {
     const struct simple_row *row = &simple[c->impl];
 
     if (lw_is_complex(c->dtype) && row->complex)
-        return complex_result(c, lw_complex_call(c->b, (lw_complex_function)(row->complex - 1),
-                                                 complex_argument(c, 0)));
+        return lw_named_complex_result(
+            c, lw_complex_call(c->b, (lw_complex_function)(row->complex - 1),
+                               lw_named_complex(c, 0)));
     if (lw_is_complex(c->dtype))
-        return fail(c);
+        return lw_named_fail(c);
     if (!lw_is_float(c->dtype) && c->impl != LW_IMPL_FMOD)
-        return fail(c);
-    lw_ref x = scalar_argument(c, 0);
+        return lw_named_fail(c);
+    lw_ref x = lw_named_scalar(c, 0);
     if (lw_intrinsics[row->intrinsic].n_args == 1)
         return checked_result(c, lw_float_call(c->b, row->intrinsic, x), x, x);
-    lw_ref y = scalar_argument(c, 1);
+    lw_ref y = lw_named_scalar(c, 1);
     if (!lw_is_float(c->dtype))
-        return result(c, lw_num_fmod(c->b, x, y));
+        return lw_named_result(c, lw_num_fmod(c->b, x, y));
     return checked_result(c, lw_float_call2(c->b, row->intrinsic, x, y), x, y);
 }
 
 /* log(x, base) = log(x) / log(base) */
 static lw_value
-lower_log(const call *c)
+lower_log(const lw_named_call *c)
 {
-    if (!given(c, 1))
+    if (!lw_named_given(c, 1))
         return lower_simple(c);
     if (lw_is_complex(c->dtype)) {
-        lw_complex x = lw_complex_call(c->b, LW_COMPLEX_LOG, complex_argument(c, 0));
-        lw_complex base = lw_complex_call(c->b, LW_COMPLEX_LOG, complex_argument(c, 1));
-        return complex_result(c, lw_complex_div(c->b, x, base));
+        lw_complex x = lw_complex_call(c->b, LW_COMPLEX_LOG, lw_named_complex(c, 0));
+        lw_complex base = lw_complex_call(c->b, LW_COMPLEX_LOG, lw_named_complex(c, 1));
+        return lw_named_complex_result(c, lw_complex_div(c->b, x, base));
     }
-    lw_ref x = lw_float_call(c->b, LW_IN_log, scalar_argument(c, 0));
-    return result(c, lw_ir_div(c->b, x, lw_float_call(c->b, LW_IN_log, scalar_argument(c, 1))));
+    lw_ref x = lw_float_call(c->b, LW_IN_log, lw_named_scalar(c, 0));
+    return lw_named_result(
+        c, lw_ir_div(c->b, x, lw_float_call(c->b, LW_IN_log, lw_named_scalar(c, 1))));
 }
 
 static lw_value
-lower_hypot(const call *c)
+lower_hypot(const lw_named_call *c)
 {
     if (c->n_args == 0)
         return lw_value_zero(c->f, c->type);
-    lw_ref size = scalar_argument(c, 0);
+    lw_ref size = lw_named_scalar(c, 0);
     if (c->n_args == 1)
         size = lw_float_call(c->b, LW_IN_fabs, size);
     for (uint32_t i = 1; i < c->n_args; i++)
-        size = lw_float_call2(c->b, LW_IN_hypot, size, scalar_argument(c, i));
-    return result(c, size);
+        size = lw_float_call2(c->b, LW_IN_hypot, size, lw_named_scalar(c, i));
+    return lw_named_result(c, size);
 }
 
 /* ---- tests ---- */
 
 /* An infinity is no integer, though it is its own trunc. */
 static lw_value
-lower_is_integer(const call *c)
+lower_is_integer(const lw_named_call *c)
 {
-    lw_ref x = scalar_argument(c, 0), whole;
+    lw_ref x = lw_named_scalar(c, 0), whole;
 
     if (!lw_is_float(c->dtype))
-        return result(c, lw_ir_int(c->b, LW_DT_b1, 1));
+        return lw_named_result(c, lw_ir_int(c->b, LW_DT_b1, 1));
     whole = lw_ir_compare(c->b, LW_OP_EQ, lw_float_call(c->b, LW_IN_trunc, x), x);
-    return result(c, lw_ir_and(c->b, whole, lw_float_isfinite(c->b, x)));
+    return lw_named_result(c, lw_ir_and(c->b, whole, lw_float_isfinite(c->b, x)));
 }
 
 static lw_value
-lower_test(const call *c)
+lower_test(const lw_named_call *c)
 {
     if (lw_is_complex(c->dtype)) {
-        lw_complex x = complex_argument(c, 0);
-        return result(c, c->impl == LW_IMPL_ISNAN   ? lw_complex_isnan(c->b, x)
-                         : c->impl == LW_IMPL_ISINF ? lw_complex_isinf(c->b, x)
-                                                    : lw_complex_isfinite(c->b, x));
+        lw_complex x = lw_named_complex(c, 0);
+        return lw_named_result(c, c->impl == LW_IMPL_ISNAN   ? lw_complex_isnan(c->b, x)
+                                  : c->impl == LW_IMPL_ISINF ? lw_complex_isinf(c->b, x)
+                                                             : lw_complex_isfinite(c->b, x));
     }
-    lw_ref x = scalar_argument(c, 0);
+    lw_ref x = lw_named_scalar(c, 0);
     if (!lw_is_float(c->dtype))
-        return result(c, lw_ir_int(c->b, LW_DT_b1, c->impl == LW_IMPL_ISFINITE));
-    return result(c, c->impl == LW_IMPL_ISNAN   ? lw_float_isnan(c->b, x)
-                     : c->impl == LW_IMPL_ISINF ? lw_float_isinf(c->b, x)
-                                                : lw_float_isfinite(c->b, x));
+        return lw_named_result(c, lw_ir_int(c->b, LW_DT_b1, c->impl == LW_IMPL_ISFINITE));
+    return lw_named_result(c, c->impl == LW_IMPL_ISNAN   ? lw_float_isnan(c->b, x)
+                              : c->impl == LW_IMPL_ISINF ? lw_float_isinf(c->b, x)
+                                                         : lw_float_isfinite(c->b, x));
 }
 
 static lw_value
-lower_signbit(const call *c)
+lower_signbit(const lw_named_call *c)
 {
-    lw_ref x = scalar_argument(c, 0);
+    lw_ref x = lw_named_scalar(c, 0);
 
     if (lw_is_float(c->dtype))
-        return result(c, lw_float_signbit(c->b, x));
-    return result(c, lw_int_compare(c->b, LW_OP_LT, x, lw_ir_zero(c->b, lw_ir_type(c->b, x))));
+        return lw_named_result(c, lw_float_signbit(c->b, x));
+    return lw_named_result(
+        c, lw_int_compare(c->b, LW_OP_LT, x, lw_ir_zero(c->b, lw_ir_type(c->b, x))));
 }
 
 static lw_value
-lower_isclose(const call *c)
+lower_isclose(const lw_named_call *c)
 {
     lw_dtype part = lw_dtypes[c->dtype].parts;
     lw_type real = (lw_type)part;
     lw_ref tolerance[2];
 
     for (uint32_t i = 0; i < 2; i++)
-        tolerance[i] = given(c, 2 + i)
-                           ? first_part(lw_lower_argument_as(c->f, c->node, 2 + i, real))
+        tolerance[i] = lw_named_given(c, 2 + i)
+                           ? lw_first_part(lw_lower_argument_as(c->f, c->node, 2 + i, real))
                            : lw_ir_float(c->b, part, i == 0 ? 1e-9 : 0);
     if (lw_is_complex(c->dtype)) {
-        lw_complex x = complex_argument(c, 0), y = complex_argument(c, 1);
-        return result(c, lw_complex_isclose(c->b, x, y, tolerance[0], tolerance[1]));
+        lw_complex x = lw_named_complex(c, 0), y = lw_named_complex(c, 1);
+        return lw_named_result(c, lw_complex_isclose(c->b, x, y, tolerance[0], tolerance[1]));
     }
-    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1);
-    return result(c, lw_float_isclose(c->b, x, y, tolerance[0], tolerance[1]));
+    lw_ref x = lw_named_scalar(c, 0), y = lw_named_scalar(c, 1);
+    return lw_named_result(c, lw_float_isclose(c->b, x, y, tolerance[0], tolerance[1]));
 }
 
 /* ---- rounding ---- */
@@ -282,100 +186,95 @@ rounding_of(lw_impl impl)
 }
 
 static lw_value
-lower_rounding(const call *c)
+lower_rounding(const lw_named_call *c)
 {
     if (lw_is_complex(c->dtype) && c->impl == LW_IMPL_RINT)
-        return complex_result(c, lw_complex_rint(c->b, complex_argument(c, 0)));
-    lw_ref x = scalar_argument(c, 0);
+        return lw_named_complex_result(c, lw_complex_rint(c->b, lw_named_complex(c, 0)));
+    lw_ref x = lw_named_scalar(c, 0);
     if (!lw_is_float(c->dtype))
-        return result(c, x);
-    return result(c, lw_float_call(c->b, rounding_of(c->impl), x));
-}
-
-static bool
-is_none(const call *c, uint32_t i)
-{
-    return lw_argument_is_none(c->f, c->node, i);
+        return lw_named_result(c, x);
+    return lw_named_result(c, lw_float_call(c->b, rounding_of(c->impl), x));
 }
 
 /* round(x), round(x, n), np.round(x, n) */
 static lw_value
-lower_round(const call *c)
+lower_round(const lw_named_call *c)
 {
     lw_ref digits = 0;
 
-    if (given(c, 1) && !is_none(c, 1))
-        digits = first_part(lw_lower_argument_as(c->f, c->node, 1, LW_T_INDEX));
+    if (lw_named_given(c, 1) && !lw_named_is_none(c, 1))
+        digits = lw_first_part(lw_lower_argument_as(c->f, c->node, 1, LW_T_INDEX));
     else if (c->impl == LW_IMPL_ROUND_DECIMALS)
         digits = lw_ir_zero(c->b, LW_DT_i64);
     if (lw_is_complex(c->dtype)) {
-        lw_complex x = complex_argument(c, 0);
+        lw_complex x = lw_named_complex(c, 0);
         x = (lw_complex){lw_float_round(c->b, x.re, digits),
                          lw_float_round(c->b, x.im, digits)};
-        return complex_result(c, x);
+        return lw_named_complex_result(c, x);
     }
-    lw_ref x = scalar_argument(c, 0);
+    lw_ref x = lw_named_scalar(c, 0);
     if (lw_is_float(c->dtype))
-        return result(c, digits ? lw_float_round(c->b, x, digits)
-                                : lw_float_call(c->b, LW_IN_rint, x));
+        return lw_named_result(c, digits ? lw_float_round(c->b, x, digits)
+                                         : lw_float_call(c->b, LW_IN_rint, x));
     if (c->dtype == LW_DT_b1)
-        return result(c, x);
-    return result(c, digits ? lw_int_round(c->b, x, digits) : x);
+        return lw_named_result(c, x);
+    return lw_named_result(c, digits ? lw_int_round(c->b, x, digits) : x);
 }
 
 /* ---- parts ---- */
 
 static lw_value
-lower_frexp(const call *c)
+lower_frexp(const lw_named_call *c)
 {
     lw_ref mantissa, exponent;
 
-    lw_float_frexp(c->b, scalar_argument(c, 0), &mantissa, &exponent);
-    return pair_result(c, mantissa, exponent);
+    lw_float_frexp(c->b, lw_named_scalar(c, 0), &mantissa, &exponent);
+    return lw_named_pair(c, mantissa, exponent);
 }
 
 static lw_value
-lower_modf(const call *c)
+lower_modf(const lw_named_call *c)
 {
     lw_ref fraction, whole;
 
-    lw_float_modf(c->b, scalar_argument(c, 0), &fraction, &whole);
-    return pair_result(c, fraction, whole);
+    lw_float_modf(c->b, lw_named_scalar(c, 0), &fraction, &whole);
+    return lw_named_pair(c, fraction, whole);
 }
 
 static lw_value
-lower_divmod(const call *c)
+lower_divmod(const lw_named_call *c)
 {
-    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1), quotient, rest;
+    lw_ref x = lw_named_scalar(c, 0), y = lw_named_scalar(c, 1), quotient, rest;
 
     if (c->f->can_raise && (c->f->l->typed->options.checks & LW_CHECK_DIVIDE))
         lw_lower_raise(c->f, lw_ir_not(c->b, lw_num_truth(c->b, y)), "ZeroDivisionError",
                        "division by zero");
     lw_num_divmod(c->b, x, y, &quotient, &rest);
-    return pair_result(c, quotient, rest);
+    return lw_named_pair(c, quotient, rest);
 }
 
 static lw_value
-lower_ldexp(const call *c)
+lower_ldexp(const lw_named_call *c)
 {
-    lw_ref x = scalar_argument(c, 0);
+    lw_ref x = lw_named_scalar(c, 0);
 
-    return result(c, lw_float_ldexp(c->b, x, first_part(lw_lower_argument(c->f, c->node, 1))));
+    return lw_named_result(
+        c, lw_float_ldexp(c->b, x, lw_first_part(lw_lower_argument(c->f, c->node, 1))));
 }
 
 static lw_value
-lower_complex_part(const call *c)
+lower_complex_part(const lw_named_call *c)
 {
     lw_value x = lw_lower_argument(c->f, c->node, 0);
     bool imaginary = c->impl == LW_IMPL_IMAG;
 
     if (x.n == 2)
-        return result(c, x.parts[imaginary]);
+        return lw_named_result(c, x.parts[imaginary]);
     return imaginary ? lw_value_zero(c->f, c->type) : lw_value_convert(c->f, x, c->type);
 }
 
 static lw_complex
-as_complex(const call *c, uint32_t i)
+as_complex(const lw_named_call *c, uint32_t i)
 {
     lw_value value = lw_lower_argument(c->f, c->node, i);
     lw_dtype dtype = lw_is_float(c->dtype) || lw_is_complex(c->dtype) ? c->dtype : LW_DT_f64;
@@ -384,223 +283,123 @@ as_complex(const call *c, uint32_t i)
 }
 
 static lw_value
-lower_polar(const call *c)
+lower_polar(const lw_named_call *c)
 {
     lw_complex x = as_complex(c, 0);
 
     if (c->impl == LW_IMPL_ANGLE)
-        return result(c, lw_complex_angle(c->b, x));
-    return pair_result(c, lw_complex_abs(c->b, x), lw_complex_angle(c->b, x));
+        return lw_named_result(c, lw_complex_angle(c->b, x));
+    return lw_named_pair(c, lw_complex_abs(c->b, x), lw_complex_angle(c->b, x));
 }
 
 /* complex(x, y) = x + y j: of real parts just these two. */
 static lw_value
-lower_to_complex(const call *c)
+lower_to_complex(const lw_named_call *c)
 {
     lw_dtype half = lw_dtypes[lw_type_stored(c->f->l->types, c->type)].parts;
 
-    if (!given(c, 0) && !given(c, 1))
+    if (!lw_named_given(c, 0) && !lw_named_given(c, 1))
         return lw_value_zero(c->f, c->type);
     lw_complex zero = {lw_ir_zero(c->b, half), lw_ir_zero(c->b, half)};
-    lw_value x = given(c, 0) ? lw_lower_argument(c->f, c->node, 0) : (lw_value){0};
+    lw_value x = lw_named_given(c, 0) ? lw_lower_argument(c->f, c->node, 0) : (lw_value){0};
     lw_complex re = x.n ? lw_value_as_complex(c->f, x, half) : zero;
-    if (!given(c, 1))
-        return complex_result(c, re);
+    if (!lw_named_given(c, 1))
+        return lw_named_complex_result(c, re);
     lw_value y = lw_lower_argument(c->f, c->node, 1);
     lw_complex im = lw_value_as_complex(c->f, y, half);
     if (y.n == 2)
         re.re = lw_ir_sub(c->b, re.re, im.im);
     re.im = x.n == 2 ? lw_ir_add(c->b, re.im, im.re) : im.re;
-    return complex_result(c, re);
+    return lw_named_complex_result(c, re);
 }
 
 static lw_value
-lower_convert(const call *c)
+lower_convert(const lw_named_call *c)
 {
-    if (!given(c, 0))
+    if (!lw_named_given(c, 0))
         return lw_value_zero(c->f, c->type);
     if (c->impl == LW_IMPL_TO_BOOL) {
         lw_ref truth = lw_value_truth(c->f, lw_lower_argument(c->f, c->node, 0));
-        return result(c, truth);
+        return lw_named_result(c, truth);
     }
     return lw_lower_argument_as(c->f, c->node, 0, c->type);
 }
 
-/* ---- several operands ---- */
+/* ---- counting ---- */
 
 static lw_value
-smaller_or_larger(const call *c, lw_value x, lw_value y)
+lower_counting(const lw_named_call *c)
 {
-    lw_ref first =
-        lw_lower_compare(c->f, c->impl == LW_IMPL_MIN ? LW_PY_LT : LW_PY_GT, y, x, c->type);
-
-    return lw_value_select(c->f, first, y, x);
-}
-
-/* The n-th of what min, max, sum, any and all run over: the arguments, or one tuple's elements.
- */
-static uint32_t
-count_items(const call *c, lw_value *tuple)
-{
-    if (c->n_args != 1 && c->impl != LW_IMPL_SUM)
-        return c->n_args;
-    *tuple = lw_lower_argument(c->f, c->node, 0);
-    if (!lw_value_is_tuple(tuple, c->f))
-        return 1;
-    return lw_type_get(c->f->l->types, tuple->type)->n;
-}
-
-static lw_value
-item(const call *c, const lw_value *tuple, uint32_t i)
-{
-    if (tuple->type == LW_T_BOTTOM)
-        return lw_lower_argument(c->f, c->node, i);
-    return lw_value_is_tuple(tuple, c->f) ? lw_value_element(c->f, *tuple, i) : *tuple;
-}
-
-static lw_value
-lower_min_max(const call *c)
-{
-    lw_value tuple = {.type = LW_T_BOTTOM}, best;
-    uint32_t n = count_items(c, &tuple);
-    bool direct = tuple.type == LW_T_BOTTOM;
-
-    if (n == 0)
-        return fail(c);
-    best = direct ? lw_lower_argument_as(c->f, c->node, 0, c->type)
-                  : lw_value_convert(c->f, item(c, &tuple, 0), c->type);
-    for (uint32_t i = 1; i < n; i++) {
-        lw_value next = direct ? lw_lower_argument_as(c->f, c->node, i, c->type)
-                               : lw_value_convert(c->f, item(c, &tuple, i), c->type);
-        best = smaller_or_larger(c, best, next);
-    }
-    return best;
-}
-
-static lw_value
-lower_sum(const call *c)
-{
-    lw_value tuple = {.type = LW_T_BOTTOM}, total;
-    uint32_t n = count_items(c, &tuple);
-
-    total = given(c, 1) ? lw_lower_argument_as(c->f, c->node, 1, c->type)
-                        : lw_value_zero(c->f, c->type);
-    for (uint32_t i = 0; i < n; i++) {
-        lw_value next = lw_value_convert(c->f, item(c, &tuple, i), c->type);
-        bool first =
-            i == 0 && !given(c, 1) && !lw_is_float(lw_type_stored(c->f->l->types, c->type));
-        total = first && next.n == 1 ? next
-                                     : lw_lower_binary(c->f, LW_PY_ADD, total, next, c->type);
-    }
-    return total;
-}
-
-static lw_value
-lower_any_all(const call *c)
-{
-    lw_value tuple = {.type = LW_T_BOTTOM};
-    uint32_t n = count_items(c, &tuple);
-    bool any = c->impl == LW_IMPL_ANY;
-    lw_ref so_far = lw_ir_int(c->b, LW_DT_b1, !any);
-
-    for (uint32_t i = 0; i < n; i++) {
-        lw_ref truth = lw_value_truth(c->f, item(c, &tuple, i));
-        so_far = any ? lw_ir_or(c->b, so_far, truth) : lw_ir_and(c->b, so_far, truth);
-    }
-    return result(c, so_far);
-}
-
-static lw_value
-lower_gcd_lcm(const call *c)
-{
-    bool gcd = c->impl == LW_IMPL_GCD;
-    lw_ref value;
-
-    if (c->n_args == 0)
-        return result(c, lw_ir_int(c->b, LW_DT_i64, !gcd));
-    value = scalar_argument(c, 0);
-    if (c->n_args == 1)
-        value = lw_int_abs(c->b, value);
-    for (uint32_t i = 1; i < c->n_args; i++) {
-        lw_ref next = scalar_argument(c, i);
-        value = gcd ? lw_int_gcd(c->b, value, next) : lw_int_lcm(c->b, value, next);
-    }
-    return result(c, value);
-}
-
-static lw_value
-lower_counting(const call *c)
-{
-    lw_ref n = scalar_argument(c, 0);
+    lw_ref n = lw_named_scalar(c, 0);
 
     if (c->impl == LW_IMPL_ISQRT)
-        return result(c, lw_int_isqrt(c->b, n));
-    if (c->impl == LW_IMPL_FACTORIAL || !given(c, 1) || is_none(c, 1))
-        return result(c, lw_int_factorial(c->b, n));
-    lw_ref k = scalar_argument(c, 1);
-    return result(c,
-                  c->impl == LW_IMPL_COMB ? lw_int_comb(c->b, n, k) : lw_int_perm(c->b, n, k));
+        return lw_named_result(c, lw_int_isqrt(c->b, n));
+    if (c->impl == LW_IMPL_FACTORIAL || !lw_named_given(c, 1) || lw_named_is_none(c, 1))
+        return lw_named_result(c, lw_int_factorial(c->b, n));
+    lw_ref k = lw_named_scalar(c, 1);
+    return lw_named_result(c, c->impl == LW_IMPL_COMB ? lw_int_comb(c->b, n, k)
+                                                      : lw_int_perm(c->b, n, k));
 }
 
 /* ---- NumPy ---- */
 
 static lw_value
-lower_extremum(const call *c)
+lower_extremum(const lw_named_call *c)
 {
     bool larger = c->impl == LW_IMPL_MAXIMUM || c->impl == LW_IMPL_FMAX;
     bool pass_nan = c->impl == LW_IMPL_MAXIMUM || c->impl == LW_IMPL_MINIMUM;
 
     if (lw_is_complex(c->dtype)) {
-        lw_complex x = complex_argument(c, 0), y = complex_argument(c, 1);
+        lw_complex x = lw_named_complex(c, 0), y = lw_named_complex(c, 1);
         lw_op op = larger ? LW_OP_GE : LW_OP_LE;
-        return complex_result(c, lw_complex_extremum(c->b, op, pass_nan, x, y));
+        return lw_named_complex_result(c, lw_complex_extremum(c->b, op, pass_nan, x, y));
     }
-    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1);
+    lw_ref x = lw_named_scalar(c, 0), y = lw_named_scalar(c, 1);
     switch (c->impl) {
-    case LW_IMPL_MAXIMUM: return result(c, lw_num_maximum(c->b, x, y));
-    case LW_IMPL_MINIMUM: return result(c, lw_num_minimum(c->b, x, y));
-    case LW_IMPL_FMAX: return result(c, lw_num_fmax(c->b, x, y));
-    default: return result(c, lw_num_fmin(c->b, x, y));
+    case LW_IMPL_MAXIMUM: return lw_named_result(c, lw_num_maximum(c->b, x, y));
+    case LW_IMPL_MINIMUM: return lw_named_result(c, lw_num_minimum(c->b, x, y));
+    case LW_IMPL_FMAX: return lw_named_result(c, lw_num_fmax(c->b, x, y));
+    default: return lw_named_result(c, lw_num_fmin(c->b, x, y));
     }
 }
 
 /* minimum(maximum(x, low), high); a bound may be None or left out. */
 static lw_value
-lower_clip(const call *c)
+lower_clip(const lw_named_call *c)
 {
     lw_ref x;
 
     if (lw_is_complex(c->dtype)) {
-        lw_complex z = complex_argument(c, 0);
+        lw_complex z = lw_named_complex(c, 0);
         for (uint32_t i = 1; i <= 2; i++)
-            if (given(c, i) && !is_none(c, i))
+            if (lw_named_given(c, i) && !lw_named_is_none(c, i))
                 z = lw_complex_extremum(c->b, i == 1 ? LW_OP_GE : LW_OP_LE, true, z,
-                                        complex_argument(c, i));
-        return complex_result(c, z);
+                                        lw_named_complex(c, i));
+        return lw_named_complex_result(c, z);
     }
-    x = scalar_argument(c, 0);
-    if (given(c, 1) && !is_none(c, 1))
-        x = lw_num_maximum(c->b, x, scalar_argument(c, 1));
-    if (given(c, 2) && !is_none(c, 2))
-        x = lw_num_minimum(c->b, x, scalar_argument(c, 2));
-    return result(c, x);
+    x = lw_named_scalar(c, 0);
+    if (lw_named_given(c, 1) && !lw_named_is_none(c, 1))
+        x = lw_num_maximum(c->b, x, lw_named_scalar(c, 1));
+    if (lw_named_given(c, 2) && !lw_named_is_none(c, 2))
+        x = lw_num_minimum(c->b, x, lw_named_scalar(c, 2));
+    return lw_named_result(c, x);
 }
 
 static lw_value
-lower_logical(const call *c)
+lower_logical(const lw_named_call *c)
 {
     lw_ref x = lw_value_truth(c->f, lw_lower_argument(c->f, c->node, 0));
     lw_ref y = lw_value_truth(c->f, lw_lower_argument(c->f, c->node, 1));
 
     switch (c->impl) {
-    case LW_IMPL_LOGICAL_AND: return result(c, lw_ir_and(c->b, x, y));
-    case LW_IMPL_LOGICAL_OR: return result(c, lw_ir_or(c->b, x, y));
-    default: return result(c, lw_ir_xor(c->b, x, y));
+    case LW_IMPL_LOGICAL_AND: return lw_named_result(c, lw_ir_and(c->b, x, y));
+    case LW_IMPL_LOGICAL_OR: return lw_named_result(c, lw_ir_or(c->b, x, y));
+    default: return lw_named_result(c, lw_ir_xor(c->b, x, y));
     }
 }
 
 static lw_value
-lower_where(const call *c)
+lower_where(const lw_named_call *c)
 {
     lw_ref condition = lw_value_truth(c->f, lw_lower_argument(c->f, c->node, 0));
     lw_value yes = lw_lower_argument_as(c->f, c->node, 1, c->type);
@@ -610,118 +409,92 @@ lower_where(const call *c)
 }
 
 static lw_value
-lower_abs(const call *c)
+lower_abs(const lw_named_call *c)
 {
     if (lw_is_complex(c->dtype))
-        return result(c, lw_complex_abs(c->b, complex_argument(c, 0)));
-    return result(c, lw_num_abs(c->b, scalar_argument(c, 0)));
+        return lw_named_result(c, lw_complex_abs(c->b, lw_named_complex(c, 0)));
+    return lw_named_result(c, lw_num_abs(c->b, lw_named_scalar(c, 0)));
 }
 
 static lw_value
-lower_complex_unary(const call *c)
+lower_complex_unary(const lw_named_call *c)
 {
-    lw_complex x = complex_argument(c, 0);
+    lw_complex x = lw_named_complex(c, 0);
 
     switch (c->impl) {
-    case LW_IMPL_CONJUGATE: return complex_result(c, lw_complex_conjugate(c->b, x));
-    case LW_IMPL_SQUARE: return complex_result(c, lw_complex_mul(c->b, x, x));
-    case LW_IMPL_RECIPROCAL: return complex_result(c, lw_complex_reciprocal(c->b, x));
-    case LW_IMPL_SIGN: return complex_result(c, lw_complex_sign(c->b, x));
-    default: return complex_result(c, lw_complex_sinc(c->b, x));
+    case LW_IMPL_CONJUGATE: return lw_named_complex_result(c, lw_complex_conjugate(c->b, x));
+    case LW_IMPL_SQUARE: return lw_named_complex_result(c, lw_complex_mul(c->b, x, x));
+    case LW_IMPL_RECIPROCAL: return lw_named_complex_result(c, lw_complex_reciprocal(c->b, x));
+    case LW_IMPL_SIGN: return lw_named_complex_result(c, lw_complex_sign(c->b, x));
+    default: return lw_named_complex_result(c, lw_complex_sinc(c->b, x));
     }
 }
 
 static lw_value
-lower_numpy_unary(const call *c)
+lower_numpy_unary(const lw_named_call *c)
 {
     if (lw_is_complex(c->dtype))
         return lower_complex_unary(c);
-    lw_ref x = scalar_argument(c, 0);
+    lw_ref x = lw_named_scalar(c, 0);
     switch (c->impl) {
-    case LW_IMPL_CONJUGATE: return result(c, x);
+    case LW_IMPL_CONJUGATE: return lw_named_result(c, x);
     case LW_IMPL_SQUARE:
-        return result(c, lw_ir_type(c->b, x) == LW_DT_b1 ? x : lw_ir_mul(c->b, x, x));
-    case LW_IMPL_RECIPROCAL: return result(c, lw_num_reciprocal(c->b, x));
-    case LW_IMPL_SIGN: return result(c, lw_num_sign(c->b, x));
-    case LW_IMPL_SINC: return result(c, lw_float_sinc(c->b, x));
-    case LW_IMPL_SPACING: return result(c, lw_float_spacing(c->b, x));
-    case LW_IMPL_ULP: return result(c, lw_float_ulp(c->b, x));
-    case LW_IMPL_DEGREES: return result(c, lw_float_scale(c->b, x, 57.29577951308232087680));
-    case LW_IMPL_RADIANS: return result(c, lw_float_scale(c->b, x, 0.017453292519943295769));
-    case LW_IMPL_BIT_LENGTH: return result(c, lw_int_bit_length(c->b, x));
+        return lw_named_result(c, lw_ir_type(c->b, x) == LW_DT_b1 ? x : lw_ir_mul(c->b, x, x));
+    case LW_IMPL_RECIPROCAL: return lw_named_result(c, lw_num_reciprocal(c->b, x));
+    case LW_IMPL_SIGN: return lw_named_result(c, lw_num_sign(c->b, x));
+    case LW_IMPL_SINC: return lw_named_result(c, lw_float_sinc(c->b, x));
+    case LW_IMPL_SPACING: return lw_named_result(c, lw_float_spacing(c->b, x));
+    case LW_IMPL_ULP: return lw_named_result(c, lw_float_ulp(c->b, x));
+    case LW_IMPL_DEGREES:
+        return lw_named_result(c, lw_float_scale(c->b, x, 57.29577951308232087680));
+    case LW_IMPL_RADIANS:
+        return lw_named_result(c, lw_float_scale(c->b, x, 0.017453292519943295769));
+    case LW_IMPL_BIT_LENGTH: return lw_named_result(c, lw_int_bit_length(c->b, x));
     default:
-        return result(c, lw_ir_type(c->b, x) == LW_DT_b1 ? lw_ir_cast(c->b, LW_DT_u8, x)
-                                                         : lw_int_popcount(c->b, x));
+        return lw_named_result(c, lw_ir_type(c->b, x) == LW_DT_b1
+                                      ? lw_ir_cast(c->b, LW_DT_u8, x)
+                                      : lw_int_popcount(c->b, x));
     }
 }
 
 static lw_value
-lower_float_binary(const call *c)
+lower_float_binary(const lw_named_call *c)
 {
-    lw_ref x = scalar_argument(c, 0), y = scalar_argument(c, 1);
+    lw_ref x = lw_named_scalar(c, 0), y = lw_named_scalar(c, 1);
 
     switch (c->impl) {
-    case LW_IMPL_LOGADDEXP: return result(c, lw_float_logaddexp(c->b, x, y));
-    case LW_IMPL_LOGADDEXP2: return result(c, lw_float_logaddexp2(c->b, x, y));
-    case LW_IMPL_HEAVISIDE: return result(c, lw_float_heaviside(c->b, x, y));
-    case LW_IMPL_NEXTAFTER: return result(c, lw_float_nextafter(c->b, x, y));
-    case LW_IMPL_RECT: return complex_result(c, lw_complex_rect(c->b, x, y));
-    default: return result(c, lw_float_fma(c->b, x, y, scalar_argument(c, 2)));
+    case LW_IMPL_LOGADDEXP: return lw_named_result(c, lw_float_logaddexp(c->b, x, y));
+    case LW_IMPL_LOGADDEXP2: return lw_named_result(c, lw_float_logaddexp2(c->b, x, y));
+    case LW_IMPL_HEAVISIDE: return lw_named_result(c, lw_float_heaviside(c->b, x, y));
+    case LW_IMPL_NEXTAFTER: return lw_named_result(c, lw_float_nextafter(c->b, x, y));
+    case LW_IMPL_RECT: return lw_named_complex_result(c, lw_complex_rect(c->b, x, y));
+    default: return lw_named_result(c, lw_float_fma(c->b, x, y, lw_named_scalar(c, 2)));
     }
-}
-
-/* enumerate, zip and reversed of tuples are tuples again. */
-static lw_value
-lower_written_out(const call *c)
-{
-    lw_iterator it = lw_iterator_of(c->f, c->node, LW_T_BOTTOM);
-    uint32_t n = lw_parts_of(c->f->l->types, c->type), at = 0;
-    lw_ref *parts = lw_arena_take(c->f->l->arena, (n + 1) * sizeof *parts);
-
-    if (!it.fixed || it.count)
-        return fail(c);
-    for (uint32_t i = 0; parts && i < it.n_fixed; i++) {
-        lw_value value = lw_iterator_item(c->f, &it, lw_ir_int(c->b, LW_DT_u64, i), i);
-        for (uint32_t j = 0; j < value.n && at < n; j++)
-            parts[at++] = value.parts[j];
-    }
-    return (lw_value){.type = c->type, .n = parts ? at : 0, .parts = parts};
 }
 
 /* ---- operators as functions ---- */
 
 static lw_value
-lower_operator(const call *c, lw_pyop op)
+lower_operator(const lw_named_call *c, lw_pyop op)
 {
     bool joined =
         c->operand == LW_T_BOTTOM || lw_type_kind_of(c->f->l->types, c->operand) == LW_TK_TUPLE;
-    lw_value x = joined ? lw_lower_argument(c->f, c->node, 0) : argument(c, 0), y;
+    lw_value x = joined ? lw_lower_argument(c->f, c->node, 0) : lw_named_argument(c, 0), y;
 
     if (op == LW_PY_NOT || op == LW_PY_NEG || op == LW_PY_POS || op == LW_PY_INVERT)
         return lw_lower_unary(c->f, op, x, c->type);
     bool own = joined || lw_is_shift(op) ||
                (op == LW_PY_POW && lw_type_is_integer(c->f->l->types, c->operand));
-    y = own ? lw_lower_argument(c->f, c->node, 1) : argument(c, 1);
+    y = own ? lw_lower_argument(c->f, c->node, 1) : lw_named_argument(c, 1);
     if (op >= LW_PY_EQ && op <= LW_PY_GE)
-        return result(c, lw_lower_compare(c->f, op, x, y, c->operand));
+        return lw_named_result(c, lw_lower_compare(c->f, op, x, y, c->operand));
     return lw_lower_binary(c->f, op, x, y, c->type);
 }
 
 /* ---- all of them ---- */
 
-/* Of an array; other lengths are folded. */
 static lw_value
-lower_len(const call *c)
-{
-    lw_value array = lw_lower_argument(c->f, c->node, 0);
-
-    if (lw_type_kind_of(c->f->l->types, array.type) != LW_TK_ARRAY)
-        return fail(c);
-    return lw_value_scalar(c->f, c->type, lw_array_extent(c->f, array, 0));
-}
-
-static lw_value
-lower_by_impl(const call *c)
+lower_by_impl(const lw_named_call *c)
 {
     switch (c->impl) {
     case LW_IMPL_LOG: return lower_log(c);
@@ -754,13 +527,13 @@ lower_by_impl(const call *c)
     case LW_IMPL_TO_FLOAT:
     case LW_IMPL_TO_BOOL: return lower_convert(c);
     case LW_IMPL_MIN:
-    case LW_IMPL_MAX: return lower_min_max(c);
-    case LW_IMPL_LEN: return lower_len(c);
-    case LW_IMPL_SUM: return lower_sum(c);
+    case LW_IMPL_MAX: return lw_named_min_max(c);
+    case LW_IMPL_LEN: return lw_named_len(c);
+    case LW_IMPL_SUM: return lw_named_sum(c);
     case LW_IMPL_ANY:
-    case LW_IMPL_ALL: return lower_any_all(c);
+    case LW_IMPL_ALL: return lw_named_any_all(c);
     case LW_IMPL_GCD:
-    case LW_IMPL_LCM: return lower_gcd_lcm(c);
+    case LW_IMPL_LCM: return lw_named_gcd_lcm(c);
     case LW_IMPL_ISQRT:
     case LW_IMPL_FACTORIAL:
     case LW_IMPL_COMB:
@@ -799,22 +572,22 @@ lower_by_impl(const call *c)
     case LW_IMPL_REVERSED:
         return lw_type_kind_of(c->f->l->types, c->type) == LW_TK_RANGE
                    ? lw_iterator_value(c->f, c->node)
-                   : lower_written_out(c);
-    default: return fail(c);
+                   : lw_named_written_out(c);
+    default: return lw_named_fail(c);
     }
 }
 
-static call
+static lw_named_call
 describe(lw_frame *f, uint32_t node)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
-    call c = {.f = f,
-              .b = &f->b,
-              .node = node,
-              .impl = lw_names[t->target].impl,
-              .operand = t->operand,
-              .type = t->type,
-              .n_args = t->n_args};
+    lw_named_call c = {.f = f,
+                       .b = &f->b,
+                       .node = node,
+                       .impl = lw_names[t->target].impl,
+                       .operand = t->operand,
+                       .type = t->type,
+                       .n_args = t->n_args};
 
     if (lw_parts_of(f->l->types, c.operand) > 0)
         c.dtype = lw_type_stored(f->l->types, c.operand);
@@ -824,7 +597,7 @@ describe(lw_frame *f, uint32_t node)
 lw_value
 lw_lower_named(lw_frame *f, uint32_t node)
 {
-    call c = describe(f, node);
+    lw_named_call c = describe(f, node);
     lw_pyop op = lw_impl_operator(c.impl);
 
     if (lw_is_kernel_rule(lw_names[lw_typed_at(f, node)->target].rule))
@@ -840,7 +613,7 @@ lw_lower_named(lw_frame *f, uint32_t node)
 
 /* What loops inside, or calls the host's library for one number at a time. */
 static uint32_t
-cost_of_impl(const call *c)
+cost_of_impl(const lw_named_call *c)
 {
     bool integer = lw_is_integer(c->dtype) || c->dtype == LW_DT_b1;
 
@@ -871,7 +644,7 @@ uint32_t
 lw_cost_named(const lw_frame *f, uint32_t node)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
-    call c = {.impl = lw_names[t->target].impl};
+    lw_named_call c = {.impl = lw_names[t->target].impl};
     uint32_t cost;
 
     if (lw_is_kernel_rule(lw_names[t->target].rule))
