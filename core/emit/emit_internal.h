@@ -82,7 +82,19 @@ void lw_declare(lw_emitter *e, const char *format, ...);
 uint32_t lw_metadata(lw_emitter *e, const char *format,
                      ...); /* a new node; returns its number */
 void lw_end_line(lw_emitter *e);
+
+/* ---- body.c ---- */
 lw_status lw_emit_body(lw_emitter *e);
+
+/* ---- arithmetic.c ---- */
+void lw_emit_arithmetic(lw_emitter *e); /* ADD to SELECT, BITCAST */
+
+/* ---- memory.c ---- */
+void lw_emit_load(lw_emitter *e);
+void lw_emit_store(lw_emitter *e);
+void lw_emit_pack(lw_emitter *e);
+void lw_emit_lane(lw_emitter *e);
+void lw_emit_slot(lw_emitter *e, lw_ref slot, bool is_set); /* SET, GET */
 
 /* ---- control.c ---- */
 void lw_emit_call(lw_emitter *e);

@@ -1,0 +1,201 @@
+/* Instructions on memory, vectors and slots. The GPU loads and stores vectors of narrow
+ * elements as 32-bit words. Slots are allocas in the entry block; LLVM's mem2reg makes SSA of
+ * them. */
+#include "core/emit/emit_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The type through which memory is read and written. */
+typedef struct shape {
+    char text[32];
+    uint32_t align;
+    uint32_t words; /* 32-bit words that a vector of narrow elements goes by; 0 = as it is */
+} shape;
+
+static shape
+shape_of(const lw_emitter *e, lw_dtype type, unsigned lanes)
+{
+    const char *memory = type == LW_DT_ptr ? lw_type(e, type) : lw_dtypes[type].memory;
+    unsigned size = lw_dtypes[type].size_bytes, total = size * lanes;
+    uint32_t code = e->inst->flags & LW_MEM_ALIGN_MASK;
+    shape s = {.align = code ? 1u << (code - 1) : size};
+
+    /* libNVVM splits <16 x i8> into four accesses, turns bitcasts of <4 x i32> back into it,
+     * and cannot compile arithmetic that it gathers from the lanes of <8 x half> */
+    if (e->gpu && lanes > 1 && size < 4 && total >= 4)
+        s.words = total / 4;
+    if (s.words == 1)
+        snprintf(s.text, sizeof s.text, "i32");
+    else if (s.words)
+        snprintf(s.text, sizeof s.text, "<%u x i32>", s.words);
+    else if (lanes > 1)
+        snprintf(s.text, sizeof s.text, "<%u x %s>", lanes, memory);
+    else
+        snprintf(s.text, sizeof s.text, "%s", memory);
+    return s;
+}
+
+/* The pointer operand as LLVM wants it written, "float* %t3" or "ptr %v2". */
+static lw_name
+pointer_to(lw_emitter *e, const char *type, lw_ref pointer)
+{
+    lw_name name = lw_operand(e, pointer), out;
+
+    if (e->typed) {
+        if (strcmp(type, "i8") != 0)
+            name = lw_def(e, "bitcast i8* $s to $s*", name.text, type);
+        snprintf(out.text, sizeof out.text, "%s* %.30s", type, name.text);
+    } else {
+        snprintf(out.text, sizeof out.text, "ptr %.58s", name.text);
+    }
+    return out;
+}
+
+static lw_name
+access_suffix(lw_emitter *e)
+{
+    bool invariant = e->inst->op == LW_OP_LOAD && (e->inst->flags & LW_MEM_INVARIANT);
+    lw_name name = {""};
+
+    if (invariant && e->invariant == 0)
+        e->invariant = lw_metadata(e, "!{}");
+    if (invariant)
+        snprintf(name.text, sizeof name.text, ", !invariant.load !%u", e->invariant);
+    if (e->access)
+        snprintf(name.text + strlen(name.text), sizeof name.text - strlen(name.text),
+                 ", !llvm.access.group !%u", e->access);
+    return name;
+}
+
+/* The vector's lanes out of the words that were loaded. */
+static void
+unpack_words(lw_emitter *e, const shape *s, lw_name loaded, lw_dtype type, uint32_t lanes)
+{
+    uint32_t bits = lw_dtypes[type].bits, each = lanes / s->words;
+    lw_name word = loaded, part, vector = {"undef"};
+
+    for (uint32_t i = 0; i < lanes; i++) {
+        if (i % each == 0 && s->words > 1)
+            word = lw_def(e, "extractelement $s $s, i32 $u", s->text, loaded.text, i / each);
+        part = i % each ? lw_def(e, "lshr i32 $s, $u", word.text, i % each * bits) : word;
+        part = lw_def(e, "trunc i32 $s to i$u", part.text, bits);
+        if (type == LW_DT_b1)
+            part = lw_def(e, "icmp ne i8 $s, 0", part.text);
+        else if (type == LW_DT_f16)
+            part = lw_def(e, "bitcast i16 $s to half", part.text);
+        if (i + 1 < lanes)
+            vector = lw_def(e, "insertelement <$u x $t> $s, $t $s, i32 $u", lanes, type,
+                            vector.text, type, part.text, i);
+        else
+            lw_result(e, "insertelement <$u x $t> $s, $t $s, i32 $u", lanes, type, vector.text,
+                      type, part.text, i);
+    }
+}
+
+static lw_name
+pack_words(lw_emitter *e, const shape *s, lw_name vector, lw_dtype type, uint32_t lanes)
+{
+    uint32_t bits = lw_dtypes[type].bits, each = lanes / s->words;
+    lw_name word = {""}, part, words = {"undef"};
+
+    for (uint32_t i = 0; i < lanes; i++) {
+        part = lw_def(e, "extractelement <$u x $t> $s, i32 $u", lanes, type, vector.text, i);
+        if (type == LW_DT_f16)
+            part = lw_def(e, "bitcast half $s to i16", part.text);
+        part = lw_def(e, "zext $s $s to i32", type == LW_DT_f16 ? "i16" : lw_type(e, type),
+                      part.text);
+        if (i % each)
+            part = lw_def(e, "shl i32 $s, $u", part.text, i % each * bits);
+        word = i % each ? lw_def(e, "or i32 $s, $s", word.text, part.text) : part;
+        if (i % each == each - 1 && s->words > 1)
+            words = lw_def(e, "insertelement $s $s, i32 $s, i32 $u", s->text, words.text,
+                           word.text, i / each);
+    }
+    return s->words > 1 ? words : word;
+}
+
+void
+lw_emit_load(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    uint32_t lanes = e->inst->lanes > 1 ? e->inst->lanes : 1;
+    shape s = shape_of(e, type, lanes);
+    lw_name pointer = pointer_to(e, s.text, e->inst->a), suffix = access_suffix(e), value;
+
+    if (s.words == 0 && type != LW_DT_b1) {
+        lw_result(e, "load $s, $s, align $u$s", s.text, pointer.text, s.align, suffix.text);
+        return;
+    }
+    value = lw_def(e, "load $s, $s, align $u$s", s.text, pointer.text, s.align, suffix.text);
+    if (s.words)
+        unpack_words(e, &s, value, type, lanes);
+    else
+        lw_result(e, "icmp ne $s $s, $s", s.text, value.text,
+                  lanes > 1 ? "zeroinitializer" : "0");
+}
+
+void
+lw_emit_store(lw_emitter *e)
+{
+    const lw_inst *made = &e->func->insts.data[e->inst->b];
+    lw_dtype type = (lw_dtype)made->type;
+    uint32_t lanes = made->lanes > 1 ? made->lanes : 1;
+    shape s = shape_of(e, type, lanes);
+    lw_name value = lw_operand(e, e->inst->b), pointer, suffix = access_suffix(e);
+
+    if (s.words)
+        value = pack_words(e, &s, value, type, lanes);
+    else if (type == LW_DT_b1 && lanes > 1)
+        value = lw_def(e, "zext <$u x i1> $s to $s", lanes, value.text, s.text);
+    else if (type == LW_DT_b1)
+        value = lw_def(e, "zext i1 $s to i8", value.text);
+    pointer = pointer_to(e, s.text, e->inst->a);
+    lw_line(e, "store $s $s, $s, align $u$s", s.text, value.text, pointer.text, s.align,
+            suffix.text);
+}
+
+void
+lw_emit_pack(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    uint32_t lanes = e->inst->lanes;
+    lw_name vector = {"undef"};
+
+    if (!e->gpu)
+        snprintf(vector.text, sizeof vector.text, "poison");
+    for (uint32_t i = 0; i < lanes; i++) {
+        lw_ref value = e->func->lists.data[e->inst->b + i];
+        if (i + 1 < lanes)
+            vector = lw_def(e, "insertelement <$u x $t> $s, $t $v, i32 $u", lanes, type,
+                            vector.text, type, value, i);
+        else
+            lw_result(e, "insertelement <$u x $t> $s, $t $v, i32 $u", lanes, type, vector.text,
+                      type, value, i);
+    }
+}
+
+void
+lw_emit_lane(lw_emitter *e)
+{
+    const lw_inst *vector = &e->func->insts.data[e->inst->a];
+    lw_dtype type = (lw_dtype)vector->type;
+
+    if (vector->lanes > 1)
+        lw_result(e, "extractelement <$u x $t> $v, i32 $u", (uint32_t)vector->lanes, type,
+                  e->inst->a, e->inst->b);
+    else
+        lw_result(e, "select i1 true, $t $v, $t $v", type, e->inst->a, type, e->inst->a);
+}
+
+void
+lw_emit_slot(lw_emitter *e, lw_ref slot, bool is_set)
+{
+    lw_dtype type = lw_operand_type(e, slot);
+    const char *star = e->typed ? "*" : "", *pointer = e->typed ? lw_type(e, type) : "ptr";
+
+    if (is_set)
+        lw_line(e, "store $t $v, $s$s %s$u", type, e->inst->b, pointer, star, slot);
+    else
+        lw_result(e, "load $t, $s$s %s$u", type, pointer, star, slot);
+}
