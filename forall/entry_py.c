@@ -6,32 +6,15 @@
 #include "forall/special_parts_py.h"
 
 #include "core/base/memory.h"
+#include "core/device/load.h"
 #include "core/py/link_callbacks.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 
-#include <ctype.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The function's name, made safe for ptxas, and a hash of the types: the same in every process.
- */
-static void
-symbol_of(const lw_special *special, const lw_entry_key *key, char out[96])
-{
-    const char *name = lw_function_name(special->function);
-    uint64_t hash = lw_hash64(key, sizeof *key, special->hash);
-    char clean[64];
-    size_t n = 0;
-
-    for (; name[n] && n + 1 < sizeof clean; n++)
-        clean[n] = isalnum((unsigned char)name[n]) ? name[n] : '_';
-    clean[n] = 0;
-    snprintf(out, 96, "%s%s_%08x", n == 0 || isdigit((unsigned char)clean[0]) ? "k_" : "",
-             clean, (unsigned)(hash >> 32));
-}
 
 static bool
 is_host_form(const lw_entry_key *key)
@@ -46,17 +29,28 @@ lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module 
     char symbol[96] = "lw_entry";
 
     if (!is_host_form(key))
-        symbol_of(special, key, symbol);
+        lw_build_symbol(lw_function_name(special->function),
+                        lw_hash64(key, sizeof *key, special->hash), symbol);
     return lw_kernel_module(special->scalar, key, symbol, &special->function->limits, out, err);
 }
 
-const char *
-lw_entry_name(const lw_module *module)
+int
+lw_special_info(const lw_special *special, const lw_entry_key *key, int cc, lw_cubin_info *out)
 {
-    for (uint32_t i = 0; i < module->funcs.n; i++)
-        if (module->funcs.data[i]->linkage == LW_KERNEL)
-            return module->funcs.data[i]->name;
-    return "";
+    lw_build_options options = lw_function_build_options(special->function);
+    lw_module *module = NULL;
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_special_module(special, key, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_info(module, cc, &options, out, &err);
+    lw_module_free(module);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK ? 0 : -1;
 }
 
 static void
@@ -105,23 +99,16 @@ load(const lw_special *special, const lw_entry_key *key, lw_device_entry *entry,
 {
     const lw_function *self = special->function;
     lw_build_options options = lw_function_build_options(self);
-    lw_device *device = entry->device;
     lw_status status = LW_OK;
     lw_module *module = NULL;
-    lw_blob *cubin = NULL;
-    char symbol[96];
 
-    symbol_of(special, key, symbol);
     LW_TRY(lw_special_module(special, key, &module, err));
     entry->together = lw_ir_syncs_grid(module);
-    LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, &options, &cubin,
-                         report, err));
-    LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
-    LW_TRY(lw_image_kernel(entry->image, symbol, &entry->kernel, err));
+    LW_TRY(lw_image_build(entry->device, module, &options, &entry->image, &entry->kernel,
+                          report, err));
     LW_TRY(choose_block(self, entry, err));
 fail:
     lw_module_free(module);
-    lw_blob_unref(cubin);
     return status;
 }
 

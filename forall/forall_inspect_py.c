@@ -89,40 +89,21 @@ host_resources(lw_special *special)
 
     lw_forall_common_key((lw_forall *)special->function, false, &key);
     entry = lw_special_host(special, &key);
-    if (entry == NULL)
-        return NULL;
-    return Py_BuildValue("{s:s,s:n,s:i}", "target", "cpu", "code_bytes",
-                         (Py_ssize_t)lw_code_size(entry->code), "vector_bits",
-                         lw_host_vector_bits());
+    return entry ? lw_host_resources_dict(lw_code_size(entry->code)) : NULL;
 }
 
 static PyObject *
 device_resources(lw_special *special, int cc)
 {
     const lw_function *f = special->function;
-    lw_build_options options = lw_function_build_options(f);
-    lw_module *module = NULL;
-    lw_blob *cubin = NULL;
     lw_cubin_info info = {0};
-    lw_error err = {0};
     lw_entry_key key;
-    lw_status status;
     int block =
         f->limits.max_threads && f->limits.max_threads < 256 ? (int)f->limits.max_threads : 256;
 
     lw_forall_common_key((lw_forall *)special->function, true, &key);
-    Py_BEGIN_ALLOW_THREADS
-    status = lw_special_module(special, &key, &module, &err);
-    if (status == LW_OK)
-        status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
-    if (status == LW_OK)
-        status = lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin),
-                                    lw_entry_name(module), &info, &err);
-    lw_module_free(module);
-    lw_blob_unref(cubin);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        return lw_py_raise(&err);
+    if (lw_special_info(special, &key, cc, &info) < 0)
+        return NULL;
     return lw_resources_dict(NULL, &info, cc,
                              Py_BuildValue("{s:i,s:d}", "threads_per_block", block, "occupancy",
                                            lw_occupancy_of(&info, cc, block)));

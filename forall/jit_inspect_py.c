@@ -224,32 +224,13 @@ inspect_types(PyObject *self, PyObject *args, PyObject *kwargs)
 
 /* ---- what it takes ---- */
 
-/* The name of the one entry of a module. */
 static int
 read_info(const lw_special *special, int cc, lw_cubin_info *info)
 {
-    const lw_function *f = special->function;
-    lw_build_options options = lw_function_build_options(f);
-    lw_module *module = NULL;
-    lw_blob *cubin = NULL;
-    lw_error err = {0};
     lw_entry_key key;
-    lw_status status;
 
     lw_jit_device_key(true, &key);
-    Py_BEGIN_ALLOW_THREADS
-    status = lw_special_module(special, &key, &module, &err);
-    if (status == LW_OK)
-        status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
-    if (status == LW_OK)
-        status = lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin),
-                                    lw_entry_name(module), info, &err);
-    lw_module_free(module);
-    lw_blob_unref(cubin);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        lw_py_raise(&err);
-    return status == LW_OK ? 0 : -1;
+    return lw_special_info(special, &key, cc, info);
 }
 
 /* Registers are granted to warps in units of 256, of 65536 a block. */

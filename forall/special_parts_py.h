@@ -22,8 +22,9 @@ int lw_special_cast_values(const lw_special *special, lw_bound *bound);
 void lw_spec_print(const lw_arg_spec *spec, lw_text *out);
 /* "float32, float32[::1]" */
 void lw_special_print(const lw_special *special, lw_text *out);
-/* The symbol of a module's kernel. */
-const char *lw_entry_name(const lw_module *module);
+/* What the kernel of this entry takes on a GPU. -1 with an exception. */
+int lw_special_info(const lw_special *special, const lw_entry_key *key, int cc,
+                    lw_cubin_info *out);
 /* Frees its machine code. */
 void lw_special_drop_entries(lw_special *special);
 

@@ -1,14 +1,13 @@
 #include "gufunc/device_table_py.h"
 
+#include "core/device/load.h"
 #include "core/py/link_callbacks.h"
 
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 #include "gufunc/core_trace.h"
 
-#include <ctype.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct lw_gufunc_plans {
@@ -21,15 +20,9 @@ void
 lw_gsymbol(const char *name, const lw_gufunc_loop *loop, const lw_core_key *key, char out[96])
 {
     uint64_t hash = lw_hash64(key, lw_core_key_size(key), 0);
-    char clean[64];
-    size_t n = 0;
 
-    for (; name[n] && n + 1 < sizeof clean; n++)
-        clean[n] = isalnum((unsigned char)name[n]) ? name[n] : '_';
-    clean[n] = 0;
     hash = lw_hash64(loop->types, (size_t)(loop->nin + loop->nout) * sizeof *loop->types, hash);
-    snprintf(out, 96, "%s%s_%08x", n == 0 || isdigit((unsigned char)clean[0]) ? "k_" : "",
-             clean, (unsigned)(hash >> 32));
+    lw_build_symbol(name, hash, out);
 }
 
 lw_build_options
@@ -207,9 +200,7 @@ static lw_status
 load(lw_gresolution *resolution, const lw_core_key *key, lw_gentry *entry, lw_error *err)
 {
     lw_status status = LW_OK;
-    lw_device *device = resolution->device;
     lw_module *module = NULL;
-    lw_blob *cubin = NULL;
     lw_core_key actual = *key;
     char symbol[96];
 
@@ -217,13 +208,10 @@ load(lw_gresolution *resolution, const lw_core_key *key, lw_gentry *entry, lw_er
     lw_gsymbol(resolution->options.name, resolution->loop, &actual, symbol);
     LW_TRY(lw_core_kernel(resolution->loop, &actual, symbol, resolution->options.max_registers,
                           &module, err));
-    LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, &resolution->options,
-                         &cubin, NULL, err));
-    LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
-    LW_TRY(lw_image_kernel(entry->image, symbol, &entry->kernel, err));
+    LW_TRY(lw_image_build(resolution->device, module, &resolution->options, &entry->image,
+                          &entry->kernel, NULL, err));
 fail:
     lw_module_free(module);
-    lw_blob_unref(cubin);
     return status;
 }
 

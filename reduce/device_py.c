@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/device/copy.h"
 #include "core/device/launch.h"
+#include "core/device/load.h"
 #include "core/host/simulator.h"
 #include "core/py/args.h"
 #include "core/py/raise.h"
@@ -35,20 +36,15 @@ static lw_status
 load(lw_reduce_entry *entry, const lw_module *module, const lw_build_options *options,
      lw_build_report *report, lw_error *err)
 {
-    lw_device *device = entry->device;
     uint32_t threads = 1u << (entry->key.lanes_log2 + entry->key.results_log2);
     lw_launch_config config;
-    lw_blob *cubin = NULL;
     lw_status status;
 
-    LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, options, &cubin,
-                         report, err));
-    LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
-    LW_TRY(lw_image_kernel(entry->image, "lw_reduce", &entry->kernel, err));
+    LW_TRY(lw_image_build(entry->device, module, options, &entry->image, &entry->kernel, report,
+                          err));
     LW_TRY(lw_launch_config_of(entry->kernel, threads, 0, &config, err));
     entry->full_grid = config.full_grid;
 fail:
-    lw_blob_unref(cubin);
     return status;
 }
 

@@ -362,9 +362,7 @@ host_resources(lw_reducer *self, lw_reduce_special *special)
 {
     if (lw_reducer_host(self, special) < 0)
         return NULL;
-    return Py_BuildValue("{s:s,s:n,s:i}", "target", "cpu", "code_bytes",
-                         (Py_ssize_t)lw_code_size(special->host.code), "vector_bits",
-                         lw_host_vector_bits());
+    return lw_host_resources_dict(lw_code_size(special->host.code));
 }
 
 static lw_status
@@ -373,16 +371,12 @@ read_info(const lw_reducer *self, const lw_reduce_special *special, int cc,
 {
     lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
     lw_module *module = NULL;
-    lw_blob *cubin = NULL;
     lw_status status;
 
     LW_TRY(module_of(self, special->reduction, cc, &module, plan, err));
-    LW_TRY(lw_build_cuda(module, cc, &options, &cubin, NULL, err));
-    LW_TRY(
-        lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin), "lw_reduce", info, err));
+    LW_TRY(lw_build_info(module, cc, &options, info, err));
 fail:
     lw_module_free(module);
-    lw_blob_unref(cubin);
     return status;
 }
 

@@ -73,7 +73,6 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
     lw_error err = {0};
     lw_status status;
     lw_module *module = NULL;
-    lw_blob *cubin = NULL;
     lw_cubin_info info = {0};
     lw_kernel_key key;
     char symbol[96];
@@ -85,12 +84,8 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
     Py_BEGIN_ALLOW_THREADS
     status = make_module(self, loop, &module, &err);
     if (status == LW_OK)
-        status = lw_build_cuda(module, cc, &options, &cubin, NULL, &err);
-    if (status == LW_OK)
-        status =
-            lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin), symbol, &info, &err);
+        status = lw_build_info(module, cc, &options, &info, &err);
     lw_module_free(module);
-    lw_blob_unref(cubin);
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         return lw_py_raise(&err);

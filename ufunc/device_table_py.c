@@ -1,14 +1,13 @@
 #include "ufunc/device_table_py.h"
 
 #include "core/base/env.h"
+#include "core/device/load.h"
 #include "core/py/link_callbacks.h"
 #include "core/py/raise.h"
 #include "ufunc/device_kernel.h"
 #include "core/py/raise_row.h"
 
-#include <ctype.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- names and options ---- */
@@ -23,15 +22,9 @@ void
 lw_kernel_symbol(const char *name, const lw_loop *loop, const lw_kernel_key *key, char out[96])
 {
     uint64_t hash = lw_hash64(key, lw_kernel_key_size(key), 0);
-    char clean[64];
-    size_t n = 0;
 
-    for (; name[n] && n + 1 < sizeof clean; n++)
-        clean[n] = isalnum((unsigned char)name[n]) ? name[n] : '_';
-    clean[n] = 0;
     hash = lw_hash64(loop->types, (size_t)(loop->nin + loop->nout) * sizeof *loop->types, hash);
-    snprintf(out, 96, "%s%s_%08x", n == 0 || isdigit((unsigned char)clean[0]) ? "k_" : "",
-             clean, (unsigned)(hash >> 32));
+    lw_build_symbol(name, hash, out);
 }
 
 lw_build_options
@@ -220,21 +213,16 @@ static lw_status
 load(lw_resolution *resolution, const lw_kernel_key *key, lw_entry *entry, lw_error *err)
 {
     lw_status status = LW_OK;
-    lw_device *device = resolution->device;
     lw_module *module = NULL;
-    lw_blob *cubin = NULL;
     char symbol[96];
 
     lw_kernel_symbol(resolution->name, resolution->loop, key, symbol);
     LW_TRY(lw_device_kernel(resolution->loop, key, symbol, resolution->options.max_registers,
                             &module, err));
-    LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, &resolution->options,
-                         &cubin, NULL, err));
-    LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), &entry->image, err));
-    LW_TRY(lw_image_kernel(entry->image, symbol, &entry->kernel, err));
+    LW_TRY(lw_image_build(resolution->device, module, &resolution->options, &entry->image,
+                          &entry->kernel, NULL, err));
 fail:
     lw_module_free(module);
-    lw_blob_unref(cubin);
     return status;
 }
 

@@ -11,6 +11,7 @@
 #include "core/tables/version.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -186,7 +187,7 @@ n_extra(const job *j)
 static void
 add_links(lw_sha256 *sha, const job *j)
 {
-    for (uint32_t i = 0; i < n_extra(j); i++) {
+    for (uint32_t i = 0; j->extra != NULL && i < j->options->n_links; i++) {
         const lw_link_input *input = &j->extra[i];
         uint32_t kind = input->kind;
         lw_sha256_add(sha, &kind, sizeof kind);
@@ -198,8 +199,8 @@ add_links(lw_sha256 *sha, const job *j)
     }
 }
 
-static const char *
-kernel_name(const lw_module *module)
+const char *
+lw_build_kernel_name(const lw_module *module)
 {
     for (uint32_t i = 0; i < module->funcs.n; i++)
         if (module->funcs.data[i]->linkage == LW_KERNEL)
@@ -338,8 +339,8 @@ make(void *context, lw_bytes *out, lw_error *err)
     LW_TRY(emit(j, &text, err));
     if (j->cc) {
         lw_cuda_options options = cuda_options(j);
-        LW_TRY(lw_compile_cuda(lw_text_get(&text), kernel_name(j->module), j->cc, &options,
-                               j->extra, n_extra(j), out, err));
+        LW_TRY(lw_compile_cuda(lw_text_get(&text), lw_build_kernel_name(j->module), j->cc,
+                               &options, j->extra, n_extra(j), out, err));
     } else {
         lw_host_options options = {.opt = j->options->opt ? 3 : 0};
         LW_TRY(lw_compile_host(lw_text_get(&text), &options, LW_HOST_OBJECT, out, err));
@@ -404,6 +405,34 @@ lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, 
     return status;
 }
 
+lw_status
+lw_build_info(const lw_module *module, int cc, const lw_build_options *options,
+              lw_cubin_info *out, lw_error *err)
+{
+    const char *name = lw_build_kernel_name(module);
+    lw_blob *cubin = NULL;
+    lw_status status;
+
+    LW_TRY(lw_build_cuda(module, cc, options, &cubin, NULL, err));
+    LW_TRY(lw_cubin_info_read(lw_blob_data(cubin), lw_blob_size(cubin), name, out, err));
+fail:
+    lw_blob_unref(cubin);
+    return status;
+}
+
+void
+lw_build_symbol(const char *name, uint64_t hash, char out[96])
+{
+    char clean[64];
+    size_t n = 0;
+
+    for (; name[n] && n + 1 < sizeof clean; n++)
+        clean[n] = isalnum((unsigned char)name[n]) ? name[n] : '_';
+    clean[n] = 0;
+    snprintf(out, 96, "%s%s_%08x", n == 0 || isdigit((unsigned char)clean[0]) ? "k_" : "",
+             clean, (unsigned)(hash >> 32));
+}
+
 /* ---- every form, for inspection and ahead of time ---- */
 
 static lw_status
@@ -419,7 +448,7 @@ cuda_output(const job *j, const char *output, const char *text, lw_bytes *out, l
 {
     lw_status status = LW_OK;
     lw_cuda_options options = cuda_options(j);
-    const char *kernel = kernel_name(j->module);
+    const char *kernel = lw_build_kernel_name(j->module);
     lw_bytes cubin = {0};
 
     if (strcmp(output, "ptx") == 0)

@@ -6,6 +6,7 @@
 
 #include "core/emit/emit.h"
 #include "core/ir/ir.h"
+#include "core/link/cubin_info.h"
 #include "core/link/elf_loader.h"
 #include "core/link/kernel_cache.h"
 #include "core/link/nvjitlink.h"
@@ -43,6 +44,14 @@ lw_status lw_build_host(const lw_module *module, const lw_build_options *options
 /* A cubin for compute capability cc (90 for sm_90); the module's one KERNEL is its entry. */
 lw_status lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options,
                         lw_blob **out, lw_build_report *report, lw_error *err);
+/* What that entry takes. */
+lw_status lw_build_info(const lw_module *module, int cc, const lw_build_options *options,
+                        lw_cubin_info *out, lw_error *err);
+/* The entry's name; NULL: the module has none. */
+const char *lw_build_kernel_name(const lw_module *module);
+/* A name for an entry: the Python function's, made safe for ptxas, and a hash of what the
+ * entry is for. */
+void lw_build_symbol(const char *name, uint64_t hash, char out[96]);
 /* Text and binary forms for inspection and ahead-of-time compilation. `output` is one of llvm
  * nvvm ptx ltoir cubin sass object asm ir; target_cc 0 = the host. Not cached. */
 lw_status lw_build_output(const lw_module *module, int target_cc, const char *output,

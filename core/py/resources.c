@@ -2,6 +2,7 @@
 
 #include "core/py/resources.h"
 
+#include "core/link/build.h"
 #include "core/py/cuda_py.h"
 
 PyObject *
@@ -22,6 +23,13 @@ lw_resources_dict(const char *kernel, const lw_cubin_info *info, int cc, PyObjec
     Py_XDECREF(memory);
     Py_DECREF(more);
     return dict;
+}
+
+PyObject *
+lw_host_resources_dict(size_t code_bytes)
+{
+    return Py_BuildValue("{s:s,s:n,s:i}", "target", "cpu", "code_bytes", (Py_ssize_t)code_bytes,
+                         "vector_bits", lw_host_vector_bits());
 }
 
 int

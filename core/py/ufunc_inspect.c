@@ -4,6 +4,7 @@
 
 #include "core/device/context.h"
 #include "core/py/raise.h"
+#include "core/py/resources.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
 
@@ -128,10 +129,7 @@ host_resources(lw_ufunc_head *self, void *loop)
 {
     Py_ssize_t n_bytes = self->kind->compile_host(self, loop);
 
-    if (n_bytes < 0)
-        return NULL;
-    return Py_BuildValue("{s:s,s:n,s:i}", "target", "cpu", "code_bytes", n_bytes, "vector_bits",
-                         lw_host_vector_bits());
+    return n_bytes < 0 ? NULL : lw_host_resources_dict((size_t)n_bytes);
 }
 
 /* The GPU where there is one or the decorator named it, else the host. */
