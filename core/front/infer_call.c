@@ -514,6 +514,8 @@ call_function(lw_frame *f, uint32_t node, uint32_t fn, lw_type function, const a
 
     if (row->problem)
         return complain_of_callee(f, node, row);
+    if (row->whole && !lw_takes_wholes(f, row, args->data, args->n, &status))
+        return status;
     b.n = row->params.n + row->captures.n;
     b.values = lw_arena_take(arena, (b.n + 1) * sizeof *b.values);
     b.entries = lw_arena_take(arena, (b.n + 1) * sizeof *b.entries);
@@ -582,10 +584,14 @@ call_named(lw_frame *f, uint32_t node, lw_name_id name, const arg_list *args, lw
 {
     const lw_name_row *row = &lw_names[name];
     arg_list placed = {0};
+    uint32_t whole;
     lw_status status;
 
     if (row->rule == LW_RULE_PRINT)
         return lw_infer_print(f, node, args->data, args->n, out);
+    whole = lw_whole_of_named(f, name, args->data, args->n);
+    if (whole)
+        return call_function(f, node, whole, LW_T_BOTTOM, args, out);
     LW_TRY(place_keywords(f, name, args, &placed));
     if (placed.n < row->min || (row->max != 255 && placed.n > row->max))
         return lw_complain(
@@ -695,12 +701,32 @@ is_real(lw_frame *f, lw_type type)
     return lw_type_is_number(f, type) && !lw_is_complex(lw_type_stored(lw_types_of(f), type));
 }
 
+/* row.sum(): the row is the first argument. */
+static lw_status
+call_whole(lw_frame *f, uint32_t node, lw_value object, uint32_t fn, const arg_list *args,
+           lw_value *out)
+{
+    uint32_t row = lw_node_of(f, lw_node_of(f, node)->a)->a;
+    arg_list all = {0};
+    lw_status status;
+
+    LW_TRY(add_arg(f, &all, (lw_arg){.node = row, .entry = row, .value = object}));
+    for (uint32_t i = 0; i < args->n; i++)
+        LW_TRY(add_arg(f, &all, args->data[i]));
+    LW_TRY(call_function(f, node, fn, LW_T_BOTTOM, &all, out));
+fail:
+    return status;
+}
+
 /* x.conjugate(), x.bit_count(), x.is_integer(), x.view(dtype) */
 static lw_status
 call_method(lw_frame *f, uint32_t node, lw_value object, const char *name, const arg_list *args,
             lw_value *out)
 {
     lw_typed_node *typed = &f->nodes[node];
+
+    if (lw_array_row(f, object.type) && lw_whole_of_method(f, name))
+        return call_whole(f, node, object, lw_whole_of_method(f, name), args, out);
 
     if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
         return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);

@@ -281,6 +281,13 @@ lw_status lw_infer_array_items(lw_frame *f, uint32_t node, lw_type array, lw_typ
 lw_status lw_infer_store(lw_frame *f, uint32_t target, lw_value value);
 lw_status lw_infer_augmented_store(lw_frame *f, uint32_t node);
 /* E160. what: "`+`", "`math.sin`"; help may be NULL. */
+/* What loops over an array in the place of `sum(row)` and its like, or of the method `name`; 0:
+ * nothing does (infer_whole.c). */
+uint32_t lw_whole_of_named(lw_frame *f, lw_name_id name, const lw_arg *args, uint32_t n);
+uint32_t lw_whole_of_method(lw_frame *f, const char *name);
+/* Do the arguments suit a function of whole arrays? If not, *status is what the call gives. */
+bool lw_takes_wholes(lw_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
+                     lw_status *status);
 lw_status lw_complain_whole_array(lw_frame *f, uint32_t node, const char *what, lw_type type,
                                   const char *help);
 

@@ -538,7 +538,8 @@ read_call(lw_reader *r, PyObject *node, uint32_t loc)
     if (!read_arguments(r, node, &items))
         goto done;
     result = fold_call(r, callee, &items, loc);
-    if (result == 0 && !lw_read_array_ufunc(r, &callee, &items))
+    if (result == 0 &&
+        (!lw_read_array_ufunc(r, &callee, &items) || !lw_read_maybe_whole(r, callee, &items)))
         goto done;
     fields = namedtuple_fields(lw_read_object(r, callee));
     if (result == 0 && r->status == LW_OK && fields != NULL)

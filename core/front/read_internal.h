@@ -7,6 +7,7 @@
  *   read_attribute.c attributes of frozen objects
  *   read_fold.c      exact folding with Python's own arithmetic
  *   read_expr.c      expressions     read_stmt.c  statements, patterns
+ *   read_ufunc.c     ufuncs with an output     read_whole.c  functions of whole arrays
  *   read_external.c functions in other languages
  *   read_captures.c  what was frozen, and whether it has changed
  *
@@ -84,6 +85,13 @@ bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: 
 /* A call of a ufunc with an output becomes one of a function that loops over it; other calls
  * stay as they are. false: stop. */
 bool lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items);
+
+/* ---- functions of whole arrays (read_whole.c) ---- */
+/* The fn that loops for np.sum and its like; 0 and status OK: it is none of them. */
+uint32_t lw_read_whole(lw_reader *r, PyObject *object);
+/* For a call of sum, min, max, any, all or a method that may get an array: reads what loops
+ * for it. false: stop. */
+bool lw_read_maybe_whole(lw_reader *r, uint32_t callee, const lw_read_items *items);
 /* An error that counts only if this code is reached. label and help may be NULL; the message is
  * a format. */
 uint32_t lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code,

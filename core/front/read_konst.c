@@ -440,6 +440,9 @@ from_callable(lw_reader *r, PyObject *object)
     if (comes_from((PyObject *)Py_TYPE(object), "lanewise") &&
         ((fn = lw_read_external(r, object)) != 0 || r->status != LW_OK))
         return fn;
+    fn = lw_read_whole(r, object);
+    if (fn != 0 || r->status != LW_OK)
+        return fn ? lw_read_push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
     if (PyFunction_Check(object) && comes_from(object, "numpy"))
         return 0; /* works on whole arrays; not written to be compiled */
     if (PyMethod_Check(object))
@@ -522,10 +525,8 @@ hint_for_numpy(PyObject *object)
     static const char *const makers[] = {"empty", "zeros",      "ones",       "full",
                                          "array", "zeros_like", "empty_like", "ones_like",
                                          "eye",   "arange",     "full_like",  NULL};
-    static const char *const wholes[] = {"sum",     "prod",   "mean",   "std",     "var",
-                                         "max",     "min",    "amax",   "amin",    "any",
-                                         "all",     "argmax", "argmin", "dot",     "cumsum",
-                                         "cumprod", "median", "sort",   "argsort", NULL};
+    static const char *const wholes[] = {"cumsum", "cumprod", "median", "sort", "argsort",
+                                         "nansum", "nanmax",  "nanmin", NULL};
     PyObject *text = comes_from(object, "numpy") ? attribute_text(object, "__name__") : NULL;
     const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
 
@@ -533,7 +534,7 @@ hint_for_numpy(PyObject *object)
         hint = "`lw.local(shape, dtype)` is a small array of this call, its shape constant; "
                "an array made outside of the function is a constant table";
     else if (name != NULL && is_one_of(name, wholes))
-        hint = "write the loop over the elements; np.* are functions of scalars here";
+        hint = "write the loop over the elements";
     lw_read_clear();
     Py_XDECREF(text);
     return hint;

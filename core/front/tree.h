@@ -159,8 +159,17 @@ typedef struct lw_fn {
     uint32_t body;              /* BODY node */
     uint32_t loc;               /* of the def */
     uint32_t return_annotation; /* konst; 0: none */
-    uint32_t problem; /* diag to raise when it is called (no source, wrong syntax); 0: none */
+    uint32_t problem;  /* diag to raise when it is called (no source, wrong syntax); 0: none */
+    const char *whole; /* what the user calls where this loops over arrays for it: "np.dot"; or
+                          NULL */
+    uint32_t n_whole, most_axes; /* leading parameters that are arrays; of one axis, or any */
 } lw_fn;
+
+/* A function of lanewise/_array_functions.py that calls may need once types are known. */
+typedef struct lw_whole {
+    const char *name;
+    uint32_t fn;
+} lw_whole;
 
 /* An error found while reading, raised only where the code is reached. */
 typedef struct lw_diag {
@@ -187,6 +196,7 @@ typedef struct lw_tree {
     LW_ARRAY(lw_fn) fns; /* [1] is the user's function */
     LW_ARRAY(lw_diag) diags;
     LW_ARRAY(lw_file) files;
+    LW_ARRAY(lw_whole) wholes;
 } lw_tree;
 
 lw_status lw_tree_new(lw_tree **out, lw_error *err);

@@ -1,0 +1,160 @@
+/* NumPy's and Python's functions of whole arrays, `np.sum(row)`, `max(row)`, `row.mean()`:
+ * calls of lanewise/_array_functions.py, whose functions loop over the elements. */
+#include "core/front/read_internal.h"
+
+#include <string.h>
+
+typedef struct whole {
+    const char *name, *helper;
+    uint32_t n_arrays, most_axes;
+    bool is_method;
+} whole;
+
+enum { ANY_AXES = 255 };
+
+/* Those of NumPy. */
+static const whole wholes[] = {
+    {"sum", "sum", 1, ANY_AXES, true},
+    {"prod", "prod", 1, ANY_AXES, true},
+    {"mean", "mean", 1, ANY_AXES, true},
+    {"var", "var", 1, ANY_AXES, true},
+    {"std", "std", 1, ANY_AXES, true},
+    {"min", "min", 1, ANY_AXES, true},
+    {"max", "max", 1, ANY_AXES, true},
+    {"amin", "min", 1, ANY_AXES, false},
+    {"amax", "max", 1, ANY_AXES, false},
+    {"ptp", "ptp", 1, ANY_AXES, false},
+    {"any", "any", 1, ANY_AXES, true},
+    {"all", "all", 1, ANY_AXES, true},
+    {"count_nonzero", "count_nonzero", 1, ANY_AXES, false},
+    {"argmin", "argmin", 1, ANY_AXES, true},
+    {"argmax", "argmax", 1, ANY_AXES, true},
+    {"dot", "dot", 2, 1, true},
+};
+
+/* Those of Python, which take tuples and numbers too. */
+static const whole pythons[] = {
+    {"sum", "sum_", 1, 1, false}, {"min", "min_", 1, 1, false}, {"max", "max_", 1, 1, false},
+    {"any", "any_", 1, 1, false}, {"all", "all_", 1, 1, false},
+};
+
+static const whole *
+find(const whole *rows, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+#define FIND(rows, name) find(rows, sizeof(rows) / sizeof *(rows), name)
+
+/* The fn of the row's helper; 0: stop. shown: what the user calls. */
+static uint32_t
+helper_of(lw_reader *r, const whole *row, const char *shown)
+{
+    PyObject *module = PyImport_ImportModule("lanewise._array_functions");
+    PyObject *helper = module ? PyObject_GetAttrString(module, row->helper) : NULL;
+    uint32_t fn = helper ? lw_read_function_konst(r, helper, NULL) : lw_read_failed(r);
+
+    Py_XDECREF(module);
+    Py_XDECREF(helper);
+    if (fn == 0 || (shown = lw_read_text(r, shown)) == NULL)
+        return 0;
+    r->tree->fns.data[fn].whole = shown;
+    r->tree->fns.data[fn].n_whole = row->n_arrays;
+    r->tree->fns.data[fn].most_axes = row->most_axes;
+    return fn;
+}
+
+/* "sum" of numpy.sum, a new reference; NULL: not one of NumPy's functions. */
+static PyObject *
+numpy_name(PyObject *object)
+{
+    PyObject *module = PyObject_GetAttrString(object, "__module__");
+    PyObject *name = module ? PyObject_GetAttrString(object, "__name__") : NULL;
+
+    if (name != NULL && (!PyUnicode_Check(name) || !PyUnicode_Check(module) ||
+                         PyUnicode_CompareWithASCIIString(module, "numpy") != 0))
+        Py_CLEAR(name);
+    Py_XDECREF(module);
+    lw_read_clear();
+    return name;
+}
+
+uint32_t
+lw_read_whole(lw_reader *r, PyObject *object)
+{
+    PyObject *name = numpy_name(object);
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    const whole *row = text ? FIND(wholes, text) : NULL;
+    char shown[32];
+    uint32_t fn = 0;
+
+    lw_read_clear();
+    if (row != NULL) {
+        PyOS_snprintf(shown, sizeof shown, "numpy.%s", row->name);
+        fn = helper_of(r, row, shown);
+    }
+    Py_XDECREF(name);
+    return fn;
+}
+
+static bool
+is_builtin(PyObject *object)
+{
+    PyObject *module = PyObject_GetAttrString(object, "__module__");
+    bool is = module && PyUnicode_Check(module) &&
+              PyUnicode_CompareWithASCIIString(module, "builtins") == 0;
+
+    Py_XDECREF(module);
+    lw_read_clear();
+    return is && PyCFunction_Check(object);
+}
+
+/* Is the argument one that may turn out to be an array? */
+static bool
+may_be_array(const lw_reader *r, const lw_read_items *items)
+{
+    lw_node_kind kind = items->n ? r->tree->nodes.data[items->data[0]].kind : LW_NODE_NONE;
+
+    return kind != LW_NODE_NONE && kind != LW_NODE_TUPLE && kind != LW_NODE_STAR &&
+           kind != LW_NODE_ARG_KEYWORD;
+}
+
+static bool
+keep_whole(lw_reader *r, const whole *row, const char *shown)
+{
+    uint32_t fn = helper_of(r, row, shown);
+    lw_whole *kept;
+
+    if (fn == 0)
+        return false;
+    for (uint32_t i = 0; i < r->tree->wholes.n; i++)
+        if (r->tree->wholes.data[i].fn == fn)
+            return true;
+    kept = lw_array_push(&r->tree->wholes, &r->tree->arena);
+    if (kept == NULL)
+        return lw_read_no_memory(r), false;
+    *kept = (lw_whole){row->helper, fn};
+    return true;
+}
+
+bool
+lw_read_maybe_whole(lw_reader *r, uint32_t callee, const lw_read_items *items)
+{
+    const lw_node *node = &r->tree->nodes.data[callee];
+    PyObject *object = lw_read_object(r, callee);
+    const whole *row = NULL;
+
+    if (node->kind == LW_NODE_ATTRIBUTE) {
+        row = FIND(wholes, r->tree->konsts.data[node->b].text);
+        return row == NULL || !row->is_method || keep_whole(r, row, row->name);
+    }
+    if (object == NULL || !may_be_array(r, items) || !is_builtin(object))
+        return true;
+    row = FIND(pythons, ((PyCFunctionObject *)object)->m_ml->ml_name);
+    if (row == NULL || (items->n > 1 && strcmp(row->name, "sum") != 0))
+        return true;
+    return keep_whole(r, row, row->name);
+}

@@ -1,0 +1,231 @@
+"""Functions of whole arrays in compiled code: sum(row), np.max(m), row.mean(), against Python and NumPy."""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import cuda
+
+DTYPES = [bool, np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, np.float16, np.float32, np.float64]
+FUNCTIONS = {
+    name: getattr(np, name)
+    for name in "sum prod mean var std min max amin amax any all count_nonzero argmin argmax".split()
+}
+
+
+def run(kernel, *args):
+    cuda.jit(kernel, target="cpu")[1, 1](*args)
+
+
+def numbers(dtype, shape=(3, 4)):
+    x = np.random.default_rng(1).integers(0, 5, shape)
+    return (x - 2 * (np.dtype(dtype).kind in "if")).astype(dtype)
+
+
+def views(x):
+    return [x, x[1], x.T[::-1], x[:, 1], x[1, ::-2], np.repeat(x[None], 2, 0)]
+
+
+def same(got, expected):
+    if expected.dtype.kind in "fc":
+        rtol = {2: 2e-3, 4: 1e-6}.get(expected.dtype.itemsize, 1e-14)
+        np.testing.assert_allclose(got, expected, rtol=rtol)
+    else:
+        assert got == expected
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_numpy_functions_have_numpys_values_and_types(name):
+    f = FUNCTIONS[name]
+
+    def kernel(x, out):
+        out[0] = f(x)
+
+    compiled = cuda.jit(kernel, target="cpu")
+    for dtype in DTYPES:
+        for x in views(numbers(dtype)):
+            expected = np.asarray(f(x))
+            out = np.zeros(1, expected.dtype)  # a wider result would not go into it (E142)
+            compiled[1, 1](x, out)
+            same(out[0], expected)
+
+
+@pytest.mark.parametrize("f", [sum, min, max, any, all], ids=lambda f: f.__name__)
+def test_pythons_functions_of_a_row(f):
+    def kernel(x, out):
+        out[0] = f(x)
+
+    compiled = cuda.jit(kernel, target="cpu")
+    for dtype in DTYPES:
+        for x in (numbers(dtype)[1], numbers(dtype)[:, 1], numbers(dtype)[2, ::-1]):
+            expected = np.sum(x) if f is sum else np.asarray(f(x))  # small integers widen, as np.sum's
+            out = np.zeros(1, expected.dtype)
+            compiled[1, 1](x, out)
+            same(out[0], expected)
+
+
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.mean, np.var, np.std], ids=lambda f: f.__name__)
+def test_complex_numbers(f):
+    def kernel(x, out):
+        out[0] = f(x)
+
+    for dtype in (np.complex64, np.complex128):
+        x = numbers(np.float64).astype(dtype) * (1 - 0.5j)
+        expected = np.asarray(f(x))
+        out = np.zeros(1, expected.dtype)
+        run(kernel, x, out)
+        np.testing.assert_allclose(out[0], expected, rtol=1e-5)
+
+
+def test_nan_is_found_and_kept():
+    def kernel(x, out):
+        out[:] = np.nan
+        out[0] = np.min(x)
+        out[1] = np.max(x)
+        out[2] = np.argmin(x)
+        out[3] = np.argmax(x)
+        out[4] = min(x)  # Python's: by position
+        out[5] = max(x)
+
+    for x in (np.array([2.0, np.nan, 1, np.nan, 3]), np.array([np.nan, 1.0, 2]), np.array([1.0, np.nan])):
+        out = np.zeros(6)
+        run(kernel, x, out)
+        expected = [np.min(x), np.max(x), np.argmin(x), np.argmax(x), builtins.min(x), builtins.max(x)]
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_methods():
+    def kernel(x, out):
+        out[0] = x.sum()
+        out[1] = x[0].mean()
+        out[2] = x.max() - x.min()
+        out[3] = x.argmax()
+        out[4] = x[:, 1].prod()
+        out[5] = 1 if x.any() and not x.all() else 0
+        out[6] = x[1].dot(x[2])
+        out[7] = x.std(ddof=1)
+
+    x = numbers(np.float64)
+    out = np.zeros(8)
+    run(kernel, x, out)
+    np.testing.assert_allclose(
+        out,
+        [
+            x.sum(), x[0].mean(), x.max() - x.min(), x.argmax(), x[:, 1].prod(), x.any() and not x.all(),
+            x[1].dot(x[2]), x.std(ddof=1),
+        ],
+    )  # fmt: skip
+
+
+def test_dtype_initial_and_start():
+    def kernel(x, out):
+        out[0] = np.sum(x, dtype=np.float64)
+        out[1] = np.prod(x, initial=3)
+        out[2] = sum(x, 0.5)
+        out[3] = sum(x, start=2)
+        out[4] = x.mean(dtype=np.float64)
+
+    x = np.array([200, 100, 0.25], np.float32)
+    out = np.zeros(5)
+    run(kernel, x, out)
+    np.testing.assert_array_equal(out, [300.25, 15000, 300.75, 302.25, np.mean(x, dtype=np.float64)])
+
+
+@pytest.mark.parametrize("dtypes", [(np.float32, np.float32), (np.int8, np.int8), (np.float32, np.int64), (bool, bool)])
+def test_dot(dtypes):
+    def kernel(x, y, out):
+        out[0] = np.dot(x, y)
+
+    x, y = numbers(dtypes[0])[0], numbers(dtypes[1])[1, ::-1]
+    expected = np.dot(x, y)
+    out = np.zeros(1, expected.dtype)
+    run(kernel, x, y, out)
+    assert out[0] == expected
+    with pytest.raises(ValueError, match="lengths"):
+        run(kernel, x, y[:2], out)
+
+
+@pytest.mark.parametrize("f", [min, max, np.min, np.max, np.argmin, np.argmax])
+def test_an_empty_array_has_no_least_element(f):
+    def kernel(x, out):
+        out[0] = f(x)
+
+    with pytest.raises(ValueError, match="empty|zero-size"):
+        run(kernel, np.zeros(0), np.zeros(1))
+
+
+def test_empty_sums():
+    def kernel(x, out):
+        out[0] = np.sum(x)
+        out[1] = np.prod(x)
+        out[2] = np.mean(x)
+        out[3] = sum(x)
+        out[4] = all(x) and not any(x)
+        out[5] = np.dot(x, x)
+
+    out = np.zeros(6)
+    run(kernel, np.zeros(0), out)
+    np.testing.assert_array_equal(out, [0, 1, np.nan, 0, 1, 0])
+
+
+def test_rows_of_a_gufunc():
+    @lw.guvectorize("(n)->(),()")
+    def moments(row, mean, spread):
+        mean[0] = np.mean(row)
+        spread[0] = max(row) - min(row)
+
+    x = np.random.default_rng(2).random((50, 33))
+    mean, spread = moments(x)
+    np.testing.assert_allclose(mean, x.mean(1))
+    np.testing.assert_array_equal(spread, np.ptp(x, 1))
+
+
+def test_a_table_from_outside_and_a_function_passed_on():
+    table = np.array([3, 1, 2])
+
+    def apply(f, row):
+        return f(row)
+
+    @lw.vectorize
+    def g(x):
+        return x + np.max(table) + apply(np.argmin, table) + sum(table)
+
+    assert g(1) == 1 + 3 + 1 + 6
+
+
+def test_one_is_not_taken_for_the_other():
+    """Tuples and numbers still go the old way where rows are there too."""
+
+    def kernel(x, out):
+        t = (x[0], x[1])
+        out[0] = sum(t) + min(t) + max(x) + max(x[0], x[1])
+        out[1] = sum(x)
+
+    x = np.array([1.0, 2, 4])
+    out = np.zeros(2)
+    run(kernel, x, out)
+    assert out.tolist() == [3 + 1 + 4 + 2, 7]
+
+
+@pytest.mark.parametrize("typing", ["weak", "numba"])
+def test_numbas_typing(typing):
+    def kernel(x, out):
+        out[0] = np.sum(x)
+
+    x = np.array([0.1, 0.2, 0.3], np.float32)
+    out = np.zeros(1, np.float32)
+    cuda.jit(kernel, target="cpu", typing=typing)[1, 1](x, out)
+    assert math.isclose(out[0], 0.6, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_120"])
+def test_gpu_code(target):
+    def kernel(x, out):
+        out[0] = sum(x[0]) + np.mean(x) + x.max() + np.argmin(x) + np.dot(x[0], x[1]) + np.std(x)
+
+    assert lw.compile(kernel, "void(float32[:, :], float64[:])", target=target)
