@@ -1,5 +1,5 @@
-/* Signatures as Python objects -> text -> core/front/signature.c. Everything that names a type
- * becomes the name of one; nothing is evaluated. */
+/* Signatures as Python objects -> text -> core/front/signature_parse.c. Everything that names a
+ * type becomes the name of one; nothing is evaluated. */
 #include "core/py/numpy_api.h"
 
 #include "core/py/signature_read.h"

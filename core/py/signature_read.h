@@ -1,4 +1,4 @@
-/* Signatures as Python objects -> text -> core/front/signature.c. */
+/* Signatures as Python objects -> text -> core/front/signature_parse.c. */
 #ifndef LW_PY_SIGNATURE_READ_H
 #define LW_PY_SIGNATURE_READ_H
 

@@ -1,7 +1,7 @@
 /* lanewise.types.Type: scalars (float32), arrays of them (float32[:, ::1]), records, tuples and
  * void. Called with types a type makes a signature, with a value it casts. Immutable, compared
- * by value, hashable, picklable; str and repr are the spelling that core/front/signature.c
- * reads back. */
+ * by value, hashable, picklable; str and repr are the spelling that
+ * core/front/signature_parse.c reads back. */
 #ifndef LW_PY_TYPE_OBJECT_H
 #define LW_PY_TYPE_OBJECT_H
 

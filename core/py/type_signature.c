@@ -1,5 +1,5 @@
 /* Signatures are immutable pairs, compared and hashed as their parts; str and repr print them
- * as core/front/signature.c reads them. */
+ * as core/front/signature_parse.c reads them. */
 #include "core/py/type_signature.h"
 
 typedef struct signature_object {

@@ -1,0 +1,522 @@
+/* A recursive-descent parser over bytes. It looks no names up anywhere but in the tables below.
+ */
+#include "core/front/signature_internal.h"
+
+#include "core/front/diagnose.h"
+#include "core/front/named_records.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 16, MAX_NDIM = 32 };
+
+/* Spellings beside those of dtypes.def: C's names, NumPy's and numba's. */
+static const struct spelling {
+    const char *name;
+    lw_dtype dtype;
+} spellings[] = {
+    {"bool_", LW_DT_b1},     {"boolean", LW_DT_b1},    {"byte", LW_DT_i8},
+    {"char", LW_DT_i8},      {"ubyte", LW_DT_u8},      {"uchar", LW_DT_u8},
+    {"short", LW_DT_i16},    {"ushort", LW_DT_u16},    {"intc", LW_DT_i32},
+    {"uintc", LW_DT_u32},    {"int", LW_DT_i64},       {"int_", LW_DT_i64},
+    {"long", LW_DT_i64},     {"long_", LW_DT_i64},     {"ulong", LW_DT_u64},
+    {"longlong", LW_DT_i64}, {"ulonglong", LW_DT_u64}, {"intp", LW_DT_i64},
+    {"uintp", LW_DT_u64},    {"uint", LW_DT_u64},      {"ssize_t", LW_DT_i64},
+    {"size_t", LW_DT_u64},   {"half", LW_DT_f16},      {"bfloat16", LW_DT_bf16},
+    {"single", LW_DT_f32},   {"double", LW_DT_f64},    {"float", LW_DT_f64},
+    {"float_", LW_DT_f64},   {"csingle", LW_DT_c64},   {"cdouble", LW_DT_c128},
+    {"complex", LW_DT_c128},
+};
+
+_Static_assert(sizeof(void *) == 8, "intp and long are 64 bits here");
+
+lw_dtype
+lw_scalar_from_name(const char *name, size_t n_bytes)
+{
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        if (strlen(spellings[i].name) == n_bytes &&
+            memcmp(spellings[i].name, name, n_bytes) == 0)
+            return spellings[i].dtype;
+    return n_bytes > 0 && n_bytes < 32 ? lw_dtype_from_name(name, (unsigned)n_bytes)
+                                       : LW_DT_void;
+}
+
+typedef lw_signature_parser parser;
+
+/* ---- errors ---- */
+
+/* Cells before `end`, as good as bytes get: continuation bytes take no room. */
+static int
+cells(const char *start, const char *end)
+{
+    int n = 0;
+
+    for (; start < end; start++)
+        n += ((unsigned char)*start & 0xC0) != 0x80;
+    return n;
+}
+
+enum { MAX_CELLS = 100 }; /* of a signature that are shown */
+
+/* The text with carets below start … end; of a long one the part around them. */
+static void
+add_excerpt(lw_text *out, const char *whole, const char *start, const char *end)
+{
+    const char *from = whole, *to = start;
+    int n_carets;
+
+    if (cells(whole, start) > MAX_CELLS / 2) {
+        from = start - MAX_CELLS / 2;
+        while (((unsigned char)*from & 0xC0) == 0x80)
+            from++;
+    }
+    while (*to != '\0' && cells(from, to) < MAX_CELLS)
+        to++;
+    while (((unsigned char)*to & 0xC0) == 0x80)
+        to++;
+    lw_text_addf(out, "\n  %s%.*s%s\n  %*s^", from > whole ? "…" : "", (int)(to - from), from,
+                 *to != '\0' ? "…" : "", cells(from, start) + (from > whole), "");
+    n_carets = cells(start, end < to ? end : to);
+    for (int i = n_carets; i > 1; i--)
+        lw_text_add(out, "^");
+}
+
+lw_status
+lw_signature_fail(const lw_signature_parser *s, const char *start, const char *end,
+                  const char *code, const char *help, const char *format, ...)
+{
+    lw_text text;
+    va_list args;
+
+    if (s->err == NULL || s->err->status != LW_OK)
+        return LW_ERR_SIGNATURE;
+    lw_text_init(&text);
+    lw_text_addf(&text, "%s: ", code);
+    va_start(args, format);
+    lw_text_addv(&text, format, args);
+    va_end(args);
+    add_excerpt(&text, s->text, start, end);
+    if (help != NULL)
+        lw_text_addf(&text, "\n  = help: %s", help);
+    lw_fail(s->err, LW_ERR_SIGNATURE, "%s", lw_text_get(&text));
+    lw_text_reset(&text);
+    snprintf(s->err->code, sizeof s->err->code, "%s", code);
+    s->err->col = (uint32_t)(start - s->text);
+    s->err->end_col = (uint32_t)(end - s->text);
+    s->err->help = help ? lw_strdup(help) : NULL;
+    return LW_ERR_SIGNATURE;
+}
+
+static lw_status
+unknown_type(const parser *s, const char *start, const char *end)
+{
+    const char *names[sizeof spellings / sizeof *spellings + 2 * LW_N_DTYPES + 4], *near;
+    char word[64];
+    uint32_t n = 0;
+    int length = end - start < 63 ? (int)(end - start) : 63;
+
+    for (int i = LW_DT_void; i < LW_DT_ptr; i++) {
+        names[n++] = lw_dtypes[i].public_name;
+        if (*lw_dtypes[i].alias)
+            names[n++] = lw_dtypes[i].alias;
+    }
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        names[n++] = spellings[i].name;
+    names[n++] = "Tuple";
+    names[n++] = "UniTuple";
+    snprintf(word, sizeof word, "%.*s", length, start);
+    near = lw_nearest(word, names, n);
+    if (near != NULL)
+        return lw_signature_fail(s, start, end, "E180", NULL,
+                                 "unknown type `%s`; did you mean `%s`?", word, near);
+    return lw_signature_fail(s, start, end, "E180",
+                             "types are bool, int8 … uint64, float16 … complex128",
+                             "unknown type `%s`", word);
+}
+
+static lw_status
+expected(const parser *s, const char *what)
+{
+    if (*s->p == '\0')
+        return lw_signature_fail(s, s->p, s->p + 1, "E180", NULL, "expected %s before the end",
+                                 what);
+    return lw_signature_fail(s, s->p, s->p + 1, "E180", NULL, "expected %s, not `%c`", what,
+                             *s->p);
+}
+
+/* ---- tokens ---- */
+
+static void
+skip_space(parser *s)
+{
+    while (isspace((unsigned char)*s->p))
+        s->p++;
+}
+
+static bool
+accept(parser *s, const char *token)
+{
+    size_t n = strlen(token);
+
+    skip_space(s);
+    if (strncmp(s->p, token, n) != 0)
+        return false;
+    s->p += n;
+    return true;
+}
+
+static bool
+is_name_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* ---- types ---- */
+
+static lw_status parse_type(parser *s, lw_sig_type *out);
+
+typedef LW_ARRAY(lw_sig_type) type_list;
+
+/* types up to `)`, which is consumed; a trailing comma is allowed. */
+static lw_status
+parse_types(parser *s, const lw_sig_type **items, uint32_t *n)
+{
+    type_list list = {0};
+    lw_status status;
+
+    while (!accept(s, ")")) {
+        lw_sig_type *slot;
+        if (list.n > 0 && !accept(s, ","))
+            return expected(s, "`,` or `)`");
+        if (list.n > 0 && accept(s, ")"))
+            break;
+        slot = lw_array_push(&list, s->arena);
+        if (slot == NULL)
+            return lw_fail_memory(s->err);
+        status = parse_type(s, slot);
+        if (status != LW_OK)
+            return status;
+    }
+    *items = list.data;
+    *n = list.n;
+    return LW_OK;
+}
+
+/* dims up to `]`. [::1] and [:, ::1] are C, [::1, :] is Fortran, all others are strided. */
+static lw_status
+parse_dims(parser *s, lw_sig_type *out)
+{
+    const char *start = s->p;
+    uint32_t n = 0, contiguous = 0;
+    bool first = false, last = false;
+
+    do {
+        skip_space(s);
+        if (!accept(s, ":"))
+            return expected(s, "`:` or `::1`");
+        last = accept(s, ":");
+        if (last && !accept(s, "1"))
+            return lw_signature_fail(s, s->p, s->p + 1, "E180",
+                                     "`::1` marks the contiguous axis",
+                                     "expected `1` after `::`");
+        contiguous += last;
+        first = n == 0 ? last : first;
+        n++;
+    } while (accept(s, ","));
+    if (!accept(s, "]"))
+        return expected(s, "`,` or `]`");
+    if (n > MAX_NDIM)
+        return lw_signature_fail(s, start, s->p, "E180", NULL,
+                                 "arrays have at most %d dimensions", MAX_NDIM);
+    if (contiguous > 1 || (contiguous == 1 && !first && !last))
+        return lw_signature_fail(s, start, s->p, "E180",
+                                 "[:, ::1] is C order, [::1, :] Fortran order",
+                                 "only the first or the last axis can be contiguous");
+    out->kind = LW_SIG_ARRAY;
+    out->ndim = n;
+    out->layout = last ? 'C' : first ? 'F' : 'A';
+    return LW_OK;
+}
+
+static lw_status
+parse_uni_tuple(parser *s, lw_sig_type *out, const char *start)
+{
+    lw_sig_type item, *items;
+    lw_status status = parse_type(s, &item);
+    long n;
+    char *end;
+
+    if (status != LW_OK)
+        return status;
+    if (!accept(s, ",") && !accept(s, "x")) /* numba prints "UniTuple(int64 x 3)" */
+        return expected(s, "`,` and a count");
+    skip_space(s);
+    n = isdigit((unsigned char)*s->p) ? strtol(s->p, &end, 10) : 0;
+    if (n < 1 || n > 64)
+        return lw_signature_fail(s, s->p, s->p + 1, "E180", NULL,
+                                 "expected a count from 1 to 64");
+    s->p = end;
+    if (!accept(s, ")"))
+        return expected(s, "`)`");
+    items = lw_arena_take(s->arena, (size_t)n * sizeof *items);
+    if (items == NULL)
+        return lw_fail_memory(s->err);
+    for (long i = 0; i < n; i++)
+        items[i] = item;
+    *out = (lw_sig_type){.kind = LW_SIG_TUPLE,
+                         .n = (uint32_t)n,
+                         .items = items,
+                         .col = (uint32_t)(start - s->text)};
+    return LW_OK;
+}
+
+static bool
+is_word(const char *start, const char *end, const char *word)
+{
+    return (size_t)(end - start) == strlen(word) && memcmp(start, word, strlen(word)) == 0;
+}
+
+static lw_status
+parse_name(parser *s, const char **out)
+{
+    const char *start;
+    char *copy;
+
+    skip_space(s);
+    start = s->p;
+    while (is_name_char(*s->p))
+        s->p++;
+    if (s->p == start)
+        return expected(s, "a name");
+    copy = lw_arena_take(s->arena, (size_t)(s->p - start) + 1);
+    if (copy == NULL)
+        return lw_fail_memory(s->err);
+    memcpy(copy, start, (size_t)(s->p - start));
+    copy[s->p - start] = '\0';
+    *out = copy;
+    return LW_OK;
+}
+
+/* "Point, x: float32, y: float64)" behind "NamedTuple(" */
+static lw_status
+parse_named_tuple(parser *s, lw_sig_type *out)
+{
+    LW_ARRAY(const char *) names = {0};
+    type_list items = {0};
+    lw_status status = parse_name(s, &out->class_name);
+
+    while (status == LW_OK && !accept(s, ")")) {
+        const char **name = lw_array_push(&names, s->arena);
+        lw_sig_type *item = lw_array_push(&items, s->arena);
+        if (name == NULL || item == NULL)
+            return lw_fail_memory(s->err);
+        if (!accept(s, ","))
+            return expected(s, "`,` or `)`");
+        status = parse_name(s, name);
+        if (status == LW_OK && !accept(s, ":"))
+            return expected(s, "`:` and a type");
+        if (status == LW_OK)
+            status = parse_type(s, item);
+    }
+    out->kind = LW_SIG_TUPLE;
+    out->n = items.n;
+    out->items = items.data;
+    out->names = names.data;
+    return status;
+}
+
+/* "(x: float32)" behind "Record", and "#2" where several have that name. */
+static lw_status
+parse_record(parser *s, lw_sig_type *out, const char *start)
+{
+    int depth = 0;
+
+    do {
+        depth += (*s->p == '(') - (*s->p == ')');
+    } while (*s->p++ != '\0' && depth > 0);
+    if (depth > 0) {
+        s->p--;
+        return expected(s, "`)`");
+    }
+    if (*s->p == '#')
+        s->p += 1 + strspn(s->p + 1, "0123456789");
+    out->kind = LW_SIG_RECORD;
+    out->record = lw_named_record_find(start, (size_t)(s->p - start));
+    if (out->record == NULL)
+        return lw_signature_fail(s, start, s->p, "E180",
+                                 "pass lw.from_dtype(dtype), or use it once before the text",
+                                 "no record type has this name yet");
+    return accept(s, "[") ? parse_dims(s, out) : LW_OK;
+}
+
+static lw_status
+parse_named(parser *s, lw_sig_type *out, const char *start, const char *end)
+{
+    if ((is_word(start, end, "Tuple") || is_word(start, end, "tuple")) && accept(s, "(")) {
+        out->kind = LW_SIG_TUPLE;
+        return parse_types(s, &out->items, &out->n);
+    }
+    if (is_word(start, end, "UniTuple") && accept(s, "("))
+        return parse_uni_tuple(s, out, start);
+    if (is_word(start, end, "NamedTuple") && accept(s, "("))
+        return parse_named_tuple(s, out);
+    if (is_word(start, end, "Record") && *s->p == '(')
+        return parse_record(s, out, start);
+    if (is_word(start, end, "optional"))
+        return lw_signature_fail(s, start, end, "E180",
+                                 "write one signature with it and one without",
+                                 "optional types are not supported");
+    if (is_word(start, end, "void") || is_word(start, end, "none") ||
+        is_word(start, end, "None")) {
+        out->kind = accept(s, "*") ? LW_SIG_POINTER : LW_SIG_VOID;
+        return LW_OK;
+    }
+    out->kind = LW_SIG_SCALAR;
+    out->dtype = lw_scalar_from_name(start, (size_t)(end - start));
+    if (out->dtype == LW_DT_void)
+        return unknown_type(s, start, end);
+    if (accept(s, "*")) {
+        out->kind = LW_SIG_POINTER;
+        return LW_OK;
+    }
+    return accept(s, "[") ? parse_dims(s, out) : LW_OK;
+}
+
+static lw_status
+parse_type(parser *s, lw_sig_type *out)
+{
+    const char *start;
+    lw_status status;
+
+    skip_space(s);
+    start = s->p;
+    while (is_name_char(*s->p))
+        s->p++;
+    if (s->p == start)
+        return expected(s, "a type");
+    if (++s->depth > MAX_DEPTH)
+        return lw_signature_fail(s, start, s->p, "E180", NULL, "types are nested too deeply");
+    memset(out, 0, sizeof *out);
+    out->col = (uint32_t)(start - s->text);
+    status = parse_named(s, out, start, s->p);
+    s->depth--;
+    return status;
+}
+
+/* ---- signatures ---- */
+
+/* "ff->f": NumPy's type characters. */
+static lw_status
+parse_characters(parser *s, const char *start, const char *end, type_list *list)
+{
+    for (const char *p = start; p < end; p++) {
+        lw_sig_type *slot;
+        lw_dtype dtype;
+        if (isspace((unsigned char)*p))
+            continue;
+        dtype = lw_dtype_from_char(*p);
+        if (dtype == LW_DT_void)
+            return lw_signature_fail(s, p, p + 1, "E180",
+                                     "NumPy's characters are ?bBhHiIlLqQefdFD",
+                                     "unknown type character `%c`", *p);
+        slot = lw_array_push(list, s->arena);
+        if (slot == NULL)
+            return lw_fail_memory(s->err);
+        *slot = (lw_sig_type){
+            .kind = LW_SIG_SCALAR, .dtype = dtype, .col = (uint32_t)(p - s->text)};
+    }
+    return LW_OK;
+}
+
+static lw_status
+parse_numpy_style(parser *s, const char *arrow, lw_signature *out)
+{
+    type_list args = {0}, results = {0};
+    const char *end = s->text + strlen(s->text);
+    lw_status status = parse_characters(s, s->p, arrow, &args);
+
+    if (status == LW_OK)
+        status = parse_characters(s, arrow + 2, end, &results);
+    if (status != LW_OK)
+        return status;
+    if (results.n == 0 || results.data == NULL)
+        return lw_signature_fail(s, arrow, arrow + 2, "E180", NULL, "no result after `->`");
+    out->args = args.data;
+    out->n_args = args.n;
+    out->result = results.data[0];
+    if (results.n > 1)
+        out->result = (lw_sig_type){.kind = LW_SIG_TUPLE,
+                                    .n = results.n,
+                                    .items = results.data,
+                                    .col = (uint32_t)(arrow + 2 - s->text)};
+    return LW_OK;
+}
+
+/* [type] "(" types ")" ["->" type] */
+static lw_status
+parse_call_style(parser *s, lw_signature *out)
+{
+    lw_status status;
+
+    if (!accept(s, "(")) {
+        status = parse_type(s, &out->result);
+        if (status != LW_OK)
+            return status;
+        if (!accept(s, "("))
+            return expected(s, "`(` and the argument types");
+    }
+    status = parse_types(s, &out->args, &out->n_args);
+    if (status == LW_OK && out->result.kind == LW_SIG_NONE && accept(s, "->"))
+        status = parse_type(s, &out->result);
+    if (status != LW_OK)
+        return status;
+    skip_space(s);
+    if (*s->p != '\0')
+        return lw_signature_fail(s, s->p, s->p + strlen(s->p), "E180", NULL,
+                                 "nothing can follow the signature");
+    return LW_OK;
+}
+
+lw_status
+lw_signature_parse(const char *text, lw_arena *arena, lw_signature *out, lw_error *err)
+{
+    char *copy = lw_arena_strdup(arena, text);
+    parser s = {.text = copy, .p = copy, .arena = arena, .err = err};
+    const char *arrow;
+
+    memset(out, 0, sizeof *out);
+    if (copy == NULL)
+        return lw_fail_memory(err);
+    out->text = copy;
+    skip_space(&s);
+    if (*s.p == '\0')
+        return lw_signature_fail(&s, s.p, s.p + 1, "E180",
+                                 "\"float64(float64, float64)\" or \"dd->d\"",
+                                 "empty signature");
+    arrow = strstr(copy, "->");
+    if (arrow != NULL && memchr(copy, '(', (size_t)(arrow - copy)) == NULL)
+        return parse_numpy_style(&s, arrow, out);
+    return parse_call_style(&s, out);
+}
+
+lw_status
+lw_signature_parse_type(const char *text, lw_arena *arena, lw_sig_type *out, lw_error *err)
+{
+    char *copy = lw_arena_strdup(arena, text);
+    parser s = {.text = copy, .p = copy, .arena = arena, .err = err};
+    lw_status status;
+
+    if (copy == NULL)
+        return lw_fail_memory(err);
+    status = parse_type(&s, out);
+    if (status != LW_OK)
+        return status;
+    skip_space(&s);
+    if (*s.p != '\0')
+        return lw_signature_fail(&s, s.p, s.p + strlen(s.p), "E180", NULL,
+                                 "nothing can follow the type");
+    return LW_OK;
+}
