@@ -7,26 +7,9 @@
 #include "core/front/read_source.h"
 
 #include "core/front/read_code.h"
+#include "core/front/read_proof.h"
 
-#include <stdbool.h>
 #include <string.h>
-
-typedef struct finder {
-    const lw_ast *ast;
-    PyObject *code; /* all owned */
-    PyObject *name; /* co_name */
-    PyObject *globals;
-    PyObject *class_name; /* of the class the function is a method of, "_" otherwise */
-    PyObject *filename;
-    PyObject *candidates; /* list of nodes of one attempt */
-    PyObject *imports;    /* "import math, np\n": see guess_imports */
-    long first_line;
-    int flags; /* of `from __future__` */
-    bool is_lambda;
-    bool is_rewritten; /* pytest replaced its asserts: the bytecode cannot be compared */
-    /* an attempt ended for lack of memory, or of stack: finding nothing proves nothing */
-    bool no_memory, too_deep;
-} finder;
 
 void
 lw_source_reset(lw_source *source)
@@ -37,20 +20,10 @@ lw_source_reset(lw_source *source)
     source->node = NULL;
 }
 
-static uint32_t
-node_first_line(const lw_ast *ast, PyObject *node)
-{
-    PyObject *decorators;
-
-    if (lw_ast_list(node, ast->decorator_list, &decorators) > 0)
-        return lw_ast_number(PyList_GET_ITEM(decorators, 0), ast->lineno);
-    return lw_ast_number(node, ast->lineno);
-}
-
 uint32_t
 lw_source_first_line(const lw_ast *ast, const lw_source *source)
 {
-    return (uint32_t)((int32_t)node_first_line(ast, source->node) + source->offset);
+    return (uint32_t)((int32_t)lw_finder_first_line(ast, source->node) + source->offset);
 }
 
 uint32_t
@@ -59,70 +32,7 @@ lw_source_last_line(const lw_ast *ast, const lw_source *source)
     return (uint32_t)((int32_t)lw_ast_number(source->node, ast->end_lineno) + source->offset);
 }
 
-/* ---- parsing ---- */
-
-/* Warnings (an odd escape, `is 1`) were given when the module was compiled: keep them from
- * being given again between quiet_begin and quiet_end. NULL with an exception set. */
-static PyObject *
-quiet_begin(void)
-{
-    PyObject *warnings = PyImport_ImportModule("warnings");
-    PyObject *guard = warnings ? PyObject_CallMethod(warnings, "catch_warnings", NULL) : NULL;
-    PyObject *entered = guard ? PyObject_CallMethod(guard, "__enter__", NULL) : NULL;
-    PyObject *done = NULL;
-
-    if (entered != NULL)
-        done = PyObject_CallMethod(warnings, "simplefilter", "s", "ignore");
-    if (done == NULL)
-        Py_CLEAR(guard);
-    Py_XDECREF(done);
-    Py_XDECREF(entered);
-    Py_XDECREF(warnings);
-    return guard;
-}
-
-static void
-quiet_end(PyObject *guard)
-{
-    PyObject *type, *value, *trace, *left;
-
-    PyErr_Fetch(&type, &value, &trace);
-    left = PyObject_CallMethod(guard, "__exit__", "OOO", Py_None, Py_None, Py_None);
-    Py_XDECREF(left);
-    lw_read_clear();
-    PyErr_Restore(type, value, trace);
-    Py_DECREF(guard);
-}
-
-static PyObject *
-parse(const finder *f, const char *text)
-{
-    PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | f->flags,
-                             .cf_feature_version = PY_MINOR_VERSION};
-    PyObject *guard = quiet_begin(), *tree;
-
-    if (guard == NULL)
-        return NULL;
-    tree = Py_CompileStringExFlags(text, "<source>", Py_file_input, &flags, -1);
-    quiet_end(guard);
-    return tree;
-}
-
-/* Does the pending exception only say "this is not Python"? Then it is cleared. */
-static bool
-cleared_syntax_error(finder *f)
-{
-    bool no_memory = PyErr_ExceptionMatches(PyExc_MemoryError); /* or too deep for the parser */
-    bool too_deep = PyErr_ExceptionMatches(PyExc_RecursionError);
-
-    if (!no_memory && !too_deep && !PyErr_ExceptionMatches(PyExc_SyntaxError) &&
-        !PyErr_ExceptionMatches(PyExc_ValueError))
-        return false;
-    f->no_memory |= no_memory;
-    f->too_deep |= too_deep;
-    PyErr_Clear();
-    return true;
-}
+/* ---- attempts ---- */
 
 /* Lines first … last (from 1) with `before` in front and `after` behind, as UTF-8. */
 static PyObject *
@@ -139,313 +49,24 @@ join_lines(PyObject *lines, long first, long last, const char *before, const cha
     return whole;
 }
 
-static PyObject *
-parse_object(const finder *f, PyObject *text)
-{
-    const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
-
-    return utf8 ? parse(f, utf8) : NULL;
-}
-
-/* ---- candidates and their proof ---- */
-
-static bool
-is_candidate(const finder *f, PyObject *node)
-{
-    lw_ast_kind kind = lw_ast_kind_of(f->ast, node);
-    PyObject *name;
-
-    if (kind == LW_AST_Lambda)
-        return f->is_lambda;
-    if (f->is_lambda || (kind != LW_AST_FunctionDef && kind != LW_AST_AsyncFunctionDef))
-        return false;
-    name = lw_ast_get(node, f->ast->name);
-    return name != NULL && PyUnicode_Compare(name, f->name) == 0;
-}
-
-static int
-collect(finder *f, PyObject *node)
-{
-    PyObject *fields;
-    int result = 0;
-
-    if (PyList_CheckExact(node)) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(node) && result == 0; i++)
-            result = collect(f, PyList_GET_ITEM(node, i));
-        return result;
-    }
-    if (!PyObject_TypeCheck(node, (PyTypeObject *)f->ast->base))
-        return 0;
-    if (is_candidate(f, node) && PyList_Append(f->candidates, node) < 0)
-        return -1;
-    if (Py_EnterRecursiveCall(" while searching a function's source"))
-        return -1;
-    fields = lw_ast_get((PyObject *)Py_TYPE(node), f->ast->_fields);
-    for (Py_ssize_t i = 0; fields && i < PyTuple_GET_SIZE(fields) && result == 0; i++) {
-        PyObject *child = lw_ast_get(node, PyTuple_GET_ITEM(fields, i));
-        if (child != NULL)
-            result = collect(f, child);
-    }
-    Py_LeaveRecursiveCall();
-    return result;
-}
-
-/* Since 3.11 the compiler writes other bytecode for a.b(…) where the module imports `a` at its
- * top level. Only the whole file says which names that are; for a part of it, guess: modules,
- * and classes and functions of other modules. */
-static bool
-looks_imported(const finder *f, PyObject *value)
-{
-    PyObject *own, *module;
-    bool result;
-
-    if (PyModule_Check(value))
-        return true;
-    if (!PyType_Check(value) && !PyFunction_Check(value) && !PyCFunction_Check(value))
-        return false;
-    own = PyDict_GetItemString(f->globals, "__name__");
-    module = PyObject_GetAttrString(value, "__module__");
-    result = own && module && PyUnicode_Check(own) && PyUnicode_Check(module) &&
-             PyUnicode_Compare(own, module) != 0;
-    Py_XDECREF(module);
-    lw_read_clear();
-    return result;
-}
-
-static int
-guess_imports(const finder *f, PyObject *code, PyObject *names)
-{
-    PyObject *used = PyObject_GetAttrString(code, "co_names");
-    PyObject *consts = PyObject_GetAttrString(code, "co_consts");
-    int result = used && consts ? 0 : -1;
-
-    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(used); i++) {
-        PyObject *name = PyTuple_GET_ITEM(used, i);
-        PyObject *value = PyDict_GetItemWithError(f->globals, name);
-        if (value != NULL && PyUnicode_IsIdentifier(name) == 1 && looks_imported(f, value))
-            result = PySet_Add(names, name);
-    }
-    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(consts); i++)
-        if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
-            result = guess_imports(f, PyTuple_GET_ITEM(consts, i), names);
-    Py_XDECREF(used);
-    Py_XDECREF(consts);
-    return result;
-}
-
-static int
-add_import(PyObject *names, PyObject *name)
-{
-    Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
-    PyObject *first = dot >= 0 ? PyUnicode_Substring(name, 0, dot) : NULL;
-    int result = PySet_Add(names, first ? first : name);
-
-    Py_XDECREF(first);
-    return result;
-}
-
-/* What the top level of a whole file imports, also below `if` and `try`. */
-static int
-find_imports(const finder *f, PyObject *node, PyObject *names)
-{
-    lw_ast_kind kind = lw_ast_kind_of(f->ast, node);
-    PyObject *list, *fields;
-    int result = 0;
-
-    if (PyList_CheckExact(node)) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(node) && result == 0; i++)
-            result = find_imports(f, PyList_GET_ITEM(node, i), names);
-        return result;
-    }
-    if (kind == LW_AST_Import || kind == LW_AST_ImportFrom) {
-        Py_ssize_t n = lw_ast_list(node, f->ast->names, &list);
-        for (Py_ssize_t i = 0; i < n && result == 0; i++) {
-            PyObject *alias = PyList_GET_ITEM(list, i),
-                     *name = lw_ast_get(alias, f->ast->asname);
-            name = name ? name : lw_ast_get(alias, f->ast->name);
-            result = PyUnicode_CompareWithASCIIString(name, "*") ? add_import(names, name) : 0;
-        }
-        return result;
-    }
-    if (kind != LW_AST_If && kind != LW_AST_Try && kind != LW_AST_TryStar &&
-        kind != LW_AST_With && kind != LW_AST_For && kind != LW_AST_While &&
-        kind != LW_AST_ExceptHandler && PyObject_HasAttr(node, f->ast->lineno))
-        return 0; /* other statements and expressions hold no import of this level */
-    fields = lw_ast_get((PyObject *)Py_TYPE(node), f->ast->_fields);
-    for (Py_ssize_t i = 0; fields && i < PyTuple_GET_SIZE(fields) && result == 0; i++) {
-        PyObject *child = lw_ast_get(node, PyTuple_GET_ITEM(fields, i));
-        if (child != NULL && PyList_CheckExact(child))
-            result = find_imports(f, child, names);
-    }
-    return result;
-}
-
-/* module: the tree of a whole file, or NULL. */
-static int
-set_imports(finder *f, PyObject *module)
-{
-    PyObject *names = PySet_New(NULL), *comma = PyUnicode_FromString(", "), *joined = NULL;
-    int result = -1;
-
-    if (names != NULL)
-        result = module ? find_imports(f, module, names) : guess_imports(f, f->code, names);
-    if (result == 0 && comma != NULL)
-        joined = PyUnicode_Join(comma, names);
-    if (joined != NULL)
-        Py_XSETREF(f->imports, PyUnicode_GET_LENGTH(joined)
-                                   ? PyUnicode_FromFormat("import %U\n", joined)
-                                   : PyUnicode_FromString(""));
-    result = joined && f->imports ? 0 : -1;
-    Py_XDECREF(names);
-    Py_XDECREF(comma);
-    Py_XDECREF(joined);
-    return result;
-}
-
-/* A place to compile a candidate in: its free variables are parameters of `_`, and the class
- * keeps the function's own name out of the scope (and mangles __private names as the real one).
- */
-static PyObject *
-stub_new(const finder *f, PyObject **hole)
-{
-    PyObject *free_names = PyObject_GetAttrString(f->code, "co_freevars");
-    PyObject *comma = PyUnicode_FromString(", ");
-    PyObject *names = free_names && comma ? PyUnicode_Join(comma, free_names) : NULL;
-    PyObject *text = NULL, *stub = NULL, *body, *inner;
-    Py_ssize_t n;
-    int is_free = names ? PySequence_Contains(free_names, f->class_name) : -1;
-
-    if (is_free >= 0)
-        text = PyUnicode_FromFormat("%Udef _(%U):\n %s%U\n class %U:\n  0\n", f->imports, names,
-                                    is_free == 1 ? "pass # " : "global ", f->class_name,
-                                    f->class_name);
-    if (text != NULL)
-        stub = parse_object(f, text);
-    n = stub ? lw_ast_list(stub, f->ast->body, &body) : 0;
-    if (n > 0 && (n = lw_ast_list(PyList_GET_ITEM(body, n - 1), f->ast->body, &inner)) > 0)
-        *hole = PyList_GET_ITEM(inner, n - 1); /* the ClassDef */
-    Py_XDECREF(free_names);
-    Py_XDECREF(comma);
-    Py_XDECREF(names);
-    Py_XDECREF(text);
-    return stub;
-}
-
-static int
-stub_fill(const finder *f, PyObject *hole, PyObject *candidate)
-{
-    PyObject *body;
-
-    if (lw_ast_list(hole, f->ast->body, &body) != 1)
-        return -1;
-    if (f->is_lambda)
-        return PyObject_SetAttr(PyList_GET_ITEM(body, 0), f->ast->value, candidate);
-    Py_INCREF(candidate);
-    return PyList_SetItem(body, 0, candidate);
-}
-
-static PyObject *
-compile_tree(const finder *f, PyObject *tree)
-{
-    PyObject *builtins = PyImport_ImportModule("builtins");
-    PyObject *guard = builtins ? quiet_begin() : NULL, *code = NULL;
-
-    if (guard != NULL) {
-        code = PyObject_CallMethod(builtins, "compile", "OssiOi", tree, "<source>", "exec",
-                                   f->flags, Py_True, -1);
-        quiet_end(guard);
-    }
-    Py_XDECREF(builtins);
-    return code;
-}
-
-/* The candidate's code in a compiled stub: module, `_`, class, then the function (below the
- * scope of its type parameters, if it has any). */
-static PyObject *
-code_in_stub(const finder *f, PyObject *stub)
-{
-    PyObject *code = stub;
-
-    for (int level = 0; code != NULL && level < 3; level++)
-        code = lw_code_last(code);
-    if (code != NULL && PyUnicode_Compare(((PyCodeObject *)code)->co_name, f->name) != 0)
-        code = lw_code_last(code);
-    return code;
-}
-
-/* 1: compiling this node gives the function's code; 0: it does not; -1: exception set. */
-static int
-proves(finder *f, PyObject *candidate)
-{
-    PyObject *hole = NULL, *stub = stub_new(f, &hole), *code = NULL, *own;
-    int result = -1;
-
-    if (stub != NULL && hole != NULL && stub_fill(f, hole, candidate) == 0)
-        code = compile_tree(f, stub);
-    if (code != NULL) {
-        own = code_in_stub(f, code);
-        result = own ? lw_code_equal(own, f->code) : PyErr_Occurred() ? -1 : 0;
-    }
-    if (result < 0 && PyErr_Occurred() && cleared_syntax_error(f))
-        result = 0;
-    else if (result < 0 && !PyErr_Occurred())
-        result = 0;
-    Py_XDECREF(code);
-    Py_XDECREF(stub);
-    return result;
-}
-
-/* pytest compiles test modules with rewritten asserts. Name, place and argument names must do.
- */
-static bool
-looks_like(const finder *f, PyObject *candidate, int32_t offset)
-{
-    return f->is_rewritten && !f->is_lambda &&
-           (long)node_first_line(f->ast, candidate) + offset == f->first_line;
-}
-
-/* The right one among f->candidates, those on the expected line first; borrowed. */
-static PyObject *
-choose(finder *f, int32_t offset, bool *failed)
-{
-    for (int pass = 0; pass < 2; pass++) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(f->candidates); i++) {
-            PyObject *node = PyList_GET_ITEM(f->candidates, i);
-            bool on_line = (long)node_first_line(f->ast, node) + offset == f->first_line;
-            int result;
-            if (on_line != (pass == 0))
-                continue;
-            result = proves(f, node);
-            if (result == 1 || (result == 0 && looks_like(f, node, offset)))
-                return node;
-            if (result < 0) {
-                *failed = true;
-                return NULL;
-            }
-        }
-    }
-    return NULL;
-}
-
-/* ---- attempts ---- */
-
 /* Parse `text` (steals it; NULL passes an exception on) and look for the function in it. */
 static lw_source_result
-attempt(finder *f, PyObject *lines, PyObject *text, int32_t offset, bool is_whole_file,
+attempt(lw_finder *f, PyObject *lines, PyObject *text, int32_t offset, bool is_whole_file,
         lw_source *out)
 {
-    PyObject *module = parse_object(f, text), *node;
+    PyObject *module = lw_finder_parse(f, text), *node;
     bool failed = false;
 
     Py_XDECREF(text);
     if (module == NULL)
-        return cleared_syntax_error(f) ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
+        return lw_finder_cleared(f) ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
     if (PyList_SetSlice(f->candidates, 0, PyList_GET_SIZE(f->candidates), NULL) < 0 ||
-        collect(f, module) < 0 || (is_whole_file && set_imports(f, module) < 0)) {
+        lw_finder_collect(f, module) < 0 ||
+        (is_whole_file && lw_finder_imports(f, module) < 0)) {
         Py_DECREF(module);
-        return cleared_syntax_error(f) ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
+        return lw_finder_cleared(f) ? LW_SOURCE_CHANGED : LW_SOURCE_FAILED;
     }
-    node = choose(f, offset, &failed);
+    node = lw_finder_choose(f, offset, &failed);
     if (node == NULL) {
         Py_DECREF(module);
         return failed ? LW_SOURCE_FAILED : LW_SOURCE_CHANGED;
@@ -543,7 +164,7 @@ lambda_before(const char *line, long limit)
 }
 
 static lw_source_result
-attempt_lambda(finder *f, PyObject *lines, lw_source *out)
+attempt_lambda(lw_finder *f, PyObject *lines, lw_source *out)
 {
     lw_code_span body;
     const char *line = line_text(lines, f->first_line);
@@ -567,7 +188,7 @@ attempt_lambda(finder *f, PyObject *lines, lw_source *out)
 }
 
 static lw_source_result
-attempt_lines(finder *f, PyObject *lines, long last, lw_source *out)
+attempt_lines(lw_finder *f, PyObject *lines, long last, lw_source *out)
 {
     const char *line = line_text(lines, f->first_line);
     bool indented = *line == ' ' || *line == '\t';
@@ -591,7 +212,7 @@ is_blank(const char *line)
 
 /* The last line of the block that starts at f->first_line and reaches at least to `last`. */
 static long
-block_end(const finder *f, PyObject *lines, long last)
+block_end(const lw_finder *f, PyObject *lines, long last)
 {
     size_t indent = indent_of(line_text(lines, f->first_line));
 
@@ -606,7 +227,7 @@ block_end(const finder *f, PyObject *lines, long last)
 }
 
 static lw_source_result
-attempt_all(finder *f, PyObject *lines, lw_source *out)
+attempt_all(lw_finder *f, PyObject *lines, lw_source *out)
 {
     lw_source_result result = LW_SOURCE_CHANGED;
     lw_code_span span;
@@ -649,7 +270,7 @@ no_lines(PyObject *lines)
 
 /* linecache knows files, zip archives, notebook cells, and from 3.13 on prompts and -c. */
 static PyObject *
-get_lines(const finder *f, bool refresh)
+get_lines(const lw_finder *f, bool refresh)
 {
     PyObject *linecache = PyImport_ImportModule("linecache"), *lines;
 
@@ -673,7 +294,7 @@ get_lines(const finder *f, bool refresh)
 /* The text of `python -c text`, which linecache knows from 3.13 on only: the argument itself. A
  * code object from exec has the same file name, but is not equal to anything in there. */
 static PyObject *
-command_lines(const finder *f)
+command_lines(const lw_finder *f)
 {
     PyObject *argv = PySys_GetObject("orig_argv"), *text = NULL, *lines; /* borrowed */
     Py_ssize_t n = argv && PyList_Check(argv) ? PyList_GET_SIZE(argv) : 0;
@@ -689,7 +310,7 @@ command_lines(const finder *f)
 }
 
 static lw_source_result
-find_in_cache(finder *f, lw_source *out)
+find_in_cache(lw_finder *f, lw_source *out)
 {
     lw_source_result result = LW_SOURCE_NONE;
 
@@ -724,9 +345,9 @@ find_in_cache(finder *f, lw_source *out)
 /* The text is the caller's word: a function of the right name will do when none can be proved.
  */
 static PyObject *
-choose_given(finder *f, bool *failed)
+choose_given(lw_finder *f, bool *failed)
 {
-    PyObject *node = choose(f, 0, failed);
+    PyObject *node = lw_finder_choose(f, 0, failed);
 
     if (node == NULL && !*failed && PyList_GET_SIZE(f->candidates) == 1)
         node = PyList_GET_ITEM(f->candidates, 0);
@@ -734,14 +355,14 @@ choose_given(finder *f, bool *failed)
 }
 
 static lw_source_result
-find_in_text(finder *f, PyObject *text, lw_source *out)
+find_in_text(lw_finder *f, PyObject *text, lw_source *out)
 {
     Py_ssize_t n_bytes;
     const char *utf8 = PyUnicode_AsUTF8AndSize(text, &n_bytes);
     bool indented = utf8 && (*utf8 == ' ' || *utf8 == '\t'), failed = false;
     PyObject *wrapped =
         utf8 ? PyUnicode_FromFormat(indented ? "if 1:\n%U\n" : "%U\n", text) : NULL;
-    PyObject *module = parse_object(f, wrapped), *node;
+    PyObject *module = lw_finder_parse(f, wrapped), *node;
 
     Py_XDECREF(wrapped);
     if (utf8 != NULL && strlen(utf8) != (size_t)n_bytes) {
@@ -750,7 +371,7 @@ find_in_text(finder *f, PyObject *text, lw_source *out)
     }
     if (module == NULL)
         return LW_SOURCE_FAILED; /* a SyntaxError in the caller's text is the caller's to see */
-    if (collect(f, module) < 0) {
+    if (lw_finder_collect(f, module) < 0) {
         Py_DECREF(module);
         return LW_SOURCE_FAILED;
     }
@@ -790,7 +411,7 @@ enclosing_class(PyObject *function)
 }
 
 static int
-finder_init(finder *f, const lw_ast *ast, PyObject *function)
+finder_init(lw_finder *f, const lw_ast *ast, PyObject *function)
 {
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
 
@@ -810,11 +431,11 @@ finder_init(finder *f, const lw_ast *ast, PyObject *function)
     f->flags = code->co_flags & PyCF_MASK;
     f->is_lambda = PyUnicode_CompareWithASCIIString(f->name, "<lambda>") == 0;
     f->is_rewritten = PyDict_GetItemString(f->globals, "@pytest_ar") != NULL;
-    return f->class_name && f->candidates ? set_imports(f, NULL) : -1;
+    return f->class_name && f->candidates ? lw_finder_imports(f, NULL) : -1;
 }
 
 static void
-finder_reset(finder *f)
+finder_reset(lw_finder *f)
 {
     Py_CLEAR(f->code);
     Py_CLEAR(f->name);
@@ -829,7 +450,7 @@ lw_source_result
 lw_source_find(const lw_ast *ast, PyObject *function, PyObject *text, lw_source *out)
 {
     lw_source_result result = LW_SOURCE_FAILED;
-    finder f;
+    lw_finder f;
 
     memset(out, 0, sizeof *out);
     if (finder_init(&f, ast, function) == 0)
