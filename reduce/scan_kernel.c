@@ -6,51 +6,43 @@ typedef lw_scan_maker maker;
 
 /* ---- parameters ---- */
 
-static lw_ref
-param(maker *m, lw_dtype type, uint32_t flags, const char *name)
-{
-    if (!m->key->simulated)
-        return lw_ir_param_add(&m->b, type, flags, name);
-    return lw_ir_load(&m->b, type, 1,
-                      lw_ir_offset(&m->b, m->words, i64(m, 8 * (int64_t)m->n_params++)), 8, 0);
-}
-
 static void
 add_params(maker *m)
 {
-    const lw_reduction *r = m->r;
+    const lw_reduction *r = m->k.r;
 
-    m->rows = param(m, LW_DT_i64, 0, "rows");
-    m->inner = param(m, LW_DT_i64, 0, "inner");
-    m->elements = param(m, LW_DT_i64, 0, "elements");
-    m->tiles = param(m, LW_DT_i64, 0, "tiles");
-    m->strips = param(m, LW_DT_i64, 0, "strips");
+    m->rows = param(&m->k, LW_DT_i64, 0, "rows");
+    m->inner = param(&m->k, LW_DT_i64, 0, "inner");
+    m->elements = param(&m->k, LW_DT_i64, 0, "elements");
+    m->tiles = param(&m->k, LW_DT_i64, 0, "tiles");
+    m->strips = param(&m->k, LW_DT_i64, 0, "strips");
     for (uint32_t i = 0; i < r->n_in; i++) {
-        m->operand[i] = param(m, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "operand");
-        m->outer_step[i] = param(m, LW_DT_i64, 0, "outer_step");
-        m->inner_step[i] = param(m, LW_DT_i64, 0, "inner_step");
-        m->step[i] = param(m, LW_DT_i64, 0, "step");
-        if (m->key->dense)
+        m->operand[i] =
+            param(&m->k, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "operand");
+        m->outer_step[i] = param(&m->k, LW_DT_i64, 0, "outer_step");
+        m->inner_step[i] = param(&m->k, LW_DT_i64, 0, "inner_step");
+        m->step[i] = param(&m->k, LW_DT_i64, 0, "step");
+        if (m->k.key->dense)
             m->step[i] = i64(m, lw_dtypes[r->loaded[i]].size_bytes);
     }
-    if (m->key->dense)
+    if (m->k.key->dense)
         m->inner = i64(m, 1);
     for (uint32_t i = 0; i < r->n_out; i++)
-        m->out[i] = param(m, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
-    for (uint32_t i = 0; i < m->n_parts && m->key->initial; i++)
-        m->seed[i] = param(m, m->part[i], 0, "seed");
-    if (m->key->keyed) {
-        m->keys = param(m, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "keys");
-        m->key_step = param(m, LW_DT_i64, 0, "key_step");
-        m->keys_out = param(m, LW_DT_ptr, LW_PARAM_NOALIAS, "keys_out");
-        m->n_runs = param(m, LW_DT_ptr, LW_PARAM_NOALIAS, "n_runs");
+        m->out[i] = param(&m->k, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
+    for (uint32_t i = 0; i < m->k.n_parts && m->k.key->initial; i++)
+        m->seed[i] = param(&m->k, m->k.part[i], 0, "seed");
+    if (m->k.key->keyed) {
+        m->keys = param(&m->k, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "keys");
+        m->key_step = param(&m->k, LW_DT_i64, 0, "key_step");
+        m->keys_out = param(&m->k, LW_DT_ptr, LW_PARAM_NOALIAS, "keys_out");
+        m->n_runs = param(&m->k, LW_DT_ptr, LW_PARAM_NOALIAS, "n_runs");
     }
-    if (!m->key->waits)
+    if (!m->k.key->waits)
         return;
-    m->counter = param(m, LW_DT_ptr, 0, "counter");
-    m->flags = param(m, LW_DT_ptr, 0, "flags");
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        m->state[i] = param(m, LW_DT_ptr, 0, "state");
+    m->counter = param(&m->k, LW_DT_ptr, 0, "counter");
+    m->flags = param(&m->k, LW_DT_ptr, 0, "flags");
+    for (uint32_t i = 0; i < m->k.n_parts; i++)
+        m->state[i] = param(&m->k, LW_DT_ptr, 0, "state");
 }
 
 /* ---- where the thread works ---- */
@@ -59,31 +51,31 @@ add_params(maker *m)
 static lw_ref
 draw_number(maker *m)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_ref one = lw_ir_int(b, LW_DT_u32, 1), drawn;
 
-    if (!m->key->waits)
-        return register_of(m, LW_SREG_CTAID_X);
+    if (!m->k.key->waits)
+        return register_of(&m->k, LW_SREG_CTAID_X);
     lw_ir_if(b, is_equal(m, m->tid, 0));
     drawn = lw_ir_atomic(b, LW_ATOMIC_ADD, m->counter, &one, 1);
     lw_ir_store(b, m->drawn, drawn, 0, 0);
     lw_ir_end(b);
-    barrier(m);
+    barrier(&m->k);
     return lw_ir_cast(b, LW_DT_i64, lw_ir_load(b, LW_DT_u32, 1, m->drawn, 0, 0));
 }
 
 static void
 find_row(maker *m)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_ref row = add(m, times(m, m->strip, i64(m, m->results)), m->in_block), outer, inner;
 
     m->is_valid = is_less(m, row, m->rows);
     /* the others work on the last row, and store nothing */
-    row = smaller(m, row, lw_ir_sub(b, m->rows, i64(m, 1)));
-    outer = m->key->dense ? row : lw_ir_div(b, row, m->inner);
-    inner = m->key->dense ? i64(m, 0) : lw_ir_sub(b, row, times(m, outer, m->inner));
-    for (uint32_t i = 0; i < m->r->n_in; i++) {
+    row = smaller(&m->k, row, lw_ir_sub(b, m->rows, i64(m, 1)));
+    outer = m->k.key->dense ? row : lw_ir_div(b, row, m->inner);
+    inner = m->k.key->dense ? i64(m, 0) : lw_ir_sub(b, row, times(m, outer, m->inner));
+    for (uint32_t i = 0; i < m->k.r->n_in; i++) {
         m->operand[i] = lw_ir_offset(b, m->operand[i], times(m, outer, m->outer_step[i]));
         m->operand[i] = lw_ir_offset(b, m->operand[i], times(m, inner, m->inner_step[i]));
     }
@@ -93,21 +85,21 @@ find_row(maker *m)
 static void
 find_place(maker *m)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     int64_t tile = m->lanes * m->items;
 
-    m->tid = register_of(m, LW_SREG_TID_X);
-    m->in_block = m->key->columns ? low(m, m->tid, m->results) : high(m, m->tid, m->lanes);
-    m->lane = m->key->columns ? high(m, m->tid, m->results) : low(m, m->tid, m->lanes);
+    m->tid = register_of(&m->k, LW_SREG_TID_X);
+    m->in_block = m->k.key->columns ? low(m, m->tid, m->results) : high(m, m->tid, m->lanes);
+    m->lane = m->k.key->columns ? high(m, m->tid, m->results) : low(m, m->tid, m->lanes);
     m->number = draw_number(m);
-    m->tile = m->key->waits ? lw_ir_div(b, m->number, m->strips) : i64(m, 0);
+    m->tile = m->k.key->waits ? lw_ir_div(b, m->number, m->strips) : i64(m, 0);
     m->strip =
-        m->key->waits ? lw_ir_sub(b, m->number, times(m, m->tile, m->strips)) : m->number;
+        m->k.key->waits ? lw_ir_sub(b, m->number, times(m, m->tile, m->strips)) : m->number;
     find_row(m);
     m->first = times(m, m->tile, i64(m, tile));
-    m->count = smaller(m, lw_ir_sub(b, m->elements, m->first), i64(m, tile));
+    m->count = smaller(&m->k, lw_ir_sub(b, m->elements, m->first), i64(m, tile));
     m->is_full = is_equal(m, m->count, tile);
-    m->is_led = m->key->initial ? lw_ir_int(b, LW_DT_b1, 1) : is_above(m, m->tile, 0);
+    m->is_led = m->k.key->initial ? lw_ir_int(b, LW_DT_b1, 1) : is_above(m, m->tile, 0);
 }
 
 /* ---- elements: read side by side, kept item after item of a thread ---- */
@@ -115,7 +107,7 @@ find_place(maker *m)
 static lw_ref
 place_of(maker *m, lw_ref owner, lw_ref k)
 {
-    if (m->key->columns)
+    if (m->k.key->columns)
         return add(m, times(m, k, i64(m, m->threads)), owner);
     return add(m, times(m, owner, i64(m, m->pad)), k);
 }
@@ -133,7 +125,7 @@ spot_of(maker *m, lw_ref k)
     lw_ref row = times(m, m->in_block, i64(m, m->lanes));
     spot s;
 
-    if (m->key->columns) {
+    if (m->k.key->columns) {
         s.element = add(m, times(m, m->lane, i64(m, m->items)), k);
         s.owner = m->tid;
         s.k = k;
@@ -152,15 +144,15 @@ spot_of(maker *m, lw_ref k)
 static void
 load_element(maker *m, lw_ref element, lw_ref *values)
 {
-    uint32_t flags = m->key->simulated ? 0 : LW_MEM_INVARIANT, at = 0;
+    uint32_t flags = m->k.key->simulated ? 0 : LW_MEM_INVARIANT, at = 0;
     lw_ref number = add(m, m->first, element);
 
-    for (uint32_t i = 0; i < m->r->n_in; i++) {
-        lw_ref address = lw_ir_offset(&m->b, m->operand[i], times(m, number, m->step[i]));
-        lw_reduce_emit_load(&m->b, m->r->loaded[i], address, flags, values + at);
-        at += (uint32_t)lw_reduce_parts(m->r->loaded[i]);
+    for (uint32_t i = 0; i < m->k.r->n_in; i++) {
+        lw_ref address = lw_ir_offset(&m->k.b, m->operand[i], times(m, number, m->step[i]));
+        lw_reduce_emit_load(&m->k.b, m->k.r->loaded[i], address, flags, values + at);
+        at += (uint32_t)lw_reduce_parts(m->k.r->loaded[i]);
     }
-    if (m->r->indexed)
+    if (m->k.r->indexed)
         values[at] = number;
 }
 
@@ -168,9 +160,9 @@ load_element(maker *m, lw_ref element, lw_ref *values)
 static void
 load_key(maker *m, lw_ref number, lw_ref *parts)
 {
-    lw_reduce_emit_load(&m->b, (lw_dtype)m->key->key_dtype,
-                        lw_ir_offset(&m->b, m->keys, times(m, number, m->key_step)),
-                        m->key->simulated ? 0 : LW_MEM_INVARIANT, parts);
+    lw_reduce_emit_load(&m->k.b, (lw_dtype)m->k.key->key_dtype,
+                        lw_ir_offset(&m->k.b, m->keys, times(m, number, m->key_step)),
+                        m->k.key->simulated ? 0 : LW_MEM_INVARIANT, parts);
 }
 
 /* Whether the keys of two elements differ. */
@@ -181,9 +173,9 @@ keys_differ(maker *m, lw_ref x, lw_ref y)
 
     load_key(m, x, left);
     load_key(m, y, right);
-    differ = lw_ir_compare(&m->b, LW_OP_NE, left[0], right[0]);
-    if (lw_reduce_parts((lw_dtype)m->key->key_dtype) > 1)
-        differ = lw_ir_or(&m->b, differ, lw_ir_compare(&m->b, LW_OP_NE, left[1], right[1]));
+    differ = lw_ir_compare(&m->k.b, LW_OP_NE, left[0], right[0]);
+    if (lw_reduce_parts((lw_dtype)m->k.key->key_dtype) > 1)
+        differ = lw_ir_or(&m->k.b, differ, lw_ir_compare(&m->k.b, LW_OP_NE, left[1], right[1]));
     return differ;
 }
 
@@ -193,8 +185,8 @@ runs_of(maker *m, lw_ref number)
 {
     lw_ref is_first = is_equal(m, number, 0), before;
 
-    before = lw_ir_select(&m->b, is_first, number, lw_ir_sub(&m->b, number, i64(m, 1)));
-    return lw_ir_select(&m->b, lw_ir_or(&m->b, is_first, keys_differ(m, number, before)),
+    before = lw_ir_select(&m->k.b, is_first, number, lw_ir_sub(&m->k.b, number, i64(m, 1)));
+    return lw_ir_select(&m->k.b, lw_ir_or(&m->k.b, is_first, keys_differ(m, number, before)),
                         i64(m, 1), i64(m, 0));
 }
 
@@ -203,10 +195,10 @@ keep_element(maker *m, const spot *at, const lw_ref *values)
 {
     lw_ref acc[LW_REDUCE_PARTS] = {0};
 
-    lw_reduce_emit_map(&m->b, &m->body, values, acc);
-    if (m->key->keyed)
-        acc[m->n_parts - 1] = runs_of(m, add(m, m->first, at->element));
-    store_parts(m, m->item_at, at->place, acc);
+    lw_reduce_emit_map(&m->k.b, &m->k.body, values, acc);
+    if (m->k.key->keyed)
+        acc[m->k.n_parts - 1] = runs_of(m, add(m, m->first, at->element));
+    store_parts(&m->k, m->item_at, at->place, acc);
 }
 
 /* All are asked for before the first is used. */
@@ -233,7 +225,7 @@ take_full(maker *m, lw_ref (*values)[LW_REDUCE_PARTS])
 static void
 take_some(maker *m, lw_ref *values)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_for loop = lw_ir_for(b, i64(m, 0), i64(m, m->items), i64(m, 1), LW_LOOP_NO_UNROLL, 0);
     spot at = spot_of(m, loop.i);
 
@@ -247,13 +239,13 @@ take_some(maker *m, lw_ref *values)
 static void
 take_elements(maker *m, lw_ref (*values)[LW_REDUCE_PARTS])
 {
-    lw_ir_if(&m->b, m->is_full);
+    lw_ir_if(&m->k.b, m->is_full);
     take_full(m, values);
-    lw_ir_else(&m->b);
+    lw_ir_else(&m->k.b);
     take_some(m, values[0]);
-    lw_ir_end(&m->b);
-    if (!m->key->columns)
-        barrier(m);
+    lw_ir_end(&m->k.b);
+    if (!m->k.key->columns)
+        barrier(&m->k);
 }
 
 /* ---- the thread's items, then the lanes ---- */
@@ -261,16 +253,16 @@ take_elements(maker *m, lw_ref (*values)[LW_REDUCE_PARTS])
 static void
 scan_until(maker *m, lw_ref end, uint32_t flags)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_ref acc[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0}, place;
     lw_for loop = lw_ir_for(b, i64(m, 1), end, i64(m, 1), flags, 0);
 
     place = place_of(m, m->place, loop.i);
-    load_parts(m, m->item_at, place, x);
-    get(m, m->slot, acc);
+    load_parts(&m->k, m->item_at, place, x);
+    get(&m->k, m->slot, acc);
     combine(m, acc, x, acc);
-    set(m, m->slot, acc);
-    store_parts(m, m->item_at, place, acc);
+    set(&m->k, m->slot, acc);
+    store_parts(&m->k, m->item_at, place, acc);
     lw_ir_for_end(b, &loop);
 }
 
@@ -278,17 +270,17 @@ scan_until(maker *m, lw_ref end, uint32_t flags)
 static lw_ref
 scan_items(maker *m)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_ref begin = times(m, m->lane, i64(m, m->items)), x[LW_REDUCE_PARTS] = {0};
     lw_ref is_active = is_less(m, begin, m->count);
 
     lw_ir_if(b, is_active);
-    load_parts(m, m->item_at, place_of(m, m->place, i64(m, 0)), x);
-    set(m, m->slot, x);
+    load_parts(&m->k, m->item_at, place_of(m, m->place, i64(m, 0)), x);
+    set(&m->k, m->slot, x);
     lw_ir_if(b, m->is_full);
     scan_until(m, i64(m, m->items), LW_LOOP_UNROLL_FULL);
     lw_ir_else(b);
-    scan_until(m, smaller(m, lw_ir_sub(b, m->count, begin), i64(m, m->items)),
+    scan_until(m, smaller(&m->k, lw_ir_sub(b, m->count, begin), i64(m, m->items)),
                LW_LOOP_NO_UNROLL);
     lw_ir_end(b);
     lw_ir_end(b);
@@ -299,17 +291,17 @@ scan_items(maker *m)
 static void
 sum_of_warps(maker *m, lw_ref warp)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_ref acc[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0};
     lw_for loop;
 
-    load_parts(m, m->warp_at, m->in_block, x);
-    set(m, m->other, x);
+    load_parts(&m->k, m->warp_at, m->in_block, x);
+    set(&m->k, m->other, x);
     loop = lw_ir_for(b, i64(m, 1), warp, i64(m, 1), LW_LOOP_NO_UNROLL, 0);
-    load_parts(m, m->warp_at, add(m, times(m, loop.i, i64(m, m->results)), m->in_block), x);
-    get(m, m->other, acc);
+    load_parts(&m->k, m->warp_at, add(m, times(m, loop.i, i64(m, m->results)), m->in_block), x);
+    get(&m->k, m->other, acc);
     combine(m, acc, x, acc);
-    set(m, m->other, acc);
+    set(&m->k, m->other, acc);
     lw_ir_for_end(b, &loop);
 }
 
@@ -319,13 +311,14 @@ keep_sum(maker *m)
 {
     lw_ref acc[LW_REDUCE_PARTS] = {0};
 
-    if (!m->key->waits)
+    if (!m->k.key->waits)
         return;
-    lw_ir_if(&m->b, is_equal(m, m->lane, m->lanes - 1));
-    get(m, m->slot, acc);
-    store_parts(m, m->sum_at, m->in_block, acc);
-    store_parts(m, m->state, add(m, times(m, m->number, i64(m, m->results)), m->in_block), acc);
-    lw_ir_end(&m->b);
+    lw_ir_if(&m->k.b, is_equal(m, m->lane, m->lanes - 1));
+    get(&m->k, m->slot, acc);
+    store_parts(&m->k, m->sum_at, m->in_block, acc);
+    store_parts(&m->k, m->state, add(m, times(m, m->number, i64(m, m->results)), m->in_block),
+                acc);
+    lw_ir_end(&m->k.b);
 }
 
 /* From the thread's sum in m->slot to that of all lanes before it there (nothing for the
@@ -333,42 +326,43 @@ keep_sum(maker *m)
 static void
 scan_lanes(maker *m, lw_ref is_active)
 {
-    lw_builder *b = &m->b;
-    int64_t width = m->warp_lanes, apart = m->key->columns ? m->results : 1;
+    lw_builder *b = &m->k.b;
+    int64_t width = m->warp_lanes, apart = m->k.key->columns ? m->results : 1;
     lw_ref at = low(m, m->lane, width), warp = high(m, m->lane, width);
     lw_ref acc[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0};
 
     scan_warp(m, at, width, apart, is_active);
-    get(m, m->slot, acc);
+    get(&m->k, m->slot, acc);
     if (width == m->lanes) {
         keep_sum(m);
         if (width > 1)
             shuffle(m, LW_KOP_shfl_up, acc, i32(m, apart), acc);
-        set(m, m->slot, acc);
+        set(&m->k, m->slot, acc);
         return;
     }
     lw_ir_if(b, is_equal(m, at, width - 1));
-    store_parts(m, m->warp_at, add(m, times(m, warp, i64(m, m->results)), m->in_block), acc);
+    store_parts(&m->k, m->warp_at, add(m, times(m, warp, i64(m, m->results)), m->in_block),
+                acc);
     lw_ir_end(b);
-    barrier(m);
+    barrier(&m->k);
     if (width > 1)
         shuffle(m, LW_KOP_shfl_up, acc, i32(m, apart), x);
     else
         memcpy(x, acc, sizeof x); /* of nobody: `at` is 0 */
     lw_ir_if(b, both(m, is_above(m, warp, 0), is_active));
     sum_of_warps(m, warp);
-    get(m, m->other, acc);
+    get(&m->k, m->other, acc);
     combine_before(m, acc, m->slot);
     lw_ir_end(b);
     keep_sum(m);
-    set(m, m->slot, x);
+    set(&m->k, m->slot, x);
     lw_ir_if(b, both(m, is_above(m, warp, 0), is_active));
     lw_ir_if(b, is_above(m, at, 0));
-    get(m, m->other, acc);
+    get(&m->k, m->other, acc);
     combine_before(m, acc, m->slot);
     lw_ir_else(b);
-    get(m, m->other, acc);
-    set(m, m->slot, acc);
+    get(&m->k, m->other, acc);
+    set(&m->k, m->slot, acc);
     lw_ir_end(b);
     lw_ir_end(b);
 }
@@ -379,26 +373,26 @@ scan_lanes(maker *m, lw_ref is_active)
 static void
 keep_before(maker *m)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_ref x[LW_REDUCE_PARTS] = {0}, acc[LW_REDUCE_PARTS] = {0};
 
     lw_ir_if(b, m->is_led);
-    if (m->key->waits)
-        load_parts(m, m->before_at, m->in_block, x);
+    if (m->k.key->waits)
+        load_parts(&m->k, m->before_at, m->in_block, x);
     else
         memcpy(x, m->seed, sizeof x);
-    if (m->key->waits || m->key->initial) {
+    if (m->k.key->waits || m->k.key->initial) {
         lw_ir_if(b, is_above(m, m->lane, 0));
         combine_before(m, x, m->slot);
         lw_ir_else(b);
-        set(m, m->slot, x);
+        set(&m->k, m->slot, x);
         lw_ir_end(b);
     }
     lw_ir_end(b);
-    get(m, m->slot, acc);
-    store_parts(m, m->thread_at, m->place, acc);
-    if (!m->key->columns)
-        barrier(m);
+    get(&m->k, m->slot, acc);
+    store_parts(&m->k, m->thread_at, m->place, acc);
+    if (!m->k.key->columns)
+        barrier(&m->k);
 }
 
 static void
@@ -408,12 +402,12 @@ put_result(maker *m, lw_ref number, const lw_ref *acc)
     uint32_t at = 0;
 
     number = add(m, m->row_out, times(m, number, m->inner));
-    lw_reduce_emit_finish(&m->b, &m->body, acc, results);
-    for (uint32_t i = 0; i < m->r->n_out; i++) {
-        lw_dtype dtype = m->r->out[i];
-        lw_ref address = lw_ir_offset(&m->b, m->out[i],
+    lw_reduce_emit_finish(&m->k.b, &m->k.body, acc, results);
+    for (uint32_t i = 0; i < m->k.r->n_out; i++) {
+        lw_dtype dtype = m->k.r->out[i];
+        lw_ref address = lw_ir_offset(&m->k.b, m->out[i],
                                       times(m, number, i64(m, lw_dtypes[dtype].size_bytes)));
-        lw_reduce_emit_store(&m->b, dtype, address, results + at);
+        lw_reduce_emit_store(&m->k.b, dtype, address, results + at);
         at += (uint32_t)lw_reduce_parts(dtype);
     }
 }
@@ -423,11 +417,11 @@ put_result(maker *m, lw_ref number, const lw_ref *acc)
 static void
 put_run(maker *m, lw_ref number, const lw_ref *acc)
 {
-    lw_builder *b = &m->b;
-    lw_ref run = lw_ir_sub(b, acc[m->n_parts - 1], i64(m, 1)), key[2] = {0}, is_last, next;
-    lw_dtype dtype = (lw_dtype)m->key->key_dtype;
+    lw_builder *b = &m->k.b;
+    lw_ref run = lw_ir_sub(b, acc[m->k.n_parts - 1], i64(m, 1)), key[2] = {0}, is_last, next;
+    lw_dtype dtype = (lw_dtype)m->k.key->key_dtype;
 
-    next = smaller(m, add(m, number, i64(m, 1)), lw_ir_sub(b, m->elements, i64(m, 1)));
+    next = smaller(&m->k, add(m, number, i64(m, 1)), lw_ir_sub(b, m->elements, i64(m, 1)));
     is_last = lw_ir_compare(b, LW_OP_EQ, next, number);
     lw_ir_if(b, lw_ir_or(b, is_last, keys_differ(m, number, next)));
     put_result(m, run, acc);
@@ -437,7 +431,7 @@ put_run(maker *m, lw_ref number, const lw_ref *acc)
         b, dtype,
         lw_ir_offset(b, m->keys_out, times(m, run, i64(m, lw_dtypes[dtype].size_bytes))), key);
     lw_ir_if(b, is_last);
-    lw_ir_store(b, m->n_runs, acc[m->n_parts - 1], 0, 0);
+    lw_ir_store(b, m->n_runs, acc[m->k.n_parts - 1], 0, 0);
     lw_ir_end(b);
     lw_ir_end(b);
     lw_ir_end(b);
@@ -447,22 +441,23 @@ put_run(maker *m, lw_ref number, const lw_ref *acc)
 static void
 sum_up_to(maker *m, const spot *at)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_ref before[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0}, is_led;
 
-    load_parts(m, m->thread_at, at->owner, before);
-    if (m->key->before) {
-        set(m, m->slot, before);
+    load_parts(&m->k, m->thread_at, at->owner, before);
+    if (m->k.key->before) {
+        set(&m->k, m->slot, before);
         lw_ir_if(b, is_above(m, at->k, 0));
-        load_parts(m, m->item_at, place_of(m, at->owner, lw_ir_sub(b, at->k, i64(m, 1))), x);
+        load_parts(&m->k, m->item_at, place_of(m, at->owner, lw_ir_sub(b, at->k, i64(m, 1))),
+                   x);
     } else {
-        load_parts(m, m->item_at, at->place, x);
-        set(m, m->slot, x);
+        load_parts(&m->k, m->item_at, at->place, x);
+        set(&m->k, m->slot, x);
         is_led = lw_ir_compare(b, LW_OP_GE, at->element, i64(m, m->items));
         lw_ir_if(b, lw_ir_or(b, m->is_led, is_led));
     }
     combine(m, before, x, x);
-    set(m, m->slot, x);
+    set(&m->k, m->slot, x);
     lw_ir_end(b);
 }
 
@@ -472,14 +467,14 @@ put_one(maker *m, const spot *at)
     lw_ref acc[LW_REDUCE_PARTS] = {0};
 
     sum_up_to(m, at);
-    get(m, m->slot, acc);
-    (m->key->keyed ? put_run : put_result)(m, add(m, m->first, at->element), acc);
+    get(&m->k, m->slot, acc);
+    (m->k.key->keyed ? put_run : put_result)(m, add(m, m->first, at->element), acc);
 }
 
 static void
 put_results(maker *m)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_ref end = i64(m, m->items);
     lw_for loop;
     spot at;
@@ -504,15 +499,13 @@ put_results(maker *m)
 static void
 start(maker *m, const char *symbol)
 {
-    const lw_reduce_key *key = m->key;
+    const lw_reduce_key *key = m->k.key;
 
-    lw_builder_start(&m->b, m->module, symbol);
-    if (m->b.func == NULL)
+    if (!begin(&m->k, symbol))
         return;
-    m->b.func->linkage = key->simulated ? LW_EXPORTED : LW_KERNEL;
-    m->n_parts = lw_reduce_scan_parts(m->r, key, m->part);
-    for (uint32_t i = 0; i < m->r->n_in; i++)
-        m->n_loaded += (uint32_t)lw_reduce_parts(m->r->loaded[i]);
+    m->k.n_parts = lw_reduce_scan_parts(m->k.r, key, m->k.part);
+    for (uint32_t i = 0; i < m->k.r->n_in; i++)
+        m->n_loaded += (uint32_t)lw_reduce_parts(m->k.r->loaded[i]);
     m->lanes = INT64_C(1) << key->lanes_log2;
     m->results = INT64_C(1) << key->results_log2;
     m->items = INT64_C(1) << key->items_log2;
@@ -521,14 +514,11 @@ start(maker *m, const char *symbol)
     m->warp_lanes = m->lanes;
     while (m->warp_lanes > 1 && m->warp_lanes * (key->columns ? m->results : 1) > WARP)
         m->warp_lanes /= 2;
-    if (key->simulated) {
-        m->words = lw_ir_param_add(&m->b, LW_DT_ptr, 0, "words");
-        lw_ir_result_add(&m->b, LW_DT_i32);
-    } else {
-        m->b.func->max_threads = (uint32_t)m->threads;
-        if (m->threads == LW_REDUCE_THREADS && m->n_parts == 1)
+    if (!key->simulated) {
+        m->k.b.func->max_threads = (uint32_t)m->threads;
+        if (m->threads == LW_REDUCE_THREADS && m->k.n_parts == 1)
             /* at most 42 or 64 registers, so that more loads are under way */
-            m->b.func->min_blocks = lw_dtypes[m->part[0]].size_bytes > 4 ? 4 : 6;
+            m->k.b.func->min_blocks = lw_dtypes[m->k.part[0]].size_bytes > 4 ? 4 : 6;
     }
     add_params(m);
 }
@@ -536,31 +526,31 @@ start(maker *m, const char *symbol)
 static lw_ref
 shared(maker *m, int64_t n, uint32_t size)
 {
-    return lw_ir_shared(&m->b, (uint32_t)n * size, 16);
+    return lw_ir_shared(&m->k.b, (uint32_t)n * size, 16);
 }
 
 static void
 add_memory(maker *m)
 {
-    for (uint32_t i = 0; i < m->n_parts; i++) {
-        uint32_t size = lw_dtypes[m->part[i]].size_bytes;
+    for (uint32_t i = 0; i < m->k.n_parts; i++) {
+        uint32_t size = lw_dtypes[m->k.part[i]].size_bytes;
         m->item_at[i] = shared(m, m->threads * m->pad, size);
         m->thread_at[i] = shared(m, m->threads, size);
         m->warp_at[i] = shared(m, m->threads / m->warp_lanes, size);
-        if (m->key->waits) {
+        if (m->k.key->waits) {
             m->sum_at[i] = shared(m, m->results, size);
             m->before_at[i] = shared(m, m->results, size);
         }
-        m->slot[i] = lw_ir_slot(&m->b, m->part[i]);
-        m->other[i] = lw_ir_slot(&m->b, m->part[i]);
-        m->before[i] = lw_ir_slot(&m->b, m->part[i]);
-        m->joined[i] = lw_ir_slot(&m->b, m->part[i]);
-        lw_ir_set(&m->b, m->slot[i], lw_ir_zero(&m->b, m->part[i]));
-        lw_ir_set(&m->b, m->other[i], lw_ir_zero(&m->b, m->part[i]));
-        lw_ir_set(&m->b, m->before[i], lw_ir_zero(&m->b, m->part[i]));
+        m->slot[i] = lw_ir_slot(&m->k.b, m->k.part[i]);
+        m->other[i] = lw_ir_slot(&m->k.b, m->k.part[i]);
+        m->before[i] = lw_ir_slot(&m->k.b, m->k.part[i]);
+        m->joined[i] = lw_ir_slot(&m->k.b, m->k.part[i]);
+        lw_ir_set(&m->k.b, m->slot[i], lw_ir_zero(&m->k.b, m->k.part[i]));
+        lw_ir_set(&m->k.b, m->other[i], lw_ir_zero(&m->k.b, m->k.part[i]));
+        lw_ir_set(&m->k.b, m->before[i], lw_ir_zero(&m->k.b, m->k.part[i]));
     }
-    if (m->key->waits)
-        m->drawn = lw_ir_shared(&m->b, 4, 4);
+    if (m->k.key->waits)
+        m->drawn = lw_ir_shared(&m->k.b, 4, 4);
 }
 
 uint32_t
@@ -586,47 +576,45 @@ static lw_status
 kernel(maker *m, const char *symbol, lw_error *err)
 {
     lw_ref(*values)[LW_REDUCE_PARTS] =
-        lw_arena_take(&m->module->arena, MOST_ITEMS * sizeof *values);
-    lw_ref zero, is_active, acc[LW_REDUCE_PARTS] = {0};
+        lw_arena_take(&m->k.module->arena, MOST_ITEMS * sizeof *values);
+    lw_ref is_active, acc[LW_REDUCE_PARTS] = {0};
 
     if (values == NULL)
         return lw_fail_memory(err);
     start(m, symbol);
-    if (m->b.func == NULL)
+    if (m->k.b.func == NULL)
         return lw_fail_memory(err);
     add_memory(m);
     find_place(m);
     m->place =
-        m->key->columns ? m->tid : add(m, times(m, m->in_block, i64(m, m->lanes)), m->lane);
+        m->k.key->columns ? m->tid : add(m, times(m, m->in_block, i64(m, m->lanes)), m->lane);
     take_elements(m, values);
     is_active = scan_items(m);
     scan_lanes(m, is_active);
-    if (m->key->waits) {
-        get(m, m->slot, acc); /* looking back uses m->slot */
-        set(m, m->other, acc);
+    if (m->k.key->waits) {
+        get(&m->k, m->slot, acc); /* looking back uses m->slot */
+        set(&m->k, m->other, acc);
         lw_scan_look_back(m);
-        get(m, m->other, acc);
-        set(m, m->slot, acc);
+        get(&m->k, m->other, acc);
+        set(&m->k, m->slot, acc);
     }
     keep_before(m);
     put_results(m);
-    zero = lw_ir_int(&m->b, LW_DT_i32, 0);
-    lw_ir_return(&m->b, &zero, m->key->simulated ? 1 : 0);
-    return lw_ir_finish(&m->b, err);
+    return finish_kernel(&m->k, err);
 }
 
 lw_status
 lw_reduce_scan_module(const lw_reduction *r, const lw_reduce_key *key, const char *symbol,
                       lw_module **out, lw_error *err)
 {
-    maker m = {.r = r, .key = key, .body.reduction = r};
+    maker m = {.k = {.r = r, .key = key, .body.reduction = r}};
     lw_status status;
 
-    LW_TRY(lw_reduction_module(r, &m.module, m.body.funcs, err));
+    LW_TRY(lw_reduction_module(r, &m.k.module, m.k.body.funcs, err));
     LW_TRY(kernel(&m, symbol, err));
-    *out = m.module;
+    *out = m.k.module;
     return LW_OK;
 fail:
-    lw_module_free(m.module);
+    lw_module_free(m.k.module);
     return status;
 }

@@ -4,7 +4,7 @@
 #define LW_REDUCE_SCAN_PARTS_H
 
 #include "core/tables/kernel_ops.h"
-#include "reduce/body_ir.h"
+#include "reduce/kernel_parts.h"
 #include "reduce/scan_kernel.h"
 
 #include <string.h>
@@ -12,20 +12,13 @@
 enum { WARP = 32, MOST_ITEMS = 16, MOST_LOADED = 64 };
 
 typedef struct lw_scan_maker {
-    lw_builder b;
-    lw_module *module;
-    const lw_reduction *r;
-    const lw_reduce_key *key;
-    lw_reduce_body body;
-    lw_ref words; /* simulated: where the parameters are */
-    uint32_t n_params;
+    lw_reduce_maker k;
     lw_ref rows, inner, elements, tiles, strips;
     lw_ref operand[LW_REDUCE_MOST], outer_step[LW_REDUCE_MOST], inner_step[LW_REDUCE_MOST];
     lw_ref step[LW_REDUCE_MOST], out[LW_REDUCE_MOST], seed[LW_REDUCE_PARTS];
     lw_ref keys, key_step, keys_out, n_runs; /* with key->keyed */
     lw_ref counter, flags, state[LW_REDUCE_PARTS];
-    uint32_t n_parts, n_loaded;
-    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t n_loaded;
     int64_t lanes, results, items, threads, pad; /* of the block; pad: items and a gap */
     int64_t warp_lanes;                          /* lanes of a row in one warp */
     /* shared memory: elements, and for each thread, warp or row what is there so far */
@@ -41,62 +34,56 @@ typedef struct lw_scan_maker {
 static inline lw_ref
 i64(lw_scan_maker *m, int64_t value)
 {
-    return lw_ir_int(&m->b, LW_DT_i64, value);
+    return lw_ir_int(&m->k.b, LW_DT_i64, value);
 }
 
 static inline lw_ref
 i32(lw_scan_maker *m, int64_t value)
 {
-    return lw_ir_int(&m->b, LW_DT_i32, value);
+    return lw_ir_int(&m->k.b, LW_DT_i32, value);
 }
 
 static inline lw_ref
 add(lw_scan_maker *m, lw_ref x, lw_ref y)
 {
-    return lw_ir_add(&m->b, x, y);
+    return lw_ir_add(&m->k.b, x, y);
 }
 
 static inline lw_ref
 times(lw_scan_maker *m, lw_ref x, lw_ref y)
 {
-    return lw_ir_mul(&m->b, x, y);
+    return lw_ir_mul(&m->k.b, x, y);
 }
 
 static inline lw_ref
 is_less(lw_scan_maker *m, lw_ref x, lw_ref y)
 {
-    return lw_ir_compare(&m->b, LW_OP_LT, x, y);
+    return lw_ir_compare(&m->k.b, LW_OP_LT, x, y);
 }
 
 static inline lw_ref
 is_equal(lw_scan_maker *m, lw_ref x, int64_t y)
 {
-    return lw_ir_compare(&m->b, LW_OP_EQ, x, i64(m, y));
+    return lw_ir_compare(&m->k.b, LW_OP_EQ, x, i64(m, y));
 }
 
 static inline lw_ref
 is_above(lw_scan_maker *m, lw_ref x, int64_t y)
 {
-    return lw_ir_compare(&m->b, LW_OP_GT, x, i64(m, y));
+    return lw_ir_compare(&m->k.b, LW_OP_GT, x, i64(m, y));
 }
 
 static inline lw_ref
 both(lw_scan_maker *m, lw_ref x, lw_ref y)
 {
-    return lw_ir_and(&m->b, x, y);
-}
-
-static inline lw_ref
-smaller(lw_scan_maker *m, lw_ref x, lw_ref y)
-{
-    return lw_ir_select(&m->b, is_less(m, x, y), x, y);
+    return lw_ir_and(&m->k.b, x, y);
 }
 
 /* x % y and x / y of a value that is not negative, y a power of two. */
 static inline lw_ref
 low(lw_scan_maker *m, lw_ref x, int64_t y)
 {
-    return lw_ir_and(&m->b, x, i64(m, y - 1));
+    return lw_ir_and(&m->k.b, x, i64(m, y - 1));
 }
 
 static inline lw_ref
@@ -106,83 +93,35 @@ high(lw_scan_maker *m, lw_ref x, int64_t y)
 
     while (INT64_C(1) << log < y)
         log++;
-    return lw_ir_shr(&m->b, x, i64(m, log));
-}
-
-static inline lw_ref
-register_of(lw_scan_maker *m, lw_sreg which)
-{
-    return lw_ir_cast(&m->b, LW_DT_i64,
-                      lw_ir_bitcast(&m->b, LW_DT_u32, lw_ir_sreg(&m->b, which)));
-}
-
-static inline void
-barrier(lw_scan_maker *m)
-{
-    lw_ir_emit(&m->b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+    return lw_ir_shr(&m->k.b, x, i64(m, log));
 }
 
 /* ---- accumulators ---- */
-
-static inline void
-get(lw_scan_maker *m, const lw_ref *slot, lw_ref *acc)
-{
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        acc[i] = lw_ir_get(&m->b, slot[i]);
-}
-
-static inline void
-set(lw_scan_maker *m, const lw_ref *slot, const lw_ref *acc)
-{
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        lw_ir_set(&m->b, slot[i], acc[i]);
-}
 
 /* y alone where a run begins in it. */
 static inline void
 combine_runs(lw_scan_maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out)
 {
-    uint32_t runs = m->n_parts - 1;
+    uint32_t runs = m->k.n_parts - 1;
     lw_ref made[LW_REDUCE_PARTS] = {0}, sum = add(m, x[runs], y[runs]);
 
-    set(m, m->joined, y);
-    lw_ir_if(&m->b, is_equal(m, y[runs], 0));
-    lw_reduce_emit_combine(&m->b, &m->body, x, y, made);
+    set(&m->k, m->joined, y);
+    lw_ir_if(&m->k.b, is_equal(m, y[runs], 0));
+    lw_reduce_emit_combine(&m->k.b, &m->k.body, x, y, made);
     made[runs] = sum;
-    set(m, m->joined, made);
-    lw_ir_end(&m->b);
-    get(m, m->joined, out);
+    set(&m->k, m->joined, made);
+    lw_ir_end(&m->k.b);
+    get(&m->k, m->joined, out);
     out[runs] = sum;
 }
 
 static inline void
 combine(lw_scan_maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out)
 {
-    if (m->key->keyed)
+    if (m->k.key->keyed)
         combine_runs(m, x, y, out);
     else
-        lw_reduce_emit_combine(&m->b, &m->body, x, y, out);
-}
-
-static inline lw_ref
-at_part(lw_scan_maker *m, const lw_ref *base, uint32_t part, lw_ref number)
-{
-    return lw_ir_offset(&m->b, base[part],
-                        times(m, number, i64(m, lw_dtypes[m->part[part]].size_bytes)));
-}
-
-static inline void
-load_parts(lw_scan_maker *m, const lw_ref *base, lw_ref number, lw_ref *acc)
-{
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        acc[i] = lw_ir_load(&m->b, m->part[i], 1, at_part(m, base, i, number), 0, 0);
-}
-
-static inline void
-store_parts(lw_scan_maker *m, const lw_ref *base, lw_ref number, const lw_ref *acc)
-{
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        lw_ir_store(&m->b, at_part(m, base, i, number), acc[i], 0, 0);
+        lw_reduce_emit_combine(&m->k.b, &m->k.body, x, y, out);
 }
 
 /* slot = x . slot */
@@ -191,9 +130,9 @@ combine_before(lw_scan_maker *m, const lw_ref *x, const lw_ref *slot)
 {
     lw_ref acc[LW_REDUCE_PARTS] = {0};
 
-    get(m, slot, acc);
+    get(&m->k, slot, acc);
     combine(m, x, acc, acc);
-    set(m, slot, acc);
+    set(&m->k, slot, acc);
 }
 
 /* ---- shuffles ---- */
@@ -203,13 +142,13 @@ shuffle_word(lw_scan_maker *m, uint32_t row, lw_ref word, lw_ref lane)
 {
     lw_ref args[] = {i32(m, -1), word, lane, i32(m, row == LW_KOP_shfl_up ? 0 : WARP - 1)};
 
-    return lw_ir_kernel_call(&m->b, row, LW_DT_i32, args, 4);
+    return lw_ir_kernel_call(&m->k.b, row, LW_DT_i32, args, 4);
 }
 
 static inline lw_ref
 shuffle_wide(lw_scan_maker *m, uint32_t row, lw_ref value, lw_ref lane)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_ref bits = lw_ir_bitcast(b, LW_DT_u64, value), halves[2];
     lw_ref far = lw_ir_int(b, LW_DT_u64, 32);
 
@@ -225,7 +164,7 @@ shuffle_wide(lw_scan_maker *m, uint32_t row, lw_ref value, lw_ref lane)
 static inline lw_ref
 shuffle_value(lw_scan_maker *m, uint32_t row, lw_ref value, lw_ref lane)
 {
-    lw_builder *b = &m->b;
+    lw_builder *b = &m->k.b;
     lw_dtype type = lw_ir_type(b, value);
     uint32_t size = lw_dtypes[type].size_bytes;
 
@@ -246,7 +185,7 @@ shuffle_value(lw_scan_maker *m, uint32_t row, lw_ref value, lw_ref lane)
 static inline void
 shuffle(lw_scan_maker *m, uint32_t row, const lw_ref *acc, lw_ref lane, lw_ref *out)
 {
-    for (uint32_t i = 0; i < m->n_parts; i++)
+    for (uint32_t i = 0; i < m->k.n_parts; i++)
         out[i] = shuffle_value(m, row, acc[i], lane);
 }
 
@@ -258,11 +197,12 @@ scan_warp(lw_scan_maker *m, lw_ref at, int64_t width, int64_t apart, lw_ref is_a
     lw_ref acc[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0};
 
     for (int64_t delta = 1; delta < width; delta *= 2) {
-        get(m, m->slot, acc);
+        get(&m->k, m->slot, acc);
         shuffle(m, LW_KOP_shfl_up, acc, i32(m, delta * apart), x);
-        lw_ir_if(&m->b, both(m, is_active, lw_ir_compare(&m->b, LW_OP_GE, at, i64(m, delta))));
+        lw_ir_if(&m->k.b,
+                 both(m, is_active, lw_ir_compare(&m->k.b, LW_OP_GE, at, i64(m, delta))));
         combine_before(m, x, m->slot);
-        lw_ir_end(&m->b);
+        lw_ir_end(&m->k.b);
     }
 }
 
