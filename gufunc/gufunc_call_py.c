@@ -173,6 +173,7 @@ ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
                                 .face = lw_ufunc_head_face((lw_ufunc_head *)self),
                                 .name = self->table->name,
                                 .nin = nin,
+                                .has_layout = true,
                                 .inputs_by_name = self->base.family != NULL,
                                 .nout = self->base.nout};
 

@@ -263,6 +263,97 @@ positional_of(const lw_overridden *self, const char *method, PyObject *const *ar
     return tuple;
 }
 
+/* ---- what NumPy checks of a call before it asks ---- */
+
+static const char *const names_of_any[] = {"out",   "casting",   "order", "dtype",
+                                           "subok", "signature", "sig",   "stream"};
+static const char *const names_of_layouts[] = {"axes", "axis", "keepdims"};
+
+static bool
+is_among(PyObject *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool
+is_keyword(const lw_overridden *self, PyObject *name)
+{
+    if (is_among(name, names_of_any, sizeof names_of_any / sizeof *names_of_any))
+        return true;
+    return self->has_layout ? is_among(name, names_of_layouts,
+                                       sizeof names_of_layouts / sizeof *names_of_layouts)
+                            : PyUnicode_CompareWithASCIIString(name, "where") == 0;
+}
+
+static PyObject *
+keyword_of(PyObject *const *values, PyObject *kwnames, const char *name)
+{
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), name) == 0)
+            return values[i];
+    return NULL;
+}
+
+static int
+check_pairs(PyObject *const *values, PyObject *kwnames)
+{
+    static const char *const pairs[][2] = {
+        {"sig", "signature"}, {"signature", "dtype"}, {"sig", "dtype"}, {"axis", "axes"}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        PyObject *a = keyword_of(values, kwnames, pairs[i][0]),
+                 *b = keyword_of(values, kwnames, pairs[i][1]);
+        if (a == NULL || b == NULL)
+            continue;
+        PyErr_Format(PyExc_TypeError, "cannot specify both '%s' and '%s'",
+                     i == 2 ? "signature" : pairs[i][0], pairs[i][1]);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+check_outputs(const lw_overridden *self, PyObject *out, Py_ssize_t n_args)
+{
+    if (out != NULL && n_args > self->nin) {
+        PyErr_SetString(PyExc_TypeError,
+                        "cannot specify 'out' as both a positional and keyword argument");
+        return -1;
+    }
+    if (out != NULL && PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) != self->nout) {
+        PyErr_SetString(PyExc_ValueError,
+                        "The 'out' tuple must have exactly one entry per ufunc output");
+        return -1;
+    }
+    return 0;
+}
+
+/* Counts and names, but no values. */
+static int
+check_call(const lw_overridden *self, PyObject *const *args, Py_ssize_t n_args,
+           PyObject *kwnames)
+{
+    if (n_args < self->nin || n_args > self->nin + self->nout) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s() takes from %d to %d positional arguments but %zd %s given",
+                     self->name, self->nin, self->nin + self->nout, n_args,
+                     n_args == 1 ? "was" : "were");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (!is_keyword(self, PyTuple_GET_ITEM(kwnames, i))) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
+                         self->name, PyTuple_GET_ITEM(kwnames, i));
+            return -1;
+        }
+    if (check_pairs(args + n_args, kwnames) < 0)
+        return -1;
+    return check_outputs(self, keyword_of(args + n_args, kwnames, "out"), n_args);
+}
+
 /* ---- asking ---- */
 
 /* The next one to ask: the leftmost that no remaining one is a subclass of. */
@@ -355,6 +446,9 @@ lw_override(const lw_overridden *self, const char *method, PyObject *const *args
         found = 0;
         goto done;
     }
+    if (strcmp(method, "__call__") == 0 && !self->inputs_by_name &&
+        check_call(self, args, n_args, kwnames) < 0)
+        goto done;
     kwargs = keywords_of(self, shape_of(method), args, n_args, kwnames, &n_operands);
     positional = kwargs ? positional_of(self, method, args, n_operands) : NULL;
     if (positional != NULL)

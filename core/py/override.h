@@ -13,6 +13,7 @@ typedef struct lw_overridden {
     PyObject *face;   /* what the receiver sees as the ufunc */
     const char *name;
     int nin, nout;
+    bool has_layout;     /* axes=, axis= and keepdims= instead of where= */
     bool inputs_by_name; /* keywords that are no ufunc's may be inputs: they are asked too */
 } lw_overridden;
 

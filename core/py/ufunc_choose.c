@@ -276,11 +276,22 @@ outputs_fit(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted
 typedef bool (*castable)(lw_dtype from, lw_dtype to);
 
 static bool
+can_cast_somehow(lw_dtype from, lw_dtype to)
+{
+    (void)from, (void)to;
+    return true;
+}
+
+static bool
 inputs_fit(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted,
            castable can_cast)
 {
     for (int i = 0; i < self->nin; i++) {
         lw_dtype slot = types_of(self, loop)[i];
+        if (!wanted->fixed[i] && can_cast == can_cast_somehow)
+            continue;
+        if (wanted->foreign[i])
+            return false;
         if (wanted->weak[i]
                 ? !lw_weak_fits(wanted->weak[i], slot)
                 : (wanted->fixed[i] ? wanted->in[i] != slot : !can_cast(wanted->in[i], slot)))
@@ -380,6 +391,8 @@ choose_declared(lw_ufunc_head *self, const lw_wanted *wanted)
     /* With dtype= or signature= the user chose: NumPy then checks the casts by `casting`. */
     if (loop == NULL && out_wanted)
         loop = best_fit(self, wanted, lw_can_cast_same_kind);
+    if (loop == NULL && out_wanted)
+        loop = best_fit(self, wanted, can_cast_somehow);
     if (loop == NULL && !out_wanted)
         lw_loops_raise_none(self, wanted);
     return loop;
@@ -495,11 +508,20 @@ refuse_accumulator(const lw_ufunc_head *self, const void *loop)
     return NULL;
 }
 
+static bool
+any_foreign(const lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    for (int i = 0; i < self->nin; i++)
+        if (wanted->foreign[i])
+            return true;
+    return false;
+}
+
 static void *
 choose_lazily(lw_ufunc_head *self, const lw_wanted *wanted)
 {
     lw_dtype asked = output_asked_for(self, wanted);
-    void *loop = choose_by_inputs(self, wanted);
+    void *loop = any_foreign(self, wanted) ? NULL : choose_by_inputs(self, wanted);
 
     if (loop == NULL && asked == LW_DT_void)
         return NULL;

@@ -15,6 +15,8 @@ typedef struct lw_wanted {
     char weak[LW_UFUNC_OPERANDS];    /* 0, 'i', 'f', 'c' */
     bool fixed[LW_UFUNC_OPERANDS];   /* by signature=: no cast allowed */
     lw_dtype out[LW_UFUNC_OPERANDS]; /* void: any */
+    bool foreign[LW_UFUNC_OPERANDS]; /* strong, of a dtype that is none of ours: NumPy casts it
+                                      */
     bool reduction; /* the first input is the accumulator: it must equal the output */
 } lw_wanted;
 

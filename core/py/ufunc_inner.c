@@ -53,7 +53,8 @@ describe_operand(lw_wanted *wanted, int i, const PyArray_DTypeMeta *dtype, bool 
     wanted->weak[i] = weak_kind(dtype);
     wanted->fixed[i] = fixed;
     wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_from_num(dtype->type_num);
-    return wanted->weak[i] || wanted->in[i] != LW_DT_void;
+    wanted->foreign[i] = !wanted->weak[i] && wanted->in[i] == LW_DT_void;
+    return !wanted->foreign[i] || !fixed;
 }
 
 /* False: NumPy has an operand here that none of our loops can take. */
@@ -62,6 +63,7 @@ describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
          PyArray_DTypeMeta *const signature[], lw_wanted *wanted)
 {
     bool reduces = ufunc->nin == 2 && ufunc->core_signature == NULL;
+    bool any_foreign = false, out_wanted = false;
 
     memset(wanted, 0, sizeof *wanted);
     for (int i = 0; i < ufunc->nin; i++) {
@@ -72,14 +74,16 @@ describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
         }
         if (dtype == NULL || !describe_operand(wanted, i, dtype, signature[i] != NULL))
             return false;
+        any_foreign |= wanted->foreign[i];
     }
     for (int i = ufunc->nin; i < ufunc->nargs; i++)
         if (signature[i] != NULL) {
             wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
             if (wanted->out[i - ufunc->nin] == LW_DT_void)
                 return false;
+            out_wanted = true;
         }
-    return true;
+    return !any_foreign || out_wanted; /* dtype= alone leads from there to a loop */
 }
 
 bool

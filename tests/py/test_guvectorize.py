@@ -442,6 +442,10 @@ def test_keywords_of_calls():
     assert np.allclose(total_of(x, axes=[(0,), ()]), x.sum(0))
     assert total_of(x, dtype="f4").dtype == np.float32
     assert total_of(x.astype("f4"), signature="d->d").dtype == np.float64
+    declared = lw.guvectorize(["i8(i8[:])", "f8(f8[:])"], "(n)->()")(total_of.py_func)
+    assert declared([1.5, 2.5], dtype="i8", casting="unsafe") == 3 and declared(np.ones(3, "g"), dtype="f8") == 3
+    with pytest.raises(TypeError, match="Cannot cast .* input"):
+        declared([1.5, 2.5], dtype="i8")
     out = np.empty((3, 4), "f4")
     assert total_of(x, out=out, casting="same_kind") is out and np.allclose(out, x.sum(2), rtol=1e-5)
     assert total_of(x, out) is out
@@ -550,6 +554,12 @@ def test_overrides():
             return ufunc, method, len(inputs), kwargs
 
     assert total_of(Other(), axis=0) == (total_of, "__call__", 1, {"axis": 0})
+    x = Other()  # counts and names are looked at first, as by NumPy
+    for args, keywords, words in (((x,), {"where": x}, "argument 'where'"), ((x,), {"nothing": 1}, "argument 'nothing'"), ((), {"out": x}, "but 0 were"),
+                                  ((x, x, x), {}, "but 3 were"), ((x,), {"sig": "d->d", "dtype": None}, "both 'signature' and 'dtype'"),
+                                  ((x,), {"out": (x, x)}, "'out' tuple"), ((x, x), {"out": x}, "'out' as both"), ((x,), {"axis": 0, "axes": 1}, "both 'axis'")):
+        with pytest.raises((TypeError, ValueError), match=words):
+            total_of(*args, **keywords)
 
     class Sub(np.ndarray):
         pass
