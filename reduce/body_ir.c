@@ -46,8 +46,9 @@ lw_reduce_emit_map(lw_builder *b, const lw_reduce_body *body, const lw_ref *valu
     lw_ref args[LW_REDUCE_PARTS];
     uint32_t n, n_loaded = 0;
 
-    if (r->map == NULL) {
-        cast_all(b, r->loaded, r->acc, r->n_acc, values, acc);
+    if (r->map == NULL) { /* dtype= comes first: 0.5 is True, and 1.7 is 1 */
+        cast_all(b, r->loaded, r->in, r->n_acc, values, args);
+        cast_all(b, r->in, r->acc, r->n_acc, args, acc);
         return;
     }
     n = cast_all(b, r->loaded, r->in, r->n_in, values, args);

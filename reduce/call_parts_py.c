@@ -303,8 +303,13 @@ axis_error(int64_t axis, int ndim)
 int
 lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out)
 {
-    Py_ssize_t value = PyNumber_AsSsize_t(axis, PyExc_OverflowError);
+    Py_ssize_t value;
 
+    if (PyBool_Check(axis)) {
+        PyErr_SetString(PyExc_TypeError, "an integer is required for the axis, not a bool");
+        return -1;
+    }
+    value = PyNumber_AsSsize_t(axis, PyExc_OverflowError);
     if (value == -1 && PyErr_Occurred())
         return -1;
     if (value < -call->ndim || value >= call->ndim)
@@ -314,11 +319,48 @@ lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out)
 }
 
 int
+lw_reduce_read_scan_axis(lw_reduce_call *call, const char *method, int *out)
+{
+    PyObject *axis = call->keywords.axis;
+    bool is_tuple = axis != NULL && PyTuple_Check(axis);
+    Py_ssize_t n = axis == Py_None ? call->ndim : is_tuple ? PyTuple_GET_SIZE(axis) : 1;
+
+    *out = 0;
+    if (call->ndim == 0) {
+        PyErr_Format(PyExc_TypeError, "cannot %s on a scalar", method);
+        return -1;
+    }
+    if (axis == NULL || (n == 1 && axis == Py_None))
+        return 0;
+    if (n == 1)
+        return lw_reduce_read_one_axis(call, is_tuple ? PyTuple_GET_ITEM(axis, 0) : axis, out);
+    PyErr_Format(PyExc_ValueError, "%s does not allow multiple axes", method);
+    return -1;
+}
+
+/* NumPy lets axis 0 and -1 of an array of no dimension pass. */
+static bool
+is_no_axis(const lw_reduce_call *call, PyObject *axis)
+{
+    int overflow;
+    long value;
+
+    if (call->ndim != 0 || axis == NULL || PyBool_Check(axis) || !PyIndex_Check(axis))
+        return false;
+    value = PyLong_AsLongAndOverflow(axis, &overflow);
+    if (value == -1 && PyErr_Occurred())
+        PyErr_Clear(); /* told by who reads it as an axis */
+    else
+        return overflow == 0 && (value == 0 || value == -1);
+    return false;
+}
+
+int
 lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis)
 {
     bool is_tuple = axis != NULL && PyTuple_Check(axis);
     Py_ssize_t n = is_tuple ? PyTuple_GET_SIZE(axis) : 1;
-    bool all = axis == NULL || axis == Py_None;
+    bool all = axis == NULL || axis == Py_None || is_no_axis(call, axis);
 
     for (int d = 0; d < call->ndim; d++)
         call->reduced[d] = all;

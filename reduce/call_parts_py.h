@@ -58,6 +58,8 @@ int lw_reduce_fits_shape(const lw_reduce_call *call, int ndim, const int64_t *sh
 /* NULL and None: every axis. */
 int lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis);
 int lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out);
+/* Of accumulate and reduceat: 0 unless axis= says otherwise. */
+int lw_reduce_read_scan_axis(lw_reduce_call *call, const char *method, int *out);
 /* initial=, and what nothing gives. */
 int lw_reduce_read_initial(lw_reduce_call *call);
 /* ValueError where nothing is to be reduced, and nothing gives nothing. */

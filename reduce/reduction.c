@@ -1,7 +1,6 @@
 #include "reduce/reduction.h"
 
 #include "core/base/memory.h"
-#include "core/tables/intrinsics.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@ typedef struct builder {
     lw_arena arena;
     lw_types types; /* for joining */
     shape array[LW_REDUCE_MOST];
+    lw_dtype dtype; /* that was asked for; void: none */
     lw_error *err;
 } builder;
 
@@ -466,6 +466,15 @@ fail:
     return status;
 }
 
+/* dtype=bool: Python's sum of bools is an int, but NumPy's is their `or`, the product `and`. */
+static bool
+said_bool(const builder *b)
+{
+    const lw_reduction *r = b->made;
+
+    return b->dtype == LW_DT_b1 && b->source->map == NULL && r->n_arrays == 1 && r->n_acc == 1;
+}
+
 /* `narrow`: the accumulator before half precision was widened: it says what the results are. */
 static lw_status
 lower_finish(builder *b, const shape *narrow)
@@ -479,7 +488,7 @@ lower_finish(builder *b, const shape *narrow)
         r->n_out = narrow->n;
         r->out_form = narrow->form;
         for (uint32_t i = 0; i < narrow->n; i++)
-            r->out[i] = stored(narrow->type[i]);
+            r->out[i] = said_bool(b) ? LW_DT_b1 : stored(narrow->type[i]);
         return LW_OK;
     }
     LW_TRY(infer_on(b, b->source->finish, "finish", narrow, 1, &typed));
@@ -497,138 +506,18 @@ fail:
     return status;
 }
 
-/* ---- what combine does, read off its code ---- */
-
-typedef enum op_kind { OP_OTHER, OP_ZERO, OP_ONE, OP_ONES, OP_NO_IDENTITY } op_kind;
-
-static bool
-are_operands(const lw_func *func, lw_ref x, lw_ref y, uint32_t part, uint32_t parts)
-{
-    const lw_inst *a = &func->insts.data[x], *b = &func->insts.data[y];
-    uint32_t low, high;
-
-    if (a->op != LW_OP_PARAM || b->op != LW_OP_PARAM)
-        return false;
-    low = a->a < b->a ? a->a : b->a;
-    high = a->a < b->a ? b->a : a->a;
-    return low == part && high == part + parts;
-}
-
-/* select(c, x, y): min and max by a comparison of the two; `and` and `or` of bools. */
-static op_kind
-kind_of_select(const lw_func *func, const lw_inst *inst, uint32_t part, uint32_t parts)
-{
-    const lw_inst *condition = &func->insts.data[inst->a];
-    const lw_inst *yes = &func->insts.data[inst->b], *no = &func->insts.data[inst->c];
-    lw_ref first = inst->a;
-
-    if (condition->op >= LW_OP_LT && condition->op <= LW_OP_GE)
-        return are_operands(func, inst->b, inst->c, part, parts) &&
-                       are_operands(func, condition->a, condition->b, part, parts)
-                   ? OP_NO_IDENTITY
-                   : OP_OTHER;
-    if (inst->type != LW_DT_b1 || condition->op != LW_OP_PARAM)
-        return OP_OTHER;
-    if (no->op == LW_OP_PARAM && no->a == condition->a)
-        return are_operands(func, first, inst->b, part, parts) ? OP_ONES : OP_OTHER;
-    if (yes->op == LW_OP_PARAM && yes->a == condition->a)
-        return are_operands(func, first, inst->c, part, parts) ? OP_ZERO : OP_OTHER;
-    return OP_OTHER;
-}
-
-static bool
-is_min_or_max(uint32_t intrinsic)
-{
-    const char *name = lw_intrinsics[intrinsic].name;
-
-    return strcmp(name, "minimum") == 0 || strcmp(name, "maximum") == 0 ||
-           strcmp(name, "fmin") == 0 || strcmp(name, "fmax") == 0 || strcmp(name, "min") == 0 ||
-           strcmp(name, "max") == 0;
-}
-
-/* What part `part` of the result is of the same part of both operands. */
-static op_kind
-kind_of_part(const lw_func *func, lw_ref result, uint32_t part, uint32_t parts)
-{
-    const lw_inst *inst = &func->insts.data[result];
-    const lw_ref *list;
-
-    switch (inst->op) {
-    case LW_OP_ADD:
-    case LW_OP_OR:
-    case LW_OP_XOR:
-        return are_operands(func, inst->a, inst->b, part, parts) ? OP_ZERO : OP_OTHER;
-    case LW_OP_MUL:
-        return are_operands(func, inst->a, inst->b, part, parts) ? OP_ONE : OP_OTHER;
-    case LW_OP_AND:
-        return are_operands(func, inst->a, inst->b, part, parts) ? OP_ONES : OP_OTHER;
-    case LW_OP_SELECT: return kind_of_select(func, inst, part, parts);
-    case LW_OP_INTRINSIC:
-        list = func->lists.data + inst->b;
-        return inst->c == 2 && is_min_or_max(inst->a) &&
-                       are_operands(func, list[0], list[1], part, parts)
-                   ? OP_NO_IDENTITY
-                   : OP_OTHER;
-    default: return OP_OTHER;
-    }
-}
-
-static void
-set_identity(lw_reduce_item *item, lw_dtype dtype, op_kind kind)
-{
-    lw_dtype part = lw_dtypes[dtype].parts;
-    float f = 1;
-    double d = 1;
-
-    memset(item, 0, sizeof *item);
-    if (kind == OP_ONES)
-        memset(item, dtype == LW_DT_b1 ? 1 : 0xff, lw_dtypes[dtype].size_bytes);
-    if (kind != OP_ONE)
-        return;
-    if (part == LW_DT_f32)
-        memcpy(item, &f, sizeof f);
-    else if (part == LW_DT_f64)
-        memcpy(item, &d, sizeof d);
-    else
-        item->bytes[0] = 1;
-}
-
-/* One straight line that ends in `return`, each result one known operation. */
-static void
-recognise(lw_reduction *r)
-{
-    const lw_func *func = r->combine->module->funcs.data[r->combine->body];
-    const lw_inst *last = &func->insts.data[func->insts.n - 1];
-    uint32_t parts = func->results.n, part = 0;
-
-    if (last->op != LW_OP_RETURN || last->c != parts || func->params.n != 2 * parts)
-        return;
-    r->commutative = r->has_identity = true;
-    for (uint32_t i = 0; i < r->n_acc; i++) {
-        op_kind kind = OP_OTHER;
-        for (int k = 0; k < lw_reduce_parts(r->acc[i]); k++, part++) {
-            op_kind one = kind_of_part(func, func->lists.data[last->b + part], part, parts);
-            kind = k == 0 || one == kind ? one : OP_OTHER;
-        }
-        if (kind == OP_OTHER)
-            r->commutative = false;
-        if (kind == OP_OTHER || kind == OP_NO_IDENTITY)
-            r->has_identity = false;
-        else
-            set_identity(&r->identity[i], r->acc[i], kind);
-    }
-}
+/* ---- sums of small numbers ---- */
 
 /* Sums and products of bool and of integers below int64 are made in int64, as NumPy's; only
  * where nobody said what they should be. */
 static bool
-widens(const builder *b, lw_dtype dtype)
+widens(const builder *b)
 {
     const lw_tree *tree = b->source->combine;
     const lw_fn *fn = &tree->fns.data[1];
     const lw_node *node;
 
-    if (dtype != LW_DT_void || b->source->map != NULL || b->made->n_in != 1 ||
+    if (b->dtype != LW_DT_void || b->source->map != NULL || b->made->n_in != 1 ||
         b->made->array[0].record != NULL || fn->params.n != 2 ||
         !(lw_is_integer(b->made->in[0]) || b->made->in[0] == LW_DT_b1))
         return false;
@@ -676,13 +565,13 @@ take_arrays(builder *b)
 }
 
 static lw_status
-build(builder *b, lw_dtype dtype)
+build(builder *b)
 {
     lw_reduction *r = b->made;
     lw_status status;
     shape narrow;
 
-    if (widens(b, dtype))
+    if (widens(b))
         r->in[0] = widened(r->in[0]);
     LW_TRY(take_arrays(b));
     LW_TRY(find_mapped(b));
@@ -699,7 +588,7 @@ build(builder *b, lw_dtype dtype)
     LW_TRY(lower_map(b));
     LW_TRY(lower_combine(b));
     LW_TRY(lower_finish(b, &narrow));
-    recognise(r);
+    lw_reduce_recognise(r);
     if (b->source->commutative >= 0)
         r->commutative = b->source->commutative;
 fail:
@@ -737,7 +626,7 @@ lw_status
 lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays, uint32_t n,
                  lw_dtype dtype, lw_reduction **out, lw_error *err)
 {
-    builder b = {.source = source, .err = err};
+    builder b = {.source = source, .dtype = dtype, .err = err};
     lw_reduction *made = lw_alloc_zero(1, sizeof *made);
     lw_status status;
 
@@ -750,7 +639,7 @@ lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays
     b.made = made;
     lw_arena_init(&b.arena);
     lw_types_init(&b.types, &b.arena);
-    status = build(&b, dtype);
+    status = build(&b);
     lw_arena_reset(&b.arena);
     if (status != LW_OK) {
         lw_reduction_free(made);

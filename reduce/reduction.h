@@ -65,6 +65,8 @@ void lw_reduction_free(lw_reduction *self); /* NULL is allowed */
  * one is not there): map, combine, finish. */
 lw_status lw_reduction_module(const lw_reduction *self, lw_module **out, uint32_t funcs[3],
                               lw_error *err);
+/* Sets commutative, has_identity and identity by what combine's code does. */
+void lw_reduce_recognise(lw_reduction *r);
 /* Does map name its last parameter `index`? */
 bool lw_reduce_is_indexed(const lw_tree *map);
 

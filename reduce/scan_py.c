@@ -21,15 +21,8 @@ lw_reduce_read_scan(lw_reduce_call *call, int *axis, bool *exclusive)
     if (is < 0)
         return -1;
     *exclusive = is;
-    *axis = 0;
-    if (call->ndim == 0) {
-        PyErr_SetString(PyExc_TypeError, "cannot accumulate on a scalar");
-        return -1;
-    }
-    if (call->keywords.axis != NULL &&
-        lw_reduce_read_one_axis(call, call->keywords.axis, axis) < 0)
-        return -1;
-    if (lw_reduce_read_initial(call) < 0)
+    if (lw_reduce_read_scan_axis(call, "accumulate", axis) < 0 ||
+        lw_reduce_read_initial(call) < 0)
         return -1;
     if (!*exclusive || call->has_empty)
         return 0;

@@ -52,13 +52,7 @@ lw_reduce_check_slices(lw_reduce_call *call, PyArrayObject *indices, int *axis)
 {
     const int64_t *index = PyArray_DATA(indices);
 
-    *axis = 0;
-    if (call->ndim == 0) {
-        PyErr_SetString(PyExc_TypeError, "cannot reduceat on a scalar");
-        return -1;
-    }
-    if (call->keywords.axis != NULL &&
-        lw_reduce_read_one_axis(call, call->keywords.axis, axis) < 0)
+    if (lw_reduce_read_scan_axis(call, "reduceat", axis) < 0)
         return -1;
     for (int64_t i = 0; i < PyArray_SIZE(indices); i++)
         if (index[i] < 0 || index[i] >= call->shape[*axis]) {

@@ -93,6 +93,20 @@ def test_swapped_bytes(dtype):
     assert (r.reduceat(x[0, 1], [0, 2]) == np.add.reduceat(x[0, 1], [0, 2])).all()
 
 
+def test_complex_products_are_known():
+    x = np.exp(1j * some(70_000)).reshape(70, 1000)
+    for dtype in ("c8", "c16"):
+        assert product._reorders(dtype) and lw.reduce(lambda a, b: b * a, fma=False)._reorders(dtype)
+        assert not lw.reduce(lambda a, b: a * b.conjugate())._reorders(dtype)
+        np.testing.assert_allclose(product(x.astype(dtype), axis=1), np.prod(x, axis=1), rtol=2e-4)
+    assert product(x[:0]) == 1 and (product(x[:0], axis=0) == np.ones(1000)).all()
+
+
+def test_an_array_of_no_dimension():
+    for axis in (None, 0, -1, ()):
+        assert repr(total(np.float32(3), axis=axis)) == repr(np.float32(3)) == repr(total(np.array(3, "f4"), axis=axis, keepdims=True))
+
+
 def test_where_and_initial():
     a = some((300, 20))
     mask = some((300, 20), seed=1) > 3.5
@@ -118,6 +132,10 @@ def test_dtype_and_out():
     close(total(a, axis=0, dtype="f8"), np.add.reduce(a, axis=0, dtype="f8"))
     assert total(a, dtype="i8") == np.add.reduce(a.astype("i8"), axis=None)
     assert total(np.full(1000, 100, "i1"), dtype="i1") == np.add.reduce(np.full(1000, 100, "i1"), dtype="i1")
+    halves = np.array([0.5, 0.5, 0])
+    for x in (halves, halves[:0], halves[2:]):  # dtype= comes first, and sums of bools are bools there
+        assert total(x, dtype=bool) is np.add.reduce(x, dtype=bool) and product(x, dtype=bool) is np.multiply.reduce(x, dtype=bool)
+    assert lw.reduce(lambda a, b: a + 0.5 * b)(halves + 1, dtype=int) == 2
     out = np.empty((20, 2))[:, 0]
     assert total(a, axis=0, out=out) is out
     close(out, np.add.reduce(a, axis=0, out=np.empty(20)))
@@ -335,7 +353,7 @@ def test_accumulate(axis):
         wanted = np.add.accumulate(view, axis=axis) - view
         np.testing.assert_allclose(got, wanted, atol=1e-12)
     assert total.accumulate(np.ones(3, "i1")).dtype == np.int64
-    assert biggest.accumulate([1, 3, 2, 5]).tolist() == [1, 3, 3, 5]
+    assert biggest.accumulate([1, 3, 2, 5]).tolist() == [1, 3, 3, 5] == biggest.accumulate([1, 3, 2, 5], None).tolist()
     assert biggest.accumulate([1, 3, 2, 5], exclusive=True, initial=0).tolist() == [0, 1, 3, 3]
     out = np.zeros(3)
     assert total.accumulate([1.0, 2.0, 3.0], out=out) is out and out.tolist() == [1, 3, 6]
@@ -537,6 +555,10 @@ def test_the_kernel_compiles_for_gpus(cc):
         (lambda: biggest(np.ones(3), where=[True, False, True]), ValueError, "where mask"),
         (lambda: total(np.ones(3), axis=1), np.exceptions.AxisError, "axis 1 is out of bounds"),
         (lambda: total(np.ones((3, 3)), axis=(0, 0)), ValueError, "duplicate value in 'axis'"),
+        (lambda: total(np.ones((3, 3)), axis=True), TypeError, "an integer is required"),
+        (lambda: total(np.float32(3), axis=1), np.exceptions.AxisError, "axis 1 is out of bounds"),
+        (lambda: total.accumulate(np.ones((3, 3)), axis=None), ValueError, "accumulate does not allow multiple axes"),
+        (lambda: total.reduceat(np.ones((3, 3)), [0], axis=(0, 1)), ValueError, "reduceat does not allow multiple axes"),
         (lambda: total(np.ones(3), axes=1), TypeError, "unexpected keyword argument 'axes'"),
         (lambda: total(np.ones(3), out=np.ones(2)), ValueError, r"out= has shape \(2,\)"),
         (lambda: total(np.ones(3), out=np.array(0)), TypeError, "cannot take results"),
