@@ -171,7 +171,7 @@ const char *lw_lower_field_name(const lw_frame *f, uint32_t node, lw_type type);
 /* Of one record; *align: what is sure of the address. */
 lw_ref lw_lower_field_address(lw_frame *f, lw_value record, const char *name, uint32_t *align);
 
-/* ---- lower_array.c ---- */
+/* ---- lower_address.c ---- */
 lw_ref lw_array_extent(lw_frame *f, lw_value array, uint32_t axis); /* i64 */
 lw_ref lw_array_stride(lw_frame *f, lw_value array, uint32_t axis); /* bytes, i64 */
 /* Remember that the value counts from `start`, which is never negative (0: from 0). */
@@ -180,6 +180,8 @@ bool lw_never_negative(const lw_frame *f, lw_ref value);
 /* Of array[index], one element: wrapped around and checked as the options say. Aligned as
  * lw_type_get(array.type)->align says (0: as its type is). */
 lw_ref lw_lower_element_address(lw_frame *f, lw_value array, uint32_t index);
+
+/* ---- lower_array.c ---- */
 lw_value lw_lower_array_subscript(lw_frame *f, uint32_t node, lw_value array);
 lw_value lw_lower_array_attribute(lw_frame *f, uint32_t node, lw_value array, const char *name);
 lw_value lw_lower_array_item(lw_frame *f, lw_value array, lw_ref k, lw_type type);

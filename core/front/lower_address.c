@@ -1,0 +1,373 @@
+/* Where elements lie. Offsets are bytes; they are computed in 32 bits where the door promises
+ * that all of them fit (options.narrow), for GPUs have no 64-bit integer unit. Partial sums are
+ * the offsets of other elements, so that they fit as well. */
+#include "core/front/lower_address.h"
+
+#include <stdio.h>
+
+int64_t
+lw_array_item_bytes(const lw_frame *f, lw_type array)
+{
+    return lw_type_bytes(f->l->types, lw_array_row_of(f, array)->elements[0]);
+}
+
+/* ---- extents and strides ---- */
+
+lw_ref
+lw_array_extent(lw_frame *f, lw_value array, uint32_t axis)
+{
+    const lw_type_row *row = lw_array_row_of(f, array.type);
+
+    return row->shape ? lw_const64(f, row->shape[axis]) : lw_part_at(&array, 1 + axis);
+}
+
+/* What offsets are computed in. Not narrow in loops: there LLVM moves pointers on from round to
+ * round, which it cannot do through a sign extension. */
+lw_dtype
+lw_offset_type(const lw_frame *f)
+{
+    return f->l->typed->options.narrow && f->loop == NULL ? LW_DT_i32 : LW_DT_i64;
+}
+
+lw_ref
+lw_offset_product(lw_builder *b, lw_ref x, lw_ref y)
+{
+    uint64_t known, other;
+
+    if (lw_ir_is_const(b, x, &known) && lw_ir_is_const(b, y, &other))
+        return lw_ir_int(b, lw_ir_type(b, x), (int64_t)(known * other));
+    if (lw_ir_is_const(b, x, &known) && known == 1)
+        return y;
+    if (lw_ir_is_const(b, y, &known) && known == 1)
+        return x;
+    return lw_ir_mul_no_wrap(b, x, y);
+}
+
+/* As `type`: narrower ones lose what they do not need (see above). */
+lw_ref
+lw_offset_cast(lw_builder *b, lw_dtype type, lw_ref x)
+{
+    uint64_t known;
+
+    if (lw_ir_is_const(b, x, &known))
+        return lw_ir_int(b, type, type == LW_DT_i32 ? (int64_t)(int32_t)known : (int64_t)known);
+    return lw_ir_cast(b, type, x);
+}
+
+lw_ref
+lw_array_stride_in(lw_frame *f, lw_value array, uint32_t axis, lw_dtype type)
+{
+    const lw_type_row *row = lw_array_row_of(f, array.type);
+    lw_ref bytes = lw_ir_int(&f->b, type, lw_array_item_bytes(f, array.type));
+    uint32_t from = row->layout == LW_LAYOUT_C ? axis + 1 : 0;
+    uint32_t to = row->layout == LW_LAYOUT_C ? row->ndim : axis;
+
+    if (row->layout == LW_LAYOUT_ANY)
+        return lw_offset_cast(&f->b, type, lw_part_at(&array, 1u + row->ndim + axis));
+    for (uint32_t i = to; i-- > from;)
+        bytes = lw_offset_product(
+            &f->b, lw_offset_cast(&f->b, type, lw_array_extent(f, array, i)), bytes);
+    return bytes;
+}
+
+lw_ref
+lw_array_stride(lw_frame *f, lw_value array, uint32_t axis)
+{
+    return lw_array_stride_in(f, array, axis, LW_DT_i64);
+}
+
+lw_ref
+lw_offset_sum(lw_builder *b, lw_ref x, lw_ref y)
+{
+    uint64_t known;
+
+    if (x == 0 || (lw_ir_is_const(b, x, &known) && known == 0))
+        return y;
+    return lw_ir_is_const(b, y, &known) && known == 0 ? x : lw_ir_add_no_wrap(b, x, y);
+}
+
+lw_ref
+lw_address_moved(lw_builder *b, lw_ref address, lw_ref bytes)
+{
+    uint64_t known;
+
+    if (bytes == 0 || (lw_ir_is_const(b, bytes, &known) && known == 0))
+        return address;
+    return lw_ir_offset(b, address, bytes);
+}
+
+/* ---- one integer of an index ---- */
+
+/* Of what counts: beyond, it names no place in any array, nor does a multiple of it. */
+enum { COUNTER_BITS = 47 };
+
+void
+lw_lower_counts(lw_frame *f, lw_ref value, lw_ref start)
+{
+    uint64_t least = 0;
+    lw_counter *slot = lw_array_push(&f->counters, f->l->arena);
+
+    if (start && !lw_ir_is_const(&f->b, start, &least))
+        least = 0;
+    if (slot)
+        *slot = (lw_counter){value, least};
+}
+
+static const lw_counter *
+counter_of(const lw_frame *f, lw_ref value)
+{
+    for (uint32_t i = 0; i < f->counters.n; i++)
+        if (f->counters.data[i].value == value)
+            return &f->counters.data[i];
+    return NULL;
+}
+
+/* Bits that a value needs which is surely not negative; 64: not known. Sums of such values may
+ * be taken for not negative, for no array has 2^62 elements. */
+static unsigned
+bits_needed(const lw_frame *f, lw_ref value, int depth)
+{
+    const lw_inst *inst = &f->b.func->insts.data[value];
+    lw_dtype type = (lw_dtype)inst->type;
+    const lw_counter *counter;
+    unsigned x, y;
+    uint64_t known;
+
+    if (lw_ir_is_const(&f->b, value, &known))
+        return (int64_t)known < 0 ? 64 : known ? 64 - (unsigned)__builtin_clzll(known) : 0;
+    if (counter_of(f, value))
+        return COUNTER_BITS;
+    if (depth == 0 || !lw_is_integer(type))
+        return 64;
+    switch (inst->op) {
+    case LW_OP_SREG: /* a block has 1024 threads at most */
+        return inst->a <= LW_SREG_TID_Z ||
+                       (inst->a >= LW_SREG_NTID_X && inst->a <= LW_SREG_NTID_Z)
+                   ? 11
+                   : 31;
+    case LW_OP_CAST:
+    case LW_OP_BITCAST:
+        x = bits_needed(f, inst->a, depth - 1);
+        if (x == 64 && lw_dtypes[lw_ir_type(&f->b, inst->a)].kind == LW_KIND_UINT)
+            x = lw_dtypes[lw_ir_type(&f->b, inst->a)].bits;
+        return x < lw_dtypes[type].bits ? x : 64;
+    case LW_OP_ADD:
+    case LW_OP_MUL:
+        x = bits_needed(f, inst->a, depth - 1);
+        y = bits_needed(f, inst->b, depth - 1);
+        x = inst->op == LW_OP_MUL ? x + y : (x > y ? x : y) + 1;
+        return x < lw_dtypes[type].bits ? x : 64;
+    case LW_OP_SUB: /* `j - 1` in a loop from 1 on */
+        counter = counter_of(f, inst->a);
+        return counter && lw_ir_is_const(&f->b, inst->b, &known) && known <= counter->least
+                   ? COUNTER_BITS
+                   : 64;
+    case LW_OP_AND:
+        x = bits_needed(f, inst->a, depth - 1);
+        y = bits_needed(f, inst->b, depth - 1);
+        return x < y ? x : y;
+    case LW_OP_SELECT:
+        x = bits_needed(f, inst->b, depth - 1);
+        y = bits_needed(f, inst->c, depth - 1);
+        return x > y ? x : y;
+    default: return 64;
+    }
+}
+
+bool
+lw_never_negative(const lw_frame *f, lw_ref value)
+{
+    return value != 0 && bits_needed(f, value, 6) < 64;
+}
+
+bool
+lw_may_be_negative(const lw_frame *f, lw_value index)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, index.type);
+    lw_dtype stored = lw_type_stored(f->l->types, index.type);
+
+    if (lw_dtypes[stored].kind == LW_KIND_UINT || (row && row->lo >= 0))
+        return false;
+    return index.n && !lw_never_negative(f, index.parts[0]);
+}
+
+static bool
+checks_bounds(const lw_frame *f)
+{
+    return f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS) != 0;
+}
+
+/* i64 or u64 that lies in the axis, or an exception; negative ones were counted from the end.
+ */
+static void
+check_bounds(lw_frame *f, lw_ref index, lw_ref extent, uint32_t axis)
+{
+    lw_builder *b = &f->b;
+    char message[64];
+
+    snprintf(message, sizeof message, "index out of bounds for axis %u", axis);
+    lw_lower_raise(f,
+                   lw_ir_compare(b, LW_OP_GE, lw_ir_cast(b, LW_DT_u64, index),
+                                 lw_ir_cast(b, LW_DT_u64, extent)),
+                   "IndexError", message);
+}
+
+/* Of tables, and of what lies inside of read-only records: memory that is not there is not
+ * worth a wrong index; the nearest element is taken, as for tuples. */
+static bool
+is_table(const lw_frame *f, lw_type array)
+{
+    const lw_type_row *row = lw_array_row_of(f, array);
+
+    return row->shape && row->readonly;
+}
+
+static lw_ref
+nearest(lw_builder *b, lw_ref i, int64_t extent, bool negative)
+{
+    lw_dtype type = lw_ir_type(b, i);
+    lw_ref last = lw_ir_int(b, type, extent - 1), zero = lw_ir_zero(b, type);
+    lw_dtype positive = type == LW_DT_i32 ? LW_DT_u32 : LW_DT_u64;
+    lw_ref beyond;
+
+    if (lw_ir_is_const(b, i, NULL)) /* checked when it was typed */
+        return i;
+    if (negative)
+        i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), zero, i);
+    beyond = lw_ir_compare(b, LW_OP_GT, lw_ir_cast(b, positive, i),
+                           lw_ir_int(b, positive, extent - 1));
+    return lw_ir_select(b, beyond, last, i);
+}
+
+/* What the place is computed in: where it is compared, without loss. */
+static lw_dtype
+place_type(const lw_frame *f, lw_type array, lw_value index, lw_dtype type)
+{
+    lw_dtype stored = lw_type_stored(f->l->types, index.type);
+
+    if (checks_bounds(f))
+        return LW_DT_i64;
+    if (!is_table(f, array))
+        return type;
+    return lw_dtypes[stored].bits < 32 || stored == LW_DT_i32 ? LW_DT_i32 : LW_DT_i64;
+}
+
+lw_ref
+lw_index_place(lw_frame *f, lw_value array, uint32_t axis, lw_value index, lw_dtype type)
+{
+    lw_builder *b = &f->b;
+    lw_dtype wide = place_type(f, array.type, index, type);
+    bool negative = lw_may_be_negative(f, index);
+    lw_ref extent = lw_array_extent(f, array, axis);
+    lw_ref i = index.n ? lw_offset_cast(b, wide, index.parts[0]) : 0, n;
+    uint64_t known;
+
+    if (negative) {
+        n = lw_offset_cast(b, wide, extent);
+        if (lw_ir_is_const(b, i, &known))
+            i = lw_ir_add(b, n, i);
+        else
+            i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, lw_ir_zero(b, wide)),
+                             lw_ir_add(b, i, n), i);
+    }
+    if (checks_bounds(f))
+        check_bounds(f, i, extent, axis);
+    else if (is_table(f, array.type))
+        i = nearest(b, i, lw_array_row_of(f, array.type)->shape[axis], negative);
+    return lw_offset_cast(b, type, i);
+}
+
+/* ---- the items of an index ---- */
+
+lw_index_items *
+lw_index_items_of(lw_frame *f, lw_value array, uint32_t node)
+{
+    lw_index_items *it = lw_arena_take(f->l->arena, sizeof *it);
+    uint32_t whole_node = 0;
+    lw_value whole = {0};
+
+    if (it == NULL)
+        return NULL;
+    lw_index_read(f->l->typed, f->inst->nodes, node, lw_array_row_of(f, array.type)->ndim,
+                  &it->index);
+    for (uint32_t i = 0; i < it->index.n; i++) {
+        const lw_index_item *item = &it->index.items[i];
+
+        if (item->kind != LW_INDEX_AT)
+            continue;
+        if (item->konst) {
+            it->values[i] = lw_value_konst(f, item->konst, item->type);
+        } else if (item->element) {
+            if (whole_node != item->node)
+                whole = lw_lower_expression(f, whole_node = item->node);
+            it->values[i] = lw_value_element(f, whole, item->element - 1);
+        } else {
+            it->values[i] = lw_lower_expression(f, item->node);
+        }
+    }
+    return it;
+}
+
+/* ---- one element ---- */
+
+/* The address of ((i * n1 + j) * n2 + k) * size, in the order of the layout. The last place is
+ * added in 64 bits: neighbours on the fastest axis are then seen to be some bytes apart, and
+ * their accesses merge. */
+static lw_ref
+dense_address(lw_frame *f, lw_value array, const lw_index_items *it, lw_dtype type)
+{
+    const lw_type_row *row = lw_array_row_of(f, array.type);
+    lw_builder *b = &f->b;
+    lw_ref at = 0, address = lw_part_at(&array, 0), places[LW_MAX_ARRAY_DIMS];
+    uint32_t last = row->layout == LW_LAYOUT_C ? row->ndim - 1u : 0;
+    lw_ref size = lw_ir_int(b, type, lw_array_item_bytes(f, array.type));
+
+    if (row->ndim == 0)
+        return address;
+    for (uint32_t i = 0; i < row->ndim; i++)
+        places[i] = lw_index_place(f, array, i, it->values[i], i == last ? LW_DT_i64 : type);
+    for (uint32_t i = 0; i + 1 < row->ndim; i++) {
+        uint32_t axis = row->layout == LW_LAYOUT_C ? i : row->ndim - 1 - i;
+        uint32_t next = row->layout == LW_LAYOUT_C ? i + 1 : axis - 1;
+
+        at = lw_offset_product(b, lw_offset_sum(b, at, places[axis]),
+                               lw_offset_cast(b, type, lw_array_extent(f, array, next)));
+    }
+    address = lw_address_moved(b, address, at ? lw_offset_product(b, at, size) : 0);
+    return lw_address_moved(
+        b, address,
+        lw_offset_product(b, places[last],
+                          lw_ir_int(b, LW_DT_i64, lw_array_item_bytes(f, array.type))));
+}
+
+static lw_ref
+strided_offset(lw_frame *f, lw_value array, const lw_index_items *it, lw_dtype type)
+{
+    lw_ref at = 0;
+
+    for (uint32_t i = 0; i < lw_array_row_of(f, array.type)->ndim; i++) {
+        lw_ref place = lw_index_place(f, array, i, it->values[i], type);
+        at = lw_offset_sum(
+            &f->b, at, lw_offset_product(&f->b, place, lw_array_stride_in(f, array, i, type)));
+    }
+    return at;
+}
+
+lw_ref
+lw_index_address(lw_frame *f, lw_value array, const lw_index_items *it)
+{
+    lw_dtype type = lw_array_row_of(f, array.type)->shape ? LW_DT_i32 : lw_offset_type(f);
+
+    if (lw_array_row_of(f, array.type)->layout == LW_LAYOUT_ANY)
+        return lw_address_moved(&f->b, lw_part_at(&array, 0),
+                                strided_offset(f, array, it, type));
+    return dense_address(f, array, it, type);
+}
+
+lw_ref
+lw_lower_element_address(lw_frame *f, lw_value array, uint32_t index)
+{
+    const lw_index_items *it = lw_index_items_of(f, array, index);
+
+    return it && it->index.is_element ? lw_index_address(f, array, it) : 0;
+}

@@ -1,0 +1,53 @@
+/* Extents, strides and addresses of elements: what the files that lower arrays share. */
+#ifndef LW_FRONT_LOWER_ADDRESS_H
+#define LW_FRONT_LOWER_ADDRESS_H
+
+#include "core/front/lower_internal.h"
+#include "core/front/subscript.h"
+
+static inline const lw_type_row *
+lw_array_row_of(const lw_frame *f, lw_type array)
+{
+    return lw_type_get(f->l->types, array);
+}
+
+static inline lw_ref
+lw_part_at(const lw_value *value, uint32_t i)
+{
+    return i < value->n ? value->parts[i] : 0;
+}
+
+static inline lw_ref
+lw_const64(lw_frame *f, int64_t value)
+{
+    return lw_ir_int(&f->b, LW_DT_i64, value);
+}
+
+/* What offsets are computed in: i32 or i64. */
+lw_dtype lw_offset_type(const lw_frame *f);
+lw_ref lw_offset_cast(lw_builder *b, lw_dtype type, lw_ref x);
+/* Of what is known now, nothing is computed. */
+lw_ref lw_offset_product(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_offset_sum(lw_builder *b, lw_ref x, lw_ref y); /* x may be 0: nothing yet */
+lw_ref lw_address_moved(lw_builder *b, lw_ref address, lw_ref bytes);
+
+int64_t lw_array_item_bytes(const lw_frame *f, lw_type array);
+/* Bytes from one element to the next of an axis: of dense layouts from the extents. */
+lw_ref lw_array_stride_in(lw_frame *f, lw_value array, uint32_t axis, lw_dtype type);
+
+bool lw_may_be_negative(const lw_frame *f, lw_value index);
+/* The place that an index names, from 0, as `type`; wrapped around, checked as options say. */
+lw_ref lw_index_place(lw_frame *f, lw_value array, uint32_t axis, lw_value index,
+                      lw_dtype type);
+
+/* What stands in the brackets, evaluated. */
+typedef struct lw_index_items {
+    lw_index index;
+    lw_value values[LW_MAX_INDEX]; /* of AT */
+} lw_index_items;
+/* All index expressions, from left to right; a tuple is evaluated once. NULL: memory is out. */
+lw_index_items *lw_index_items_of(lw_frame *f, lw_value array, uint32_t node);
+/* Of the one element that they name. */
+lw_ref lw_index_address(lw_frame *f, lw_value array, const lw_index_items *it);
+
+#endif
