@@ -134,7 +134,6 @@ bool lw_is_shift(lw_pyop op);
 /* ---- lower_expression.c ---- */
 lw_value lw_lower_expression(lw_frame *f, uint32_t node);
 lw_value lw_lower_as(lw_frame *f, uint32_t node, lw_type type); /* and converted */
-lw_ref lw_lower_condition(lw_frame *f, uint32_t node);
 /* `node` says the types; left as it is, the right operand still a node. */
 lw_value lw_lower_binary_nodes(lw_frame *f, uint32_t node, lw_pyop op, lw_value left,
                                uint32_t right);
@@ -143,6 +142,12 @@ bool lw_argument_given(const lw_frame *f, uint32_t call, uint32_t index);
 lw_value lw_lower_argument(lw_frame *f, uint32_t call, uint32_t index);
 lw_value lw_lower_argument_as(lw_frame *f, uint32_t call, uint32_t index, lw_type type);
 lw_value lw_lower_entry(lw_frame *f, uint32_t entry);
+
+/* ---- lower_condition.c ---- */
+lw_ref lw_lower_condition(lw_frame *f, uint32_t node);
+lw_value lw_lower_boolop(lw_frame *f, uint32_t node);
+lw_value lw_lower_compare_chain(lw_frame *f, uint32_t node);
+lw_value lw_lower_ifexp(lw_frame *f, uint32_t node);
 
 /* ---- lower_statement.c ---- */
 void lw_lower_body(lw_frame *f, uint32_t body);
