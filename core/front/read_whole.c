@@ -118,8 +118,8 @@ may_be_array(const lw_reader *r, const lw_read_items *items)
 {
     lw_node_kind kind = items->n ? r->tree->nodes.data[items->data[0]].kind : LW_NODE_NONE;
 
-    return kind != LW_NODE_NONE && kind != LW_NODE_TUPLE && kind != LW_NODE_STAR &&
-           kind != LW_NODE_ARG_KEYWORD;
+    return kind != LW_NODE_NONE && kind != LW_NODE_ERROR && kind != LW_NODE_TUPLE &&
+           kind != LW_NODE_STAR && kind != LW_NODE_ARG_KEYWORD;
 }
 
 static bool
