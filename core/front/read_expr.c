@@ -535,6 +535,9 @@ read_call(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (callee == 0)
         return 0;
+    result = lw_read_generator(r, node, callee, loc);
+    if (result != 0 || r->status != LW_OK)
+        return result;
     if (!read_arguments(r, node, &items))
         goto done;
     result = fold_call(r, callee, &items, loc);
@@ -601,30 +604,33 @@ read_lambda(lw_reader *r, PyObject *node, uint32_t loc)
 
 /* E103: what would need memory from a heap. */
 static uint32_t
-needs_memory(lw_reader *r, PyObject *node, const char *what, bool is_comprehension)
+needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
 {
     char label[160];
 
     snprintf(label, sizeof label,
              "%s needs memory allocation; compiled code has fixed-size values only", what);
-    return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E103", label,
-                         is_comprehension ? "write a loop, or a tuple" : "write a tuple",
+    return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E103", label, help,
                          "%s cannot be compiled", what);
 }
 
 static uint32_t
 read_unsupported(lw_reader *r, PyObject *node)
 {
+    static const char iterated[] = "write a loop, or a tuple; directly in `sum`, `min`, `max`, "
+                                   "`any`, `all` or `math.prod` it is a loop";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
 
     switch (kind) {
-    case LW_AST_ListComp: return needs_memory(r, node, "a list comprehension", true);
-    case LW_AST_SetComp: return needs_memory(r, node, "a set comprehension", true);
-    case LW_AST_DictComp: return needs_memory(r, node, "a dict comprehension", true);
-    case LW_AST_GeneratorExp: return needs_memory(r, node, "a generator expression", true);
-    case LW_AST_List: return needs_memory(r, node, "a list", false);
-    case LW_AST_Set: return needs_memory(r, node, "a set", false);
-    case LW_AST_Dict: return needs_memory(r, node, "a dict", false);
+    case LW_AST_ListComp: return needs_memory(r, node, "a list comprehension", iterated);
+    case LW_AST_SetComp:
+        return needs_memory(r, node, "a set comprehension", "write a loop, or a tuple");
+    case LW_AST_DictComp:
+        return needs_memory(r, node, "a dict comprehension", "write a loop, or a tuple");
+    case LW_AST_GeneratorExp: return needs_memory(r, node, "a generator expression", iterated);
+    case LW_AST_List: return needs_memory(r, node, "a list", "write a tuple");
+    case LW_AST_Set: return needs_memory(r, node, "a set", "write a tuple");
+    case LW_AST_Dict: return needs_memory(r, node, "a dict", "write a tuple");
     case LW_AST_TemplateStr:
         return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104",
                              "the text would be made at run time",

@@ -92,6 +92,9 @@ uint32_t lw_read_whole(lw_reader *r, PyObject *object);
 /* For a call of sum, min, max, any, all or a method that may get an array: reads what loops
  * for it. false: stop. */
 bool lw_read_maybe_whole(lw_reader *r, uint32_t callee, const lw_read_items *items);
+/* `sum(e for v in it)`: a CALL of a nested function that loops. 0 and status OK: the call is
+ * none of this kind. */
+uint32_t lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc);
 /* An error that counts only if this code is reached. label and help may be NULL; the message is
  * a format. */
 uint32_t lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code,

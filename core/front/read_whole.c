@@ -101,11 +101,11 @@ lw_read_whole(lw_reader *r, PyObject *object)
 }
 
 static bool
-is_builtin(PyObject *object)
+is_from(PyObject *object, const char *name)
 {
     PyObject *module = PyObject_GetAttrString(object, "__module__");
     bool is = module && PyUnicode_Check(module) &&
-              PyUnicode_CompareWithASCIIString(module, "builtins") == 0;
+              PyUnicode_CompareWithASCIIString(module, name) == 0;
 
     Py_XDECREF(module);
     lw_read_clear();
@@ -151,10 +151,60 @@ lw_read_maybe_whole(lw_reader *r, uint32_t callee, const lw_read_items *items)
         row = FIND(wholes, r->tree->konsts.data[node->b].text);
         return row == NULL || !row->is_method || keep_whole(r, row, row->name);
     }
-    if (object == NULL || !may_be_array(r, items) || !is_builtin(object))
+    if (object == NULL || !may_be_array(r, items) || !is_from(object, "builtins"))
         return true;
     row = FIND(pythons, ((PyCFunctionObject *)object)->m_ml->ml_name);
     if (row == NULL || (items->n > 1 && strcmp(row->name, "sum") != 0))
         return true;
     return keep_whole(r, row, row->name);
+}
+
+/* ---- generator expressions ---- */
+
+/* "sum" of builtins.sum or math.prod; NULL: a function that makes no loop of a generator. */
+static const char *
+name_of_consumer(PyObject *callee)
+{
+    const char *name;
+
+    if (callee == NULL || !PyCFunction_Check(callee))
+        return NULL;
+    name = ((PyCFunctionObject *)callee)->m_ml->ml_name;
+    if (is_from(callee, "builtins"))
+        return FIND(pythons, name) ? name : NULL;
+    return strcmp(name, "prod") == 0 && is_from(callee, "math") ? name : NULL;
+}
+
+/* The function that loops, a new reference; NULL without exception: there is none. */
+static PyObject *
+loop_of(const char *name, PyObject *call)
+{
+    PyObject *module = PyImport_ImportModule("lanewise._generators");
+    PyObject *def = module ? PyObject_CallMethod(module, "loop", "sO", name, call) : NULL;
+
+    Py_XDECREF(module);
+    if (def == Py_None)
+        Py_CLEAR(def);
+    return def;
+}
+
+uint32_t
+lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc)
+{
+    const char *name = name_of_consumer(lw_read_object(r, callee));
+    PyObject *args, *def;
+    lw_ast_kind kind = LW_AST_Call;
+    uint32_t fn, lambda;
+
+    if (name != NULL && lw_ast_list(call, r->ast.args, &args) > 0)
+        kind = lw_ast_kind_of(&r->ast, PyList_GET_ITEM(args, 0));
+    if (kind != LW_AST_GeneratorExp && kind != LW_AST_ListComp)
+        return 0;
+    def = loop_of(name, call);
+    if (def == NULL)
+        return PyErr_Occurred() ? lw_read_failed(r) : 0;
+    fn = lw_read_nested(r, def);
+    Py_DECREF(def);
+    lambda = fn ? lw_read_node(r, LW_NODE_LAMBDA, LW_PY_NONE, loc, fn, 0, 0) : 0;
+    return lambda ? lw_read_list_node(r, LW_NODE_CALL, LW_PY_NONE, loc, lambda, NULL, 0) : 0;
 }
