@@ -1,17 +1,11 @@
 #include "core/device/pool.h"
 
-#include "core/base/env.h"
 #include "core/base/memory.h"
-#include "core/device/device_internal.h"
-#include "core/device/pool_bins.h"
+#include "core/device/pool_internal.h"
 #include "core/device/stream.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* Of the device's memory, at most 1/CACHE_SHARE lies in our lists; beyond it they are emptied
- * into the driver's pool (which waits for nothing), where any size can be made from it. */
-#define CACHE_SHARE 2
 
 /* Classes: eight to a power of two between these steps, so at most 1/8 is lost, and at most one
  * large step for big blocks (2 MB: the driver's page). Growing the small step wastes memory on
@@ -23,23 +17,6 @@ typedef struct lw_side_use {
     struct lw_side_use *next;
     CUstream stream;
 } lw_side_use;
-
-/* What lw_pool_set_source set; counted, for its blocks outlive the setting. */
-typedef struct source_box {
-    lw_pool_source calls;
-    atomic_long n_users;
-} source_box;
-
-/* A block of a source, or of no bytes: what put needs more than lw_block has. */
-typedef struct foreign_block {
-    lw_block block;
-    source_box *source;  /* NULL: size 0, as is the context */
-    lw_context *context; /* held: a reset is noticed */
-    void *keeper;
-} foreign_block;
-
-static lw_lock source_lock = LW_LOCK_INIT;
-static _Atomic(source_box *) source;
 
 static size_t
 round_size(size_t size_bytes)
@@ -55,18 +32,6 @@ round_size(size_t size_bytes)
     return (size_bytes + step - 1) / step * step;
 }
 
-/* Handles of the per-thread stream look alike in every thread; this tells threads apart. */
-static uint64_t
-thread_number(void)
-{
-    static atomic_uint_fast64_t last;
-    static _Thread_local uint64_t mine;
-
-    if (mine == 0)
-        mine = atomic_fetch_add(&last, 1) + 1;
-    return mine;
-}
-
 static CUstream
 plain_handle(CUstream stream)
 {
@@ -76,152 +41,10 @@ plain_handle(CUstream stream)
 static uint64_t
 owner_of(CUstream stream)
 {
-    return stream == LW_STREAM_PER_THREAD ? thread_number() : 0;
+    return stream == LW_STREAM_PER_THREAD ? lw_thread_number_() : 0;
 }
 
-/* ---- the driver's part --------------------------------------------------------------------
- */
-
-lw_status
-lw_pool_open_(lw_pool *pool, lw_context *context, lw_error *err)
-{
-    static const lw_lock fresh = LW_LOCK_INIT;
-    CUmemPoolProps props = {.alloc_type = 1 /* PINNED */,
-                            .location = {1 /* DEVICE */, context->device->handle}};
-    uint64_t keep_all = UINT64_MAX;
-    lw_error why = {0};
-    lw_status status = LW_OK;
-
-    pool->lock = fresh;
-    pool->context = context;
-    pool->device = context->device;
-    pool->cache_limit_bytes = SIZE_MAX; /* cuMemFree would wait */
-    pool->open = true;
-    if (lw_env_int(LW_ENV_ipc) != 0) /* no pool's memory has a cuIpcGetMemHandle */
-        return LW_OK;
-    if (!context->device->has_pools || lw_cuda.MemPoolCreate == NULL ||
-        lw_cuda.MemAllocFromPoolAsync == NULL || lw_cuda.MemFreeAsync == NULL)
-        return LW_OK;
-    status = LW_CUDA(MemPoolCreate, (&pool->handle, &props), context->device->ordinal, &why);
-    if (status == LW_OK)
-        (void)LW_CUDA(MemPoolSetAttribute, (pool->handle, 4 /* RELEASE_THRESHOLD */, &keep_all),
-                      context->device->ordinal, NULL); /* only slower without */
-    if (status != LW_OK && why.vendor_code == LW_CUDA_NOT_SUPPORTED) {
-        lw_error_reset(&why); /* some virtual GPUs: cuMemAlloc it is */
-        return LW_OK;
-    }
-    if (status == LW_OK)
-        pool->cache_limit_bytes = context->device->total_bytes / CACHE_SHARE;
-    else
-        lw_driver_pass(err, &why);
-    return status;
-}
-
-lw_status
-lw_pool_enable_peer_(lw_pool *pool, lw_device *peer, lw_error *err)
-{
-    CUmemAccessDesc access = {{1 /* DEVICE */, peer->handle}, 3 /* READWRITE */};
-
-    if (pool->handle == NULL)
-        return LW_OK; /* cuCtxEnablePeerAccess covers cuMemAlloc */
-    return LW_CUDA(MemPoolSetAccess, (pool->handle, &access, 1), pool->device->ordinal, err);
-}
-
-/* A stream of the pool's own, that nobody captures; needs: the context is current. */
-static lw_status
-need_side(lw_pool *pool, CUstream *out, lw_error *err)
-{
-    lw_status status = LW_OK;
-
-    lw_lock_take(&pool->lock);
-    if (pool->side == NULL)
-        status = LW_CUDA(StreamCreateWithPriority, (&pool->side, 1 /* NON_BLOCKING */, 0),
-                         pool->device->ordinal, err);
-    *out = pool->side;
-    lw_lock_give(&pool->lock);
-    return status;
-}
-
-/* Capturing, or unknowable because another capture forbids the question. */
-static bool
-is_capturing(CUstream stream)
-{
-    enum { FIRST_CAPTURE_ERROR = 900, LAST_CAPTURE_ERROR = 908 };
-    int capture_status = 0;
-    CUresult code;
-
-    if (lw_cuda.StreamIsCapturing == NULL)
-        return false;
-    code = lw_cuda.StreamIsCapturing(stream, &capture_status);
-    return code == LW_CUDA_SUCCESS ? capture_status != 0
-                                   : code >= FIRST_CAPTURE_ERROR && code <= LAST_CAPTURE_ERROR;
-}
-
-static lw_status
-driver_take(lw_pool *pool, size_t size_bytes, CUstream stream, CUdeviceptr *out, lw_error *err)
-{
-    if (pool->handle == NULL)
-        return LW_CUDA(MemAlloc, (out, size_bytes), pool->device->ordinal, err);
-    return LW_CUDA(MemAllocFromPoolAsync, (out, size_bytes, pool->handle, stream),
-                   pool->device->ordinal, err);
-}
-
-/* Not a node of the graph being captured, for the block outlives it: from the side stream,
- * ready when this returns. */
-static lw_status
-take_outside_capture(lw_pool *pool, size_t size_bytes, CUdeviceptr *out, lw_error *err)
-{
-    int mode = 2; /* RELAXED: this thread may allocate while a capture is under way */
-    int ordinal = pool->device->ordinal;
-    CUstream side = NULL;
-    lw_status status;
-
-    LW_TRY(LW_CUDA(ThreadExchangeStreamCaptureMode, (&mode), ordinal, err));
-    status = need_side(pool, &side, err);
-    if (status == LW_OK)
-        status = driver_take(pool, size_bytes, side, out, err);
-    if (status == LW_OK) {
-        status = LW_CUDA(StreamSynchronize, (side), ordinal, err);
-        if (status != LW_OK)
-            (void)LW_CUDA(MemFree, (*out), ordinal, NULL);
-    }
-    (void)LW_CUDA(ThreadExchangeStreamCaptureMode, (&mode), ordinal, NULL);
-fail:
-    return status;
-}
-
-/* The stream that a block of the bin is freed on. */
-static CUstream
-freeing_stream(const lw_pool *pool, const lw_bin *bin)
-{
-    if (bin->gone)
-        return pool->side;
-    if (bin->thread != 0 && bin->thread != thread_number())
-        return NULL; /* the legacy stream comes after every thread's own */
-    return bin->stream;
-}
-
-/* One block's memory, ordered behind what its stream holds now; needs: the context is current.
- */
-static void
-driver_put(lw_pool *pool, const lw_block *block)
-{
-    CUstream stream = freeing_stream(pool, block->bin);
-    int ordinal = pool->device->ordinal;
-
-    if (pool->handle == NULL) {
-        (void)LW_CUDA(MemFree, (block->address), ordinal, NULL);
-        return;
-    }
-    if (LW_CUDA(MemFreeAsync, (block->address, stream), ordinal, NULL) == LW_OK)
-        return;
-    /* a stream that was destroyed without telling us */
-    (void)LW_CUDA(CtxSynchronize, (), ordinal, NULL);
-    (void)LW_CUDA(MemFree, (block->address), ordinal, NULL);
-}
-
-/* ---- giving back; none may hold the lock ---------------------------------------------------
- */
+/* ---- giving back; none may hold the lock ---- */
 
 /* A chain of blocks that are in no list and still counted in their bin's n_used. */
 static void
@@ -234,7 +57,7 @@ give_back(lw_pool *pool, lw_block *chain)
         lw_block *block = chain;
         chain = block->next;
         if (usable)
-            driver_put(pool, block);
+            lw_pool_driver_put_(pool, block);
         lw_lock_take(&pool->lock);
         lw_bin_lose_(block->bin);
         lw_lock_give(&pool->lock);
@@ -272,7 +95,7 @@ detach_all(lw_pool *pool)
     for (i = 0; i < pool->capacity; i++) {
         lw_bin *bin;
         for (bin = pool->table[i]; bin != NULL; bin = bin->next)
-            if (bin->free != NULL && !is_capturing(bin->stream))
+            if (bin->free != NULL && !lw_stream_captures_(bin->stream))
                 chain = detach(pool, bin, chain);
     }
     lw_lock_give(&pool->lock);
@@ -305,24 +128,7 @@ lw_pool_shut_(lw_pool *pool)
     give_back(pool, detach_all(pool));
 }
 
-void
-lw_pool_destroy_(lw_pool *pool)
-{
-    CUcontext before;
-
-    if (!pool->open || !lw_context_visit(pool->context, &before))
-        return;
-    pool->open = false;
-    if (pool->side != NULL)
-        (void)LW_CUDA(StreamDestroy, (pool->side), pool->device->ordinal, NULL);
-    if (pool->handle != NULL)
-        (void)LW_CUDA(MemPoolDestroy, (pool->handle), pool->device->ordinal, NULL);
-    pool->side = NULL;
-    lw_device_leave(before);
-}
-
-/* ---- streams that end
- * ------------------------------------------------------------------------ */
+/* ---- streams that end ---- */
 
 /* What the stream's bins cache; tells whether blocks of it are in use. */
 static lw_block *
@@ -383,7 +189,7 @@ lw_pool_forget_(lw_pool *pool, CUstream stream)
 
     give_back(pool, empty_bins(pool, stream, &in_use));
     if (in_use && lw_context_visit(pool->context, &before) &&
-        (need_side(pool, &side, NULL) != LW_OK ||
+        (lw_pool_side_(pool, &side, NULL) != LW_OK ||
          lw_stream_order_(side, stream, pool->device->ordinal, NULL) != LW_OK))
         (void)LW_CUDA(StreamSynchronize, (stream), pool->device->ordinal, NULL);
     lw_device_leave(before);
@@ -400,8 +206,7 @@ lw_pool_forget_stream(lw_device *device, CUstream stream)
         lw_pool_forget_(&context->pool, stream);
 }
 
-/* ---- take
- * -------------------------------------------------------------------------------------- */
+/* ---- take ---- */
 
 static void
 count_taken(lw_pool *pool, size_t class_bytes) /* needs: the lock */
@@ -455,12 +260,11 @@ static lw_status
 driver_take_hard(lw_pool *pool, size_t size_bytes, CUstream stream, CUdeviceptr *out,
                  lw_error *err)
 {
-    bool capturing = is_capturing(stream);
+    bool capturing = lw_stream_captures_(stream);
     lw_error why = {0};
     lw_status status;
 
-    status = capturing ? take_outside_capture(pool, size_bytes, out, &why)
-                       : driver_take(pool, size_bytes, stream, out, &why);
+    status = lw_pool_driver_take_(pool, size_bytes, stream, capturing, out, &why);
     if (status == LW_OK)
         return LW_OK;
     if (why.vendor_code != LW_CUDA_OUT_OF_MEMORY) {
@@ -469,8 +273,7 @@ driver_take_hard(lw_pool *pool, size_t size_bytes, CUstream stream, CUdeviceptr 
     }
     lw_error_reset(&why);
     empty(pool, !capturing);
-    status = capturing ? take_outside_capture(pool, size_bytes, out, err)
-                       : driver_take(pool, size_bytes, stream, out, err);
+    status = lw_pool_driver_take_(pool, size_bytes, stream, capturing, out, err);
     if (status != LW_OK)
         explain_memory(pool, size_bytes, err);
     return status;
@@ -534,57 +337,6 @@ fail:
     return status;
 }
 
-static source_box *
-hold_source(void)
-{
-    source_box *box;
-
-    if (atomic_load_explicit(&source, memory_order_acquire) == NULL)
-        return NULL;
-    lw_lock_take(&source_lock);
-    box = atomic_load(&source);
-    if (box != NULL)
-        atomic_fetch_add(&box->n_users, 1);
-    lw_lock_give(&source_lock);
-    return box;
-}
-
-static void
-drop_source(source_box *box)
-{
-    if (box != NULL && atomic_fetch_sub(&box->n_users, 1) == 1)
-        lw_free(box);
-}
-
-static lw_status
-take_foreign(lw_device *device, size_t size_bytes, CUstream stream, source_box *box,
-             lw_block **out, lw_error *err)
-{
-    foreign_block *made = lw_alloc_zero(1, sizeof *made);
-    lw_status status = LW_OK;
-
-    if (made == NULL)
-        status = lw_fail_memory(err);
-    else if (box != NULL)
-        status = lw_context_hold(device, &made->context, err);
-    if (status == LW_OK && box != NULL)
-        status = box->calls.take(box->calls.context, device, size_bytes, stream,
-                                 &made->block.address, &made->keeper, err);
-    if (made == NULL || status != LW_OK) {
-        if (made != NULL)
-            lw_context_drop(made->context);
-        drop_source(box);
-        lw_free(made);
-        return status;
-    }
-    made->source = box;
-    made->block.size_bytes = size_bytes;
-    made->block.device = device;
-    made->block.stream = stream;
-    *out = &made->block;
-    return LW_OK;
-}
-
 lw_status
 lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream, lw_block **out,
                    lw_error *err)
@@ -614,21 +366,20 @@ lw_status
 lw_pool_take(lw_device *device, size_t size_bytes, CUstream stream, lw_block **out,
              lw_error *err)
 {
-    source_box *box;
+    lw_source_box *box;
 
     *out = NULL;
     if (lw_driver_forked())
         return lw_driver_need(err);
     if (size_bytes == 0)
-        return take_foreign(device, 0, plain_handle(stream), NULL, out, err);
-    box = hold_source();
+        return lw_source_take_(device, 0, plain_handle(stream), NULL, out, err);
+    box = lw_source_hold_();
     if (box != NULL)
-        return take_foreign(device, size_bytes, plain_handle(stream), box, out, err);
+        return lw_source_take_(device, size_bytes, plain_handle(stream), box, out, err);
     return lw_pool_take_ours_(device, size_bytes, stream, out, err);
 }
 
-/* ---- put
- * --------------------------------------------------------------------------------------- */
+/* ---- put ---- */
 
 static void
 drop_side_uses(lw_block *block)
@@ -640,9 +391,8 @@ drop_side_uses(lw_block *block)
     }
 }
 
-/* The block's own stream waits for the others that used it. */
-static void
-settle(lw_block *block, lw_context *context, CUstream stream)
+void
+lw_block_settle_(lw_block *block, lw_context *context, CUstream stream)
 {
     int ordinal = block->device->ordinal;
     CUcontext before = NULL;
@@ -657,21 +407,6 @@ settle(lw_block *block, lw_context *context, CUstream stream)
     drop_side_uses(block);
 }
 
-static void
-put_foreign(foreign_block *made)
-{
-    source_box *box = made->source;
-
-    if (made->block.also_on != NULL)
-        settle(&made->block, made->context, made->block.stream);
-    if (box != NULL)
-        box->calls.put(box->calls.context, made->block.device, made->block.address,
-                       made->block.size_bytes, made->block.stream, made->keeper);
-    lw_context_drop(made->context);
-    drop_source(box);
-    lw_free(made);
-}
-
 /* Into its list, unless the list may not be used any more. */
 static bool
 put_cached(lw_pool *pool, lw_bin *bin, lw_block *block)
@@ -682,7 +417,7 @@ put_cached(lw_pool *pool, lw_bin *bin, lw_block *block)
     pool->stats.n_used--;
     pool->stats.used_bytes -= bin->class_bytes;
     cached =
-        !pool->closed && !bin->gone && (bin->thread == 0 || bin->thread == thread_number());
+        !pool->closed && !bin->gone && (bin->thread == 0 || bin->thread == lw_thread_number_());
     if (cached) {
         block->next = bin->free;
         bin->free = block;
@@ -713,12 +448,12 @@ lw_pool_put(lw_block *block)
         return;
     }
     if (bin == NULL) {
-        put_foreign((foreign_block *)block);
+        lw_source_put_(block);
         return;
     }
     pool = bin->pool;
     if (block->also_on != NULL)
-        settle(block, pool->context, freeing_stream(pool, bin));
+        lw_block_settle_(block, pool->context, lw_pool_freeing_stream_(pool, bin));
     if (!put_cached(pool, bin, block)) {
         block->next = NULL;
         give_back(pool, block);
@@ -729,8 +464,8 @@ lw_status
 lw_pool_check(const lw_block *block, lw_error *err)
 {
     lw_status status = lw_driver_need(err); /* a forked process says so */
-    const lw_context *context = block->bin != NULL ? block->bin->pool->context
-                                                   : ((const foreign_block *)block)->context;
+    const lw_context *context =
+        block->bin != NULL ? block->bin->pool->context : lw_source_context_(block);
 
     if (status != LW_OK || context == NULL || lw_context_is_alive(context))
         return status;
@@ -759,8 +494,7 @@ lw_pool_also_on(lw_block *block, CUstream stream, lw_error *err)
     return LW_OK;
 }
 
-/* ---- the rest
- * ------------------------------------------------------------------------------------ */
+/* ---- the rest ---- */
 
 lw_status
 lw_pool_trim(lw_device *device, lw_error *err)
@@ -793,23 +527,4 @@ lw_pool_statistics(lw_device *device, lw_pool_stats *out)
     lw_lock_take(&context->pool.lock);
     *out = context->pool.stats;
     lw_lock_give(&context->pool.lock);
-}
-
-lw_status
-lw_pool_set_source(const lw_pool_source *wanted, lw_error *err)
-{
-    source_box *box = NULL, *old;
-
-    if (wanted != NULL) {
-        box = lw_alloc_zero(1, sizeof *box);
-        if (box == NULL)
-            return lw_fail_memory(err);
-        box->calls = *wanted;
-        atomic_store(&box->n_users, 1);
-    }
-    lw_lock_take(&source_lock);
-    old = atomic_exchange(&source, box);
-    lw_lock_give(&source_lock);
-    drop_source(old);
-    return LW_OK;
 }
