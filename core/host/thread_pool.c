@@ -175,7 +175,9 @@ call_workers(uint32_t n_chunks)
     uint32_t i;
 
     atomic_store(&pending, n_chunks - 1);
-    for (i = 1; i < n_chunks; i++)
+    /* from the last one down: a worker that is called rouses others behind it, who must have
+     * been called by then, or they would go back to sleep */
+    for (i = n_chunks - 1; i > 0; i--)
         atomic_fetch_add(&workers[i].ticket, 1);
     rouse_below(0);
 }
