@@ -152,7 +152,9 @@ lw_cost_expression(lw_frame *f, uint32_t node)
     case LW_NODE_KONST:
     case LW_NODE_NAME:
     case LW_NODE_LAMBDA: return 0;
-    case LW_NODE_UNARY: return sum(1, lw_cost_expression(f, n->a));
+    case LW_NODE_UNARY:
+        return sum(f->l->typed->options.checks && f->can_raise ? LW_COST_NEVER : 1,
+                   lw_cost_expression(f, n->a));
     case LW_NODE_LINK:
     case LW_NODE_STAR: return lw_cost_expression(f, n->a);
     case LW_NODE_ARG_KEYWORD: return lw_cost_expression(f, n->b);

@@ -93,7 +93,11 @@ void lw_lower_place(lw_frame *f, uint32_t node); /* later instructions come from
 void lw_lower_return(lw_frame *f, lw_value value);
 /* Leave the function with an exception when the condition holds; 0: always. */
 void lw_lower_raise(lw_frame *f, lw_ref condition, const char *exception, const char *message);
-/* The same, always, with a message that shows these words. */
+/* check={"overflow"}: whether it is asked of numbers of this type, and its OverflowError; where
+ * the condition is 0 there is none. */
+bool lw_lower_checks_overflow(const lw_frame *f, lw_dtype type);
+void lw_lower_check_overflow(lw_frame *f, lw_ref overflows);
+/* lw_lower_raise, always, with a message that shows these words. */
 void lw_lower_raise_words(lw_frame *f, const char *exception, uint64_t format,
                           const lw_ref *words, uint32_t n);
 /* A callee that left with an exception: leave with the same one. */

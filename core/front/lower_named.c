@@ -6,6 +6,7 @@
 #include "core/front/integers.h"
 #include "core/front/named.h"
 #include "core/front/numeric.h"
+#include "core/front/overflow.h"
 
 /* ---- functions of one float or complex number ---- */
 
@@ -250,6 +251,8 @@ lower_divmod(const lw_named_call *c)
         lw_lower_raise(c->f, lw_ir_not(c->b, lw_num_truth(c->b, y)), "ZeroDivisionError",
                        "division by zero");
     lw_num_divmod(c->b, x, y, &quotient, &rest);
+    if (lw_lower_checks_overflow(c->f, lw_ir_type(c->b, x)))
+        lw_lower_check_overflow(c->f, lw_int_overflows(c->b, LW_PY_FLOORDIV, x, y, quotient));
     return lw_named_pair(c, quotient, rest);
 }
 
@@ -413,7 +416,10 @@ lower_abs(const lw_named_call *c)
 {
     if (lw_is_complex(c->dtype))
         return lw_named_result(c, lw_complex_abs(c->b, lw_named_complex(c, 0)));
-    return lw_named_result(c, lw_num_abs(c->b, lw_named_scalar(c, 0)));
+    lw_ref x = lw_named_scalar(c, 0);
+    if (lw_lower_checks_overflow(c->f, lw_ir_type(c->b, x)))
+        lw_lower_check_overflow(c->f, lw_int_abs_overflows(c->b, x));
+    return lw_named_result(c, lw_num_abs(c->b, x));
 }
 
 static lw_value
@@ -431,6 +437,19 @@ lower_complex_unary(const lw_named_call *c)
 }
 
 static lw_value
+lower_square(const lw_named_call *c, lw_ref x)
+{
+    lw_ref made;
+
+    if (lw_ir_type(c->b, x) == LW_DT_b1)
+        return lw_named_result(c, x);
+    made = lw_ir_mul(c->b, x, x);
+    if (lw_lower_checks_overflow(c->f, lw_ir_type(c->b, x)))
+        lw_lower_check_overflow(c->f, lw_int_overflows(c->b, LW_PY_MUL, x, x, made));
+    return lw_named_result(c, made);
+}
+
+static lw_value
 lower_numpy_unary(const lw_named_call *c)
 {
     if (lw_is_complex(c->dtype))
@@ -438,8 +457,7 @@ lower_numpy_unary(const lw_named_call *c)
     lw_ref x = lw_named_scalar(c, 0);
     switch (c->impl) {
     case LW_IMPL_CONJUGATE: return lw_named_result(c, x);
-    case LW_IMPL_SQUARE:
-        return lw_named_result(c, lw_ir_type(c->b, x) == LW_DT_b1 ? x : lw_ir_mul(c->b, x, x));
+    case LW_IMPL_SQUARE: return lower_square(c, x);
     case LW_IMPL_RECIPROCAL: return lw_named_result(c, lw_num_reciprocal(c->b, x));
     case LW_IMPL_SIGN: return lw_named_result(c, lw_num_sign(c->b, x));
     case LW_IMPL_SINC: return lw_named_result(c, lw_float_sinc(c->b, x));
@@ -651,10 +669,7 @@ lw_cost_named(const lw_frame *f, uint32_t node)
         return lw_cost_kernel(lw_names[t->target].rule);
     if (lw_parts_of(f->l->types, t->operand) > 0)
         c.dtype = lw_type_stored(f->l->types, t->operand);
-    if (f->can_raise && f->l->typed->options.checks &&
-        (lw_impl_operator(c.impl) != LW_PY_NONE || c.impl == LW_IMPL_DIVMOD))
-        return LW_COST_NEVER;
-    if (checks_nan(f) && simple[c.impl].known)
+    if (f->can_raise && f->l->typed->options.checks)
         return LW_COST_NEVER;
     cost = cost_of_impl(&c);
     return cost < LW_COST_NEVER && lw_is_complex(c.dtype) ? 6 * cost : cost;

@@ -4,6 +4,7 @@
 #include "core/front/floats.h"
 #include "core/front/integers.h"
 #include "core/front/numeric.h"
+#include "core/front/overflow.h"
 
 bool
 lw_is_shift(lw_pyop op)
@@ -35,25 +36,17 @@ check_divide(lw_frame *f, lw_pyop op, lw_value y)
                    op == LW_PY_MOD ? "integer modulo by zero" : "division by zero");
 }
 
-/* Whether the exact sum, difference or product is not the wrapped one. */
-static lw_ref
-overflowed(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y, lw_ref result)
+void
+lw_lower_check_overflow(lw_frame *f, lw_ref overflows)
 {
-    lw_dtype type = lw_ir_type(b, x);
-    lw_ref zero = lw_ir_zero(b, type);
+    if (overflows)
+        lw_lower_raise(f, overflows, "OverflowError", "integer overflow");
+}
 
-    if (op == LW_PY_MUL) {
-        lw_ref fill = zero;
-        if (lw_is_signed(type))
-            fill = lw_int_shr(b, result, lw_ir_int(b, type, lw_dtypes[type].bits - 1));
-        return lw_ir_compare(b, LW_OP_NE, lw_ir_mulhi(b, x, y), fill);
-    }
-    if (!lw_is_signed(type))
-        return op == LW_PY_ADD ? lw_ir_compare(b, LW_OP_LT, result, x)
-                               : lw_ir_compare(b, LW_OP_LT, x, y);
-    lw_ref turned = lw_ir_xor(b, x, result);
-    lw_ref other = lw_ir_xor(b, op == LW_PY_ADD ? y : x, op == LW_PY_ADD ? result : y);
-    return lw_ir_compare(b, LW_OP_LT, lw_ir_and(b, turned, other), zero);
+bool
+lw_lower_checks_overflow(const lw_frame *f, lw_dtype type)
+{
+    return checks(f, LW_CHECK_OVERFLOW) && !f->fn->wraps && lw_is_integer(type);
 }
 
 static void
@@ -62,10 +55,8 @@ check_result(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_ref result)
     lw_builder *b = &f->b;
     lw_dtype type = lw_ir_type(b, result);
 
-    if (checks(f, LW_CHECK_OVERFLOW) && !f->fn->wraps && lw_is_integer(type) &&
-        (op == LW_PY_ADD || op == LW_PY_SUB || op == LW_PY_MUL))
-        lw_lower_raise(f, overflowed(b, op, x.parts[0], y.parts[0], result), "OverflowError",
-                       "integer overflow");
+    if (lw_lower_checks_overflow(f, type))
+        lw_lower_check_overflow(f, lw_int_overflows(b, op, x.parts[0], y.parts[0], result));
     if (checks(f, LW_CHECK_NAN) && lw_is_float(type)) {
         lw_ref made = lw_float_isnan(b, result);
         for (int i = 0; i < 2; i++) {
@@ -191,6 +182,8 @@ lw_lower_unary(lw_frame *f, lw_pyop op, lw_value x, lw_type result)
         lw_complex minus = lw_complex_neg(b, (lw_complex){x.parts[0], x.parts[1]});
         return lw_value_convert(f, lw_value_complex(f, x.type, minus), result);
     }
+    if (lw_lower_checks_overflow(f, lw_ir_type(b, x.parts[0])))
+        lw_lower_check_overflow(f, lw_int_neg_overflows(b, x.parts[0]));
     return lw_value_convert(f, lw_value_scalar(f, x.type, lw_ir_neg(b, x.parts[0])), result);
 }
 

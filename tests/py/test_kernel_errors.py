@@ -68,8 +68,36 @@ def test_word_for_word(function, part, cls, message):
 
 
 def test_a_class_that_takes_no_text():
-    with pytest.raises(RuntimeError, match="too"):
+    with pytest.raises(RuntimeError, match="too") as info:
         lw.vectorize(raises_picky)(np.arange(6.0))
+    assert info.value.function == "raises_picky" and info.value.element == 3
+
+    @lw.forall
+    def decodes(i):
+        raise UnicodeDecodeError("bytes")
+
+    with pytest.raises(RuntimeError, match="^UnicodeDecodeError: bytes "):
+        decodes(1)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "i8", "u8"])
+def test_powers_overflow_as_pythons_do_not_fit(dtype):
+    limits = np.iinfo(dtype)
+
+    @lw.vectorize(check={"overflow"})
+    def power(x, n):
+        return x ** n
+
+    rng = np.random.default_rng(5)
+    bases = {limits.min, limits.min + 1, limits.max, 0, 1, 2, 3, 16, limits.min >> 4, *rng.integers(-9 if limits.min else 0, 12, 9).tolist()}
+    for x in np.array(sorted(bases), dtype):
+        for n in np.array([0, 1, 2, 3, 7, 8, 31, 63, 64], dtype):
+            exact = int(x) ** int(n)
+            if limits.min <= exact <= limits.max:
+                assert power(x, n) == exact
+            else:
+                with pytest.raises(OverflowError):
+                    power(x, n)
 
 
 def carries_text_and_value(x):
@@ -226,6 +254,43 @@ def k_multiply(i, x, n):
     x[i] = np.int64(2**61) * i
 
 
+def k_power(i, x, n):
+    x[i] = np.int64(2**21) ** (i // 4 * 3)
+
+
+def k_negate(i, x, n):
+    x[i] = -(np.int64(-2**63 + 4) - i)
+
+
+def k_absolute(i, x, n):
+    x[i] = abs(np.int64(-2**63 + 4) - i)
+
+
+def k_floor_quotient(i, x, n):
+    x[i] = (np.int64(-2**63 + 4) - i) // -1
+
+
+def k_square(i, x, n):
+    x[i] = np.square(np.int8(8) + np.int8(i))
+
+
+def k_chosen(i, x, n):  # the operation that overflows belongs to elements from 4 on alone
+    x[i] = 0 if i < 4 else -np.int64(-2**63 + 0 * i)
+
+
+def k_assert_values(i, x, n):
+    assert x[i] <= 3, f"{x[i]:.2f} of {n}"
+
+
+def k_assert_tuple(i, x, n):
+    assert x[i] <= 3, ("at most", n)
+
+
+def k_raise_from_none(i, x, n):
+    if x[i] > 3:
+        raise ValueError("of itself") from None
+
+
 def k_read_outside(i, x, n):
     x[i] = x[i + 6] if i > 3 else 0.0
 
@@ -269,6 +334,15 @@ KINDS = [
     (k_add, "+ i", {"overflow"}, OverflowError, None),
     (k_subtract, "- i", {"overflow"}, OverflowError, None),
     (k_multiply, "* i", {"overflow"}, OverflowError, None),
+    (k_power, "**", {"overflow"}, OverflowError, "integer overflow"),
+    (k_negate, "-(np", {"overflow"}, OverflowError, None),
+    (k_absolute, "abs(", {"overflow"}, OverflowError, None),
+    (k_floor_quotient, "//", {"overflow"}, OverflowError, None),
+    (k_square, "np.square", {"overflow"}, OverflowError, None),
+    (k_chosen, "0 if", {"overflow"}, OverflowError, None),
+    (k_assert_values, "assert ", {}, AssertionError, "4.00 of 5"),
+    (k_assert_tuple, "assert ", {}, AssertionError, "('at most', 5)"),
+    (k_raise_from_none, "raise ", {}, ValueError, "of itself"),
     (k_read_outside, "x[i + 6]", {"bounds"}, IndexError, None),
     (k_write_outside, "x[i + 6]", {"bounds"}, IndexError, None),
     (k_below, "x[-i - 7]", {"bounds"}, IndexError, None),
