@@ -813,12 +813,12 @@ class _atomic_nanmin(Protocol):
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_cas(Protocol):
-    """ary[idx] = val if it is old; what was there. Integers and bool."""
+    """ary[idx] = val if it is old, bit for bit; what was there. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any, old: Any, val: Any) -> Any: ...
 
 class _atomic_compare_and_swap(Protocol):
-    """ary[0] = val if it is old; what was there. Integers and bool."""
+    """ary[0] = val if it is old, bit for bit; what was there. Real numbers and bool."""
 
     def __call__(self, ary: Any, old: Any, val: Any) -> Any: ...
 

@@ -18,10 +18,10 @@ lw_atomic_takes(lw_atomic_kind kind, lw_dtype type)
     case LW_UPDATE_SUB: return is_integer || is_float || lw_is_complex(type);
     case LW_UPDATE_AND:
     case LW_UPDATE_OR:
-    case LW_UPDATE_XOR:
-    case LW_UPDATE_CAS: return is_integer || type == LW_DT_b1;
+    case LW_UPDATE_XOR: return is_integer || type == LW_DT_b1;
     case LW_UPDATE_INC:
     case LW_UPDATE_DEC: return lw_dtypes[type].kind == LW_KIND_UINT;
+    case LW_UPDATE_CAS:
     case LW_UPDATE_EXCH: return is_integer || is_float || type == LW_DT_b1;
     default: return is_integer || is_float;
     }
@@ -146,7 +146,7 @@ changes(lw_builder *b, lw_atomic_kind kind, lw_ref old, lw_ref x)
     lw_ref beyond, replaces;
 
     if (kind == LW_UPDATE_CAS)
-        return lw_ir_compare(b, LW_OP_EQ, old, x);
+        return lw_ir_compare(b, LW_OP_EQ, to_bits(b, old), to_bits(b, x));
     if (kind < LW_UPDATE_MAX)
         return 0;
     beyond = lw_ir_compare(b, up ? LW_OP_LT : LW_OP_GT, old, x);
@@ -257,6 +257,15 @@ loop_function(lw_module *module, lw_atomic_kind kind, lw_dtype type)
 
 /* ---- the door ---- */
 
+/* One CAS on the bits: a NaN is found again, and 0.0 is not -0.0. */
+static lw_ref
+compare_bits(lw_builder *b, lw_dtype type, lw_ref pointer, const lw_ref *operands)
+{
+    lw_ref pair[2] = {to_bits(b, operands[0]), to_bits(b, operands[1])};
+
+    return from_bits(b, type, lw_ir_atomic(b, LW_ATOMIC_CAS, pointer, pair, 2));
+}
+
 lw_ref
 lw_atomic_update(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer,
                  const lw_ref *operands, uint32_t n)
@@ -265,6 +274,8 @@ lw_atomic_update(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref point
     lw_atomic which = native(kind, type);
     lw_ref args[3] = {pointer, operands[0], n > 1 ? operands[1] : 0};
 
+    if (which == LW_ATOMIC_CAS && lw_is_float(type))
+        return compare_bits(b, type, pointer, operands);
     if (which != LW_N_ATOMICS) {
         if (kind == LW_UPDATE_SUB)
             args[1] = lw_ir_neg(b, args[1]);

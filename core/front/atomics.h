@@ -10,7 +10,8 @@
  *   NANMIN: a NaN operand changes nothing, and a NaN in memory is replaced. 0.0 and -0.0 are
  *   equal: the one that is there stays. On integers the two pairs are the same.
  * - INC: old >= operand ? 0 : old + 1. DEC: old == 0 || old > operand ? operand : old - 1.
- * - CAS: operands expected, new. Integers and bool; floats would have to be compared by bits.
+ * - CAS: operands expected, new. Floats are compared by their bits: a NaN is found again, so
+ * that loops around it end, and 0.0 is not -0.0.
  */
 #ifndef LW_FRONT_ATOMICS_H
 #define LW_FRONT_ATOMICS_H
@@ -34,8 +35,8 @@ typedef enum lw_atomic_kind {
     LW_N_UPDATES
 } lw_atomic_kind;
 
-/* ADD, SUB, MAX, MIN, NANMAX, NANMIN: integers and floats; AND, OR, XOR, CAS: integers and
- * bool; INC, DEC: unsigned integers; EXCH: all of these. Complex numbers: ADD and SUB. */
+/* ADD, SUB, MAX, MIN, NANMAX, NANMIN: integers and floats; AND, OR, XOR: integers and bool;
+ * INC, DEC: unsigned integers; EXCH, CAS: all of these. Complex numbers: ADD and SUB. */
 bool lw_atomic_takes(lw_atomic_kind kind, lw_dtype type);
 
 /* The element at `pointer`, aligned by its size, updated with operands of `type`: one, CAS two.

@@ -33,10 +33,10 @@ types_of_atomic(lw_atomic_kind kind)
     case LW_UPDATE_DEC: return "an array of unsigned integers";
     case LW_UPDATE_AND:
     case LW_UPDATE_OR:
-    case LW_UPDATE_XOR:
-    case LW_UPDATE_CAS: return "an array of integers or bool";
+    case LW_UPDATE_XOR: return "an array of integers or bool";
     case LW_UPDATE_ADD:
     case LW_UPDATE_SUB: return "an array of numbers, not bool";
+    case LW_UPDATE_CAS:
     case LW_UPDATE_EXCH: return "an array of real numbers or bool";
     default: return "an array of real numbers";
     }

@@ -104,7 +104,7 @@ def test_counters_wrap(dtype):
     assert (a == 9).all() and all(sorted(old[keys == s])[-2:] == [9, 200] for s in range(SLOTS))
 
 
-@pytest.mark.parametrize("dtype", INTS)
+@pytest.mark.parametrize("dtype", INTS + FLOATS)
 def test_compare_and_swap(dtype):
     a = np.zeros(2, dtype)
     old = np.full(50, 77, dtype)
@@ -112,6 +112,14 @@ def test_compare_and_swap(dtype):
     update("cas", 2)(50, a, np.ones(50, int), old, expected, new)
     winner = np.flatnonzero(old == 0)
     assert len(winner) == 1 and a[1] == new[winner[0]] and a[0] == 0 and set(old) <= {0, a[1]}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_floats_are_compared_by_their_bits(dtype):
+    a = np.array([math.nan, 0.0, -0.0, 1.5], dtype)
+    old, k = np.zeros(4, dtype), np.arange(4)
+    update("cas", 2)(4, a, k, old, np.array([math.nan, -0.0, -0.0, 1.5], dtype), np.full(4, 7, dtype))
+    assert a.tolist() == [7, 0, 7, 7] and math.isnan(old[0]) and np.signbit(old).tolist()[1:] == [False, True, False]
 
 
 def test_compare_and_swap_of_the_first_element():
@@ -148,8 +156,8 @@ def test_neighbours_keep_what_is_theirs():
 def test_machine_code_of_gpus(name, target):
     extra = 2 if name == "cas" else 1
     kernel = update(name, extra)
-    for dtype in ["uint32", "uint16", "float32", "complex128"]:
-        if dtype[0] != "u" and (name not in ("add", "sub", "max", "nanmin", "exch") or dtype[0] == "c" and name not in ("add", "sub")):
+    for dtype in ["uint32", "uint16", "float32", "float16", "complex128"]:
+        if dtype[0] != "u" and (name not in ("add", "sub", "max", "nanmin", "exch", "cas") or dtype[0] == "c" and name not in ("add", "sub")):
             continue
         code = kernel.inspect_ptx(f"void(int64, {dtype}[::1], int64[::1], {dtype}[::1]{f', {dtype}[::1]' * extra})", target)
         assert "atom." in code or "red." in code
