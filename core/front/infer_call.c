@@ -718,6 +718,14 @@ fail:
     return status;
 }
 
+const char *
+lw_help_for_text(lw_frame *f, lw_value object)
+{
+    if (object.konst == 0 || lw_konst_of(f, object.konst)->kind != LW_K_STR)
+        return NULL;
+    return "in `print`, `raise` and `assert` an f-string shows numbers: f\"{x:.3f}\"";
+}
+
 /* x.conjugate(), x.bit_count(), x.is_integer(), x.view(dtype) */
 static lw_status
 call_method(lw_frame *f, uint32_t node, lw_value object, const char *name, const arg_list *args,
@@ -749,7 +757,7 @@ call_method(lw_frame *f, uint32_t node, lw_value object, const char *name, const
         return lw_complain(f, lw_node_of(f, node)->loc, "E161",
                            lw_say(f, "the object is %s", lw_say_type(f, object.type)),
                            lw_array_row(f, object.type) ? "write the loop over its elements"
-                                                        : NULL,
+                                                        : lw_help_for_text(f, object),
                            "no method `%s` in compiled code", name);
     out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
     typed->operand = out->type;

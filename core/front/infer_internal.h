@@ -315,6 +315,8 @@ lw_status lw_infer_joined(lw_frame *f, uint32_t node, lw_value *out);
 /* print(...), whose keywords are still where they were given. */
 lw_status lw_infer_print(lw_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
                          lw_value *out);
+/* Help for who formats a text by `%` or a method; NULL: the object is no text. */
+const char *lw_help_for_text(lw_frame *f, lw_value object);
 /* Write the arguments of a call to typed->lists. */
 lw_status lw_call_arguments(lw_frame *f, uint32_t node, const lw_arg *args, uint32_t n);
 /* Python's int, float, bool, complex (0 … 3) called with n arguments. */

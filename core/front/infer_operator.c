@@ -203,8 +203,8 @@ complain_kind(binary *b, lw_type type, const char *wanted)
     uint32_t node = type == b->x.type ? b->x_node : b->y_node;
 
     return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_type(f, type)), NULL, "`%s` needs %s",
-                       lw_pyop_text[b->op], wanted);
+                       lw_say(f, "this is %s", lw_say_type(f, type)), lw_help_for_text(f, b->x),
+                       "`%s` needs %s", lw_pyop_text[b->op], wanted);
 }
 
 static lw_status

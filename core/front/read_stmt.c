@@ -209,43 +209,6 @@ read_return(lw_reader *r, PyObject *node, uint32_t loc)
 
 /* ---- assert and raise ---- */
 
-/* The text of a constant message (a KONST STR node made of str(value)), or an ERROR node. */
-static uint32_t
-read_message(lw_reader *r, PyObject *node)
-{
-    uint32_t message = lw_read_expr(r, node);
-    PyObject *object = lw_read_object(r, message), *text;
-
-    if (message == 0 || lw_read_is_error(r, message))
-        return message;
-    if (!lw_fold_is_basic(object))
-        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104",
-                             "the text would be made at run time", "use a constant text",
-                             "the message must be a constant");
-    if (PyUnicode_CheckExact(object))
-        return message;
-    text = PyObject_Str(object);
-    if (text == NULL)
-        return lw_read_failed(r);
-    message = lw_read_konst_node(r, text, lw_read_loc(r, node));
-    Py_DECREF(text);
-    return message;
-}
-
-static uint32_t
-read_assert(lw_reader *r, PyObject *node, uint32_t loc)
-{
-    PyObject *msg = lw_ast_get(node, r->ast.msg);
-    uint32_t test = read_field(r, node, r->ast.test);
-    uint32_t message = test && msg ? read_message(r, msg) : 0;
-
-    if (test == 0 || r->status != LW_OK)
-        return 0;
-    if (message != 0 && lw_read_is_error(r, message))
-        return message;
-    return lw_read_node(r, LW_NODE_ASSERT, LW_PY_NONE, loc, test, message, 0);
-}
-
 static uint32_t
 raise_error(lw_reader *r, PyObject *node, const char *label)
 {
@@ -255,10 +218,10 @@ raise_error(lw_reader *r, PyObject *node, const char *label)
 
 /* raise E, raise E("text"), raise E("text", x, y), raise E(x). */
 static uint32_t
-read_raise_call(lw_reader *r, uint32_t loc, uint32_t class_node, PyObject *args, Py_ssize_t n)
+read_raise_call(lw_reader *r, uint32_t loc, const char *class, PyObject *args)
 {
-    const lw_node *class_konst = &r->tree->nodes.data[class_node];
-    lw_konst konst = r->tree->konsts.data[class_konst->a];
+    Py_ssize_t n = args ? PyList_GET_SIZE(args) : 0;
+    const char *text = NULL;
     lw_read_items items = {0};
     uint32_t result = 0, exception;
 
@@ -270,13 +233,13 @@ read_raise_call(lw_reader *r, uint32_t loc, uint32_t class_node, PyObject *args,
             goto done;
         }
         if (i == 0 && object != NULL && PyUnicode_CheckExact(object)) {
-            konst.help = lw_read_str(r, object);
+            text = lw_read_str(r, object);
             continue;
         }
         if (!lw_read_item(r, &items, value))
             goto done;
     }
-    exception = lw_read_konst_text(r, LW_K_EXCEPTION, konst.text, konst.help);
+    exception = lw_read_konst_text(r, LW_K_EXCEPTION, class, text);
     if (exception != 0)
         result = lw_read_list_node(r, LW_NODE_RAISE, LW_PY_NONE, loc, exception, items.data,
                                    items.n);
@@ -285,22 +248,80 @@ done:
     return result;
 }
 
+/* The text of a constant message: a KONST STR node made of str(value); 0 and status OK:
+ * `message` is no constant. */
+static uint32_t
+constant_message(lw_reader *r, uint32_t message, uint32_t loc)
+{
+    PyObject *object = lw_read_object(r, message), *text;
+
+    if (!lw_fold_is_basic(object))
+        return 0;
+    if (PyUnicode_CheckExact(object))
+        return message;
+    text = PyObject_Str(object);
+    if (text == NULL)
+        return lw_read_failed(r);
+    message = lw_read_konst_node(r, text, loc);
+    Py_DECREF(text);
+    return message;
+}
+
+/* assert c, f"{x}" and assert c, ("text", x): if not c: raise AssertionError(...) */
+static uint32_t
+read_assert_of_values(lw_reader *r, PyObject *message, uint32_t loc, uint32_t test)
+{
+    PyObject *args = NULL;
+    uint32_t raise = 0, body;
+
+    if (lw_ast_kind_of(&r->ast, message) == LW_AST_Tuple &&
+        lw_ast_list(message, r->ast.elts, &args) > 1)
+        Py_INCREF(args);
+    else
+        args = Py_BuildValue("[O]", message);
+    if (args == NULL)
+        return lw_read_failed(r);
+    raise = read_raise_call(r, loc, "AssertionError", args);
+    Py_DECREF(args);
+    if (raise == 0 || lw_read_is_error(r, raise))
+        return raise;
+    test = lw_read_node(r, LW_NODE_UNARY, LW_PY_NOT, loc, test, 0, 0);
+    body = lw_read_list_node(r, LW_NODE_BODY, LW_PY_NONE, loc, 0, &raise, 1);
+    return test && body ? lw_read_node(r, LW_NODE_IF, LW_PY_NONE, loc, test, body, 0) : 0;
+}
+
+static uint32_t
+read_assert(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    PyObject *msg = lw_ast_get(node, r->ast.msg);
+    uint32_t test = read_field(r, node, r->ast.test);
+    uint32_t message = test && msg ? lw_read_expr(r, msg) : 0, text;
+
+    if (r->status != LW_OK || test == 0 || lw_read_is_error(r, message))
+        return message;
+    text = message ? constant_message(r, message, lw_read_loc(r, msg)) : 0;
+    if (r->status != LW_OK)
+        return 0;
+    if (message != 0 && text == 0)
+        return read_assert_of_values(r, msg, loc, test);
+    return lw_read_node(r, LW_NODE_ASSERT, LW_PY_NONE, loc, test, text, 0);
+}
+
 static uint32_t
 read_raise(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    PyObject *exc = lw_ast_get(node, r->ast.exc), *args = NULL, *keywords = NULL,
-             *function = exc;
+    PyObject *exc = lw_ast_get(node, r->ast.exc), *cause = lw_ast_get(node, r->ast.cause),
+             *args = NULL, *keywords = NULL, *function = exc;
     const lw_node *class_node;
     uint32_t index;
-    Py_ssize_t n = 0;
 
     if (exc == NULL)
         return raise_error(r, node, "there is no exception to raise again");
-    if (lw_ast_get(node, r->ast.cause) != NULL)
-        return raise_error(r, node, "`from` is not supported");
+    if (cause != NULL && lw_read_object(r, lw_read_expr(r, cause)) != Py_None)
+        return raise_error(r, node, "of `from` only `from None` is supported");
     if (lw_ast_kind_of(&r->ast, exc) == LW_AST_Call) {
         function = lw_ast_get(exc, r->ast.func);
-        n = lw_ast_list(exc, r->ast.args, &args);
+        lw_ast_list(exc, r->ast.args, &args);
         if (lw_ast_list(exc, r->ast.keywords, &keywords) > 0)
             return raise_error(r, node, "keyword arguments of exceptions are not supported");
     }
@@ -316,7 +337,7 @@ read_raise(lw_reader *r, PyObject *node, uint32_t loc)
     if (class_node->kind != LW_NODE_KONST ||
         r->tree->konsts.data[class_node->a].kind != LW_K_EXCEPTION)
         return raise_error(r, node, "this is not an exception class");
-    return read_raise_call(r, loc, index, args, n);
+    return read_raise_call(r, loc, r->tree->konsts.data[class_node->a].text, args);
 }
 
 /* ---- match ---- */

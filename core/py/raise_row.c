@@ -117,16 +117,23 @@ message_of(const lw_raise_row *row, const lw_raise_place *place)
     return PyUnicode_FromString(row->message ? row->message : "");
 }
 
+/* The last name of "module:Outer.Bad" or "ValueError". */
+static const char *
+short_name(const char *exception)
+{
+    const char *path = strchr(exception, ':'), *dot = strrchr(path ? path : exception, '.');
+
+    return dot ? dot + 1 : path ? path + 1 : exception;
+}
+
 /* stand_in: the class for which RuntimeError stands, as class_named reads it; NULL: none. */
 static PyObject *
 text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_in)
 {
-    const char *path = stand_in ? strchr(stand_in, ':') : NULL;
-    const char *name = path ? strrchr(path, '.') : NULL;
+    const char *name = stand_in ? short_name(stand_in) : "";
     PyObject *where = place_text(place), *message = where ? message_of(row, place) : NULL;
     PyObject *text = NULL;
 
-    name = name ? name + 1 : path ? path + 1 : "";
     if (message != NULL) {
         const char *space = PyUnicode_GetLength(message) ? " " : "";
         const char *colon = *name && *space ? ":" : "";
@@ -139,27 +146,38 @@ text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_
     return text;
 }
 
+/* RuntimeError where the class does not take one text. NULL: an exception is set. */
+static PyObject *
+exception_of(const lw_raise_row *row, const lw_raise_place *place, PyObject *class)
+{
+    bool found = class != PyExc_RuntimeError || strcmp(row->exception, "RuntimeError") == 0;
+    PyObject *text = text_of(row, place, found ? NULL : row->exception);
+    PyObject *exception = text ? PyObject_CallOneArg(class, text) : NULL;
+
+    if (text != NULL && (exception == NULL || !PyExceptionInstance_Check(exception))) {
+        bool lost = exception == NULL && out_of_memory();
+        Py_CLEAR(exception);
+        Py_SETREF(text, lost ? NULL : text_of(row, place, row->exception));
+        exception = text ? PyObject_CallOneArg(PyExc_RuntimeError, text) : NULL;
+    }
+    Py_XDECREF(text);
+    return exception;
+}
+
 int
 lw_raise_at(const lw_raise_row *row, const lw_raise_place *place)
 {
     PyObject *class = class_named(row->exception);
-    const char *stand_in = class == PyExc_RuntimeError ? row->exception : NULL;
-    PyObject *text = class ? text_of(row, place, stand_in) : NULL;
-    PyObject *exception = text ? PyObject_CallOneArg(class, text) : NULL;
+    PyObject *exception = class ? exception_of(row, place, class) : NULL;
 
-    if (exception != NULL && PyExceptionInstance_Check(exception)) {
+    if (exception != NULL) {
         attribute(exception, "function", PyUnicode_FromString(row->function));
         attribute(exception, "file", PyUnicode_FromString(row->file));
         attribute(exception, "line", PyLong_FromUnsignedLong(row->line));
         place_attributes(exception, place);
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
-    } else if (text != NULL && !out_of_memory()) { /* its __init__ wants something else */
-        Py_SETREF(text, text_of(row, place, row->exception));
-        if (text != NULL)
-            PyErr_SetObject(PyExc_RuntimeError, text);
     }
     Py_XDECREF(exception);
-    Py_XDECREF(text);
     Py_XDECREF(class);
     return -1;
 }
