@@ -4,6 +4,8 @@
 #define LW_TESTS_FAKE_DRIVER_H
 
 #include "core/base/env.h"
+#include "core/base/memory.h"
+#include "core/device/context.h"
 #include "tests/fault/fake_cuda.h"
 
 #include <dlfcn.h>
@@ -166,6 +168,26 @@ fake_image_make(fake_image *out, int variant)
                                     .sh_type = SHT_PROGBITS,
                                     .sh_offset = offsetof(fake_image, info),
                                     .sh_size = sizeof out->info};
+}
+
+static inline lw_device *
+device_0(void)
+{
+    lw_device *device = NULL;
+
+    GOOD(lw_device_get(0, &device, err));
+    if (device == NULL)
+        exit(1);
+    return device;
+}
+
+/* Everything that was made is gone again, on both sides. */
+static inline void
+check_nothing_left(int64_t heap_before)
+{
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+    CHECK(lw_memory_live() == heap_before);
 }
 
 #endif

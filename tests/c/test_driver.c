@@ -1,5 +1,5 @@
 /* The driver layer against the fake driver: loading and its failures, devices, streams, events,
- * images, launches, copies, fork, and a sweep that fails every single driver call in turn. */
+ * images, launches, copies. */
 #include "core/base/memory.h"
 #include "core/device/copy.h"
 #include "core/device/launch.h"
@@ -7,31 +7,7 @@
 #include "core/device/stream.h"
 #include "tests/c/fake_driver.h"
 
-#include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static lw_device *
-device_0(void)
-{
-    lw_device *device = NULL;
-
-    GOOD(lw_device_get(0, &device, err));
-    if (device == NULL)
-        exit(1);
-    return device;
-}
-
-/* Everything that was made is gone again, on both sides. */
-static void
-check_nothing_left(int64_t heap_before)
-{
-    lw_driver_close();
-    CHECK(fake.live("") == 0);
-    CHECK(lw_memory_live() == heap_before);
-}
-
-/* ---- loading ---------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 static void
 test_no_driver(void)
@@ -124,8 +100,7 @@ test_error_text(void)
     lw_driver_close();
 }
 
-/* ---- devices ------------------------------------------------------------------------------
- */
+/* ---- devices ---- */
 
 static void
 test_devices(void)
@@ -256,8 +231,7 @@ test_peers(void)
     fake.set("devices", 1);
 }
 
-/* ---- streams, events, copies
- * ------------------------------------------------------------------ */
+/* ---- streams, events, copies ---- */
 
 static void
 ran(void *context)
@@ -385,8 +359,7 @@ test_host_blocks(void)
     CHECK(fake.live("") == 0);
 }
 
-/* ---- images and launches
- * ------------------------------------------------------------------------ */
+/* ---- images and launches ---- */
 
 static void
 unloading(void *context)
@@ -525,320 +498,6 @@ test_launches(void)
     CHECK(fake.live("") == 0);
 }
 
-/* ---- everything at once, with every call failing in turn
- * ------------------------------------------- */
-
-/* Uses each part once; whatever fails, it gives back all that it got. */
-static lw_status
-scenario(lw_error *err)
-{
-    fake_image image;
-    lw_device *device = NULL;
-    lw_stream *stream = NULL;
-    lw_event *event = NULL;
-    lw_block *a = NULL, *b = NULL;
-    lw_host_block *pinned = NULL;
-    lw_image *loaded = NULL;
-    lw_kernel *add = NULL;
-    lw_launch_config config;
-    unsigned char host[600] = {0};
-    CUdeviceptr address;
-    size_t n_bytes, n_total;
-    unsigned long long pointer = 0;
-    int n = 3;
-    void *params[] = {&pointer, &n};
-    lw_status status;
-
-    fake_image_make(&image, 1);
-    LW_TRY(lw_device_get(0, &device, err));
-    LW_TRY(lw_device_enter(device, err));
-    LW_TRY(lw_device_memory(device, &n_bytes, &n_total, err));
-    LW_TRY(lw_stream_new(device, false, 0, &stream, err));
-    LW_TRY(lw_event_new(device, true, &event, err));
-    LW_TRY(lw_pool_take(device, 600, stream->handle, &a, err));
-    LW_TRY(lw_pool_take(device, 600, NULL, &b, err));
-    LW_TRY(lw_pool_also_on(a, NULL, err));
-    LW_TRY(lw_host_block_new(device, LW_HOST_MAPPED, NULL, 100, &pinned, err));
-    LW_TRY(lw_copy_to_device(device, a->address, host, 600, stream->handle, true, err));
-    LW_TRY(lw_fill(device, a->address, 7, 4, 150, stream->handle, false, err));
-    LW_TRY(lw_stream_after(device, NULL, stream->handle, err));
-    LW_TRY(lw_copy_on_device(device, b->address, a->address, 600, NULL, false, err));
-    LW_TRY(lw_image_load(device, &image, sizeof image, &loaded, err));
-    LW_TRY(lw_image_kernel(loaded, "add", &add, err));
-    LW_TRY(lw_image_global(loaded, "table", &address, &n_bytes, err));
-    LW_TRY(lw_launch_config_best(add, 0, 0, &config, err));
-    LW_TRY(lw_launch(add, 3, 1, 1, config.block, 1, 1, 0, NULL, params, err));
-    LW_TRY(lw_launch_early(add, 3, 1, 1, config.block, 1, 1, 0, NULL, params, err));
-    LW_TRY(lw_event_record(event, NULL, err));
-    LW_TRY(lw_event_synchronize(event, err));
-    LW_TRY(lw_copy_to_host(device, host, b->address, 600, NULL, true, err));
-    status = host[0] == 7 && host[596] == 7 ? LW_OK : lw_fail(err, LW_ERR_INTERNAL, "contents");
-fail:
-    lw_image_drop(loaded);
-    lw_pool_put(a);
-    lw_pool_put(b);
-    lw_host_block_free(pinned);
-    lw_event_free(event);
-    lw_stream_free(stream);
-    return status;
-}
-
-static bool
-takes_down(const char *name)
-{
-    static const char *const words[] = {"Free", "Destroy", "Release", "Unload"};
-    size_t i;
-
-    for (i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(name, words[i]) != NULL)
-            return true;
-    return false;
-}
-
-/* Calls whose failure the layer makes good by itself. */
-static bool
-absorbed(const char *name, int code)
-{
-    static const char *const names[] = {
-        "cuStreamIsCapturing",   /* then the block is made outside any capture */
-        "cuMemPoolSetAttribute", /* only slower */
-        "cuEventCreate",         /* ordering at put: the context is waited for instead */
-        "cuEventRecord",         /* the same */
-        "cuStreamWaitEvent",     /* the same */
-        "cuCtxGetDevice",        /* then the primary context is made current */
-        "cuCtxSynchronize",      /* in trimming */
-    };
-    size_t i;
-
-    if (code == 400 || code == 201) /* the context-free handle is launched instead */
-        if (strncmp(name, "cuLaunchKernel", 14) == 0)
-            return true;
-    if (code == 2 && strcmp(name, "cuMemAllocFromPoolAsync") == 0)
-        return true; /* tried again after trimming */
-    if (code == 801 && strcmp(name, "cuMemPoolCreate") == 0)
-        return true; /* cuMemAlloc instead */
-    for (i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    /* optional attributes; a context that cannot be asked for is not cleaned up through */
-    return takes_down(name) || strcmp(name, "cuDeviceGetAttribute") == 0 ||
-           strcmp(name, "cuCtxGetCurrent") == 0 || strcmp(name, "cuCtxSetCurrent") == 0;
-}
-
-/* One code: fail call 1, 2, ... until the scenario is through without meeting the failure. */
-static void
-complain(int n, const char *name, int code, const char *what, const lw_error *first)
-{
-    fprintf(stderr, "call %d, %s, failing with %d: %s: status %d, vendor %d, %s\n", n, name,
-            code, what, first->status, first->vendor_code, lw_error_text(first));
-    n_failures++;
-}
-
-/* Is this the right outcome of a scenario in which `name` failed with the code? */
-static const char *
-judge(const char *name, int code, const lw_error *first)
-{
-    if (first->status == LW_OK)
-        return absorbed(name, code) ? NULL : "nobody said so";
-    if (code == 500 && first->status == LW_ERR_LINK)
-        return NULL; /* no such kernel */
-    if (first->status != LW_ERR_DRIVER || first->vendor_code != code ||
-        first->vendor_name[0] == 0 || strstr(lw_error_text(first), " failed") == NULL)
-        return "not the driver's error";
-    return NULL;
-}
-
-/* One code: fail call 1, 2, ... until the scenario is through without meeting the failure. */
-static int
-sweep(int code)
-{
-    int64_t heap = lw_memory_live();
-    int n;
-
-    for (n = 1; n < 2000; n++) {
-        lw_error first = {0};
-        const char *fault;
-        char name[128];
-        fake.fail("", n, code);
-        (void)scenario(&first);
-        snprintf(name, sizeof name, "%s", fake.failed_name());
-        fake.fail("", 0, 0);
-        if (name[0] == 0) {
-            CHECK(first.status == LW_OK);
-            check_nothing_left(heap);
-            return n - 1;
-        }
-        fault = judge(name, code, &first);
-        if (fault != NULL)
-            complain(n, name, code, fault, &first);
-        GOOD(scenario(err)); /* the same again, without the fault */
-        lw_driver_close();
-        if (fake.live("") != 0)
-            complain(n, name, code, "something of the driver is left", &first);
-        lw_error_reset(&first);
-        if (fake.live("") != 0 || lw_memory_live() != heap)
-            break;
-    }
-    CHECK(lw_memory_live() == heap && n == 0); /* not reached */
-    return n;
-}
-
-static void
-test_sweep(void)
-{
-    static const int codes[] = {1, 2, 201, 400, 500, 700, 801, 999};
-    int n_points = 0;
-    size_t i;
-
-    for (i = 0; i < sizeof codes / sizeof *codes; i++)
-        n_points += sweep(codes[i]);
-    printf("%d failures of driver calls\n", n_points);
-    CHECK(n_points > 500);
-}
-
-/* The same with our own allocations. */
-static void
-test_memory_sweep(void)
-{
-    int64_t heap = lw_memory_live();
-    lw_status status = LW_ERR_OUT_OF_MEMORY;
-    int n;
-
-    for (n = 0; status != LW_OK && n < 500; n++) {
-        lw_error first = {0};
-        lw_memory_fail_at(n);
-        status = scenario(&first);
-        lw_memory_fail_at(-1);
-        lw_error_reset(&first);
-        CHECK(status == LW_OK || status == LW_ERR_OUT_OF_MEMORY || status == LW_ERR_DRIVER);
-        GOOD(scenario(err));
-        lw_driver_close();
-        CHECK(fake.live("") == 0 && lw_memory_live() == heap);
-    }
-    CHECK(n > 10 && n < 500);
-}
-
-/* A driver without one call: a named error or success by another way, never a crash. */
-static inline void
-without(const char *symbol)
-{
-    int64_t heap = lw_memory_live();
-    int before = fake.live("");
-    lw_error first = {0};
-    lw_status status;
-    char name[64];
-
-    snprintf(name, sizeof name, "%s", symbol);
-    if (strstr(name, "_v") != NULL)
-        *strstr(name, "_v") = 0;
-    fake.absent(name);
-    status = scenario(&first);
-    CHECK(status == LW_OK || status == LW_ERR_DRIVER);
-    if (status != LW_OK && strstr(lw_error_text(&first), name) == NULL) {
-        fprintf(stderr, "%s absent: %s\n", name, lw_error_text(&first));
-        n_failures++;
-    }
-    lw_error_reset(&first);
-    lw_driver_close();
-    CHECK(lw_memory_live() == heap);
-    if (fake.live("") != before && !takes_down(name)) { /* those cannot be freed without */
-        fprintf(stderr, "%s absent: %d things are left\n", name, fake.live("") - before);
-        n_failures++;
-    }
-}
-
-/* In a child, for what cannot be freed stays in the fake. */
-static inline void
-test_absent_sweep(void)
-{
-    static const char *const symbols[] = {
-#define CUDA(name, symbol, version, arguments) symbol,
-#include "core/tables/cuda_driver.def"
-    };
-    int how = 0;
-    size_t i;
-    pid_t child = fork();
-
-    if (child == 0) {
-        n_failures = 0;
-        for (i = 0; i < sizeof symbols / sizeof *symbols; i++)
-            without(symbols[i]);
-        fake.absent("");
-        GOOD(scenario(err));
-        _exit(n_failures != 0);
-    }
-    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0);
-}
-
-/* ---- threads and processes
- * --------------------------------------------------------------------------- */
-
-static void *
-many_scenarios(void *unused)
-{
-    int i;
-
-    (void)unused;
-    for (i = 0; i < 50; i++)
-        GOOD(scenario(err));
-    return NULL;
-}
-
-static void
-test_threads(void)
-{
-    int64_t heap = lw_memory_live();
-    pthread_t threads[4];
-    int i;
-
-    for (i = 0; i < 4; i++)
-        CHECK(pthread_create(&threads[i], NULL, many_scenarios, NULL) == 0);
-    for (i = 0; i < 4; i++)
-        pthread_join(threads[i], NULL);
-    check_nothing_left(heap);
-}
-
-static inline void
-test_fork(void)
-{
-    lw_device *device = device_0();
-    lw_stream *stream = NULL;
-    lw_block *block = NULL;
-    int how = 0;
-    pid_t child;
-
-    GOOD(lw_stream_new(device, false, 0, &stream, err));
-    GOOD(lw_pool_take(device, 100, NULL, &block, err));
-    child = fork();
-    if (child == 0) {
-        lw_block *mine = NULL;
-        n_failures = 0;
-        fake.reset_calls();
-        BAD(lw_pool_take(device, 100, NULL, &mine, err), LW_ERR_DRIVER,
-            "CUDA was used before fork; use spawn");
-        BAD(lw_device_synchronize(device, err), LW_ERR_DRIVER, "before fork");
-        BAD(lw_driver_need(err), LW_ERR_DRIVER, "before fork");
-        CHECK(lw_driver_forked() && !lw_driver_available());
-        lw_pool_put(block); /* what it inherited goes quietly */
-        lw_stream_free(stream);
-        CHECK(fake.calls("") == 0);
-        _exit(n_failures != 0);
-    }
-    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0);
-    GOOD(lw_device_synchronize(device, err)); /* the parent goes on */
-    lw_pool_put(block);
-    lw_stream_free(stream);
-    lw_driver_close();
-    child = fork(); /* a parent that has not used CUDA may fork users of it */
-    if (child == 0) {
-        n_failures = 0;
-        GOOD(scenario(err));
-        lw_driver_close();
-        _exit(n_failures != 0);
-    }
-    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -860,13 +519,6 @@ main(int argc, char **argv)
     test_images();
     test_old_images();
     test_launches();
-    test_sweep();
-    test_memory_sweep();
-    test_threads();
-#ifndef __SANITIZE_THREAD__ /* its shadow memory cannot be forked everywhere */
-    test_absent_sweep();
-    test_fork();
-#endif
     check_nothing_left(heap);
     if (n_failures != 0)
         fprintf(stderr, "%d failures\n", n_failures);
