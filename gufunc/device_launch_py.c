@@ -96,7 +96,7 @@ block_of(const lw_device *device, const lw_core_key *key, int64_t items)
 }
 
 static lw_status
-launch(lw_gcall *call, const lw_core_key *key, lw_gentry *entry, lw_error *err)
+launch(lw_gcall *call, const lw_core_key *key, lw_loaded *entry, lw_error *err)
 {
     lw_core_plan *plan = &call->plan;
     uint32_t n = 0, block = block_of(call->device, key, plan->n);
@@ -109,18 +109,18 @@ launch(lw_gcall *call, const lw_core_key *key, lw_gentry *entry, lw_error *err)
     n = add_operands(call, &v, n);
     n = add_loop(plan, key, &v, n);
     n = add_cores(call, key, &v, n);
-    if (call->resolution->watch != NULL) {
-        v.report = lw_watch_address(call->resolution->watch); /* alive, as the kernel is */
+    if (call->resolution->head.watch != NULL) {
+        v.report = lw_watch_address(call->resolution->head.watch); /* alive, as the kernel is */
         v.params[n++] = &v.report;
     }
     if (lw_gufunc_simulates)
-        return lw_gufunc_simulate(call->resolution->loop, key, grid, block, v.params, err);
+        return lw_gufunc_simulate(call->resolution->head.loop, key, grid, block, v.params, err);
     return lw_launch(entry->kernel, grid, 1, 1, block, 1, 1, 0, call->stream, v.params, err);
 }
 
 /* Cut along the outermost dimensions until the items of a launch are counted in 31 bits. */
 static lw_status
-launch_cut(lw_gcall *call, const lw_core_key *key, lw_gentry *entry, lw_error *err)
+launch_cut(lw_gcall *call, const lw_core_key *key, lw_loaded *entry, lw_error *err)
 {
     lw_core_plan *plan = &call->plan;
     lw_status status = LW_OK;
@@ -205,7 +205,7 @@ lw_gcall_run(lw_gcall *call)
     lw_status status = LW_OK;
     CUcontext before = NULL;
     lw_core_key key;
-    lw_gentry *entry;
+    lw_loaded *entry;
     int taken;
 
     if (call->plan.n == 0)

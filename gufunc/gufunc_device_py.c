@@ -237,16 +237,10 @@ read_stream(lw_gcall *call)
 
 /* ---- resolution ---- */
 
-static uint8_t
-code_of(const lw_operand *operand)
+static const lw_gufunc_loop *
+loop_of(const lw_gcall *call)
 {
-    switch (operand->kind) {
-    case LW_OPERAND_INT:
-        return (uint8_t)((operand->big ? LW_DT_u64 : operand->dtype) | LW_CODE_INT);
-    case LW_OPERAND_FLOAT: return (uint8_t)(operand->dtype | LW_CODE_FLOAT);
-    case LW_OPERAND_COMPLEX: return (uint8_t)(operand->dtype | LW_CODE_COMPLEX);
-    default: return operand->dtype;
-    }
+    return call->resolution->head.loop;
 }
 
 static int
@@ -255,20 +249,11 @@ find_resolution(lw_gcall *call)
     int nin = call->self->nin, n = nin + call->self->nout;
     uint8_t codes[LW_MAX_OPERANDS];
 
-    for (int i = 0; i < n; i++) {
-        const lw_operand *operand = &call->operands[i];
-        bool absent = i >= nin && operand->kind != LW_OPERAND_DEVICE;
-        codes[i] = absent ? LW_DT_void : code_of(operand);
-        if (!absent && operand->dtype == LW_DT_void) {
-            PyErr_Format(PyExc_TypeError,
-                         "argument %d has a dtype that kernels cannot read: %R", i + 1,
-                         operand->descr ? (PyObject *)operand->descr : Py_None);
-            return -1;
-        }
-    }
+    if (lw_resolved_codes(call->operands, nin, n, codes) < 0)
+        return -1;
     call->resolution = lw_gresolution_get(call->self, call->device, codes, n, call->signature,
                                           call->dtype, call->casting);
-    return call->resolution ? lw_gresolution_check(call->resolution, call->stream) : -1;
+    return call->resolution ? lw_resolved_check(&call->resolution->head, call->stream) : -1;
 }
 
 /* ---- shapes ---- */
@@ -409,7 +394,7 @@ make_outputs(lw_gcall *call)
         lw_device_array *made;
         if (operand->kind == LW_OPERAND_DEVICE)
             continue;
-        made = new_output(call, i, call->resolution->loop->types[i]);
+        made = new_output(call, i, loop_of(call)->types[i]);
         call->made[i - nin] = made;
         if (made == NULL || lw_operand_read(operand, (PyObject *)made) < 0)
             return -1;
@@ -446,7 +431,7 @@ overlaps(const lw_operand *x, const lw_operand *y)
 static bool
 is_written(const lw_gcall *call, int operand)
 {
-    return operand >= call->self->nin || call->resolution->loop->writable[operand];
+    return operand >= call->self->nin || loop_of(call)->writable[operand];
 }
 
 static int
@@ -473,7 +458,7 @@ replace_by_copy(lw_gcall *call, int i)
 
     if (array == NULL)
         return -1;
-    copy = lw_device_array_new(call->device, call->stream, call->resolution->loop->types[i],
+    copy = lw_device_array_new(call->device, call->stream, loop_of(call)->types[i],
                                operand->ndim, operand->shape, 'C');
     if (copy == NULL || (operand->size && copy_into(call, copy, array) < 0))
         goto fail;
@@ -517,7 +502,7 @@ must_move(const lw_gcall *call, int i)
 static int
 make_copies(lw_gcall *call)
 {
-    const lw_gufunc_loop *loop = call->resolution->loop;
+    const lw_gufunc_loop *loop = loop_of(call);
 
     for (int i = 0; i < call->n_read; i++) {
         const lw_operand *operand = &call->operands[i];
@@ -571,7 +556,7 @@ static int
 fill_plan(lw_gcall *call)
 {
     lw_core_plan *plan = &call->plan;
-    const lw_gufunc_loop *loop = call->resolution->loop;
+    const lw_gufunc_loop *loop = loop_of(call);
 
     plan->loop = loop;
     plan->n_operands = call->n_read;
@@ -601,7 +586,7 @@ fill_plan(lw_gcall *call)
 static int
 report_errors(const lw_gcall *call)
 {
-    lw_watch *watch = call->resolution->watch;
+    lw_watch *watch = call->resolution->head.watch;
 
     if (watch == NULL || call->self->options.errors != LW_RAISE || call->plan.n == 0)
         return 0;
@@ -726,8 +711,6 @@ int
 lw_gufunc_device_register(PyObject *module)
 {
     lw_gufunc_device.call = call_device;
-    lw_gufunc_device.free_plans = lw_gplans_free;
-    lw_gufunc_device.forget_plans = lw_gplans_forget;
     lw_gufunc_inspect_register();
     return lw_gufunc_large_register(module) < 0 ? -1 : lw_gufunc_simulate_register(module);
 }

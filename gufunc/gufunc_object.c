@@ -296,8 +296,7 @@ gufunc_dealloc(PyObject *object)
     if (self->base.weakrefs != NULL)
         PyObject_ClearWeakRefs(object);
     gufunc_clear(object);
-    if (lw_gufunc_device.free_plans != NULL)
-        lw_gufunc_device.free_plans(self->base.plans);
+    lw_resolved_free(&self->base.plans);
     lw_ufunc_head_drop((lw_ufunc_head *)object);
     lw_gufunc_table_drop(self->table); /* the loops go with the last numpy.ufunc */
     lw_array_free(&self->base.loops);
@@ -328,8 +327,7 @@ renew_inner(lw_gufunc_object *self)
     if (inner == NULL)
         return -1;
     Py_SETREF(self->base.inner, inner);
-    if (lw_gufunc_device.forget_plans != NULL)
-        lw_gufunc_device.forget_plans(self->base.plans);
+    lw_resolved_forget(&self->base.plans);
     return 0;
 }
 

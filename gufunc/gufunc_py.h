@@ -6,10 +6,9 @@
 
 #include "core/base/lock.h"
 #include "core/py/family.h"
+#include "core/py/resolved.h"
 #include "core/py/ufunc_type.h"
 #include "gufunc/gufunc_loop.h"
-
-struct lw_gufunc_plans;
 
 typedef struct lw_gufunc {
     LW_UFUNC_HEAD
@@ -17,8 +16,8 @@ typedef struct lw_gufunc {
     LW_ARRAY(lw_gufunc_loop *) loops; /* under the GIL */
     PyObject *large; /* does device calls of large cores, from large_least on; or NULL */
     int64_t large_least;
-    PyObject *sizes;               /* dict: name only in outputs -> function; or NULL */
-    struct lw_gufunc_plans *plans; /* the device side's; NULL until the first device call */
+    PyObject *sizes;        /* dict: name only in outputs -> function; or NULL */
+    lw_resolved_list plans; /* of device calls */
 } lw_gufunc;
 
 /* ---- gufunc_object.c, gufunc_loops_py.c, gufunc_sizes_py.c ---- */
@@ -43,9 +42,6 @@ typedef struct lw_gufunc_device_hooks {
      * operands, or NULL. */
     PyObject *(*call)(lw_gufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
                       lw_extra_arrays *extra);
-    void (*free_plans)(struct lw_gufunc_plans *plans); /* NULL is allowed */
-    /* Which loop serves which dtypes is asked anew; kernels stay loaded. NULL is allowed. */
-    void (*forget_plans)(struct lw_gufunc_plans *plans);
     /* The kernel that an item takes on cc (90), for inspection and ahead-of-time output. */
     lw_status (*module)(lw_gufunc *self, lw_gufunc_loop *loop, lw_module **out, lw_error *err);
     /* A dict: registers, shared, local, constant bytes, spills, occupancy, mapping. cc 0: the

@@ -81,7 +81,7 @@ new_copier(lw_device *device, lw_dtype from, lw_dtype to)
         lw_free(made);
         return NULL;
     }
-    made->resolution = lw_resolution_new(device, &made->loop, "copy", &options);
+    made->resolution = lw_resolution_new(device, &made->loop, &options);
     if (made->resolution == NULL) {
         lw_module_free(made->scalar.module);
         lw_free(made);

@@ -94,8 +94,8 @@ launch(lw_call *call, const lw_plan *plan, const lw_kernel_key *key, lw_kernel *
         params[n++] = &v.pointer[i];
     }
     n = add_walk(plan, key, &v, params, n);
-    if (call->resolution->watch != NULL) {
-        v.report = lw_watch_address(call->resolution->watch); /* alive, as the kernel is */
+    if (call->resolution->head.watch != NULL) {
+        v.report = lw_watch_address(call->resolution->head.watch); /* alive, as the kernel is */
         params[n++] = &v.report;
     }
     return lw_launch(kernel, (uint32_t)(((uint64_t)v.items + per_block - 1) / per_block), 1, 1,
@@ -145,7 +145,7 @@ lw_call_run(lw_call *call)
     lw_status status = LW_OK;
     CUcontext before = NULL;
     lw_kernel_key key;
-    lw_entry *entry;
+    lw_loaded *entry;
 
     if (call->plan.n == 0)
         return 0;
@@ -172,7 +172,7 @@ lw_call_time(lw_call *call, long n)
 {
     lw_error err = {0};
     lw_kernel_key key;
-    lw_entry *entry;
+    lw_loaded *entry;
     int64_t start, end;
     lw_status status = LW_OK;
 

@@ -242,39 +242,17 @@ read_stream(lw_call *call)
 
 /* ---- resolution ---- */
 
-static uint8_t
-code_of(const lw_operand *operand)
-{
-    switch (operand->kind) {
-    case LW_OPERAND_INT: return (uint8_t)(operand->dtype | LW_WEAK_INT);
-    case LW_OPERAND_FLOAT: return (uint8_t)(operand->dtype | LW_WEAK_FLOAT);
-    case LW_OPERAND_COMPLEX: return (uint8_t)(operand->dtype | LW_WEAK_COMPLEX);
-    default: return operand->dtype;
-    }
-}
-
 static int
 find_resolution(lw_call *call)
 {
     int nin = call->self->nin, n = nin + call->self->nout;
     uint8_t codes[LW_MAX_ARGS];
 
-    for (int i = 0; i < n; i++) {
-        const lw_operand *operand = &call->operands[i];
-        bool absent = i >= nin && operand->kind != LW_OPERAND_DEVICE;
-        codes[i] = absent ? LW_DT_void : code_of(operand);
-        if (!absent && operand->dtype == LW_DT_void) {
-            PyErr_Format(PyExc_TypeError,
-                         "argument %d has a dtype that kernels cannot read: %R", i + 1,
-                         operand->descr ? (PyObject *)operand->descr : Py_None);
-            return -1;
-        }
-        if (i < nin && operand->kind == LW_OPERAND_INT && operand->big)
-            codes[i] = LW_DT_u64 | LW_WEAK_INT;
-    }
+    if (lw_resolved_codes(call->operands, nin, n, codes) < 0)
+        return -1;
     call->resolution = lw_resolution_get(call->self, call->device, codes, n, call->signature,
                                          call->dtype, call->casting);
-    return call->resolution ? lw_resolution_check(call->resolution, call->stream) : -1;
+    return call->resolution ? lw_resolved_check(&call->resolution->head, call->stream) : -1;
 }
 
 /* ---- shapes ---- */
@@ -433,13 +411,14 @@ new_output(const lw_call *call, lw_dtype dtype)
 static int
 make_outputs(lw_call *call)
 {
+    const lw_loop *loop = call->resolution->head.loop;
     int nin = call->self->nin;
 
     for (int i = 0; i < call->self->nout; i++) {
         lw_operand *operand = &call->operands[nin + i];
         if (operand->kind == LW_OPERAND_DEVICE)
             continue;
-        call->made[i] = new_output(call, call->resolution->loop->types[nin + i]);
+        call->made[i] = new_output(call, loop->types[nin + i]);
         if (call->made[i] == NULL || lw_operand_read(operand, (PyObject *)call->made[i]) < 0)
             return -1;
     }
@@ -534,7 +513,7 @@ static int
 fill_plan(lw_call *call)
 {
     lw_plan *plan = &call->plan;
-    const lw_loop *loop = call->resolution->loop;
+    const lw_loop *loop = call->resolution->head.loop;
     int nin = call->self->nin, nout = call->self->nout;
 
     plan->n_in = nin;
@@ -607,7 +586,7 @@ plan_general(lw_call *call)
 static int
 report_errors(const lw_call *call)
 {
-    lw_watch *watch = call->resolution->watch;
+    lw_watch *watch = call->resolution->head.watch;
 
     if (watch == NULL || call->self->options.errors != LW_RAISE || call->plan.n == 0)
         return 0;

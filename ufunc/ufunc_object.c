@@ -464,7 +464,7 @@ ufunc_dealloc(PyObject *object)
     if (self->base.weakrefs != NULL)
         PyObject_ClearWeakRefs(object);
     ufunc_clear(object);
-    lw_plan_table_free(self->base.plans);
+    lw_resolved_free(&self->base.plans);
     lw_ufunc_head_drop((lw_ufunc_head *)object);
     lw_host_table_drop(self->table); /* the loops go with the last numpy.ufunc */
     lw_array_free(&self->base.loops);
@@ -497,7 +497,7 @@ renew_inner(lw_ufunc_object *self)
         return -1;
     Py_SETREF(self->base.inner, inner);
     forget_methods(self);
-    lw_plan_table_forget(self->base.plans);
+    lw_resolved_forget(&self->base.plans);
     return 0;
 }
 

@@ -7,17 +7,15 @@
 #include "ufunc/ufunc.h"
 
 #include "core/base/lock.h"
-#include "core/device/context.h"
 #include "core/py/family.h"
+#include "core/py/resolved.h"
 #include "core/py/ufunc_type.h"
-
-struct lw_plan_table;
 
 typedef struct lw_ufunc {
     LW_UFUNC_HEAD
     lw_lock lock;              /* guards loops while they grow; never held while Python runs */
     LW_ARRAY(lw_loop *) loops; /* declared ones first, in canonical order */
-    struct lw_plan_table *plans; /* ufunc_device_py.c; NULL until the first device call */
+    lw_resolved_list plans;    /* of device calls */
 } lw_ufunc;
 
 /* ---- ufunc_object.c, ufunc_host_py.c ---- */
@@ -44,8 +42,5 @@ PyObject *lw_ufunc_call_device_with(lw_ufunc *self, PyObject *const *args, size_
 /* _time_launch(ufunc, n, *operands): seconds of one bare driver launch of that call's kernel.
  */
 PyObject *lw_ufunc_time_launch(PyObject *module, PyObject *const *args, Py_ssize_t n_args);
-void lw_plan_table_free(struct lw_plan_table *plans); /* NULL is allowed */
-/* Which loop serves which dtypes is asked anew; kernels stay loaded. NULL is allowed. */
-void lw_plan_table_forget(struct lw_plan_table *plans);
 
 #endif
