@@ -14,7 +14,9 @@ then, kernels run on the CPU, and the CPU is the one device.
 from __future__ import annotations
 
 import contextlib as _contextlib
+import sys as _sys
 
+from lanewise import random
 from lanewise._core import cuda as _cuda
 from lanewise._core import intrinsics as _intrinsics
 from lanewise._core import reduce
@@ -96,6 +98,10 @@ event_elapsed_time = _cuda.event_elapsed_time
 # What kernels call: cuda.grid, cuda.shared.array, … (core/tables/kernel_names.def)
 globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrinsics.cuda)})
 
+# numba's modules: `from lanewise.cuda.random import create_xoroshiro128p_states`
+_sys.modules[__name__ + ".random"] = random
+_sys.modules[__name__ + ".libdevice"] = _intrinsics.cuda.libdevice
+
 __all__ = [
     "Archive", "BaseCUDAMemoryManager", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "In",
     "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
@@ -106,7 +112,7 @@ __all__ = [
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
-    "profile_stop", "profiling", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
+    "profile_stop", "profiling", "random", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]
 
 

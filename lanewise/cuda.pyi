@@ -7,6 +7,8 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, SupportsIndex, fin
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from lanewise import random as random
+
 __all__ = [
     "Archive", "BaseCUDAMemoryManager", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "In",
     "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
@@ -17,7 +19,7 @@ __all__ = [
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
-    "profile_stop", "profiling", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
+    "profile_stop", "profiling", "random", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
     # generated: names
     "activemask",
     "all_sync",

@@ -4,6 +4,8 @@ test_fake_driver.py, on the fake driver."""
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -69,3 +71,33 @@ def test_ufuncs_take_streams(target):
 def _double(x, out):
     for i in range(x.shape[0]):
         out[i] = 2 * x[i]
+
+
+def test_numbas_modules_can_be_imported():
+    """In a new interpreter: whatever is imported first, and by either statement."""
+    for first in ("", "import lanewise", "import lanewise.random", "from lanewise import cuda"):
+        code = f"""
+{first}
+import lanewise.cuda.random
+from lanewise.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
+import lanewise.cuda.libdevice as libdevice
+from lanewise.cuda.libdevice import rsqrtf
+import lanewise.random
+assert lanewise.cuda.random is lanewise.random and lanewise.cuda.libdevice is libdevice
+assert lanewise.random.create_xoroshiro128p_states is create_xoroshiro128p_states
+"""
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_draws_by_the_modules_name():
+    states = cuda.random.create_xoroshiro128p_states(1, seed=1)
+
+    @cuda.jit
+    def draw(states, out):
+        out[0] = cuda.random.xoroshiro128p_uniform_float32(states, 0)
+
+    if lw.config.target != "cpu":
+        pytest.skip("runs a kernel")
+    out = np.zeros(1, np.float32)
+    draw[1, 1](states, out)
+    assert 0 < out[0] < 1
