@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 import lanewise as lw
+from lanewise._generators import widened
 
 
 def _sum_type(t):
@@ -245,3 +246,36 @@ def dot(a, b):
         return False
     zero = a.dtype.type(0) * b.dtype.type(0)
     return type(zero)(_products(a, b, _work_type(type(zero))(0)))
+
+
+# ---- of math: rows, and tuples of numbers ----
+
+
+def math_prod(a, start=1):
+    p = start
+    for x in a:
+        p *= widened(x)
+    return p
+
+
+def math_sumprod(p, q):
+    if len(p) != len(q):
+        raise ValueError("Inputs are not the same length")
+    s = 0
+    for x, y in zip(p, q):
+        s += widened(x) * widened(y)
+    return s
+
+
+def _real(x):
+    """Differences of integers may not fit their type."""
+    return x if isinstance(x, np.floating) else float(x)
+
+
+def math_dist(p, q):
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    d = 0.0
+    for x, y in zip(p, q):
+        d = math.hypot(d, _real(x) - _real(y))
+    return d

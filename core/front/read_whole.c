@@ -32,6 +32,13 @@ static const whole wholes[] = {
     {"dot", "dot", 2, 1, true},
 };
 
+/* Those of math take rows and tuples of numbers. */
+static const whole maths[] = {
+    {"prod", "math_prod", 0, 0, false},
+    {"sumprod", "math_sumprod", 0, 0, false},
+    {"dist", "math_dist", 0, 0, false},
+};
+
 /* Those of Python, which take tuples and numbers too. */
 static const whole pythons[] = {
     {"sum", "sum_", 1, 1, false}, {"min", "min_", 1, 1, false}, {"max", "max_", 1, 1, false},
@@ -67,39 +74,6 @@ helper_of(lw_reader *r, const whole *row, const char *shown)
     return fn;
 }
 
-/* "sum" of numpy.sum, a new reference; NULL: not one of NumPy's functions. */
-static PyObject *
-numpy_name(PyObject *object)
-{
-    PyObject *module = PyObject_GetAttrString(object, "__module__");
-    PyObject *name = module ? PyObject_GetAttrString(object, "__name__") : NULL;
-
-    if (name != NULL && (!PyUnicode_Check(name) || !PyUnicode_Check(module) ||
-                         PyUnicode_CompareWithASCIIString(module, "numpy") != 0))
-        Py_CLEAR(name);
-    Py_XDECREF(module);
-    lw_read_clear();
-    return name;
-}
-
-uint32_t
-lw_read_whole(lw_reader *r, PyObject *object)
-{
-    PyObject *name = numpy_name(object);
-    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
-    const whole *row = text ? FIND(wholes, text) : NULL;
-    char shown[32];
-    uint32_t fn = 0;
-
-    lw_read_clear();
-    if (row != NULL) {
-        PyOS_snprintf(shown, sizeof shown, "numpy.%s", row->name);
-        fn = helper_of(r, row, shown);
-    }
-    Py_XDECREF(name);
-    return fn;
-}
-
 static bool
 is_from(PyObject *object, const char *name)
 {
@@ -109,7 +83,32 @@ is_from(PyObject *object, const char *name)
 
     Py_XDECREF(module);
     lw_read_clear();
-    return is && PyCFunction_Check(object);
+    return is;
+}
+
+static const whole *
+row_of(PyObject *object)
+{
+    bool is_numpy = is_from(object, "numpy"), is_math = !is_numpy && is_from(object, "math");
+    PyObject *name = is_numpy || is_math ? PyObject_GetAttrString(object, "__name__") : NULL;
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    const whole *row = text == NULL ? NULL : is_numpy ? FIND(wholes, text) : FIND(maths, text);
+
+    Py_XDECREF(name);
+    lw_read_clear();
+    return row;
+}
+
+uint32_t
+lw_read_whole(lw_reader *r, PyObject *object)
+{
+    const whole *row = row_of(object);
+    char shown[32];
+
+    if (row == NULL)
+        return 0;
+    PyOS_snprintf(shown, sizeof shown, "%s.%s", row->n_arrays ? "numpy" : "math", row->name);
+    return helper_of(r, row, shown);
 }
 
 /* Is the argument one that may turn out to be an array? */
@@ -151,7 +150,8 @@ lw_read_maybe_whole(lw_reader *r, uint32_t callee, const lw_read_items *items)
         row = FIND(wholes, r->tree->konsts.data[node->b].text);
         return row == NULL || !row->is_method || keep_whole(r, row, row->name);
     }
-    if (object == NULL || !may_be_array(r, items) || !is_from(object, "builtins"))
+    if (object == NULL || !may_be_array(r, items) || !is_from(object, "builtins") ||
+        !PyCFunction_Check(object))
         return true;
     row = FIND(pythons, ((PyCFunctionObject *)object)->m_ml->ml_name);
     if (row == NULL || (items->n > 1 && strcmp(row->name, "sum") != 0))

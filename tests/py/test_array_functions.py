@@ -229,3 +229,46 @@ def test_gpu_code(target):
         out[0] = sum(x[0]) + np.mean(x) + x.max() + np.argmin(x) + np.dot(x[0], x[1]) + np.std(x)
 
     assert lw.compile(kernel, "void(float32[:, :], float64[:])", target=target)
+
+
+def sumprod(p, q):
+    return builtins.sum(x * y for x, y in zip(p, q))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])
+def test_math(dtype):
+    products = getattr(math, "sumprod", np.dot)  # Python 3.12 has it
+
+    def kernel(x, y, out):
+        out[0] = math.prod(x)
+        out[1] = math.prod((x[0], 2, y[1]), start=3)
+        out[2] = products(x, y)
+        out[3] = math.dist(x, y)
+        out[4] = math.dist((x[0], y[0]), (y[1], x[2]))
+        out[5] = math.hypot(x[0], x[1], x[2])
+
+    x, y = np.array([3, 2, 1], dtype), np.array([1, 5, 4], dtype)[::-1]
+    out = np.zeros(6)
+    run(kernel, x, y, out)
+    a, b = x.tolist(), y.tolist()
+    np.testing.assert_allclose(
+        out,
+        [math.prod(a), 3 * a[0] * 2 * b[1], sumprod(a, b), math.dist(a, b), math.dist((a[0], b[0]), (b[1], a[2])), math.hypot(*a)],
+        rtol=1e-6,
+    )  # fmt: skip
+
+
+def test_math_dist_of_large_numbers_and_of_different_lengths():
+    f = lw.vectorize(lambda x: math.dist((x, x), (0.0, 0.0)))
+    assert f(1e300) == pytest.approx(math.sqrt(2) * 1e300)
+
+    def kernel(x, y, out):
+        out[0] = math.dist(x, y)
+
+    with pytest.raises(ValueError, match="same number of dimensions"):
+        run(kernel, np.zeros(2), np.zeros(3), np.zeros(1))
+    out = np.zeros(1)
+    run(kernel, np.array([100, 3], np.int8), np.array([-100, 3], np.int8), out)
+    assert out[0] == 200
+    run(kernel, np.array([1, 3], np.uint64), np.array([2, 3], np.uint64), out)
+    assert out[0] == 1
