@@ -1,6 +1,7 @@
 /* inspect_*, resources: the code of one specialisation, for any target. */
 #include "forall/forall_parts_py.h"
 
+#include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "core/py/resources.h"
 #include "core/py/target_read.h"
@@ -8,13 +9,6 @@
 #include "forall/special_parts_py.h"
 
 #include <string.h>
-
-static bool
-is_binary(const char *form)
-{
-    return strcmp(form, "cubin") == 0 || strcmp(form, "ltoir") == 0 ||
-           strcmp(form, "object") == 0;
-}
 
 static PyObject *
 form_of(lw_special *special, int cc, const char *form)
@@ -26,7 +20,6 @@ form_of(lw_special *special, int cc, const char *form)
     lw_bytes bytes = {0};
     lw_entry_key key;
     lw_status status;
-    PyObject *result = NULL;
 
     lw_forall_common_key(self, cc != 0, &key);
     Py_BEGIN_ALLOW_THREADS
@@ -34,15 +27,8 @@ form_of(lw_special *special, int cc, const char *form)
     if (status == LW_OK)
         status = lw_build_output(module, cc, form, &options, &bytes, &err);
     Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        lw_py_raise(&err);
-    else if (is_binary(form))
-        result = PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
-    else
-        result = PyUnicode_DecodeUTF8((const char *)bytes.data, (Py_ssize_t)bytes.n, "replace");
-    lw_bytes_reset(&bytes);
     lw_module_free(module);
-    return result;
+    return lw_form_take(status, form, &bytes, &err);
 }
 
 static PyObject *
@@ -146,13 +132,7 @@ INSPECT(ltoir, 90)
 
 /* Of the code that a call would run now. */
 #define OF_CURRENT(name)                                                                       \
-    static PyObject *current_##name(PyObject *object, PyObject *args, PyObject *kwargs)        \
-    {                                                                                          \
-        PyObject *current = (PyObject *)lw_function_current((lw_function *)object);            \
-        PyObject *result = current ? name(current, args, kwargs) : NULL;                       \
-        Py_XDECREF(current);                                                                   \
-        return result;                                                                         \
-    }
+    LW_OF_CURRENT(current_##name, lw_function_current((lw_function *)object), name)
 OF_CURRENT(inspect_types)
 OF_CURRENT(inspect_ir)
 OF_CURRENT(inspect_llvm)
@@ -165,35 +145,21 @@ OF_CURRENT(inspect_asm)
 OF_CURRENT(resources)
 #undef OF_CURRENT
 
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
 PyMethodDef lw_forall_inspect_methods[] = {
-    {"inspect_types", WITH_KEYWORDS(current_inspect_types),
+    {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
                "Each expression with its type, as text.")},
-    {"inspect_ir", WITH_KEYWORDS(current_inspect_ir),
+    {"inspect_ir", LW_KEYWORDS(current_inspect_ir),
      PyDoc_STR("inspect_ir($self, /, sig=None, target='cpu')\n--\n\n"
                "Our own intermediate form of the kernel.")},
-    {"inspect_llvm", WITH_KEYWORDS(current_inspect_llvm),
+    {"inspect_llvm", LW_KEYWORDS(current_inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
                "LLVM text of the host loop, or of the kernel for 'sm_90'.")},
-    {"inspect_nvvm", WITH_KEYWORDS(current_inspect_nvvm),
+    {"inspect_nvvm", LW_KEYWORDS(current_inspect_nvvm),
      PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
                "NVVM IR of the kernel.")},
-    {"inspect_ptx", WITH_KEYWORDS(current_inspect_ptx),
-     PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\nPTX of the kernel.")},
-    {"inspect_sass", WITH_KEYWORDS(current_inspect_sass),
-     PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
-               "The GPU's instructions.")},
-    {"inspect_cubin", WITH_KEYWORDS(current_inspect_cubin),
-     PyDoc_STR("inspect_cubin($self, /, sig=None, target='sm_90')\n--\n\n"
-               "The machine code as bytes; for 'cpu' an object file.")},
-    {"inspect_ltoir", WITH_KEYWORDS(current_inspect_ltoir),
-     PyDoc_STR("inspect_ltoir($self, /, sig=None, target='sm_90')\n--\n\nLTO-IR as bytes.")},
-    {"inspect_asm", WITH_KEYWORDS(current_inspect_asm),
-     PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nThis CPU's instructions.")},
-    {"resources", WITH_KEYWORDS(current_resources),
+    LW_MACHINE_CODE_ROWS(current_),
+    {"resources", LW_KEYWORDS(current_resources),
      PyDoc_STR("resources($self, /, sig=None, target='sm_90')\n--\n\n"
                "What the code needs, as a dict: registers, memory, occupancy with blocks of "
                "256.")},

@@ -2,6 +2,7 @@
 #include "forall/forall_py.h"
 
 #include "core/py/door_function.h"
+#include "core/py/method_table.h"
 #include "forall/fast_index.h"
 #include "forall/forall_parts_py.h"
 #include <stddef.h>
@@ -317,11 +318,8 @@ PyDoc_STRVAR(
     ">>> saxpy(3, 2.0, x, x, out); out\n"
     "array([0., 3., 6.])");
 
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
 static PyMethodDef functions[] = {
-    {"forall", WITH_KEYWORDS(forall), forall_function_doc},
+    {"forall", LW_KEYWORDS(forall), forall_function_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,6 +2,7 @@
 #include "forall/jit_parts_py.h"
 
 #include "core/py/cuda_py.h"
+#include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "core/py/resources.h"
 #include "core/py/target_read.h"
@@ -76,7 +77,6 @@ form_of(const lw_special *special, int cc, const char *form)
     lw_error err = {0};
     lw_entry_key key;
     lw_status status;
-    PyObject *result = NULL;
 
     assert(form != NULL);
     key_for(special, cc, &key);
@@ -85,16 +85,8 @@ form_of(const lw_special *special, int cc, const char *form)
     if (status == LW_OK)
         status = lw_build_output(module, cc, form, &options, &bytes, &err);
     Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        lw_py_raise(&err);
-    else if (strcmp(form, "cubin") == 0 || strcmp(form, "ltoir") == 0 ||
-             strcmp(form, "object") == 0)
-        result = PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
-    else
-        result = PyUnicode_DecodeUTF8((const char *)bytes.data, (Py_ssize_t)bytes.n, "replace");
-    lw_bytes_reset(&bytes);
     lw_module_free(module);
-    return result;
+    return lw_form_take(status, form, &bytes, &err);
 }
 
 static PyObject *
@@ -459,14 +451,7 @@ current_of(lw_jit *self)
 }
 
 /* Of the code that a call would run now. */
-#define OF_CURRENT(name)                                                                       \
-    static PyObject *current_##name(PyObject *object, PyObject *args, PyObject *kwargs)        \
-    {                                                                                          \
-        PyObject *current = current_of((lw_jit *)object);                                      \
-        PyObject *result = current ? name(current, args, kwargs) : NULL;                       \
-        Py_XDECREF(current);                                                                   \
-        return result;                                                                         \
-    }
+#define OF_CURRENT(name) LW_OF_CURRENT(current_##name, current_of((lw_jit *)object), name)
 OF_CURRENT(kernel_compile)
 OF_CURRENT(inspect_types)
 OF_CURRENT(inspect_llvm)
@@ -485,75 +470,73 @@ OF_CURRENT(get_max_threads_per_block)
 OF_CURRENT(max_cooperative_grid_blocks)
 #undef OF_CURRENT
 
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
 #define ONE_OR_ALL "\n\nWithout a signature: a dict of all there are."
 
 PyMethodDef lw_jit_inspect_methods[] = {
-    {"compile", WITH_KEYWORDS(current_kernel_compile),
+    {"compile", LW_KEYWORDS(current_kernel_compile),
      PyDoc_STR("compile($self, /, signature, target=None)\n--\n\n"
                "Make the machine code now instead of at the first launch.\n\n"
                ">>> k.compile('void(float64[:])', 'cpu')")},
-    {"inspect_types", WITH_KEYWORDS(current_inspect_types),
+    {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR("inspect_types($self, /, file=None, signature=None)\n--\n\n"
                "Each expression with its type, as text, or written to a file.\n\n"
                ">>> 'float64' in k.inspect_types(signature='void(float64[:])')\n"
                "True")},
-    {"inspect_llvm", WITH_KEYWORDS(current_inspect_llvm),
+    {"inspect_llvm", LW_KEYWORDS(current_inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, signature=None, target=None)\n--\n\n"
                "LLVM text: of the current GPU or 'sm_90', or with target='cpu' of the "
                "host." ONE_OR_ALL "\n\n"
                ">>> 'define' in k.inspect_llvm('void(float64[:])', 'cpu')\n"
                "True")},
-    {"inspect_nvvm", WITH_KEYWORDS(current_inspect_nvvm),
+    {"inspect_nvvm", LW_KEYWORDS(current_inspect_nvvm),
      PyDoc_STR("inspect_nvvm($self, /, signature=None, target=None)\n--\n\nNVVM IR." ONE_OR_ALL
                "\n\n"
                ">>> 'nvvm.annotations' in k.inspect_nvvm('void(float64[:])')\n"
                "True")},
-    {"inspect_ptx", WITH_KEYWORDS(current_inspect_ptx),
+    {"inspect_ptx", LW_KEYWORDS(current_inspect_ptx),
      PyDoc_STR("inspect_ptx($self, /, signature=None, target=None)\n--\n\nPTX." ONE_OR_ALL
                "\n\n"
                ">>> '.entry' in k.inspect_ptx('void(float64[:])')\n"
                "True")},
-    {"inspect_asm", WITH_KEYWORDS(current_inspect_asm),
+    {"inspect_asm", LW_KEYWORDS(current_inspect_asm),
      PyDoc_STR("inspect_asm($self, /, signature=None, target=None)\n--\n\n"
                "PTX, or with target='cpu' this CPU's instructions." ONE_OR_ALL "\n\n"
                ">>> 'ret' in k.inspect_asm('void(float64[:])', 'cpu')\n"
                "True")},
-    {"inspect_sass", WITH_KEYWORDS(current_inspect_sass),
+    {"inspect_sass", LW_KEYWORDS(current_inspect_sass),
      PyDoc_STR("inspect_sass($self, /, signature=None, target=None)\n--\n\n"
                "The GPU's instructions." ONE_OR_ALL "\n\n"
                ">>> 'EXIT' in k.inspect_sass('void(float64[:])')\n"
                "True")},
-    {"inspect_cubin", WITH_KEYWORDS(current_inspect_cubin),
+    {"inspect_cubin", LW_KEYWORDS(current_inspect_cubin),
      PyDoc_STR("inspect_cubin($self, /, signature=None, target=None)\n--\n\n"
                "The machine code as bytes." ONE_OR_ALL "\n\n"
                ">>> k.inspect_cubin('void(float64[:])', 'cpu')[1:4]\n"
                "b'ELF'")},
-    {"inspect_ltoir", WITH_KEYWORDS(current_inspect_ltoir),
+    {"inspect_ltoir", LW_KEYWORDS(current_inspect_ltoir),
      PyDoc_STR("inspect_ltoir($self, /, signature=None, target=None)\n--\n\n"
                "LTO-IR as bytes." ONE_OR_ALL)},
-    {"resources", WITH_KEYWORDS(current_resources),
+    {"resources", LW_KEYWORDS(current_resources),
      PyDoc_STR("resources($self, /, signature, target=None, block=None)\n--\n\n"
                "What the code needs, as a dict; occupancy is that of blocks of `block` "
                "threads.\n\n"
                ">>> k.resources('void(float64[:])', 'sm_90')['shared_bytes']\n"
                "0")},
-    {"get_regs_per_thread", WITH_KEYWORDS(current_get_regs_per_thread),
+    {"get_regs_per_thread", LW_KEYWORDS(current_get_regs_per_thread),
      PyDoc_STR("get_regs_per_thread($self, /, signature=None)\n--\n\nRegisters." ONE_OR_ALL)},
-    {"get_const_mem_size", WITH_KEYWORDS(current_get_const_mem_size),
+    {"get_const_mem_size", LW_KEYWORDS(current_get_const_mem_size),
      PyDoc_STR("get_const_mem_size($self, /, signature=None)\n--\n\n"
                "Bytes of constant memory, the arguments included." ONE_OR_ALL)},
-    {"get_shared_mem_per_block", WITH_KEYWORDS(current_get_shared_mem_per_block),
+    {"get_shared_mem_per_block", LW_KEYWORDS(current_get_shared_mem_per_block),
      PyDoc_STR("get_shared_mem_per_block($self, /, signature=None)\n--\n\n"
                "Bytes of static shared memory." ONE_OR_ALL)},
-    {"get_local_mem_per_thread", WITH_KEYWORDS(current_get_local_mem_per_thread),
+    {"get_local_mem_per_thread", LW_KEYWORDS(current_get_local_mem_per_thread),
      PyDoc_STR("get_local_mem_per_thread($self, /, signature=None)\n--\n\n"
                "Bytes of local memory, spilled registers included." ONE_OR_ALL)},
-    {"get_max_threads_per_block", WITH_KEYWORDS(current_get_max_threads_per_block),
+    {"get_max_threads_per_block", LW_KEYWORDS(current_get_max_threads_per_block),
      PyDoc_STR("get_max_threads_per_block($self, /, signature=None)\n--\n\n"
                "Threads that a block can have." ONE_OR_ALL)},
-    {"max_cooperative_grid_blocks", WITH_KEYWORDS(current_max_cooperative_grid_blocks),
+    {"max_cooperative_grid_blocks", LW_KEYWORDS(current_max_cooperative_grid_blocks),
      PyDoc_STR("max_cooperative_grid_blocks($self, /, blockdim, dynsmemsize=0, "
                "signature=None)\n--\n\n"
                "Blocks that the current GPU holds at one time.")},

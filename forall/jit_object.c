@@ -2,6 +2,7 @@
 #include "forall/jit_parts_py.h"
 
 #include "core/py/door_function.h"
+#include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "core/py/signature_read.h"
 #include "core/py/text_py.h"
@@ -429,9 +430,6 @@ kernel_state(PyObject *object, PyObject *Py_UNUSED(unused))
                          self->from_cuda ? Py_True : Py_False);
 }
 
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
 /* numba's spelling of kernel[...]. */
 static PyObject *
 kernel_configure(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -453,12 +451,12 @@ kernel_configure(PyObject *self, PyObject *args, PyObject *kwargs)
 }
 
 static PyMethodDef kernel_methods_head[] = {
-    {"configure", WITH_KEYWORDS(kernel_configure),
+    {"configure", LW_KEYWORDS(kernel_configure),
      PyDoc_STR("configure($self, /, griddim, blockdim, stream=0, sharedmem=0)\n--\n\n"
                "kernel[griddim, blockdim, stream, sharedmem].\n\n"
                ">>> k.configure(1, 32) is k[1, 32]\n"
                "True")},
-    {"forall", WITH_KEYWORDS(lw_jit_forall),
+    {"forall", LW_KEYWORDS(lw_jit_forall),
      PyDoc_STR("forall($self, /, ntasks, tpb=0, stream=0, sharedmem=0)\n--\n\n"
                "A launch of at least ntasks threads, in blocks of tpb or, with 0, of the best "
                "occupancy.\n\n"
@@ -633,13 +631,13 @@ PyDoc_STRVAR(jit_cuda_doc,
                            "array([0.5, 0.5, 0.5])");
 
 static PyMethodDef functions[] = {
-    {"jit", WITH_KEYWORDS(jit_anywhere), jit_doc},
+    {"jit", LW_KEYWORDS(jit_anywhere), jit_doc},
     {"_compile_device", lw_jit_compile_device, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef cuda_functions[] = {
-    {"jit", WITH_KEYWORDS(jit_cuda), jit_cuda_doc},
+    {"jit", LW_KEYWORDS(jit_cuda), jit_cuda_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/py/door_function.h"
+#include "core/py/method_table.h"
 #include "core/py/raise.h"
 
 #include <stddef.h>
@@ -530,11 +531,8 @@ PyDoc_STRVAR(
     ">>> total(np.arange(4.))\n"
     "array([0., 1., 3., 6.])");
 
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
 static PyMethodDef functions[] = {
-    {"guvectorize", WITH_KEYWORDS(guvectorize), guvectorize_doc},
+    {"guvectorize", LW_KEYWORDS(guvectorize), guvectorize_doc},
     {"_use_library", lw_gufunc_use_library, METH_VARARGS, NULL},
     {"_make_gufunc_outputs", lw_gufunc_make_outputs_always, METH_O, NULL},
     {NULL, NULL, 0, NULL},

@@ -2,6 +2,7 @@
 
 #include "core/base/memory.h"
 #include "core/front/records.h"
+#include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "core/py/resources.h"
 #include "core/py/signature_read.h"
@@ -248,13 +249,6 @@ fail:
     return status;
 }
 
-static bool
-is_binary(const char *form)
-{
-    return strcmp(form, "cubin") == 0 || strcmp(form, "ltoir") == 0 ||
-           strcmp(form, "object") == 0;
-}
-
 static PyObject *
 form_of(const lw_reducer *self, const lw_reduce_special *special, int cc, const char *form)
 {
@@ -264,22 +258,14 @@ form_of(const lw_reducer *self, const lw_reduce_special *special, int cc, const 
     lw_bytes bytes = {0};
     lw_error err = {0};
     lw_status status;
-    PyObject *result = NULL;
 
     Py_BEGIN_ALLOW_THREADS
     status = module_of(self, special->reduction, cc, &module, &plan, &err);
     if (status == LW_OK)
         status = lw_build_output(module, cc, form, &options, &bytes, &err);
     Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        lw_py_raise(&err);
-    else if (is_binary(form))
-        result = PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
-    else
-        result = PyUnicode_DecodeUTF8((const char *)bytes.data, (Py_ssize_t)bytes.n, "replace");
-    lw_bytes_reset(&bytes);
     lw_module_free(module);
-    return result;
+    return lw_form_take(status, form, &bytes, &err);
 }
 
 /* ---- methods ---- */
@@ -419,35 +405,21 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
 const PyMethodDef lw_reducer_inspections[LW_REDUCE_INSPECTIONS] = {
-    {"inspect_types", WITH_KEYWORDS(inspect_types),
+    {"inspect_types", LW_KEYWORDS(inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
                "Map, combine and finish: each expression with its type, as text.")},
-    {"inspect_ir", WITH_KEYWORDS(inspect_ir),
+    {"inspect_ir", LW_KEYWORDS(inspect_ir),
      PyDoc_STR("inspect_ir($self, /, sig=None, target='cpu')\n--\n\n"
                "Our own intermediate form of the loops, or of the kernel for 'sm_90'.")},
-    {"inspect_llvm", WITH_KEYWORDS(inspect_llvm),
+    {"inspect_llvm", LW_KEYWORDS(inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
                "LLVM text of the host's loops, or of the kernel for 'sm_90'.")},
-    {"inspect_asm", WITH_KEYWORDS(inspect_asm),
-     PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nThis CPU's instructions.")},
-    {"inspect_nvvm", WITH_KEYWORDS(inspect_nvvm),
+    {"inspect_nvvm", LW_KEYWORDS(inspect_nvvm),
      PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
                "NVVM IR of the kernel: many contiguous elements to one result.")},
-    {"inspect_ptx", WITH_KEYWORDS(inspect_ptx),
-     PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\nPTX of the kernel.")},
-    {"inspect_sass", WITH_KEYWORDS(inspect_sass),
-     PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
-               "The GPU's instructions.")},
-    {"inspect_cubin", WITH_KEYWORDS(inspect_cubin),
-     PyDoc_STR("inspect_cubin($self, /, sig=None, target='sm_90')\n--\n\n"
-               "The machine code as bytes; for 'cpu' an object file.")},
-    {"inspect_ltoir", WITH_KEYWORDS(inspect_ltoir),
-     PyDoc_STR("inspect_ltoir($self, /, sig=None, target='sm_90')\n--\n\nLTO-IR as bytes.")},
-    {"resources", WITH_KEYWORDS(resources),
+    LW_MACHINE_CODE_ROWS(),
+    {"resources", LW_KEYWORDS(resources),
      PyDoc_STR("resources($self, /, sig=None, target='sm_90')\n--\n\n"
                "What the code needs, as a dict: registers, memory, occupancy.")},
 };

@@ -4,6 +4,7 @@
 #include "reduce/reduce_py.h"
 
 #include "core/py/device_array.h"
+#include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
 #include "reduce/inspect_py.h"
@@ -200,13 +201,7 @@ lw_reducer_current(lw_reducer *self)
 
 /* The calls of reduce_call_py.c and others, each by whom it is for. */
 #define OF_CURRENT(name)                                                                       \
-    static PyObject *reducer_##name(PyObject *object, PyObject *args, PyObject *kwargs)        \
-    {                                                                                          \
-        PyObject *current = (PyObject *)lw_reducer_current((lw_reducer *)object);              \
-        PyObject *result = current ? lw_reducer_##name(current, args, kwargs) : NULL;          \
-        Py_XDECREF(current);                                                                   \
-        return result;                                                                         \
-    }
+    LW_OF_CURRENT(reducer_##name, lw_reducer_current((lw_reducer *)object), lw_reducer_##name)
 OF_CURRENT(call)
 OF_CURRENT(accumulate)
 OF_CURRENT(reduceat)
@@ -358,11 +353,8 @@ static PyMemberDef reducer_members[] = {
      PyDoc_STR("what was given as identity=, or None")},
     {NULL, 0, 0, 0, NULL}};
 
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
 static const PyMethodDef methods_head[] = {
-    {"accumulate", WITH_KEYWORDS(reducer_accumulate),
+    {"accumulate", LW_KEYWORDS(reducer_accumulate),
      PyDoc_STR("accumulate($self, a, /, *args, **kwargs)\n--\n\n"
                "accumulate(a, axis=0, exclusive=False, *, dtype=None, out=None): every result "
                "on the way.\n\n"
@@ -371,27 +363,27 @@ static const PyMethodDef methods_head[] = {
                "array([ 0,  1,  3,  6, 10])\n"
                ">>> total.accumulate(np.arange(5), exclusive=True)\n"
                "array([0, 0, 1, 3, 6])")},
-    {"reduceat", WITH_KEYWORDS(reducer_reduceat),
+    {"reduceat", LW_KEYWORDS(reducer_reduceat),
      PyDoc_STR("reduceat($self, a, /, *args, **kwargs)\n--\n\n"
                "reduceat(a, indices, axis=0, *, dtype=None, out=None): slices of one axis, as "
                "numpy.ufunc.reduceat.\n\n"
                ">>> lw.reduce(lambda a, b: a + b).reduceat(np.arange(8), [0, 4])\n"
                "array([ 6, 22])")},
-    {"by_key", WITH_KEYWORDS(reducer_by_key),
+    {"by_key", LW_KEYWORDS(reducer_by_key),
      PyDoc_STR("by_key($self, keys, /, *values, stream=0)\n--\n\n"
                "Of neighbouring values with equal keys: (keys, results).\n\n"
                ">>> lw.reduce(lambda a, b: a + b).by_key([1, 1, 2], [10, 20, 30])\n"
                "(array([1, 2]), array([30, 30]))")},
-    {"_simulate", WITH_KEYWORDS(reducer_simulate),
+    {"_simulate", LW_KEYWORDS(reducer_simulate),
      PyDoc_STR("_simulate($self, a, /, *args, **kwargs)\n--\n\n"
                "The GPU's kernel on the simulator, for tests; size= is the grid's.")},
-    {"_simulate_scan", WITH_KEYWORDS(reducer_simulate_scan),
+    {"_simulate_scan", LW_KEYWORDS(reducer_simulate_scan),
      PyDoc_STR("_simulate_scan($self, a, /, *args, **kwargs)\n--\n\n"
                "The same for accumulate; size= makes tiles of 32 threads with so many items.")},
-    {"_simulate_slices", WITH_KEYWORDS(reducer_simulate_slices),
+    {"_simulate_slices", LW_KEYWORDS(reducer_simulate_slices),
      PyDoc_STR("_simulate_slices($self, a, /, *args, **kwargs)\n--\n\n"
                "The same for reduceat; the indices come last.")},
-    {"_simulate_by_key", WITH_KEYWORDS(reducer_simulate_by_key),
+    {"_simulate_by_key", LW_KEYWORDS(reducer_simulate_by_key),
      PyDoc_STR("_simulate_by_key($self, keys, /, *args, **kwargs)\n--\n\n"
                "The same for by_key; size= as for _simulate_scan.")},
     {"_reorders", reducer_reorders, METH_O,
@@ -572,7 +564,7 @@ PyDoc_STRVAR(
     "2.0");
 
 static PyMethodDef functions[] = {
-    {"reduce", WITH_KEYWORDS(reduce), reduce_doc},
+    {"reduce", LW_KEYWORDS(reduce), reduce_doc},
     {NULL, NULL, 0, NULL},
 };
 

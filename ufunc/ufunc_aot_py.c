@@ -175,9 +175,7 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
         return NULL;
     loop = self->kind->loop_of(self, sig);
     if (loop != NULL)
-        result = lw_ufunc_form(self, loop, cc, output,
-                               strcmp(output, "cubin") == 0 || strcmp(output, "ltoir") == 0 ||
-                                   strcmp(output, "object") == 0);
+        result = lw_ufunc_form(self, loop, cc, output);
     Py_DECREF(self);
     return result;
 }

@@ -2,6 +2,7 @@
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/door_function.h"
+#include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "core/py/ufunc_names.h"
 
@@ -673,9 +674,6 @@ PyDoc_STRVAR(
     ">>> half.types\n"
     "['f->f', 'd->d']");
 
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
 static PyObject *
 source_text(PyObject *Py_UNUSED(module), PyObject *function)
 {
@@ -684,7 +682,7 @@ source_text(PyObject *Py_UNUSED(module), PyObject *function)
 
 static PyMethodDef functions[] = {
     {"_source_text", source_text, METH_O, PyDoc_STR("the text of a function")},
-    {"vectorize", WITH_KEYWORDS(vectorize), vectorize_doc},
+    {"vectorize", LW_KEYWORDS(vectorize), vectorize_doc},
     {NULL, NULL, 0, NULL},
 };
 

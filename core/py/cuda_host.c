@@ -4,6 +4,7 @@
 #include "core/py/device_array_internal.h"
 #include "core/py/host_cuda.h"
 #include "core/py/memory_manager.h"
+#include "core/py/method_table.h"
 
 #include "core/base/memory.h"
 #include "core/device/copy.h"
@@ -401,9 +402,6 @@ managed_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     return host_array_new(&wish, LW_HOST_MANAGED, mapped_type);
 }
 
-#define WITH_KEYWORDS(function)                                                                \
-    (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
-
 /* What has its like without a GPU. */
 LW_ON_HOST_KEYWORDS(pinned_array)
 LW_ON_HOST_KEYWORDS(mapped_array)
@@ -412,12 +410,12 @@ LW_ON_HOST_ONE(page_lock)
 LW_ON_HOST_MANY(map_array)
 
 PyMethodDef lw_cuda_host_functions[] = {
-    {"pinned_array", WITH_KEYWORDS(pinned_array_there),
+    {"pinned_array", LW_KEYWORDS(pinned_array_there),
      "pinned_array(shape, dtype=float64, strides=None, order='C'): a page-locked NumPy array"},
-    {"mapped_array", WITH_KEYWORDS(mapped_array_there),
+    {"mapped_array", LW_KEYWORDS(mapped_array_there),
      "mapped_array(shape, dtype=float64, strides=None, order='C', stream=0, portable=False, "
      "wc=False): a page-locked NumPy array that is a device operand too"},
-    {"managed_array", WITH_KEYWORDS(managed_array_there),
+    {"managed_array", LW_KEYWORDS(managed_array_there),
      "managed_array(shape, dtype=float64, strides=None, order='C', stream=0, "
      "attach_global=True): a NumPy array that migrates between host and device"},
     {"_page_lock", page_lock_there, METH_O, NULL},

@@ -2,6 +2,7 @@
  * on one can keep it: the driver must not see a destroyed handle. */
 #include "core/py/cuda_internal.h"
 #include "core/py/host_cuda.h"
+#include "core/py/method_table.h"
 
 #include <stddef.h>
 #include <structmember.h>
@@ -489,13 +490,9 @@ event_get_handle(PyObject *self, void *Py_UNUSED(closure))
     return PyLong_FromVoidPtr(((event_object *)self)->event->handle);
 }
 
-#define WITH_KEYWORDS(function)                                                                \
-    (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
-
 static PyMethodDef event_methods[] = {
-    {"record", WITH_KEYWORDS(event_record), "record(stream=0): mark this point of the stream"},
-    {"wait", WITH_KEYWORDS(event_wait),
-     "wait(stream=0): later work of the stream waits for it"},
+    {"record", LW_KEYWORDS(event_record), "record(stream=0): mark this point of the stream"},
+    {"wait", LW_KEYWORDS(event_wait), "wait(stream=0): later work of the stream waits for it"},
     {"synchronize", event_synchronize, METH_NOARGS, "Wait until the event has come."},
     {"query", event_query, METH_NOARGS, "Has it come?"},
     {"elapsed_time", elapsed, METH_O, "elapsed_time(end): milliseconds from this event to end"},
@@ -590,7 +587,7 @@ LW_ON_HOST_KEYWORDS(make_event)
 LW_ON_HOST_MANY(event_elapsed_time)
 
 PyMethodDef lw_cuda_stream_functions[] = {
-    {"stream", WITH_KEYWORDS(make_stream_there),
+    {"stream", LW_KEYWORDS(make_stream_there),
      "stream(*, blocking=True, priority=0): a new stream; blocking: ordered with the default "
      "stream"},
     {"default_stream", default_stream_there, METH_NOARGS, "The (legacy) default stream."},
@@ -598,7 +595,7 @@ PyMethodDef lw_cuda_stream_functions[] = {
      "The calling thread's own default stream."},
     {"external_stream", external_stream_there, METH_O,
      "external_stream(ptr): somebody else's stream; it is never destroyed"},
-    {"event", WITH_KEYWORDS(make_event_there), "event(timing=True): a new event"},
+    {"event", LW_KEYWORDS(make_event_there), "event(timing=True): a new event"},
     {"event_elapsed_time", event_elapsed_time_there, METH_VARARGS,
      "event_elapsed_time(evtstart, evtend): milliseconds between two recorded events"},
     {NULL, NULL, 0, NULL}};

@@ -1,5 +1,6 @@
 /* Methods of device arrays that give or take contents. The work is device_array_copy.c's. */
 #include "core/py/device_array_internal.h"
+#include "core/py/method_table.h"
 
 #include <string.h>
 
@@ -256,21 +257,18 @@ method_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
     return result;
 }
 
-#define WITH_KEYWORDS(function)                                                                \
-    (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
-
 PyMethodDef lw_array_copy_methods[] = {
-    {"copy_to_host", WITH_KEYWORDS(method_copy_to_host),
+    {"copy_to_host", LW_KEYWORDS(method_copy_to_host),
      "copy_to_host(ary=None, stream=0): a NumPy array with the contents; into ary if given"},
-    {"copy_to_device", WITH_KEYWORDS(method_copy_to_device),
+    {"copy_to_device", LW_KEYWORDS(method_copy_to_device),
      "copy_to_device(ary, stream=0): take the contents of a host or device array"},
-    {"fill", WITH_KEYWORDS(method_fill), "fill(value, stream=0): set all elements"},
-    {"copy", WITH_KEYWORDS(method_copy), "copy(order='C'): a dense copy on the same device"},
-    {"astype", WITH_KEYWORDS(method_astype),
+    {"fill", LW_KEYWORDS(method_fill), "fill(value, stream=0): set all elements"},
+    {"copy", LW_KEYWORDS(method_copy), "copy(order='C'): a dense copy on the same device"},
+    {"astype", LW_KEYWORDS(method_astype),
      "astype(dtype, order='K', *, copy=True): a copy with another dtype"},
     {"item", method_item, METH_VARARGS, "item(*index): one element as a Python scalar"},
     {"tolist", method_tolist, METH_NOARGS, "nested lists of Python scalars"},
-    {"__array__", WITH_KEYWORDS(method_array),
+    {"__array__", LW_KEYWORDS(method_array),
      "__array__(dtype=None, copy=True): explicit only; numpy.asarray is refused"},
     {"__copy__", method_deepcopy, METH_NOARGS, NULL},
     {"__deepcopy__", method_deepcopy, METH_O, NULL},

@@ -1,6 +1,7 @@
 /* Views of another shape. Nothing here touches the data, except reshape and ravel where no
  * strides can express the new shape: those copy, as NumPy's do. */
 #include "core/py/device_array_internal.h"
+#include "core/py/method_table.h"
 
 #include <assert.h>
 #include <string.h>
@@ -381,15 +382,12 @@ done:
     return (PyObject *)view;
 }
 
-#define WITH_KEYWORDS(function)                                                                \
-    (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
-
 PyMethodDef lw_array_shape_methods[] = {
-    {"reshape", WITH_KEYWORDS(method_reshape),
+    {"reshape", LW_KEYWORDS(method_reshape),
      "reshape(*shape, order='C'): a view where strides allow it, else a copy"},
-    {"ravel", WITH_KEYWORDS(method_ravel), "ravel(order='C'): one axis; a view where possible"},
-    {"flatten", WITH_KEYWORDS(method_flatten), "flatten(order='C'): one axis, always a copy"},
+    {"ravel", LW_KEYWORDS(method_ravel), "ravel(order='C'): one axis; a view where possible"},
+    {"flatten", LW_KEYWORDS(method_flatten), "flatten(order='C'): one axis, always a copy"},
     {"transpose", method_transpose, METH_VARARGS, "transpose(*axes): a view"},
-    {"squeeze", WITH_KEYWORDS(method_squeeze), "squeeze(axis=None): a view without axes of 1"},
+    {"squeeze", LW_KEYWORDS(method_squeeze), "squeeze(axis=None): a view without axes of 1"},
     {"view", method_view, METH_VARARGS, "view(dtype): the same bytes as another dtype"},
     {NULL, NULL, 0, NULL}};

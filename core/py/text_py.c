@@ -1,5 +1,9 @@
 #include "core/py/text_py.h"
 
+#include "core/py/raise.h"
+
+#include <string.h>
+
 PyObject *
 lw_text_take(lw_text *text)
 {
@@ -21,4 +25,27 @@ lw_typed_take_text(lw_typed *typed)
     lw_typed_print(typed, &text);
     lw_typed_free(typed);
     return lw_text_take(&text);
+}
+
+static bool
+is_binary(const char *output)
+{
+    return strcmp(output, "cubin") == 0 || strcmp(output, "ltoir") == 0 ||
+           strcmp(output, "object") == 0;
+}
+
+PyObject *
+lw_form_take(lw_status status, const char *output, lw_bytes *bytes, lw_error *err)
+{
+    const char *data = (const char *)bytes->data;
+    PyObject *result;
+
+    if (status != LW_OK)
+        result = lw_py_raise(err);
+    else if (is_binary(output))
+        result = PyBytes_FromStringAndSize(data, (Py_ssize_t)bytes->n);
+    else
+        result = PyUnicode_DecodeUTF8(data, (Py_ssize_t)bytes->n, "replace");
+    lw_bytes_reset(bytes);
+    return result;
 }

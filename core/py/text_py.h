@@ -4,11 +4,16 @@
 
 #include <Python.h>
 
+#include "core/base/bytes.h"
+#include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/front/typed.h"
 
 /* A new str; NULL with MemoryError where the text has failed. Resets the text. */
 PyObject *lw_text_take(lw_text *text);
+/* What lw_build_output made, as Python has it: bytes of a cubin, ltoir or object, else str.
+ * Where it did not, NULL with err's exception. Resets bytes. */
+PyObject *lw_form_take(lw_status status, const char *output, lw_bytes *bytes, lw_error *err);
 /* The typed tree as `inspect_types` shows it; frees it. NULL is passed on. */
 PyObject *lw_typed_take_text(lw_typed *typed);
 

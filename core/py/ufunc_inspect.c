@@ -3,6 +3,7 @@
 #include "core/py/ufunc_inspect.h"
 
 #include "core/device/context.h"
+#include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "core/py/resources.h"
 #include "core/py/target_read.h"
@@ -19,40 +20,26 @@ lw_ufunc_current(PyObject *object)
 }
 
 PyObject *
-lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form, bool as_bytes)
+lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form)
 {
     lw_build_options options = self->kind->build_options(self);
     lw_module *module = NULL;
     lw_error err = {0};
     lw_bytes bytes = {0};
     lw_status status;
-    PyObject *result = NULL;
 
     Py_BEGIN_ALLOW_THREADS
     status = self->kind->module(self, loop, cc, &module, &err);
     if (status == LW_OK)
         status = lw_build_output(module, cc, form, &options, &bytes, &err);
     Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        lw_py_raise(&err);
-    else if (as_bytes)
-        result = PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
-    else
-        result = PyUnicode_DecodeUTF8((const char *)bytes.data, (Py_ssize_t)bytes.n, "replace");
-    lw_bytes_reset(&bytes);
     lw_module_free(module);
-    return result;
+    return lw_form_take(status, form, &bytes, &err);
 }
 
 /* ---- inspect_* ---- */
 
 typedef PyObject *(*form_function)(lw_ufunc_head *self, void *loop, int cc, const char *form);
-
-static PyObject *
-form_text(lw_ufunc_head *self, void *loop, int cc, const char *form)
-{
-    return lw_ufunc_form(self, loop, cc, form, false);
-}
 
 static PyObject *
 types_text(lw_ufunc_head *self, void *loop, int Py_UNUSED(cc), const char *Py_UNUSED(form))
@@ -115,11 +102,11 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
         return inspect(self, args, kwargs, fallback, form, one);                               \
     }
 INSPECT(types, 0, "types", types_text)
-INSPECT(llvm, 0, "llvm", form_text)
-INSPECT(nvvm, 90, "nvvm", form_text)
-INSPECT(ptx, 90, "ptx", form_text)
-INSPECT(sass, 90, "sass", form_text)
-INSPECT(asm, 0, "asm", form_text)
+INSPECT(llvm, 0, "llvm", lw_ufunc_form)
+INSPECT(nvvm, 90, "nvvm", lw_ufunc_form)
+INSPECT(ptx, 90, "ptx", lw_ufunc_form)
+INSPECT(sass, 90, "sass", lw_ufunc_form)
+INSPECT(asm, 0, "asm", lw_ufunc_form)
 #undef INSPECT
 
 /* ---- resources, compile, export ---- */
@@ -234,7 +221,7 @@ export_one(lw_ufunc_head *self, PyObject *sig, PyObject *arch, PyObject *into)
     if (types != NULL)
         key = PyTuple_Pack(2, types, arch);
     if (key != NULL)
-        code = lw_ufunc_form(self, loop, cc, cc ? "cubin" : "object", true);
+        code = lw_ufunc_form(self, loop, cc, cc ? "cubin" : "object");
     if (code != NULL)
         result = PyDict_SetItem(into, key, code);
     Py_XDECREF(types);
@@ -275,64 +262,54 @@ export_now(PyObject *object, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-#define OF_CURRENT(name)                                                                       \
-    static PyObject *method_##name(PyObject *object, PyObject *args, PyObject *kwargs)         \
-    {                                                                                          \
-        PyObject *current = lw_ufunc_current(object);                                          \
-        PyObject *result = current ? name##_now(current, args, kwargs) : NULL;                 \
-        Py_XDECREF(current);                                                                   \
-        return result;                                                                         \
-    }
+#define OF_CURRENT(name) LW_OF_CURRENT(method_##name, lw_ufunc_current(object), name##_now)
 OF_CURRENT(resources)
 OF_CURRENT(compile)
 OF_CURRENT(export)
 #undef OF_CURRENT
 
-#define WITH_KEYWORDS(function)                                                                \
-    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
-
 PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS] = {
-    {"compile", WITH_KEYWORDS(method_compile),
+    {"compile", LW_KEYWORDS(method_compile),
      PyDoc_STR("compile($self, /, sig=None, target=None)\n--\n\n"
                "Make the machine code now instead of at the first call; without sig of the "
                "only loop.\n\n"
                ">>> f.compile('float32(float32)', 'cpu')")},
-    {"inspect_types", WITH_KEYWORDS(inspect_types),
+    {"inspect_types", LW_KEYWORDS(inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
                "Each expression with its type, as text.\n\n"
                ">>> 'float32' in f.inspect_types('f->f')\n"
                "True")},
-    {"inspect_llvm", WITH_KEYWORDS(inspect_llvm),
+    {"inspect_llvm", LW_KEYWORDS(inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
                "LLVM text of the host loop (dense cores), or of the kernel for 'sm_90'.\n\n"
                ">>> 'fadd' in f.inspect_llvm('f->f')\n"
                "True")},
-    {"inspect_nvvm", WITH_KEYWORDS(inspect_nvvm),
+    {"inspect_nvvm", LW_KEYWORDS(inspect_nvvm),
      PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
                "NVVM IR of the kernel.\n\n"
                ">>> 'nvvm.annotations' in f.inspect_nvvm('f->f')\n"
                "True")},
-    {"inspect_ptx", WITH_KEYWORDS(inspect_ptx),
+    {"inspect_ptx", LW_KEYWORDS(inspect_ptx),
      PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\n"
                "PTX of the kernel.\n\n"
                ">>> '.entry' in f.inspect_ptx('f->f')\n"
                "True")},
-    {"inspect_sass", WITH_KEYWORDS(inspect_sass),
+    {"inspect_sass", LW_KEYWORDS(inspect_sass),
      PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
                "The GPU's instructions.\n\n"
                ">>> 'FADD' in f.inspect_sass('f->f')\n"
                "True")},
-    {"inspect_asm", WITH_KEYWORDS(inspect_asm),
+    {"inspect_asm", LW_KEYWORDS(inspect_asm),
      PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\n"
                "This CPU's instructions.\n\n"
                ">>> 'ret' in f.inspect_asm('f->f')\n"
                "True")},
-    {"resources", WITH_KEYWORDS(method_resources),
+    {"resources", LW_KEYWORDS(method_resources),
      PyDoc_STR("resources($self, /, sig=None, target=None)\n--\n\n"
                "What the code needs, as a dict; without sig that of the only loop.\n\n"
                ">>> f.resources('f->f', 'cpu')['code_bytes'] > 0\n"
                "True")},
-    {"export", WITH_KEYWORDS(method_export),
+    {"export", LW_KEYWORDS(method_export),
      PyDoc_STR("export($self, /, sigs, archs)\n--\n\n"
                "Object code and cubins ahead of time: {(types, arch): bytes}.\n\n"
                ">>> sorted(f.export(['f->f', 'd->d'], ['host']))\n"

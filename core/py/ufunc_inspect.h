@@ -11,7 +11,6 @@ extern PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS];
 /* Whom a call of it, or a question about it, is for: lw_ufunc_kind.current. A new reference. */
 PyObject *lw_ufunc_current(PyObject *self);
 /* One form ("ptx", "cubin", "object") of one loop: bytes or str. NULL with an exception. */
-PyObject *lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form,
-                        bool as_bytes);
+PyObject *lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form);
 
 #endif

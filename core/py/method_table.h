@@ -1,0 +1,40 @@
+/* Rows of method tables. */
+#ifndef LW_PY_METHOD_TABLE_H
+#define LW_PY_METHOD_TABLE_H
+
+#include <Python.h>
+
+/* Of a method that takes keywords: behind the name. */
+#define LW_KEYWORDS(function)                                                                  \
+    ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
+
+/* Defines the method: that of what `current` gives for object, a new reference or NULL. */
+#define LW_OF_CURRENT(method, current, now)                                                    \
+    static PyObject *method(PyObject *object, PyObject *args, PyObject *kwargs)                \
+    {                                                                                          \
+        PyObject *whom = (PyObject *)(current);                                                \
+        PyObject *result = whom ? now(whom, args, kwargs) : NULL;                              \
+        Py_XDECREF(whom);                                                                      \
+        return result;                                                                         \
+    }
+
+/* What doors of one kernel for each signature say of its machine code: the methods are
+ * prefix##inspect_ptx and so on. */
+#define LW_MACHINE_CODE_ROWS(prefix)                                                           \
+    {"inspect_ptx", LW_KEYWORDS(prefix##inspect_ptx),                                          \
+     PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\nPTX of the kernel.")},  \
+        {"inspect_sass", LW_KEYWORDS(prefix##inspect_sass),                                    \
+         PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"                  \
+                   "The GPU's instructions.")},                                                \
+        {"inspect_cubin", LW_KEYWORDS(prefix##inspect_cubin),                                  \
+         PyDoc_STR("inspect_cubin($self, /, sig=None, target='sm_90')\n--\n\n"                 \
+                   "The machine code as bytes; for 'cpu' an object file.")},                   \
+        {"inspect_ltoir", LW_KEYWORDS(prefix##inspect_ltoir),                                  \
+         PyDoc_STR("inspect_ltoir($self, /, sig=None, target='sm_90')\n--\n\nLTO-IR as "       \
+                   "bytes.")},                                                                 \
+    {                                                                                          \
+        "inspect_asm", LW_KEYWORDS(prefix##inspect_asm),                                       \
+            PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nThis CPU's instructions.")       \
+    }
+
+#endif
