@@ -5,6 +5,8 @@
 
 #include "core/py/door_options.h"
 
+#include "core/front/diagnose.h"
+
 #include "core/base/env.h"
 #include "core/py/link_read.h"
 #include "core/py/raise.h"
@@ -291,14 +293,15 @@ static int
 read_names(const reader *r, PyObject *value, PyObject **out)
 {
     const char *expected =
-        "a parameter's name (str) or position (int), or a tuple or set of these";
+        "a parameter's name (str) or position (int), or a list, tuple or set of these";
     PyObject *items;
     int failed = 0;
 
     *out = value == Py_None ? NULL : value;
     if (value == Py_None || is_name(value))
         return 0;
-    items = PyList_Check(value) || PyTuple_Check(value) || PyAnySet_Check(value)
+    items = PyList_Check(value) || PyTuple_Check(value) || PyAnySet_Check(value) ||
+                    PyDictKeys_Check(value) || PyRange_Check(value)
                 ? PySequence_Fast(value, "")
                 : NULL;
     if (items == NULL) {
@@ -403,6 +406,73 @@ static const struct keyword {
 
 #define N_KEYWORDS (sizeof keywords_known / sizeof *keywords_known)
 
+/* Keywords of numba and NumPy, and what there is in their place. */
+static const struct {
+    const char *name, *hint;
+} foreign[] = {
+    {"parallel", "lanewise.forall and ufuncs run on all cores as they are; a loop over prange "
+                 "is the body of a lanewise.forall function"},
+    {"nogil", "the GIL is released in every call as it is"},
+    {"error_model", "division by zero gives NumPy's values; check={'divide'} raises"},
+    {"boundscheck", "use check={'bounds'}"},
+    {"forceobj", "there is no object mode"},
+    {"looplift", "there is no object mode"},
+    {"locals", "annotate the variable in the function: `a: float32 = …`"},
+    {"inline", "what a function calls is always compiled into it"},
+    {"forceinline", "what a function calls is always compiled into it"},
+    {"device", "functions that others call need no decorator, or lanewise.jit(device=True)"},
+    {"ftz", "fastmath=True has it"},
+    {"prec_div", "fastmath={'arcp'} allows the faster division"},
+    {"prec_sqrt", "fastmath=True has it"},
+    {"signature", "signatures are the first argument"},
+    {"argtypes", "signatures are the first argument: 'float64(float64)'"},
+    {"restype", "signatures are the first argument: 'float64(float64)'"},
+    {"otypes", "signatures are the first argument: 'float64(float64)'"},
+    {"pipeline_class", NULL},
+    {"no_cfunc_wrapper", NULL},
+    {"no_cpython_wrapper", NULL},
+    {"no_rewrites", NULL},
+};
+
+static const char *
+hint_for(PyObject *name)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (PyUnicode_CompareWithASCIIString(name, foreign[i].name) == 0)
+            return foreign[i].hint ? foreign[i].hint : "leave it out";
+    return NULL;
+}
+
+/* The door's keyword that is nearest to a word, or NULL. */
+static const char *
+nearest(lw_door door, PyObject *name)
+{
+    const char *names[N_KEYWORDS], *word = PyUnicode_AsUTF8(name);
+    uint32_t n = 0;
+
+    PyErr_Clear();
+    for (size_t i = 0; i < N_KEYWORDS; i++)
+        if (keywords_known[i].doors & door)
+            names[n++] = keywords_known[i].name;
+    return word ? lw_nearest(word, names, n) : NULL;
+}
+
+static void
+refuse_keyword(lw_door door, PyObject *name)
+{
+    const char *hint = hint_for(name), *near = hint ? NULL : nearest(door, name);
+
+    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'%s%s%s",
+                 name_of(door), name,
+                 hint   ? ": "
+                 : near ? "; did you mean '"
+                        : "",
+                 hint   ? hint
+                 : near ? near
+                        : "",
+                 near ? "'?" : "");
+}
+
 static const struct keyword *
 find_keyword(lw_door door, PyObject *name)
 {
@@ -410,8 +480,7 @@ find_keyword(lw_door door, PyObject *name)
         if ((keywords_known[i].doors & door) &&
             PyUnicode_CompareWithASCIIString(name, keywords_known[i].name) == 0)
             return &keywords_known[i];
-    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
-                 name_of(door), name);
+    refuse_keyword(door, name);
     return NULL;
 }
 

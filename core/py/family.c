@@ -82,7 +82,7 @@ name_all(const lw_ufunc_head *self, PyObject *names, lw_role what, const char *k
 
     if (names == NULL)
         return 0;
-    if (!PyList_Check(names) && !PyTuple_Check(names) && !PyAnySet_Check(names))
+    if (PyUnicode_Check(names) || PyLong_Check(names))
         return name_one(self, names, what, keyword);
     items = PySequence_Fast(names, "");
     for (Py_ssize_t i = 0; items && !failed && i < PySequence_Fast_GET_SIZE(items); i++)

@@ -97,15 +97,37 @@ arrange(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args, PyObject *k
     return 0;
 }
 
+/* A list or tuple becomes an array, as np.vectorize's users write them. The function may not
+ * write to it: nobody would see that. */
+static int
+make_array(lw_family_args *c, uint32_t i)
+{
+    PyObject *made;
+
+    c->made[c->n_arrays] = NULL;
+    if (!PyList_CheckExact(c->values[i]) && !PyTuple_CheckExact(c->values[i]))
+        return 0;
+    made = PyArray_FROM_OF(c->values[i], NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY);
+    if (made == NULL)
+        return -1;
+    PyArray_CLEARFLAGS((PyArrayObject *)made, NPY_ARRAY_WRITEABLE);
+    c->made[c->n_arrays] = c->values[i] = made;
+    return 0;
+}
+
 static int
 read_arrays(lw_family_args *c)
 {
     for (uint32_t i = 0; i < c->family->n_params; i++) {
         if (c->family->roles[i] != LW_ROLE_EXCLUDED || c->values[i] == NULL)
             continue;
-        if (lw_whole_array_read(&c->arrays[c->n_arrays], c->values[i], lw_family_name(c->self),
-                                lw_family_param(c, i)) < 0)
+        if (make_array(c, i) < 0)
             return -1;
+        if (lw_whole_array_read(&c->arrays[c->n_arrays], c->values[i], lw_family_name(c->self),
+                                lw_family_param(c, i)) < 0) {
+            Py_CLEAR(c->made[c->n_arrays]);
+            return -1;
+        }
         c->copies[c->n_arrays] = NULL;
         c->params[c->n_arrays++] = (int)i;
     }
@@ -118,6 +140,7 @@ release(lw_family_args *c)
     for (int i = 0; i < c->n_arrays; i++) {
         lw_whole_array_release(&c->arrays[i]);
         Py_XDECREF(c->copies[i]);
+        Py_XDECREF(c->made[i]);
     }
 }
 

@@ -16,6 +16,7 @@ typedef struct lw_family_args {
     int n_arrays;
     int params[LW_MOST_EXCLUDED];       /* of the arrays: their parameters */
     PyObject *copies[LW_MOST_EXCLUDED]; /* owned: what stands on the device for host arrays */
+    PyObject *made[LW_MOST_EXCLUDED];   /* owned: arrays of lists and tuples */
     lw_whole_array arrays[LW_MOST_EXCLUDED];
 } lw_family_args;
 

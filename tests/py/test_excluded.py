@@ -366,7 +366,9 @@ def test_reserved_names_and_star():
 @pytest.mark.parametrize(("call", "exception", "message"), [
     (lambda x: interpolate(x), TypeError, "missing a required argument: 'table'"),
     (lambda x: interpolate(x, 3.0), TypeError, "excluded argument `table` must be an array .* not float"),
-    (lambda x: interpolate(x, [1.0]), TypeError, "make it one by np.asarray"),
+    (lambda x: interpolate(x, {1.0}), TypeError, "make it one by np.asarray"),
+    (lambda x: interpolate(x, ["a"]), TypeError, "`table` is an array of dtype"),
+    (lambda x: interpolate(x, [[1.0], 2.0]), ValueError, "inhomogeneous"),
     (lambda x: interpolate(x, np.array(1.0)), ValueError, "`table`: it has no dimensions"),
     (lambda x: interpolate(x, np.ones(3, ">f8")), TypeError, "native byte order"),
     (lambda x: interpolate(x, np.array(["a"])), TypeError, "`table` is an array of dtype"),
@@ -461,3 +463,31 @@ def test_kernels_have_closures_instead(door):
     with pytest.raises(lw.errors.UnsupportedError, match="static= is a keyword of vectorize and guvectorize, not of"):
         door(static="n")
     assert callable(door(static=()))
+
+
+@pytest.mark.parametrize("names", [["p"], ("p",), {"p"}, [1], {1}, range(1, 2), {"p": 0}.keys(), frozenset([1]), "p", 1])
+def test_names_in_any_collection(names):
+    f = lw.vectorize(excluded=names)(lambda x, p: x + p[0])
+    assert f(np.ones(2), np.array([2.0])).tolist() == [3, 3]
+
+
+def test_lists_and_tuples_become_arrays():
+    @lw.vectorize(excluded={"p"})
+    def polynomial(x, p):  # as in the documentation of np.vectorize
+        total = p[0]
+        for i in range(1, len(p)):
+            total = total * x + p[i]
+        return total
+
+    assert polynomial(x=[0, 1], p=[1, 2, 3]).tolist() == [3, 6]
+    assert polynomial([0, 1], (1.0, 2, 3)).tolist() == [3, 6]
+    table = lw.vectorize(excluded={"t"})(lambda i, t: t[i, 1])
+    assert table(np.arange(2), [[1, 2], [3, 4]]).tolist() == [2, 4]
+
+    @lw.vectorize(excluded={"p"})
+    def writes(x, p):
+        p[0] = x
+        return x
+
+    with pytest.raises(errors.TypingError, match="E162"):
+        writes(1.0, [1.0])

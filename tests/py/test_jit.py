@@ -346,6 +346,12 @@ def test_keywords(keywords, cpu):
 
 @pytest.mark.parametrize("keywords, problem, words", [
     (dict(nonsense=1), TypeError, "jit.. got an unexpected keyword argument 'nonsense'"),
+    (dict(parallel=True), TypeError, "keyword argument 'parallel': lanewise.forall and ufuncs run on all cores"),
+    (dict(nogil=True), TypeError, "'nogil': the GIL is released"),
+    (dict(error_model="python"), TypeError, "check={'divide'} raises"),
+    (dict(locals={}), TypeError, "annotate the variable"),
+    (dict(pipeline_class=None), TypeError, "'pipeline_class': leave it out"),
+    (dict(fastmaths=True), TypeError, "did you mean 'fastmath'"),
     (dict(device=1), TypeError, "device= must be True or False"),
     (dict(inline="maybe"), ValueError, "inline= must be"),
     (dict(link=["a.ptx"]), FileNotFoundError, "a.ptx"),
