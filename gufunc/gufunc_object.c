@@ -6,6 +6,7 @@
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 #include <structmember.h>
@@ -470,10 +471,31 @@ take_argument(PyObject *args, Py_ssize_t at, PyObject *keywords, const char *nam
     return named ? PyDict_DelItemString(keywords, name) : 0;
 }
 
-static int
-check_kind(PyObject *layout)
+/* Signatures in the layout's place: a list of them, or one as a text. */
+static bool
+is_signatures(PyObject *layout)
 {
-    if (layout == NULL)
+    const char *text = PyUnicode_Check(layout) ? PyUnicode_AsUTF8(layout) : NULL;
+
+    PyErr_Clear();
+    return PyList_Check(layout) || PyTuple_Check(layout) ||
+           (text != NULL && isalpha((unsigned char)text[0]) && strstr(text, "->") == NULL);
+}
+
+/* alone: it is the one argument. */
+static int
+check_kind(PyObject *layout, bool alone)
+{
+    if (layout != NULL && alone && lw_is_function(layout))
+        PyErr_SetString(PyExc_TypeError,
+                        "guvectorize() needs a layout before the function: "
+                        "@guvectorize(\"(n)->()\") for a function of a row and its result");
+    else if (layout != NULL && alone && is_signatures(layout))
+        PyErr_Format(PyExc_TypeError,
+                     "guvectorize() needs a layout behind the signatures, as in "
+                     "guvectorize(%.80R, \"(n)->()\")",
+                     layout);
+    else if (layout == NULL)
         PyErr_SetString(PyExc_TypeError,
                         "guvectorize() needs a layout: guvectorize(\"(n)->()\"), or "
                         "guvectorize(signatures, \"(n)->()\")");
@@ -504,7 +526,7 @@ guvectorize(PyObject *module, PyObject *args, PyObject *kwargs)
                      n);
     else if (take_argument(args, alone ? 1 : 0, keywords, "signatures", &signatures) == 0 &&
              take_argument(args, alone ? 0 : 1, keywords, "layout", &layout) == 0 &&
-             check_kind(layout) == 0)
+             check_kind(layout, alone) == 0)
         result = make_decorator(module, signatures, layout, keywords);
     Py_XDECREF(signatures);
     Py_XDECREF(layout);

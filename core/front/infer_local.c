@@ -28,7 +28,8 @@ lw_infer_shape_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, int64_t
 {
     static const char wanted[] = "a constant shape: an int, or a tuple of ints, from 0 on";
     static const char help[] = "sizes of arrays inside a function must be known when it is "
-                               "compiled: literals, globals, or results of both";
+                               "compiled: literals, globals, parameters in `static=`, or "
+                               "results of these; or the largest that can occur";
     const lw_konst *konst = arg->value.konst ? lw_konst_of(f, arg->value.konst) : NULL;
 
     *ndim = 1;

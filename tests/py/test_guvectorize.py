@@ -509,6 +509,9 @@ BAD = [
     (fills, ("void(nonsense)", "(n)->()"), {}, lw.errors.SignatureError, "E180"),
     (fills, (3, "(n)->()"), {}, TypeError, "signature"),
     (fills, (None, 3), {}, TypeError, "layout must be a str"),
+    (fills, (["void(float64[:], float64[:])"],), {}, TypeError, r"needs a layout behind the signatures, as in guvectorize\(\['void"),
+    (fills, ("void(float64[:], float64[:])",), {}, TypeError, "needs a layout behind the signatures"),
+    (fills, (fills,), {}, TypeError, r'needs a layout before the function: @guvectorize\("\(n\)->\(\)"\)'),
     (fills, (None,), {"layout": None}, TypeError, "layout must be a str"),
     (fills, (None, "(n)->()", 3), {}, TypeError, "at most two"),
 ]
