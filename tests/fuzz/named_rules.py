@@ -12,6 +12,7 @@ import math
 from typing import NamedTuple
 
 import semantics
+import texts
 import typing_rules as rules
 from semantics import COMPLEX, FLOATS, INTS
 from typing_rules import Reject, Unclear, Value, is_complex, is_int, is_lit, is_real, is_tuple, stored
@@ -242,9 +243,7 @@ def rule_JOIN(row, args, types):
 
 
 def rules_constant(value):
-    import oracle
-
-    return oracle.number_text(value.konst)
+    return texts.number_text(value.konst)
 
 
 def rule_ROUND(row, args, types):
@@ -288,9 +287,7 @@ def rule_PYTYPE(row, args, types):
         return _constant(Value(to, bool(konst) if to == "b1" else float(konst)))
     if to == "ix" and is_lit(t):
         return Call(Value("ix"), ["ix"], lambda a: a[0])
-    import oracle
-
-    return Call(Value(to), [None], lambda a: oracle.convert_text(a[0], t, kind))
+    return Call(Value(to), [None], lambda a: texts.convert_text(a[0], t, kind))
 
 
 def _constant(value):
@@ -305,12 +302,11 @@ def rule_SUM(row, args, types):
     t = ("lit", 0, 0)
     for item in items:
         t = rules.common(t, item)
-    import oracle
 
     def text(a):
-        parts = [oracle.convert_text(f"t_[{i}]", item, t) for i, item in enumerate(items)]
+        parts = [texts.convert_text(f"t_[{i}]", item, t) for i, item in enumerate(items)]
         total = parts[0] if stored(t) not in FLOATS else f"(0.0 + {parts[0]})"
-        total = functools.reduce(lambda x, y: oracle.binary_text("+", stored(t), x, y), parts[1:], total)
+        total = functools.reduce(lambda x, y: texts.binary_text("+", stored(t), x, y), parts[1:], total)
         return f"(lambda t_: {total})({a[0]})"
 
     return Call(Value(t), [None], text)
@@ -333,8 +329,6 @@ def rule_NP_PROMOTE(row, args, types):
 
 
 def _numpy_call(impl, t, n):
-    import oracle
-
     value = Value(t)
     if impl in OPERATORS:
         op = OPERATORS[impl]
@@ -343,7 +337,7 @@ def _numpy_call(impl, t, n):
             return Call(value, [t, t], lambda a: f"({a[0]} {op} {a[1]})")
         if op in ("<<", ">>"):
             return Call(value, [t, t], lambda a: f"shift_{'left' if op == '<<' else 'right'}('{t}', {a[0]}, {a[1]})")
-        return Call(value, [t, t], lambda a: oracle.binary_text(op, t, a[0], a[1]))
+        return Call(value, [t, t], lambda a: texts.binary_text(op, t, a[0], a[1]))
     if impl in EXTREMA:
         if t in COMPLEX:
             raise Unclear("complex extremum")
