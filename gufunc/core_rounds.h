@@ -61,7 +61,9 @@ typedef struct lw_spreader {
     uint8_t *waits;
     uint32_t n_loops;
     lw_rounds loops[LW_MOST_ROUNDS];
-    uint32_t blocked; /* the LOOP that cannot be spread */
+    uint32_t blocked; /* the LOOP that cannot be spread; the IF that has it inside */
+    uint32_t culprit; /* the instruction that prevents it */
+    const char *why;  /* "it ...", of the culprit's line */
 } lw_spreader;
 
 /* Fills a cleared spreader; false: the body cannot be spread, or memory is out. */

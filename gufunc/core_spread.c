@@ -334,21 +334,37 @@ guard(const lw_spreader *s, lw_rounds *l, const lw_shift *shift)
     return true;
 }
 
-/* The dimension that the counter runs along: number of its stride's parameter. Of all terms
- * with this stride there must be one only. */
+/* What else is added along the same dimension: where a slice starts, the same in all rounds. */
+static bool
+add_start(const lw_spreader *s, const lw_rounds *l, lw_ref index, lw_shift *shift)
+{
+    index = without_casts(s, index);
+    if (!lw_is_fixed(s, l, index) || shift->n == LW_MOST_SHIFTS)
+        return false;
+    if (is_const(s, index, 0))
+        return true;
+    shift->terms[shift->n].value = index;
+    shift->terms[shift->n++].minus = false;
+    return true;
+}
+
+/* The dimension that the counter runs along: number of its stride's parameter. */
 static bool
 runs_along(const lw_spreader *s, lw_rounds *l, const place *p, uint32_t *stride,
            lw_shift *shift)
 {
     for (uint32_t i = 0; i < p->n_terms; i++) {
-        uint32_t n = 0;
         bool wraps;
         if (!follows_counter(s, l, p->terms[i].index, shift, &wraps))
             continue;
-        for (uint32_t k = 0; k < p->n_terms; k++)
-            n += p->terms[k].stride == p->terms[i].stride;
         *stride = p->terms[i].stride;
-        return n == 1 && (!wraps || guard(s, l, shift));
+        if (wraps && !guard(s, l, shift))
+            return false;
+        for (uint32_t k = 0; k < p->n_terms; k++)
+            if (k != i && p->terms[k].stride == *stride &&
+                !add_start(s, l, p->terms[k].index, shift))
+                return false;
+        return true;
     }
     return false;
 }
@@ -420,6 +436,27 @@ is_pure_call(const lw_spreader *s, const lw_inst *inst)
     return is_pure(module, module->funcs.data[inst->a], 0);
 }
 
+/* ---- why not ---- */
+
+static const char leaves[] = "the loop may be left early, or something raises",
+                  carries[] =
+                      "a variable gets a value from its own in the round before by no sum, "
+                      "product, minimum, maximum, `&`, `|` or `^`",
+                  reaches[] = "memory is read of which it is not known whether rounds write it",
+                  meets[] = "rounds may write elements that other rounds read or write",
+                  calls[] = "something is done that does more than compute a value",
+                  steers[] = "what a round adds to a variable follows from rounds before it",
+                  counter[] = "the loop is no `for` over a range whose rounds can be counted",
+                  outside[] = "there is a branch, a call or a return around or in front of it";
+
+static bool
+refuse(lw_spreader *s, uint32_t culprit, const char *why)
+{
+    s->culprit = culprit;
+    s->why = why;
+    return false;
+}
+
 /* ---- loops and what lies between them ---- */
 
 /* A CONTINUE as deep as it stands ends the round. */
@@ -463,28 +500,28 @@ take_round(lw_spreader *s, lw_rounds *l)
         case LW_OP_END: loops -= counts[--depth]; break;
         case LW_OP_BREAK:
             if (inst->a >= loops)
-                return false;
+                return refuse(s, i, leaves);
             break;
         case LW_OP_CONTINUE:
             if (inst->a > loops)
-                return false;
+                return refuse(s, i, leaves);
             break;
         case LW_OP_SET:
             if (!lw_carried_take(s, l, inst->a))
-                return false;
+                return refuse(s, i, carries);
             break;
         case LW_OP_LOAD:
             if (!can_load(s, inst->a))
-                return false;
+                return refuse(s, i, reaches);
             break;
         case LW_OP_STORE:
             l->stores = true;
             if (!is_own_element(s, l, i))
-                return false;
+                return refuse(s, i, meets);
             break;
         case LW_OP_CALL:
             if (!is_pure_call(s, inst))
-                return false;
+                return refuse(s, i, calls);
             break;
         case LW_OP_GET:
         case LW_OP_SLOT:
@@ -492,20 +529,20 @@ take_round(lw_spreader *s, lw_rounds *l)
         case LW_OP_LATCH: break;
         default:
             if (lw_ops[inst->op].class != LW_CLASS_PURE || inst->op == LW_OP_SREG)
-                return false;
+                return refuse(s, i, inst->op == LW_OP_RETURN ? leaves : calls);
         }
     }
-    return lw_carried_settle(s, l);
+    return lw_carried_settle(s, l) || refuse(s, l->at, steers);
 }
 
-/* An IF between the loops: it may choose values, no more. */
+/* An IF between the loops: it may choose values, or end the item for all threads alike. */
 static bool
 take_choice(const lw_spreader *s, uint32_t at)
 {
     for (uint32_t i = at + 1; i < s->ends[at]; i++) {
         lw_op op = (lw_op)lw_inst_at(s, i)->op;
         if (op == LW_OP_GET || op == LW_OP_SET || op == LW_OP_IF || op == LW_OP_ELSE ||
-            op == LW_OP_END || op == LW_OP_SLOT)
+            op == LW_OP_END || op == LW_OP_SLOT || op == LW_OP_RETURN)
             continue;
         if (op == LW_OP_LOAD && can_load(s, lw_inst_at(s, i)->a))
             continue;
@@ -539,13 +576,26 @@ take_loop(lw_spreader *s, uint32_t at)
 
     s->blocked = at;
     if (s->n_loops == LW_MOST_ROUNDS || s->middles[at] == 0)
-        return false;
+        return refuse(s, at, counter);
     *l = (lw_rounds){.at = at, .latch = s->middles[at], .end = s->ends[at], .first = at + 7};
-    if (!find_counter(s, l) || !take_round(s, l))
+    if (!find_counter(s, l))
+        return refuse(s, at, counter);
+    if (!take_round(s, l))
         return false;
     s->n_loops++;
     s->blocked = 0;
     return true;
+}
+
+/* What stands between loops, or around some: the first loop from there on is told of. */
+static bool
+refuse_outside(lw_spreader *s, uint32_t at)
+{
+    s->blocked = 0;
+    for (uint32_t i = at; i < s->func->insts.n && !s->blocked; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_LOOP)
+            s->blocked = i;
+    return refuse(s, at, outside);
 }
 
 static bool
@@ -554,10 +604,12 @@ take_body(lw_spreader *s)
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
         lw_op op = (lw_op)lw_inst_at(s, i)->op;
         bool region = op == LW_OP_IF || op == LW_OP_LOOP || op == LW_OP_BLOCK;
-        if (op == LW_OP_LOOP ? !take_loop(s, i)
-            : op == LW_OP_IF ? !take_choice(s, i)
-                             : op == LW_OP_BLOCK || !take_between(s, i))
+        if (op == LW_OP_LOOP && !take_loop(s, i))
             return false;
+        if (op == LW_OP_BLOCK || (op == LW_OP_IF && !take_choice(s, i)))
+            return refuse_outside(s, i);
+        if (!region && !take_between(s, i))
+            return refuse_outside(s, i);
         if (region)
             i = s->ends[i];
     }
@@ -588,19 +640,53 @@ lw_spreader_free(lw_spreader *s)
     lw_free(s);
 }
 
+static uint32_t
+line_at(const lw_spreader *s, uint32_t at)
+{
+    return s->loop->scalar->module->locs.data[lw_inst_at(s, at)->loc].line;
+}
+
+static void
+tell_place(const lw_spreader *s, lw_spread *spread)
+{
+    const lw_module *module = s->loop->scalar->module;
+    uint32_t i = s->blocked;
+
+    while (i < s->ends[s->blocked] && !line_at(s, i))
+        i++;
+    spread->line = line_at(s, i);
+    spread->file = module->files.data[module->locs.data[lw_inst_at(s, i)->loc].file];
+    spread->why = s->why;
+    spread->culprit = line_at(s, s->culprit);
+}
+
 lw_spread
 lw_core_spread(const lw_gufunc_loop *loop)
 {
     lw_spreader *s = lw_alloc_zero(1, sizeof *s);
-    const lw_module *module = loop->scalar->module;
-    lw_spread result = {false, 0};
+    lw_spread result = {0};
 
     if (s == NULL)
         return result;
     result.possible = lw_spreader_find(s, loop);
     if (!result.possible && s->blocked != 0)
-        for (uint32_t i = s->blocked; i < s->ends[s->blocked] && !result.line; i++)
-            result.line = module->locs.data[lw_inst_at(s, i)->loc].line;
+        tell_place(s, &result);
     lw_spreader_free(s);
     return result;
+}
+
+void
+lw_core_spread_tell(const lw_spread *spread, bool with_file, lw_text *text)
+{
+    if (spread->line == 0)
+        return;
+    lw_text_addf(text, "the loop in line %u", spread->line);
+    if (with_file && spread->file != NULL)
+        lw_text_addf(text, " of %s", spread->file);
+    if (spread->why == NULL)
+        return;
+    lw_text_add(text, ": ");
+    if (spread->culprit != 0 && spread->culprit != spread->line)
+        lw_text_addf(text, "in line %u ", spread->culprit);
+    lw_text_add(text, spread->why);
 }

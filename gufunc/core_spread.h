@@ -15,12 +15,19 @@
 #ifndef LW_GUFUNC_CORE_SPREAD_H
 #define LW_GUFUNC_CORE_SPREAD_H
 
+#include "core/base/text.h"
 #include "gufunc/gufunc_loop.h"
 
 typedef struct lw_spread {
     bool possible;
-    uint32_t line; /* of the loop that prevents it; 0: there is none, or it is not known */
+    uint32_t line;    /* of the loop that prevents it; 0: there is none, or it is not known */
+    uint32_t culprit; /* the line in it, or 0 */
+    const char *file; /* the module's, or NULL */
+    const char *why;  /* what the culprit does, or NULL */
 } lw_spread;
+
+/* "the loop in line 7 of f.py: in line 9 a store ...", or nothing. */
+void lw_core_spread_tell(const lw_spread *spread, bool with_file, lw_text *text);
 
 /* Memory out: not possible. */
 lw_spread lw_core_spread(const lw_gufunc_loop *loop);

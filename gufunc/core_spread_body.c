@@ -499,6 +499,10 @@ start_function(copier *c, lw_module *module, lw_error *err)
     if (c->to == NULL || c->params == NULL)
         return lw_fail_memory(err);
     lw_builder_start(&c->b, module, "lw_spread_body");
+    if (c->b.func != NULL) {
+        c->b.func->line = func->line;
+        c->b.func->file = func->file;
+    }
     for (uint32_t i = 0; i < func->params.n; i++)
         c->params[i] = lw_ir_param_add(&c->b, func->params.data[i].type,
                                        func->params.data[i].flags, func->params.data[i].name);

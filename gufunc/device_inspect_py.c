@@ -73,17 +73,27 @@ sizes_dict(const lw_gufunc_loop *loop, const lw_core_key *key)
 }
 
 static PyObject *
+large_cores(const lw_spread *spread)
+{
+    lw_text text = {0};
+    PyObject *result;
+
+    if (spread->possible)
+        return PyUnicode_FromString("block per item");
+    lw_text_add(&text, spread->line ? "thread per item: " : "thread per item");
+    lw_core_spread_tell(spread, false, &text);
+    result = PyUnicode_FromString(lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
+
+static PyObject *
 resources_dict(const lw_gufunc_loop *loop, const lw_cubin_info *info, const char *symbol,
                int cc, const lw_core_key *key)
 {
     int block = key->block ? key->block : LW_CORE_THREADS;
     lw_spread spread = lw_core_spread(loop);
-    PyObject *large = spread.possible ? PyUnicode_FromString("block per item")
-                      : spread.line
-                          ? PyUnicode_FromFormat("thread per item: the loop in line %u "
-                                                 "is no map, sum or scan",
-                                                 spread.line)
-                          : PyUnicode_FromString("thread per item");
+    PyObject *large = large_cores(&spread);
 
     return lw_resources_dict(
         symbol, info, cc,

@@ -159,23 +159,24 @@ warn_of_idle(lw_gcall *call)
 {
     const lw_gresolution *resolution = call->resolution;
     PyObject *errors, *class;
+    lw_text where = {0};
     int result = -1;
-    char where[48] = "";
 
     if (resolution->spread.possible || resolution->warned || !call->self->options.warn ||
         !lw_core_plan_is_large(&call->plan))
         return 0;
     call->resolution->warned = true;
-    if (resolution->spread.line)
-        snprintf(where, sizeof where, " (the loop in line %u)", resolution->spread.line);
+    lw_text_add(&where, resolution->spread.line
+                            ? ". What prevents that more of them share an item is "
+                            : "");
+    lw_core_spread_tell(&resolution->spread, true, &where);
     errors = PyImport_ImportModule("lanewise.errors");
     class = errors ? PyObject_GetAttrString(errors, "PerformanceWarning") : NULL;
     if (class != NULL)
         result = PyErr_WarnFormat(
-            class, 2,
-            "`%s`: %lld items with large cores run on one thread each: rounds of its loop%s "
-            "depend on each other, or it cannot be seen that they do not",
-            call->shape.name, (long long)call->plan.n, where);
+            class, 1, "`%s`: %lld items with large cores run on one thread each%s",
+            call->shape.name, (long long)call->plan.n, lw_text_get(&where));
+    lw_text_reset(&where);
     Py_XDECREF(class);
     Py_XDECREF(errors);
     return result;

@@ -59,11 +59,23 @@ lw_debug_start(lw_emitter *e)
     return LW_OK;
 }
 
+/* A kernel that is made around a user's function: as if it stood there. */
+static const lw_func *
+source_of(const lw_emitter *e)
+{
+    const lw_module *module = e->module;
+
+    for (uint32_t i = 0; e->func->line == 0 && i < module->funcs.n; i++)
+        if (module->funcs.data[i]->line != 0)
+            return module->funcs.data[i];
+    return e->func;
+}
+
 /* The number after the file's node: lw_metadata gives its arguments' nodes first. */
 void
 lw_debug_function(lw_emitter *e)
 {
-    const lw_func *func = e->func;
+    const lw_func *func = e->func, *source = source_of(e);
     const char *name = func->python_name ? func->python_name : func->name;
     uint32_t file, types;
     lw_text quoted;
@@ -75,7 +87,7 @@ lw_debug_function(lw_emitter *e)
     if (func->linkage != LW_KERNEL && func->line == 0)
         return;
     memset(e->places, 0, e->module->locs.n * sizeof *e->places);
-    file = add_file(e, func->file ? func->file : 1);
+    file = add_file(e, source->file ? source->file : 1);
     types = lw_metadata(e, "!DISubroutineType(types: !{null})");
     lw_text_init(&quoted);
     add_quoted(&quoted, name, strlen(name));
@@ -84,10 +96,10 @@ lw_debug_function(lw_emitter *e)
                     "distinct !DISubprogram(name: $s, linkageName: \"$s\", scope: !$u, "
                     "file: !$u, line: $u, type: !$u, isLocal: false, isDefinition: true, "
                     "scopeLine: $u, isOptimized: true, unit: !$u)",
-                    lw_text_get(&quoted), func->name, file, file, func->line, types, func->line,
-                    e->debug_unit);
+                    lw_text_get(&quoted), func->name, file, file, source->line, types,
+                    source->line, e->debug_unit);
     e->place =
-        lw_metadata(e, "!DILocation(line: $u, column: 0, scope: !$u)", func->line, e->scope);
+        lw_metadata(e, "!DILocation(line: $u, column: 0, scope: !$u)", source->line, e->scope);
     e->places[0] = e->place;
     e->out->failed |= quoted.failed;
     lw_text_reset(&quoted);

@@ -189,7 +189,7 @@ lw_py_cache_warn(void)
 
     lw_text_init(&text);
     if (lw_cache_take_warning(&text))
-        result = PyErr_WarnEx(PyExc_RuntimeWarning, lw_text_get(&text), 2);
+        result = PyErr_WarnEx(PyExc_RuntimeWarning, lw_text_get(&text), 1);
     lw_text_reset(&text);
     return result;
 }

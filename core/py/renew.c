@@ -6,7 +6,7 @@ tell_once(lw_renewal *renewal, const char *name)
     if (renewal->told)
         return 0;
     renewal->told = true;
-    return PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
+    return PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                             "`%.200s`: a global or closure variable that it reads has changed; "
                             "with typing=\"numba\" the value of its compilation stays",
                             name);

@@ -97,7 +97,7 @@ lw_ufunc_head_warn(lw_ufunc_head *self, const char *text)
     errors = PyImport_ImportModule("lanewise.errors");
     class = errors ? PyObject_GetAttrString(errors, "PerformanceWarning") : NULL;
     if (class != NULL)
-        result = PyErr_WarnEx(class, text, 2);
+        result = PyErr_WarnEx(class, text, 1);
     Py_XDECREF(class);
     Py_XDECREF(errors);
     return result;

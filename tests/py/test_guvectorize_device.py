@@ -210,6 +210,17 @@ def running(x, y):
 
 
 @lw.guvectorize("(n)->(n)")
+def slices(x, y):
+    y[:] = x
+    if y[0] == 9:
+        raise ValueError("nine")
+    y[1:] = x[:-1]
+    y[2:-1] = x[0]
+    for i in range(1, x.shape[0]):
+        y[i] -= 1
+
+
+@lw.guvectorize("(n)->(n)")
 def neighbours(x, y):
     for i in range(x.shape[0]):
         y[i] = x[i]
@@ -223,6 +234,7 @@ def test_spread(shape, dtype):
     """Maps and sums over large cores: a block an item."""
     x = data(shape, dtype, 1)
     check(squares, x)
+    check(slices, np.minimum(x, 8))
     check(columns, data((2, 40, shape[-1]), dtype, 2))
     if dtype[0] == "f" and shape[-1] == 512:
         check(centre, x * shape[-1])  # the mean is exact
@@ -246,20 +258,22 @@ def test_spread_on_views():
 
 
 def test_what_spreads():
-    assert all(f.resources("d->d" if f is centre else "d->dd", "sm_90")["large_cores"] == "block per item"
-               for f in (centre, squares, columns))
+    assert all(f.resources("d->d" if f in (centre, slices) else "d->dd", "sm_90")["large_cores"] == "block per item"
+               for f in (centre, slices, squares, columns))
     assert matvec.resources("dd->d", "sm_90")["large_cores"] == "block per item"
     assert running.resources("d->d", "sm_90")["large_cores"] == "block per item"
-    for f in (neighbours, ordered):
+    first = neighbours.py_func.__code__.co_firstlineno
+    for f, why in ((neighbours, f"{first + 4}: in line {first + 5} rounds may"), (ordered, "rounds may")):
         told = f.resources("d->d", "sm_90")["large_cores"]
-        assert told.startswith("thread per item: the loop in line"), told
+        assert told.startswith("thread per item: the loop in line") and why in told, told
 
 
 def test_warning():
     again = lw.guvectorize("(n)->(n)")(neighbours.py_func)
     x = data((3, 600), "float64", 1)
-    with pytest.warns(lw.errors.PerformanceWarning, match=r"3 items .* \(the loop in line \d+\)"):
+    with pytest.warns(lw.errors.PerformanceWarning, match=r"3 items .* the loop in line \d+ of .*_device\.py: in line \d+ rounds") as seen:
         got = again(cuda.to_device(x))
+    assert seen[0].filename == __file__
     np.testing.assert_array_equal(got.copy_to_host(), again(x))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
