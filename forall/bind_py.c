@@ -9,6 +9,7 @@
 
 #include "core/device/copy.h"
 #include "core/py/convert.h"
+#include "core/py/host_view.h"
 #include "core/py/type_num.h"
 
 #include <string.h>
@@ -425,6 +426,21 @@ refuse_masked(const binder *r, PyObject *object)
     return masked || PyErr_Occurred() ? -1 : 0;
 }
 
+/* An array of the host that is not NumPy's: its view lives as long as what was bound. */
+static int
+put_foreign_host(binder *r, PyObject *object)
+{
+    PyArrayObject *view = lw_host_view(object);
+    int failed = view == NULL;
+
+    if (!failed && r->bound->owned == NULL)
+        failed = (r->bound->owned = PyList_New(0)) == NULL;
+    if (!failed)
+        failed = PyList_Append(r->bound->owned, (PyObject *)view) < 0 || put_host(r, view) < 0;
+    Py_XDECREF(view);
+    return failed ? -1 : 0;
+}
+
 static lw_operand *
 new_operand(lw_bound *b)
 {
@@ -468,6 +484,8 @@ put_other(binder *r, PyObject *object)
         double value = PyFloat_AS_DOUBLE(object);
         return put_number(r, LW_KEY_WEAK, LW_DT_f64, &value);
     }
+    if (lw_is_foreign_host(object))
+        return refuse_masked(r, object) < 0 ? -1 : put_foreign_host(r, object);
     return refuse(r, object);
 }
 

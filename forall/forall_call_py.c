@@ -5,6 +5,7 @@
 #include "core/base/divider.h"
 #include "core/base/memory.h"
 #include "core/py/cuda_py.h"
+#include "core/py/host_view.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
@@ -402,14 +403,16 @@ enum { MOST_TRAVELLERS = 64 };
 
 typedef struct travel {
     Py_ssize_t n;
-    PyObject *args[MOST_TRAVELLERS]; /* borrowed */
+    PyObject *args[MOST_TRAVELLERS];       /* borrowed */
+    PyArrayObject *hosts[MOST_TRAVELLERS]; /* where copies come from, or NULL */
     lw_device_array *copies[MOST_TRAVELLERS];
 } travel;
 
 static bool
 is_host_array(PyObject *object)
 {
-    return PyArray_Check(object) && !lw_is_device_operand(object);
+    return (PyArray_Check(object) && !lw_is_device_operand(object)) ||
+           lw_is_foreign_host(object);
 }
 
 static bool
@@ -432,16 +435,22 @@ take_over(travel *t, PyObject *const *args, Py_ssize_t n, lw_device *device, CUs
         PyObject *object = args[t->n];
         Py_ssize_t same = 0;
         t->args[t->n] = object;
+        t->hosts[t->n] = NULL;
         t->copies[t->n] = NULL;
         if (t->n == 0 || !is_host_array(object))
             continue;
         while (args[same] != object)
             same++;
-        t->copies[t->n] =
-            same < t->n ? (lw_device_array *)Py_XNewRef(t->copies[same])
-                        : lw_device_array_from_host((PyArrayObject *)object, device, stream);
-        if (t->copies[t->n] == NULL)
+        t->hosts[t->n] =
+            PyArray_Check(object) ? (PyArrayObject *)Py_NewRef(object) : lw_host_view(object);
+        if (t->hosts[t->n] != NULL)
+            t->copies[t->n] = same < t->n
+                                  ? (lw_device_array *)Py_XNewRef(t->copies[same])
+                                  : lw_device_array_from_host(t->hosts[t->n], device, stream);
+        if (t->copies[t->n] == NULL) {
+            Py_CLEAR(t->hosts[t->n]);
             return -1;
+        }
         t->args[t->n] = (PyObject *)t->copies[t->n];
     }
     return 0;
@@ -449,7 +458,7 @@ take_over(travel *t, PyObject *const *args, Py_ssize_t n, lw_device *device, CUs
 
 /* What the function may have written. */
 static int
-bring_back(const travel *t, PyObject *const *args, const lw_prepared *p)
+bring_back(const travel *t, const lw_prepared *p)
 {
     for (uint32_t i = 0; i < p->special->n_written; i++) {
         uint32_t arg = p->bound.arrays[p->special->written[i]].arg + 1;
@@ -458,8 +467,7 @@ bring_back(const travel *t, PyObject *const *args, const lw_prepared *p)
         if (t->copies[arg] == NULL)
             continue;
         host = lw_device_array_to_host(t->copies[arg], p->stream);
-        failed = host == NULL ||
-                 PyArray_CopyInto((PyArrayObject *)args[arg], (PyArrayObject *)host) < 0;
+        failed = host == NULL || PyArray_CopyInto(t->hosts[arg], (PyArrayObject *)host) < 0;
         Py_XDECREF(host);
         if (failed)
             return -1;
@@ -487,12 +495,14 @@ call_travelling(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
     if (take_over(&t, args, n_args, device, stream) == 0 &&
         lw_forall_prepare(self, t.args, n_args, keywords, &p) == 0) {
         result = lw_forall_fire(&p);
-        if (result != NULL && p.n > 0 && bring_back(&t, args, &p) < 0)
+        if (result != NULL && p.n > 0 && bring_back(&t, &p) < 0)
             Py_CLEAR(result);
         lw_forall_release(&p);
     }
     for (Py_ssize_t i = 0; i < t.n; i++)
         Py_XDECREF(t.copies[i]);
+    for (Py_ssize_t i = 0; i < t.n; i++)
+        Py_XDECREF(t.hosts[i]);
     return result;
 }
 

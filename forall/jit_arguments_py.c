@@ -1,6 +1,7 @@
 /* The arguments of a launch: host arrays on the device where the kernel runs there. */
 #include "forall/jit_parts_py.h"
 
+#include "core/py/host_view.h"
 #include "core/py/raise.h"
 #include "forall/jit_wrap_py.h"
 
@@ -19,7 +20,7 @@ holds_host(PyObject *object)
         return true;
     return PyTuple_Check(object)
                ? lw_jit_has_host(&PyTuple_GET_ITEM(object, 0), PyTuple_GET_SIZE(object))
-               : lw_jit_unwrap(object, &travel) != object;
+               : lw_jit_unwrap(object, &travel) != object || lw_is_foreign_host(object);
 }
 
 bool
@@ -85,6 +86,14 @@ travel_one(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstream 
     lw_travel way;
     PyObject *inner = lw_jit_unwrap(object, &way);
 
+    if (lw_is_foreign_host(inner)) {
+        inner = (PyObject *)lw_host_view(inner);
+        if (inner == NULL || PyList_Append(travel->keep, inner) < 0) {
+            Py_XDECREF(inner);
+            return NULL;
+        }
+        Py_DECREF(inner); /* the list holds it */
+    }
     if (PyArray_Check(inner))
         return Py_XNewRef(travel_add(travel, (PyArrayObject *)inner, way, device, stream));
     if (PyTuple_Check(inner) &&
@@ -178,20 +187,31 @@ lw_jit_travel_end(lw_jit_travel *travel)
     travel->n = 0;
 }
 
+/* The list takes the array (stolen, may be NULL) and lends it. */
+static PyObject *
+held(PyObject *array, PyObject **keep)
+{
+    if (array != NULL && *keep == NULL)
+        *keep = PyList_New(0);
+    if (array == NULL || *keep == NULL || PyList_Append(*keep, array) < 0) {
+        Py_XDECREF(array);
+        return NULL;
+    }
+    Py_DECREF(array);
+    return array;
+}
+
 /* A kernel may write to what is wrapped in In: the user's array stays as it is. */
 static PyObject *
 copy_for_host(PyObject *array, PyObject **keep)
 {
-    PyObject *copy = PyArray_NewCopy((PyArrayObject *)array, NPY_KEEPORDER);
+    return held(PyArray_NewCopy((PyArrayObject *)array, NPY_KEEPORDER), keep);
+}
 
-    if (copy != NULL && *keep == NULL)
-        *keep = PyList_New(0);
-    if (copy == NULL || *keep == NULL || PyList_Append(*keep, copy) < 0) {
-        Py_XDECREF(copy);
-        return NULL;
-    }
-    Py_DECREF(copy);
-    return copy; /* the list holds it */
+static PyObject *
+view_for_host(PyObject *object, PyObject **keep)
+{
+    return held((PyObject *)lw_host_view(object), keep);
 }
 
 int
@@ -201,8 +221,11 @@ lw_jit_unwrap_all(PyObject **args, Py_ssize_t n_args, PyObject **keep)
 
     for (Py_ssize_t i = 0; i < n_args; i++) {
         args[i] = lw_jit_unwrap(args[i], &way);
-        if (way == LW_TRAVEL_IN && PyArray_Check(args[i]) &&
-            PyArray_ISWRITEABLE((PyArrayObject *)args[i]) &&
+        if (way != LW_TRAVEL_IN)
+            continue;
+        if (lw_is_foreign_host(args[i]) && (args[i] = view_for_host(args[i], keep)) == NULL)
+            return -1;
+        if (PyArray_Check(args[i]) && PyArray_ISWRITEABLE((PyArrayObject *)args[i]) &&
             (args[i] = copy_for_host(args[i], keep)) == NULL)
             return -1;
     }

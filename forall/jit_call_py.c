@@ -520,13 +520,16 @@ PyObject *
 lw_jit_forall(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"ntasks", "tpb", "stream", "sharedmem", NULL};
+    static char *short_names[] = {"n", "tpb", "stream", "sharedmem", NULL};
+    bool is_short = kwargs != NULL && PyDict_GetItemString(kwargs, "n") != NULL;
     PyObject *n = NULL, *tpb = NULL, *stream = NULL, *shared = NULL;
     int64_t n_tasks, n_tpb = 0, n_shared = 0;
     lw_jit_config config = {0};
     lw_jit_launcher *made;
 
     if (refuse_device_function((lw_jit *)object) < 0 ||
-        !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:forall", names, &n, &tpb, &stream,
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:forall",
+                                     is_short ? short_names : names, &n, &tpb, &stream,
                                      &shared) ||
         lw_jit_count_read(n, "forall: ntasks", INT64_MAX / 2, &n_tasks) < 0 ||
         (tpb && lw_jit_count_read(tpb, "forall: tpb", 1024, &n_tpb) < 0) ||

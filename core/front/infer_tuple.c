@@ -388,6 +388,12 @@ dtype_attribute(lw_frame *f, uint32_t node, lw_value object, const char *name, l
     return true;
 }
 
+static bool
+is_object(lw_frame *f, lw_value value)
+{
+    return value.konst != 0 && lw_konst_of(f, value.konst)->kind == LW_K_OBJECT;
+}
+
 lw_status
 lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out)
 {
@@ -407,9 +413,11 @@ lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out)
         return LW_OK;
     if (lw_record_of(lw_types_of(f), object.type))
         return lw_infer_field(f, node, object.type, name, &out->type);
-    return lw_complain(f, n->loc, "E161",
-                       lw_say(f, "the object is %s", lw_say_type(f, object.type)), NULL,
-                       "no attribute `%s` in compiled code", name);
+    return lw_complain(
+        f, n->loc, "E161", lw_say(f, "the object is %s", lw_say_type(f, object.type)),
+        is_object(f, object) ? "name it in full where it is used: no variable can hold it"
+                             : NULL,
+        "no attribute `%s` in compiled code", name);
 fail:
     return status;
 }

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import cuda
 
 
 @lw.forall
@@ -254,6 +255,67 @@ def test_a_number_becomes_what_the_signature_says():
 
 
 # ---- what is refused ----
+
+
+class Lends:
+    """An array of another library, with one of NumPy behind it."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+class ByInterface(Lends):
+    __array_interface__ = property(lambda self: self.array.__array_interface__)
+
+
+class ByDlpack(Lends):
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class ByArray(Lends):
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+def test_arrays_of_other_libraries_share_their_memory():
+    @lw.forall
+    def double(i, x, out):
+        out[i] = x[i] * 2
+
+    @cuda.jit(target="cpu")
+    def double_by_threads(x, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = x[i] * 2
+
+    @lw.jit
+    def last(x):
+        return x[-1]
+
+    x = np.arange(3.0)
+    for lend in (ByInterface, ByDlpack, memoryview):
+        out = np.zeros(3)
+        double(3, lend(x), lend(out))
+        assert (out == 2 * x).all()
+        again = double.bind(3, (lend(out)), lend(out))
+        again(), again()
+        assert (out == 8 * x).all()
+        double_by_threads[1, 32](cuda.In(lend(x)), lend(out))
+        assert (out == 2 * x).all() and last(lend(out)) == 4
+    out = np.zeros(3)
+    double(3, ByArray(x), out)
+    assert (out == 2 * x).all()
+    with pytest.raises(lw.errors.TypingError, match="read-only"):
+        double(3, x, ByArray(out))  # it might be a copy
+    for wrong in ("text", b"bytes", np.str_("s"), [1.0], object(), np.longdouble(1)):
+        with pytest.raises(TypeError, match="argument `x` is"):
+            double(3, wrong, out)
+    with pytest.raises(TypeError, match="masked array"):
+        double(3, np.ma.array(x), out)
 
 
 def test_wrong_arguments():

@@ -139,6 +139,7 @@ def test_target_cuda_takes_host_arrays():
     f = lw.forall(target="cuda")(saxpy.py_func)
     x, out = np.arange(10.0), np.zeros(10)
     f(10, 2.0, x, x, out)
+    f(10, 2.0, memoryview(x), x, memoryview(out))
     assert (x == np.arange(10.0)).all()
 
 
@@ -146,7 +147,7 @@ def test_target_cuda_takes_host_arrays():
 def test_target_cuda_copies_back():
     f = lw.forall(target="cuda")(saxpy.py_func)
     x, out = np.arange(10.0), np.zeros((10, 2))[:, 0]
-    f(10, 2.0, x, x, out)
+    f(10, 2.0, x, x, memoryview(out))
     assert (out == 3 * x).all()
 
 

@@ -141,6 +141,8 @@ def test_forall(target):
     add_one.forall(1000, tpb=64)(x, out)
     np.testing.assert_array_equal(out, x + 1)
     add_one.forall(0)(x, out)
+    add_one.forall(n=1000, tpb=32)(out, out)
+    np.testing.assert_array_equal(out, x + 2)
 
 
 @pytest.mark.parametrize("arguments, problem, words", [

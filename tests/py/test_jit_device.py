@@ -47,6 +47,8 @@ def test_host_arrays_come_back():
     add[2, 32](cuda.In(x), y, cuda.Out(out))
     assert (x == np.arange(50.0)).all() and (y == np.arange(100.0)[::2]).all()
     assert (out.base[:, ::2] == before[:, ::2]).all()
+    add[2, 32](cuda.In(memoryview(x)), memoryview(y), (lent := memoryview(y.copy())))  # of other libraries
+    assert (x == np.arange(50.0)).all() and len(lent) == 50
 
 
 @needs_kernels
@@ -54,7 +56,7 @@ def test_host_arrays_hold_the_results():
     x, y, out = np.arange(50.0), np.arange(100.0)[::2], np.ones((50, 3))[:, 1]
     add[2, 32](cuda.In(x), y, cuda.Out(out))
     assert (out == 3 * np.arange(50)).all()
-    double[2, 32](x)
+    double[2, 32](memoryview(x))
     assert (x == 2 * np.arange(50)).all()
     same = np.arange(10.0)
     add[1, 32](same, same, same)

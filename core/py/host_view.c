@@ -1,0 +1,65 @@
+#include "core/py/host_view.h"
+
+#include "core/py/args.h"
+#include "core/py/args_internal.h"
+
+enum { DL_CPU = 1, DL_HOST_OF_CUDA = 3 };
+
+static bool
+shares(PyObject *object)
+{
+    return lw_args_type_has(Py_TYPE(object), "__array_interface__") ||
+           PyObject_CheckBuffer(object);
+}
+
+/* Exceptions of the object's own are told when it is read. */
+static bool
+is_on_cpu(PyObject *object)
+{
+    int type = DL_CPU;
+
+    if (!lw_args_type_has(Py_TYPE(object), "__dlpack__") ||
+        !lw_args_type_has(Py_TYPE(object), "__dlpack_device__"))
+        return false;
+    if (lw_args_dlpack_device(object, &type) < 0)
+        PyErr_Clear();
+    return type == DL_CPU || type == DL_HOST_OF_CUDA;
+}
+
+bool
+lw_is_foreign_host(PyObject *object)
+{
+    if (PyLong_Check(object) || PyFloat_Check(object) || PyTuple_Check(object) ||
+        PyUnicode_Check(object) || PyBytes_Check(object) || PyArray_Check(object) ||
+        PyArray_IsScalar(object, Generic) || PyType_Check(object) ||
+        lw_is_device_operand(object))
+        return false;
+    return shares(object) || is_on_cpu(object) ||
+           lw_args_type_has(Py_TYPE(object), "__array__");
+}
+
+static PyObject *
+by_dlpack(PyObject *object)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *array = numpy ? PyObject_CallMethod(numpy, "from_dlpack", "O", object) : NULL;
+
+    Py_XDECREF(numpy);
+    return array;
+}
+
+PyArrayObject *
+lw_host_view(PyObject *object)
+{
+    bool may_share = shares(object) || is_on_cpu(object);
+    PyObject *array = !shares(object) && may_share
+                          ? by_dlpack(object)
+                          : PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+
+    if (array == NULL || may_share)
+        return (PyArrayObject *)array;
+    Py_SETREF(array, PyArray_View((PyArrayObject *)array, NULL, &PyArray_Type));
+    if (array != NULL)
+        PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+    return (PyArrayObject *)array;
+}
