@@ -269,3 +269,19 @@ def test_large_results():
     indices = np.random.default_rng(3).integers(0, 10, 100_000)
     np.add.at(counts, cuda.to_device(indices), 1)
     assert counts.tolist() == np.bincount(indices).tolist()
+
+
+@pytest.mark.parametrize("n", [5, 70_000])
+def test_two_outputs_over_the_same_memory(n):
+    """NumPy lets it happen: every element is one of both results. Shifted parts are as NumPy's."""
+    f = lw.vectorize(["dd->dd"])(lambda x, y: (x // y, x % y))
+    x = np.arange(n) + 5.0
+    a = np.zeros(n)
+    results = f(x, 3.0, out=(a, a))
+    assert results[0] is a and results[1] is a
+    assert ((a == x // 3) | (a == x % 3)).all()
+    for first, second in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
+        got, expected = np.zeros(n + 1), np.zeros(n + 1)
+        f(x, 3.0, out=(got[first], got[second]))
+        np.divmod(x, 3.0, out=(expected[first], expected[second]))
+        np.testing.assert_array_equal(got, expected)
