@@ -152,7 +152,7 @@ explained(const job *j, int64_t item, int flags)
         *(k < loop->nin ? &in : &out) |= found;
         strides += operand->n;
     }
-    return lw_flags_explained(in, out, flags);
+    return lw_flags_explained(in & ~(unsigned)LW_IS_ZERO, out, flags); /* of some element */
 }
 
 /* Take back the flags raised since `before` that no item explains. */

@@ -21,6 +21,7 @@ struct lw_host_kernel {
     bool prints;               /* elements run in order, on one thread */
     bool touches_flags;        /* some float operation may raise floating-point flags */
     bool doubts_flags;         /* and may raise ones that NumPy would not: look at the values */
+    bool float_outputs;        /* some output can be NaN or infinite */
     bool has_loop;             /* the body's cost is anyone's guess */
     uint32_t block;            /* elements gathered at a time */
     _Atomic uint32_t cost_ps;  /* an element's time in picoseconds: estimated, then measured */

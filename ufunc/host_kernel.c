@@ -18,9 +18,15 @@ typedef struct facts {
 } facts;
 
 static void
-look_at(const lw_inst *inst, facts *f)
+look_at(const lw_func *func, const lw_inst *inst, facts *f)
 {
     switch (inst->op) {
+    case LW_OP_LT:
+    case LW_OP_LE:
+    case LW_OP_GT:
+    case LW_OP_GE: /* of a NaN: "invalid" to the CPU's vector unit */
+        f->branches |= lw_is_float((lw_dtype)func->insts.data[inst->a].type);
+        break;
     case LW_OP_INTRINSIC:
         if (lw_intrinsics[inst->a].vector_stem[0] == 0)
             ;
@@ -51,7 +57,7 @@ facts_of(const lw_loop *loop)
     for (uint32_t i = 0; i < scalar->module->funcs.n; i++) {
         const lw_func *func = scalar->module->funcs.data[i];
         for (uint32_t k = 1; k < func->insts.n; k++)
-            look_at(&func->insts.data[k], &f);
+            look_at(func, &func->insts.data[k], &f);
     }
     f.prints = lw_ir_prints(scalar->module);
     if (f.prints || loop->uniforms.stores)
@@ -318,6 +324,8 @@ describe(lw_host_kernel *kernel, const lw_loop *loop)
         kernel->dtype[i] = (uint8_t)loop->types[i];
         kernel->size[i] = is_uniform(loop, i) ? 0 : lw_dtypes[loop->types[i]].size_bytes;
         bytes += kernel->size[i];
+        kernel->float_outputs |=
+            i >= kernel->nin && !lw_is_integer(loop->types[i]) && loop->types[i] != LW_DT_b1;
     }
     assert(bytes > 0);
     kernel->block = (uint32_t)(LW_HOST_SCRATCH / bytes / LW_HOST_BLOCK * LW_HOST_BLOCK);

@@ -4,7 +4,8 @@
  * Flags: vector-math functions and speculated branches raise flags that the scalar formula
  * would not. When flags appear after such code, the values decide: "invalid" is real only where
  * an output is NaN and no input is; "overflow" and "divide" only where an output is infinite
- * and all inputs are finite; "underflow" only where such an output is zero or subnormal. */
+ * and all inputs are finite; "underflow" only where such an output is zero or subnormal
+ * (core/host/value_class.h). */
 #include "ufunc/host_internal.h"
 
 #include "core/base/clock.h"
@@ -192,13 +193,13 @@ static void
 settle_flags(const lw_host_kernel *kernel, int before, char *const *args,
              const int64_t *strides, int64_t n)
 {
-    int fresh = flags_raised() & ~before, real = 0;
+    int now = flags_raised(), fresh = now & ~before, real = 0;
 
     if (fresh == 0)
         return;
-    for (int64_t i = 0; i < n && real != fresh; i++)
-        real |= explained(kernel, args, strides, i, fresh);
-    if (real != fresh)
+    for (int64_t i = 0; kernel->float_outputs && i < n && (fresh & ~real); i++)
+        real |= explained(kernel, args, strides, i, now);
+    if (fresh & ~real)
         feclearexcept(fresh & ~real);
 }
 

@@ -11,7 +11,7 @@ class_of_bits(uint64_t bits, int fraction_bits, uint64_t exponent_mask)
 
     if (exponent == exponent_mask)
         return fraction ? LW_IS_NAN : LW_IS_INF;
-    return exponent ? 0 : LW_IS_TINY;
+    return exponent ? 0 : fraction ? LW_IS_TINY : LW_IS_TINY | LW_IS_ZERO;
 }
 
 unsigned
@@ -33,13 +33,14 @@ lw_value_class(lw_dtype dtype, const char *at)
 int
 lw_flags_explained(unsigned in, unsigned out, int flags)
 {
+    const int large = FE_OVERFLOW | FE_DIVBYZERO;
     int real = 0;
 
     if ((out & LW_IS_NAN) && !(in & LW_IS_NAN))
         real |= FE_INVALID;
     if ((out & LW_IS_INF) && !(in & (LW_IS_NAN | LW_IS_INF)))
-        real |= FE_OVERFLOW | FE_DIVBYZERO;
-    if ((out & LW_IS_TINY) && !(in & (LW_IS_NAN | LW_IS_INF)))
+        real |= (in & LW_IS_ZERO) && (flags & large) == large ? FE_DIVBYZERO : large;
+    if ((out & LW_IS_TINY) && !(in & (LW_IS_NAN | LW_IS_INF)) && !(in & out & LW_IS_ZERO))
         real |= FE_UNDERFLOW;
     return real & flags;
 }

@@ -218,7 +218,7 @@ test_flags(void)
 {
     lw_host_kernel kernel = kernel_of(noisy, NULL);
 
-    kernel.doubts_flags = true;
+    kernel.doubts_flags = kernel.float_outputs = true;
     for (int in_place = 0; in_place < 2; in_place++)
         for (int64_t n = 1; n <= 40; n += 13) {
             CHECK(flags_of(&kernel, 1, 1, n, in_place) == 0);
@@ -226,7 +226,8 @@ test_flags(void)
             CHECK(flags_of(&kernel, INFINITY, 1, n, in_place) == 0);
             CHECK(flags_of(&kernel, INFINITY, -INFINITY, n, in_place) == FE_INVALID);
             CHECK(flags_of(&kernel, 1e308, 1e308, n, in_place) == (FE_OVERFLOW | FE_DIVBYZERO));
-            CHECK(flags_of(&kernel, 0, 0, n, in_place) == FE_UNDERFLOW);
+            CHECK(flags_of(&kernel, 0, 0, n, in_place) == 0);
+            CHECK(flags_of(&kernel, 5e-324, 0, n, in_place) == FE_UNDERFLOW);
         }
     feraiseexcept(FE_INVALID); /* what stood before stays */
     flags_of(&kernel, 1, 1, 4, false);

@@ -659,3 +659,31 @@ def test_host_call_with_forced_gpu_needs_one():
     f = lw.vectorize(target="cuda")(lambda x: x + 1)
     with pytest.raises((lw.errors.DriverError, lw.errors.CompilerNotFound)):
         f(np.ones(3))
+
+
+def raised(f, *args):
+    """The floating-point flags of one call: bits 1 divide, 2 overflow, 4 underflow, 8 invalid."""
+    seen = []
+    with np.errstate(all="call", call=lambda kind, flags: seen.append(flags)):
+        f(*args)
+    return seen[0] if seen else 0
+
+
+@pytest.mark.parametrize("n", [1, 9, 1000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_flags_are_those_of_the_values(dtype, n):
+    def all_of(x):
+        return np.full(n, x, dtype)
+
+    for name in ("greater", "less_equal"):
+        assert raised(getattr(lw, name), all_of(np.nan), all_of(1)) == 0
+        assert raised(getattr(lw, name), all_of(1), all_of(np.nan)) == 0
+    assert raised(lw.vectorize(lambda x: x > 0), all_of(np.nan)) == 0
+    assert raised(lw.vectorize(lambda x: 1.0 if x > 0 else 2.0), all_of(np.nan)) == 0
+    for x, y in ((0, -1), (0, -0.5), (0, 0.5), (0, 3), (-0.0, 3), (0, 0), (2, 3)):
+        assert raised(lw.power, all_of(x), all_of(y)) == raised(np.power, all_of(x), all_of(y)), (x, y)
+    assert raised(lw.power, all_of(1e30), all_of(20)) == 2
+    assert raised(lw.log, all_of(0)) == 1
+    assert raised(lw.sqrt, all_of(-1)) == 8
+    assert raised(lw.exp, all_of(1000)) == 2
+    assert raised(lw.exp, all_of(-1000)) == 4
