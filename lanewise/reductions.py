@@ -105,11 +105,10 @@ def _merge_complex_moments(a, b):
 
 def _add_exponentials(a, b):
     """Of (m, s) that stand for s * exp(m): nothing overflows."""
-    if a[0] == b[0]:
-        return a[0], a[1] + b[1]
+    smaller = np.exp(-abs(a[0] - b[0])) if a[0] != b[0] else 1.0  # infinities may be equal
     if a[0] > b[0]:
-        return a[0], a[1] + b[1] * np.exp(b[0] - a[0])
-    return b[0], b[1] + a[1] * np.exp(a[0] - b[0])
+        return a[0], a[1] + b[1] * smaller
+    return b[0], b[1] + a[1] * smaller
 
 
 def _first_largest_of_three(a, b):

@@ -1,6 +1,8 @@
 /* The best of a block, where combine takes one of its operands. */
 #include "reduce/host_kernel_parts.h"
 
+#include <math.h>
+
 /* The value that decides, of element `at` of operands that begin with number `first`. */
 static lw_ref
 value_at(maker *m, const arrays *in, lw_ref at, lw_ref first)
@@ -13,17 +15,38 @@ value_at(maker *m, const arrays *in, lw_ref at, lw_ref first)
     return m->r->acc[m->extreme.part] == LW_DT_b1 ? lw_ir_cast(&m->b, LW_DT_u8, value) : value;
 }
 
+static lw_ref
+plain_best(maker *m, lw_ref x, lw_ref y)
+{
+    lw_op op = m->extreme.kind == LW_REDUCE_LARGEST ? LW_OP_GT : LW_OP_LT;
+
+    return lw_ir_select(&m->b, lw_ir_compare(&m->b, op, x, y), x, y);
+}
+
 /* NaN where one is NaN; which zero does not matter, as zeros are equal where they are looked
  * for. */
 static lw_ref
 better_of(maker *m, lw_ref x, lw_ref y)
 {
-    lw_op op = m->extreme.kind == LW_REDUCE_LARGEST ? LW_OP_GT : LW_OP_LT;
-    lw_ref best = lw_ir_select(&m->b, lw_ir_compare(&m->b, op, x, y), x, y);
+    lw_ref best = plain_best(m, x, y);
 
     if (!lw_is_float(m->value))
         return best;
     return lw_ir_select(&m->b, lw_ir_compare(&m->b, LW_OP_NE, x, x), x, best);
+}
+
+/* Plain maxima, which are one instruction each, and one look at whether any is NaN. */
+static lw_ref
+best_of_four(maker *m, const lw_ref *x)
+{
+    lw_ref best = plain_best(m, plain_best(m, x[0], x[1]), plain_best(m, x[2], x[3])), nan;
+
+    if (!lw_is_float(m->value))
+        return best;
+    nan = lw_ir_compare(&m->b, LW_OP_NE, x[0], x[0]);
+    for (int k = 1; k < 4; k++)
+        nan = lw_ir_or(&m->b, nan, lw_ir_compare(&m->b, LW_OP_NE, x[k], x[k]));
+    return lw_ir_select(&m->b, nan, lw_ir_float(&m->b, m->value, NAN), best);
 }
 
 static lw_ref
@@ -46,7 +69,7 @@ best_round(maker *m, const arrays *in, lw_ref at, lw_ref first, lw_ref lane, boo
         x[k] = value_at(
             m, in, lw_ir_add(&m->b, at, lw_ir_add(&m->b, loop.i, i64(m, (int64_t)k * width))),
             first);
-    x[0] = better_of(m, better_of(m, x[0], x[1]), better_of(m, x[2], x[3]));
+    x[0] = best_of_four(m, x);
     if (!fresh)
         x[0] = better_of(m, lw_ir_load(&m->b, m->value, 1, address, 0, 0), x[0]);
     lw_ir_store(&m->b, address, x[0], 0, 0);

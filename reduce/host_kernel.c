@@ -55,6 +55,8 @@ four_rows(maker *m, bool any_strides, lw_error *err)
     if (!any_strides)
         m->strides = 0;
     in[0] = operands(m);
+    if (m->r->indexed)
+        in[0].step[m->r->n_in] = i64(m, 0); /* of the row: one for all columns */
     for (uint32_t k = 1; k < 4; k++) {
         in[k] = in[0];
         for (uint32_t i = 0; i < m->n_operands; i++) {

@@ -506,7 +506,7 @@ tile_start(const run *s, int64_t which, tile_rows *t)
 {
     const lw_reduce_space *kept = &s->job->kept;
 
-    t->straight = !s->r->indexed;
+    t->straight = true;
     for (uint32_t i = 0; i < s->n_in; i++) {
         t->base[i] = s->job->operand[i] + offset_of(kept, i, which);
         t->stride[i] = kept->stride[i][kept->n - 1];
@@ -525,6 +525,7 @@ tile_row(const run *s, tile_rows *t, int64_t row, int64_t last, int64_t n, const
 {
     char *args[2 * LW_REDUCE_MOST + 1];
     const lw_reduce_space *reduced = &s->job->reduced;
+    bool straight = t->straight && !s->r->indexed; /* the index of a row is that of all in it */
 
     for (uint32_t i = 0; i < s->n_in; i++)
         args[i] = t->base[i] +
@@ -534,12 +535,12 @@ tile_row(const run *s, tile_rows *t, int64_t row, int64_t last, int64_t n, const
     args[s->n_in] = (char *)t->index;
     memcpy(args + s->n_operands, acc->at, acc->n * sizeof *args);
     if (first)
-        (t->straight ? s->code->seed : s->code->seed_strided)(args, n, t->stride);
+        (straight ? s->code->seed : s->code->seed_strided)(args, n, t->stride);
     else if (last - row >= 4 && reduced->n == 1) {
         (t->straight ? s->code->rows : s->code->rows_strided)(args, n, t->stride, t->apart);
         return 4;
     } else
-        (t->straight ? s->code->columns : s->code->columns_strided)(args, n, t->stride);
+        (straight ? s->code->columns : s->code->columns_strided)(args, n, t->stride);
     return 1;
 }
 

@@ -57,7 +57,7 @@ is_min_or_max(uint32_t intrinsic)
 static op_kind
 kind_of_part(const lw_func *func, lw_ref result, uint32_t part, uint32_t parts)
 {
-    const lw_inst *inst = &func->insts.data[result];
+    lw_inst *inst = &func->insts.data[result];
     const lw_ref *list;
 
     switch (inst->op) {
@@ -72,10 +72,12 @@ kind_of_part(const lw_func *func, lw_ref result, uint32_t part, uint32_t parts)
     case LW_OP_SELECT: return kind_of_select(func, inst, part, parts);
     case LW_OP_INTRINSIC:
         list = func->lists.data + inst->b;
-        return inst->c == 2 && is_min_or_max(inst->a) &&
-                       are_operands(func, list[0], list[1], part, parts)
-                   ? OP_NO_IDENTITY
-                   : OP_OTHER;
+        if (inst->c != 2 || !is_min_or_max(inst->a) ||
+            !are_operands(func, list[0], list[1], part, parts))
+            return OP_OTHER;
+        if (lw_is_float((lw_dtype)inst->type))
+            inst->flags |= LW_FAST_NSZ; /* which zero: NumPy does not say either */
+        return OP_NO_IDENTITY;
     default: return OP_OTHER;
     }
 }

@@ -288,6 +288,10 @@ def test_the_best_among_nan_and_zeros(n):
             state = (a[i], i) if a[i] < state[0] else state
         if n <= 3000:
             np.testing.assert_array_equal(in_order(a), state)
+    table = rng.integers(0, 3, (n // 50, 50)).astype("f4")
+    table[rng.random(table.shape) < 50 / n] = np.nan
+    for view in (table, table[:, ::-2]):
+        assert (lw.reductions.argmax(view, axis=0) == view.argmax(0)).all() and (lw.reductions.argmin(view, axis=0) == view.argmin(0)).all()
     for rare in (np.arange(n) == n // 2, np.arange(n) != n // 2, np.zeros(n, "?")):
         assert lw.reductions.argmax(rare) == rare.argmax() and lw.reductions.argmin(rare) == rare.argmin()
     zeros = np.where(rng.random(n) < 0.5, -0.0, 0.0)
