@@ -81,28 +81,69 @@ four_rows(maker *m, bool any_strides, lw_error *err)
     return end(m, err);
 }
 
-/* One round of the inner loop combines four rows in a tree, then with the accumulator: fewer
- * trips to the accumulators, and shorter chains of roundings. */
+/* Four groups of elements in a tree, then with the accumulators of their lanes: fewer trips to
+ * the accumulators, and shorter chains of roundings. */
 static void
-lanes_round(maker *m, const arrays *in, const arrays *to, lw_ref row, uint32_t rows)
+lanes_round(maker *m, const arrays *in, const arrays *to, const lw_ref *from, uint32_t n,
+            lw_ref lane)
 {
     lw_ref x[4][LW_REDUCE_PARTS], acc[LW_REDUCE_PARTS];
-    uint32_t width = width_of(m->r);
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, 1),
-                            LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
 
-    for (uint32_t k = 0; k < rows; k++) {
-        lw_ref at = lw_ir_mul(&m->b, lw_ir_add(&m->b, row, i64(m, k)), i64(m, width));
-        map_at(m, in, lw_ir_add(&m->b, at, loop.i), x[k]);
-    }
-    if (rows == 4) {
+    for (uint32_t k = 0; k < n; k++)
+        map_at(m, in, from[k], x[k]);
+    if (n == 4) {
         lw_reduce_emit_combine(&m->b, &m->body, x[0], x[1], x[0]);
         lw_reduce_emit_combine(&m->b, &m->body, x[2], x[3], x[2]);
         lw_reduce_emit_combine(&m->b, &m->body, x[0], x[2], x[0]);
     }
-    load(m, to, loop.i, acc);
+    load(m, to, lane, acc);
     lw_reduce_emit_combine(&m->b, &m->body, acc, x[0], acc);
-    store(m, to, loop.i, acc);
+    store(m, to, lane, acc);
+}
+
+/* Lanes that go through memory together: a cache line of the accumulator's numbers. */
+static uint32_t
+run_of_lanes(const lw_reduction *r)
+{
+    uint32_t size = 1, n;
+
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        if (lw_dtypes[r->acc[i]].size_bytes > size)
+            size = lw_dtypes[r->acc[i]].size_bytes;
+    n = 64 / size;
+    return n < 16 ? 16 : n;
+}
+
+/* Four rows from `row` on. Each run of lanes takes four neighbouring runs of elements, so that
+ * memory is read from front to back: processors fetch ahead of that. */
+static void
+four_rows_of_lanes(maker *m, const arrays *in, const arrays *to, lw_ref row)
+{
+    uint32_t width = width_of(m->r), together = run_of_lanes(m->r);
+    lw_ref start = lw_ir_mul(&m->b, row, i64(m, width)), from[4], at;
+    lw_for group = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, together),
+                             LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_for loop;
+
+    at = lw_ir_add(&m->b, start, lw_ir_mul(&m->b, group.i, i64(m, 4)));
+    loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
+                     LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    for (uint32_t k = 0; k < 4; k++)
+        from[k] = lw_ir_add(&m->b, lw_ir_add(&m->b, at, i64(m, k * together)), loop.i);
+    lanes_round(m, in, to, from, 4, lw_ir_add(&m->b, group.i, loop.i));
+    lw_ir_for_end(&m->b, &loop);
+    lw_ir_for_end(&m->b, &group);
+}
+
+static void
+row_of_lanes(maker *m, const arrays *in, const arrays *to, lw_ref row)
+{
+    uint32_t width = width_of(m->r);
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, 1),
+                            LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ref from = lw_ir_add(&m->b, lw_ir_mul(&m->b, row, i64(m, width)), loop.i);
+
+    lanes_round(m, in, to, &from, 1, loop.i);
     lw_ir_for_end(&m->b, &loop);
 }
 
@@ -119,11 +160,11 @@ lanes(maker *m, lw_error *err)
     whole = lw_ir_and(&m->b, m->n, i64(m, -4));
     loop = lw_ir_for(&m->b, i64(m, 0), whole, i64(m, 4),
                      LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    lanes_round(m, &in, &to, loop.i, 4);
+    four_rows_of_lanes(m, &in, &to, loop.i);
     lw_ir_for_end(&m->b, &loop);
     loop =
         lw_ir_for(&m->b, whole, m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    lanes_round(m, &in, &to, loop.i, 1);
+    row_of_lanes(m, &in, &to, loop.i);
     lw_ir_for_end(&m->b, &loop);
     return end(m, err);
 }

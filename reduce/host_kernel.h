@@ -45,7 +45,7 @@ typedef void (*lw_reduce_slices_code)(char **args, int64_t n, const int64_t *str
  * best: of n elements, four rows of lanes at least, to lane[0]; lane: LW_REDUCE_BEST_BYTES.
  * judge: args are two values and an int64: 1 where the first is better, 2 where it is NaN.
  * find: the first element that is the best, or n, to *out. */
-enum { LW_REDUCE_BEST_BYTES = 256 };
+enum { LW_REDUCE_BEST_BYTES = 64 };
 typedef void (*lw_reduce_best_code)(char **args, int64_t n, void *lane, int64_t first);
 typedef void (*lw_reduce_judge_code)(char **args, int64_t n);
 typedef void (*lw_reduce_find_code)(char **args, int64_t n, int64_t *out, const void *best,

@@ -36,6 +36,7 @@ typedef struct run {
     uint32_t operand_size[LW_REDUCE_MOST + 1];
     int64_t n_kept, n_reduced;
     int64_t block, chunk, n_chunks; /* elements, elements, of a result */
+    int64_t several;                /* elements that go together: of one or more blocks */
     bank partial;                   /* of the group that is worked on */
     uint8_t *has;                   /* by partial; NULL without a mask */
     int64_t first, count;           /* results of the group */

@@ -349,10 +349,12 @@ lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
     for (int i = 0; i < LEVELS; i++)
         j.level[i] = bank_at(s->r, memory + (size_t)i * bytes, j.lanes);
     j.odd = bank_at(s->r, memory + LEVELS * bytes, j.lanes);
-    for (int64_t at = begin; at < end; at += s->block) {
-        int64_t n = end - at < s->block ? end - at : s->block, lanes;
+    for (int64_t at = begin, n, lanes; at < end; at += n) {
+        n = end - at < s->several ? end - at : s->several;
         if (block_best(s, which, at, n, from, &best))
             continue;
+        if (s->code->best != NULL) /* there is NaN: element by element */
+            n = n < s->block ? n : s->block;
         join_best(s, &j, which, from, &best);
         lanes = one_block(s, which, at, n, from, &j.level[j.depth]);
         if (lanes > 0)
@@ -745,7 +747,7 @@ lw_reduce_run_of(lw_reduce_job *job)
     s.operand_size[s.n_in] = sizeof(int64_t);
     s.n_kept = size_of(&job->kept);
     s.n_reduced = size_of(&job->reduced);
-    s.block = block_of(&s);
+    s.block = s.several = block_of(&s);
     s.chunk = s.block * CHUNK_BLOCKS;
     return s;
 }
@@ -782,6 +784,20 @@ lw_reduce_simplify(lw_reduce_job *job)
     merge_dimensions(&job->kept, n_operands);
 }
 
+/* Blocks are there for short chains of roundings, and for what is copied. */
+static int64_t
+blocks_together(const run *s)
+{
+    for (uint32_t i = 0; i < s->n_in; i++)
+        if (!lies_straight(s, i))
+            return 1;
+    if (s->job->operand[s->n_in] != NULL)
+        return 1;
+    return s->code->best != NULL           ? 4 /* one of them is searched for the best */
+           : s->r->exact && !s->r->indexed ? CHUNK_BLOCKS
+                                           : 1;
+}
+
 lw_status
 lw_reduce_run(lw_reduce_job *job, lw_error *err)
 {
@@ -794,6 +810,7 @@ lw_reduce_run(lw_reduce_job *job, lw_error *err)
     lw_reduce_simplify(job);
     if (prefers_columns(&s))
         return by_column(&s, err);
+    s.several = s.block * blocks_together(&s);
     s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
     return by_result(&s, err);
 }

@@ -199,15 +199,17 @@ lw_reduce_recognise(lw_reduction *r)
 
     if (last->op != LW_OP_RETURN || last->c != parts || func->params.n != 2 * parts)
         return;
-    r->commutative = r->has_identity = true;
+    r->commutative = r->has_identity = r->exact = true;
     for (uint32_t i = 0; i < r->n_acc; i++) {
         op_kind kind = kind_of_number(func, func->lists.data + last->b, r->acc[i], part, parts);
         part += (uint32_t)lw_reduce_parts(r->acc[i]);
         if (kind == OP_OTHER)
             r->commutative = false;
+        r->exact &= kind == OP_NO_IDENTITY || lw_is_integer(r->acc[i]) || r->acc[i] == LW_DT_b1;
         if (kind == OP_OTHER || kind == OP_NO_IDENTITY)
             r->has_identity = false;
         else
             set_identity(&r->identity[i], r->acc[i], kind);
     }
+    r->exact &= r->commutative;
 }
