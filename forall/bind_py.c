@@ -284,6 +284,56 @@ put_own(binder *r, lw_device_array *array)
     return put_array(r, (PyObject *)array, &a, NULL);
 }
 
+/* What lives as long as what was bound. */
+static int
+own(lw_bound *bound, PyObject *object)
+{
+    if (bound->owned == NULL && (bound->owned = PyList_New(0)) == NULL)
+        return -1;
+    return PyList_Append(bound->owned, object);
+}
+
+/* The copy of an array that is an argument twice; borrowed. */
+static PyArrayObject *
+copy_of(const binder *r, PyArrayObject *array)
+{
+    for (uint32_t i = 0; i < r->bound->n_arrays; i++) {
+        PyObject *object = r->bound->arrays[i].object;
+        if (PyArray_Check(object) &&
+            PyArray_CHKFLAGS((PyArrayObject *)object, NPY_ARRAY_WRITEBACKIFCOPY) &&
+            PyArray_BASE((PyArrayObject *)object) == (PyObject *)array)
+            return (PyArrayObject *)Py_NewRef(object);
+    }
+    return NULL;
+}
+
+static int put_host(binder *r, PyArrayObject *array);
+
+/* As NumPy does it: an aligned copy in native byte order, which goes back afterwards. */
+static int
+put_copy(binder *r, PyArrayObject *array)
+{
+    bool writeable = PyArray_ISWRITEABLE(array);
+    int flags = NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSURECOPY |
+                (writeable ? NPY_ARRAY_WRITEBACKIFCOPY : 0);
+    PyArrayObject *copy = copy_of(r, array);
+    int failed;
+
+    if (copy == NULL) {
+        PyArray_Descr *native = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
+        copy = native ? (PyArrayObject *)PyArray_FromArray(array, native, flags) : NULL;
+        if (copy != NULL && !writeable)
+            PyArray_CLEARFLAGS(copy, NPY_ARRAY_WRITEABLE);
+    }
+    failed = copy == NULL || own(r->bound, (PyObject *)copy) < 0;
+    if (!failed) {
+        r->bound->n_copies++;
+        failed = put_host(r, copy) < 0;
+    }
+    Py_XDECREF(copy);
+    return failed ? -1 : 0;
+}
+
 static int
 put_host(binder *r, PyArrayObject *array)
 {
@@ -302,6 +352,8 @@ put_host(binder *r, PyArrayObject *array)
 
     if (r->bound->where == LW_WHERE_DEVICE)
         return mixed(r, true);
+    if (!PyArray_ISALIGNED(array) || PyArray_ISBYTESWAPPED(array))
+        return put_copy(r, array);
     r->bound->where = LW_WHERE_HOST;
     if (find_record(r, &a, descr) < 0)
         return -1;
@@ -431,12 +483,8 @@ static int
 put_foreign_host(binder *r, PyObject *object)
 {
     PyArrayObject *view = lw_host_view(object);
-    int failed = view == NULL;
+    int failed = view == NULL || own(r->bound, (PyObject *)view) < 0 || put_host(r, view) < 0;
 
-    if (!failed && r->bound->owned == NULL)
-        failed = (r->bound->owned = PyList_New(0)) == NULL;
-    if (!failed)
-        failed = PyList_Append(r->bound->owned, (PyObject *)view) < 0 || put_host(r, view) < 0;
     Py_XDECREF(view);
     return failed ? -1 : 0;
 }
@@ -572,9 +620,28 @@ lw_bound_aligned(const lw_bound *bound)
     return true;
 }
 
+/* An exception that is set stays. */
+static void
+bring_copies_back(lw_bound *bound)
+{
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    for (uint32_t i = 0; i < bound->n_arrays; i++)
+        if (bound->arrays[i].back && PyArray_Check(bound->arrays[i].object) &&
+            PyArray_ResolveWritebackIfCopy((PyArrayObject *)bound->arrays[i].object) < 0)
+            PyErr_WriteUnraisable(bound->arrays[i].object);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(bound->owned); i++)
+        PyArray_DiscardWritebackIfCopy((PyArrayObject *)PyList_GET_ITEM(bound->owned, i));
+    PyErr_Restore(type, value, traceback);
+}
+
 void
 lw_bound_release(lw_bound *bound)
 {
+    if (bound->n_copies != 0)
+        bring_copies_back(bound);
+    bound->n_copies = 0;
     for (uint32_t i = 0; i < bound->n_operands; i++)
         lw_operand_release(bound->operands[i]);
     bound->n_operands = 0;

@@ -63,6 +63,14 @@ bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnam
         Py_DECREF(bound);
         return NULL;
     }
+    if (bound->prepared->bound.n_copies != 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s.bind: an array is not aligned, or not in native byte order, and would "
+                     "be copied at each call; pass a copy",
+                     lw_function_name(&bound->prepared->self->base));
+        Py_DECREF(bound);
+        return NULL;
+    }
     return (PyObject *)bound;
 }
 

@@ -122,6 +122,7 @@ typedef struct lw_bound_array {
     uint32_t value;      /* values[value] is its address */
     uint64_t low, high;  /* bytes it reaches: low <= address < high; equal: none */
     bool record;         /* an np.void: its bytes on the host, to be read only */
+    bool back;           /* what the body writes goes back to where a copy comes from */
     uint32_t n_bytes;    /* of a record */
 } lw_bound_array;
 
@@ -131,6 +132,7 @@ typedef struct lw_bound {
     bool narrow;       /* on a device: every byte offset inside every array fits 31 bits */
     bool negative;     /* set before lw_bind: an index may be negative */
     uint32_t n_args, n_arrays, n_values, n_key, n_operands;
+    uint32_t n_copies; /* of host arrays that are not aligned, or of the other byte order */
     uint32_t most_arrays, most_values, most_key; /* that the three have room for */
     lw_bound_array *arrays;
     uint64_t *values; /* what the body takes behind its index, in order */
@@ -152,6 +154,8 @@ void lw_bound_init(lw_bound *bound); /* touches the small fields only */
  * names the argument; then there is nothing to release. No heap call, and no call into Python's
  * own code, for up to 16 arrays that are ours or NumPy's. */
 int lw_bind(const lw_function *self, PyObject *const *args, Py_ssize_t n_args, lw_bound *bound);
+/* Copies of arrays that could not be taken as they are go back where the body may have written.
+ */
 void lw_bound_release(lw_bound *bound);
 /* Order `stream` behind whoever produced the arrays, and bring np.void records to the device;
  * then, after the launch, let foreign producers wait for it. */

@@ -406,6 +406,8 @@ lw_special_get(lw_function *self, lw_bound *bound)
     }
     if (special->n_casts && lw_special_cast_values(special, bound) < 0)
         return NULL;
+    for (uint32_t i = 0; bound->n_copies && i < special->target->n_written; i++)
+        bound->arrays[special->target->written[i]].back = true;
     return special->target;
 }
 

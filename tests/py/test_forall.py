@@ -318,6 +318,58 @@ def test_arrays_of_other_libraries_share_their_memory():
         double(3, np.ma.array(x), out)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "i2", "c16", ">f8", ">i4", ">c8", ">u2"])
+def test_arrays_of_the_other_byte_order_or_not_aligned(dtype):
+    @lw.forall
+    def double(i, x, out):
+        out[i] = x[i] * 2
+
+    @cuda.jit(target="cpu")
+    def double_by_threads(x, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = x[i] * 2
+
+    @lw.forall
+    def fails(i, x):
+        x[i] = 1
+        if i == 2:
+            raise ValueError
+
+    x, out = (np.zeros(5 * np.dtype(dtype).itemsize + 1, np.uint8)[1:].view(dtype) for _ in "12")
+    x[:] = np.arange(5)
+    double(5, x, out)
+    assert (out == 2 * np.arange(5)).all() and (x == np.arange(5)).all()
+    launch = double_by_threads[1, 32].bind(x, out[::-1])
+    x += 1
+    launch()
+    assert (out[::-1] == 2 * x).all()
+    double(5, x, x)
+    assert (x == 2 * np.arange(1, 6)).all()
+    with pytest.raises(ValueError):
+        fails(5, x)
+    assert x[0] == 1 and x.flags.writeable
+    with pytest.raises(ValueError, match="would be copied at each call"):
+        double.bind(5, x, out)
+    with pytest.raises(TypeError):
+        double(5, x, "text")
+    out.flags.writeable = False
+    with pytest.raises(lw.errors.TypingError, match="read-only"):
+        double(5, x, out)
+    assert x.flags.writeable
+
+
+def test_fields_of_packed_records_as_arrays():
+    @lw.forall
+    def double(i, x, out):
+        out[i] = x[i] * 2
+
+    r = np.zeros(5, [("a", "i1"), ("b", "f8"), ("c", "f4", (2,))])
+    r["b"] = np.arange(5)
+    double(5, r["b"], r["c"][:, 1])
+    assert (r["c"] == [[0, 2 * k] for k in range(5)]).all() and (r["b"] == np.arange(5)).all()
+
+
 def test_wrong_arguments():
     x = np.zeros(3)
     with pytest.raises(TypeError, match=r"saxpy\(\) takes 4 arguments behind the index but 2 were given"):
@@ -328,12 +380,8 @@ def test_wrong_arguments():
         saxpy(3, 1.0, [1, 2, 3], x, x)
     with pytest.raises(TypeError, match="argument `y` is an array of dtype"):
         saxpy(3, 1.0, x, np.array(["a", "b", "c"]), x)
-    with pytest.raises(TypeError, match="native byte order"):
-        saxpy(3, 1.0, x, x.astype(">f8"), x)
     with pytest.raises(OverflowError, match="argument `a`"):
         saxpy(3, 2**64, x, x, x)
-    with pytest.raises(ValueError, match="argument `x`.*not aligned"):
-        saxpy(3, 1.0, np.zeros(25, "u1")[1:].view("f8"), x, x)
     with pytest.raises(TypeError, match="unexpected keyword argument 'threads'"):
         saxpy(3, 1.0, x, x, x, threads=3)
     with pytest.raises(ValueError, match="tpb= must be an int from 0 to 1024"):
