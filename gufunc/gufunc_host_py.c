@@ -5,12 +5,9 @@
 
 #include "core/base/memory.h"
 #include "core/ir/printed.h"
-#include "core/py/llvm_bridge.h"
-#include "core/py/print_py.h"
+#include "core/py/host_loops.h"
 #include "core/py/raise.h"
-#include "core/py/raise_row.h"
 
-#include <fenv.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -80,44 +77,6 @@ host_of(lw_gufunc_loop *loop, lw_error *err)
     return expected;
 }
 
-static lw_status
-compile(lw_gufunc_table *table, lw_gufunc_host *host, const int64_t *dims, const int64_t *steps,
-        lw_gufunc_code **code, lw_error *err)
-{
-    lw_build_report report = {0};
-    lw_status status =
-        lw_gufunc_host_code(host, dims, steps, &table->build, code, &report, err);
-
-    lw_lock_take(&table->lock);
-    table->stats.compiled += status == LW_OK;
-    table->stats.failed += status != LW_OK;
-    table->stats.seconds += report.seconds;
-    if (status == LW_OK) {
-        table->stats.from_memory += report.origin == LW_CACHE_MEMORY;
-        table->stats.from_disk += report.origin == LW_CACHE_DISK;
-        table->stats.made += report.origin == LW_CACHE_MADE;
-    }
-    lw_lock_give(&table->lock);
-    return status;
-}
-
-/* With the GIL: raise what went wrong, or give a waiting warning. */
-static int
-report_compile(lw_status status, lw_error *err)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-    int result = 0;
-
-    if (status != LW_OK) {
-        lw_py_raise(err);
-        result = -1;
-    } else {
-        result = lw_py_cache_warn();
-    }
-    PyGILState_Release(gil);
-    return result;
-}
-
 lw_gufunc_code *
 lw_gufunc_code_for(lw_gufunc_table *table, lw_gufunc_loop *loop, const int64_t *dims,
                    const int64_t *steps)
@@ -125,20 +84,18 @@ lw_gufunc_code_for(lw_gufunc_table *table, lw_gufunc_loop *loop, const int64_t *
     lw_error err = {0};
     lw_gufunc_host *host = host_of(loop, &err);
     lw_gufunc_code *code = host ? lw_gufunc_host_find(host, dims, steps) : NULL;
-    lw_status status = host ? LW_OK : LW_ERR_OUT_OF_MEMORY;
-    PyThreadState *saved;
-    fenv_t flags;
+    lw_status status = LW_ERR_OUT_OF_MEMORY;
+    lw_build_report report = {0};
+    lw_compiling compiling;
 
     if (code != NULL)
         return code;
-    fegetenv(&flags); /* a compiler computes too: its flags are not the loop's */
-    saved = PyGILState_Check() ? PyEval_SaveThread() : NULL;
-    if (status == LW_OK)
-        status = compile(table, host, dims, steps, &code, &err);
-    if (saved != NULL)
-        PyEval_RestoreThread(saved);
-    fesetenv(&flags);
-    return report_compile(status, &err) < 0 ? NULL : code;
+    lw_compiling_begin(&compiling);
+    if (host != NULL)
+        status = lw_gufunc_host_code(host, dims, steps, &table->build, &code, &report, &err);
+    if (lw_compiling_end(&compiling, (lw_loop_table *)table, status, &report, &err) < 0)
+        return NULL;
+    return code;
 }
 
 /* ---- the loop of every Gufunc ---- */
@@ -152,12 +109,9 @@ lw_gufunc_items_reset(void)
 }
 
 static bool
-is_loop_for(const lw_gufunc_loop *loop, PyArray_Descr *const *descriptors)
+is_for(const lw_gufunc_loop *loop, PyArray_Descr *const *descriptors)
 {
-    for (int i = 0; i < loop->nin + loop->nout; i++)
-        if (lw_dtype_from_num(descriptors[i]->type_num) != loop->types[i])
-            return false;
-    return true;
+    return lw_host_loop_is_for(loop->types, loop->nin + loop->nout, descriptors);
 }
 
 static lw_gufunc_loop *
@@ -165,50 +119,15 @@ loop_for(lw_gufunc_table *table, PyArray_Descr *const *descriptors)
 {
     lw_gufunc_loop *loop = atomic_load_explicit(&table->last, memory_order_acquire);
 
-    if (loop != NULL && is_loop_for(loop, descriptors))
+    if (loop != NULL && is_for(loop, descriptors))
         return loop;
     for (loop = atomic_load_explicit(&table->loops, memory_order_acquire); loop != NULL;
          loop = loop->next)
-        if (is_loop_for(loop, descriptors)) {
+        if (is_for(loop, descriptors)) {
             atomic_store_explicit(&table->last, loop, memory_order_release);
             return loop;
         }
     return NULL;
-}
-
-static int
-raise_failure(const lw_gufunc_loop *loop, const lw_gufunc_failure *failure)
-{
-    lw_raise_place place = {
-        .kind = LW_AT_INDEX, .ndim = 1, .index = {items_before + failure->item}};
-    PyGILState_STATE gil = PyGILState_Ensure();
-
-    memcpy(place.words, failure->words, sizeof place.words);
-    lw_raise_at(&loop->scalar->raises[failure->row - 1], &place);
-    PyGILState_Release(gil);
-    return -1;
-}
-
-/* print() in the function. */
-static int
-show_printed(void)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-    int result = lw_print_show();
-
-    PyGILState_Release(gil);
-    return result;
-}
-
-static int
-fail_status(lw_status status, lw_error *err)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-
-    lw_fail(err, status, "a loop over host memory failed");
-    lw_py_raise(err);
-    PyGILState_Release(gil);
-    return -1;
 }
 
 static bool
@@ -235,7 +154,7 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     if (dimensions[0] == 0)
         return 0;
     if (loop == NULL)
-        return fail_status(LW_ERR_INTERNAL, &err);
+        return lw_host_loop_fail(LW_ERR_INTERNAL, &err);
     if (loop->library != NULL && is_for_library(loop, dimensions)) {
         loop->library((char **)data, dimensions, strides, loop->library_data);
         return 0;
@@ -245,11 +164,14 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
         return -1;
     status = lw_gufunc_host_run(loop->host, code, data, dimensions, strides, &failure);
     if (status != LW_OK)
-        return fail_status(status, &err);
-    if (lw_printed_pending() && show_printed() < 0)
+        return lw_host_loop_fail(status, &err);
+    if (lw_printed_pending() && lw_host_loop_show() < 0)
         return -1;
-    if (failure.row != 0)
-        return raise_failure(loop, &failure);
+    if (failure.row != 0) {
+        lw_raise_place place = {
+            .kind = LW_AT_INDEX, .ndim = 1, .index = {items_before + failure.item}};
+        return lw_host_loop_raise(loop->scalar, failure.row, failure.words, &place);
+    }
     items_before += dimensions[0];
     return 0;
 }
@@ -307,23 +229,11 @@ lw_gufunc_use_library(PyObject *Py_UNUSED(module), PyObject *args)
 static int
 give_to_numpy(const lw_gufunc_object *self, PyObject *inner, const lw_gufunc_loop *loop)
 {
-    PyArray_DTypeMeta *dtypes[LW_MAX_OPERANDS];
     PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)run_loop}, {0, NULL}};
-    PyArrayMethod_Spec spec = {.name = self->table->name,
-                               .nin = loop->nin,
-                               .nout = loop->nout,
-                               .casting = NPY_NO_CASTING,
-                               .flags = 0,
-                               .dtypes = dtypes,
-                               .slots = slots};
+    PyArrayMethod_Spec spec = {.name = self->table->name, .slots = slots};
 
-    if (!lw_numpy_knows(loop->types, loop->nin + loop->nout))
-        return 0;
-    if (loop->scalar->pure_integer)
-        spec.flags |= NPY_METH_NO_FLOATINGPOINT_ERRORS;
-    for (int i = 0; i < loop->nin + loop->nout; i++)
-        dtypes[i] = lw_dtype_class(loop->types[i]);
-    return PyUFunc_AddLoopFromSpec(inner, &spec);
+    return lw_host_loop_give(inner, &spec, loop->types, loop->nin, loop->nout,
+                             loop->scalar->pure_integer);
 }
 
 /* Declared ones first; both parts narrow to wide, unless the user's order was asked for. */

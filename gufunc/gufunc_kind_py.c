@@ -108,13 +108,7 @@ layout(const lw_ufunc_head *self)
 static lw_ufunc_stats
 stats(lw_ufunc_head *self)
 {
-    lw_gufunc_table *table = whole(self)->table;
-    lw_ufunc_stats result;
-
-    lw_lock_take(&table->lock);
-    result = table->stats;
-    lw_lock_give(&table->lock);
-    return result;
+    return lw_loop_table_stats((lw_loop_table *)whole(self)->table);
 }
 
 static PyObject *

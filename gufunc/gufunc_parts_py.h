@@ -22,10 +22,7 @@ typedef struct lw_gufunc_table {
     LW_LOOP_TABLE_HEAD
     _Atomic(lw_gufunc_loop *) loops; /* newest first; read without a lock */
     _Atomic(lw_gufunc_loop *) last;
-    PyObject *library; /* the numpy.ufunc whose loops ours use for large cores, or NULL */
-    lw_build_options build;
-    lw_lock lock; /* guards stats */
-    lw_ufunc_stats stats;
+    PyObject *library;     /* the numpy.ufunc whose loops ours use for large cores, or NULL */
     lw_core_layout layout; /* of the loops; lies in arena */
     lw_arena arena;
 } lw_gufunc_table;

@@ -3,16 +3,12 @@
  * and nothing depends on earlier calls. One C function serves as the loop of all of them: it
  * finds ours by the operands' dtypes and compiles machine code at its first run. */
 #include "core/ir/printed.h"
-#include "core/py/print_py.h"
-#include "core/py/raise_row.h"
 #include "ufunc/ufunc_parts.h"
 
-#include "core/py/llvm_bridge.h"
-#include "core/py/raise.h"
+#include "core/py/host_loops.h"
 #include "core/py/text_py.h"
 #include "ufunc/device_table_py.h"
 
-#include <fenv.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -140,66 +136,27 @@ publish(lw_host_table *table, lw_loop *loop)
 
 /* ---- machine code ---- */
 
-static lw_status
-compile(lw_host_table *table, lw_loop *loop, lw_host_kernel **kernel, lw_error *err)
-{
-    lw_build_report report = {0};
-    lw_status status;
-
-    status = lw_host_kernel_new(loop, &table->build, kernel, &report, err);
-    lw_lock_take(&table->lock);
-    table->stats.compiled += status == LW_OK;
-    table->stats.failed += status != LW_OK;
-    table->stats.seconds += report.seconds;
-    if (status == LW_OK) {
-        table->stats.from_memory += report.origin == LW_CACHE_MEMORY;
-        table->stats.from_disk += report.origin == LW_CACHE_DISK;
-        table->stats.made += report.origin == LW_CACHE_MADE;
-    }
-    lw_lock_give(&table->lock);
-    return status;
-}
-
-/* With the GIL: raise what went wrong, or give a waiting warning. */
-static int
-report_compile(lw_status status, lw_error *err)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-    int result = 0;
-
-    if (status != LW_OK) {
-        lw_py_raise(err);
-        result = -1;
-    } else {
-        result = lw_py_cache_warn();
-    }
-    PyGILState_Release(gil);
-    return result;
-}
-
 lw_host_kernel *
 lw_ufunc_kernel(lw_host_table *table, lw_loop *loop)
 {
     lw_host_kernel *kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
     lw_host_kernel *expected = NULL;
-    PyThreadState *saved;
+    lw_build_report report = {0};
+    lw_compiling compiling;
     lw_error err = {0};
     lw_status status;
-    fenv_t flags;
 
     if (kernel != NULL)
         return kernel;
-    fegetenv(&flags); /* a compiler computes too: its flags are not the loop's */
-    saved = PyGILState_Check() ? PyEval_SaveThread() : NULL;
-    status = compile(table, loop, &kernel, &err);
-    if (saved != NULL)
-        PyEval_RestoreThread(saved);
-    fesetenv(&flags);
+    lw_compiling_begin(&compiling);
+    status = lw_host_kernel_new(loop, &table->build, &kernel, &report, &err);
     if (status == LW_OK && !atomic_compare_exchange_strong(&loop->host, &expected, kernel)) {
         lw_host_kernel_free(kernel); /* another thread was first */
         kernel = expected;
     }
-    return report_compile(status, &err) < 0 ? NULL : kernel;
+    if (lw_compiling_end(&compiling, (lw_loop_table *)table, status, &report, &err) < 0)
+        return NULL;
+    return kernel;
 }
 
 /* ---- the loop of every Ufunc ---- */
@@ -213,12 +170,9 @@ lw_host_elements_reset(void)
 }
 
 static bool
-is_loop_for(const lw_loop *loop, PyArray_Descr *const *descriptors)
+is_for(const lw_loop *loop, PyArray_Descr *const *descriptors)
 {
-    for (int i = 0; i < loop->nin + loop->nout; i++)
-        if (lw_dtype_from_num(descriptors[i]->type_num) != loop->types[i])
-            return false;
-    return true;
+    return lw_host_loop_is_for(loop->types, loop->nin + loop->nout, descriptors);
 }
 
 static lw_loop *
@@ -227,49 +181,15 @@ loop_for(lw_host_table *table, PyArray_Descr *const *descriptors)
     lw_loop *loop = atomic_load_explicit(&table->last, memory_order_acquire);
     lw_loop_list *list;
 
-    if (loop != NULL && is_loop_for(loop, descriptors))
+    if (loop != NULL && is_for(loop, descriptors))
         return loop;
     list = atomic_load_explicit(&table->list, memory_order_acquire);
     for (uint32_t i = 0; list != NULL && i < list->n; i++)
-        if (is_loop_for(list->loops[i], descriptors)) {
+        if (is_for(list->loops[i], descriptors)) {
             atomic_store_explicit(&table->last, list->loops[i], memory_order_release);
             return list->loops[i];
         }
     return NULL;
-}
-
-static void
-raise_failure(const lw_loop *loop, const lw_host_failure *failure)
-{
-    lw_raise_place place = {.kind = LW_AT_ELEMENT,
-                            .index = {elements_before + failure->element}};
-    PyGILState_STATE gil = PyGILState_Ensure();
-
-    memcpy(place.words, failure->words, sizeof place.words);
-    lw_raise_at(&loop->scalar->raises[failure->row - 1], &place);
-    PyGILState_Release(gil);
-}
-
-/* print() in the function. */
-static int
-show_printed(void)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-    int result = lw_print_show();
-
-    PyGILState_Release(gil);
-    return result;
-}
-
-static int
-fail_status(lw_status status, lw_error *err)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-
-    lw_fail(err, status, "a loop over host memory failed");
-    lw_py_raise(err);
-    PyGILState_Release(gil);
-    return -1;
 }
 
 static int
@@ -286,20 +206,21 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     if (dimensions[0] == 0)
         return 0;
     if (loop == NULL)
-        return fail_status(LW_ERR_INTERNAL, &err);
+        return lw_host_loop_fail(LW_ERR_INTERNAL, &err);
     kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
     if (kernel == NULL && (kernel = lw_ufunc_kernel(table, loop)) == NULL)
         return -1;
     status = lw_host_run(kernel, data, dimensions[0], strides, &failure);
     if (status != LW_OK)
-        return fail_status(status, &err);
-    if (lw_printed_pending() && show_printed() < 0)
+        return lw_host_loop_fail(status, &err);
+    if (lw_printed_pending() && lw_host_loop_show() < 0)
         return -1;
     if (!loop->scalar->can_raise)
         return 0;
     if (failure.row != 0) {
-        raise_failure(loop, &failure);
-        return -1;
+        lw_raise_place place = {.kind = LW_AT_ELEMENT,
+                                .index = {elements_before + failure.element}};
+        return lw_host_loop_raise(loop->scalar, failure.row, failure.words, &place);
     }
     elements_before += dimensions[0];
     return 0;
@@ -331,27 +252,15 @@ reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), 
 static int
 give_to_numpy(lw_ufunc_object *self, PyObject *inner, const lw_loop *loop)
 {
-    PyArray_DTypeMeta *dtypes[LW_MAX_ARGS];
     PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)run_loop},
                            {NPY_METH_get_reduction_initial, (void *)reduction_initial},
                            {0, NULL}};
-    PyArrayMethod_Spec spec = {.name = self->table->name,
-                               .nin = loop->nin,
-                               .nout = loop->nout,
-                               .casting = NPY_NO_CASTING,
-                               .flags = 0,
-                               .dtypes = dtypes,
-                               .slots = slots};
+    PyArrayMethod_Spec spec = {.name = self->table->name, .slots = slots};
 
-    if (!lw_numpy_knows(loop->types, loop->nin + loop->nout))
-        return 0;
-    if (loop->scalar->pure_integer)
-        spec.flags |= NPY_METH_NO_FLOATINGPOINT_ERRORS;
     if (self->base.identity != Py_None)
         spec.flags |= NPY_METH_IS_REORDERABLE;
-    for (int i = 0; i < loop->nin + loop->nout; i++)
-        dtypes[i] = lw_dtype_class(loop->types[i]);
-    return PyUFunc_AddLoopFromSpec(inner, &spec);
+    return lw_host_loop_give(inner, &spec, loop->types, loop->nin, loop->nout,
+                             loop->scalar->pure_integer);
 }
 
 /* Declared ones first; both parts narrow to wide, unless the user's order was asked for. */

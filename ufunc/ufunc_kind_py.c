@@ -130,13 +130,7 @@ layout(const lw_ufunc_head *Py_UNUSED(self))
 static lw_ufunc_stats
 stats(lw_ufunc_head *self)
 {
-    lw_host_table *table = whole(self)->table;
-    lw_ufunc_stats result;
-
-    lw_lock_take(&table->lock);
-    result = table->stats;
-    lw_lock_give(&table->lock);
-    return result;
+    return lw_loop_table_stats((lw_loop_table *)whole(self)->table);
 }
 
 static PyObject *

@@ -32,9 +32,6 @@ typedef struct lw_host_table {
     _Atomic(lw_loop_list *) list;
     _Atomic(lw_loop *) last;
     _Atomic bool can_raise; /* some loop can */
-    lw_build_options build;
-    lw_lock lock; /* guards stats */
-    lw_ufunc_stats stats;
 } lw_host_table;
 
 /* The whole object; lw_ufunc is its public part. */

@@ -35,6 +35,17 @@ lw_types_go_before(const lw_dtype *a, const lw_dtype *b, int nin)
     return false;
 }
 
+lw_ufunc_stats
+lw_loop_table_stats(lw_loop_table *table)
+{
+    lw_ufunc_stats result;
+
+    lw_lock_take(&table->lock);
+    result = table->stats;
+    lw_lock_give(&table->lock);
+    return result;
+}
+
 /* ---- the promoter ---- */
 
 static char

@@ -6,6 +6,7 @@
 
 #include "core/py/numpy_api.h"
 
+#include "core/base/lock.h"
 #include "core/py/ufunc_type.h"
 
 /* owner: borrowed, NULL once the Ufunc is gone, under the GIL; owner_type: its name; name, doc:
@@ -14,11 +15,16 @@
     _Atomic uint32_t references;                                                               \
     lw_ufunc_head *owner;                                                                      \
     const char *owner_type;                                                                    \
-    char *name, *doc;
+    char *name, *doc;                                                                          \
+    lw_build_options build; /* of the loops' machine code */                                   \
+    lw_lock lock;           /* guards stats */                                                 \
+    lw_ufunc_stats stats;
 
 typedef struct lw_loop_table {
     LW_LOOP_TABLE_HEAD
 } lw_loop_table;
+
+lw_ufunc_stats lw_loop_table_stats(lw_loop_table *table);
 
 /* layout: of core dimensions, or NULL; drop: of a capsule "lanewise.table", whose pointer the
  * table is and which holds one of its references. */
