@@ -6,6 +6,7 @@
 #include "gufunc/device_call_py.h"
 
 #include "core/py/print_py.h"
+#include "core/py/device_call.h"
 #include "core/py/numpy_rules.h"
 #include "core/py/raise.h"
 #include "gufunc/device_inspect_py.h"
@@ -17,13 +18,7 @@
 
 /* ---- keywords ---- */
 
-typedef struct keyword {
-    const char *name;
-    size_t at;       /* offset of its field in lw_gcall */
-    bool keeps_none; /* None is a value like others */
-} keyword;
-
-static const keyword keywords[] = {
+static const lw_call_keyword keywords[] = {
     {"out", offsetof(lw_gcall, out), false},
     {"stream", offsetof(lw_gcall, stream_object), false},
     {"casting", offsetof(lw_gcall, casting), false},
@@ -40,29 +35,8 @@ static const keyword keywords[] = {
 static int
 read_keywords(lw_gcall *call, PyObject *const *values, PyObject *kwnames)
 {
-    Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    size_t n_known = sizeof keywords / sizeof *keywords;
-
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i), **field;
-        size_t k = 0;
-        while (k < n_known && PyUnicode_CompareWithASCIIString(name, keywords[k].name) != 0)
-            k++;
-        if (k == n_known) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
-                         lw_gufunc_name(call->self), name);
-            return -1;
-        }
-        field = (PyObject **)((char *)call + keywords[k].at);
-        if (*field != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got both 'sig' and 'signature'",
-                         lw_gufunc_name(call->self));
-            return -1;
-        }
-        if (values[i] != Py_None || keywords[k].keeps_none)
-            *field = values[i];
-    }
-    return 0;
+    return lw_call_keywords(keywords, sizeof keywords / sizeof *keywords,
+                            lw_gufunc_name(call->self), values, kwnames, call);
 }
 
 static int
@@ -74,112 +48,44 @@ check_call(lw_gcall *call, Py_ssize_t n_args)
 
 /* ---- outputs ---- */
 
-static void
-set_output(lw_gcall *call, int which, PyObject *value)
-{
-    if (value != Py_None)
-        call->out_objects[which] = value;
-}
-
 static int
 read_outputs(lw_gcall *call, PyObject *const *args, Py_ssize_t n_args)
 {
-    int nin = call->self->nin, nout = call->self->nout;
+    int nin = call->self->nin;
+    /* out=...: an array, also of no dimensions: so it is anyway */
+    bool says_nothing = call->out == Py_Ellipsis && n_args <= nin;
 
-    for (Py_ssize_t i = nin; i < n_args; i++)
-        set_output(call, (int)(i - nin), args[i]);
-    if (call->out == NULL)
+    if (says_nothing)
         return 0;
-    if (n_args > nin) {
-        PyErr_SetString(PyExc_TypeError,
-                        "cannot specify 'out' as both a positional and keyword argument");
-        return -1;
-    }
-    if (call->out == Py_Ellipsis) /* an array, also of no dimensions: so it is anyway */
-        return 0;
-    if (!PyTuple_Check(call->out)) {
-        if (nout != 1) {
-            PyErr_Format(PyExc_TypeError,
-                         "'out' must be a tuple of %d arrays or None for a function with %d "
-                         "outputs, not %.200s",
-                         nout, nout, Py_TYPE(call->out)->tp_name);
-            return -1;
-        }
-        set_output(call, 0, call->out);
-        return 0;
-    }
-    if (PyTuple_GET_SIZE(call->out) != nout) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "The 'out' tuple must have exactly one entry per ufunc output: expected %d, "
-            "got %zd",
-            nout, PyTuple_GET_SIZE(call->out));
-        return -1;
-    }
-    for (int i = 0; i < nout; i++)
-        set_output(call, i, PyTuple_GET_ITEM(call->out, i));
-    return 0;
-}
-
-static int
-check_output(lw_gcall *call, int which)
-{
-    const lw_operand *operand = &call->operands[call->self->nin + which];
-
-    if (operand->kind != LW_OPERAND_DEVICE) {
-        PyErr_Format(
-            PyExc_TypeError,
-            "out must be a device array when an input is one, not %.200s: make it with "
-            "lanewise.cuda.device_array",
-            Py_TYPE(call->out_objects[which])->tp_name);
-        return -1;
-    }
-    if (operand->readonly) {
-        PyErr_SetString(PyExc_ValueError, "output array is read-only");
-        return -1;
-    }
-    return 0;
+    return lw_call_outputs(call->out, nin, call->self->nout, args, n_args, call->out_objects) <
+                   0
+               ? -1
+               : 0;
 }
 
 /* ---- reading operands ---- */
 
-/* A host array beside device arrays is copied to their device (as numba does). */
 static int
 bring_over(lw_gcall *call, lw_operand *operand)
 {
-    PyObject *array = PyArray_FROM_O(operand->object), *copy;
+    PyObject *copy = NULL;
+    int result = lw_call_bring_over(operand, call->device, call->stream, &copy);
 
-    lw_operand_release(operand);
-    operand->kind = LW_OPERAND_OTHER;
-    if (array == NULL)
-        return -1;
-    copy = (PyObject *)lw_device_array_from_host((PyArrayObject *)array, call->device,
-                                                 call->stream);
-    Py_DECREF(array);
-    if (copy == NULL)
-        return -1;
-    call->owned[call->n_owned++] = copy;
-    return lw_operand_read(operand, copy);
+    if (copy != NULL)
+        call->owned[call->n_owned++] = copy;
+    return result;
 }
 
 static int
 check_device(lw_gcall *call, const lw_operand *operand)
 {
-    if (call->device == NULL)
-        call->device = operand->device;
     if (call->first.object == NULL) {
         call->first.library = operand->library;
         call->first.object = operand->object;
         call->first.device = operand->device;
         call->first.stream = operand->stream;
     }
-    if (call->device != operand->device) {
-        PyErr_Format(PyExc_ValueError,
-                     "operands are on devices %d and %d: all must be on one device",
-                     call->device->ordinal, operand->device->ordinal);
-        return -1;
-    }
-    return 0;
+    return lw_call_same_device(operand, &call->device);
 }
 
 static int
@@ -207,7 +113,9 @@ read_operands(lw_gcall *call, PyObject *const *args)
         if (call->out_objects[i] == NULL) {
             call->operands[call->n_read].release = NULL;
             call->operands[call->n_read++].kind = LW_OPERAND_OTHER;
-        } else if (read_one(call, call->out_objects[i]) < 0 || check_output(call, i) < 0) {
+        } else if (read_one(call, call->out_objects[i]) < 0 ||
+                   lw_call_check_output(&call->operands[call->n_read - 1],
+                                        call->out_objects[i]) < 0) {
             return -1;
         }
     }
@@ -404,30 +312,6 @@ make_outputs(lw_gcall *call)
 
 /* ---- copies: casts, and results as if what overlaps had been copied first ---- */
 
-static void
-reach(const lw_operand *operand, CUdeviceptr *low, CUdeviceptr *high)
-{
-    *low = operand->data;
-    *high = operand->data + (operand->size ? (CUdeviceptr)operand->itemsize : 0);
-    for (int d = 0; d < operand->ndim && operand->size; d++) {
-        int64_t bytes = operand->strides[d] * (operand->shape[d] - 1);
-        if (bytes < 0)
-            *low -= (CUdeviceptr)-bytes;
-        else
-            *high += (CUdeviceptr)bytes;
-    }
-}
-
-static bool
-overlaps(const lw_operand *x, const lw_operand *y)
-{
-    CUdeviceptr x_low, x_high, y_low, y_high;
-
-    reach(x, &x_low, &x_high);
-    reach(y, &y_low, &y_high);
-    return x_low < y_high && y_low < x_high;
-}
-
 static bool
 is_written(const lw_gcall *call, int operand)
 {
@@ -493,7 +377,8 @@ must_move(const lw_gcall *call, int i)
         if (k == i || call->operands[k].kind != LW_OPERAND_DEVICE || !writes ||
             (is_written(call, i) && k > i))
             continue;
-        if (overlaps(&call->operands[i], &call->operands[k]))
+        if (lw_reaches_meet(lw_operand_reach(&call->operands[i]),
+                            lw_operand_reach(&call->operands[k])))
             return true;
     }
     return false;

@@ -23,38 +23,23 @@ out_at(const device_call *d, uint32_t i)
     return out == Py_None ? NULL : out;
 }
 
-/* The bytes from the first one on that elements may take. */
-static void
-reach(uint64_t data, int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize,
-      uint64_t *low, uint64_t *high)
+static lw_reach
+reach_of(const lw_device_array *x)
 {
-    *low = data;
-    *high = data + (uint64_t)itemsize;
-    for (int a = 0; a < ndim; a++)
-        if (shape[a] > 0 && strides[a] < 0)
-            *low += (uint64_t)((shape[a] - 1) * strides[a]);
-        else if (shape[a] > 0)
-            *high += (uint64_t)((shape[a] - 1) * strides[a]);
+    return lw_reach_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
 }
 
 static bool
 stands_alone(const device_call *d, uint32_t i, const lw_device_array *out)
 {
-    uint64_t low, high, from, to;
+    lw_reach reach = reach_of(out);
 
-    reach(out->data, out->ndim, out->shape, out->strides, out->itemsize, &low, &high);
-    for (uint32_t k = 0; k < d->n_read; k++) {
-        const lw_operand *x = &d->operand[k];
-        reach(x->data, x->ndim, x->shape, x->strides, x->itemsize, &from, &to);
-        if (from < high && low < to)
+    for (uint32_t k = 0; k < d->n_read; k++)
+        if (lw_reaches_meet(reach, lw_operand_reach(&d->operand[k])))
             return false;
-    }
-    for (uint32_t k = 0; k < i; k++) {
-        const lw_device_array *x = d->result[k];
-        reach(x->data, x->ndim, x->shape, x->strides, x->itemsize, &from, &to);
-        if (from < high && low < to)
+    for (uint32_t k = 0; k < i; k++)
+        if (lw_reaches_meet(reach, reach_of(d->result[k])))
             return false;
-    }
     return true;
 }
 

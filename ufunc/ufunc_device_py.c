@@ -5,6 +5,7 @@
 
 #include "ufunc/device_call_py.h"
 
+#include "core/py/device_call.h"
 #include "core/py/numpy_rules.h"
 #include "core/py/raise.h"
 #include "ufunc/ufunc_parts.h"
@@ -13,94 +14,33 @@
 
 /* ---- keywords ---- */
 
-typedef struct keyword {
-    const char *name;
-    size_t at; /* offset of its field in lw_call */
-} keyword;
-
-static const keyword keywords[] = {
-    {"out", offsetof(lw_call, out)},       {"stream", offsetof(lw_call, stream_object)},
-    {"where", offsetof(lw_call, where)},   {"casting", offsetof(lw_call, casting)},
-    {"dtype", offsetof(lw_call, dtype)},   {"order", offsetof(lw_call, order)},
-    {"subok", offsetof(lw_call, subok)},   {"signature", offsetof(lw_call, signature)},
-    {"sig", offsetof(lw_call, signature)},
+static const lw_call_keyword keywords[] = {
+    {"out", offsetof(lw_call, out), false},
+    {"stream", offsetof(lw_call, stream_object), false},
+    {"where", offsetof(lw_call, where), false},
+    {"casting", offsetof(lw_call, casting), false},
+    {"dtype", offsetof(lw_call, dtype), false},
+    {"order", offsetof(lw_call, order), false},
+    {"subok", offsetof(lw_call, subok), false},
+    {"signature", offsetof(lw_call, signature), false},
+    {"sig", offsetof(lw_call, signature), false},
 };
 
 static int
 read_keywords(lw_call *call, PyObject *const *values, PyObject *kwnames)
 {
-    Py_ssize_t n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i), **field;
-        size_t k = 0;
-        while (k < sizeof keywords / sizeof *keywords &&
-               PyUnicode_CompareWithASCIIString(name, keywords[k].name) != 0)
-            k++;
-        if (k == sizeof keywords / sizeof *keywords) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
-                         lw_ufunc_name(call->self), name);
-            return -1;
-        }
-        field = (PyObject **)((char *)call + keywords[k].at);
-        if (*field != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got both 'sig' and 'signature'",
-                         lw_ufunc_name(call->self));
-            return -1;
-        }
-        if (values[i] != Py_None || k == 0)
-            *field = values[i];
-    }
-    return 0;
+    return lw_call_keywords(keywords, sizeof keywords / sizeof *keywords,
+                            lw_ufunc_name(call->self), values, kwnames, call);
 }
 
 /* ---- outputs ---- */
 
-static void
-set_output(lw_call *call, int which, PyObject *value)
-{
-    if (value == Py_None)
-        return;
-    call->out_objects[which] = value;
-    call->n_given++;
-}
-
 static int
 read_outputs(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
 {
-    int nin = call->self->nin, nout = call->self->nout;
-
-    for (Py_ssize_t i = nin; i < n_args; i++)
-        set_output(call, (int)(i - nin), args[i]);
-    if (call->out == NULL || call->out == Py_None)
-        return 0;
-    if (n_args > nin) {
-        PyErr_SetString(PyExc_TypeError,
-                        "cannot specify 'out' as both a positional and keyword argument");
-        return -1;
-    }
-    if (!PyTuple_Check(call->out)) {
-        if (nout != 1) {
-            PyErr_Format(PyExc_TypeError,
-                         "'out' must be a tuple of %d arrays or None for a function with %d "
-                         "outputs, not %.200s",
-                         nout, nout, Py_TYPE(call->out)->tp_name);
-            return -1;
-        }
-        set_output(call, 0, call->out);
-        return 0;
-    }
-    if (PyTuple_GET_SIZE(call->out) != nout) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "The 'out' tuple must have exactly one entry per ufunc output: expected %d, "
-            "got %zd",
-            nout, PyTuple_GET_SIZE(call->out));
-        return -1;
-    }
-    for (int i = 0; i < nout; i++)
-        set_output(call, i, PyTuple_GET_ITEM(call->out, i));
-    return 0;
+    call->n_given = lw_call_outputs(call->out, call->self->nin, call->self->nout, args, n_args,
+                                    call->out_objects);
+    return call->n_given < 0 ? -1 : 0;
 }
 
 static int
@@ -108,18 +48,8 @@ check_output(lw_call *call, int which)
 {
     const lw_operand *operand = &call->operands[call->self->nin + which];
 
-    if (operand->kind != LW_OPERAND_DEVICE) {
-        PyErr_Format(
-            PyExc_TypeError,
-            "out must be a device array when an input is one, not %.200s: make it with "
-            "lanewise.cuda.device_array",
-            Py_TYPE(call->out_objects[which])->tp_name);
+    if (lw_call_check_output(operand, call->out_objects[which]) < 0)
         return -1;
-    }
-    if (operand->readonly) {
-        PyErr_SetString(PyExc_ValueError, "output array is read-only");
-        return -1;
-    }
     if (operand->dtype == LW_DT_void) {
         PyErr_Format(PyExc_TypeError, "out has a dtype that kernels cannot write: %R",
                      operand->descr ? (PyObject *)operand->descr : Py_None);
@@ -130,24 +60,16 @@ check_output(lw_call *call, int which)
 
 /* ---- reading operands ---- */
 
-/* A host array beside device arrays is copied to their device (as numba does); one item is
- * passed by value instead, with the array's own dtype. */
+/* One item is passed by value instead, with the array's own dtype. */
 static int
 bring_over(lw_call *call, lw_operand *operand)
 {
-    PyObject *array = PyArray_FROM_O(operand->object), *copy;
+    PyObject *copy = NULL;
+    int result = lw_call_bring_over(operand, call->device, call->stream, &copy);
 
-    lw_operand_release(operand);
-    operand->kind = LW_OPERAND_OTHER;
-    if (array == NULL)
-        return -1;
-    copy = (PyObject *)lw_device_array_from_host((PyArrayObject *)array, call->device,
-                                                 call->stream);
-    Py_DECREF(array);
-    if (copy == NULL)
-        return -1;
-    call->owned[call->n_owned++] = copy;
-    return lw_operand_read(operand, copy);
+    if (copy != NULL)
+        call->owned[call->n_owned++] = copy;
+    return result;
 }
 
 static int
@@ -155,15 +77,7 @@ check_device(lw_call *call, const lw_operand *operand)
 {
     if (call->first == NULL)
         call->first = operand;
-    if (call->device == NULL) {
-        call->device = operand->device;
-    } else if (call->device != operand->device) {
-        PyErr_Format(PyExc_ValueError,
-                     "operands are on devices %d and %d: all must be on one device",
-                     call->device->ordinal, operand->device->ordinal);
-        return -1;
-    }
-    return 0;
+    return lw_call_same_device(operand, &call->device);
 }
 
 static int
@@ -427,30 +341,13 @@ make_outputs(lw_call *call)
 
 /* ---- overlap: results as if the inputs had been copied first ---- */
 
-static void
-reach(const lw_operand *operand, CUdeviceptr *low, CUdeviceptr *high)
-{
-    *low = operand->data;
-    *high = operand->data + (CUdeviceptr)operand->itemsize;
-    for (int d = 0; d < operand->ndim; d++) {
-        int64_t bytes = operand->strides[d] * (operand->shape[d] - 1);
-        if (bytes < 0)
-            *low -= (CUdeviceptr)-bytes;
-        else
-            *high += (CUdeviceptr)bytes;
-    }
-}
-
 static bool
 conflicts(const lw_operand *input, const lw_operand *output)
 {
-    CUdeviceptr in_low, in_high, out_low, out_high;
     bool same = input->data == output->data && input->itemsize == output->itemsize &&
                 input->ndim == output->ndim;
 
-    reach(input, &in_low, &in_high);
-    reach(output, &out_low, &out_high);
-    if (in_high <= out_low || out_high <= in_low)
+    if (!lw_reaches_meet(lw_operand_reach(input), lw_operand_reach(output)))
         return false;
     for (int d = 0; same && d < input->ndim; d++)
         same = input->shape[d] == output->shape[d] &&

@@ -153,6 +153,13 @@ lw_operand_read(lw_operand *out, PyObject *object)
     return lw_args_read(out, object, false);
 }
 
+lw_reach
+lw_operand_reach(const lw_operand *operand)
+{
+    return lw_reach_of(operand->ndim, operand->shape, operand->strides, operand->itemsize,
+                       operand->data);
+}
+
 void
 lw_operand_release(lw_operand *operand)
 {

@@ -14,6 +14,7 @@
 #ifndef LW_PY_ARGS_H
 #define LW_PY_ARGS_H
 
+#include "core/base/reach.h"
 #include "core/py/device_array.h"
 
 typedef enum lw_operand_kind {
@@ -80,6 +81,8 @@ int lw_operand_read(lw_operand *out, PyObject *object);
 int lw_operand_check(lw_operand *operand);
 /* Give back what a foreign exporter lent; may be called once after each good read. */
 void lw_operand_release(lw_operand *operand);
+/* Of a device array. */
+lw_reach lw_operand_reach(const lw_operand *operand);
 /* Cheap test without reading: could this be a device array? Never raises. */
 bool lw_is_device_operand(PyObject *object);
 /* An array type that we read ourselves, whatever override it brings for NumPy's ufuncs. */

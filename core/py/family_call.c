@@ -150,12 +150,12 @@ release(lw_family_args *c)
 static int
 check_out(const lw_family_args *c, PyObject *out, int param)
 {
-    uint64_t low, high;
+    lw_reach reach;
 
-    if (!lw_array_reach(out, &low, &high))
+    if (!lw_array_reach(out, &reach))
         return PyErr_Occurred() ? -1 : 0;
     for (int i = 0; i < c->n_arrays; i++)
-        if (low < c->arrays[i].high && c->arrays[i].low < high) {
+        if (lw_reaches_meet(reach, c->arrays[i].reach)) {
             PyErr_Format(PyExc_ValueError,
                          "%s(): %s%s%s shares memory with excluded argument `%s`, which the "
                          "function reads as a whole: give another %s, or a copy",

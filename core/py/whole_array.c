@@ -78,7 +78,7 @@ measure(const facts *f, lw_whole_array *out)
                                       : lw_dtypes[lw_dtypes[out->spec.dtype].parts].size_bytes;
 
     out->narrow = true;
-    out->low = out->high = f->data;
+    out->reach.low = out->reach.high = f->data;
     if (f->size == 0)
         return 0;
     for (int d = 0; d < out->spec.ndim; d++) {
@@ -93,8 +93,8 @@ measure(const facts *f, lw_whole_array *out)
     }
     if (askew & (align - 1))
         return refuse(f, "it is not aligned to its dtype; pass a copy");
-    out->low = f->data + (uint64_t)low;
-    out->high = f->data + (uint64_t)high;
+    out->reach.low = f->data + (uint64_t)low;
+    out->reach.high = f->data + (uint64_t)high;
     out->narrow = high - low <= INT32_MAX && most <= INT32_MAX;
     return 0;
 }
@@ -218,41 +218,24 @@ lw_whole_array_key(const lw_whole_array *array, uint8_t *out)
     return 3 + sizeof spec->record;
 }
 
-static void
-reach(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize, uint64_t data,
-      uint64_t *low, uint64_t *high)
-{
-    *low = data;
-    *high = data + (uint64_t)itemsize;
-    for (int d = 0; d < ndim; d++) {
-        int64_t bytes = strides[d] * (shape[d] - 1);
-        if (shape[d] == 0)
-            *high = *low;
-        if (shape[d] == 0)
-            return;
-        *(bytes < 0 ? low : high) += (uint64_t)bytes;
-    }
-}
-
 bool
-lw_array_reach(PyObject *object, uint64_t *low, uint64_t *high)
+lw_array_reach(PyObject *object, lw_reach *reach)
 {
     lw_operand operand;
     bool found;
 
     if (PyArray_Check(object)) {
         PyArrayObject *array = (PyArrayObject *)object;
-        reach(PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array),
-              (const int64_t *)PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
-              (uint64_t)(uintptr_t)PyArray_DATA(array), low, high);
+        *reach = lw_reach_of(PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array),
+                             (const int64_t *)PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
+                             (uint64_t)(uintptr_t)PyArray_DATA(array));
         return true;
     }
     if (!lw_is_device_operand(object) || lw_operand_read(&operand, object) < 0)
         return false;
     found = operand.kind == LW_OPERAND_DEVICE;
     if (found)
-        reach(operand.ndim, operand.shape, operand.strides, operand.itemsize, operand.data, low,
-              high);
+        *reach = lw_operand_reach(&operand);
     lw_operand_release(&operand);
     return found;
 }

@@ -16,8 +16,8 @@ typedef struct lw_whole_array {
     PyObject *object;  /* borrowed */
     lw_device *device; /* NULL: host memory */
     lw_arg_spec spec;
-    bool narrow;        /* every byte offset inside it fits 31 bits */
-    uint64_t low, high; /* the bytes it reaches */
+    bool narrow; /* every byte offset inside it fits 31 bits */
+    lw_reach reach;
     uint32_t n_words; /* address, extents, strides in bytes: what a value of its type is … */
     uint64_t words[LW_WHOLE_WORDS]; /* … to compiled code (core/front/types.h) */
     lw_operand operand;
@@ -33,6 +33,6 @@ uint32_t lw_whole_array_key(const lw_whole_array *array, uint8_t *out);
 
 /* The bytes that an array on host or device reaches; false: it is none, or an exception is set.
  */
-bool lw_array_reach(PyObject *object, uint64_t *low, uint64_t *high);
+bool lw_array_reach(PyObject *object, lw_reach *reach);
 
 #endif
