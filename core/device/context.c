@@ -363,49 +363,6 @@ fail:
     return status;
 }
 
-lw_status
-lw_device_can_access(lw_device *device, lw_device *peer, bool *out, lw_error *err)
-{
-    int can = device == peer;
-    lw_status status = lw_driver_need(err);
-
-    if (status == LW_OK && device != peer)
-        status = LW_CUDA(DeviceCanAccessPeer, (&can, device->handle, peer->handle),
-                         device->ordinal, err);
-    *out = can != 0;
-    return status;
-}
-
-lw_status
-lw_device_enable_access(lw_device *device, lw_device *peer, lw_error *err)
-{
-    CUcontext before = NULL;
-    lw_context *theirs = NULL;
-    lw_error why = {0};
-    lw_status status;
-    bool can = false;
-
-    if (device == peer)
-        return LW_OK;
-    LW_TRY(lw_device_can_access(device, peer, &can, err));
-    if (!can)
-        return lw_fail(err, LW_ERR_DRIVER, "device %d cannot reach the memory of device %d",
-                       device->ordinal, peer->ordinal);
-    LW_TRY(need_context(peer, &theirs, err));
-    LW_TRY(lw_device_visit(device, &before, err));
-    status = LW_CUDA(CtxEnablePeerAccess, (theirs->handle, 0), device->ordinal, &why);
-    if (status != LW_OK && why.vendor_code == LW_CUDA_PEER_ACCESS_ALREADY_ENABLED)
-        status = LW_OK;
-    else if (status != LW_OK)
-        lw_driver_pass(err, &why);
-    lw_error_reset(&why);
-    if (status == LW_OK)
-        status = lw_pool_enable_peer_(&theirs->pool, device, err);
-fail:
-    lw_device_leave(before);
-    return status;
-}
-
 /* The context is no longer the device's; whoever still uses it keeps it. */
 static lw_context *
 detach(lw_device *device)

@@ -55,10 +55,6 @@ lw_status lw_device_synchronize(lw_device *device, lw_error *err);
 lw_status lw_device_memory(lw_device *device, size_t *n_free, size_t *n_total, lw_error *err);
 /* Which device an address belongs to; LW_ERR_VALUE when to none. */
 lw_status lw_device_of_address(CUdeviceptr address, lw_device **out, lw_error *err);
-/* Let kernels of `device` read and write `peer`'s memory, our pool's included. */
-lw_status lw_device_can_access(lw_device *device, lw_device *peer, bool *out, lw_error *err);
-lw_status lw_device_enable_access(lw_device *device, lw_device *peer, lw_error *err);
-
 /* Let go of the primary context: cached memory is given back now, the context itself with the
  * last array, stream or module. The next use retains it again. */
 lw_status lw_device_close(lw_device *device, lw_error *err);

@@ -49,7 +49,6 @@ void lw_pool_forget_(lw_pool *pool, CUstream stream);
 /* lw_pool_take, never from a source; size_bytes > 0. */
 lw_status lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream,
                              lw_block **out, lw_error *err);
-lw_status lw_pool_enable_peer_(lw_pool *pool, lw_device *peer, lw_error *err);
 
 void lw_devices_close_(void); /* all devices, all structs */
 /* `later` waits for what `earlier` holds now; both contexts are usable. */

@@ -39,7 +39,6 @@ enum {
     LW_CUDA_INVALID_CONTEXT = 201,
     LW_CUDA_INVALID_HANDLE = 400,
     LW_CUDA_NOT_READY = 600,
-    LW_CUDA_PEER_ACCESS_ALREADY_ENABLED = 704,
     LW_CUDA_CONTEXT_IS_DESTROYED = 709,
     LW_CUDA_NOT_SUPPORTED = 801,
 };
@@ -56,11 +55,6 @@ typedef struct CUmemPoolProps {
     unsigned short usage;
     unsigned char reserved[54];
 } CUmemPoolProps;
-
-typedef struct CUmemAccessDesc {
-    CUmemLocation location;
-    int flags;
-} CUmemAccessDesc;
 
 typedef struct CUipcMemHandle {
     unsigned char bytes[64];

@@ -5,7 +5,7 @@
 #include "core/device/device_internal.h"
 #include "core/device/module_internal.h"
 
-enum { COOPERATIVE = 2, PROGRAMMATIC_STREAM_SERIALIZATION = 6 }; /* CUlaunchAttributeID */
+enum { COOPERATIVE = 2 }; /* CUlaunchAttributeID */
 
 /* A function belongs to the context it was loaded in. When another context of the device is
  * current, the kernel's context-free handle works (the driver takes it as a function). */
@@ -64,21 +64,6 @@ launch_with(CUlaunchAttribute *attribute, lw_kernel *kernel, const uint32_t shap
     if (code == LW_CUDA_SUCCESS)
         return LW_OK;
     return explain(code, LW_CALL_LaunchKernelEx, kernel, shape, shared_bytes, err);
-}
-
-lw_status
-lw_launch_early(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
-                uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
-                CUstream stream, void **params, lw_error *err)
-{
-    CUlaunchAttribute attribute = {.id = PROGRAMMATIC_STREAM_SERIALIZATION, .value.flag = 1};
-
-    if (kernel->device->cc_major < 9 || lw_cuda.LaunchKernelEx == NULL)
-        return lw_launch(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                         shared_bytes, stream, params, err);
-    return launch_with(&attribute, kernel,
-                       (uint32_t[6]){grid_x, grid_y, grid_z, block_x, block_y, block_z},
-                       shared_bytes, stream, params, err);
 }
 
 lw_status

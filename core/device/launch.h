@@ -16,13 +16,6 @@ typedef struct lw_launch_config {
 lw_status lw_launch(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
                     uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
                     CUstream stream, void **params, lw_error *err);
-/* The same; the kernel may start before the one in front of it has ended (programmatic
- * dependent launch), so it must begin with griddepcontrol.wait. Needs compute capability 9.0:
- * below it, and where the driver has no cuLaunchKernelEx, this is lw_launch. */
-lw_status lw_launch_early(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
-                          uint32_t block_x, uint32_t block_y, uint32_t block_z,
-                          uint32_t shared_bytes, CUstream stream, void **params, lw_error *err);
-
 /* The same; all blocks run at one time, or the launch fails: kernels that wait for the grid. */
 lw_status lw_launch_together(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y,
                              uint32_t grid_z, uint32_t block_x, uint32_t block_y,

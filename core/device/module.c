@@ -163,17 +163,6 @@ fail:
     return status;
 }
 
-lw_image *
-lw_image_hold(lw_image *module)
-{
-    if (module == NULL || lw_driver_forked())
-        return module;
-    lw_lock_take(&registry_lock);
-    module->n_users++;
-    lw_lock_give(&registry_lock);
-    return module;
-}
-
 bool
 lw_image_is_alive(const lw_image *module)
 {

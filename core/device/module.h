@@ -30,8 +30,7 @@ typedef struct lw_kernel {
  * the text when it is not for this device. */
 lw_status lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw_image **out,
                         lw_error *err);
-lw_image *lw_image_hold(lw_image *module); /* returns its argument */
-void lw_image_drop(lw_image *module);      /* NULL is allowed */
+void lw_image_drop(lw_image *module); /* NULL is allowed */
 /* False after a reset of its device (or a fork): its kernels must not be launched. */
 bool lw_image_is_alive(const lw_image *module);
 

@@ -196,16 +196,6 @@ lw_pool_forget_(lw_pool *pool, CUstream stream)
     give_back(pool, bury_bins(pool, stream));
 }
 
-void
-lw_pool_forget_stream(lw_device *device, CUstream stream)
-{
-    lw_context *context = lw_driver_forked() ? NULL : atomic_load(&device->context);
-
-    stream = plain_handle(stream);
-    if (context != NULL && stream != NULL && stream != LW_STREAM_PER_THREAD)
-        lw_pool_forget_(&context->pool, stream);
-}
-
 /* ---- take ---- */
 
 static void

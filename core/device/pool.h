@@ -16,7 +16,7 @@
  * holds addresses: keep its arrays alive for as long as it is replayed.
  *
  * Foreign streams: a handle stands for its stream. Whoever destroys a stream that lanewise did
- * not make tells it with lw_pool_forget_stream first, lest a new stream gets the same handle.
+ * not make waits for its work first, for a new stream may get the same handle.
  *
  * All functions may be called from any thread. */
 #ifndef LW_DEVICE_POOL_H
@@ -49,8 +49,6 @@ lw_status lw_pool_also_on(lw_block *block, CUstream stream, lw_error *err);
 /* Give cached blocks back to the driver, and what the driver's pool keeps to the system. Waits
  * for the device. */
 lw_status lw_pool_trim(lw_device *device, lw_error *err);
-/* The stream is about to be destroyed: nothing of it stays in the lists. */
-void lw_pool_forget_stream(lw_device *device, CUstream stream);
 
 typedef struct lw_pool_stats {
     size_t used_bytes, cached_bytes, peak_used_bytes;

@@ -55,16 +55,6 @@ lw_pool_open_(lw_pool *pool, lw_context *context, lw_error *err)
 }
 
 lw_status
-lw_pool_enable_peer_(lw_pool *pool, lw_device *peer, lw_error *err)
-{
-    CUmemAccessDesc access = {{1 /* DEVICE */, peer->handle}, 3 /* READWRITE */};
-
-    if (pool->handle == NULL)
-        return LW_OK; /* cuCtxEnablePeerAccess covers cuMemAlloc */
-    return LW_CUDA(MemPoolSetAccess, (pool->handle, &access, 1), pool->device->ordinal, err);
-}
-
-lw_status
 lw_pool_side_(lw_pool *pool, CUstream *out, lw_error *err)
 {
     lw_status status = LW_OK;

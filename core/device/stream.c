@@ -183,19 +183,6 @@ lw_stream_after_on(lw_device *later_device, CUstream later, lw_device *earlier_d
 }
 
 lw_status
-lw_stream_call(lw_device *device, CUstream stream, void (*function)(void *context),
-               void *context, lw_error *err)
-{
-    CUcontext before;
-    lw_status status = lw_device_visit(device, &before, err);
-
-    if (status == LW_OK)
-        status = LW_CUDA(LaunchHostFunc, (stream, function, context), device->ordinal, err);
-    lw_device_leave(before);
-    return status;
-}
-
-lw_status
 lw_event_new(lw_device *device, bool timing, lw_event **out, lw_error *err)
 {
     lw_status status;

@@ -44,10 +44,6 @@ lw_status lw_stream_after(lw_device *device, CUstream later, CUstream earlier, l
 /* The same between devices. */
 lw_status lw_stream_after_on(lw_device *later_device, CUstream later, lw_device *earlier_device,
                              CUstream earlier, lw_error *err);
-/* function(context) runs on a driver thread once the work so far is done; it must not call CUDA
- * nor wait for a lock that a CUDA caller holds. */
-lw_status lw_stream_call(lw_device *device, CUstream stream, void (*function)(void *context),
-                         void *context, lw_error *err);
 
 lw_status lw_event_new(lw_device *device, bool timing, lw_event **out, lw_error *err);
 void lw_event_free(lw_event *event); /* NULL is allowed */

@@ -202,20 +202,15 @@ test_close_and_reset(void)
 }
 
 static void
-test_peers(void)
+test_two_devices(void)
 {
     lw_device *one, *two = NULL;
     lw_block *a = NULL, *b = NULL;
     char text[16] = "between";
-    bool can = false;
 
     fake.set("devices", 2);
     one = device_0();
     GOOD(lw_device_get(1, &two, err));
-    GOOD(lw_device_can_access(one, two, &can, err));
-    CHECK(can);
-    GOOD(lw_device_enable_access(one, two, err));
-    GOOD(lw_device_enable_access(one, two, err)); /* already is good */
     GOOD(lw_pool_take(one, 16, NULL, &a, err));
     GOOD(lw_pool_take(two, 16, NULL, &b, err));
     GOOD(lw_copy_to_device(one, a->address, text, sizeof text, NULL, true, err));
@@ -232,12 +227,6 @@ test_peers(void)
 }
 
 /* ---- streams, events, copies ---- */
-
-static void
-ran(void *context)
-{
-    *(int *)context += 1;
-}
 
 static void
 test_streams(void)
@@ -277,8 +266,6 @@ test_streams(void)
     GOOD(lw_event_elapsed(from, to, &ms, err));
     CHECK(ms == 1.5f);
     BAD(lw_event_elapsed(from, plain, &ms, err), LW_ERR_VALUE, "the second one");
-    GOOD(lw_stream_call(device, one->handle, ran, &n, err));
-    CHECK(n == 1);
     lw_event_free(from);
     lw_event_free(to);
     lw_event_free(plain);
@@ -402,8 +389,6 @@ test_images(void)
     BAD(lw_image_load(device, "not an image at all, but long enough", 36, &bad, err),
         LW_ERR_DRIVER, "compute capability 9.0");
     GOOD(lw_image_at_unload(one, unloading, &n_unloaded, err));
-    CHECK(lw_image_hold(one) == one);
-    lw_image_drop(one);
     lw_image_drop(one);
     CHECK(n_unloaded == 0 && fake.live("modules") == 2);
     lw_image_drop(two);
@@ -463,10 +448,10 @@ test_launches(void)
     CHECK(fake.calls("") == 1); /* one driver call, nothing else */
     CHECK(fake.last_launch(&seen) && strcmp(seen.name, "add") == 0 && seen.n_params == 2);
     CHECK(seen.grid[0] == 5 && seen.grid[1] == 2 && seen.block[0] == 256 &&
-          seen.shared_bytes == 64 && !seen.early);
+          seen.shared_bytes == 64 && !seen.together);
     CHECK(memcmp(seen.values, &address, 8) == 0 && memcmp(seen.values + 8, &n, 4) == 0);
-    GOOD(lw_launch_early(add, 1, 1, 1, 32, 1, 1, 0, NULL, params, err));
-    CHECK(fake.last_launch(&seen) && seen.early && seen.grid[0] == 1 && seen.block[0] == 32);
+    GOOD(lw_launch_together(add, 1, 1, 1, 32, 1, 1, 0, NULL, params, err));
+    CHECK(fake.last_launch(&seen) && seen.together && seen.grid[0] == 1 && seen.block[0] == 32);
     BAD(lw_launch(add, 0, 1, 1, 32, 1, 1, 0, NULL, params, err), LW_ERR_DRIVER,
         "kernel \"add\", grid 0 x 1 x 1, block 32 x 1 x 1");
     fake.fail("cuLaunchKernel", 1, 400); /* the context-free handle is tried */
@@ -486,15 +471,6 @@ test_launches(void)
     BAD(lw_launch_config_of(add, 128, 300000, &of, err), LW_ERR_VALUE, "cannot run with 128");
     lw_image_drop(one);
     lw_driver_close();
-    fake.set("cc", 80); /* no early launches there */
-    device = device_0();
-    GOOD(lw_image_load(device, &image, sizeof image, &one, err));
-    GOOD(lw_image_kernel(one, "add", &add, err));
-    GOOD(lw_launch_early(add, 1, 1, 1, 32, 1, 1, 0, NULL, params, err));
-    CHECK(fake.last_launch(&seen) && !seen.early);
-    lw_image_drop(one);
-    lw_driver_close();
-    fake.set("cc", 90);
     CHECK(fake.live("") == 0);
 }
 
@@ -512,7 +488,7 @@ main(int argc, char **argv)
     test_devices();
     test_foreign_context();
     test_close_and_reset();
-    test_peers();
+    test_two_devices();
     test_streams();
     test_copies();
     test_host_blocks();

@@ -18,7 +18,7 @@ typedef struct fake_launch {
     unsigned grid[3], block[3], shared_bytes;
     void *stream;
     int n_params; /* as the image's .nv.info says; -1: it does not say */
-    int early;    /* programmatic stream serialization was asked for */
+    int together; /* a cooperative launch was asked for */
     /* the parameters' values, each at its offset */
     unsigned n_bytes;
     unsigned char values[4096];

@@ -4,7 +4,6 @@
 #include <string.h>
 
 static int retained[MAX_DEVICES]; /* outlives a reset, which does not release */
-static int peers[MAX_DEVICES][MAX_DEVICES];
 
 /* ---- start, devices ---- */
 
@@ -47,7 +46,6 @@ static const struct {
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
-    {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
     {709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
@@ -165,17 +163,6 @@ cuDeviceTotalMem_v2(size_t *out, int device)
     BEGIN("cuDeviceTotalMem_v2");
     NEED(device >= 0 && device < fake.n_devices, INVALID_DEVICE);
     *out = (size_t)fake.memory_bytes;
-done:
-    return fake_leave(code);
-}
-
-int
-cuDeviceCanAccessPeer(int *out, int device, int peer)
-{
-    BEGIN("cuDeviceCanAccessPeer");
-    NEED(device >= 0 && device < fake.n_devices && peer >= 0 && peer < fake.n_devices,
-         INVALID_DEVICE);
-    *out = device != peer;
 done:
     return fake_leave(code);
 }
@@ -320,21 +307,6 @@ cuCtxGetStreamPriorityRange(int *least, int *greatest)
     NEED(fake_current != NULL, INVALID_CONTEXT);
     *least = 0;
     *greatest = -5;
-done:
-    return fake_leave(code);
-}
-
-int
-cuCtxEnablePeerAccess(void *peer, unsigned flags)
-{
-    fake_object *other;
-    BEGIN("cuCtxEnablePeerAccess");
-    (void)flags;
-    NEED(fake_current != NULL, INVALID_CONTEXT);
-    other = fake_find(CONTEXT, (uintptr_t)peer);
-    NEED(other != NULL && other->ordinal != fake_current->ordinal, INVALID_CONTEXT);
-    NEED(!peers[fake_current->ordinal][other->ordinal], PEER_ALREADY_ENABLED);
-    peers[fake_current->ordinal][other->ordinal] = 1;
 done:
     return fake_leave(code);
 }

@@ -98,15 +98,6 @@ done:
 }
 
 int
-cuMemPoolSetAccess(void *pool, const void *access, size_t n)
-{
-    BEGIN("cuMemPoolSetAccess");
-    NEED(fake_find(POOL, (uintptr_t)pool) != NULL && access != NULL && n > 0, INVALID_VALUE);
-done:
-    return fake_leave(code);
-}
-
-int
 cuMemPoolTrimTo(void *pool, size_t keep)
 {
     BEGIN("cuMemPoolTrimTo");

@@ -185,7 +185,7 @@ shape_is_good(const launch_config *config)
 }
 
 static void
-record(const fake_object *function, const launch_config *config, void **params, int early)
+record(const fake_object *function, const launch_config *config, void **params, int together)
 {
     fake_launch *out = &fake.last_launch;
     int i;
@@ -196,7 +196,7 @@ record(const fake_object *function, const launch_config *config, void **params, 
     memcpy(out->block, config->block, sizeof out->block);
     out->shared_bytes = config->shared_bytes;
     out->stream = config->stream;
-    out->early = early;
+    out->together = together;
     fake_read_params(function->owner->image, function->name, out);
     for (i = 0; i < out->n_params && i < 64; i++) {
         size_t end = (size_t)out->offsets[i] + out->sizes[i];
@@ -217,7 +217,7 @@ static int
 launch(const launch_config *config, void *function, void **params)
 {
     fake_object *item = fake_find(FUNCTION, (uintptr_t)function);
-    int code = fake_usable(config->stream), early = 0;
+    int code = fake_usable(config->stream), together = 0;
     unsigned i;
 
     if (code != SUCCESS)
@@ -227,9 +227,9 @@ launch(const launch_config *config, void *function, void **params)
     if (!shape_is_good(config))
         return INVALID_VALUE;
     for (i = 0; i < config->n_attributes; i++)
-        if (config->attributes[i].id == 6)
-            early = config->attributes[i].value.flag;
-    record(item, config, params, early);
+        if (config->attributes[i].id == 2)
+            together = config->attributes[i].value.flag;
+    record(item, config, params, together);
     return SUCCESS;
 }
 
@@ -251,17 +251,6 @@ cuLaunchKernelEx(const launch_config *config, void *function, void **params, voi
     BEGIN("cuLaunchKernelEx");
     code = extra == NULL ? launch(config, function, params) : INVALID_VALUE;
     return fake_leave(code);
-}
-
-int
-cuLaunchHostFunc(void *stream, void (*function)(void *context), void *context)
-{
-    BEGIN("cuLaunchHostFunc");
-    code = fake_usable(stream);
-    fake_leave(code);
-    if (code == SUCCESS)
-        function(context);
-    return code;
 }
 
 int
