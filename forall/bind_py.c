@@ -464,12 +464,14 @@ refuse(const binder *r, PyObject *object)
 static int
 refuse_masked(const binder *r, PyObject *object)
 {
-    PyObject *module =
-        PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.ma"); /* borrowed */
+    PyObject *name = PyUnicode_FromString("numpy.ma");
+    PyObject *module = name ? PyImport_GetModule(name) : NULL; /* where it is loaded */
     PyObject *class = module ? PyObject_GetAttrString(module, "MaskedArray") : NULL;
     int masked = class ? PyObject_IsInstance(object, class) : 0;
 
     Py_XDECREF(class);
+    Py_XDECREF(module);
+    Py_XDECREF(name);
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
                      "%s: argument `%s` is a masked array, whose mask compiled code would not "

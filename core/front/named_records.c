@@ -1,28 +1,37 @@
 #include "core/front/named_records.h"
 
+#include "core/base/lock.h"
 #include "core/base/memory.h"
 
 #include <string.h>
 
-static LW_ARRAY(const lw_arg_record *) records; /* under the GIL; never freed */
+static lw_lock lock = LW_LOCK_INIT;
+static LW_ARRAY(
+    const lw_arg_record *) records; /* under the lock; what they name is never freed */
 
 lw_status
 lw_named_record_add(const lw_arg_record *record, lw_error *err)
 {
-    const lw_arg_record **slot = lw_array_push(&records, NULL);
+    const lw_arg_record **slot;
 
-    if (slot == NULL)
-        return lw_fail_memory(err);
-    *slot = record;
-    return LW_OK;
+    lw_lock_take(&lock);
+    slot = lw_array_push(&records, NULL);
+    if (slot != NULL)
+        *slot = record;
+    lw_lock_give(&lock);
+    return slot != NULL ? LW_OK : lw_fail_memory(err);
 }
 
 const lw_arg_record *
 lw_named_record_find(const char *name, size_t n_bytes)
 {
-    for (uint32_t i = 0; i < records.n; i++)
+    const lw_arg_record *found = NULL;
+
+    lw_lock_take(&lock);
+    for (uint32_t i = 0; i < records.n && found == NULL; i++)
         if (strlen(records.data[i]->name) == n_bytes &&
             memcmp(records.data[i]->name, name, n_bytes) == 0)
-            return records.data[i];
-    return NULL;
+            found = records.data[i];
+    lw_lock_give(&lock);
+    return found;
 }

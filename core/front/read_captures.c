@@ -231,13 +231,7 @@ current_value(const guard *g)
     if (g->kind == GUARD_ATTRIBUTE) {
         value = PyObject_GetAttr(g->space, g->name);
     } else {
-#if PY_VERSION_HEX >= 0x030D0000
-        if (PyDict_GetItemRef(g->space, g->name, &value) < 0)
-            value = NULL;
-#else
-        value = PyDict_GetItemWithError(g->space, g->name);
-        Py_XINCREF(value);
-#endif
+        value = lw_dict_item(g->space, g->name);
     }
     if (value == NULL)
         lw_read_clear();

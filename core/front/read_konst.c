@@ -292,7 +292,7 @@ add_named(lw_reader *r, PyObject *modules, const char *path, uint32_t row)
 {
     const char *dot = strrchr(path, '.');
     PyObject *module_name = PyUnicode_FromStringAndSize(path, dot - path);
-    PyObject *module = module_name ? PyDict_GetItemWithError(modules, module_name) : NULL;
+    PyObject *module = module_name ? lw_dict_item(modules, module_name) : NULL;
     PyObject *object = module ? PyObject_GetAttrString(module, dot + 1) : NULL;
     PyObject *id = object ? PyLong_FromVoidPtr(object) : NULL;
     PyObject *number = id ? PyLong_FromUnsignedLong(row) : NULL;
@@ -304,6 +304,7 @@ add_named(lw_reader *r, PyObject *modules, const char *path, uint32_t row)
              PyList_Append(r->named_kept, object) < 0)
         result = -1;
     Py_XDECREF(module_name);
+    Py_XDECREF(module);
     Py_XDECREF(object);
     Py_XDECREF(id);
     Py_XDECREF(number);

@@ -22,6 +22,21 @@ typedef struct lw_captures lw_captures;
 lw_status lw_read_function(PyObject *function, PyObject *source, lw_tree **out,
                            lw_captures **captures, lw_error *err);
 
+/* Out of a dict that others may change meanwhile: a new reference; NULL where it is absent, or
+ * with an exception. */
+static inline PyObject *
+lw_dict_item(PyObject *dict, PyObject *key)
+{
+    PyObject *value = NULL;
+
+#if PY_VERSION_HEX >= 0x030D0000
+    (void)PyDict_GetItemRef(dict, key, &value);
+#else
+    value = Py_XNewRef(PyDict_GetItemWithError(dict, key));
+#endif
+    return value;
+}
+
 /* The Python function behind an accepted object (new reference), or NULL with TypeError set. */
 PyObject *lw_python_function(PyObject *object);
 

@@ -259,13 +259,12 @@ closure_value(lw_reader *r, PyObject *name, PyObject **out)
 static PyObject *
 global_value(lw_reader *r, PyObject *name)
 {
-    PyObject *value = PyDict_GetItemWithError(r->globals, name);
+    PyObject *value = lw_dict_item(r->globals, name);
 
     if (lw_captures_add_name(r->captures, r->globals, name, value) < 0)
         lw_read_failed(r);
     if (value == NULL && r->builtins != NULL)
-        value = PyDict_GetItemWithError(r->builtins, name);
-    Py_XINCREF(value);
+        value = lw_dict_item(r->builtins, name);
     return value;
 }
 

@@ -73,6 +73,8 @@ typedef struct lw_operand {
     int64_t dims[2 * LW_INLINE_DIMS];
 } lw_operand;
 
+/* At import: names that are looked up at calls. -1 with an exception. */
+int lw_args_names_make(void);
 /* -1 with TypeError, ValueError or BufferError set. */
 int lw_operand_read(lw_operand *out, PyObject *object);
 /* For readers: has the claimed layout a reach that can be addressed, and is it aligned to the

@@ -52,7 +52,7 @@ const lw_args_row *lw_args_type(PyTypeObject *type);
 /* Has it that attribute, and it is not None? Never raises. */
 bool lw_args_type_has(PyTypeObject *type, const char *name);
 const char *lw_args_name_text(lw_args_attr id);
-PyObject *lw_args_name(lw_args_attr id); /* borrowed; NULL with an exception */
+PyObject *lw_args_name(lw_args_attr id); /* borrowed */
 /* New reference, or NULL with an exception. */
 PyObject *lw_args_get(PyObject *object, lw_args_attr id);
 

@@ -1,10 +1,14 @@
 /* What a type is, as operands go: asked once. */
 #include "core/py/args_internal.h"
 
+#ifdef Py_GIL_DISABLED
+#include "core/base/memory.h"
+
+#include <stdatomic.h>
+#endif
 #include <string.h>
 
 #define N_TYPES 64
-static lw_args_row types[N_TYPES]; /* direct-mapped; a clash replaces */
 
 bool
 lw_args_type_has(PyTypeObject *type, const char *name)
@@ -89,10 +93,62 @@ classify(PyTypeObject *type)
     return row;
 }
 
+static uintptr_t
+slot_of(const PyTypeObject *type)
+{
+    return ((uintptr_t)type >> 4) % N_TYPES;
+}
+
+#ifdef Py_GIL_DISABLED
+/* Read while other threads add: a row never changes, and stays. Of more types than are kept
+ * each thread has the last one's. */
+typedef struct kept_row {
+    struct kept_row *next;
+    lw_args_row row;
+} kept_row;
+
+enum { MOST_KEPT = 4096 };
+static _Atomic(kept_row *) types[N_TYPES]; /* newest first */
+static _Atomic int n_kept;
+
+static const lw_args_row *
+keep(PyTypeObject *type)
+{
+    static _Thread_local lw_args_row own;
+    _Atomic(kept_row *) *slot = &types[slot_of(type)];
+    kept_row *kept = NULL;
+
+    own = classify(type);
+    if (atomic_fetch_add(&n_kept, 1) < MOST_KEPT)
+        kept = lw_alloc(sizeof *kept);
+    else
+        atomic_fetch_sub(&n_kept, 1);
+    if (kept == NULL)
+        return &own;
+    kept->row = own;
+    Py_INCREF(type);
+    kept->next = atomic_load(slot);
+    while (!atomic_compare_exchange_weak(slot, &kept->next, kept))
+        ;
+    return &kept->row;
+}
+
 const lw_args_row *
 lw_args_type(PyTypeObject *type)
 {
-    lw_args_row *row = &types[((uintptr_t)type >> 4) % N_TYPES];
+    const kept_row *at = atomic_load_explicit(&types[slot_of(type)], memory_order_acquire);
+
+    while (at != NULL && at->row.type != type)
+        at = at->next;
+    return at != NULL ? &at->row : keep(type);
+}
+#else
+static lw_args_row types[N_TYPES]; /* direct-mapped; a clash replaces */
+
+const lw_args_row *
+lw_args_type(PyTypeObject *type)
+{
+    lw_args_row *row = &types[slot_of(type)];
 
     if (row->type != type) {
         lw_args_row fresh = classify(type); /* may run Python: the slot is taken afterwards */
@@ -103,10 +159,11 @@ lw_args_type(PyTypeObject *type)
     }
     return row;
 }
+#endif
 
-/* ---- names looked up at every call: interned once ---- */
+/* ---- names looked up at every call: interned at import ---- */
 
-static PyObject *names[LW_N_ATTRS]; /* immortal as NumPy itself: one interpreter */
+static PyObject *names[LW_N_ATTRS]; /* stay, as NumPy does: one interpreter */
 
 const char *
 lw_args_name_text(lw_args_attr id)
@@ -120,11 +177,21 @@ lw_args_name_text(lw_args_attr id)
     return texts[id];
 }
 
+int
+lw_args_names_make(void)
+{
+    for (int id = 0; id < LW_N_ATTRS; id++)
+        if (names[id] == NULL) {
+            names[id] = PyUnicode_InternFromString(lw_args_name_text((lw_args_attr)id));
+            if (names[id] == NULL)
+                return -1;
+        }
+    return 0;
+}
+
 PyObject *
 lw_args_name(lw_args_attr id)
 {
-    if (names[id] == NULL)
-        names[id] = PyUnicode_InternFromString(lw_args_name_text(id));
     return names[id];
 }
 

@@ -1,5 +1,6 @@
 #include "core/py/device_array.h"
 
+#include "core/py/args.h"
 #include "core/py/cuda_py.h"
 #include "core/py/device_array_internal.h"
 #include "core/py/dlpack.h"
@@ -69,11 +70,21 @@ lw_descr_of(lw_dtype dtype)
         return descrs[dtype];
     if (dtype == LW_DT_bf16)
         return descr_of_bf16();
-    if (lw_dtypes[dtype].numpy == 0) {
-        PyErr_Format(PyExc_TypeError, "%s has no NumPy dtype", lw_dtypes[dtype].public_name);
-        return NULL;
-    }
-    return descrs[dtype] = PyArray_DescrFromType(lw_dtypes[dtype].numpy);
+    PyErr_Format(PyExc_TypeError, "%s has no NumPy dtype", lw_dtypes[dtype].public_name);
+    return NULL;
+}
+
+/* Those of NumPy's own, at import. */
+static int
+make_descrs(void)
+{
+    for (int dtype = 0; dtype < LW_N_DTYPES; dtype++)
+        if (descrs[dtype] == NULL && lw_dtypes[dtype].numpy != 0) {
+            descrs[dtype] = PyArray_DescrFromType(lw_dtypes[dtype].numpy);
+            if (descrs[dtype] == NULL)
+                return -1;
+        }
+    return 0;
 }
 
 lw_dtype
@@ -762,8 +773,11 @@ make_type(PyObject *module)
 int
 lw_device_array_register(PyObject *module)
 {
-    PyObject *type = make_type(module), *exchange;
+    PyObject *type, *exchange;
 
+    if (make_descrs() < 0 || lw_args_names_make() < 0)
+        return -1;
+    type = make_type(module);
     if (type == NULL)
         return -1;
     exchange = lw_dlpack_own_exchange();

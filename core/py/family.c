@@ -2,6 +2,7 @@
  */
 #include "core/py/family_internal.h"
 
+#include "core/front/read_python.h"
 #include "core/base/memory.h"
 #include "core/py/numpy_rules.h"
 #include "core/py/signature_read.h"
@@ -676,7 +677,7 @@ lw_family_find(const lw_family_args *c)
 
     if (key == NULL)
         return NULL;
-    member = Py_XNewRef(PyDict_GetItemWithError(c->family->members, key));
+    member = lw_dict_item(c->family->members, key);
     if (member == NULL && !PyErr_Occurred() && warn_of_many(c) == 0) {
         member = new_member(c);
         if (member != NULL && PyDict_SetItem(c->family->members, key, member) < 0)

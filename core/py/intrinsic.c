@@ -1,5 +1,6 @@
 #include "core/py/intrinsic.h"
 
+#include "core/front/read_python.h"
 #include "core/tables/names.h"
 
 #include <stddef.h>
@@ -169,10 +170,10 @@ static PyType_Spec intrinsic_spec = {
 static PyObject *
 group_getattro(PyObject *self, PyObject *name)
 {
-    PyObject *member = PyDict_GetItemWithError(((group_object *)self)->members, name);
+    PyObject *member = lw_dict_item(((group_object *)self)->members, name);
 
     if (member != NULL)
-        return Py_NewRef(member);
+        return member;
     member = PyErr_Occurred() ? NULL : PyObject_GenericGetAttr(self, name);
     if (member == NULL && PyErr_ExceptionMatches(PyExc_AttributeError))
         PyErr_Format(PyExc_AttributeError, "%U has no attribute '%U'",

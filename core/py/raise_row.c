@@ -36,14 +36,13 @@ static PyObject *
 class_named(const char *exception)
 {
     const char *colon = strchr(exception, ':');
-    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
     PyObject *name = colon ? PyUnicode_FromStringAndSize(exception, colon - exception)
                            : PyUnicode_FromString("builtins");
-    PyObject *module = name && modules ? PyDict_GetItemWithError(modules, name) : NULL;
+    PyObject *module = name ? PyImport_GetModule(name) : NULL;
     PyObject *class = NULL;
 
     if (module != NULL)
-        class = follow(Py_NewRef(module), colon ? colon + 1 : exception);
+        class = follow(module, colon ? colon + 1 : exception);
     Py_XDECREF(name);
     if (out_of_memory()) {
         Py_XDECREF(class);

@@ -1,10 +1,12 @@
 #include "core/py/record_intern.h"
 
+#include "core/base/lock.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/front/named_records.h"
 #include "core/py/record_spec.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 typedef struct row {
@@ -14,7 +16,8 @@ typedef struct row {
     PyArray_Descr *descr; /* owned: the first that was seen */
 } row;
 
-static row *rows; /* guarded by the GIL; never freed: keys name them by address */
+static lw_lock lock = LW_LOCK_INIT; /* of who adds a row */
+static _Atomic(row *) rows;         /* newest first; never freed: keys name them by address */
 
 enum { N_SEEN = 64 };
 static struct {
@@ -46,7 +49,7 @@ same_record(const lw_arg_record *x, const lw_arg_record *y)
 }
 
 /* Signatures find a record by its name: of several alike the later ones get a number. */
-static int
+static bool
 name_alone(row *new)
 {
     const char *name = new->record->name;
@@ -61,65 +64,94 @@ name_alone(row *new)
     }
     lw_text_reset(&text);
     new->record->name = name;
-    if (name != NULL && lw_named_record_add(new->record, &err) == LW_OK)
-        return 0;
-    PyErr_NoMemory();
-    return -1;
+    return name != NULL && lw_named_record_add(new->record, &err) == LW_OK;
+}
+
+/* The row of this record: one that is there, or the new one. NULL: no memory. Without Python.
+ */
+static row *
+row_for(row *new)
+{
+    row *at;
+
+    lw_lock_take(&lock);
+    at = atomic_load(&rows);
+    while (at != NULL && !same_record(at->record, new->record))
+        at = at->next;
+    if (at == NULL && name_alone(new)) {
+        new->next = atomic_load(&rows);
+        atomic_store_explicit(&rows, new, memory_order_release);
+        at = new;
+    }
+    lw_lock_give(&lock);
+    return at;
 }
 
 static const lw_arg_record *
 intern(PyArray_Descr *descr)
 {
-    row *new = lw_alloc_zero(1, sizeof *new), *at;
+    row *new = lw_alloc_zero(1, sizeof *new), *at = NULL;
 
     if (new == NULL)
         return (const lw_arg_record *)PyErr_NoMemory();
     lw_arena_init(&new->arena);
-    if (lw_record_spec(descr, &new->arena, &new->record) < 0) {
+    if (lw_record_spec(descr, &new->arena, &new->record) == 0) {
+        new->descr = (PyArray_Descr *)Py_NewRef(descr);
+        at = row_for(new);
+        if (at == NULL)
+            PyErr_NoMemory();
+    }
+    if (at != new) {
+        Py_XDECREF(new->descr);
         lw_arena_reset(&new->arena);
         lw_free(new);
-        return NULL;
     }
-    for (at = rows; at != NULL && !same_record(at->record, new->record); at = at->next)
-        ;
-    if (at != NULL) {
-        lw_arena_reset(&new->arena);
-        lw_free(new);
-        return at->record;
-    }
-    if (name_alone(new) < 0) {
-        lw_arena_reset(&new->arena);
-        lw_free(new);
-        return NULL;
-    }
-    new->descr = (PyArray_Descr *)Py_NewRef(descr);
-    new->next = rows;
-    rows = new;
-    return new->record;
+    return at ? at->record : NULL;
+}
+
+/* ---- what was asked for lately ---- */
+
+#ifdef Py_GIL_DISABLED
+static PyMutex seen_lock;
+#define LOCK_SEEN()   PyMutex_Lock(&seen_lock)
+#define UNLOCK_SEEN() PyMutex_Unlock(&seen_lock)
+#else
+#define LOCK_SEEN()   (void)0
+#define UNLOCK_SEEN() (void)0
+#endif
+
+static void
+remember(PyArray_Descr *descr, const lw_arg_record *record, size_t k)
+{
+    PyArray_Descr *before;
+
+    LOCK_SEEN();
+    before = seen[k].descr;
+    seen[k].descr = (PyArray_Descr *)Py_NewRef(descr);
+    seen[k].record = record;
+    UNLOCK_SEEN();
+    Py_XDECREF(before);
 }
 
 const lw_arg_record *
 lw_record_intern(PyArray_Descr *descr)
 {
     size_t k = ((uintptr_t)descr >> 4) % N_SEEN;
+    const lw_arg_record *record = NULL;
 
-    if (seen[k].descr != descr) {
-        const lw_arg_record *record = intern(descr);
-        PyArray_Descr *before = seen[k].descr;
-        if (record == NULL)
-            return NULL;
-        seen[k].descr = (PyArray_Descr *)Py_NewRef(descr);
-        seen[k].record = record;
-        Py_XDECREF(before);
-        return record;
-    }
-    return seen[k].record;
+    LOCK_SEEN();
+    if (seen[k].descr == descr)
+        record = seen[k].record;
+    UNLOCK_SEEN();
+    if (record == NULL && (record = intern(descr)) != NULL)
+        remember(descr, record, k);
+    return record;
 }
 
 PyArray_Descr *
 lw_record_descr(const lw_arg_record *record)
 {
-    const row *at = rows;
+    const row *at = atomic_load_explicit(&rows, memory_order_acquire);
 
     while (at->record != record)
         at = at->next;

@@ -2,6 +2,8 @@
  * inputs safely; without, a loop made for them. */
 #include "core/py/ufunc_choose.h"
 
+#include "core/front/read_python.h"
+
 #include "core/py/raise.h"
 
 #include <string.h>
@@ -71,11 +73,10 @@ raise_remembered(lw_ufunc_head *self, const lw_dtype *in)
 
     if (key == NULL)
         return true;
-    value = PyDict_GetItemWithError(self->failures, key); /* borrowed */
+    value = lw_dict_item(self->failures, key);
     Py_DECREF(key);
     if (value == NULL)
         return PyErr_Occurred() != NULL;
-    Py_INCREF(value);
     copy = copy_of_exception(value);
     Py_DECREF(value);
     if (copy != NULL)

@@ -55,11 +55,14 @@ refuse_kind(const facts *f, PyObject *object)
 static int
 refuse_masked(const facts *f, PyObject *object)
 {
-    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.ma");
+    PyObject *name = PyUnicode_FromString("numpy.ma");
+    PyObject *module = name ? PyImport_GetModule(name) : NULL; /* where it is loaded */
     PyObject *class = module ? PyObject_GetAttrString(module, "MaskedArray") : NULL;
     int masked = class ? PyObject_IsInstance(object, class) : 0;
 
     Py_XDECREF(class);
+    Py_XDECREF(module);
+    Py_XDECREF(name);
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
                      "%s: excluded argument `%s` is a masked array, whose mask compiled code "
