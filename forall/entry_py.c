@@ -11,6 +11,7 @@
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
+#include "core/py/text_py.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -32,6 +33,24 @@ lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module 
         lw_build_symbol(lw_function_name(special->function),
                         lw_hash64(key, sizeof *key, special->hash), symbol);
     return lw_kernel_module(special->scalar, key, symbol, &special->function->limits, out, err);
+}
+
+PyObject *
+lw_special_form(const lw_special *special, const lw_entry_key *key, int cc, const char *form)
+{
+    lw_build_options options = lw_function_build_options(special->function);
+    lw_module *module = NULL;
+    lw_bytes bytes = {0};
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_special_module(special, key, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_output(module, cc, form, &options, &bytes, &err);
+    Py_END_ALLOW_THREADS
+    lw_module_free(module);
+    return lw_form_take(status, form, &bytes, &err);
 }
 
 int

@@ -13,22 +13,10 @@
 static PyObject *
 form_of(lw_special *special, int cc, const char *form)
 {
-    const lw_forall *self = (lw_forall *)special->function;
-    lw_build_options options = lw_function_build_options(&self->base);
-    lw_module *module = NULL;
-    lw_error err = {0};
-    lw_bytes bytes = {0};
     lw_entry_key key;
-    lw_status status;
 
-    lw_forall_common_key(self, cc != 0, &key);
-    Py_BEGIN_ALLOW_THREADS
-    status = lw_special_module(special, &key, &module, &err);
-    if (status == LW_OK)
-        status = lw_build_output(module, cc, form, &options, &bytes, &err);
-    Py_END_ALLOW_THREADS
-    lw_module_free(module);
-    return lw_form_take(status, form, &bytes, &err);
+    lw_forall_common_key((lw_forall *)special->function, cc != 0, &key);
+    return lw_special_form(special, &key, cc, form);
 }
 
 static PyObject *

@@ -70,23 +70,11 @@ key_for(const lw_special *special, int cc, lw_entry_key *key)
 static PyObject *
 form_of(const lw_special *special, int cc, const char *form)
 {
-    const lw_function *f = special->function;
-    lw_build_options options = lw_function_build_options(f);
-    lw_module *module = NULL;
-    lw_bytes bytes = {0};
-    lw_error err = {0};
     lw_entry_key key;
-    lw_status status;
 
     assert(form != NULL);
     key_for(special, cc, &key);
-    Py_BEGIN_ALLOW_THREADS
-    status = lw_special_module(special, &key, &module, &err);
-    if (status == LW_OK)
-        status = lw_build_output(module, cc, form, &options, &bytes, &err);
-    Py_END_ALLOW_THREADS
-    lw_module_free(module);
-    return lw_form_take(status, form, &bytes, &err);
+    return lw_special_form(special, &key, cc, form);
 }
 
 static PyObject *

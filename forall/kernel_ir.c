@@ -48,24 +48,14 @@ lw_space_order(const lw_entry_key *key, int order[LW_MAX_INDEX])
 enum { BATCH = 4, SHORT_BODY = 200 };
 enum { IS_ARRAY = 1u << 31 };
 
-static bool
-has_op(const lw_module *module, lw_op op)
-{
-    for (uint32_t i = 0; i < module->funcs.n; i++)
-        for (uint32_t k = 1; k < module->funcs.data[i]->insts.n; k++)
-            if (module->funcs.data[i]->insts.data[k].op == op)
-                return true;
-    return false;
-}
-
 /* What is known of each parameter of the body: LW_PARAM_*, IS_ARRAY. Where threads wait for
  * each other, what one wrote another reads: to LLVM `noalias` would mean that no barrier
  * changes such memory. */
 static void
 param_flags(const maker *m, uint32_t *flags)
 {
-    bool meets = has_op(m->scalar->module, LW_OP_BARRIER) ||
-                 has_op(m->scalar->module, LW_OP_KERNEL_CALL);
+    bool meets = lw_ir_has_op(m->scalar->module, LW_OP_BARRIER) ||
+                 lw_ir_has_op(m->scalar->module, LW_OP_KERNEL_CALL);
 
     for (uint32_t i = 0; i < m->scalar->n_args; i++) {
         const lw_arg_parts *parts = &m->scalar->args[i];
@@ -328,8 +318,8 @@ load_space(maker *m)
 static uint32_t
 loop_flags(const maker *m)
 {
-    if (!m->key->noalias || has_op(m->scalar->module, LW_OP_LOCAL) ||
-        has_op(m->scalar->module, LW_OP_ATOMIC) || lw_ir_prints(m->scalar->module))
+    if (!m->key->noalias || lw_ir_has_op(m->scalar->module, LW_OP_LOCAL) ||
+        lw_ir_has_op(m->scalar->module, LW_OP_ATOMIC) || lw_ir_prints(m->scalar->module))
         return 0;
     return LW_LOOP_VECTORIZE;
 }

@@ -22,6 +22,9 @@ int lw_special_cast_values(const lw_special *special, lw_bound *bound);
 void lw_spec_print(const lw_arg_spec *spec, lw_text *out);
 /* "float32, float32[::1]" */
 void lw_special_print(const lw_special *special, lw_text *out);
+/* One form of this entry's code, as bytes or str. NULL with an exception. */
+PyObject *lw_special_form(const lw_special *special, const lw_entry_key *key, int cc,
+                          const char *form);
 /* What the kernel of this entry takes on a GPU. -1 with an exception. */
 int lw_special_info(const lw_special *special, const lw_entry_key *key, int cc,
                     lw_cubin_info *out);

@@ -80,18 +80,6 @@ lw_core_shared_bytes(const lw_gufunc_loop *loop, const lw_core_key *key, int ope
 /* ---- small helpers ---- */
 
 static unsigned
-n_parts(lw_dtype dtype)
-{
-    return lw_is_complex(dtype) ? 2 : 1;
-}
-
-static lw_dtype
-memory_part(lw_dtype dtype)
-{
-    return dtype == LW_DT_b1 ? LW_DT_u8 : lw_dtypes[dtype].parts;
-}
-
-static unsigned
 itemsize_of(const kernel *k, int operand)
 {
     return lw_dtypes[k->loop->types[operand]].size_bytes;
@@ -140,7 +128,7 @@ add_operand_params(kernel *k)
         if (written && k->key->spread) /* other threads write it too: LLVM must reload */
             flags = 0;
         if (reach_of(k, i) == LW_REACH_VALUE) {
-            for (unsigned p = 0; p < n_parts(k->loop->types[i]); p++)
+            for (unsigned p = 0; p < lw_dtype_n_parts(k->loop->types[i]); p++)
                 k->value[i][p] = lw_ir_param_add(
                     &k->b, k->loop->address[i] ? LW_DT_ptr : lw_dtypes[k->loop->types[i]].parts,
                     0, "value");
@@ -281,13 +269,13 @@ core_parts(kernel *k, int operand, uint32_t at)
 static void
 load_parts(kernel *k, int operand, lw_ref at, lw_ref *parts)
 {
-    lw_dtype dtype = k->loop->types[operand], memory = memory_part(dtype);
+    lw_dtype dtype = k->loop->types[operand], memory = lw_dtype_memory_part(dtype);
 
     if (k->loop->address[operand]) {
         parts[0] = lw_ir_load(&k->b, LW_DT_ptr, 1, at, 0, 0);
         return;
     }
-    for (unsigned p = 0; p < n_parts(dtype); p++)
+    for (unsigned p = 0; p < lw_dtype_n_parts(dtype); p++)
         parts[p] =
             lw_ir_load(&k->b, memory, 1, plus(k, at, p * lw_dtypes[memory].size_bytes), 0, 0);
     if (dtype == LW_DT_b1)
@@ -297,9 +285,9 @@ load_parts(kernel *k, int operand, lw_ref at, lw_ref *parts)
 static void
 store_parts(kernel *k, int operand, lw_ref at, const lw_ref *parts)
 {
-    lw_dtype dtype = k->loop->types[operand], memory = memory_part(dtype);
+    lw_dtype dtype = k->loop->types[operand], memory = lw_dtype_memory_part(dtype);
 
-    for (unsigned p = 0; p < n_parts(dtype); p++)
+    for (unsigned p = 0; p < lw_dtype_n_parts(dtype); p++)
         lw_ir_store(&k->b, plus(k, at, p * lw_dtypes[memory].size_bytes),
                     lw_ir_cast(&k->b, memory, parts[p]), 0, 0);
 }
@@ -308,7 +296,7 @@ store_parts(kernel *k, int operand, lw_ref at, const lw_ref *parts)
 static lw_ref
 value_in_memory(kernel *k, int operand)
 {
-    lw_dtype part = memory_part(k->loop->types[operand]);
+    lw_dtype part = lw_dtype_memory_part(k->loop->types[operand]);
     lw_ref at = lw_ir_local(&k->b, itemsize_of(k, operand), lw_dtypes[part].size_bytes);
 
     store_parts(k, operand, at, k->value[operand]);
@@ -365,7 +353,7 @@ run_item(kernel *k, lw_ref item)
         lw_ref parts[MOST_PARTS] = {0};
         if (k->loop->form[i] != LW_CORE_RESULT)
             continue;
-        for (unsigned p = 0; p < n_parts(k->loop->types[i]); p++)
+        for (unsigned p = 0; p < lw_dtype_n_parts(k->loop->types[i]); p++)
             parts[p] = lw_ir_result(b, call, result++);
         store_parts(k, i, at[i], parts);
     }
@@ -391,7 +379,7 @@ run_of(kernel *k, int operand, lw_ref first, run *r)
     uint32_t bytes = lw_core_count(k->loop, k->key, operand) * itemsize_of(k, operand);
 
     r->operand = operand;
-    r->part = memory_part(dtype);
+    r->part = lw_dtype_memory_part(dtype);
     r->lanes = k->key->operands[operand].chunk / lw_dtypes[r->part].size_bytes;
     r->n_parts = bytes / lw_dtypes[r->part].size_bytes;
     r->chunks = k->key->block * r->n_parts / r->lanes;

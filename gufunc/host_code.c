@@ -93,12 +93,6 @@ part_address(maker *m, lw_dtype dtype, lw_ref base, int part)
     return lw_ir_offset(&m->b, base, i64(m, lw_dtypes[lw_dtypes[dtype].parts].size_bytes));
 }
 
-static int
-n_parts(lw_dtype dtype)
-{
-    return lw_is_complex(dtype) ? 2 : 1;
-}
-
 static void
 pass_array(maker *m, int k, lw_ref at, lw_ref *out)
 {
@@ -126,7 +120,7 @@ pass_value(maker *m, int k, lw_ref at, lw_ref *out)
         out[0] = lw_ir_load(&m->b, LW_DT_ptr, 1, at, 0, 0);
         return;
     }
-    for (int part = 0; part < n_parts(dtype); part++)
+    for (unsigned part = 0; part < lw_dtype_n_parts(dtype); part++)
         out[part] = lw_ir_load(&m->b, lw_dtypes[dtype].parts, 1,
                                part_address(m, dtype, at, part), 0, 0);
 }
@@ -177,30 +171,20 @@ run_item(maker *m, lw_ref i)
     call = lw_ir_call(&m->b, loop->scalar->body, m->values, m->body->params.n);
     which = check_status(m, call, i);
     for (int k = loop->nin; k < n_operands(loop); k++)
-        for (int part = 0; loop->form[k] == LW_CORE_RESULT && part < n_parts(loop->types[k]);
-             part++)
+        for (unsigned part = 0;
+             loop->form[k] == LW_CORE_RESULT && part < lw_dtype_n_parts(loop->types[k]); part++)
             lw_ir_store(&m->b, part_address(m, loop->types[k], operand_at(m, k, i), part),
                         lw_ir_result(&m->b, call, which++), 0, 0);
-}
-
-static bool
-has_op(const lw_module *module, lw_op op)
-{
-    for (uint32_t i = 0; i < module->funcs.n; i++)
-        for (uint32_t k = 1; k < module->funcs.data[i]->insts.n; k++)
-            if (module->funcs.data[i]->insts.data[k].op == op)
-                return true;
-    return false;
 }
 
 /* Items are independent of each other. Local memory is used again by each of them. */
 static uint32_t
 loop_flags(const maker *m)
 {
-    if (m->loop->scalar->can_raise || has_op(m->module, LW_OP_LOCAL) ||
-        has_op(m->module, LW_OP_ATOMIC) || lw_ir_prints(m->module))
+    if (m->loop->scalar->can_raise || lw_ir_has_op(m->module, LW_OP_LOCAL) ||
+        lw_ir_has_op(m->module, LW_OP_ATOMIC) || lw_ir_prints(m->module))
         return 0;
-    return has_op(m->module, LW_OP_LOOP) ? 0 : LW_LOOP_VECTORIZE;
+    return lw_ir_has_op(m->module, LW_OP_LOOP) ? 0 : LW_LOOP_VECTORIZE;
 }
 
 /* NumPy copies what overlaps an output, but for two inputs that are the same array: one that is
@@ -359,8 +343,8 @@ code_free(lw_gufunc_code *code)
 static bool
 branches(const lw_module *module)
 {
-    return has_op(module, LW_OP_IF) || has_op(module, LW_OP_SELECT) ||
-           has_op(module, LW_OP_INTRINSIC) || has_op(module, LW_OP_CAST);
+    return lw_ir_has_op(module, LW_OP_IF) || lw_ir_has_op(module, LW_OP_SELECT) ||
+           lw_ir_has_op(module, LW_OP_INTRINSIC) || lw_ir_has_op(module, LW_OP_CAST);
 }
 
 lw_status

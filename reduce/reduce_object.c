@@ -4,6 +4,7 @@
 #include "reduce/reduce_py.h"
 
 #include "core/py/device_array.h"
+#include "core/py/door_function.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
@@ -244,17 +245,10 @@ get_state(PyObject *object, PyObject *Py_UNUSED(unused))
     return state;
 }
 
-/* lanewise/_pickling.py knows how to carry a function's text to another process. */
 static PyObject *
 reducer_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    PyObject *module = PyImport_ImportModule("lanewise._pickling"), *result;
-
-    if (module == NULL)
-        return NULL;
-    result = PyObject_CallMethod(module, "reduce_reduction", "O", self);
-    Py_DECREF(module);
-    return result;
+    return lw_reduce_by_source(self, "reduce_reduction");
 }
 
 static PyObject *

@@ -29,19 +29,6 @@ typedef struct site {
         element; /* i64, number of the access's first element; only where the body can raise */
 } site;
 
-static unsigned
-n_parts(lw_dtype dtype)
-{
-    return lw_is_complex(dtype) ? 2 : 1;
-}
-
-/* What a register holds of one part in memory: bool is a byte there. */
-static lw_dtype
-memory_part(lw_dtype dtype)
-{
-    return dtype == LW_DT_b1 ? LW_DT_u8 : lw_dtypes[dtype].parts;
-}
-
 static lw_dtype
 dtype_of(const kernel *k, int operand)
 {
@@ -91,7 +78,7 @@ add_operand_params(kernel *k)
             continue;
         }
         if (key->operands[i].access == LW_ACCESS_VALUE) {
-            for (unsigned p = 0; p < n_parts(dtype_of(k, i)); p++)
+            for (unsigned p = 0; p < lw_dtype_n_parts(dtype_of(k, i)); p++)
                 k->constant[i][p] =
                     lw_ir_param_add(&k->b, lw_dtypes[dtype_of(k, i)].parts, 0, "value");
             continue;
@@ -201,8 +188,8 @@ static void
 load_operand(kernel *k, int operand, lw_ref at, unsigned width, lw_ref *parts)
 {
     lw_builder *b = &k->b;
-    lw_dtype dtype = dtype_of(k, operand), memory = memory_part(dtype);
-    unsigned n = n_parts(dtype), lanes = width * n;
+    lw_dtype dtype = dtype_of(k, operand), memory = lw_dtype_memory_part(dtype);
+    unsigned n = lw_dtype_n_parts(dtype), lanes = width * n;
     bool repeated = k->key->operands[operand].access != LW_ACCESS_CONTIGUOUS;
     uint32_t flags = k->key->noalias ? LW_MEM_INVARIANT : 0;
     unsigned align = lw_dtypes[memory].size_bytes * (repeated ? 1 : width * n);
@@ -282,7 +269,7 @@ run_body(kernel *k, lw_ref (*in)[MOST_ELEMENTS], unsigned e, lw_ref element,
 
     for (int j = 0; j < k->key->n_in; j++) {
         int i = k->uniforms->order[j];
-        for (unsigned p = 0; p < n_parts(k->loop_types[i]); p++)
+        for (unsigned p = 0; p < lw_dtype_n_parts(k->loop_types[i]); p++)
             args[n++] = in[i][2 * e + p];
     }
     call = lw_ir_call(b, k->scalar->body, args, n);
@@ -291,7 +278,7 @@ run_body(kernel *k, lw_ref (*in)[MOST_ELEMENTS], unsigned e, lw_ref element,
         at = 1 + k->scalar->n_raise_words;
     }
     for (int o = 0; o < k->key->n_out; o++)
-        for (unsigned p = 0; p < n_parts(k->loop_types[k->key->n_in + o]); p++)
+        for (unsigned p = 0; p < lw_dtype_n_parts(k->loop_types[k->key->n_in + o]); p++)
             out[o][2 * e + p] = lw_ir_result(b, call, at++);
 }
 
@@ -299,8 +286,8 @@ static void
 store_operand(kernel *k, int operand, lw_ref at, unsigned width, const lw_ref *parts)
 {
     lw_builder *b = &k->b;
-    lw_dtype dtype = dtype_of(k, operand), memory = memory_part(dtype);
-    unsigned n = n_parts(dtype), align = lw_dtypes[memory].size_bytes * width * n;
+    lw_dtype dtype = dtype_of(k, operand), memory = lw_dtype_memory_part(dtype);
+    unsigned n = lw_dtype_n_parts(dtype), align = lw_dtypes[memory].size_bytes * width * n;
     lw_ref lanes[MOST_ELEMENTS], one[MOST_PARTS] = {0};
 
     for (unsigned e = 0; e < width; e++) {

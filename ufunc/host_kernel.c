@@ -160,12 +160,6 @@ part_address(maker *m, lw_dtype dtype, lw_ref base, int part)
     return lw_ir_offset(&m->b, base, constant(m, lw_dtypes[lw_dtypes[dtype].parts].size_bytes));
 }
 
-static int
-n_parts(lw_dtype dtype)
-{
-    return lw_is_complex(dtype) ? 2 : 1;
-}
-
 static void
 note_failure(maker *m, lw_ref status, lw_ref i, const lw_ref *words)
 {
@@ -198,7 +192,7 @@ element(maker *m, lw_ref i)
             continue;
         }
         lw_ref at = address(m, k, i);
-        for (int part = 0; part < n_parts(loop->types[k]); part++)
+        for (unsigned part = 0; part < lw_dtype_n_parts(loop->types[k]); part++)
             values[n++] = lw_ir_load(&m->b, lw_dtypes[loop->types[k]].parts, 1,
                                      part_address(m, loop->types[k], at, part), 0, 0);
     }
@@ -211,7 +205,7 @@ element(maker *m, lw_ref i)
     }
     for (int k = loop->nin; k < loop->nin + loop->nout; k++) {
         lw_ref at = address(m, k, i);
-        for (int part = 0; part < n_parts(loop->types[k]); part++)
+        for (unsigned part = 0; part < lw_dtype_n_parts(loop->types[k]); part++)
             lw_ir_store(&m->b, part_address(m, loop->types[k], at, part),
                         lw_ir_result(&m->b, call, which++), 0, 0);
     }

@@ -372,16 +372,20 @@ lw_ir_uses_context(const lw_module *module)
     return any_inst(module, asks_context);
 }
 
-static bool
-shows(const lw_inst *inst)
+bool
+lw_ir_has_op(const lw_module *module, lw_op op)
 {
-    return inst->op == LW_OP_PRINT;
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        for (uint32_t k = 1; k < module->funcs.data[i]->insts.n; k++)
+            if (module->funcs.data[i]->insts.data[k].op == op)
+                return true;
+    return false;
 }
 
 bool
 lw_ir_prints(const lw_module *module)
 {
-    return any_inst(module, shows);
+    return lw_ir_has_op(module, LW_OP_PRINT);
 }
 
 static bool

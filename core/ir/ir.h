@@ -224,6 +224,8 @@ lw_status lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *er
  * On the host every function of such a module takes a lw_kernel_context * in front of its
  * parameters (core/ir/kernel_context.h). */
 bool lw_ir_uses_context(const lw_module *module);
+/* Whether any of its functions has this operation. */
+bool lw_ir_has_op(const lw_module *module, lw_op op);
 /* Whether it holds a PRINT. */
 bool lw_ir_prints(const lw_module *module);
 /* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective.

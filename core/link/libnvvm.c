@@ -37,38 +37,25 @@ typedef struct device_library {
 static lw_lock lock = LW_LOCK_INIT;
 static device_library *device_libraries;
 
-enum { MAX_OPTIONS = 10, OPTION_LENGTH = 32, MAX_LIBDEVICE_BYTES = 64 << 20 };
-
-typedef struct option_list {
-    char text[MAX_OPTIONS][OPTION_LENGTH];
-    const char *items[MAX_OPTIONS];
-    int n;
-} option_list;
+enum { MAX_LIBDEVICE_BYTES = 64 << 20 };
 
 static void
-add_option(option_list *list, const char *format, int value)
-{
-    snprintf(list->text[list->n], OPTION_LENGTH, format, value);
-    list->items[list->n] = list->text[list->n];
-    list->n++;
-}
-
-static void
-list_options(option_list *list, int cc, const lw_cuda_options *options, lw_nvvm_output output)
+list_options(lw_vendor_options *list, int cc, const lw_cuda_options *options,
+             lw_nvvm_output output)
 {
     list->n = 0;
-    snprintf(list->text[0], OPTION_LENGTH, "-arch=compute_%d%.1s", cc,
+    snprintf(list->text[0], LW_VENDOR_OPTION_LENGTH, "-arch=compute_%d%.1s", cc,
              (char[2]){options->suffix, 0});
     list->items[list->n++] = list->text[0];
     if (output == LW_NVVM_LTOIR)
-        add_option(list, "-gen-lto", 0);
-    add_option(list, "-opt=%d", options->opt > 0 ? 3 : 0);
-    add_option(list, "-fma=%d", options->fma);
-    add_option(list, "-ftz=%d", options->ftz);
-    add_option(list, "-prec-div=%d", !options->fast_div);
-    add_option(list, "-prec-sqrt=%d", !options->fast_sqrt);
+        lw_vendor_option_add(list, "-gen-lto", 0);
+    lw_vendor_option_add(list, "-opt=%d", options->opt > 0 ? 3 : 0);
+    lw_vendor_option_add(list, "-fma=%d", options->fma);
+    lw_vendor_option_add(list, "-ftz=%d", options->ftz);
+    lw_vendor_option_add(list, "-prec-div=%d", !options->fast_div);
+    lw_vendor_option_add(list, "-prec-sqrt=%d", !options->fast_sqrt);
     if (options->line_info)
-        add_option(list, "-generate-line-info", 0);
+        lw_vendor_option_add(list, "-generate-line-info", 0);
 }
 
 static lw_status
@@ -234,7 +221,7 @@ fail:
 /* The order matters: an unverified text can end the process, and a verify after libdevice was
  * added costs more. */
 static lw_status
-build(const job *j, const char *text, const lw_bytes *libdevice, option_list *options,
+build(const job *j, const char *text, const lw_bytes *libdevice, lw_vendor_options *options,
       lw_error *err)
 {
     lw_status status = LW_OK;
@@ -377,7 +364,7 @@ lw_nvvm_compile(const char *nvvm_text, const char *name, int cc, const lw_cuda_o
     lw_status status;
     const lw_toolchain *toolchain = NULL;
     const lw_bytes *libdevice = NULL;
-    option_list list;
+    lw_vendor_options list;
     job here = {NULL, NULL, name ? name : "kernel", cc}, *j = &here;
 
     LW_TRY(check_arguments(nvvm_text, cc, err));

@@ -42,22 +42,6 @@ static const char *const result_names[] = {"SUCCESS",
                                            "LTO_NOT_ENABLED"};
 
 enum { N_RESULTS = sizeof result_names / sizeof *result_names };
-enum { MAX_OPTIONS = 12, OPTION_LENGTH = 40 };
-
-typedef struct option_list {
-    char text[MAX_OPTIONS][OPTION_LENGTH];
-    const char *items[MAX_OPTIONS];
-    uint32_t n;
-} option_list;
-
-static void
-add_option(option_list *list, const char *format, int value)
-{
-    snprintf(list->text[list->n], OPTION_LENGTH, format, value);
-    list->items[list->n] = list->text[list->n];
-    list->n++;
-}
-
 static bool
 wants_lto(const lw_link_input *inputs, size_t n_inputs, lw_link_output output)
 {
@@ -69,27 +53,27 @@ wants_lto(const lw_link_input *inputs, size_t n_inputs, lw_link_output output)
 }
 
 static void
-list_options(option_list *list, int cc, const lw_cuda_options *options, bool lto,
+list_options(lw_vendor_options *list, int cc, const lw_cuda_options *options, bool lto,
              lw_link_output output)
 {
     list->n = 1;
-    snprintf(list->text[0], OPTION_LENGTH, "-arch=sm_%d%.1s", cc,
+    snprintf(list->text[0], LW_VENDOR_OPTION_LENGTH, "-arch=sm_%d%.1s", cc,
              (char[2]){options->suffix, 0});
     list->items[0] = list->text[0];
     if (lto) {
-        add_option(list, "-lto", 0);
-        add_option(list, "-fma=%d", options->fma);
-        add_option(list, "-ftz=%d", options->ftz);
-        add_option(list, "-prec-div=%d", !options->fast_div);
-        add_option(list, "-prec-sqrt=%d", !options->fast_sqrt);
+        lw_vendor_option_add(list, "-lto", 0);
+        lw_vendor_option_add(list, "-fma=%d", options->fma);
+        lw_vendor_option_add(list, "-ftz=%d", options->ftz);
+        lw_vendor_option_add(list, "-prec-div=%d", !options->fast_div);
+        lw_vendor_option_add(list, "-prec-sqrt=%d", !options->fast_sqrt);
     }
-    add_option(list, "-O%d", options->opt > 0 ? 3 : 0);
+    lw_vendor_option_add(list, "-O%d", options->opt > 0 ? 3 : 0);
     if (output == LW_LINK_TO_PTX)
-        add_option(list, "-ptx", 0);
+        lw_vendor_option_add(list, "-ptx", 0);
     if (options->line_info)
-        add_option(list, "-lineinfo", 0);
+        lw_vendor_option_add(list, "-lineinfo", 0);
     if (options->max_registers > 0)
-        add_option(list, "-maxrregcount=%d", options->max_registers);
+        lw_vendor_option_add(list, "-maxrregcount=%d", options->max_registers);
 }
 
 static lw_status
@@ -206,7 +190,7 @@ link_once(const jit_table *jit, const lw_link_input *inputs, size_t n_inputs, in
 {
     lw_status status = LW_OK;
     void *handle = NULL;
-    option_list list;
+    lw_vendor_options list;
 
     list_options(&list, cc, options, lto, output);
     CALL("nvJitLinkCreate", NULL, jit->Create(&handle, list.n, list.items));

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct lw_vendor_open {
@@ -92,4 +93,13 @@ lw_vendor_get(lw_vendor *vendor, const char *path, const void **table, lw_error 
     if (status == LW_OK)
         *table = open->table;
     return status;
+}
+
+void
+lw_vendor_option_add(lw_vendor_options *list, const char *format, int value)
+{
+    char *text = list->text[list->n];
+
+    snprintf(text, LW_VENDOR_OPTION_LENGTH, format, value);
+    list->items[list->n++] = text;
 }

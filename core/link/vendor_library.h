@@ -7,6 +7,7 @@
 #include "core/base/lock.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct lw_vendor_row {
     const char *symbol;
@@ -24,5 +25,17 @@ typedef struct lw_vendor { /* one static object for each library */
 
 /* The function table of the library at this path; lives as long as the process. */
 lw_status lw_vendor_get(lw_vendor *vendor, const char *path, const void **table, lw_error *err);
+
+/* What a library's compile or link call is told. */
+enum { LW_VENDOR_MOST_OPTIONS = 12, LW_VENDOR_OPTION_LENGTH = 40 };
+
+typedef struct lw_vendor_options {
+    char text[LW_VENDOR_MOST_OPTIONS][LW_VENDOR_OPTION_LENGTH];
+    const char *items[LW_VENDOR_MOST_OPTIONS]; /* into text: the list must not move */
+    uint32_t n;
+} lw_vendor_options;
+
+/* "-opt=%d" and a value; a format without %d leaves it out. */
+void lw_vendor_option_add(lw_vendor_options *list, const char *format, int value);
 
 #endif

@@ -56,6 +56,20 @@ lw_is_complex(lw_dtype dtype)
     return lw_dtypes[dtype].kind == LW_KIND_COMPLEX;
 }
 
+/* How many numbers a value is: 2 of a complex one, of dtype `parts`. */
+static inline unsigned
+lw_dtype_n_parts(lw_dtype dtype)
+{
+    return lw_is_complex(dtype) ? 2 : 1;
+}
+
+/* What memory holds of one part: bool is a byte there. */
+static inline lw_dtype
+lw_dtype_memory_part(lw_dtype dtype)
+{
+    return dtype == LW_DT_b1 ? LW_DT_u8 : lw_dtypes[dtype].parts;
+}
+
 /* From a NumPy type character (all platform spellings: 'q', 'Q', 'p', …); LW_DT_void: none. */
 lw_dtype lw_dtype_from_char(char c);
 /* From "f32", "float32" or "f4", n_bytes long; LW_DT_void: none. */

@@ -26,10 +26,12 @@ cuDriverGetVersion(int *out)
     return fake_leave(code);
 }
 
-static const struct {
+typedef struct error_row {
     int code;
     const char *name, *text;
-} errors[] = {
+} error_row;
+
+static const error_row errors[] = {
     {0, "CUDA_SUCCESS", "no error"},
     {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
@@ -54,33 +56,32 @@ static const struct {
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
+static const error_row *
+row_of(int code)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].code == code)
+            return &errors[i];
+    return NULL;
+}
+
 /* These two neither count nor fail: they are asked about failures. */
 int
 cuGetErrorName(int code, const char **out)
 {
-    size_t i;
+    const error_row *row = row_of(code);
 
-    for (i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].code == code) {
-            *out = errors[i].name;
-            return SUCCESS;
-        }
-    *out = NULL;
-    return INVALID_VALUE;
+    *out = row ? row->name : NULL;
+    return row ? SUCCESS : INVALID_VALUE;
 }
 
 int
 cuGetErrorString(int code, const char **out)
 {
-    size_t i;
+    const error_row *row = row_of(code);
 
-    for (i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].code == code) {
-            *out = errors[i].text;
-            return SUCCESS;
-        }
-    *out = NULL;
-    return INVALID_VALUE;
+    *out = row ? row->text : NULL;
+    return row ? SUCCESS : INVALID_VALUE;
 }
 
 int
