@@ -489,7 +489,7 @@ FUNCTIONS = [
     ("delete", lambda: made("def g(x):\n del x\n return 1"), CompileError, ""),
     ("print", lambda: made("def g(x):\n print(made)\n return x", made=made), CompileError, "print"),
     ("f-string", lambda: made("def g(x): return f'{x}'"), CompileError, ""),
-    ("comprehension", lambda: made("def g(x): return sum([i for i in range(3)])"), CompileError, ""),
+    ("comprehension", lambda: made("def g(x): return [i for i in range(3)][x]"), CompileError, ""),
     ("class inside", lambda: made("def g(x):\n class C: pass\n return x"), CompileError, ""),
     ("attribute", lambda: made("def g(x): return x.nothing"), CompileError, "nothing"),
     ("method", lambda: made("def g(x): return x.sum()"), CompileError, "sum"),
