@@ -134,6 +134,7 @@ OF_CURRENT(resources)
 #undef OF_CURRENT
 
 PyMethodDef lw_forall_inspect_methods[] = {
+    {"_explain", lw_function_explain, METH_O, NULL},
     {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
                "Each expression with its type, as text.")},

@@ -465,6 +465,7 @@ PyMethodDef lw_jit_inspect_methods[] = {
      PyDoc_STR("compile($self, /, signature, target=None)\n--\n\n"
                "Make the machine code now instead of at the first launch.\n\n"
                ">>> k.compile('void(float64[:])', 'cpu')")},
+    {"_explain", lw_function_explain, METH_O, NULL},
     {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR("inspect_types($self, /, file=None, signature=None)\n--\n\n"
                "Each expression with its type, as text, or written to a file.\n\n"

@@ -11,6 +11,8 @@ lw_typed *lw_special_infer(const lw_special *special);
  * call. NULL with an exception. */
 lw_typed *lw_function_infer(lw_function *self, const lw_signature *signature,
                             const lw_front_options *options);
+/* Their _explain(sig): both typings as text, for lw.explain. */
+PyObject *lw_function_explain(PyObject *self, PyObject *sig);
 /* How far a call's argument is from a declared one: 0 the same, -1 it cannot be passed. */
 int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given);
 /* Finds the declared specialisation that calls of these types run: special->target, with the

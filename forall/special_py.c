@@ -7,6 +7,8 @@
 
 #include "core/base/memory.h"
 #include "core/py/raise.h"
+#include "core/py/signature_read.h"
+#include "core/py/text_py.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -587,6 +589,45 @@ lw_function_infer(lw_function *self, const lw_signature *signature,
         lw_py_raise(&err);
     lw_special_free(special);
     return typed;
+}
+
+static PyObject *
+explain_signature(lw_function *self, const lw_signature *signature)
+{
+    lw_special *special = special_of_signature(self, signature);
+    lw_front_options options = self->options.front;
+    lw_error err = {0};
+    lw_text text = {0};
+
+    if (special == NULL)
+        return NULL;
+    options.procedure = self->n_index > 0 || signature->result.kind == LW_SIG_VOID;
+    if (lw_explain(self->tree, &options, special->specs, special->n_specs, &text, &err) !=
+        LW_OK) {
+        lw_text_reset(&text);
+        lw_py_raise(&err);
+    }
+    lw_special_free(special);
+    return PyErr_Occurred() ? NULL : lw_text_take(&text);
+}
+
+PyObject *
+lw_function_explain(PyObject *self, PyObject *sig)
+{
+    lw_signature_list list = {0};
+    PyObject *result = NULL;
+    lw_arena arena;
+
+    lw_arena_init(&arena);
+    if (lw_signatures_read(sig, false, &arena, &list) == 0) {
+        if (list.n == 1)
+            result = explain_signature((lw_function *)self, &list.data[0]);
+        else
+            PyErr_Format(PyExc_TypeError, "explain() takes one signature, not %u",
+                         (unsigned)list.n);
+    }
+    lw_arena_reset(&arena);
+    return result;
 }
 
 static bool

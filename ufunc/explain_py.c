@@ -4,6 +4,7 @@
 
 #include "core/front/typed.h"
 #include "core/py/raise.h"
+#include "ufunc/ufunc_aot_py.h"
 #include "ufunc/ufunc_parts.h"
 
 PyDoc_STRVAR(
@@ -11,8 +12,9 @@ PyDoc_STRVAR(
     "explain(f, sig)\n--\n\n"
     "How every expression of a function is typed, as text: in weak and in numba mode, and\n"
     "where they differ.\n\n"
-    "f: a Python function or a lanewise.Ufunc. sig: one signature, as vectorize takes it;\n"
-    "only its argument types are looked at.\n\n"
+    "f: a Python function, a lanewise.Ufunc, Gufunc, Kernel or Forall. sig: one signature, as\n"
+    "their decorators take it; of arrays for kernels. Only its argument types are looked "
+    "at.\n\n"
     "Raises CompileError for a function that cannot be typed, SignatureError for a signature\n"
     "that cannot be read.\n\n"
     ">>> import lanewise as lw\n"
@@ -21,7 +23,7 @@ PyDoc_STRVAR(
 
 /* The input types of one signature. -1 with an exception. */
 static int
-read_types(PyObject *sig, const lw_tree *tree, lw_type *types, uint32_t *n)
+read_types(PyObject *sig, const lw_tree *tree, lw_arg_spec *specs, uint32_t *n)
 {
     lw_signature_list list = {0};
     lw_dtype in[LW_MAX_ARGS], out[LW_MAX_ARGS];
@@ -41,7 +43,7 @@ read_types(PyObject *sig, const lw_tree *tree, lw_type *types, uint32_t *n)
         goto done;
     *n = wanted;
     for (uint32_t i = 0; i < wanted; i++)
-        types[i] = in[i];
+        specs[i] = (lw_arg_spec){.kind = LW_ARGK_SCALAR, .dtype = in[i]};
     result = 0;
 done:
     lw_arena_reset(&arena);
@@ -49,23 +51,21 @@ done:
 }
 
 static PyObject *
-explain(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+explain_numbers(PyObject *f, PyObject *sig)
 {
-    static char *names[] = {"f", "sig", NULL};
-    PyObject *f, *sig, *result = NULL;
-    lw_type types[LW_MAX_ARGS];
+    const lw_front_options options = {.typing = LW_TYPING_WEAK};
+    PyObject *result = NULL;
+    lw_arg_spec specs[LW_MAX_ARGS];
     lw_error err = {0};
     lw_tree *tree = NULL;
     lw_text text = {0};
     uint32_t n = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:explain", names, &f, &sig))
-        return NULL;
     if (lw_read_function(f, NULL, &tree, NULL, &err) != LW_OK)
         return lw_py_raise(&err);
-    if (read_types(sig, tree, types, &n) < 0)
+    if (read_types(sig, tree, specs, &n) < 0)
         goto done;
-    if (lw_explain(tree, types, n, &text, &err) != LW_OK)
+    if (lw_explain(tree, &options, specs, n, &text, &err) != LW_OK)
         lw_py_raise(&err);
     else if (text.failed)
         PyErr_NoMemory();
@@ -74,6 +74,44 @@ explain(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 done:
     lw_text_reset(&text);
     lw_tree_free(tree);
+    return result;
+}
+
+/* As lw_kernel_of_arrays; what a Gufunc was made of counts too. */
+static int
+kernel_of(PyObject *module, PyObject *f, PyObject *sig, PyObject **kernel)
+{
+    PyObject *function =
+        PyFunction_Check(f) ? Py_NewRef(f) : PyObject_GetAttrString(f, "py_func");
+    int arrays;
+
+    if (function == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    arrays = lw_kernel_of_arrays(module, function, sig, kernel);
+    Py_DECREF(function);
+    return arrays;
+}
+
+/* Kernels explain themselves. */
+static PyObject *
+explain(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"f", "sig", NULL};
+    PyObject *f, *sig, *kernel = NULL, *result;
+    int arrays;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:explain", names, &f, &sig))
+        return NULL;
+    if (PyObject_HasAttrString(f, "_explain"))
+        return PyObject_CallMethod(f, "_explain", "O", sig);
+    arrays = kernel_of(module, f, sig, &kernel);
+    if (arrays < 0)
+        return NULL;
+    result =
+        arrays ? PyObject_CallMethod(kernel, "_explain", "O", sig) : explain_numbers(f, sig);
+    Py_XDECREF(kernel);
     return result;
 }
 

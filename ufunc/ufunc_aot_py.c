@@ -102,10 +102,8 @@ takes_arrays(PyObject *sig)
     return at >= 0 ? 1 : at == -1 ? 0 : -1;
 }
 
-/* A plain function of arrays is a kernel's: 1 with *kernel, a new reference. -1: an exception.
- */
-static int
-kernel_of_arrays(PyObject *module, PyObject *f, PyObject *sig, PyObject **kernel)
+int
+lw_kernel_of_arrays(PyObject *module, PyObject *f, PyObject *sig, PyObject **kernel)
 {
     int arrays = PyFunction_Check(f) && !PyList_Check(sig) ? takes_arrays(sig) : 0;
     PyObject *jit;
@@ -162,7 +160,7 @@ aot_compile(PyObject *module, PyObject *args, PyObject *kwargs)
         output = cc ? "cubin" : "object";
     if (is_kernel || is_forall || is_reduction)
         return compile_kernel(f, sig, cc, output);
-    has_arrays = kernel_of_arrays(module, f, sig, &kernel);
+    has_arrays = lw_kernel_of_arrays(module, f, sig, &kernel);
     if (has_arrays != 0) {
         result = has_arrays > 0 ? compile_kernel(kernel, sig, cc, output) : NULL;
         Py_XDECREF(kernel);

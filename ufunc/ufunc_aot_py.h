@@ -6,4 +6,8 @@
 
 int lw_aot_register(PyObject *module);
 
+/* A plain function of arrays is a kernel's: 1 with *kernel, a new reference; 0: it is not; -1:
+ * an exception. */
+int lw_kernel_of_arrays(PyObject *module, PyObject *f, PyObject *sig, PyObject **kernel);
+
 #endif

@@ -189,8 +189,8 @@ void lw_typed_free(lw_typed *typed); /* NULL is allowed */
 /* Each expression with its type, beside the source: inspect_types, explain,
  * LANEWISE_DUMP=typed. */
 void lw_typed_print(const lw_typed *typed, lw_text *out);
-/* Both typings, line by line, and where they differ. */
-lw_status lw_explain(const lw_tree *tree, const lw_type *arg_types, uint32_t n_args,
-                     lw_text *out, lw_error *err);
+/* Both typings, line by line, and where they differ; options->typing does not count. */
+lw_status lw_explain(const lw_tree *tree, const lw_front_options *options,
+                     const lw_arg_spec *specs, uint32_t n_args, lw_text *out, lw_error *err);
 
 #endif

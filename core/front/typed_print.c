@@ -256,17 +256,18 @@ print_failure(const char *mode, lw_error *err, lw_text *out)
 }
 
 lw_status
-lw_explain(const lw_tree *tree, const lw_type *arg_types, uint32_t n_args, lw_text *out,
-           lw_error *err)
+lw_explain(const lw_tree *tree, const lw_front_options *given, const lw_arg_spec *specs,
+           uint32_t n_args, lw_text *out, lw_error *err)
 {
-    lw_front_options options = {.typing = LW_TYPING_WEAK};
+    lw_front_options options = *given;
     lw_typed *weak = NULL, *numba = NULL;
     lw_error numba_err = {0};
     lw_status status;
 
-    LW_TRY(lw_infer(tree, &options, arg_types, n_args, &weak, err));
+    options.typing = LW_TYPING_WEAK;
+    LW_TRY(lw_infer_specs(tree, &options, specs, n_args, &weak, err));
     options.typing = LW_TYPING_NUMBA;
-    status = lw_infer(tree, &options, arg_types, n_args, &numba, &numba_err);
+    status = lw_infer_specs(tree, &options, specs, n_args, &numba, &numba_err);
     if (status == LW_ERR_OUT_OF_MEMORY) {
         lw_error_reset(&numba_err);
         lw_fail_memory(err);

@@ -535,6 +535,32 @@ def test_pickle_and_copy():
     assert pickle.loads(pickle.dumps(lw.forall(ndim=2)(outer.py_func))).ndim == 2
 
 
+def test_explained():
+    """lw.explain: kernels, functions of arrays, and what they call."""
+    def halve(i, x):
+        x[i] = helper(x[i]) * 0.5
+
+    def helper(v):
+        return v + 1
+
+    @lw.guvectorize("(n)->()")
+    def first(x, out):
+        out[0] = x[0] * 0.5
+
+    def k(x):
+        x[cuda.grid(1)] *= 0.5
+
+    for text in (lw.explain(lw.forall(halve), "void(float32[:])"), lw.explain(cuda.jit(k), "void(float32[::1])"),
+                 lw.explain(k, lw.void(lw.float32[:])), lw.explain(first, "void(float32[:], float32[:])"),
+                 lw.explain(lw.jit(lambda x: x[0] * 0.5), "float32(float32[:])")):
+        assert "float32   <- numba: float64" in text
+    assert "helper(v: float32)" in lw.explain(lw.forall(halve), "void(int64, float32[:])")
+    with pytest.raises(TypeError, match="one signature, not 2"):
+        lw.explain(cuda.jit(k), ["void(float32[:])", "void(float64[:])"])
+    with pytest.raises(TypeError, match="0 arguments"):
+        lw.explain(lw.forall(halve), "void()")
+
+
 def test_it_goes_away():
     @lw.forall
     def f(i, x):
