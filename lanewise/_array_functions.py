@@ -59,9 +59,7 @@ def _multiply(a, start):
 
 
 def _first(a):
-    if a.ndim == 1:
-        return a[0]
-    return _first(a[0])
+    return a[0] if a.ndim == 1 else _first(a[0])
 
 
 # ---- Python's ----
@@ -69,12 +67,11 @@ def _first(a):
 
 def sum_(a, start=None):
     t = _sum_type(a.dtype.type)
-    if start is None:
-        return sum(a)
-    s = start + _work_type(t)(0)
+    zero = _work_type(t)(0)
+    s = zero if start is None else start + zero
     for i in range(a.shape[0]):
-        s = s + _work_type(t)(a[i])
-    return s
+        s += type(zero)(a[i])
+    return t(s) if start is None else s
 
 
 def min_(a):

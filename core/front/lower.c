@@ -50,7 +50,7 @@ lw_lower_place(lw_frame *f, uint32_t node)
     const lw_loc *loc = &f->l->tree->locs.data[number];
 
     f->node = node;
-    if (number == 0 || f->l->locs == NULL)
+    if (number == 0 || f->opened || /* the place is the call's */ f->l->locs == NULL)
         return;
     if (f->l->locs[number] == 0) {
         const lw_file *file = &f->l->tree->files.data[loc->file];
@@ -127,7 +127,9 @@ lw_lower_return(lw_frame *f, lw_value value)
     lw_ref *results =
         lw_arena_take(f->l->arena, (n + value.n + 2 + LW_RAISE_WORDS) * sizeof *results);
 
-    if (results == NULL)
+    if (f->opened)
+        *f->opened = value;
+    if (results == NULL || f->opened)
         return;
     if (f->can_raise)
         at = status_of(f, lw_ir_zero(&f->b, LW_DT_i32), NULL, 0, results);
@@ -325,8 +327,8 @@ add_parameters(lw_frame *f)
 }
 
 /* Values of parameters that are assigned again move to slots; konst ones are made here. */
-static void
-take_parameters(lw_frame *f)
+void
+lw_lower_take_parameters(lw_frame *f)
 {
     for (uint32_t i = 0; i < f->inst->n_params; i++) {
         uint32_t web = f->inst->param_webs[i], konst = f->inst->param_konsts[i];
@@ -393,27 +395,36 @@ lower_function(lw_frame *f)
     f->b.fast = options->fast | (options->fma ? LW_MAY_FUSE : 0);
     add_parameters(f);
     add_results(f);
-    take_parameters(f);
+    lw_lower_take_parameters(f);
     lw_lower_body(f, f->fn->body);
     if (!lw_ir_ended(&f->b))
         return_zeros(f, 0, NULL, 0); /* a procedure's end, or a place that is never reached */
 }
 
-uint32_t
-lw_lower_instance(lw_lowering *l, uint32_t instance)
+bool
+lw_lower_frame_init(lw_frame *f, lw_lowering *l, uint32_t instance)
 {
     const lw_instance *inst = &l->typed->instances.data[instance];
-    lw_frame frame = {.l = l, .inst = inst, .instance = instance}, *f = &frame;
 
-    if (l->funcs[instance])
-        return l->funcs[instance] - 1;
+    *f = (lw_frame){.l = l, .inst = inst, .instance = instance};
     f->fn = &l->tree->fns.data[inst->fn];
     f->can_raise = lw_instance_raises(l, instance);
     f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
     f->slotted = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->slotted);
     f->iterators = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->iterators);
-    const char *name = function_name(l, f->fn, instance);
-    if (f->webs == NULL || f->slotted == NULL || f->iterators == NULL || name == NULL) {
+    return f->webs != NULL && f->slotted != NULL && f->iterators != NULL;
+}
+
+uint32_t
+lw_lower_instance(lw_lowering *l, uint32_t instance)
+{
+    lw_frame frame, *f = &frame;
+    const char *name;
+
+    if (l->funcs[instance])
+        return l->funcs[instance] - 1;
+    if (!lw_lower_frame_init(f, l, instance) ||
+        (name = function_name(l, f->fn, instance)) == NULL) {
         l->module->failed = true;
         return 0;
     }

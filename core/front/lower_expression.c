@@ -150,9 +150,30 @@ instance_argument(lw_frame *f, uint32_t call, const lw_instance *callee, uint32_
     return lw_lower_fail(f, call, "a parameter without argument and default");
 }
 
+/* The call's function stands in its place. */
+static lw_value
+lower_call_opened(lw_frame *f, uint32_t node)
+{
+    uint32_t instance = lw_typed_at(f, node)->target, outer_node = f->shared_node;
+    const lw_instance *callee = &f->l->typed->instances.data[instance];
+    lw_value outer = f->shared;
+    lw_value *values = lw_arena_take(f->l->arena, (callee->n_params + 1) * sizeof *values);
+
+    f->shared_node = 0;
+    for (uint32_t i = 0; values && i < callee->n_params; i++)
+        if (!callee->param_konsts[i])
+            values[i] = instance_argument(f, node, callee, i);
+    f->shared_node = outer_node;
+    f->shared = outer;
+    lw_lower_place(f, node);
+    return values ? lw_lower_opened(f, instance, values) : lw_value_zero(f, callee->result);
+}
+
 static lw_value
 lower_call_instance(lw_frame *f, uint32_t node)
 {
+    if (lw_may_open(f, lw_typed_at(f, node)->target))
+        return lower_call_opened(f, node);
     const lw_typed_node *t = lw_typed_at(f, node);
     const lw_instance *callee = &f->l->typed->instances.data[t->target];
     uint32_t number = lw_lower_instance(f->l, t->target), at = 0, n_parts = 0, n;

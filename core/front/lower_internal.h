@@ -74,6 +74,7 @@ typedef struct lw_frame {
     uint32_t regions; /* open BLOCKs and LOOPs */
     uint32_t node;    /* statement or expression that is lowered now */
     bool can_raise;
+    lw_value *opened;     /* of a function that stands in its caller's body: what it returns */
     uint32_t shared_node; /* of the call: a value whose elements are arguments, taken once */
     lw_value shared;
     uint32_t flat;       /* how many arms deep: then assignments wait in `pending` */
@@ -104,6 +105,15 @@ void lw_lower_raise_words(lw_frame *f, const char *exception, uint64_t format,
 void lw_lower_pass_on(lw_frame *f, lw_ref call);
 uint32_t lw_lower_instance(lw_lowering *l, uint32_t instance); /* its function number */
 bool lw_instance_raises(lw_lowering *l, uint32_t instance);
+
+/* ---- lower_opened.c ---- */
+/* May the instance's body stand in the place of a call? */
+bool lw_may_open(const lw_frame *f, uint32_t instance);
+/* It does: values by parameter (those known at compile time are not looked at). */
+lw_value lw_lower_opened(lw_frame *f, uint32_t instance, const lw_value *values);
+bool lw_lower_frame_init(lw_frame *f, lw_lowering *l,
+                         uint32_t instance); /* false: memory out */
+void lw_lower_take_parameters(lw_frame *f);  /* f->webs: the parts of each by its web */
 
 /* ---- lower_value.c ---- */
 uint32_t lw_parts_of(const lw_types *types, lw_type type);

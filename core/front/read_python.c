@@ -178,15 +178,16 @@ new_fn(lw_reader *r, const char *name, uint32_t parent)
     return r->tree->fns.n - 1;
 }
 
-/* lanewise.random: generators of random numbers are arithmetic modulo 2^64. */
+/* Its module's name starts so. lanewise.random: generators of random numbers are arithmetic
+ * modulo 2^64. */
 static bool
-is_of_this_library(PyObject *function)
+is_of(PyObject *function, const char *start)
 {
     PyObject *module = PyFunction_GET_MODULE(function); /* borrowed */
     const char *name = module && PyUnicode_CheckExact(module) ? PyUnicode_AsUTF8(module) : NULL;
 
     lw_read_clear();
-    return name != NULL && strncmp(name, "lanewise.", 9) == 0;
+    return name != NULL && strncmp(name, start, strlen(start)) == 0;
 }
 
 static uint32_t
@@ -199,7 +200,8 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     if (fn == 0 || r->status != LW_OK)
         return 0;
     r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
-    r->tree->fns.data[fn].wraps = is_of_this_library(function);
+    r->tree->fns.data[fn].wraps = is_of(function, "lanewise.");
+    r->tree->fns.data[fn].opened = is_of(function, "lanewise._array_functions");
     if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
         r->tree->fns.data[fn].problem = lw_read_diag(
             r, 0, LW_ERR_UNSUPPORTED, "E152", NULL,

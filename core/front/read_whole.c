@@ -205,6 +205,8 @@ lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc)
         return PyErr_Occurred() ? lw_read_failed(r) : 0;
     fn = lw_read_nested(r, def);
     Py_DECREF(def);
+    if (fn != 0)
+        r->tree->fns.data[fn].opened = true;
     lambda = fn ? lw_read_node(r, LW_NODE_LAMBDA, LW_PY_NONE, loc, fn, 0, 0) : 0;
     return lambda ? lw_read_list_node(r, LW_NODE_CALL, LW_PY_NONE, loc, lambda, NULL, 0) : 0;
 }

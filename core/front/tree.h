@@ -162,6 +162,7 @@ typedef struct lw_fn {
     uint32_t problem;  /* diag to raise when it is called (no source, wrong syntax); 0: none */
     const char *whole; /* what the user calls where this loops over arrays for it: "np.dot"; or
                           NULL */
+    bool opened;       /* its loops stand in the caller's body, where doors see them */
     uint32_t n_whole, most_axes; /* leading parameters that are arrays; of one axis, or any */
 } lw_fn;
 

@@ -272,3 +272,57 @@ def test_math_dist_of_large_numbers_and_of_different_lengths():
     assert out[0] == 200
     run(kernel, np.array([1, 3], np.uint64), np.array([2, 3], np.uint64), out)
     assert out[0] == 1
+
+
+def test_blocks_share_the_loops():
+    """The loops stand in the body, where the sharing of large cores by a block finds them."""
+    def totals(x, out):
+        out[0] = sum(x) + np.sum(x)
+
+    def moments(x, out):
+        out[0] = np.mean(x) + np.std(x)
+
+    def ends(x, out):
+        out[0] = max(x) - np.min(x)
+
+    def length(x, out):
+        out[0] = math.sqrt(sum(v * v for v in x)) + np.dot(x, x)
+
+    x = np.random.default_rng(5).random((3, 600))
+    for f, expected in (
+        (totals, 2 * x.sum(1)),
+        (moments, x.mean(1) + x.std(1)),
+        (ends, np.ptp(x, 1)),
+        (length, np.linalg.norm(x, axis=1) + (x * x).sum(1)),
+    ):
+        g = lw.guvectorize("(n)->()")(f)
+        assert g.resources("d->d", "sm_90")["large_cores"] == "block per item", f.__name__
+        np.testing.assert_allclose(g(x), expected, rtol=1e-12)
+        with lw.config(target="cpu"):  # the kernel on the simulator
+            np.testing.assert_allclose(g(cuda.to_device(x)).copy_to_host(), expected, rtol=1e-12)
+
+
+def test_in_loops_and_branches():
+    def kernel(m, out):
+        for i in range(m.shape[0]):
+            if m[i, 0] > 0:
+                out[i] = max(m[i]) + sum(m[i, :2])
+            else:
+                out[i] = sum(m[:, i]) if min(m[i]) < -1 else np.mean(m[i])
+
+    m = numbers(np.float64, (4, 4)) * 1.0
+    out, expected = np.zeros(4), np.zeros(4)
+    run(kernel, m, out)
+    kernel(m, expected)
+    np.testing.assert_allclose(out, expected)
+
+
+def test_an_exception_leaves_the_caller():
+    def kernel(m, out):
+        for i in range(m.shape[0]):
+            out[i] = min(m[i, i:2])
+
+    out = np.zeros(4)
+    with pytest.raises(ValueError, match="empty"):
+        run(kernel, np.ones((4, 3)), out)
+    assert out.tolist() == [1, 1, 0, 0]
