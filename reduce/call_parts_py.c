@@ -34,6 +34,7 @@ static const struct keyword {
     {"size", offsetof(lw_reduce_keywords, size), LW_TAKES_REDUCE},
     {"res", offsetof(lw_reduce_keywords, res), LW_TAKES_REDUCE},
     {"exclusive", offsetof(lw_reduce_keywords, exclusive), LW_TAKES_SCAN},
+    {"indices", offsetof(lw_reduce_keywords, indices), LW_TAKES_SLICES},
 };
 
 static const struct keyword *
@@ -44,6 +45,17 @@ find_keyword(PyObject *name, int takes)
             PyUnicode_CompareWithASCIIString(name, keywords_known[i].name) == 0)
             return &keywords_known[i];
     return NULL;
+}
+
+/* NumPy's ways to give nothing: initial=np._NoValue, and out=..., which asks for an array. */
+static void
+drop_nothing(lw_reduce_keywords *out)
+{
+    if (out->initial != NULL && strcmp(Py_TYPE(out->initial)->tp_name, "_NoValueType") == 0)
+        out->initial = NULL;
+    out->keeps_arrays = out->out == Py_Ellipsis;
+    if (out->keeps_arrays)
+        out->out = NULL;
 }
 
 int
@@ -70,6 +82,7 @@ lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
         }
         *place = value;
     }
+    drop_nothing(out);
     return out->stream == NULL ? 0 : lw_stream_read(out->stream, &stream);
 }
 
@@ -633,7 +646,8 @@ one_result(void *context, uint32_t i)
 {
     lw_reduce_call *call = context;
     PyArrayObject *result = call->result[i];
-    bool given = call->keywords.out != NULL && call->keywords.out != Py_None;
+    bool given = call->keywords.keeps_arrays ||
+                 (call->keywords.out != NULL && call->keywords.out != Py_None);
     PyObject *view;
 
     call->result[i] = NULL;

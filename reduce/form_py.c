@@ -258,8 +258,9 @@ read_number(const reader *self, PyObject *object)
     if (PyArray_SIZE(array) == 1)
         memcpy(out->bytes, PyArray_DATA(array), lw_dtypes[dtype].size_bytes);
     else
-        PyErr_SetString(PyExc_ValueError,
-                        "identity= and initial= hold one number for each of an accumulator");
+        PyErr_Format(PyExc_ValueError,
+                     "%s= must be one number for each of an accumulator, not %.200R",
+                     self->keyword, object);
     Py_DECREF(array);
     return PyErr_Occurred() ? -1 : look_whether_kept(self, object);
 }

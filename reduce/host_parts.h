@@ -5,6 +5,7 @@
 
 #include "reduce/host_run.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -39,6 +40,7 @@ typedef struct run {
     int64_t several;                /* elements that go together: of one or more blocks */
     bank partial;                   /* of the group that is worked on */
     uint8_t *has;                   /* by partial; NULL without a mask */
+    atomic_bool *stopped;           /* of one result that stops; or NULL */
     int64_t first, count;           /* results of the group */
     int64_t tile;                   /* columns */
 } run;

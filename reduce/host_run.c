@@ -377,12 +377,31 @@ one_chunk(const run *s, int64_t item)
         s->has[item] = any;
 }
 
+/* Where one chunk is enough to know the result, others need not be looked at. */
+static void
+one_chunk_or_none(const run *s, int64_t item)
+{
+    char *to = bank_from(&s->partial, item).at[0];
+
+    if (!atomic_load_explicit(s->stopped, memory_order_relaxed)) {
+        one_chunk(s, item);
+        if ((s->has == NULL || s->has[item]) && (*to != 0) == s->r->stop)
+            atomic_store_explicit(s->stopped, true, memory_order_relaxed);
+        return;
+    }
+    *to = s->r->stop;
+    if (s->has != NULL)
+        s->has[item] = true;
+}
+
 static lw_status
 some_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
+    const run *s = context;
+
     (void)worker;
     for (int64_t i = begin; i < end; i++)
-        one_chunk(context, i);
+        (s->stopped ? one_chunk_or_none : one_chunk)(s, i);
     return LW_OK;
 }
 
@@ -468,8 +487,10 @@ by_result(run *s, lw_error *err)
     int64_t group = GROUP / s->n_chunks > 0 ? GROUP / s->n_chunks : 1;
     int64_t per_item = s->chunk < s->n_reduced ? s->chunk : s->n_reduced;
     lw_status status = LW_OK;
+    atomic_bool stopped = false;
     char *memory;
 
+    s->stopped = s->r->stops && s->n_kept == 1 ? &stopped : NULL;
     if (group > s->n_kept)
         group = s->n_kept;
     memory = lw_alloc(bank_bytes(s->r, group * s->n_chunks) + 64);
@@ -482,12 +503,18 @@ by_result(run *s, lw_error *err)
     s->partial = bank_at(s->r, memory, group * s->n_chunks);
     for (s->first = 0; s->first < s->n_kept; s->first += group) {
         s->count = s->n_kept - s->first < group ? s->n_kept - s->first : group;
-        LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain_of(per_item, work_of(s)),
-                               some_chunks, s));
+        if (s->stopped != NULL)
+            one_chunk_or_none(s, 0); /* before other threads wake up for nothing */
+        if (stopped)
+            some_chunks(s, 0, s->n_chunks, 0);
+        else
+            LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain_of(per_item, work_of(s)),
+                                   some_chunks, s));
         join_chunks(s);
         deliver(s, s->first, s->count);
     }
 fail:
+    s->stopped = NULL;
     lw_free(s->has);
     lw_free(memory);
     return status;

@@ -212,4 +212,7 @@ lw_reduce_recognise(lw_reduction *r)
             set_identity(&r->identity[i], r->acc[i], kind);
     }
     r->exact &= r->commutative;
+    r->stop = r->identity[0].bytes[0] == 0;
+    r->stops = r->has_identity && r->n_acc == 1 && r->acc[0] == LW_DT_b1 &&
+               func->insts.data[func->lists.data[last->b]].op != LW_OP_XOR;
 }

@@ -377,7 +377,7 @@ static PyObject *
 reduceat(lw_reduce_call *call, PyObject *args)
 {
     Py_ssize_t n = arrays_of(call, args, "reduceat"), at = n;
-    PyObject *given = NULL, *result = NULL;
+    PyObject *given = call->keywords.indices, *result = NULL;
     PyArrayObject *indices;
     bool on_device;
 

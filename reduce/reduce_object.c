@@ -296,17 +296,55 @@ by_key_on_host(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
+/* by_key(keys=, values=): takes them out of *kwargs, and puts them behind *args. New tuple. */
+static PyObject *
+keys_and_values(PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"keys", "values"};
+    PyObject *all = PySequence_List(args), *value, *result;
+
+    for (int i = 0; i < 2 && all != NULL && kwargs != NULL; i++) {
+        value = PyDict_GetItemString(kwargs, names[i]);
+        if (value != NULL &&
+            (PyList_Append(all, value) < 0 || PyDict_DelItemString(kwargs, names[i]) < 0))
+            Py_CLEAR(all);
+    }
+    result = all ? PyList_AsTuple(all) : NULL;
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyObject *
+by_key(lw_reducer *self, PyObject *args, PyObject *kwargs)
+{
+    uint32_t n = lw_reducer_n_arrays(self);
+    bool on_device = false;
+
+    n = n ? n : 1;
+    if (PyTuple_GET_SIZE(args) != (Py_ssize_t)n + 1) {
+        PyErr_Format(PyExc_TypeError, "by_key() takes keys and %u array%s of values, not %zd",
+                     (unsigned)n, n == 1 ? "" : "s",
+                     PyTuple_GET_SIZE(args) ? PyTuple_GET_SIZE(args) - 1 : 0);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+        on_device |= lw_is_device_operand(PyTuple_GET_ITEM(args, i));
+    return (on_device ? lw_reducer_by_key_on_device : by_key_on_host)((PyObject *)self, args,
+                                                                      kwargs);
+}
+
 static PyObject *
 reducer_by_key(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *current = (PyObject *)lw_reducer_current((lw_reducer *)self), *result = NULL;
-    bool on_device = false;
+    lw_reducer *current = lw_reducer_current((lw_reducer *)self);
+    PyObject *named = kwargs ? PyDict_Copy(kwargs) : NULL, *all = NULL, *result = NULL;
 
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
-        on_device |= lw_is_device_operand(PyTuple_GET_ITEM(args, i));
-    if (current != NULL)
-        result =
-            (on_device ? lw_reducer_by_key_on_device : by_key_on_host)(current, args, kwargs);
+    if (current != NULL && (named != NULL || kwargs == NULL))
+        all = keys_and_values(args, named);
+    if (all != NULL)
+        result = by_key(current, all, named);
+    Py_XDECREF(all);
+    Py_XDECREF(named);
     Py_XDECREF(current);
     return result;
 }

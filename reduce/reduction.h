@@ -53,6 +53,8 @@ typedef struct lw_reduction {
     lw_reduce_form out_form;
     bool commutative;                        /* elements may change places */
     bool has_identity;                       /* as combine shows itself */
+    bool stops;                              /* `and`, `or` of bools: ... */
+    bool stop;                               /* ... nothing changes this any more */
     bool exact;                              /* it rounds nothing: any order gives the same */
     lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */
 } lw_reduction;

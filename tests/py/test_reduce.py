@@ -142,6 +142,8 @@ def test_dtype_and_out():
     square = some((20, 20))
     wanted = np.add.reduce(square.copy(), axis=0)
     close(total(square, axis=0, out=square[0]), wanted)  # out is part of the input
+    for more in ({"initial": np._NoValue}, {"out": ...}):
+        assert repr(total(square, **more)) == repr(np.add.reduce(square, axis=None, **more))
     zero = np.zeros(())
     assert total(a, out=(zero,)) is zero and zero == pytest.approx(float(a.sum()))
 
@@ -315,6 +317,12 @@ def test_logical_and_bitwise():
     assert lw.reduce(lambda a, b: a and b)(x) == False  # noqa: E712
     assert lw.reduce(lambda a, b: a or b)(x) == True  # noqa: E712
     assert lw.reduce(lambda a, b: a and b)(x[:0]) == True  # noqa: E712
+    for at in (0, 133_000, 299_999):  # those behind are not looked at, which nobody sees
+        rare = np.arange(300_000) == at
+        for where in (True, np.arange(300_000) % 2 == 0):
+            assert lw.reductions.any(rare, where=where) == rare.any(where=where)
+            assert lw.reductions.all(~rare, where=where) == (~rare).all(where=where)
+        assert lw.reduce(lambda a, b: a ^ b)(rare) and not lw.reduce(lambda a, b: a ^ b)(rare | rare[::-1])
     bits = np.arange(1, 200, dtype="u2")
     for function, ufunc in ((lambda a, b: a & b, np.bitwise_and), (lambda a, b: a | b, np.bitwise_or), (lambda a, b: a ^ b, np.bitwise_xor)):
         assert lw.reduce(function)(bits) == ufunc.reduce(bits)
@@ -434,6 +442,7 @@ def test_by_key():
     assert unique.tolist() == [3, 1, 3, 7]
     close(sums, np.add.reduceat(values, [0, 5, 6, 8]))
     assert total.by_key([], np.empty(0))[1].size == 0
+    assert total.by_key(keys=[1, 1], values=[2, 3])[1].tolist() == [5] == total.reduceat([2, 3], indices=[0]).tolist()
     with pytest.raises(ValueError, match="5 keys"):
         total.by_key(np.zeros(5), values)
 
@@ -577,6 +586,9 @@ def test_the_kernel_compiles_for_gpus(cc):
         (lambda: total.accumulate(np.ones(3), 0, False, 1), TypeError, "positional"),
         (lambda: total.reduceat(np.ones(3), [3]), IndexError, "out-of-bounds"),
         (lambda: total.reduceat(np.ones(3)), TypeError, "indices"),
+        (lambda: total.by_key([1]), TypeError, "takes keys and 1 array of values, not 0"),
+        (lambda: total.by_key([1], [1], [1]), TypeError, "takes keys and 1 array of values, not 2"),
+        (lambda: total(np.ones(3), initial=np.ones(3)), ValueError, "initial= must be one number"),
         (lambda: lw.reduce(3), TypeError, "must be a Python function"),
         (lambda: lw.reduce(lambda a, b: a, color=1), TypeError, "unexpected keyword argument 'color'"),
         (lambda: lw.reduce(color=1), TypeError, "unexpected keyword argument 'color'"),
