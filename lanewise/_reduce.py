@@ -14,6 +14,45 @@ def signature():
     return inspect.signature(_call)
 
 
+def _there(array):
+    from lanewise import cuda
+
+    array = np.asarray(array)
+    return cuda.to_device(array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))
+
+
+def _back(result, keep):
+    if isinstance(result, tuple):
+        return tuple(_back(one, keep) for one in result)
+    host = result.copy_to_host()
+    return host if keep else host[()]
+
+
+def _put(out, result):
+    if out.shape != result.shape:
+        raise ValueError(f"out= has shape {out.shape}, but the result has {result.shape}")
+    np.copyto(out, result, casting="same_kind")
+    return out
+
+
+def through_device(reduction, method, n, args, kwargs):
+    """Of target="cuda", with host arrays: n of args at most are copied there, and results back."""
+    kwargs = dict(kwargs or {})
+    out, res = kwargs.pop("out", None), kwargs.pop("res", None)
+    result = getattr(reduction, method)(*map(_there, args[:n]), *args[n:], **kwargs)
+    result = _back(result, keep=out is not None)
+    if res is not None:
+        res[0] = result
+        return None
+    if out is None or out is ...:
+        return result
+    if not isinstance(result, tuple):
+        return _put(out[0] if isinstance(out, tuple) else out, result)
+    if not isinstance(out, tuple) or len(out) != len(result):
+        raise TypeError(f"out= must be a tuple of {len(result)} arrays")
+    return tuple(made if to is None else _put(to, made) for to, made in zip(out, result))
+
+
 def by_key(reduction, keys, *values, stream=0):
     """Of runs of equal neighbouring keys: (the keys, the results)."""
     # What stands for device arrays on the CPU comes back as such.

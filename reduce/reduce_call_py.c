@@ -41,21 +41,40 @@ any_on_device(PyObject *args)
     return false;
 }
 
-/* target= says where a reduction runs; arrays are not moved there by themselves. */
+/* target="cpu" is for host arrays. */
 static int
 check_target(const lw_reducer *self, bool on_device)
 {
     lw_error err = {0};
 
-    if (on_device ? !self->cpu_only : !self->cuda_only)
+    if (!on_device || !self->cpu_only)
         return 0;
     lw_fail(&err, LW_ERR_UNSUPPORTED,
-            on_device ? "a reduction made with target=\"cpu\" takes host arrays: use "
-                        "copy_to_host()"
-                      : "a reduction made with target=\"cuda\" takes device arrays: use "
-                        "cuda.to_device()");
+            "a reduction made with target=\"cpu\" takes host arrays: use copy_to_host()");
     lw_py_raise(&err);
     return -1;
+}
+
+/* target="cuda" with host arrays: lanewise/_reduce.py copies them there, and results back. */
+static bool
+goes_through_device(PyObject *self, PyObject *args)
+{
+    return ((lw_reducer *)self)->cuda_only && !any_on_device(args);
+}
+
+static PyObject *
+through_device(PyObject *self, const char *method, PyObject *args, PyObject *kwargs)
+{
+    uint32_t n = lw_reducer_n_arrays((lw_reducer *)self);
+    PyObject *module = PyImport_ImportModule("lanewise._reduce"), *result;
+
+    if (module == NULL)
+        return NULL;
+    n = n ? n : strcmp(method, "__call__") == 0 ? LW_REDUCE_MOST : 1;
+    result = PyObject_CallMethod(module, "through_device", "OsIOO", self, method, n, args,
+                                 kwargs ? kwargs : Py_None);
+    Py_DECREF(module);
+    return result;
 }
 
 static int
@@ -134,9 +153,12 @@ call_on_host(lw_reduce_call *call, PyObject *args)
 PyObject *
 lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    lw_reduce_call *call = call_new(self);
+    lw_reduce_call *call;
     PyObject *result = NULL, *part = NULL;
 
+    if (goes_through_device(self, args))
+        return through_device(self, "__call__", args, kwargs);
+    call = call_new(self);
     if (call == NULL || lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE,
                                                 lw_reducer_name(call->self)) < 0)
         return call_end(call, NULL);
@@ -249,8 +271,11 @@ accumulate(lw_reduce_call *call, PyObject *args)
 PyObject *
 lw_reducer_accumulate(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    lw_reduce_call *call = call_new(self);
+    lw_reduce_call *call;
 
+    if (goes_through_device(self, args))
+        return through_device(self, "accumulate", args, kwargs);
+    call = call_new(self);
     if (call == NULL ||
         lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_SCAN, "accumulate") < 0)
         return call_end(call, NULL);
@@ -406,8 +431,11 @@ reduceat(lw_reduce_call *call, PyObject *args)
 PyObject *
 lw_reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    lw_reduce_call *call = call_new(self);
+    lw_reduce_call *call;
 
+    if (goes_through_device(self, args))
+        return through_device(self, "reduceat", args, kwargs);
+    call = call_new(self);
     if (call == NULL ||
         lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_SLICES, "reduceat") < 0)
         return call_end(call, NULL);

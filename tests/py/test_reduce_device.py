@@ -126,6 +126,17 @@ def test_numbas_call_forms():
     assert isinstance(cuda.Reduce(lambda a, b: max(a, b))(x, init=0), cuda.DeviceArray)
 
 
+def test_target_cuda_takes_host_arrays():
+    r, x, out = lw.reduce(lambda a, b: a + b, target="cuda"), np.arange(12, dtype=">f4").reshape(3, 4), np.zeros(3)
+    results = r(x), r(x, axis=0, where=x > 3), r.accumulate(x[0]), r.reduceat(x[0], indices=[0, 2]), r(x, size=2), r(x, out=...)
+    assert [type(v) for v in results] == [np.float32, np.ndarray, np.ndarray, np.ndarray, np.float32, np.ndarray]
+    assert r(x, axis=1, out=out) is out and r(x, res=out) is None
+    with pytest.raises(ValueError, match="out= has shape"):
+        r(x, axis=0, out=out)
+    if not FAKE:
+        assert results[0] == 66 and out[0] == 66 and (results[1] == np.sum(x, axis=0, where=x > 3)).all()
+
+
 @needs_kernels
 def test_numbas_call_forms_give():
     r, x, res = cuda.reduce(lambda a, b: a + b), cuda.to_device(np.arange(10.0)), cuda.to_device(np.full(3, 7.0))
