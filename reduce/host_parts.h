@@ -118,6 +118,12 @@ offset_of(const lw_reduce_space *space, uint32_t operand, int64_t at)
     return offset;
 }
 
+static inline int64_t
+distance(int64_t stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
 /* Items of so many elements that are worth a thread. */
 static inline int64_t
 grain_of(int64_t elements, int64_t work)
