@@ -3,18 +3,23 @@
 A layout is drawn from the whole grammar: names, fixed sizes, `?`, `|1`, names in outputs only, several outputs, none or
 several inputs. Its function gives each output element a weighted sum of the inputs' elements and of the element's own place.
 
-    python tests/fuzz/layouts.py 50000        that many calls; a failing seed is shown
+    python tests/fuzz/layouts.py 50000            that many calls; a failing seed is shown
+    python tests/fuzz/layouts.py 5000 0 device    from seed 0 on; each call on device arrays, too
+
+Without a GPU, "device" needs the fake driver in LANEWISE_CUDA_DRIVER; kernels then run on the simulator.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 from typing import NamedTuple
 
 import numpy as np
 
 import lanewise as lw
+from lanewise import _core, cuda
 
 NUMPY_HAS_SIZES = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
@@ -123,7 +128,48 @@ def _fill(extents, operand, missing):
     return [1 if d in missing else next(given) for d in operand.dims]
 
 
-def call(program, make):
+def device_view(make, x):
+    """x on the device: part of a larger array, with steps, backwards, its axes in another order."""
+    if x.ndim == 0:
+        return cuda.to_device(x) if make.random() < 0.5 else float(x)
+    order = [int(k) for k in make.permutation(x.ndim)] if make.random() < 0.3 else list(range(x.ndim))
+    y = x.transpose(order)
+    before, steps = make.integers(1, 4, x.ndim), make.choice([1, 1, 1, 2, -1], x.ndim)
+    place = tuple(slice(int(b), int(b + n * s), int(s)) if s > 0 else slice(int(b + n - 1), int(b - 1), -1) if n else slice(0, 0)
+                  for n, b, s in zip(y.shape, before, steps))
+    whole = np.full([n * abs(s) + b for n, b, s in zip(y.shape, before, steps)], 99.0)
+    whole[place] = y
+    return cuda.to_device(whole)[place].transpose([int(k) for k in np.argsort(order)])
+
+
+def many_items(program, make, inputs):
+    """One more loop dimension in front of an operand: 4100 items are staged through shared memory."""
+    which = int(make.integers(len(inputs)))
+    n_loop = max(x.ndim - len(o.dims) for x, o in zip(inputs, program.inputs))
+    x = inputs[which]
+    x = x.reshape((1,) * (n_loop + len(program.inputs[which].dims) - x.ndim) + x.shape)
+    inputs[which] = x + (np.arange(4100) % 7).reshape((-1,) + (1,) * x.ndim)
+
+
+def check_device(program, make, inputs, axes):
+    """Device and host give the same for float64."""
+    inputs = [np.asarray(x, "f8") for x in inputs]
+    if not axes and not program.optional and make.random() < 0.3:
+        many_items(program, make, inputs)
+    want = program.made(*inputs, **axes)
+    given = [device_view(make, x) for x in inputs]
+    if not any(isinstance(x, cuda.DeviceArray) for x in given):
+        given[0] = cuda.to_device(inputs[0])
+    keywords = axes | {"order": "C"}  # the fake driver copies no others back
+    if make.random() < 0.3:
+        keywords["out"] = tuple(cuda.to_device(np.full(np.shape(w), 77.0)) for w in (want if isinstance(want, tuple) else (want,)))
+    got = program.made(*given, **keywords)
+    for g, w in zip(got if isinstance(got, tuple) else (got,), want if isinstance(want, tuple) else (want,)):
+        assert g.shape == np.shape(w), (g.shape, np.shape(w))
+        assert np.allclose(g.copy_to_host(), w, rtol=1e-9, atol=1e-9), (g.copy_to_host(), w)
+
+
+def call(program, make, device=False):
     """One call; raises AssertionError where the result is not as expected."""
     sizes = {"m": int(make.integers(0, 6)), "n": int(make.integers(0, 6)), "p": int(make.integers(1, 9)), "3": 3, "2": 2}
     sizes |= {key: 2 + more for key, more in program.sizes.items()}
@@ -165,21 +211,26 @@ def call(program, make):
         assert np.allclose(one, wanted, rtol=1e-4, atol=1e-3), (one, wanted)
         if keywords.get("out", [None] * len(want))[k] is not None:
             assert one is keywords["out"][k]
+    if device and inputs:
+        check_device(program, make, inputs_given, {"axes": keywords["axes"]} if "axes" in keywords else {})
 
 
-def run(seed, calls):
+def run(seed, calls, device=False):
     program = draw_program(seed)
     make = np.random.default_rng([seed, 1])
     for number in range(calls):
         try:
-            call(program, make)
+            call(program, make, device)
         except Exception as problem:
             raise AssertionError(f"seed {seed}, call {number}, layout {program.layout}\n{program.source}{type(problem).__name__}: {problem}") from problem
 
 
 if __name__ == "__main__":
-    CALLS = 100
+    device = "device" in sys.argv
+    CALLS = 10 if device else 100
+    if "LANEWISE_CUDA_DRIVER" in os.environ:
+        _core._simulate_gufuncs(True)
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
     for seed in itertools.islice(itertools.count(int(sys.argv[2]) if len(sys.argv) > 2 else 0), wanted // CALLS):
-        run(seed, CALLS)
+        run(seed, CALLS, device)
     print(wanted // CALLS * CALLS, "calls agree")
