@@ -307,14 +307,16 @@ drop_capsule(PyObject *capsule)
 
 /* Inputs that the function writes to: where NumPy copies one, it copies back. Outputs: NumPy's
  * flags for them assume that an item's elements are read and written in the same order, so that
- * `out=` which is an input itself needs no copy. Functions of rows read what they wrote. */
+ * `out=` which is an input itself needs no copy. Functions of rows read what they wrote. Where
+ * an output is filled, what `out=` had is read: elements may be left as they are. */
 static void
 set_writable(const lw_gufunc_object *self, PyObject *inner)
 {
     PyUFuncObject *ufunc = (PyUFuncObject *)inner;
+    npy_uint32 access = self->fills ? NPY_ITER_READWRITE : NPY_ITER_WRITEONLY;
 
     for (int i = self->base.nin; i < self->base.nin + self->base.nout; i++)
-        ufunc->op_flags[i] = NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY | NPY_ITER_ALIGNED |
+        ufunc->op_flags[i] = access | NPY_ITER_UPDATEIFCOPY | NPY_ITER_ALIGNED |
                              NPY_ITER_ALLOCATE | NPY_ITER_NO_BROADCAST | NPY_ITER_NO_SUBTYPE;
     for (int i = 0; i < self->base.nin; i++)
         if (self->writable[i])

@@ -6,6 +6,7 @@ import linecache
 import pickle
 import re
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -696,6 +697,14 @@ def test_what_is_left_alone_stays_in_out():
         out = np.full((2, 3), 7, dtype)
         first(np.ones((2, 3)), out=out, casting="unsafe")
         assert out.tolist() == [[1, 7, 7]] * 2
+
+
+def test_what_out_had_is_not_looked_at_where_outputs_are_returned():
+    last = lw.guvectorize(["f4(f4[:])"], "(n)->()")(lambda x: x[x.shape[0] - 1])
+    out = np.full(2, 1e300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # 1e300 is no float32
+        assert last(np.ones((2, 3), "f4"), out=out) is out and out.tolist() == [1, 1]
 
 
 def test_a_written_input_that_is_another_input_too():
