@@ -92,7 +92,8 @@ sum_overflows(lw_builder *b, bool add, lw_ref x, lw_ref y, lw_ref result)
         return add ? lw_ir_compare(b, LW_OP_LT, result, x) : lw_ir_compare(b, LW_OP_LT, x, y);
     lw_ref turned = lw_ir_xor(b, x, result);
     lw_ref other = lw_ir_xor(b, add ? y : x, add ? result : y);
-    return lw_ir_compare(b, LW_OP_LT, lw_ir_and(b, turned, other), lw_ir_zero(b, type));
+    lw_ref both = lw_ir_and(b, turned, other); /* before the zero, for every compiler */
+    return lw_ir_compare(b, LW_OP_LT, both, lw_ir_zero(b, type));
 }
 
 /* ---- the number without a counterpart ---- */
@@ -122,6 +123,7 @@ lw_ref
 lw_int_overflows(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y, lw_ref result)
 {
     lw_dtype type = lw_ir_type(b, result);
+    lw_ref least;
 
     switch (op) {
     case LW_PY_ADD:
@@ -131,8 +133,8 @@ lw_int_overflows(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y, lw_ref result)
     case LW_PY_FLOORDIV:
         if (!lw_is_signed(type))
             return 0;
-        return lw_ir_and(b, lw_int_abs_overflows(b, x),
-                         lw_ir_compare(b, LW_OP_EQ, y, lw_ir_int(b, type, -1)));
+        least = lw_int_abs_overflows(b, x);
+        return lw_ir_and(b, least, lw_ir_compare(b, LW_OP_EQ, y, lw_ir_int(b, type, -1)));
     default: return 0;
     }
 }
