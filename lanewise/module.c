@@ -64,7 +64,7 @@ static PyModuleDef_Slot slots[] = {
 #ifdef Py_mod_multiple_interpreters
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif
-#ifdef Py_mod_gil /* array lists and hooks rely on the GIL: see ARCHITECTURE.md */
+#ifdef Py_mod_gil /* ARCHITECTURE.md, "Without the GIL", says what relies on it */
     {Py_mod_gil, Py_MOD_GIL_USED},
 #endif
     {0, NULL},

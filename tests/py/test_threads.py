@@ -109,6 +109,91 @@ def test_calls_while_signatures_are_added():
     assert len(f.types) == 6
 
 
+def made(dtype, n=40):
+    return np.arange(n).astype(dtype)
+
+
+def by_gufunc():
+    @lw.guvectorize("(n)->()")
+    def total(x, out):
+        s = x[0]
+        for k in range(1, x.shape[0]):
+            s += x[k]
+        out[()] = s
+    return lambda x: (total(x.reshape(4, 10)) == x.reshape(4, 10).sum(1)).all()
+
+
+def by_reduce():
+    total = lw.reduce(lambda a, b: a + b)
+    return lambda x: total(x) == x.sum()
+
+
+def by_forall():
+    @lw.forall
+    def twice(i, x, out):
+        out[i] = x[i] + x[i]
+
+    def check(x):
+        out = np.zeros_like(x)
+        twice(x.size, x, out)
+        return (out == x + x).all()
+    return check
+
+
+def by_jit():
+    @lw.jit
+    def shift(x, out):
+        i = lw.cuda.grid(1)
+        if i < x.size:
+            out[i] = x[x.size - 1 - i]
+
+    def check(x):
+        out = np.zeros_like(x)
+        shift[3, 16](x, out)
+        return (out == x[::-1]).all()
+    return check
+
+
+def by_excluded():
+    pick = lw.vectorize(lambda i, table: table[i], excluded=["table"])
+    return lambda x: (pick(np.arange(7), x) == x[:7]).all()
+
+
+def by_record():
+    @lw.forall
+    def first(i, rows, out):
+        out[i] = rows[i].x
+
+    def check(x):
+        rows = np.zeros(x.size, [("x", x.dtype), ("y", "i4")])
+        rows["x"], out = x, np.zeros_like(x)
+        first(x.size, rows, out)
+        return (out == x).all()
+    return check
+
+
+@pytest.mark.parametrize("door", [by_gufunc, by_reduce, by_forall, by_jit, by_excluded, by_record])
+def test_a_new_object_of_each_door(door):
+    """Its first calls, for several types at once."""
+    check, dtypes = door(), ["f4", "f8", "i4", "c16"]
+
+    def work(i):
+        return all(check(made(dtypes[(i + k) % 4])) for k in range(4))
+
+    assert together(8, work) == [True] * 8
+
+
+def test_types_that_come_and_go():
+    f = lw.vectorize(lambda x: x + 1)
+
+    def work(i):
+        for k in range(100):
+            assert (f(X.view(type(f"Array{k}", (np.ndarray,), {}))) == X + 1).all()
+        return True
+
+    assert together(8, work) == [True] * 8
+
+
 def test_ufuncs_made_and_dropped():
     def work(i):
         for k in range(60):
