@@ -2,72 +2,12 @@
  * whoever overrides. */
 #include "gufunc/gufunc_parts_py.h"
 
-#include "core/py/args.h"
+#include "core/py/call_sorts.h"
 #include "core/py/host_cuda.h"
 #include "core/py/raise.h"
 #include "core/py/ufunc_names.h"
 
 #include <string.h>
-
-enum { PLAIN = LW_SORT_PLAIN, DEVICE = LW_SORT_DEVICE, OTHER = LW_SORT_OTHER };
-
-static bool
-is_plain(PyObject *object)
-{
-    PyTypeObject *type = Py_TYPE(object);
-
-    return type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
-           type == &PyDoubleArrType_Type || type == &PyFloatArrType_Type ||
-           type == Py_TYPE(Py_None) || type == &PyBool_Type || type == &PyComplex_Type;
-}
-
-static int
-sort_of(PyObject *object)
-{
-    if (is_plain(object))
-        return PLAIN;
-    if (lw_is_device_array(object)) /* its own override leads back here */
-        return DEVICE;
-    if (lw_is_device_operand(object))
-        return lw_is_known_library(object) || !lw_has_override(object) ? DEVICE
-                                                                       : DEVICE | OTHER;
-    return lw_has_override(object) ? OTHER : PLAIN;
-}
-
-static int
-sort_of_out(PyObject *out)
-{
-    int seen = PLAIN;
-
-    if (!PyTuple_CheckExact(out))
-        return sort_of(out);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); i++)
-        seen |= sort_of(PyTuple_GET_ITEM(out, i));
-    return seen;
-}
-
-typedef struct seen {
-    int sorts;
-    Py_ssize_t stream; /* where stream= stands among args, or -1 */
-} seen;
-
-static seen
-look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
-{
-    seen s = {.sorts = PLAIN, .stream = -1};
-
-    for (Py_ssize_t i = 0; i < n_args; i++)
-        if (!is_plain(args[i]))
-            s.sorts |= sort_of_out(args[i]);
-    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[n_args + i];
-        if (PyUnicode_CompareWithASCIIString(name, "stream") == 0)
-            s.stream = n_args + i;
-        else if (!is_plain(value) && PyUnicode_CompareWithASCIIString(name, "out") == 0)
-            s.sorts |= sort_of_out(value);
-    }
-    return s;
-}
 
 /* ---- host calls ---- */
 
@@ -94,49 +34,23 @@ lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargs
 }
 
 static PyObject *
-call_sized(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+call_sized(lw_ufunc_head *head, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
+    lw_gufunc_object *self = (lw_gufunc_object *)head;
+
     if (lw_gufunc_makes_outputs(self, kwnames))
         return lw_gufunc_call_made(self, args, PyVectorcall_NARGS(nargsf), kwnames);
     return lw_gufunc_call_numpy(self, args, nargsf, kwnames);
 }
 
-/* stream= means nothing to host memory: None and 0 say so too and are taken out. */
-static PyObject *
-without_stream(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
-               PyObject *kwnames, Py_ssize_t stream)
-{
-    Py_ssize_t n = PyTuple_GET_SIZE(kwnames), at = stream - n_args;
-    PyObject *values[MOST_ARGUMENTS], *names, *result;
-
-    if (!lw_stream_says_nothing(args[stream]))
-        return PyErr_Format(
-            PyExc_TypeError,
-            "stream= is for device arrays; `%s` was called with host operands only",
-            self->table->name);
-    if (n_args + n > MOST_ARGUMENTS)
-        return PyErr_Format(PyExc_TypeError, "`%s` got %zd arguments", self->table->name,
-                            n_args + n);
-    names = PyTuple_New(n - 1);
-    if (names == NULL)
-        return NULL;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (i != at)
-            PyTuple_SET_ITEM(names, i - (i > at), Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
-    memcpy(values, args, (size_t)stream * sizeof *values);
-    memcpy(values + stream, args + stream + 1, (size_t)(n - at - 1) * sizeof *values);
-    result = call_sized(self, values, (size_t)n_args, names);
-    Py_DECREF(names);
-    return result;
-}
-
 PyObject *
-lw_gufunc_call_host(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
+lw_gufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
                     PyObject *kwnames, Py_ssize_t stream)
 {
     lw_gufunc_items_reset();
     if (stream >= 0)
-        return without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream);
+        return lw_call_without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream,
+                                      call_sized);
     return call_sized(self, args, nargsf, kwnames);
 }
 
@@ -153,16 +67,6 @@ lw_gufunc_call_device(lw_gufunc_object *self, PyObject *const *args, size_t narg
     lw_fail(&err, LW_ERR_UNSUPPORTED, "`%s`: this build runs guvectorize on host arrays only",
             self->table->name);
     return lw_py_raise(&err);
-}
-
-PyObject *
-lw_gufunc_refuse_device(const lw_gufunc_object *self)
-{
-    return PyErr_Format(
-        PyExc_TypeError,
-        "`%s` was made with target=\"cpu\" and got a device array: use target=\"auto\", "
-        "or copy the array to the host",
-        self->table->name);
 }
 
 static int
@@ -184,22 +88,11 @@ static PyObject *call_now(PyObject *object, PyObject *const *args, size_t nargsf
                           PyObject *kwnames);
 
 int
-lw_gufunc_ask(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
-              PyObject *kwnames, int nin, PyObject **result)
+lw_gufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+              int nin, PyObject **result)
 {
-    return ask_overrides(self, "__call__", args, n_args, kwnames, nin, result);
-}
-
-int
-lw_gufunc_sorts(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
-{
-    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    int sorts = LW_SORT_PLAIN;
-
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!is_plain(args[i]))
-            sorts |= sort_of_out(args[i]);
-    return sorts;
+    return ask_overrides((lw_gufunc_object *)self, "__call__", args, n_args, kwnames, nin,
+                         result);
 }
 
 static PyObject *
@@ -221,7 +114,7 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
     lw_target_choice target = self->base.options.target;
-    seen s = look(args, PyVectorcall_NARGS(nargsf), kwnames);
+    lw_seen s = lw_look(args, PyVectorcall_NARGS(nargsf), kwnames, false);
     PyObject *result;
 
     if (self->base.family != NULL)
@@ -229,14 +122,15 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
     if (PyVectorcall_NARGS(nargsf) < self->base.nin &&
         lw_ufunc_names_any((lw_ufunc_head *)self, PyVectorcall_NARGS(nargsf), kwnames))
         return call_by_names(self, args, PyVectorcall_NARGS(nargsf), kwnames);
-    if ((s.sorts & OTHER) && ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf),
-                                           kwnames, self->base.nin, &result))
+    if ((s.sorts & LW_SORT_OTHER) &&
+        ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames,
+                      self->base.nin, &result))
         return result;
-    if ((s.sorts & DEVICE) && target == LW_CHOOSE_CPU)
-        return lw_gufunc_refuse_device(self);
-    if ((s.sorts & DEVICE) || target == LW_CHOOSE_CUDA)
+    if ((s.sorts & LW_SORT_DEVICE) && target == LW_CHOOSE_CPU)
+        return lw_refuse_device((lw_ufunc_head *)self);
+    if ((s.sorts & LW_SORT_DEVICE) || target == LW_CHOOSE_CUDA)
         return lw_gufunc_call_device(self, args, nargsf, kwnames, NULL);
-    return lw_gufunc_call_host(self, args, nargsf, kwnames, s.stream);
+    return lw_gufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }
 
 PyObject *

@@ -43,26 +43,6 @@ new_member(lw_ufunc_head *self, PyObject *function, PyObject *signatures, PyObje
     return result;
 }
 
-static int
-ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames, int nin,
-    PyObject **result)
-{
-    return lw_gufunc_ask((lw_gufunc_object *)self, args, n_args, kwnames, nin, result);
-}
-
-static PyObject *
-refuse_device(const lw_ufunc_head *self)
-{
-    return lw_gufunc_refuse_device((const lw_gufunc_object *)self);
-}
-
-static PyObject *
-call_host(lw_ufunc_head *member, PyObject *const *args, size_t nargsf, PyObject *kwnames,
-          Py_ssize_t stream)
-{
-    return lw_gufunc_call_host((lw_gufunc_object *)member, args, nargsf, kwnames, stream);
-}
-
 static PyObject *
 call_device(lw_ufunc_head *member, PyObject *const *args, size_t nargsf, PyObject *kwnames,
             lw_extra_arrays *extra)
@@ -75,10 +55,8 @@ const lw_family_door lw_gufunc_family_door = {
     .most_inputs = LW_MAX_OPERANDS,
     .operands = operands,
     .new_member = new_member,
-    .sorts = lw_gufunc_sorts,
-    .ask = ask,
-    .refuse_device = refuse_device,
-    .call_host = call_host,
+    .ask = lw_gufunc_ask,
+    .call_host = lw_gufunc_call_host,
     .call_device = call_device,
 };
 

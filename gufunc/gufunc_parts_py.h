@@ -131,11 +131,9 @@ const lw_ufunc_kind *lw_gufunc_families(void);
 PyObject *lw_gufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures,
                         PyObject *layout, PyObject *keywords, lw_member *member);
 /* For families: what gufunc_call_py.c has. */
-int lw_gufunc_sorts(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
-int lw_gufunc_ask(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+int lw_gufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
                   PyObject *kwnames, int nin, PyObject **result);
-PyObject *lw_gufunc_refuse_device(const lw_gufunc_object *self);
-PyObject *lw_gufunc_call_host(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
+PyObject *lw_gufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames, Py_ssize_t stream);
 PyObject *lw_gufunc_call_device(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
                                 PyObject *kwnames, lw_extra_arrays *extra);

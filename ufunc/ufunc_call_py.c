@@ -3,128 +3,25 @@
  * small host call costs NumPy's time and some nanoseconds. */
 #include "ufunc/ufunc_parts.h"
 
-#include "core/py/args.h"
+#include "core/py/call_sorts.h"
 #include "core/py/host_cuda.h"
 #include "core/py/raise.h"
 #include "core/py/ufunc_names.h"
 
 #include <string.h>
 
-static bool
-is_plain(PyObject *object)
-{
-    PyTypeObject *type = Py_TYPE(object);
-
-    return type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
-           type == &PyDoubleArrType_Type || type == &PyFloatArrType_Type ||
-           type == Py_TYPE(Py_None) || type == &PyBool_Type || type == &PyComplex_Type;
-}
-
-static int
-sort_of(PyObject *object)
-{
-    if (is_plain(object))
-        return LW_SORT_PLAIN;
-    if (lw_is_device_array(object)) /* its own override leads back here */
-        return LW_SORT_DEVICE;
-    if (lw_is_device_operand(object))
-        return lw_is_known_library(object) || !lw_has_override(object)
-                   ? LW_SORT_DEVICE
-                   : LW_SORT_DEVICE | LW_SORT_OTHER;
-    return lw_has_override(object) ? LW_SORT_OTHER : LW_SORT_PLAIN;
-}
-
-static int
-sort_of_out(PyObject *out)
-{
-    int seen = LW_SORT_PLAIN;
-
-    if (!PyTuple_CheckExact(out))
-        return sort_of(out);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); i++)
-        seen |= sort_of(PyTuple_GET_ITEM(out, i));
-    return seen;
-}
-
-typedef struct seen {
-    int sorts;
-    Py_ssize_t stream; /* where stream= stands among args, or -1 */
-} seen;
-
-static seen
-look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
-{
-    seen s = {.sorts = LW_SORT_PLAIN, .stream = -1};
-
-    for (Py_ssize_t i = 0; i < n_args; i++)
-        if (!is_plain(args[i]))
-            s.sorts |= sort_of_out(args[i]);
-    if (kwnames == NULL)
-        return s;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[n_args + i];
-        if (PyUnicode_CompareWithASCIIString(name, "stream") == 0)
-            s.stream = n_args + i;
-        else if (!is_plain(value) && (PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
-                                      PyUnicode_CompareWithASCIIString(name, "where") == 0))
-            s.sorts |= sort_of_out(value);
-    }
-    return s;
-}
-
 /* ---- host calls ---- */
 
-/* stream= means nothing to host memory: None and 0 say so too and are taken out. */
-static PyObject *
-without_stream(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
-               PyObject *kwnames, Py_ssize_t stream)
-{
-    Py_ssize_t n = PyTuple_GET_SIZE(kwnames), at = stream - n_args;
-    PyObject *values[LW_MAX_ARGS + 16], *names, *result;
-
-    if (!lw_stream_says_nothing(args[stream])) {
-        PyErr_Format(PyExc_TypeError,
-                     "stream= is for device arrays; `%s` was called with host operands only",
-                     self->table->name);
-        return NULL;
-    }
-    if (n_args + n > (Py_ssize_t)(sizeof values / sizeof *values)) {
-        PyErr_Format(PyExc_TypeError, "`%s` got %zd arguments", self->table->name, n_args + n);
-        return NULL;
-    }
-    names = PyTuple_New(n - 1);
-    if (names == NULL)
-        return NULL;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (i != at)
-            PyTuple_SET_ITEM(names, i - (i > at), Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
-    memcpy(values, args, (size_t)stream * sizeof *values);
-    memcpy(values + stream, args + stream + 1, (size_t)(n - at - 1) * sizeof *values);
-    result = lw_inner_call((lw_ufunc_head *)self, values, (size_t)n_args, names);
-    Py_DECREF(names);
-    return result;
-}
-
 PyObject *
-lw_ufunc_call_host(lw_ufunc_object *self, PyObject *const *args, size_t nargsf,
-                   PyObject *kwnames, Py_ssize_t stream)
+lw_ufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+                   Py_ssize_t stream)
 {
-    if (self->table->can_raise)
+    if (((lw_ufunc_object *)self)->table->can_raise)
         lw_host_elements_reset();
     if (stream >= 0)
-        return without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream);
-    return lw_inner_call((lw_ufunc_head *)self, args, nargsf, kwnames);
-}
-
-PyObject *
-lw_ufunc_refuse_device(const lw_ufunc_object *self)
-{
-    PyErr_Format(
-        PyExc_TypeError,
-        "`%s` was made with target=\"cpu\" and got a device array: use target=\"auto\", "
-        "or copy the array to the host",
-        self->table->name);
-    return NULL;
+        return lw_call_without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream,
+                                      lw_inner_call);
+    return lw_inner_call(self, args, nargsf, kwnames);
 }
 
 /* What receivers of __array_ufunc__ see, borrowed: itself, or where its name means something to
@@ -169,28 +66,17 @@ ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
 }
 
 int
-lw_ufunc_ask(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+lw_ufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
              int nin, PyObject **result)
 {
-    return ask_overrides(self, "__call__", args, n_args, kwnames, nin, result);
-}
-
-int
-lw_ufunc_sorts(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
-{
-    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    int sorts = LW_SORT_PLAIN;
-
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!is_plain(args[i]))
-            sorts |= sort_of_out(args[i]);
-    return sorts;
+    return ask_overrides((lw_ufunc_object *)self, "__call__", args, n_args, kwnames, nin,
+                         result);
 }
 
 /* Reached where an operand is more than an ndarray or a number, or the target is forced. */
 static PyObject *
 call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
-            seen s)
+            lw_seen s)
 {
     lw_target_choice target = self->base.options.target;
     PyObject *result;
@@ -201,12 +87,12 @@ call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
         return result;
     if (s.sorts & LW_SORT_DEVICE) {
         if (target == LW_CHOOSE_CPU)
-            return lw_ufunc_refuse_device(self);
+            return lw_refuse_device((lw_ufunc_head *)self);
         return lw_ufunc_call_device(&self->base, args, nargsf, kwnames);
     }
     if (target == LW_CHOOSE_CUDA)
         return lw_ufunc_call_device(&self->base, args, nargsf, kwnames);
-    return lw_ufunc_call_host(self, args, nargsf, kwnames, s.stream);
+    return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }
 
 /* NumPy would take the value of such a parameter for an output and write to it. */
@@ -345,19 +231,19 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     lw_ufunc_object *self = (lw_ufunc_object *)object;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     PyObject *result;
-    seen s;
+    lw_seen s;
 
     if (self->base.family != NULL)
         return lw_family_call((lw_ufunc_head *)self, args, n_args, kwnames);
     if ((n_args < self->base.nin || self->has_frozen) &&
         call_by_names(self, args, n_args, kwnames, &result))
         return result;
-    s = look(args, n_args, kwnames);
+    s = lw_look(args, n_args, kwnames, true);
     if (kwnames != NULL && self->base.lazy && !self->mixes && !(s.sorts & LW_SORT_OTHER) &&
         refuse_casts(self, args, n_args, kwnames) < 0)
         return NULL;
     if (s.sorts == LW_SORT_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
-        return lw_ufunc_call_host(self, args, nargsf, kwnames, s.stream);
+        return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
     return call_sorted(self, args, nargsf, kwnames, s);
 }
 
@@ -571,17 +457,17 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
             PyObject *kwnames)
 {
     PyObject *result;
-    seen s;
+    lw_seen s;
 
     if (id == LW_METHOD_resolve_dtypes)
         return forward(self, id, args, n_args, kwnames);
-    s = look(args, n_args, kwnames);
+    s = lw_look(args, n_args, kwnames, true);
     if ((s.sorts & LW_SORT_OTHER) && ask_overrides(self, lw_ufunc_method_names[id], args,
                                                    n_args, kwnames, self->base.nin, &result))
         return result;
     if (s.sorts & LW_SORT_DEVICE)
         return self->base.options.target == LW_CHOOSE_CPU
-                   ? lw_ufunc_refuse_device(self)
+                   ? lw_refuse_device((lw_ufunc_head *)self)
                    : call_device_method(self, lw_ufunc_method_names[id], args, n_args, kwnames);
     if (self->table->can_raise)
         lw_host_elements_reset();
@@ -602,31 +488,11 @@ lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *a
 
 /* ---- what families ask of this door ---- */
 
-static int
-family_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
-           int nin, PyObject **result)
-{
-    return lw_ufunc_ask((lw_ufunc_object *)self, args, n_args, kwnames, nin, result);
-}
-
-static PyObject *
-family_refuse_device(const lw_ufunc_head *self)
-{
-    return lw_ufunc_refuse_device((const lw_ufunc_object *)self);
-}
-
 static PyObject *
 family_new_member(lw_ufunc_head *self, PyObject *function, PyObject *signatures,
                   PyObject *options, lw_member *member)
 {
     return lw_ufunc_new_member(Py_TYPE(self), function, signatures, options, member);
-}
-
-static PyObject *
-family_host(lw_ufunc_head *member, PyObject *const *args, size_t nargsf, PyObject *kwnames,
-            Py_ssize_t stream)
-{
-    return lw_ufunc_call_host((lw_ufunc_object *)member, args, nargsf, kwnames, stream);
 }
 
 static PyObject *
@@ -640,9 +506,7 @@ const lw_family_door lw_ufunc_family_door = {
     .name = "vectorize",
     .most_inputs = LW_MAX_ARGS,
     .new_member = family_new_member,
-    .sorts = lw_ufunc_sorts,
-    .ask = family_ask,
-    .refuse_device = family_refuse_device,
-    .call_host = family_host,
+    .ask = lw_ufunc_ask,
+    .call_host = lw_ufunc_call_host,
     .call_device = family_device,
 };

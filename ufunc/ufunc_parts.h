@@ -106,14 +106,11 @@ PyObject *lw_ufunc_renewed(lw_ufunc_object *self);
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
-/* What there is among the arguments, keyword ones too. */
-int lw_ufunc_sorts(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
 /* NEP 13: 1 with *result, where an operand takes the call; nin of args are inputs. */
-int lw_ufunc_ask(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+int lw_ufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
                  PyObject *kwnames, int nin, PyObject **result);
-PyObject *lw_ufunc_refuse_device(const lw_ufunc_object *self);
 /* By NumPy's inner ufunc; stream: where stream= stands among args, or -1. */
-PyObject *lw_ufunc_call_host(lw_ufunc_object *self, PyObject *const *args, size_t nargsf,
+PyObject *lw_ufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
                              PyObject *kwnames, Py_ssize_t stream);
 PyObject *lw_ufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                                Py_ssize_t n_args, PyObject *kwnames);

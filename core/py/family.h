@@ -33,8 +33,6 @@ typedef struct lw_extra_arrays {
     CUstream stream; /* out: where the call was launched */
 } lw_extra_arrays;
 
-enum { LW_SORT_PLAIN = 0, LW_SORT_DEVICE = 1, LW_SORT_OTHER = 2 }; /* bits of what was seen */
-
 typedef struct lw_family_door {
     const char *name; /* "vectorize" */
     int most_inputs;  /* of a ufunc */
@@ -43,12 +41,9 @@ typedef struct lw_family_door {
     /* A ufunc of the function; takes member, also when it fails. */
     PyObject *(*new_member)(lw_ufunc_head *self, PyObject *function, PyObject *signatures,
                             PyObject *options, lw_member *member);
-    /* LW_SORT_ bits of what there is among the arguments, keyword ones too. */
-    int (*sorts)(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
     /* NEP 13: 1 with *result, where an operand takes the call; nin of args are inputs. */
     int (*ask)(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
                int nin, PyObject **result);
-    PyObject *(*refuse_device)(const lw_ufunc_head *self); /* target="cpu": TypeError */
     /* Calls of members; stream: where stream= stands among args, or -1. */
     PyObject *(*call_host)(lw_ufunc_head *member, PyObject *const *args, size_t nargsf,
                            PyObject *kwnames, Py_ssize_t stream);

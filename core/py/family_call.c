@@ -4,6 +4,7 @@
 
 #include "core/py/family_internal.h"
 
+#include "core/py/call_sorts.h"
 #include "core/py/cuda_py.h"
 
 #include <stddef.h>
@@ -435,7 +436,7 @@ lw_family_call(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, Py
     bool device = self->options.target == LW_CHOOSE_CUDA;
     PyObject *result = NULL;
     const lw_family_door *door = self->family->door;
-    int sorts = door->sorts(args, n_args, kwnames);
+    int sorts = lw_sorts_of(args, n_args, kwnames);
 
     memset(&c, 0,
            offsetof(lw_family_args, params)); /* the large arrays are filled as they are used */
@@ -446,7 +447,7 @@ lw_family_call(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, Py
         return result;
     device |= (sorts & LW_SORT_DEVICE) != 0;
     if ((sorts & LW_SORT_DEVICE) && self->options.target == LW_CHOOSE_CPU)
-        return door->refuse_device(self);
+        return lw_refuse_device(self);
     if (arrange(&c, args, n_args, kwnames) == 0 && read_arrays(&c) == 0 && check_outs(&c) == 0)
         result = device ? run_device(&c) : run_host(&c);
     release(&c);
