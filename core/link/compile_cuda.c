@@ -6,9 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <spawn.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,58 +112,6 @@ lw_compile_cuda_ltoir(const char *nvvm_text, const char *kernel_symbol, int cc,
                       const lw_cuda_options *options, lw_bytes *ltoir, lw_error *err)
 {
     return lw_nvvm_compile(nvvm_text, kernel_symbol, cc, options, LW_NVVM_LTOIR, ltoir, err);
-}
-
-/* ---- warming up ---- */
-
-static const char *const small_text =
-    "target datalayout = "
-    "\"e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-"
-    "f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64\"\n"
-    "target triple = \"nvptx64-nvidia-cuda\"\n"
-    "@llvm.used = appending global [1 x i8*] [i8* bitcast (void ()* @lw_warm to i8*)], "
-    "section \"llvm.metadata\"\n"
-    "define void @lw_warm() {\nstart:\n  ret void\n}\n"
-    "!nvvm.annotations = !{!0}\n!0 = !{void ()* @lw_warm, !\"kernel\", i32 1}\n"
-    "!nvvmir.version = !{!1}\n!1 = !{i32 2, i32 0, i32 3, i32 2}\n";
-
-static atomic_bool preload_begun;
-static pthread_t preload_thread;
-static pid_t preload_process; /* a forked child has not this thread */
-
-static void *
-preload(void *unused)
-{
-    lw_bytes cubin = {0};
-
-    (void)unused; /* a failure is met again, and told, by the compile that matters */
-    (void)lw_compile_cuda(small_text, "lw_warm", 75, &LW_CUDA_OPTIONS_EXACT, NULL, 0, &cubin,
-                          NULL);
-    lw_bytes_reset(&cubin);
-    return NULL;
-}
-
-/* The libraries' own exit handlers must not run under a compile. */
-static void
-join_preload(void)
-{
-    if (getpid() == preload_process)
-        pthread_join(preload_thread, NULL);
-}
-
-void
-lw_cuda_preload(void)
-{
-    const lw_toolchain *toolchain = NULL;
-
-    if (atomic_exchange(&preload_begun, true) || lw_toolchain_get(&toolchain, NULL) != LW_OK)
-        return;
-    for (int c = 0; c < LW_N_COMPONENTS; c++)
-        if (toolchain->found[c].path == NULL)
-            return;
-    preload_process = getpid();
-    if (pthread_create(&preload_thread, NULL, preload, NULL) == 0 && atexit(join_preload) != 0)
-        pthread_join(preload_thread, NULL);
 }
 
 /* ---- SASS, by a child process ---- */

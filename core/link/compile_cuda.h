@@ -7,11 +7,6 @@
 /* Is this a compute capability we generate code for? (75 ... 121) */
 bool lw_cuda_cc_known(int cc);
 
-/* Starts loading and warming the compiler in a thread of its own, once, and returns at once:
- * worth 20 ms where something else, such as making a CUDA context, takes as long. Does nothing
- * when the libraries are not found. The caller does not hold the GIL. */
-void lw_cuda_preload(void);
-
 /* Text -> cubin, linked with the extra inputs (the user's code, NULL when n_extra is 0); what
  * is LTO-IR among them is inlined, all else called. The kernel must come out, see
  * lw_nvjitlink_link. The caller does not hold the GIL. */

@@ -385,8 +385,6 @@ main(void)
     printf("%s; nvJitLink %d.%d\n", lw_text_get(&version), major, minor);
     CHECK(major >= 12 && !lw_cuda_cc_known(77));
     lw_text_reset(&version);
-    lw_cuda_preload(); /* compiles beside what follows */
-    lw_cuda_preload();
     test_architectures();
     test_options();
     test_link_inputs();
