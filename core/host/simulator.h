@@ -104,7 +104,6 @@ int32_t lw_sim_load_acquire(lw_kernel_context *context, const void *flag);
 void lw_sim_store_release(lw_kernel_context *context, void *flag, int32_t value);
 void lw_sim_nanosleep(lw_kernel_context *context, int32_t nanoseconds);
 int64_t lw_sim_clock(lw_kernel_context *context); /* nanoseconds: a clock of 1 GHz */
-int64_t lw_sim_global_timer(lw_kernel_context *context);
 
 /* Code compiled with checks calls it in front of each load, store and atomic that may be of
  * shared memory, its line stored in the context; addresses elsewhere are passed over. The first

@@ -652,27 +652,14 @@ lw_sim_nanosleep(lw_kernel_context *context, int32_t nanoseconds)
         give_way(thread);
 }
 
-static int64_t
-now(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 int64_t
 lw_sim_clock(lw_kernel_context *context)
 {
-    (void)context;
-    return now(CLOCK_MONOTONIC);
-}
+    struct timespec time;
 
-int64_t
-lw_sim_global_timer(lw_kernel_context *context)
-{
     (void)context;
-    return now(CLOCK_REALTIME);
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 /* ---- a thread's life ---- */

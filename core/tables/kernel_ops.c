@@ -1,7 +1,5 @@
 #include "core/tables/kernel_ops.h"
 
-#include <string.h>
-
 const lw_kernel_op_row lw_kernel_ops[LW_N_KERNEL_OPS] = {
 #define KERNEL_OP(name_, args_, result_, collective_, ptx_, host_)                             \
     [LW_KOP_##name_] = {.name = #name_,                                                        \
@@ -12,15 +10,6 @@ const lw_kernel_op_row lw_kernel_ops[LW_N_KERNEL_OPS] = {
                         .host = #host_},
 #include "core/tables/kernel_ops.def"
 };
-
-lw_kernel_op
-lw_kernel_op_find(const char *name)
-{
-    for (int i = 0; i < LW_N_KERNEL_OPS; i++)
-        if (strcmp(lw_kernel_ops[i].name, name) == 0)
-            return (lw_kernel_op)i;
-    return LW_N_KERNEL_OPS;
-}
 
 lw_dtype
 lw_kernel_op_type(char letter)

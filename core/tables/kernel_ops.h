@@ -21,8 +21,6 @@ typedef struct lw_kernel_op_row {
 
 extern const lw_kernel_op_row lw_kernel_ops[LW_N_KERNEL_OPS];
 
-/* LW_N_KERNEL_OPS when there is none of this name. */
-lw_kernel_op lw_kernel_op_find(const char *name);
 /* The type of a letter of args or result; b1 for b, void for 0. */
 lw_dtype lw_kernel_op_type(char letter);
 
