@@ -42,7 +42,7 @@ extern PyTypeObject *lw_jit_type, *lw_jit_launcher_type; /* made once a process 
 PyObject *lw_jit_new(PyObject *function, PyObject *signatures, PyObject *keywords,
                      bool from_cuda);
 
-/* One without code, for lw_jit_value. */
+/* One without code, for lw_jit_call_value. */
 lw_jit *lw_jit_new_value(lw_jit *self);
 
 /* ---- jit_value_py.c ---- */

@@ -22,7 +22,7 @@ typedef struct lw_kernel {
     lw_image *module;    /* borrowed: the kernel lives in it */
     lw_kernel_info info;
     char *name;
-    struct lw_occupancy *occupancy; /* internal: what lw_launch_config_* was told */
+    struct lw_occupancy *occupancy; /* internal: what lw_launch_config_best was told */
     struct lw_kernel *next;
 } lw_kernel;
 

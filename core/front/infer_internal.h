@@ -228,7 +228,6 @@ lw_status lw_infer_condition(lw_frame *f, uint32_t node, int *truth, lw_flow *wh
 int lw_truth_of(lw_frame *f, lw_value x); /* -1: at run time */
 lw_status lw_enter(lw_frame *f,
                    uint32_t node); /* depth + 1, or an error; leave with depth - 1 */
-lw_status lw_infer_lambda(lw_frame *f, uint32_t node, uint32_t fn, lw_value *out);
 lw_status lw_join_values(lw_frame *f, uint32_t x_node, lw_type x, uint32_t y_node, lw_type y,
                          lw_type *out);
 

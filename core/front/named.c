@@ -10,15 +10,6 @@ const lw_name_row lw_names[LW_N_NAMES] = {
 #include "core/tables/every_name.inc"
 };
 
-lw_name_id
-lw_name_find(const char *path)
-{
-    for (uint32_t i = 1; i < LW_N_NAMES; i++)
-        if (strcmp(lw_names[i].path, path) == 0)
-            return (lw_name_id)i;
-    return LW_NAME_none;
-}
-
 /* The keywords that Python and NumPy take; all other parameters are positional. */
 static const struct {
     const char *path, *word;

@@ -308,8 +308,6 @@ typedef struct lw_kernel_call {
 bool lw_is_kernel_rule(lw_rule rule);
 const lw_kernel_call *lw_kernel_call_of(lw_impl impl); /* NULL: none */
 
-/* The row of "math.sin", or LW_NAME_none. */
-lw_name_id lw_name_find(const char *path);
 /* Position of the keyword argument `word` of a row, or -1. */
 int lw_name_keyword(lw_name_id name, const char *word);
 /* The path as users write it: without "builtins." and "lanewise.". */

@@ -6,8 +6,6 @@
 #include "core/front/tree.h"
 #include "core/front/types.h"
 
-typedef enum lw_error_model { LW_ERRORS_NUMPY, LW_ERRORS_PYTHON } lw_error_model;
-
 typedef struct lw_front_options {
     lw_typing typing;
     uint32_t fast; /* LW_FAST_* of core/ir/ir.h */

@@ -39,8 +39,8 @@ round_to_grid(double value, int mantissa, int low, int high)
     return fabs(value) >= limit ? copysign(INFINITY, value) : value;
 }
 
-uint16_t
-lw_f16_from_double(double value)
+static uint16_t
+f16_from_double(double value)
 {
     double grid = round_to_grid(value, 10, -14, 15);
     uint32_t bits = float_bits((float)grid);
@@ -55,8 +55,8 @@ lw_f16_from_double(double value)
     return (uint16_t)(sign | ((bits & 0x7fffffff) - (112u << 23)) >> 13);
 }
 
-double
-lw_f16_to_double(uint16_t bits)
+static double
+f16_to_double(uint16_t bits)
 {
     double sign = bits & 0x8000 ? -1.0 : 1.0;
     int exponent = bits >> 10 & 31, mantissa = bits & 1023;
@@ -104,7 +104,7 @@ real_read(const uint8_t *at, lw_dtype dtype)
     switch (lw_dtypes[dtype].bits) {
     case 16:
         memcpy(&half, at, 2);
-        return dtype == LW_DT_bf16 ? lw_bf16_to_double(half) : lw_f16_to_double(half);
+        return dtype == LW_DT_bf16 ? lw_bf16_to_double(half) : f16_to_double(half);
     case 32: memcpy(&single, at, 4); return single;
     default: memcpy(&full, at, 8); return full;
     }
@@ -118,7 +118,7 @@ real_write(double value, uint8_t *at, lw_dtype dtype)
 
     switch (lw_dtypes[dtype].bits) {
     case 16:
-        half = dtype == LW_DT_bf16 ? lw_bf16_from_double(value) : lw_f16_from_double(value);
+        half = dtype == LW_DT_bf16 ? lw_bf16_from_double(value) : f16_from_double(value);
         memcpy(at, &half, 2);
         return;
     case 32: memcpy(at, &single, 4); return;

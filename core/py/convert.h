@@ -9,8 +9,6 @@
  * (floats), saturates with NaN -> 0 (float to integer), drops the imaginary part. Pure. */
 void lw_value_cast(const lw_value *from, lw_dtype from_dtype, lw_value *to, lw_dtype to_dtype);
 /* Round to nearest even. */
-uint16_t lw_f16_from_double(double value);
-double lw_f16_to_double(uint16_t bits);
 uint16_t lw_bf16_from_double(double value);
 double lw_bf16_to_double(uint16_t bits);
 

@@ -115,7 +115,7 @@ extern PyMemberDef lw_ufunc_type_members[];
 extern PyGetSetDef lw_ufunc_type_getset[];
 extern PyMethodDef *lw_ufunc_type_methods(void);
 
-/* For the doors' tp_traverse and tp_clear. identity and inner stay until lw_ufunc_head_free:
+/* For the doors' tp_traverse and tp_clear. identity and inner stay until lw_ufunc_head_drop:
  * finalizers may still call. */
 int lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg);
 void lw_ufunc_head_clear(lw_ufunc_head *self);

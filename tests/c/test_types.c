@@ -106,8 +106,6 @@ test_laws(lw_types *types)
 static void
 test_names(void)
 {
-    CHECK(lw_name_find("math.sin") == LW_NAME_math_sin);
-    CHECK(lw_name_find("math.nothing") == LW_NAME_none);
     CHECK(lw_name_keyword(LW_NAME_math_isclose, "abs_tol") == 3);
     CHECK(lw_name_keyword(LW_NAME_math_sin, "x") == -1);
     CHECK(lw_impl_operator(LW_IMPL_FLOORDIV) == LW_PY_FLOORDIV);
