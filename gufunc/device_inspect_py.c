@@ -5,8 +5,8 @@
 #include "gufunc/device_inspect_py.h"
 
 #include "core/py/cuda_py.h"
-#include "core/py/raise.h"
 #include "core/py/resources.h"
+#include "core/py/ufunc_inspect.h"
 #include "gufunc/device_call_py.h"
 
 /* Many contiguous items with cores of these sizes; NULL: 3 where the layout fixes none. */
@@ -107,10 +107,6 @@ resources_dict(const lw_gufunc_loop *loop, const lw_cubin_info *info, const char
 static PyObject *
 resources(lw_gufunc *self, lw_gufunc_loop *loop, int cc)
 {
-    lw_build_options options = lw_gbuild_options(self);
-    lw_error err = {0};
-    lw_status status;
-    lw_module *module = NULL;
     lw_cubin_info info = {0};
     lw_core_key key;
     char symbol[96];
@@ -118,15 +114,9 @@ resources(lw_gufunc *self, lw_gufunc_loop *loop, int cc)
     if (cc == 0 && (cc = lw_current_cc()) < 0)
         return NULL;
     usual_key(loop, &key);
-    lw_gsymbol(options.name, loop, &key, symbol);
-    Py_BEGIN_ALLOW_THREADS
-    status = lw_core_kernel(loop, &key, symbol, self->options.max_registers, &module, &err);
-    if (status == LW_OK)
-        status = lw_build_info(module, cc, &options, &info, &err);
-    lw_module_free(module);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        return lw_py_raise(&err);
+    lw_gsymbol(lw_gufunc_name(self), loop, &key, symbol);
+    if (lw_ufunc_info((lw_ufunc_head *)self, loop, cc, &info) < 0)
+        return NULL;
     return resources_dict(loop, &info, symbol, cc, &key);
 }
 

@@ -5,8 +5,8 @@
 #include "ufunc/device_inspect_py.h"
 
 #include "core/py/cuda_py.h"
-#include "core/py/raise.h"
 #include "core/py/resources.h"
+#include "core/py/ufunc_inspect.h"
 #include "ufunc/device_kernel.h"
 #include "ufunc/device_table_py.h"
 #include "ufunc/ufunc_parts.h"
@@ -69,10 +69,6 @@ resources_dict(const lw_cubin_info *info, const char *symbol, int cc, const lw_k
 static PyObject *
 resources(lw_ufunc *self, lw_loop *loop, int cc)
 {
-    lw_build_options options = lw_build_options_of(self);
-    lw_error err = {0};
-    lw_status status;
-    lw_module *module = NULL;
     lw_cubin_info info = {0};
     lw_kernel_key key;
     char symbol[96];
@@ -80,15 +76,9 @@ resources(lw_ufunc *self, lw_loop *loop, int cc)
     if (cc == 0 && (cc = lw_current_cc()) < 0)
         return NULL;
     contiguous_key(loop, &key);
-    lw_kernel_symbol(options.name, loop, &key, symbol);
-    Py_BEGIN_ALLOW_THREADS
-    status = make_module(self, loop, &module, &err);
-    if (status == LW_OK)
-        status = lw_build_info(module, cc, &options, &info, &err);
-    lw_module_free(module);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        return lw_py_raise(&err);
+    lw_kernel_symbol(lw_ufunc_name(self), loop, &key, symbol);
+    if (lw_ufunc_info((lw_ufunc_head *)self, loop, cc, &info) < 0)
+        return NULL;
     return resources_dict(&info, symbol, cc, &key);
 }
 

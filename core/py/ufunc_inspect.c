@@ -37,6 +37,25 @@ lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form)
     return lw_form_take(status, form, &bytes, &err);
 }
 
+int
+lw_ufunc_info(lw_ufunc_head *self, void *loop, int cc, lw_cubin_info *out)
+{
+    lw_build_options options = self->kind->build_options(self);
+    lw_module *module = NULL;
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = self->kind->module(self, loop, cc, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_info(module, cc, &options, out, &err);
+    lw_module_free(module);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK ? 0 : -1;
+}
+
 /* ---- inspect_* ---- */
 
 typedef PyObject *(*form_function)(lw_ufunc_head *self, void *loop, int cc, const char *form);
