@@ -305,6 +305,12 @@ lw_status lw_infer_call(lw_frame *f, uint32_t node, lw_value *out);
 /* ---- named.c ---- */
 lw_status lw_infer_named(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          uint32_t n, lw_value *out);
+/* ---- infer_method.c ---- */
+/* object.name(args), where the object is a number. E161: it has no such method. */
+lw_status lw_infer_method(lw_frame *f, uint32_t node, lw_value object, const char *name,
+                          const lw_arg *args, uint32_t n, lw_value *out);
+/* Help for who formats a text by `%` or a method; NULL: the object is no text. */
+const char *lw_help_for_text(lw_frame *f, lw_value object);
 /* ---- infer_print.c ---- */
 bool lw_is_constant_text(lw_frame *f, lw_value value);
 bool lw_can_be_shown(lw_frame *f, lw_type type);    /* None, numbers, tuples of these */
@@ -314,8 +320,6 @@ lw_status lw_infer_joined(lw_frame *f, uint32_t node, lw_value *out);
 /* print(...), whose keywords are still where they were given. */
 lw_status lw_infer_print(lw_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
                          lw_value *out);
-/* Help for who formats a text by `%` or a method; NULL: the object is no text. */
-const char *lw_help_for_text(lw_frame *f, lw_value object);
 /* Write the arguments of a call to typed->lists. */
 lw_status lw_call_arguments(lw_frame *f, uint32_t node, const lw_arg *args, uint32_t n);
 /* Python's int, float, bool, complex (0 … 3) called with n arguments. */
