@@ -654,6 +654,7 @@ call_whole(lw_frame *f, uint32_t node, lw_value object, uint32_t fn, const arg_l
     lw_status status;
 
     LW_TRY(add_arg(f, &all, (lw_arg){.node = row, .entry = row, .value = object}));
+    assert(args->n == 0 || args->data != NULL);
     for (uint32_t i = 0; i < args->n; i++)
         LW_TRY(add_arg(f, &all, args->data[i]));
     LW_TRY(call_function(f, node, fn, LW_T_BOTTOM, &all, out));
