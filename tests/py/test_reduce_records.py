@@ -213,7 +213,7 @@ def test_nested_tuples():
     (lambda a: sums(np.zeros(3, [("s", "S3"), ("x", "f4")])), TypeError, "field `s`"),
     (lambda a: sums(np.zeros(3, [("v", "f4", 17)])), TypeError, "17 numbers"),
     (lambda a: lw.reduce(lambda a, b: a, map=lambda p: ())(a), TypeError, "tuple of 0 numbers"),
-], ids=str)
+])
 def test_refused(call, error, text):
     with pytest.raises(error, match=text):
         call(some(10))
