@@ -41,15 +41,30 @@ wants build && part build build
 
 cd "$out" # so that the sources are not what is imported
 part info "$python" -m lanewise info
-tests="$python -m pytest -c $root/pyproject.toml --rootdir $root --maxfail=40 -o faulthandler_timeout=120"
+# a test that hangs ends its process; with pytest-xdist the other processes go on
+workers=$("$python" -c 'import xdist' 2>/dev/null && echo "-n ${WORKERS:-8}")
+tests="$python -m pytest -c $root/pyproject.toml --rootdir $root --maxfail=40 $workers
+    -o faulthandler_timeout=60 -o timeout=100 -o timeout_method=thread"
 # -k sees marks too: what is marked gpu, and the files whose tests ask for a device by themselves
 chosen="gpu or device or cuda or operand or vectorize or test_forall or test_jit or test_kernel or test_random or test_print
     or test_records or test_arrays or test_atomic"
 wants suite && part suite $tests "$root/tests/py" -k "${chosen//$'\n'/ }"
 wants oracle && part oracle $tests "$root/tests/oracle" --device
-wants fuzz && part fuzz "$python" "$root/tests/fuzz/run.py" --gpu --count "${FUZZ_COUNT:-1000}"
+# as many processes as seeds, each with programs of its own
+fuzz() {
+    local seed children=() bad=0
+    for seed in ${FUZZ_SEEDS:-1}; do
+        "$python" "$root/tests/fuzz/run.py" --gpu --seed "${seed}000000" --count "${FUZZ_COUNT:-1000}" &
+        children+=($!)
+    done
+    for child in "${children[@]}"; do
+        wait "$child" || bad=1
+    done
+    return $bad
+}
+wants fuzz && part fuzz fuzz
 bench() {
-    "$python" -m lanewise bench && "$python" "$root/bench/kernels.py" gpu &&
+    "$python" -m lanewise bench && "$python" "$root/bench/kernels.py" gpu && "$python" "$root/bench/reduce.py" gpu &&
         for example in "$root"/examples/*.py; do
             "$python" "$example" || return 1
         done
