@@ -2,31 +2,16 @@
 
 #include "core/base/memory.h"
 #include "core/ir/report.h"
+#include "gufunc/core_maker.h"
 #include "gufunc/core_spread.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-enum { MOST_PARTS = 2, MOST_LANES = 16 };
+enum { MOST_PARTS = LW_MAKER_PARTS, MOST_LANES = 16 };
 
-typedef struct kernel {
-    lw_builder b;
-    const lw_gufunc_loop *loop;
-    const lw_core_key *key;
-    int n; /* operands */
-    lw_ref items, report;
-    lw_ref pointer[LW_MAX_OPERANDS]; /* not VALUE */
-    lw_ref value[LW_MAX_OPERANDS][MOST_PARTS];
-    lw_ref size[LW_CORE_LOOP_DIMS], multiplier[LW_CORE_LOOP_DIMS], shift[LW_CORE_LOOP_DIMS];
-    lw_ref stride[LW_MAX_OPERANDS][LW_CORE_LOOP_DIMS];
-    lw_ref *core_size;                    /* per core dimension; 0: a constant */
-    lw_ref *core_stride[LW_MAX_OPERANDS]; /* STRIDED: per core dimension */
-    lw_ref shared[LW_MAX_OPERANDS];       /* STAGED: where the block's items begin */
-    lw_ref *args;                         /* of the body */
-    lw_ref tid;                           /* u32 */
-    uint32_t body;                        /* the function that is called */
-} kernel;
+typedef lw_core_maker kernel;
 
 size_t
 lw_core_key_size(const lw_core_key *key)
@@ -38,7 +23,8 @@ bool
 lw_core_has_loop_strides(const lw_core_key *key, int operand)
 {
     return key->operands[operand].reach == LW_REACH_STRIDED ||
-           key->operands[operand].reach == LW_REACH_DENSE;
+           key->operands[operand].reach == LW_REACH_DENSE ||
+           key->operands[operand].reach == LW_REACH_TILED;
 }
 
 uint32_t
@@ -54,14 +40,20 @@ lw_core_count(const lw_gufunc_loop *loop, const lw_core_key *key, int operand)
 
 /* Neighbouring threads read the same element of neighbouring items: with an odd number of words
  * (of accesses, for wider elements) between them each reads another bank. */
+int64_t
+lw_core_pitch_of(int64_t bytes, int64_t itemsize)
+{
+    int64_t word = itemsize < 4 ? 4 : itemsize;
+
+    return bytes % (2 * word) == 0 ? bytes + word : bytes;
+}
+
 uint32_t
 lw_core_pitch(const lw_gufunc_loop *loop, const lw_core_key *key, int operand)
 {
     uint32_t itemsize = lw_dtypes[loop->types[operand]].size_bytes;
-    uint32_t word = itemsize < 4 ? 4 : itemsize;
-    uint32_t bytes = lw_core_count(loop, key, operand) * itemsize;
 
-    return bytes % (2 * word) == 0 ? bytes + word : bytes;
+    return (uint32_t)lw_core_pitch_of(lw_core_count(loop, key, operand) * itemsize, itemsize);
 }
 
 uint32_t
@@ -183,9 +175,8 @@ add_core_params(kernel *k, lw_error *err)
 
 /* ---- where an item lies ---- */
 
-/* coordinate[d] of item number `item` (u32), innermost first. */
-static void
-decompose(kernel *k, lw_ref item, lw_ref *coordinate)
+void
+lw_maker_decompose(kernel *k, lw_ref item, lw_ref *coordinate)
 {
     lw_builder *b = &k->b;
     int last = k->key->ndim - 1;
@@ -199,8 +190,8 @@ decompose(kernel *k, lw_ref item, lw_ref *coordinate)
     coordinate[last] = item;
 }
 
-static lw_ref
-strided_item(kernel *k, int operand, const lw_ref *coordinate)
+lw_ref
+lw_maker_address(kernel *k, int operand, const lw_ref *coordinate)
 {
     lw_builder *b = &k->b;
     lw_dtype width = k->key->wide ? LW_DT_i64 : LW_DT_i32;
@@ -231,14 +222,17 @@ locate(kernel *k, int operand, lw_ref item, const lw_ref *coordinate)
         bytes = lw_core_pitch(k->loop, k->key, operand);
         return lw_ir_offset(b, k->shared[operand],
                             lw_ir_cast(b, LW_DT_i64, lw_ir_mul(b, k->tid, u32(k, bytes))));
-    default: return strided_item(k, operand, coordinate);
+    case LW_REACH_TILED:
+        return lw_ir_offset(b, k->shared[operand],
+                            lw_ir_cast(b, LW_DT_i64, lw_ir_mul(b, k->tid, k->pitch[operand])));
+    default: return lw_maker_address(k, operand, coordinate);
     }
 }
 
 /* ---- the call of the body ---- */
 
-static lw_ref
-core_extent(kernel *k, uint32_t dim)
+lw_ref
+lw_maker_extent(kernel *k, uint32_t dim)
 {
     return k->core_size[dim] ? k->core_size[dim] : i64(k, k->key->sizes[dim]);
 }
@@ -256,7 +250,7 @@ core_parts(kernel *k, int operand, uint32_t at)
         return;
     }
     for (uint32_t d = core->n; d-- > 0;) {
-        k->args[at + d] = core_extent(k, core->dims[d]);
+        k->args[at + d] = lw_maker_extent(k, core->dims[d]);
         if (reach_of(k, operand) == LW_REACH_STRIDED) {
             k->args[at + core->n + d] = k->core_stride[operand][d];
             continue;
@@ -332,15 +326,15 @@ report(kernel *k, lw_ref call, lw_ref item)
     lw_report_emit(&k->b, k->report, lw_ir_result(&k->b, call, 0), values, 1 + n);
 }
 
-static void
-run_item(kernel *k, lw_ref item)
+void
+lw_maker_item(kernel *k, lw_ref item)
 {
     const lw_scalar *scalar = k->loop->scalar;
     lw_builder *b = &k->b;
     lw_ref coordinate[LW_CORE_LOOP_DIMS], at[LW_MAX_OPERANDS], call;
     uint32_t result = scalar->can_raise ? 1 + scalar->n_raise_words : 0;
 
-    decompose(k, item, coordinate);
+    lw_maker_decompose(k, item, coordinate);
     for (int i = 0; i < k->n; i++) {
         at[i] = locate(k, i, item, coordinate);
         if (k->loop->form[i] != LW_CORE_RESULT)
@@ -592,7 +586,7 @@ staged_block(kernel *k, lw_error *err)
     lw_ir_end(b);
     barrier(k);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, k->tid, rest));
-    run_item(k, lw_ir_add(b, first, k->tid));
+    lw_maker_item(k, lw_ir_add(b, first, k->tid));
     lw_ir_end(b);
     barrier(k);
     n = runs_of(k, first, false, runs);
@@ -619,7 +613,7 @@ plain_item(kernel *k)
         k->tid);
 
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, item, k->items));
-    run_item(k, item);
+    lw_maker_item(k, item);
     lw_ir_end(b);
 }
 
@@ -627,7 +621,7 @@ plain_item(kernel *k)
 static void
 spread_item(kernel *k)
 {
-    run_item(k, lw_ir_cast(&k->b, LW_DT_u32, lw_ir_sreg(&k->b, LW_SREG_CTAID_X)));
+    lw_maker_item(k, lw_ir_cast(&k->b, LW_DT_u32, lw_ir_sreg(&k->b, LW_SREG_CTAID_X)));
 }
 
 static lw_status
@@ -653,6 +647,8 @@ build(kernel *k, const char *symbol, int max_registers, lw_error *err)
         goto fail;
     }
     k->items = lw_ir_param_add(&k->b, LW_DT_u32, 0, "items");
+    if (k->key->tiled)
+        k->tile = lw_ir_param_add(&k->b, LW_DT_u32, 0, "tile");
     add_operand_params(k);
     add_loop_params(k);
     LW_TRY(add_core_params(k, err));
@@ -661,6 +657,8 @@ build(kernel *k, const char *symbol, int max_registers, lw_error *err)
     k->tid = lw_ir_cast(&k->b, LW_DT_u32, lw_ir_sreg(&k->b, LW_SREG_TID_X));
     if (k->key->spread)
         spread_item(k);
+    else if (k->key->tiled)
+        lw_maker_tile(k);
     else if (k->key->block)
         LW_TRY(staged_block(k, err));
     else

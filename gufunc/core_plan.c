@@ -9,10 +9,17 @@
 #define STAGE_FROM 4096
 /* Rounds of a loop from which on an item is worth a block, whatever the number of items; and
  * where there are few. */
-#define SPREAD_FROM  64
-#define SPREAD_FEW   32
-#define LARGE_CORE   128   /* elements; of fewer nobody is warned */
-#define SHARED_LIMIT 49152 /* static shared memory of a block, on every GPU */
+#define SPREAD_FROM 64
+#define SPREAD_FEW  32
+#define LARGE_CORE  128 /* elements; of fewer nobody is warned */
+/* Bytes of an operand's core from which on tiles pay; with constant sizes loops unroll, and
+ * loads are under way together. */
+#define TILE_FROM     64
+#define TILE_CONSTANT 512
+/* Bytes of an item in shared memory. Of larger ones too few fit to keep its lanes busy: worth
+ * it only where there are few items anyway. */
+#define TILE_MOST  8192
+#define TILE_ITEMS 1024
 
 static int64_t
 magnitude(int64_t stride)
@@ -267,19 +274,69 @@ stage(const lw_core_plan *plan, lw_core_key *key)
             key->operands[i].chunk = chunk_of(plan, i);
             key->operands[i].keep = plan->operands[i].keep;
         }
-    for (key->block = 128; (bytes = staged_bytes(plan, key)) > SHARED_LIMIT; key->block /= 2)
+    for (key->block = 128; (bytes = staged_bytes(plan, key)) > LW_CORE_SHARED; key->block /= 2)
         if (key->block == 32)
             break;
     for (int i = 0; i < plan->n_operands; i++) {
         if (!wants_staging(plan, key, i))
             continue;
-        if (bytes <= SHARED_LIMIT)
+        if (bytes <= LW_CORE_SHARED)
             key->operands[i].reach = LW_REACH_STAGED;
         else
             key->operands[i].chunk = key->operands[i].keep = 0;
     }
-    if (bytes == 0 || bytes > SHARED_LIMIT)
+    if (bytes == 0 || bytes > LW_CORE_SHARED)
         key->block = 0;
+}
+
+/* ---- tiles ---- */
+
+/* Bytes that an operand takes of a tile. */
+static int64_t
+tile_bytes(const lw_core_plan *plan, int operand, int64_t items)
+{
+    int64_t pitch =
+        lw_core_pitch_of(lw_core_plan_bytes(plan, operand), itemsize_of(plan, operand));
+
+    return (items * pitch + 15) / 16 * 16;
+}
+
+/* In the order of the operands, as long as they fit; the others are read and written directly.
+ */
+static void
+tile(const lw_core_plan *plan, lw_core_key *key)
+{
+    int64_t left = plan->n <= TILE_ITEMS ? LW_CORE_SHARED : TILE_MOST;
+
+    if (plan->loop->writes_excluded) /* an excluded array may be an operand too */
+        return;
+    for (int i = 0; i < plan->n_operands; i++) {
+        uint8_t *reach = &key->operands[i].reach;
+        int64_t bytes = lw_core_plan_bytes(plan, i);
+        if ((*reach != LW_REACH_RUN && *reach != LW_REACH_DENSE) ||
+            bytes < (key->constant ? TILE_CONSTANT : TILE_FROM) || bytes > LW_CORE_SHARED ||
+            tile_bytes(plan, i, 1) > left)
+            continue;
+        left -= tile_bytes(plan, i, 1);
+        *reach = LW_REACH_TILED;
+        key->operands[i].keep = plan->operands[i].keep;
+        key->tiled = 1;
+        key->block = LW_CORE_THREADS;
+    }
+}
+
+uint32_t
+lw_core_plan_tile(const lw_core_plan *plan, const lw_core_key *key)
+{
+    int64_t item = 0, rest = LW_CORE_SHARED, items;
+
+    for (int i = 0; i < plan->n_operands; i++)
+        if (key->operands[i].reach == LW_REACH_TILED) {
+            item += lw_core_pitch_of(lw_core_plan_bytes(plan, i), itemsize_of(plan, i));
+            rest -= 15; /* rounded up to 16 */
+        }
+    items = rest / item;
+    return items > LW_CORE_THREADS ? LW_CORE_THREADS : items < 1 ? 1 : (uint32_t)items;
 }
 
 bool
@@ -332,4 +389,6 @@ lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
     key->spread = key->block != 0;
     if (!key->spread && key->constant && plan->n >= STAGE_FROM)
         stage(plan, key);
+    if (!key->block)
+        tile(plan, key);
 }

@@ -37,6 +37,8 @@ void lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key);
 /* Few items of so large cores that one thread each leaves the GPU idle, or its memory's lanes.
  */
 bool lw_core_plan_is_large(const lw_core_plan *plan);
+/* Where one is TILED: items of a block at most. */
+uint32_t lw_core_plan_tile(const lw_core_plan *plan, const lw_core_key *key);
 /* Bytes of an operand's core. */
 int64_t lw_core_plan_bytes(const lw_core_plan *plan, int operand);
 

@@ -73,14 +73,18 @@ sizes_dict(const lw_gufunc_loop *loop, const lw_core_key *key)
 }
 
 static PyObject *
-large_cores(const lw_spread *spread)
+large_cores(const lw_gufunc_loop *loop, const lw_spread *spread)
 {
     lw_text text = {0};
     PyObject *result;
 
     if (spread->possible)
         return PyUnicode_FromString("block per item");
-    lw_text_add(&text, spread->line ? "thread per item: " : "thread per item");
+    lw_text_add(&text, loop->writes_excluded ? "thread per item"
+                                             : "thread per item, staged through shared memory "
+                                               "up to 8 KB an item");
+    if (spread->line)
+        lw_text_add(&text, ": ");
     lw_core_spread_tell(spread, false, &text);
     result = PyUnicode_FromString(lw_text_get(&text));
     lw_text_reset(&text);
@@ -93,7 +97,7 @@ resources_dict(const lw_gufunc_loop *loop, const lw_cubin_info *info, const char
 {
     int block = key->block ? key->block : LW_CORE_THREADS;
     lw_spread spread = lw_core_spread(loop);
-    PyObject *large = large_cores(&spread);
+    PyObject *large = large_cores(loop, &spread);
 
     return lw_resources_dict(
         symbol, info, cc,

@@ -14,14 +14,14 @@
 #include <stdio.h>
 
 enum {
-    MOST_PARAMS = 2 + 2 * LW_MAX_OPERANDS + 3 * LW_CORE_LOOP_DIMS +
+    MOST_PARAMS = 3 + 2 * LW_MAX_OPERANDS + 3 * LW_CORE_LOOP_DIMS +
                   LW_MAX_OPERANDS * LW_CORE_LOOP_DIMS + LW_SHAPE_CORE_NAMES +
                   LW_MAX_OPERANDS * LW_MAX_CORE_DIMS,
     ITEMS_A_LAUNCH = 1 << 30,
 };
 
 typedef struct launch_values {
-    uint32_t items;
+    uint32_t items, tile;
     uint64_t pointer[LW_MAX_OPERANDS];
     uint32_t divider[3 * LW_CORE_LOOP_DIMS];
     int32_t stride32[LW_MAX_OPERANDS][LW_CORE_LOOP_DIMS];
@@ -95,17 +95,34 @@ block_of(const lw_device *device, const lw_core_key *key, int64_t items)
     return block;
 }
 
+/* Items of a block; tiles get smaller where there are few. */
+static uint32_t
+items_of(const lw_gcall *call, const lw_core_key *key, uint32_t block)
+{
+    int64_t blocks = 2 * (int64_t)call->device->n_sms, few;
+    uint32_t most;
+
+    if (!key->tiled)
+        return key->spread ? 1 : block;
+    most = lw_core_plan_tile(&call->plan, key);
+    few = (call->plan.n + blocks - 1) / blocks;
+    return few < most ? (uint32_t)few : most;
+}
+
 static lw_status
 launch(lw_gcall *call, const lw_core_key *key, lw_loaded *entry, lw_error *err)
 {
     lw_core_plan *plan = &call->plan;
     uint32_t n = 0, block = block_of(call->device, key, plan->n);
-    uint32_t per_block = key->spread ? 1 : block;
+    uint32_t per_block = items_of(call, key, block);
     uint32_t grid = (uint32_t)((plan->n + per_block - 1) / per_block);
     launch_values v;
 
     v.items = (uint32_t)plan->n;
     v.params[n++] = &v.items;
+    v.tile = per_block;
+    if (key->tiled)
+        v.params[n++] = &v.tile;
     n = add_operands(call, &v, n);
     n = add_loop(plan, key, &v, n);
     n = add_cores(call, key, &v, n);

@@ -393,8 +393,12 @@ test_plain(void)
     make_loop(&loop, &layout, LW_DT_f32, &scalar);
     make_plan(&plan, &loop, sizes, 3, 100, 1 << 20); /* large cores: sizes are parameters */
     lw_core_plan_key(&plan, &key);
-    CHECK(!key.constant && key.block == 0 && key.operands[0].reach == LW_REACH_DENSE);
+    CHECK(!key.constant && key.operands[2].reach == LW_REACH_DENSE); /* 12 bytes */
     CHECK(!key.wide);
+    loop.writes_excluded = true;
+    lw_core_plan_key(&plan, &key);
+    CHECK(!key.tiled && key.block == 0 && key.operands[0].reach == LW_REACH_DENSE);
+    loop.writes_excluded = false;
     try_kernel(&loop, &key);
     make_plan(&plan, &loop, sizes, 3, 100, 1 << 22);
     lw_core_plan_key(&plan, &key);
@@ -417,6 +421,49 @@ test_plain(void)
 }
 
 /* Rows are independent of each other: a block an item, where cores are large. */
+/* Large cores, a thread each: through shared memory as far as they fit. */
+static void
+test_tiles(void)
+{
+    static const struct {
+        lw_dtype dtype;
+        int64_t m, k, n;
+        bool tiled[3];
+        uint32_t tile;
+    } cases[] = {
+        {LW_DT_f32, 3, 100, 1 << 20, {true, true, false}, 30},
+        {LW_DT_f64, 16, 16, 1 << 20, {true, false, false}, 23},
+        {LW_DT_f64, 20, 90, 1 << 20, {false, true, true}, 54}, /* a matrix: more than 8 KB */
+        {LW_DT_f64, 20, 90, 1024, {true, true, true}, 3},      /* few items */
+        {LW_DT_f32, 200, 200, 1024, {false, true, true}, 30},
+        {LW_DT_i8, 1, 65, 1 << 20, {true, true, false}, 256},
+        {LW_DT_c128, 2, 18, 100, {true, true, false}, 54},
+    };
+    lw_core_layout layout = matvec_layout();
+
+    for (unsigned t = 0; t < sizeof cases / sizeof cases[0]; t++) {
+        lw_arg_parts parts[3] = {{0}};
+        lw_scalar scalar = {0};
+        lw_gufunc_loop loop;
+        lw_core_plan plan;
+        lw_core_key key;
+        int64_t sizes[2];
+        lw_dtype dtype = lw_is_complex(cases[t].dtype) ? LW_DT_f64 : cases[t].dtype;
+        matvec_body(&scalar, dtype, t % 2, parts);
+        make_loop(&loop, &layout, cases[t].dtype, &scalar);
+        make_plan(&plan, &loop, sizes, cases[t].m, cases[t].k, cases[t].n);
+        plan.operands[2].keep = t == 4;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.tiled && key.block == LW_CORE_THREADS && !key.spread);
+        for (int i = 0; i < 3; i++)
+            CHECK((key.operands[i].reach == LW_REACH_TILED) == cases[t].tiled[i]);
+        CHECK(key.operands[2].keep == (t == 4));
+        CHECK(lw_core_plan_tile(&plan, &key) == cases[t].tile);
+        CHECK(!have_compiler || try_kernel(&loop, &key).shared_bytes >= LW_CORE_SHARED);
+        lw_module_free(scalar.module);
+    }
+}
+
 static void
 test_spread(void)
 {
@@ -616,6 +663,7 @@ main(void)
     test_divider();
     test_staged();
     test_plain();
+    test_tiles();
     test_keep();
     test_spread();
     test_scan();

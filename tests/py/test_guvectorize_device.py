@@ -265,7 +265,7 @@ def test_what_spreads():
     first = neighbours.py_func.__code__.co_firstlineno
     for f, why in ((neighbours, f"{first + 4}: in line {first + 5} rounds may"), (ordered, "rounds may")):
         told = f.resources("d->d", "sm_90")["large_cores"]
-        assert told.startswith("thread per item: the loop in line") and why in told, told
+        assert told.startswith("thread per item, staged through shared memory up to 8 KB an item: the loop in line") and why in told, told
 
 
 def test_warning():

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("error::lanewise.error
               pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
 
 SHARED = "block per item"
-ALONE = "thread per item: the loop in line"
+ALONE = "thread per item, staged through shared memory up to 8 KB an item: the loop in line"
 
 
 @pytest.fixture(autouse=True)
