@@ -486,7 +486,7 @@ test_spread(void)
         try_kernel(&loop, &key);
         plan.operands[2].core[0] = 16; /* not dense: two rows might be one place */
         lw_core_plan_key(&plan, &key);
-        CHECK(!key.spread && key.block == 0);
+        CHECK(!key.spread && key.operands[2].reach == LW_REACH_STRIDED);
         make_plan(&plan, &loop, sizes, 3, 70, 1 << 16);
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
