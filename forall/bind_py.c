@@ -3,6 +3,7 @@
  * specialisation has it yet; its grammar is in bind_key.h. */
 #include "core/py/numpy_api.h"
 
+#include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
 #include "core/py/record_intern.h"
@@ -293,20 +294,6 @@ own(lw_bound *bound, PyObject *object)
     return PyList_Append(bound->owned, object);
 }
 
-/* The copy of an array that is an argument twice; borrowed. */
-static PyArrayObject *
-copy_of(const binder *r, PyArrayObject *array)
-{
-    for (uint32_t i = 0; i < r->bound->n_arrays; i++) {
-        PyObject *object = r->bound->arrays[i].object;
-        if (PyArray_Check(object) &&
-            PyArray_CHKFLAGS((PyArrayObject *)object, NPY_ARRAY_WRITEBACKIFCOPY) &&
-            PyArray_BASE((PyArrayObject *)object) == (PyObject *)array)
-            return (PyArrayObject *)Py_NewRef(object);
-    }
-    return NULL;
-}
-
 static int put_host(binder *r, PyArrayObject *array);
 
 /* As NumPy does it: an aligned copy in native byte order, which goes back afterwards. */
@@ -316,7 +303,7 @@ put_copy(binder *r, PyArrayObject *array)
     bool writeable = PyArray_ISWRITEABLE(array);
     int flags = NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSURECOPY |
                 (writeable ? NPY_ARRAY_WRITEBACKIFCOPY : 0);
-    PyArrayObject *copy = copy_of(r, array);
+    PyArrayObject *copy = lw_bound_copy_of(r->bound, array);
     int failed;
 
     if (copy == NULL) {
@@ -622,27 +609,11 @@ lw_bound_aligned(const lw_bound *bound)
     return true;
 }
 
-/* An exception that is set stays. */
-static void
-bring_copies_back(lw_bound *bound)
-{
-    PyObject *type, *value, *traceback;
-
-    PyErr_Fetch(&type, &value, &traceback);
-    for (uint32_t i = 0; i < bound->n_arrays; i++)
-        if (bound->arrays[i].back && PyArray_Check(bound->arrays[i].object) &&
-            PyArray_ResolveWritebackIfCopy((PyArrayObject *)bound->arrays[i].object) < 0)
-            PyErr_WriteUnraisable(bound->arrays[i].object);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(bound->owned); i++)
-        PyArray_DiscardWritebackIfCopy((PyArrayObject *)PyList_GET_ITEM(bound->owned, i));
-    PyErr_Restore(type, value, traceback);
-}
-
 void
 lw_bound_release(lw_bound *bound)
 {
     if (bound->n_copies != 0)
-        bring_copies_back(bound);
+        lw_bound_copies_back(bound);
     bound->n_copies = 0;
     for (uint32_t i = 0; i < bound->n_operands; i++)
         lw_operand_release(bound->operands[i]);

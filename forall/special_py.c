@@ -1,6 +1,7 @@
 /* Specialisations: from the key of a call's types, or a signature, to typed and lowered IR. */
 #include "core/py/numpy_api.h"
 
+#include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
 #include "forall/special_parts_py.h"
@@ -408,8 +409,8 @@ lw_special_get(lw_function *self, lw_bound *bound)
     }
     if (special->n_casts && lw_special_cast_values(special, bound) < 0)
         return NULL;
-    for (uint32_t i = 0; bound->n_copies && i < special->target->n_written; i++)
-        bound->arrays[special->target->written[i]].back = true;
+    if (lw_bound_writes(bound, self, special->target->written, special->target->n_written) < 0)
+        return NULL;
     return special->target;
 }
 

@@ -331,6 +331,11 @@ def test_arrays_of_the_other_byte_order_or_not_aligned(dtype):
             out[i] = x[i] * 2
 
     @lw.forall
+    def add_both(i, x, y):
+        x[i] += 1
+        y[i] += 10
+
+    @lw.forall
     def fails(i, x):
         x[i] = 1
         if i == 2:
@@ -346,6 +351,11 @@ def test_arrays_of_the_other_byte_order_or_not_aligned(dtype):
     assert (out[::-1] == 2 * x).all()
     double(5, x, x)
     assert (x == 2 * np.arange(1, 6)).all()
+    add_both(5, x[:], x[:])
+    assert (x == 2 * np.arange(1, 6) + 11).all() and x.flags.writeable
+    with pytest.raises(ValueError, match="add_both: arguments `.` and `.` share memory"):
+        add_both(5, x, x[::-1])
+    assert (x == 2 * np.arange(1, 6) + 11).all() and x.flags.writeable
     with pytest.raises(ValueError):
         fails(5, x)
     assert x[0] == 1 and x.flags.writeable

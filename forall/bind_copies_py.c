@@ -1,0 +1,113 @@
+#include "forall/bind_copies_py.h"
+
+#include <string.h>
+
+static bool
+is_copy(PyObject *object)
+{
+    return PyArray_Check(object) &&
+           PyArray_CHKFLAGS((PyArrayObject *)object, NPY_ARRAY_WRITEBACKIFCOPY);
+}
+
+/* The same elements in the same order. */
+static bool
+are_same(PyArrayObject *x, PyArrayObject *y)
+{
+    size_t n = (size_t)PyArray_NDIM(x) * sizeof(npy_intp);
+
+    return PyArray_DATA(x) == PyArray_DATA(y) && PyArray_NDIM(x) == PyArray_NDIM(y) &&
+           memcmp(PyArray_DIMS(x), PyArray_DIMS(y), n) == 0 &&
+           memcmp(PyArray_STRIDES(x), PyArray_STRIDES(y), n) == 0 &&
+           PyArray_EquivTypes(PyArray_DESCR(x), PyArray_DESCR(y));
+}
+
+PyArrayObject *
+lw_bound_copy_of(const lw_bound *bound, PyArrayObject *array)
+{
+    for (uint32_t i = 0; i < bound->n_arrays; i++) {
+        PyObject *object = bound->arrays[i].object, *base;
+        if (!is_copy(object))
+            continue;
+        base = PyArray_BASE((PyArrayObject *)object);
+        if (base == (PyObject *)array ||
+            (PyArray_ISWRITEABLE(array) && are_same((PyArrayObject *)base, array)))
+            return (PyArrayObject *)Py_NewRef(object);
+    }
+    return NULL;
+}
+
+/* The user's array. */
+static PyObject *
+original(const lw_bound_array *array)
+{
+    return is_copy(array->object) ? PyArray_BASE((PyArrayObject *)array->object)
+                                  : array->object;
+}
+
+/* -1 with an exception. */
+static int
+may_share(PyObject *x, PyObject *y)
+{
+    enum { MOST_WORK = 10000 }; /* candidates that NumPy looks at, less than a millisecond */
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *shares =
+        numpy ? PyObject_CallMethod(numpy, "may_share_memory", "OOi", x, y, MOST_WORK) : NULL;
+    int result = shares ? PyObject_IsTrue(shares) : -1;
+
+    Py_XDECREF(shares);
+    Py_XDECREF(numpy);
+    return result;
+}
+
+/* A copy would not see what is written to memory that it shares, nor the other way round. */
+static int
+check_copies(const lw_function *self, const lw_bound *bound, const lw_bound_array *written)
+{
+    const lw_fn *fn = &self->tree->fns.data[1];
+
+    for (uint32_t i = 0; i < bound->n_arrays; i++) {
+        const lw_bound_array *other = &bound->arrays[i];
+        int shared;
+        if (other->object == written->object || !PyArray_Check(other->object) ||
+            !PyArray_Check(written->object) ||
+            !(is_copy(other->object) || is_copy(written->object)))
+            continue;
+        shared = may_share(original(written), original(other));
+        if (shared > 0)
+            PyErr_Format(PyExc_ValueError,
+                         "%s: arguments `%s` and `%s` share memory, but are not aligned, or "
+                         "not in native byte order, so that they would be copied: pass a copy",
+                         lw_function_name(self),
+                         fn->params.data[self->n_index + written->arg].name,
+                         fn->params.data[self->n_index + other->arg].name);
+        if (shared != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int
+lw_bound_writes(lw_bound *bound, const lw_function *self, const uint32_t *written, uint32_t n)
+{
+    for (uint32_t i = 0; bound->n_copies != 0 && i < n; i++)
+        if (check_copies(self, bound, &bound->arrays[written[i]]) < 0)
+            return -1;
+    for (uint32_t i = 0; bound->n_copies != 0 && i < n; i++)
+        bound->arrays[written[i]].back = true;
+    return 0;
+}
+
+void
+lw_bound_copies_back(lw_bound *bound)
+{
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    for (uint32_t i = 0; i < bound->n_arrays; i++)
+        if (bound->arrays[i].back && PyArray_Check(bound->arrays[i].object) &&
+            PyArray_ResolveWritebackIfCopy((PyArrayObject *)bound->arrays[i].object) < 0)
+            PyErr_WriteUnraisable(bound->arrays[i].object);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(bound->owned); i++)
+        PyArray_DiscardWritebackIfCopy((PyArrayObject *)PyList_GET_ITEM(bound->owned, i));
+    PyErr_Restore(type, value, traceback);
+}
