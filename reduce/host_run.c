@@ -401,8 +401,28 @@ some_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
 
     (void)worker;
     for (int64_t i = begin; i < end; i++)
-        (s->stopped ? one_chunk_or_none : one_chunk)(s, i);
+        one_chunk(s, i);
     return LW_OK;
+}
+
+/* Those behind the first. */
+static lw_status
+other_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        one_chunk_or_none(context, i + 1);
+    return LW_OK;
+}
+
+/* The first chunk alone: other threads need not wake up where it is enough. */
+static lw_status
+until_known(run *s, int64_t grain)
+{
+    one_chunk_or_none(s, 0);
+    if (atomic_load_explicit(s->stopped, memory_order_relaxed))
+        return other_chunks(s, 0, s->n_chunks - 1, 0);
+    return lw_parallel_for(s->n_chunks - 1, grain, other_chunks, s);
 }
 
 /* The chunks of each result into one, side by side. */
@@ -486,6 +506,7 @@ by_result(run *s, lw_error *err)
 {
     int64_t group = GROUP / s->n_chunks > 0 ? GROUP / s->n_chunks : 1;
     int64_t per_item = s->chunk < s->n_reduced ? s->chunk : s->n_reduced;
+    int64_t grain = grain_of(per_item, work_of(s));
     lw_status status = LW_OK;
     atomic_bool stopped = false;
     char *memory;
@@ -504,12 +525,9 @@ by_result(run *s, lw_error *err)
     for (s->first = 0; s->first < s->n_kept; s->first += group) {
         s->count = s->n_kept - s->first < group ? s->n_kept - s->first : group;
         if (s->stopped != NULL)
-            one_chunk_or_none(s, 0); /* before other threads wake up for nothing */
-        if (stopped)
-            some_chunks(s, 0, s->n_chunks, 0);
+            LW_TRY(until_known(s, grain));
         else
-            LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain_of(per_item, work_of(s)),
-                                   some_chunks, s));
+            LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain, some_chunks, s));
         join_chunks(s);
         deliver(s, s->first, s->count);
     }

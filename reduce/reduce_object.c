@@ -305,8 +305,12 @@ keys_and_values(PyObject *args, PyObject *kwargs)
 
     for (int i = 0; i < 2 && all != NULL && kwargs != NULL; i++) {
         value = PyDict_GetItemString(kwargs, names[i]);
-        if (value != NULL &&
-            (PyList_Append(all, value) < 0 || PyDict_DelItemString(kwargs, names[i]) < 0))
+        if (value != NULL && i < PyTuple_GET_SIZE(args)) {
+            PyErr_Format(PyExc_TypeError, "by_key() got multiple values for argument '%s'",
+                         names[i]);
+            Py_CLEAR(all);
+        } else if (value != NULL && (PyList_Append(all, value) < 0 ||
+                                     PyDict_DelItemString(kwargs, names[i]) < 0))
             Py_CLEAR(all);
     }
     result = all ? PyList_AsTuple(all) : NULL;

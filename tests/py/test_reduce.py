@@ -586,6 +586,7 @@ def test_the_kernel_compiles_for_gpus(cc):
         (lambda: total.accumulate(np.ones(3), 0, False, 1), TypeError, "positional"),
         (lambda: total.reduceat(np.ones(3), [3]), IndexError, "out-of-bounds"),
         (lambda: total.reduceat(np.ones(3)), TypeError, "indices"),
+        (lambda: total.by_key([1], keys=[1]), TypeError, "multiple values for argument .keys"),
         (lambda: total.by_key([1]), TypeError, "takes keys and 1 array of values, not 0"),
         (lambda: total.by_key([1], [1], [1]), TypeError, "takes keys and 1 array of values, not 2"),
         (lambda: total(np.ones(3), initial=np.ones(3)), ValueError, "initial= must be one number"),
