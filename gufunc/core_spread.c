@@ -560,11 +560,13 @@ take_between(const lw_spreader *s, uint32_t at)
     switch (inst->op) {
     case LW_OP_GET:
     case LW_OP_SET:
-    case LW_OP_SLOT: return true;
+    case LW_OP_SLOT:
+    case LW_OP_ELSE:
+    case LW_OP_END: return true;
     case LW_OP_LOAD: return can_load(s, inst->a);
     case LW_OP_STORE: return lw_root_of(s, inst->a) >= 0;
     case LW_OP_CALL: return is_pure_call(s, inst);
-    case LW_OP_RETURN: return at + 1 == s->func->insts.n;
+    case LW_OP_RETURN: return true; /* all threads', as the branch that it stands in */
     default: return lw_ops[inst->op].class == LW_CLASS_PURE && inst->op != LW_OP_SREG;
     }
 }
@@ -598,21 +600,26 @@ refuse_outside(lw_spreader *s, uint32_t at)
     return refuse(s, at, outside);
 }
 
+/* Between the loops all threads have the same values, and so take the same branches: what
+ * stands in one is dealt with as if it stood alone. */
 static bool
 take_body(lw_spreader *s)
 {
-    for (uint32_t i = 1; i < s->func->insts.n; i++) {
-        lw_op op = (lw_op)lw_inst_at(s, i)->op;
-        bool region = op == LW_OP_IF || op == LW_OP_LOOP || op == LW_OP_BLOCK;
-        if (op == LW_OP_LOOP && !take_loop(s, i))
-            return false;
-        if (op == LW_OP_BLOCK || (op == LW_OP_IF && !take_choice(s, i)))
-            return refuse_outside(s, i);
-        if (!region && !take_between(s, i))
-            return refuse_outside(s, i);
-        if (region)
+    for (uint32_t i = 1; i < s->func->insts.n; i++)
+        switch (lw_inst_at(s, i)->op) {
+        case LW_OP_LOOP:
+            if (!take_loop(s, i))
+                return false;
             i = s->ends[i];
-    }
+            break;
+        case LW_OP_IF:
+            if (take_choice(s, i))
+                i = s->ends[i];
+            break;
+        default:
+            if (!take_between(s, i))
+                return refuse_outside(s, i);
+        }
     return s->n_loops > 0;
 }
 

@@ -8,8 +8,8 @@
  * threads, walks them once for what each brings to it, scans that, and walks them again with
  * the values that they find (Hillis and Steele's scan within warps).
  *
- * All threads run the code between the loops, with the same values; what it stores one of them
- * stores. Sums are made in another order than one thread would make them, always the same one.
+ * All threads run the code between the loops, with the same values, and take the same branches,
+ * in which loops may stand; what it stores one of them stores. Sums are made in another order than one thread would make them, always the same one.
  * An index that may be negative, and so may wrap to another round's element, is looked at when
  * the loop starts: then one thread runs it as it is. */
 #ifndef LW_GUFUNC_CORE_SPREAD_H

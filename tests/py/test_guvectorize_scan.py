@@ -597,3 +597,66 @@ def test_drawn(first):
         _, want, got, text = drawn(seed, 40 + 13 * seed)
         for w, g in zip(want, got):
             np.testing.assert_array_equal(g, w, err_msg=text)
+
+
+# ---- loops in branches that all threads take alike ----
+
+
+@lw.guvectorize("(n),()->(n)")
+def centred_if(x, k, y):
+    total = x[0] - x[0]
+    if k > 0:
+        for i in range(len(x)):
+            total += x[i]
+        if total > 3:
+            y[0] = 1
+            total = total + y[0]
+        elif k == 2:
+            for i in range(len(x)):
+                total = min(total, x[i])
+    for i in range(len(x)):
+        y[i] = x[i] - total
+
+
+@lw.guvectorize("(n),()->(n)")
+def scan_or_map(x, k, y):
+    if k == 0:
+        y[:] = x
+        return
+    if k == 1:
+        for i in range(k, len(x)):
+            y[i] = x[i - k]
+        y[0] = y[len(x) - 1]
+    else:
+        s = x[0] - x[0]
+        for i in range(len(x)):
+            s += x[i]
+            if k > 5:
+                y[i] = s
+            else:
+                y[i] = -s
+    y[1] = y[0]
+
+
+@lw.guvectorize("(n),()->()")
+def sum_or_product(x, k):
+    s = x[0] - x[0]
+    if k > 3:
+        raise ValueError("k")
+    if k:
+        for i in range(len(x)):
+            s += x[i] if k > 1 else x[i] * x[i]
+        return s
+    for i in range(len(x)):
+        s = max(s, x[i])
+    return s
+
+
+@pytest.mark.parametrize("function", [centred_if, scan_or_map, sum_or_product], ids=lambda f: f.__name__)
+def test_uniform_branches(function):
+    assert mapping(function, "dl->d") == SHARED
+    assert function.resources("dl->d", "sm_75")["registers"] and function.resources("dl->d", "sm_120")["registers"]
+    for n in (33, 200):
+        check(function, data((8, n), seed=n), np.array([0, 1, 2, 3, 3, 2, 1, 0]))
+    if function is scan_or_map:
+        check(function, data((2, 70)), np.array([6, 5]))
