@@ -114,18 +114,37 @@ run_of_lanes(const lw_reduction *r)
     return n < 16 ? 16 : n;
 }
 
-/* Four rows from `row` on. Each run of lanes takes four neighbouring runs of elements, so that
- * memory is read from front to back: processors fetch ahead of that. */
+/* What will be read some blocks later, where elements at … at + n are read now. Processors
+ * fetch ahead by themselves, but stop at every block, and where loads straddle cache lines they
+ * do not go far enough. */
 static void
-four_rows_of_lanes(maker *m, const arrays *in, const arrays *to, lw_ref row)
+fetch_ahead(maker *m, const arrays *in, lw_ref at, uint32_t n)
+{
+    enum { AHEAD = 12 * 1024, LINE = 64 };
+
+    for (uint32_t i = 0; i < m->r->n_in; i++) {
+        int64_t size = lw_dtypes[in->dtype[i]].size_bytes;
+        lw_ref address =
+            lw_ir_offset(&m->b, in->address[i], lw_ir_mul(&m->b, at, i64(m, size)));
+        for (int64_t k = 0; k < n * size; k += LINE)
+            lw_ir_prefetch(&m->b, lw_ir_offset(&m->b, address, i64(m, AHEAD + k)));
+    }
+}
+
+/* Four rows from element `start` on. Each run of lanes takes four neighbouring runs of
+ * elements, so that memory is read from front to back: processors fetch ahead of that. */
+void
+lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
+                    uint32_t loop_flags)
 {
     uint32_t width = width_of(m->r), together = run_of_lanes(m->r);
-    lw_ref start = lw_ir_mul(&m->b, row, i64(m, width)), from[4], at;
+    lw_ref from[4], at;
     lw_for group = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, together),
-                             LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+                             LW_LOOP_NO_VECTORIZE | loop_flags, 0);
     lw_for loop;
 
     at = lw_ir_add(&m->b, start, lw_ir_mul(&m->b, group.i, i64(m, 4)));
+    fetch_ahead(m, in, at, 4 * together);
     loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
                      LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
     for (uint32_t k = 0; k < 4; k++)
@@ -160,7 +179,8 @@ lanes(maker *m, lw_error *err)
     whole = lw_ir_and(&m->b, m->n, i64(m, -4));
     loop = lw_ir_for(&m->b, i64(m, 0), whole, i64(m, 4),
                      LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    four_rows_of_lanes(m, &in, &to, loop.i);
+    lw_reduce_four_rows(m, &in, &to, lw_ir_mul(&m->b, loop.i, i64(m, width_of(m->r))),
+                        LW_LOOP_NO_UNROLL);
     lw_ir_for_end(&m->b, &loop);
     loop =
         lw_ir_for(&m->b, whole, m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
@@ -334,6 +354,7 @@ every_loop(maker *m, lw_error *err)
     LW_TRY(finish(m, err));
     LW_TRY(lw_reduce_scan_loops(m, err));
     LW_TRY(lw_reduce_extreme_loops(m, err));
+    LW_TRY(lw_reduce_chunk_loops(m, err));
 fail:
     return status;
 }
@@ -376,6 +397,7 @@ find_loops(lw_reduce_code *out)
                  {"lw_totals", &out->totals, false},
                  {"lw_scan_segments", &out->scan_segments, false},
                  {"lw_slices", &out->slices, false},
+                 {"lw_chunks", &out->chunks, true},
                  {"lw_best", &out->best, true},
                  {"lw_judge", &out->judge, true},
                  {"lw_find", &out->find, true}};

@@ -18,6 +18,10 @@ typedef void (*lw_reduce_rows_code)(char **args, int64_t n, const int64_t *strid
 typedef void (*lw_reduce_fold_code)(char **args, int64_t n, const int64_t *strides);
 /* Rows of `width` contiguous elements: acc[j] combined with column j of n rows. */
 typedef void (*lw_reduce_lanes_code)(char **args, int64_t n);
+/* Chunks of n contiguous elements each, strides (bytes) of the operands apart, to one
+ * accumulator each: in blocks of `block` elements, as lw_reduce_chunk does it. */
+typedef void (*lw_reduce_chunks_code)(char **args, int64_t n, const int64_t *strides,
+                                      int64_t block, int64_t count);
 /* left[j] = combine(left[j], right[j]): the addresses of the left ones, then the right ones. */
 typedef void (*lw_reduce_merge_code)(char **args, int64_t n);
 /* The addresses of accumulators, then of results, all contiguous. */
@@ -58,6 +62,8 @@ typedef struct lw_reduce_code {
     lw_reduce_rows_code rows, rows_strided;               /* as columns */
     lw_reduce_fold_code fold;
     lw_reduce_lanes_code lanes;
+    lw_reduce_chunks_code
+        chunks; /* NULL: order matters, or the index does, or `best` is better */
     lw_reduce_merge_code merge;
     lw_reduce_finish_code finish;
     lw_reduce_scan_code scan;

@@ -195,6 +195,11 @@ map_indexed(maker *m, const arrays *in, lw_ref at, lw_ref index, lw_ref *acc)
     lw_reduce_emit_map(&m->b, &m->body, values, acc);
 }
 
+/* Four rows of lanes from element `start` on; loop_flags: of the loop over groups of lanes. */
+void lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
+                         uint32_t loop_flags);
+/* Chunks in one call, where the operator allows that. */
+lw_status lw_reduce_chunk_loops(maker *m, lw_error *err);
 /* The loops of scans, and those of lw_reduce_extreme where combine is one. */
 lw_status lw_reduce_scan_loops(maker *m, lw_error *err);
 lw_status lw_reduce_extreme_loops(maker *m, lw_error *err);

@@ -38,6 +38,7 @@ typedef struct run {
     int64_t n_kept, n_reduced;
     int64_t block, chunk, n_chunks; /* elements, elements, of a result */
     int64_t several;                /* elements that go together: of one or more blocks */
+    bool at_once;                   /* chunks by one call each, or several by one */
     bank partial;                   /* of the group that is worked on */
     uint8_t *has;                   /* by partial; NULL without a mask */
     atomic_bool *stopped;           /* of one result that stops; or NULL */

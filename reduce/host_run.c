@@ -336,6 +336,24 @@ join_end(const run *s, joined *j, const bank *to)
     return true;
 }
 
+/* Elements begin … end of n results from `which` on, `apart` bytes from one to the next, by one
+ * call. */
+static void
+chunks_at_once(const run *s, int64_t which, int64_t n, int64_t begin, int64_t end,
+               const bank *to)
+{
+    const lw_reduce_space *kept = &s->job->kept;
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t apart[LW_REDUCE_MOST];
+
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        args[i] = s->job->operand[i] + offset_of(kept, i, which) + begin * s->operand_size[i];
+        apart[i] = kept->n ? kept->stride[i][0] : 0;
+    }
+    memcpy(args + s->n_in, to->at, to->n * sizeof *args);
+    s->code->chunks(args, end - begin, apart, s->several, n);
+}
+
 bool
 lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
                 const bank *to)
@@ -371,8 +389,13 @@ one_chunk(const run *s, int64_t item)
     bank to = bank_from(&s->partial, item);
     int64_t begin = item % s->n_chunks * s->chunk;
     int64_t end = begin + s->chunk < s->n_reduced ? begin + s->chunk : s->n_reduced;
-    bool any = lw_reduce_chunk(s, s->first + item / s->n_chunks, begin, end, 0, &to);
+    int64_t which = s->first + item / s->n_chunks;
+    bool any = true;
 
+    if (s->at_once)
+        chunks_at_once(s, which, 1, begin, end, &to);
+    else
+        any = lw_reduce_chunk(s, which, begin, end, 0, &to);
     if (s->has != NULL)
         s->has[item] = any;
 }
@@ -400,6 +423,11 @@ some_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
     const run *s = context;
 
     (void)worker;
+    if (s->at_once && s->n_chunks == 1 && s->job->kept.n <= 1) {
+        bank to = bank_from(&s->partial, begin);
+        chunks_at_once(s, s->first + begin, end - begin, 0, s->n_reduced, &to);
+        return LW_OK;
+    }
     for (int64_t i = begin; i < end; i++)
         one_chunk(s, i);
     return LW_OK;
@@ -767,6 +795,15 @@ blocks_together(const run *s)
                                            : 1;
 }
 
+static bool
+may_go_at_once(const run *s)
+{
+    for (uint32_t i = 0; i < s->n_in; i++)
+        if (!lies_straight(s, i))
+            return false;
+    return s->code->chunks != NULL && s->job->operand[s->n_in] == NULL;
+}
+
 lw_status
 lw_reduce_run(lw_reduce_job *job, lw_error *err)
 {
@@ -780,6 +817,7 @@ lw_reduce_run(lw_reduce_job *job, lw_error *err)
     if (prefers_columns(&s))
         return by_column(&s, err);
     s.several = s.block * blocks_together(&s);
+    s.at_once = may_go_at_once(&s);
     s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
     return by_result(&s, err);
 }

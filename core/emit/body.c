@@ -48,6 +48,7 @@ emit_inst(lw_emitter *e)
         lw_emit_watch(e);
         lw_emit_store(e);
         break;
+    case LW_OP_PREFETCH: lw_emit_prefetch(e); break;
     case LW_OP_PACK: lw_emit_pack(e); break;
     case LW_OP_LANE: lw_emit_lane(e); break;
     case LW_OP_CALL: lw_emit_call(e); break;

@@ -92,6 +92,7 @@ void lw_emit_arithmetic(lw_emitter *e); /* ADD to SELECT, BITCAST */
 /* ---- memory.c ---- */
 void lw_emit_load(lw_emitter *e);
 void lw_emit_store(lw_emitter *e);
+void lw_emit_prefetch(lw_emitter *e);
 void lw_emit_pack(lw_emitter *e);
 void lw_emit_lane(lw_emitter *e);
 void lw_emit_slot(lw_emitter *e, lw_ref slot, bool is_set); /* SET, GET */

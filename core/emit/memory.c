@@ -156,6 +156,18 @@ lw_emit_store(lw_emitter *e)
 }
 
 void
+lw_emit_prefetch(lw_emitter *e)
+{
+    lw_name pointer;
+
+    if (e->gpu)
+        return;
+    pointer = lw_operand(e, e->inst->a);
+    lw_declare(e, "void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+    lw_line(e, "call void @llvm.prefetch.p0(ptr $s, i32 0, i32 3, i32 1)", pointer.text);
+}
+
+void
 lw_emit_pack(lw_emitter *e)
 {
     lw_dtype type = (lw_dtype)e->inst->type;

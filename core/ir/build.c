@@ -453,6 +453,12 @@ lw_ir_store(lw_builder *b, lw_ref pointer, lw_ref value, unsigned align_bytes, u
     set_lanes(b, store, 0, flags | align_flag(align_bytes));
 }
 
+void
+lw_ir_prefetch(lw_builder *b, lw_ref pointer)
+{
+    lw_ir_emit(b, LW_OP_PREFETCH, LW_DT_void, pointer, 0, 0);
+}
+
 lw_ref
 lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes)
 {

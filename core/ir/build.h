@@ -84,6 +84,7 @@ lw_ref lw_ir_load(lw_builder *b, lw_dtype type, unsigned lanes, lw_ref pointer,
                   unsigned align_bytes, uint32_t flags);
 void lw_ir_store(lw_builder *b, lw_ref pointer, lw_ref value, unsigned align_bytes,
                  uint32_t flags);
+void lw_ir_prefetch(lw_builder *b, lw_ref pointer);
 lw_ref lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes);
 lw_ref lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane);
 

@@ -193,6 +193,7 @@ takes(lw_op op, lw_dtype type)
     case LW_OP_IF: return is_bool;
     case LW_OP_LOAD:
     case LW_OP_STORE:
+    case LW_OP_PREFETCH:
     case LW_OP_OFFSET: return type == LW_DT_ptr;
     default: return is_scalar_type(type);
     }

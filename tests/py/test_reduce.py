@@ -474,6 +474,21 @@ def test_the_same_bits_for_any_number_of_threads():
     assert seen[0] == seen[1] == seen[2]
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "c8", "i1"])
+def test_the_same_bits_wherever_the_elements_lie(dtype):
+    """Contiguous ones go by whole chunks, rows by several at once, others block by block."""
+    apart = some(2 * 140_000, dtype)[::2]
+    for n in SIZES:
+        if n == 0 or n > len(apart):
+            continue
+        x = apart[:n].copy()
+        wanted = total(apart[:n])
+        assert total(x).tobytes() == wanted.tobytes(), n
+        if n < 9000:
+            rows = np.stack([x[::-1], x, x])
+            assert total(rows, axis=1)[1:].tobytes() == 2 * wanted.tobytes(), n
+
+
 # ---- the GPU's kernel, run by the simulator ----
 
 
