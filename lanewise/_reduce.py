@@ -29,6 +29,8 @@ def _back(result, keep):
 
 
 def _put(out, result):
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out= must be a NumPy array where the input is one, not {type(out).__name__}")
     if out.shape != result.shape:
         raise ValueError(f"out= has shape {out.shape}, but the result has {result.shape}")
     np.copyto(out, result, casting="same_kind")

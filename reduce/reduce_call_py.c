@@ -59,7 +59,8 @@ check_target(const lw_reducer *self, bool on_device)
 static bool
 goes_through_device(PyObject *self, PyObject *args)
 {
-    return ((lw_reducer *)self)->cuda_only && !any_on_device(args);
+    return ((lw_reducer *)self)->cuda_only && PyTuple_GET_SIZE(args) > 0 &&
+           !any_on_device(args);
 }
 
 static PyObject *

@@ -133,6 +133,11 @@ def test_target_cuda_takes_host_arrays():
     assert r(x, axis=1, out=out) is out and r(x, res=out) is None
     with pytest.raises(ValueError, match="out= has shape"):
         r(x, axis=0, out=out)
+    with pytest.raises(TypeError, match="out= must be a NumPy array where the input is one"):
+        r(x, out=cuda.to_device(out))
+    for method in (r, r.accumulate, r.reduceat):
+        with pytest.raises(TypeError, match="array"):
+            method()
     if not FAKE:
         assert results[0] == 66 and out[0] == 66 and (results[1] == np.sum(x, axis=0, where=x > 3)).all()
 
