@@ -159,18 +159,26 @@ emit_neg(lw_emitter *e)
     }
 }
 
+/* Sums in any order become vectors: LLVM's vectorizer sees such a sum in fmuladd alone. */
+static const char *
+fma_name(const lw_emitter *e)
+{
+    return !e->gpu && (e->inst->flags & LW_FAST_REASSOC) ? "fmuladd" : "fma";
+}
+
 static void
 emit_fma(lw_emitter *e)
 {
     lw_dtype type = (lw_dtype)e->inst->type;
     uint32_t bits = lw_dtypes[type].bits;
+    const char *name = fma_name(e);
 
     if (widens(e, type)) {
         lw_small_fma(e, type);
         return;
     }
-    lw_declare(e, "$t @llvm.fma.f$u($t, $t, $t)", type, bits, type, type, type);
-    lw_result(e, "call$s $t @llvm.fma.f$u($t $v, $t $v, $t $v)", lw_fast(e).text, type, bits,
+    lw_declare(e, "$t @llvm.$s.f$u($t, $t, $t)", type, name, bits, type, type, type);
+    lw_result(e, "call$s $t @llvm.$s.f$u($t $v, $t $v, $t $v)", lw_fast(e).text, type, name, bits,
               type, e->inst->a, type, e->inst->b, type, e->inst->c);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/py/call_sorts.h"
 #include "core/py/cuda_py.h"
+#include "core/py/override.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -429,6 +430,79 @@ run_device(lw_family_args *c)
     return result;
 }
 
+/* ---- tables of other libraries ---- */
+
+/* What an excluded argument of pandas, xarray or Dask stands for: they would align, broadcast or
+ * cut it as an operand. A view, which the function cannot write to. New reference. */
+static PyObject *
+plain_table(PyObject *object)
+{
+    PyObject *array, *view;
+
+    if (PyArray_Check(object) || !lw_has_override(object) || lw_is_device_operand(object) ||
+        !PyObject_HasAttrString(object, "__array__"))
+        return Py_NewRef(object);
+    array = PyArray_FROM_O(object);
+    view = array ? PyArray_View((PyArrayObject *)array, NULL, &PyArray_Type) : NULL;
+    Py_XDECREF(array);
+    if (view != NULL)
+        PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
+    return view;
+}
+
+static bool
+names_table(const lw_family *family, Py_ssize_t i, Py_ssize_t n_args, PyObject *kwnames)
+{
+    int at = -1;
+
+    if (i >= n_args)
+        at = lw_family_index(family, PyTuple_GET_ITEM(kwnames, i - n_args));
+    else if (i < (Py_ssize_t)family->n_positional)
+        at = family->positional[i];
+    return at >= 0 && family->roles[at] == LW_ROLE_EXCLUDED;
+}
+
+/* The arguments with such tables replaced; new references. How many were, or -1. */
+static int
+plain_tables(const lw_family *family, PyObject **plain, PyObject *const *args,
+             Py_ssize_t n_args, PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    int replaced = 0;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        plain[i] = names_table(family, i, n_args, kwnames) ? plain_table(args[i])
+                                                           : Py_NewRef(args[i]);
+        if (plain[i] == NULL) {
+            while (i > 0)
+                Py_DECREF(plain[--i]);
+            return -1;
+        }
+        replaced += plain[i] != args[i];
+    }
+    return replaced;
+}
+
+/* Are there such tables? Then *result is the call's, with plain ones. */
+static bool
+called_with_plain_tables(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
+                         PyObject *kwnames, PyObject **result)
+{
+    enum { MOST = 2 * LW_MOST_PARAMS };
+    PyObject *plain[MOST];
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    int replaced = n <= MOST ? plain_tables(self->family, plain, args, n_args, kwnames) : 0;
+
+    *result = NULL;
+    if (n > MOST || replaced < 0)
+        return replaced < 0;
+    if (replaced > 0)
+        *result = lw_family_call(self, plain, n_args, kwnames);
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_DECREF(plain[i]);
+    return replaced > 0;
+}
+
 PyObject *
 lw_family_call(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
@@ -443,7 +517,8 @@ lw_family_call(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, Py
     c.self = self;
     c.family = self->family;
     if ((sorts & LW_SORT_OTHER) &&
-        door->ask(self, args, n_args, kwnames, (int)self->family->n_positional, &result))
+        (called_with_plain_tables(self, args, n_args, kwnames, &result) ||
+         door->ask(self, args, n_args, kwnames, (int)self->family->n_positional, &result)))
         return result;
     device |= (sorts & LW_SORT_DEVICE) != 0;
     if ((sorts & LW_SORT_DEVICE) && self->options.target == LW_CHOOSE_CPU)

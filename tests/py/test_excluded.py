@@ -220,6 +220,26 @@ def test_override_comes_first():
     assert power(taker, n=3, out=None) == (face, "__call__", (taker,), {"n": 3})
 
 
+class Series(Taker):  # as pandas has them, and xarray and Dask
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+def test_tables_of_other_libraries_are_read_as_whole_arrays():
+    values = np.array([0.0, 10.0, 30.0])
+    table, x = Series(values), np.array([0.5, 1.25])
+    np.testing.assert_array_equal(interpolate(x, table), [5.0, 15.0])
+    np.testing.assert_array_equal(interpolate(x, table=table), [5.0, 15.0])
+    assert values.flags.writeable
+    taker = Taker()
+    face, _, inputs, _ = interpolate(taker, table)
+    assert face is interpolate and inputs[0] is taker
+    assert type(inputs[1]) is np.ndarray and np.shares_memory(inputs[1], values)
+
+
 # ---- static ----
 
 
