@@ -451,20 +451,14 @@ refuse(const binder *r, PyObject *object)
 static int
 refuse_masked(const binder *r, PyObject *object)
 {
-    PyObject *name = PyUnicode_FromString("numpy.ma");
-    PyObject *module = name ? PyImport_GetModule(name) : NULL; /* where it is loaded */
-    PyObject *class = module ? PyObject_GetAttrString(module, "MaskedArray") : NULL;
-    int masked = class ? PyObject_IsInstance(object, class) : 0;
+    int masked = lw_is_masked_array(object);
 
-    Py_XDECREF(class);
-    Py_XDECREF(module);
-    Py_XDECREF(name);
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
                      "%s: argument `%s` is a masked array, whose mask compiled code would not "
                      "see; pass its .data and its .mask",
                      lw_function_name(r->self), name_of(r));
-    return masked || PyErr_Occurred() ? -1 : 0;
+    return masked ? -1 : 0;
 }
 
 /* An array of the host that is not NumPy's: its view lives as long as what was bound. */

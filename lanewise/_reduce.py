@@ -17,6 +17,8 @@ def signature():
 def _there(array):
     from lanewise import cuda
 
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("compiled code would not see the mask of a masked array; pass its .data, and where=~x.mask")
     array = np.asarray(array)
     return cuda.to_device(array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))
 
@@ -59,6 +61,8 @@ def by_key(reduction, keys, *values, stream=0):
     """Of runs of equal neighbouring keys: (the keys, the results)."""
     # What stands for device arrays on the CPU comes back as such.
     kinds = [type(array) for array in (keys, *values) if isinstance(array, np.ndarray) and hasattr(array, "copy_to_host")]
+    if any(isinstance(array, np.ma.MaskedArray) for array in (keys, *values)):
+        raise TypeError("by_key() does not see the mask of a masked array: pass its .data, or .compressed() of all")
     keys = np.asarray(keys)
     if keys.ndim != 1:
         raise ValueError(f"keys must have one dimension, not {keys.ndim}")

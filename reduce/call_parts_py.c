@@ -225,9 +225,22 @@ take_numbers(lw_reduce_call *call, uint32_t i, PyArrayObject *array)
 }
 
 static int
+refuse_masked(const lw_reduce_call *call, uint32_t i, PyObject *object)
+{
+    int masked = PyArray_CheckExact(object) ? 0 : lw_is_masked_array(object);
+
+    if (masked > 0)
+        PyErr_Format(PyExc_TypeError,
+                     "%s: argument %u is a masked array, whose mask compiled code would not "
+                     "see; pass its .data, and where=~x.mask",
+                     lw_reducer_name(call->self), (unsigned)i + 1);
+    return masked ? -1 : 0;
+}
+
+static int
 read_array(lw_reduce_call *call, uint32_t i, PyObject *object)
 {
-    PyArrayObject *array = as_array(object, NULL);
+    PyArrayObject *array = refuse_masked(call, i, object) < 0 ? NULL : as_array(object, NULL);
     int result;
 
     if (array == NULL)

@@ -178,8 +178,8 @@ emit_fma(lw_emitter *e)
         return;
     }
     lw_declare(e, "$t @llvm.$s.f$u($t, $t, $t)", type, name, bits, type, type, type);
-    lw_result(e, "call$s $t @llvm.$s.f$u($t $v, $t $v, $t $v)", lw_fast(e).text, type, name, bits,
-              type, e->inst->a, type, e->inst->b, type, e->inst->c);
+    lw_result(e, "call$s $t @llvm.$s.f$u($t $v, $t $v, $t $v)", lw_fast(e).text, type, name,
+              bits, type, e->inst->a, type, e->inst->b, type, e->inst->c);
 }
 
 static void

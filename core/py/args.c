@@ -221,6 +221,20 @@ lw_is_known_library(PyObject *object)
            library == LW_LIB_JAX;
 }
 
+int
+lw_is_masked_array(PyObject *object)
+{
+    PyObject *name = PyUnicode_FromString("numpy.ma");
+    PyObject *module = name ? PyImport_GetModule(name) : NULL; /* where it is loaded */
+    PyObject *class = module ? PyObject_GetAttrString(module, "MaskedArray") : NULL;
+    int masked = class ? PyObject_IsInstance(object, class) : 0;
+
+    Py_XDECREF(class);
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+    return PyErr_Occurred() ? -1 : masked;
+}
+
 bool
 lw_is_device_operand(PyObject *object)
 {

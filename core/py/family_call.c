@@ -432,8 +432,8 @@ run_device(lw_family_args *c)
 
 /* ---- tables of other libraries ---- */
 
-/* What an excluded argument of pandas, xarray or Dask stands for: they would align, broadcast or
- * cut it as an operand. A view, which the function cannot write to. New reference. */
+/* What an excluded argument of pandas, xarray or Dask stands for: they would align, broadcast
+ * or cut it as an operand. A view, which the function cannot write to. New reference. */
 static PyObject *
 plain_table(PyObject *object)
 {
@@ -471,8 +471,8 @@ plain_tables(const lw_family *family, PyObject **plain, PyObject *const *args,
     int replaced = 0;
 
     for (Py_ssize_t i = 0; i < n; i++) {
-        plain[i] = names_table(family, i, n_args, kwnames) ? plain_table(args[i])
-                                                           : Py_NewRef(args[i]);
+        plain[i] =
+            names_table(family, i, n_args, kwnames) ? plain_table(args[i]) : Py_NewRef(args[i]);
         if (plain[i] == NULL) {
             while (i > 0)
                 Py_DECREF(plain[--i]);

@@ -346,6 +346,20 @@ def test_keywords(keywords, cpu):
     np.testing.assert_array_equal(out, x + 1)
 
 
+def test_fastmath_lets_sums_become_vectors():
+    def squares(x):
+        total = 0.0
+        for i in range(x.shape[0]):
+            total += x[i] * x[i]
+        return total
+
+    x = np.arange(100.0)
+    for fastmath, name in ((False, "@llvm.fma.f64"), (True, "@llvm.fmuladd.f64")):
+        f = lw.jit(fastmath=fastmath)(squares)
+        assert f(x) == 328350.0
+        assert name in f.inspect_llvm(f.signatures[0])
+
+
 @pytest.mark.parametrize("keywords, problem, words", [
     (dict(nonsense=1), TypeError, "jit.. got an unexpected keyword argument 'nonsense'"),
     (dict(parallel=True), TypeError, "keyword argument 'parallel': lanewise.forall and ufuncs run on all cores"),
