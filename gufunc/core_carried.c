@@ -264,8 +264,8 @@ sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool se
     return set;
 }
 
-static bool
-is_private(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
+bool
+lw_carried_is_private(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
 {
     bool early = false;
 
@@ -322,7 +322,7 @@ lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot)
     uint32_t n_get = 0, n_set = 0;
     bool counting = false;
 
-    if (lw_carried_find(l, slot) || is_private(s, l, slot))
+    if (lw_carried_find(l, slot) || lw_carried_is_private(s, l, slot))
         return true;
     if (slot > l->at || l->n_carried == LW_MOST_CARRIED)
         return false;

@@ -17,6 +17,8 @@ typedef struct lw_update {
 
 bool lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u);
 
+/* Only this loop knows the variable, and each round sets it before it looks at it. */
+bool lw_carried_is_private(const lw_spreader *s, const lw_rounds *l, lw_ref slot);
 /* A variable that the loop sets. False: it is neither. */
 bool lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot);
 const lw_carried *lw_carried_find(const lw_rounds *l, lw_ref slot); /* NULL: not carried */

@@ -5,13 +5,14 @@
 
 #include "gufunc/gufunc_loop.h"
 
-enum { LW_MOST_ROUNDS = 32, LW_MOST_CARRIED = 16, LW_MOST_SHIFTS = 6, LW_MOST_GUARDS = 8 };
+enum { LW_MOST_ROUNDS = 32, LW_MOST_CARRIED = 16, LW_MOST_SHIFTS = 6, LW_MOST_GUARDS = 16 };
 
 /* What becomes of a variable that each round sets from its value in the round before. */
 typedef enum lw_carry {
     LW_CARRY_TOTAL, /* nobody looks at it in the loop: each thread makes a part */
     LW_CARRY_COUNT, /* an integer that grows by `by`, the same in all rounds */
-    LW_CARRY_SCAN   /* rounds look at it: what they add is scanned */
+    LW_CARRY_SCAN,  /* rounds look at it: what they add is scanned */
+    LW_CARRY_FOUND  /* of a search: only the round that ends the loop sets it */
 } lw_carry;
 
 typedef struct lw_carried {
@@ -46,6 +47,9 @@ typedef struct lw_rounds {
     bool stores;
     bool continues; /* some CONTINUE ends a round */
     bool scans;     /* some carried variable is SCAN */
+    /* Rounds do nothing but look whether they end the loop, by BREAK or RETURN: the first that
+     * does is found, and made again by all threads. */
+    bool searches;
     uint32_t n_carried;
     lw_carried carried[LW_MOST_CARRIED];
     uint32_t n_guards; /* where one of these becomes negative, the loop cannot be spread */
@@ -69,6 +73,11 @@ typedef struct lw_spreader {
 /* Fills a cleared spreader; false: the body cannot be spread, or memory is out. */
 bool lw_spreader_find(lw_spreader *s, const lw_gufunc_loop *loop);
 void lw_spreader_free(lw_spreader *s);
+
+/* How many BLOCKs and LOOPs of the round instruction `at` stands in. */
+uint32_t lw_loops_around(const lw_spreader *s, const lw_rounds *l, uint32_t at);
+/* Does this instruction of a round end the loop? */
+bool lw_ends_loop(const lw_spreader *s, const lw_rounds *l, uint32_t at);
 
 static inline const lw_inst *
 lw_inst_at(const lw_spreader *s, lw_ref ref)

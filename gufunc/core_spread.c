@@ -2,23 +2,14 @@
 
 #include "core/base/memory.h"
 #include "gufunc/core_carried.h"
+#include "gufunc/core_places.h"
 
 #include <string.h>
 
-enum { MOST_TERMS = 40, MOST_REGIONS = 64 };
+enum { MOST_REGIONS = 64 };
 
 /* So far apart that no counter that ends takes them around all 64 bits. */
 #define FURTHEST_STEP ((int64_t)1 << 31)
-
-/* Where an access points to. */
-typedef struct place {
-    int operand;
-    uint32_t n_terms;
-    struct {
-        uint32_t stride; /* number of the parameter */
-        lw_ref index;
-    } terms[MOST_TERMS];
-} place;
 
 static bool
 is_const(const lw_spreader *s, lw_ref ref, uint64_t bits)
@@ -143,7 +134,7 @@ is_stride_of(const lw_spreader *s, int operand, lw_ref ref)
 }
 
 static bool
-add_terms(const lw_spreader *s, place *p, lw_ref bytes)
+add_terms(const lw_spreader *s, lw_place *p, lw_ref bytes)
 {
     const lw_inst *inst = lw_inst_at(s, bytes);
 
@@ -154,7 +145,7 @@ add_terms(const lw_spreader *s, place *p, lw_ref bytes)
         return s->func->konsts.data[inst->a].bits <
                lw_dtypes[s->loop->types[p->operand]].size_bytes;
     case LW_OP_MUL:
-        if (p->n_terms == MOST_TERMS)
+        if (p->n_terms == LW_MOST_TERMS)
             return false;
         if (is_stride_of(s, p->operand, inst->b)) {
             p->terms[p->n_terms].stride = lw_inst_at(s, inst->b)->a;
@@ -199,8 +190,8 @@ can_load(const lw_spreader *s, lw_ref pointer)
     return false;
 }
 
-static bool
-place_of(const lw_spreader *s, lw_ref pointer, place *p)
+bool
+lw_place_of(const lw_spreader *s, lw_ref pointer, lw_place *p)
 {
     p->n_terms = 0;
     p->operand = lw_root_of(s, pointer);
@@ -254,8 +245,9 @@ steps_of(const lw_spreader *s, const lw_rounds *l, const lw_inst *inst)
     return step > -FURTHEST_STEP && step < FURTHEST_STEP ? step : 0;
 }
 
-static bool
-add_shift(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus, lw_shift *shift)
+bool
+lw_shift_add(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus,
+             lw_shift *shift)
 {
     const lw_inst *inst;
     int64_t step;
@@ -279,8 +271,19 @@ add_shift(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus, lw
     if ((inst->op != LW_OP_ADD && inst->op != LW_OP_SUB) ||
         lw_dtypes[inst->type].size_bytes != 8)
         return false;
-    return add_shift(s, l, inst->a, minus, shift) &&
-           add_shift(s, l, inst->b, minus != (inst->op == LW_OP_SUB), shift);
+    return lw_shift_add(s, l, inst->a, minus, shift) &&
+           lw_shift_add(s, l, inst->b, minus != (inst->op == LW_OP_SUB), shift);
+}
+
+lw_ref
+lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps)
+{
+    const lw_inst *inst;
+
+    index = without_casts(s, index);
+    inst = lw_inst_at(s, index);
+    *wraps = inst->op == LW_OP_SELECT && is_zero_compare(s, lw_inst_at(s, inst->a), inst->c);
+    return *wraps ? inst->c : index;
 }
 
 /* Is the index the counter, or some times it, and something that is the same in all rounds?
@@ -289,14 +292,9 @@ static bool
 follows_counter(const lw_spreader *s, const lw_rounds *l, lw_ref index, lw_shift *shift,
                 bool *wraps)
 {
-    const lw_inst *inst;
-
     shift->n = 0;
     shift->step = 0;
-    index = without_casts(s, index);
-    inst = lw_inst_at(s, index);
-    *wraps = inst->op == LW_OP_SELECT && is_zero_compare(s, lw_inst_at(s, inst->a), inst->c);
-    return add_shift(s, l, *wraps ? inst->c : index, false, shift) && shift->step != 0;
+    return lw_shift_add(s, l, lw_index_of(s, index, wraps), false, shift) && shift->step != 0;
 }
 
 static bool
@@ -318,10 +316,8 @@ same_shift(const lw_spreader *s, const lw_shift *x, const lw_shift *y)
     return true;
 }
 
-/* Indices that become less than 0 would wrap to elements of other rounds: then the loop must
- * not be spread, which is seen when it runs. */
-static bool
-guard(const lw_spreader *s, lw_rounds *l, const lw_shift *shift)
+bool
+lw_rounds_guard(const lw_spreader *s, lw_rounds *l, const lw_shift *shift)
 {
     if (shift->n == 0 && shift->step > 0)
         return true;
@@ -350,7 +346,7 @@ add_start(const lw_spreader *s, const lw_rounds *l, lw_ref index, lw_shift *shif
 
 /* The dimension that the counter runs along: number of its stride's parameter. */
 static bool
-runs_along(const lw_spreader *s, lw_rounds *l, const place *p, uint32_t *stride,
+runs_along(const lw_spreader *s, lw_rounds *l, const lw_place *p, uint32_t *stride,
            lw_shift *shift)
 {
     for (uint32_t i = 0; i < p->n_terms; i++) {
@@ -358,7 +354,7 @@ runs_along(const lw_spreader *s, lw_rounds *l, const place *p, uint32_t *stride,
         if (!follows_counter(s, l, p->terms[i].index, shift, &wraps))
             continue;
         *stride = p->terms[i].stride;
-        if (wraps && !guard(s, l, shift))
+        if (wraps && !lw_rounds_guard(s, l, shift))
             return false;
         for (uint32_t k = 0; k < p->n_terms; k++)
             if (k != i && p->terms[k].stride == *stride &&
@@ -375,9 +371,9 @@ is_own_element(const lw_spreader *s, lw_rounds *l, uint32_t store)
 {
     uint32_t stride, other_stride;
     lw_shift shift, other_shift;
-    place p, other;
+    lw_place p, other;
 
-    if (!place_of(s, lw_inst_at(s, store)->a, &p) || !runs_along(s, l, &p, &stride, &shift))
+    if (!lw_place_of(s, lw_inst_at(s, store)->a, &p) || !runs_along(s, l, &p, &stride, &shift))
         return false;
     for (uint32_t i = l->at + 1; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
@@ -385,7 +381,7 @@ is_own_element(const lw_spreader *s, lw_rounds *l, uint32_t store)
             continue;
         if (lw_root_of(s, inst->a) != p.operand)
             continue;
-        if (!place_of(s, inst->a, &other) ||
+        if (!lw_place_of(s, inst->a, &other) ||
             !runs_along(s, l, &other, &other_stride, &other_shift) || other_stride != stride ||
             !same_shift(s, &shift, &other_shift))
             return false;
@@ -428,8 +424,8 @@ is_pure(const lw_module *module, const lw_func *func, int depth)
     return true;
 }
 
-static bool
-is_pure_call(const lw_spreader *s, const lw_inst *inst)
+bool
+lw_is_pure_call(const lw_spreader *s, const lw_inst *inst)
 {
     const lw_module *module = s->loop->scalar->module;
 
@@ -520,7 +516,7 @@ take_round(lw_spreader *s, lw_rounds *l)
                 return refuse(s, i, meets);
             break;
         case LW_OP_CALL:
-            if (!is_pure_call(s, inst))
+            if (!lw_is_pure_call(s, inst))
                 return refuse(s, i, calls);
             break;
         case LW_OP_GET:
@@ -565,7 +561,7 @@ take_between(const lw_spreader *s, uint32_t at)
     case LW_OP_END: return true;
     case LW_OP_LOAD: return can_load(s, inst->a);
     case LW_OP_STORE: return lw_root_of(s, inst->a) >= 0;
-    case LW_OP_CALL: return is_pure_call(s, inst);
+    case LW_OP_CALL: return lw_is_pure_call(s, inst);
     case LW_OP_RETURN: return true; /* all threads', as the branch that it stands in */
     default: return lw_ops[inst->op].class == LW_CLASS_PURE && inst->op != LW_OP_SREG;
     }
@@ -582,7 +578,7 @@ take_loop(lw_spreader *s, uint32_t at)
     *l = (lw_rounds){.at = at, .latch = s->middles[at], .end = s->ends[at], .first = at + 7};
     if (!find_counter(s, l))
         return refuse(s, at, counter);
-    if (!take_round(s, l))
+    if (!take_round(s, l) && !lw_search_take(s, l))
         return false;
     s->n_loops++;
     s->blocked = 0;

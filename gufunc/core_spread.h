@@ -7,6 +7,8 @@
  * dependent. Where rounds look at such a variable, the block takes as many rounds as it has
  * threads, walks them once for what each brings to it, scans that, and walks them again with
  * the values that they find (Hillis and Steele's scan within warps).
+ * A loop that only looks for the round that ends it is shared too: the first one found is made
+ * again by all threads.
  *
  * All threads run the code between the loops, with the same values, and take the same branches,
  * in which loops may stand; what it stores one of them stores. Sums are made in another order than one thread would make them, always the same one.

@@ -383,6 +383,94 @@ copy_scanning(copier *c, const lw_rounds *l)
     lw_ir_end(b);
 }
 
+/* ---- loops that look for something ---- */
+
+/* Rounds of a thread after which the block looks whether one was found. */
+enum { SEARCH_ROUNDS = 16 };
+
+/* This thread's rounds from `base` on, up to `end` or the first that ends the loop. */
+static void
+copy_looking(copier *c, const lw_rounds *l, lw_ref base, lw_ref end, lw_ref found)
+{
+    lw_builder *b = &c->b;
+    lw_dtype type = type_of(c, l->counter);
+    lw_ref counter = c->to[l->counter], number;
+
+    lw_ir_set(b, counter, lw_ir_add(b, base, lw_ir_cast(b, type, c->tid)));
+    lw_ir_loop(b, 0, 0);
+    number = c->to[l->at + 1] = lw_ir_get(b, counter);
+    lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, number, end)));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        if (!lw_ends_loop(c->s, l, i)) {
+            copy_inst(c, i);
+            continue;
+        }
+        lw_ir_set(b, found, number);
+        lw_ir_break(b, lw_loops_around(c->s, l, i));
+    }
+    lw_ir_latch(b);
+    lw_ir_set(b, counter,
+              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->n_threads)));
+    lw_ir_end(b);
+}
+
+static void
+save_found(copier *c, lw_rounds *l)
+{
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        l->carried[i].before = lw_ir_get(&c->b, c->to[l->carried[i].slot]);
+}
+
+/* The first round that ends the loop, as all threads then make it: with what variables were. */
+static void
+copy_found(copier *c, const lw_rounds *l, lw_ref first)
+{
+    lw_builder *b = &c->b;
+
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        lw_ir_set(b, c->to[l->carried[i].slot], l->carried[i].before);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, first, c->to[l->limit]));
+    lw_ir_set(b, c->to[l->counter], first);
+    for (uint32_t i = l->at; i <= l->end; i++)
+        copy_inst(c, i);
+    lw_ir_end(b);
+}
+
+/* As many rounds at a time as keep each thread busy for a while; then the smallest number that
+ * any has found. */
+static void
+copy_search(copier *c, lw_rounds *l)
+{
+    const lw_carried smaller = {.op = LW_OP_LT};
+    lw_builder *b = &c->b;
+    lw_dtype type = type_of(c, l->counter);
+    lw_ref limit = c->to[l->limit], base = lw_ir_slot(b, type), found = lw_ir_slot(b, type);
+    lw_ref start, left, rounds;
+
+    save_found(c, l);
+    lw_ir_set(b, base, lw_ir_zero(b, type));
+    lw_ir_set(b, found, limit);
+    lw_ir_loop(b, 0, 0);
+    start = lw_ir_get(b, base);
+    lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, start, limit)));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    left = lw_ir_sub(b, limit, start);
+    rounds = lw_ir_int(b, type, (int64_t)SEARCH_ROUNDS * c->n_threads);
+    rounds = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, rounds), left, rounds);
+    copy_looking(c, l, start, lw_ir_add(b, start, rounds), found);
+    lw_ir_set(b, found, lw_block_total(b, &smaller, lw_ir_get(b, found), c->tid, c->n_threads));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, lw_ir_get(b, found), limit));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    lw_ir_set(b, base, lw_ir_add(b, start, rounds));
+    lw_ir_latch(b);
+    lw_ir_end(b);
+    copy_found(c, l, lw_ir_get(b, found));
+}
+
 /* ---- other loops ---- */
 
 /* Every thread takes each n_threads-th round. */
@@ -446,12 +534,28 @@ no_guard_speaks(copier *c, const lw_rounds *l)
 static void
 copy_shared(copier *c, lw_rounds *l)
 {
+    if (l->searches) {
+        copy_search(c, l);
+        return;
+    }
     start_carried(c, l);
     if (l->scans)
         copy_scanning(c, l);
     else
         copy_sharing(c, l);
     finish_carried(c, l);
+}
+
+/* As it was: a search by all threads, which it may send elsewhere. */
+static void
+copy_unshared(copier *c, const lw_rounds *l)
+{
+    if (!l->searches) {
+        copy_alone(c, l);
+        return;
+    }
+    for (uint32_t i = l->at; i <= l->end; i++)
+        copy_inst(c, i);
 }
 
 static void
@@ -463,7 +567,7 @@ copy_loop(copier *c, lw_rounds *l)
         lw_ir_if(&c->b, no_guard_speaks(c, l));
         copy_shared(c, l);
         lw_ir_else(&c->b);
-        copy_alone(c, l);
+        copy_unshared(c, l);
         lw_ir_end(&c->b);
     } else {
         copy_shared(c, l);

@@ -660,3 +660,124 @@ def test_uniform_branches(function):
         check(function, data((8, n), seed=n), np.array([0, 1, 2, 3, 3, 2, 1, 0]))
     if function is scan_or_map:
         check(function, data((2, 70)), np.array([6, 5]))
+
+
+# ---- loops that look for something ----
+
+
+@lw.guvectorize("(n),()->()")
+def place_of(x, v):
+    for i in range(len(x)):
+        if x[i] == v:
+            return i
+    return -1
+
+
+@lw.guvectorize("(n),()->(),()")
+def two_ends(x, v, found, where):
+    a = 0
+    b = -5
+    for i in range(len(x)):
+        if x[i] == v:
+            a = i
+            break
+        elif i > 20 and x[i] == v + 1:
+            b = i * 2 + a
+            break
+    found[0] = a + 1000 * b
+    where[0] = b
+
+
+@lw.guvectorize("(m,n),()->()")
+def row_with(a, v):
+    k = 0
+    for i in range(a.shape[0]):
+        total = a[i, 0] * 0
+        for j in range(a.shape[1]):
+            if a[i, j] == 3:
+                continue
+            if a[i, j] == -3:
+                break
+            total += a[i, j]
+        if total == 1:
+            continue
+        if total > v + 3:
+            k = i + 1
+            break
+    return k
+
+
+@lw.guvectorize("(n),()->(n)")
+def checked(x, v, y):
+    for i in range(len(x)):
+        if x[i] == v:
+            raise ValueError("found")
+    for i in range(len(x)):
+        y[i] = x[i] - v
+
+
+LOOKING = {place_of: "dl->l", two_ends: "dl->ll", checked: "dl->d"}
+
+
+@pytest.mark.parametrize("function", LOOKING, ids=lambda f: f.__name__)
+def test_searches(function):
+    assert mapping(function, LOOKING[function]) == SHARED
+    assert function.resources(LOOKING[function], "sm_75")["registers"]
+    for n in (33, 600, 3000):
+        x = data((6, n), seed=n)
+        x[3], x[4], x[5] = 5, 0, 5
+        x[5, n - 2:] = 77
+        for v in (77, -9, 76) if function is not checked else (78, -78):
+            check(function, x, np.array(v))
+
+
+def sentinel(x, v):
+    for i in range(10 ** 9):
+        if x[i] == v:
+            return i
+    return -2
+
+
+def followed(x, places, v):
+    for i in range(len(places)):
+        if places[i] < 0:
+            break
+        if x[places[i]] == v:
+            return i
+    return -1
+
+
+def backwards(x, v):
+    for i in range(len(x)):
+        if x[len(x) - 1 - i] == v or x[i - 1] == v + 1:
+            return i
+    return -1
+
+
+def test_searches_make_no_round_that_is_not_there():
+    """Loads behind the round that ends the loop are of elements, or one thread's."""
+    x = data((2, 70))
+    x[:, 40] = 77
+    rows = lw.guvectorize("(m,n),()->()")(row_with.py_func)
+    bounded = lw.guvectorize("(n),()->()")(sentinel)
+    nested = lw.guvectorize("(n),(m),()->()")(followed)
+    back = lw.guvectorize("(n),()->()")(backwards)
+    assert not mapping(rows, "dl->l").startswith(SHARED) and not mapping(nested, "dll->l").startswith(SHARED)
+    assert mapping(bounded, "dl->l") == mapping(back, "dl->l") == SHARED
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.errors.PerformanceWarning)
+        check(rows, x[:, :69].reshape(2, 23, 3), np.array(2))
+        check(bounded, x, np.array(77))
+        check(back, x, np.array(77))
+        check(back, x[:, ::-1].copy(), np.array(76))
+        places = np.full((2, 50), 10 ** 15)
+        places[:, :5] = 3, 1, 40, 6, -1
+        check(nested, x, places, np.array(77))
+        check(nested, x, places, np.array(78))
+
+
+def test_a_search_that_raises():
+    x = data((3, 100))
+    x[1, 60] = 77
+    with pytest.raises(ValueError, match="found"):
+        checked(cuda.to_device(x), 77).copy_to_host()

@@ -1,0 +1,34 @@
+/* Where a body's accesses point to, and loops that look for something (core_spread.c,
+ * core_search.c). Pure C. */
+#ifndef LW_GUFUNC_CORE_PLACES_H
+#define LW_GUFUNC_CORE_PLACES_H
+
+#include "gufunc/core_rounds.h"
+
+enum { LW_MOST_TERMS = 40 };
+
+typedef struct lw_place {
+    int operand;
+    uint32_t n_terms;
+    struct {
+        uint32_t stride; /* number of the parameter */
+        lw_ref index;
+    } terms[LW_MOST_TERMS];
+} lw_place;
+
+bool lw_place_of(const lw_spreader *s, lw_ref pointer, lw_place *p);
+/* The index itself. *wraps: a negative one counts from the end. */
+lw_ref lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps);
+/* Adds a value to an index; false: it is not understood. */
+bool lw_shift_add(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus,
+                  lw_shift *shift);
+/* Where the index becomes less than 0 it would wrap to elements of other rounds: then the loop
+ * must not be spread, which is seen when it runs. False: too many such. */
+bool lw_rounds_guard(const lw_spreader *s, lw_rounds *l, const lw_shift *shift);
+/* A function that touches no memory. */
+bool lw_is_pure_call(const lw_spreader *s, const lw_inst *inst);
+
+/* A loop that does nothing but look whether a round ends it: lw_rounds.searches. */
+bool lw_search_take(const lw_spreader *s, lw_rounds *l);
+
+#endif
