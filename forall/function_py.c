@@ -37,10 +37,12 @@ check_index(const lw_function *self, const lw_fn *fn, const char *door)
     for (uint32_t i = 0; i < self->n_index; i++)
         if (i >= fn->params.n || fn->params.data[i].kind != LW_PARAM_POSITIONAL) {
             PyErr_Format(PyExc_TypeError,
-                         "%s: the first %u parameter%s of `%s` %s the element's index; it has "
-                         "%u",
-                         door, (unsigned)self->n_index, self->n_index == 1 ? "" : "s", fn->name,
-                         self->n_index == 1 ? "is" : "are", (unsigned)fn->params.n);
+                         self->n_index == 1
+                             ? "%s: the first parameter of `%s` is the element's index; it has "
+                               "no positional one"
+                             : "%s: the first parameters of `%s` are the element's %u indices; "
+                               "it has %u parameters",
+                         door, fn->name, (unsigned)self->n_index, (unsigned)fn->params.n);
             return -1;
         }
     return 0;

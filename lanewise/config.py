@@ -51,9 +51,14 @@ class Config:
             value = int(value)
         _core._setting_set(name, None if value is None else str(value))
 
-    @_contextlib.contextmanager
-    def __call__(self, **overrides: Any) -> Iterator["Config"]:
+    def __call__(self, **overrides: Any) -> _contextlib._GeneratorContextManager["Config"]:
         """Override settings inside a ``with`` block; they come back also after an exception."""
+        for name in overrides:
+            getattr(self, name)  # what does not exist is told of at once
+        return self._overridden(overrides)
+
+    @_contextlib.contextmanager
+    def _overridden(self, overrides: dict[str, Any]) -> Iterator["Config"]:
         before = {name: getattr(self, name) for name in overrides}
         try:
             for name, value in overrides.items():

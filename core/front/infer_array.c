@@ -444,8 +444,16 @@ lw_infer_array_items(lw_frame *f, uint32_t node, lw_type array, lw_type *item, i
 /* ---- assignment ---- */
 
 static lw_status
-complain_no_array(lw_frame *f, uint32_t target)
+complain_no_array(lw_frame *f, uint32_t target, lw_type type)
 {
+    const lw_front_options *options = &f->run->typed->options;
+
+    if (options->procedure || options->threads)
+        return lw_complain(f, lw_node_of(f, target)->loc, "E121",
+                           lw_say(f, "this is %s", lw_say_type(f, type)),
+                           "pass an array, if only of one element",
+                           "`%s` is not an array: nothing can be stored in it",
+                           lw_say_source(f, lw_node_of(f, target)->a));
     return lw_complain(f, lw_node_of(f, target)->loc, "E160", "an element is assigned here",
                        "`return` the value; writing arrays belongs to kernels (`forall`, "
                        "`guvectorize`)",
@@ -477,7 +485,7 @@ infer_place(lw_frame *f, uint32_t target, lw_type *out)
                            lw_say(f, "the object is %s", lw_say_type(f, array.type)), NULL,
                            "attributes cannot be assigned");
     if (lw_array_row(f, array.type) == NULL)
-        return complain_no_array(f, target);
+        return complain_no_array(f, target, array.type);
     if (lw_array_row(f, array.type)->readonly)
         return lw_complain(f, n->loc, "E162", say_array(f, n->a, array.type),
                            f->run->typed->options.readonly_help

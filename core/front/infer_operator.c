@@ -200,11 +200,13 @@ static lw_status
 complain_kind(binary *b, lw_type type, const char *wanted)
 {
     lw_frame *f = b->f;
+    lw_value value = type == b->x.type ? b->x : b->y;
     uint32_t node = type == b->x.type ? b->x_node : b->y_node;
+    bool text = value.konst && lw_konst_of(f, value.konst)->kind == LW_K_STR;
 
     return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_type(f, type)), lw_help_for_text(f, b->x),
-                       "`%s` needs %s", lw_pyop_text[b->op], wanted);
+                       lw_say(f, "this is %s", text ? "a text" : lw_say_type(f, type)),
+                       lw_help_for_text(f, b->x), "`%s` needs %s", lw_pyop_text[b->op], wanted);
 }
 
 static lw_status

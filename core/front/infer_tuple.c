@@ -278,6 +278,7 @@ complain_not_indexable(lw_frame *f, uint32_t node, lw_value object)
     const lw_konst *konst = object.konst ? lw_konst_of(f, object.konst) : NULL;
     uint32_t loc = lw_node_of(f, node)->loc;
     bool is_object = konst && konst->kind == LW_K_OBJECT;
+    const lw_front_options *options = &f->run->typed->options;
 
     if (object.type == LW_T_STATIC)
         return lw_complain(
@@ -285,7 +286,9 @@ complain_not_indexable(lw_frame *f, uint32_t node, lw_value object)
             is_object ? konst->help : NULL, "this constant cannot be indexed in compiled code");
     return lw_complain(
         f, loc, "E121", lw_say(f, "this is %s", lw_say_type(f, object.type)),
-        "a function of scalars gets one element of each argument, not the arrays",
+        options->procedure || options->threads
+            ? "pass an array, if only of one element"
+            : "a function of scalars gets one element of each argument, not the arrays",
         "`%s` is not an array: it cannot be indexed", lw_say_source(f, lw_node_of(f, node)->a));
 }
 

@@ -619,7 +619,7 @@ OTHERS = [
     ("module attribute", lambda: getattr(lw, "fft"), AttributeError, "fft"),
     ("config attribute", lambda: getattr(lw.config, "colour"), AttributeError, "colour"),
     ("config set attribute", lambda: setattr(lw.config, "colour", 1), AttributeError, "colour"),
-    ("config with unknown", lambda: lw.config(colour=1).__enter__(), AttributeError, "colour"),
+    ("config with unknown", lambda: lw.config(colour=1), AttributeError, "colour"),
 ]
 
 

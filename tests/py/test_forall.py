@@ -423,7 +423,7 @@ def test_read_only_arrays_are_not_written():
 
 
 def test_wrong_functions():
-    with pytest.raises(TypeError, match="first 2 parameters"):
+    with pytest.raises(TypeError, match="2 indices"):
         lw.forall(ndim=2)(lambda i: None)
     with pytest.raises(TypeError, match=r"\*args"):
         @lw.forall
