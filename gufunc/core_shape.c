@@ -60,8 +60,8 @@ count_axes(const lw_core_shape *s, int operand)
     return n;
 }
 
-static lw_status
-check_keepdims(const lw_core_shape *s, lw_error *err)
+lw_status
+lw_core_shape_check_keepdims(const lw_core_shape *s, lw_error *err)
 {
     const lw_core_layout *layout = s->layout;
 
@@ -97,7 +97,7 @@ lw_core_shape_dims(lw_core_shape *s, const lw_core_view *views, bool keepdims, l
 {
     int n = n_operands(s);
 
-    if (keepdims && check_keepdims(s, err) != LW_OK)
+    if (keepdims && lw_core_shape_check_keepdims(s, err) != LW_OK)
         return LW_ERR_TYPE;
     for (int i = 0; i < n; i++)
         if (views[i].present)

@@ -21,12 +21,12 @@
 static const lw_call_keyword keywords[] = {
     {"out", offsetof(lw_gcall, out), false},
     {"stream", offsetof(lw_gcall, stream_object), false},
-    {"casting", offsetof(lw_gcall, casting), false},
+    {"casting", offsetof(lw_gcall, casting), true},
     {"dtype", offsetof(lw_gcall, dtype), false},
     {"order", offsetof(lw_gcall, order), false},
     {"subok", offsetof(lw_gcall, subok), true},
-    {"signature", offsetof(lw_gcall, signature), false},
-    {"sig", offsetof(lw_gcall, signature), false},
+    {"signature", offsetof(lw_gcall, signature), true},
+    {"sig", offsetof(lw_gcall, signature), true},
     {"axes", offsetof(lw_gcall, axes), true},
     {"axis", offsetof(lw_gcall, axis), true},
     {"keepdims", offsetof(lw_gcall, keepdims), true},
@@ -39,11 +39,31 @@ read_keywords(lw_gcall *call, PyObject *const *values, PyObject *kwnames)
                             lw_gufunc_name(call->self), values, kwnames, call);
 }
 
+/* Refused before shapes are looked at, in NumPy's words. */
+static int
+check_rules(const lw_gcall *call)
+{
+    NPY_CASTING rule;
+
+    if (call->signature != NULL && call->dtype != NULL) {
+        PyErr_SetString(PyExc_TypeError, "cannot specify both 'signature' and 'dtype'");
+        return -1;
+    }
+    if (call->signature == Py_None) {
+        PyErr_SetString(PyExc_TypeError,
+                        "the signature object to ufunc must be a string or a tuple.");
+        return -1;
+    }
+    return call->casting == NULL || PyArray_CastingConverter(call->casting, &rule) ? 0 : -1;
+}
+
 static int
 check_call(lw_gcall *call, Py_ssize_t n_args)
 {
-    return lw_call_check(lw_gufunc_name(call->self), call->self->nin, call->self->nout, n_args,
-                         call->subok, call->order, &call->order_letter);
+    if (lw_call_check(lw_gufunc_name(call->self), call->self->nin, call->self->nout, n_args,
+                      call->subok, call->order, &call->order_letter) < 0)
+        return -1;
+    return check_rules(call);
 }
 
 /* ---- outputs ---- */
@@ -191,6 +211,8 @@ match_shapes(lw_gcall *call)
         return -1;
     LW_TRY(lw_core_shape_init(&call->shape, &call->self->layout, lw_gufunc_name(call->self),
                               &err));
+    if (call->keepdims != NULL) /* False is refused too */
+        LW_TRY(lw_core_shape_check_keepdims(&call->shape, &err));
     LW_TRY(lw_core_shape_dims(&call->shape, call->views, keepdims, &err));
     if ((call->axes != NULL || call->axis != NULL) && lw_gcall_read_axes(call) < 0)
         return -1;

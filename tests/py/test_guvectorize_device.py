@@ -668,3 +668,20 @@ def test_anything(seed):
     got = function(*[view(cuda.to_device(base)) for base, view in made], order="C")
     assert got.shape == np.shape(want) and got.dtype == want.dtype
     np.testing.assert_array_equal(got.copy_to_host(), want)
+
+
+@pytest.mark.parametrize("keywords", [
+    {"keepdims": False}, {"keepdims": True}, {"signature": None}, {"sig": None}, {"casting": None}, {"casting": "foo"},
+    {"axis": 9, "casting": "foo"}, {"axes": [(0,), (7,), ()], "casting": "foo"}, {"signature": "dd->d", "dtype": "d"},
+    {"keepdims": False, "casting": 3}], ids=str)
+@pytest.mark.parametrize("function", [dot, outer], ids=["dot", "outer"])
+def test_mistakes_as_numpy(function, keywords):
+    """The first mistake that NumPy sees, in its words."""
+    def outcome(*arrays):
+        try:
+            return function(*arrays, **keywords).shape
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
+
+    x = data((3, 4), "float64", 1)
+    assert outcome(cuda.to_device(x), cuda.to_device(x)) == outcome(x, x)
