@@ -229,14 +229,17 @@ fail:
 /* ---- new outputs ---- */
 
 /* Should axis a of the output lie outside axis b? Core axes lie innermost, in their order; loop
- * axes as in the first input that has an opinion. */
+ * axes as in the first input that has an opinion, or in order 'C'; all of it the other way
+ * around in 'F'. */
 static bool
-outside(const lw_gcall *call, int8_t core_a, int8_t core_b, int loop_a, int loop_b,
+outside(const lw_gcall *call, char order, int8_t core_a, int8_t core_b, int loop_a, int loop_b,
         const int64_t (*loops)[LW_SHAPE_DIMS])
 {
+    if (order == 'F')
+        return outside(call, 'C', core_b, core_a, loop_b, loop_a, loops);
     if (core_a >= 0 || core_b >= 0)
         return core_a < core_b;
-    for (int i = 0; i < call->self->nin; i++) {
+    for (int i = 0; i < call->self->nin && order == 'K'; i++) {
         int64_t a = loops[i][loop_a], b = loops[i][loop_b];
         a = a < 0 ? -a : a;
         b = b < 0 ? -b : b;
@@ -246,10 +249,11 @@ outside(const lw_gcall *call, int8_t core_a, int8_t core_b, int loop_a, int loop
     return loop_a < loop_b;
 }
 
-/* Strides of a dense array: NumPy's order='K'. */
+/* Strides of a dense array. As NumPy has it, an order is that of the loop's axes with the
+ * core's behind them, wherever `axes` puts these. */
 static void
-keep_order(const lw_gcall *call, int operand, int ndim, const int64_t *shape, int64_t itemsize,
-           int64_t *strides)
+keep_order(const lw_gcall *call, char order, int operand, int ndim, const int64_t *shape,
+           int64_t itemsize, int64_t *strides)
 {
     int64_t loops[LW_MAX_OPERANDS][LW_SHAPE_DIMS], core[LW_MAX_CORE_DIMS], step = itemsize;
     int8_t place[LW_SHAPE_DIMS];
@@ -261,7 +265,7 @@ keep_order(const lw_gcall *call, int operand, int ndim, const int64_t *shape, in
     for (int a = 0; a < ndim; a++) {
         number[a] = place[a] < 0 ? loop++ : 0;
         axes[a] = a;
-        for (int j = a; j > 0 && outside(call, place[axes[j]], place[axes[j - 1]],
+        for (int j = a; j > 0 && outside(call, order, place[axes[j]], place[axes[j - 1]],
                                          number[axes[j]], number[axes[j - 1]], loops);
              j--) {
             int kept = axes[j];
@@ -302,15 +306,16 @@ new_output(const lw_gcall *call, int operand, lw_dtype dtype)
 {
     int64_t shape[LW_SHAPE_DIMS], strides[LW_SHAPE_DIMS];
     int ndim = lw_core_shape_result(&call->shape, operand, shape);
+    bool plain = call->axes == NULL && call->axis == NULL;
     char order = call->order_letter;
 
     if (order == 'A')
         order = all_contiguous(call, true) ? 'F' : 'C';
-    if (order == 'K' && call->axes == NULL && call->axis == NULL && all_contiguous(call, false))
+    if (order == 'K' && plain && all_contiguous(call, false))
         order = 'C';
-    if (order != 'K')
+    if (order != 'K' && plain)
         return lw_device_array_new(call->device, call->stream, dtype, ndim, shape, order);
-    keep_order(call, operand, ndim, shape, lw_dtypes[dtype].size_bytes, strides);
+    keep_order(call, order, operand, ndim, shape, lw_dtypes[dtype].size_bytes, strides);
     return lw_device_array_new_strided(call->device, call->stream, dtype, ndim, shape, strides);
 }
 

@@ -685,3 +685,17 @@ def test_mistakes_as_numpy(function, keywords):
 
     x = data((3, 4), "float64", 1)
     assert outcome(cuda.to_device(x), cuda.to_device(x)) == outcome(x, x)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+def test_strides_of_new_outputs(order):
+    """Where NumPy puts them, also with axes."""
+    calls = [(dot, {"axis": 0}), (dot, {"axis": 1, "keepdims": True}), (cross, {"axes": [(0,), (1,), (2,)]}), (cross, {"axis": 0}),
+             (outer, {}), (outer, {"axes": [(0,), (1,), (0, 2)]}), (outer, {"axes": [(2,), (0,), (3, 1)]})]
+    for axes in ((0, 1, 2), (2, 0, 1), (1, 0, 2), (2, 1, 0)):
+        x = data((3, 3, 3), "float64", 1)
+        host, device = x.transpose(axes), cuda.to_device(x).transpose(axes)
+        for function, keywords in calls:
+            want, got = function(host, host, order=order, **keywords), function(device, device, order=order, **keywords)
+            assert got.strides == want.strides, (axes, keywords)
+            np.testing.assert_array_equal(got.copy_to_host(), want)
