@@ -5,6 +5,12 @@
 #include "reduce/host_kernel_parts.h"
 #include "reduce/host_parts.h"
 
+/* Loops of few rounds: code for more than a vector a round would be compiled for nothing. */
+enum {
+    VECTORS = LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL,
+    NUMBERS = LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL
+};
+
 typedef struct chunk {
     arrays in;            /* from its first element on */
     arrays lanes, levels; /* of the block under way; of those before it, neighbours joined */
@@ -38,10 +44,11 @@ moved(maker *m, const arrays *a, lw_ref by)
 
 /* left[j] = combine(left[j], right[j]) to `to`, for n lanes. */
 static void
-combine_lanes(maker *m, const arrays *left, const arrays *right, const arrays *to, lw_ref n)
+combine_lanes(maker *m, const arrays *left, const arrays *right, const arrays *to, lw_ref n,
+              uint32_t flags)
 {
     lw_ref x[LW_REDUCE_PARTS], y[LW_REDUCE_PARTS];
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), flags, 0);
 
     load(m, left, loop.i, x);
     load(m, right, loop.i, y);
@@ -54,7 +61,7 @@ static void
 copy_lanes(maker *m, const arrays *from, const arrays *to, lw_ref n)
 {
     lw_ref x[LW_REDUCE_PARTS];
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS, 0);
 
     load(m, from, loop.i, x);
     store(m, to, loop.i, x);
@@ -67,7 +74,7 @@ static void
 seed_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
 {
     lw_ref x[LW_REDUCE_PARTS];
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS, 0);
 
     map_at(m, &c->in, lw_ir_add(&m->b, at, loop.i), x);
     store(m, &c->lanes, loop.i, x);
@@ -79,7 +86,7 @@ static void
 add_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
 {
     lw_ref x[LW_REDUCE_PARTS], acc[LW_REDUCE_PARTS];
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS, 0);
 
     map_at(m, &c->in, lw_ir_add(&m->b, at, loop.i), x);
     load(m, &c->lanes, loop.i, acc);
@@ -88,28 +95,25 @@ add_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
     lw_ir_for_end(&m->b, &loop);
 }
 
-/* Elements at … at + m, as many as there are lanes at least, into the lanes. */
+/* Behind the first row: elements at … at + n. The last rows one by one, the very last not
+ * whole.
+ */
 static void
-block_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
+rows_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
 {
     lw_builder *b = &m->b;
-    lw_ref width = i64(m, c->width), whole, end, four;
+    lw_ref width = i64(m, c->width), four, rest, count;
     lw_for loop;
 
-    seed_lanes(m, c, at, width);
-    at = lw_ir_add(b, at, width);
-    n = lw_ir_sub(b, n, width);
     four = lw_ir_and(b, n, i64(m, -4 * (int64_t)c->width));
-    loop = lw_ir_for(b, i64(m, 0), four, i64(m, 4 * (int64_t)c->width),
-                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(b, i64(m, 0), four, i64(m, 4 * (int64_t)c->width), NUMBERS, 0);
     lw_reduce_four_rows(m, &c->in, &c->lanes, lw_ir_add(b, at, loop.i), LW_LOOP_UNROLL_FULL);
     lw_ir_for_end(b, &loop);
-    whole = lw_ir_and(b, n, i64(m, -(int64_t)c->width));
-    loop = lw_ir_for(b, four, whole, width, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    add_lanes(m, c, lw_ir_add(b, at, loop.i), width);
+    loop = lw_ir_for(b, four, n, width, NUMBERS, 0);
+    rest = lw_ir_sub(b, n, loop.i);
+    count = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, width), rest, width);
+    add_lanes(m, c, lw_ir_add(b, at, loop.i), count);
     lw_ir_for_end(b, &loop);
-    end = lw_ir_sub(b, n, whole);
-    add_lanes(m, c, lw_ir_add(b, at, whole), end);
 }
 
 /* ---- joining ---- */
@@ -132,14 +136,14 @@ push(maker *m, const chunk *c)
     count = lw_ir_add(b, lw_ir_get(b, c->blocks), i64(m, 1));
     lw_ir_set(b, c->blocks, count);
     lw_ir_set(b, carry, count);
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, NUMBERS, 0);
     count = lw_ir_get(b, carry);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, lw_ir_and(b, count, i64(m, 1)), i64(m, 0)));
     lw_ir_break(b, 0);
     lw_ir_end(b);
     lw_ir_set(b, c->depth, lw_ir_sub(b, lw_ir_get(b, c->depth), i64(m, 1)));
     level = level_at(m, c, lw_ir_get(b, c->depth));
-    combine_lanes(m, &level, &c->lanes, &c->lanes, i64(m, c->width));
+    combine_lanes(m, &level, &c->lanes, &c->lanes, i64(m, c->width), VECTORS);
     lw_ir_latch(b);
     lw_ir_set(b, carry, lw_ir_shr(b, count, i64(m, 1)));
     lw_ir_end(b);
@@ -156,37 +160,36 @@ join_levels(maker *m, const chunk *c)
     lw_ref depth;
     arrays left, right;
 
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, NUMBERS, 0);
     depth = lw_ir_get(b, c->depth);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, depth, i64(m, 1)));
     lw_ir_break(b, 0);
     lw_ir_end(b);
     left = level_at(m, c, lw_ir_sub(b, depth, i64(m, 2)));
     right = level_at(m, c, lw_ir_sub(b, depth, i64(m, 1)));
-    combine_lanes(m, &left, &right, &left, i64(m, c->width));
+    combine_lanes(m, &left, &right, &left, i64(m, c->width), VECTORS);
     lw_ir_latch(b);
     lw_ir_set(b, c->depth, lw_ir_sub(b, lw_ir_get(b, c->depth), i64(m, 1)));
     lw_ir_end(b);
 }
 
-/* A block of n elements, fewer than there are lanes, into the first lane. */
+/* The first n lanes into the first: halves of them, as long as there are more than one. */
 static void
-odd_into_lane(maker *m, const chunk *c, lw_ref at, lw_ref n)
+join_lanes(maker *m, const arrays *lanes, lw_ref n)
 {
     lw_builder *b = &m->b;
     lw_ref left = lw_ir_slot(b, LW_DT_i64), now, half;
     arrays right;
 
-    seed_lanes(m, c, at, n);
     lw_ir_set(b, left, n);
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_loop(b, NUMBERS, 0);
     now = lw_ir_get(b, left);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, now, i64(m, 1)));
     lw_ir_break(b, 0);
     lw_ir_end(b);
     half = lw_ir_shr(b, now, i64(m, 1));
-    right = moved(m, &c->lanes, lw_ir_sub(b, now, half));
-    combine_lanes(m, &c->lanes, &right, &c->lanes, half);
+    right = moved(m, lanes, lw_ir_sub(b, now, half));
+    combine_lanes(m, lanes, &right, lanes, half, NUMBERS);
     lw_ir_latch(b);
     lw_ir_set(b, left, lw_ir_sub(b, now, half));
     lw_ir_end(b);
@@ -194,19 +197,29 @@ odd_into_lane(maker *m, const chunk *c, lw_ref at, lw_ref n)
 
 /* ---- one chunk ---- */
 
-static void
-whole_blocks(maker *m, const chunk *c, lw_ref last)
+/* Every block: those of all lanes to the levels. Of one of fewer, the last, the lanes stay;
+ * gives how many. */
+static lw_ref
+blocks_into_levels(maker *m, const chunk *c)
 {
     lw_builder *b = &m->b;
-    lw_ref rest, n;
+    lw_ref odd = lw_ir_slot(b, LW_DT_i64), width = i64(m, c->width), rest, n, full;
     lw_for loop;
 
-    loop = lw_ir_for(b, i64(m, 0), last, c->block, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ir_set(b, odd, i64(m, 0));
+    loop = lw_ir_for(b, i64(m, 0), c->n, c->block, NUMBERS, 0);
     rest = lw_ir_sub(b, c->n, loop.i);
     n = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, c->block), rest, c->block);
-    block_into_lanes(m, c, loop.i, n);
+    full = lw_ir_compare(b, LW_OP_GE, n, width);
+    seed_lanes(m, c, loop.i, lw_ir_select(b, full, width, n));
+    lw_ir_if(b, full);
+    rows_into_lanes(m, c, lw_ir_add(b, loop.i, width), lw_ir_sub(b, n, width));
     push(m, c);
+    lw_ir_else(b);
+    lw_ir_set(b, odd, n);
+    lw_ir_end(b);
     lw_ir_for_end(b, &loop);
+    return lw_ir_get(b, odd);
 }
 
 /* The accumulator comes to the first of the levels. */
@@ -214,28 +227,28 @@ static void
 one_chunk(maker *m, const chunk *c)
 {
     lw_builder *b = &m->b;
-    lw_ref odd, one = i64(m, 1), any;
+    lw_ref odd, any;
+    uint32_t n = c->width;
     arrays right;
 
     lw_ir_set(b, c->depth, i64(m, 0));
     lw_ir_set(b, c->blocks, i64(m, 0));
-    whole_blocks(m, c, lw_ir_sub(b, c->n, i64(m, (int64_t)c->width - 1)));
+    odd = blocks_into_levels(m, c);
     any = lw_ir_compare(b, LW_OP_GE, c->n, i64(m, c->width));
     lw_ir_if(b, any);
     join_levels(m, c);
-    for (uint32_t half = c->width / 2; half > 0; half /= 2) {
-        right = moved(m, &c->levels, i64(m, half));
-        combine_lanes(m, &c->levels, &right, &c->levels, i64(m, half));
+    for (; n > 16; n /= 2) {
+        right = moved(m, &c->levels, i64(m, n / 2));
+        combine_lanes(m, &c->levels, &right, &c->levels, i64(m, n / 2), VECTORS);
     }
+    join_lanes(m, &c->levels, i64(m, n));
     lw_ir_end(b);
-    odd = lw_ir_rem(b, c->n, c->block);
-    lw_ir_if(b, lw_ir_and(b, lw_ir_compare(b, LW_OP_GT, odd, i64(m, 0)),
-                          lw_ir_compare(b, LW_OP_LT, odd, i64(m, c->width))));
-    odd_into_lane(m, c, lw_ir_sub(b, c->n, odd), odd);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, odd, i64(m, 0)));
+    join_lanes(m, &c->lanes, odd);
     lw_ir_if(b, any);
-    combine_lanes(m, &c->levels, &c->lanes, &c->levels, one);
+    combine_lanes(m, &c->levels, &c->lanes, &c->levels, i64(m, 1), NUMBERS);
     lw_ir_else(b);
-    copy_lanes(m, &c->lanes, &c->levels, one);
+    copy_lanes(m, &c->lanes, &c->levels, i64(m, 1));
     lw_ir_end(b);
     lw_ir_end(b);
 }
@@ -258,8 +271,7 @@ chunks(maker *m, lw_error *err)
     c.levels = local_bank(m, c.width * LEVELS);
     in = contiguous(m, m->operand, m->n_operands, 0);
     to = accumulators(m);
-    loop = lw_ir_for(&m->b, i64(m, 0), count, i64(m, 1),
-                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), count, i64(m, 1), NUMBERS, 0);
     c.in = in;
     for (uint32_t i = 0; i < in.n; i++)
         c.in.address[i] = lw_ir_offset(&m->b, in.address[i],
