@@ -92,6 +92,7 @@ best_of_block(maker *m, lw_error *err)
     best_round(m, &in, last, first, lane, true); /* some elements twice: best stays best */
     loop = lw_ir_for(&m->b, i64(m, 0), last, i64(m, 4 * (int64_t)width),
                      LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_reduce_ask_for(m, &in, loop.i, 4 * width, AHEAD);
     best_round(m, &in, loop.i, first, lane, false);
     lw_ir_for_end(&m->b, &loop);
     for (uint32_t half = width / 2; half > 0; half /= 2) {

@@ -42,11 +42,75 @@ columns(maker *m, bool any_strides, lw_error *err)
     return end(m, err);
 }
 
+/* Lanes that go through memory together: a cache line of the accumulator's numbers. */
+static uint32_t
+run_of_lanes(const lw_reduction *r)
+{
+    uint32_t size = 1, n;
+
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        if (lw_dtypes[r->acc[i]].size_bytes > size)
+            size = lw_dtypes[r->acc[i]].size_bytes;
+    n = 64 / size;
+    return n < 16 ? 16 : n;
+}
+
+void
+lw_reduce_ask_for(maker *m, const arrays *in, lw_ref at, uint32_t n, int64_t ahead)
+{
+    enum { LINE = 64 };
+
+    for (uint32_t i = 0; i < m->r->n_in; i++) {
+        int64_t size = lw_dtypes[in->dtype[i]].size_bytes;
+        lw_ref address =
+            lw_ir_offset(&m->b, in->address[i], lw_ir_mul(&m->b, at, i64(m, size)));
+        for (int64_t k = 0; k < n * size; k += LINE)
+            lw_ir_prefetch(&m->b, lw_ir_offset(&m->b, address, i64(m, ahead + k)));
+    }
+}
+
+/* Column `at` of four rows in a tree, then with its accumulator. */
+static void
+four_of_column(maker *m, const arrays *in, const arrays *to, lw_ref at)
+{
+    lw_ref acc[LW_REDUCE_PARTS], x[4][LW_REDUCE_PARTS];
+
+    for (uint32_t k = 0; k < 4; k++)
+        map_at(m, &in[k], at, x[k]);
+    lw_reduce_emit_combine(&m->b, &m->body, x[0], x[1], x[0]);
+    lw_reduce_emit_combine(&m->b, &m->body, x[2], x[3], x[2]);
+    lw_reduce_emit_combine(&m->b, &m->body, x[0], x[2], x[0]);
+    load(m, to, at, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x[0], acc);
+    store(m, to, at, acc);
+}
+
+/* Where there are whole groups of columns: these, with the four rows behind them asked for.
+ * Gives where the rest begins. */
+static lw_ref
+groups_of_columns(maker *m, const arrays *in, const arrays *next, const arrays *to)
+{
+    uint32_t together = run_of_lanes(m->r);
+    lw_ref whole = lw_ir_and(&m->b, m->n, i64(m, -(int64_t)together));
+    lw_for group = lw_ir_for(&m->b, i64(m, 0), whole, i64(m, together),
+                             LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_for loop;
+
+    for (uint32_t k = 0; k < 4; k++)
+        lw_reduce_ask_for(m, &next[k], group.i, together, 0);
+    loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
+                     LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    four_of_column(m, in, to, lw_ir_add(&m->b, group.i, loop.i));
+    lw_ir_for_end(&m->b, &loop);
+    lw_ir_for_end(&m->b, &group);
+    return whole;
+}
+
 static lw_status
 four_rows(maker *m, bool any_strides, lw_error *err)
 {
-    lw_ref acc[LW_REDUCE_PARTS], x[4][LW_REDUCE_PARTS], row_strides, apart;
-    arrays in[4], to;
+    lw_ref row_strides, apart, first;
+    arrays in[8], to;
     lw_for loop;
 
     start(m, any_strides ? "lw_rows_strided" : "lw_rows", true);
@@ -57,7 +121,7 @@ four_rows(maker *m, bool any_strides, lw_error *err)
     in[0] = operands(m);
     if (m->r->indexed)
         in[0].step[m->r->n_in] = i64(m, 0); /* of the row: one for all columns */
-    for (uint32_t k = 1; k < 4; k++) {
+    for (uint32_t k = 1; k < 8; k++) {
         in[k] = in[0];
         for (uint32_t i = 0; i < m->n_operands; i++) {
             apart =
@@ -68,15 +132,9 @@ four_rows(maker *m, bool any_strides, lw_error *err)
         }
     }
     to = accumulators(m);
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
-    for (uint32_t k = 0; k < 4; k++)
-        map_at(m, &in[k], loop.i, x[k]);
-    lw_reduce_emit_combine(&m->b, &m->body, x[0], x[1], x[0]);
-    lw_reduce_emit_combine(&m->b, &m->body, x[2], x[3], x[2]);
-    lw_reduce_emit_combine(&m->b, &m->body, x[0], x[2], x[0]);
-    load(m, &to, loop.i, acc);
-    lw_reduce_emit_combine(&m->b, &m->body, acc, x[0], acc);
-    store(m, &to, loop.i, acc);
+    first = any_strides ? i64(m, 0) : groups_of_columns(m, in, in + 4, &to);
+    loop = lw_ir_for(&m->b, first, m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    four_of_column(m, in, &to, loop.i);
     lw_ir_for_end(&m->b, &loop);
     return end(m, err);
 }
@@ -101,36 +159,6 @@ lanes_round(maker *m, const arrays *in, const arrays *to, const lw_ref *from, ui
     store(m, to, lane, acc);
 }
 
-/* Lanes that go through memory together: a cache line of the accumulator's numbers. */
-static uint32_t
-run_of_lanes(const lw_reduction *r)
-{
-    uint32_t size = 1, n;
-
-    for (uint32_t i = 0; i < r->n_acc; i++)
-        if (lw_dtypes[r->acc[i]].size_bytes > size)
-            size = lw_dtypes[r->acc[i]].size_bytes;
-    n = 64 / size;
-    return n < 16 ? 16 : n;
-}
-
-/* What will be read some blocks later, where elements at … at + n are read now. Processors
- * fetch ahead by themselves, but stop at every block, and where loads straddle cache lines they
- * do not go far enough. */
-static void
-fetch_ahead(maker *m, const arrays *in, lw_ref at, uint32_t n)
-{
-    enum { AHEAD = 12 * 1024, LINE = 64 };
-
-    for (uint32_t i = 0; i < m->r->n_in; i++) {
-        int64_t size = lw_dtypes[in->dtype[i]].size_bytes;
-        lw_ref address =
-            lw_ir_offset(&m->b, in->address[i], lw_ir_mul(&m->b, at, i64(m, size)));
-        for (int64_t k = 0; k < n * size; k += LINE)
-            lw_ir_prefetch(&m->b, lw_ir_offset(&m->b, address, i64(m, AHEAD + k)));
-    }
-}
-
 /* Four rows from element `start` on. Each run of lanes takes four neighbouring runs of
  * elements, so that memory is read from front to back: processors fetch ahead of that. */
 void
@@ -144,7 +172,7 @@ lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
     lw_for loop;
 
     at = lw_ir_add(&m->b, start, lw_ir_mul(&m->b, group.i, i64(m, 4)));
-    fetch_ahead(m, in, at, 4 * together);
+    lw_reduce_ask_for(m, in, at, 4 * together, AHEAD);
     loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
                      LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
     for (uint32_t k = 0; k < 4; k++)

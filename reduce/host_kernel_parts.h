@@ -195,6 +195,11 @@ map_indexed(maker *m, const arrays *in, lw_ref at, lw_ref index, lw_ref *acc)
     lw_reduce_emit_map(&m->b, &m->body, values, acc);
 }
 
+/* What will be read soon: n elements from `at` on, `ahead` bytes behind that. Processors fetch
+ * ahead by themselves, but stop at every block, and where loads straddle cache lines they do
+ * not go far enough. */
+enum { AHEAD = 12 * 1024 }; /* of what lies straight */
+void lw_reduce_ask_for(maker *m, const arrays *in, lw_ref at, uint32_t n, int64_t ahead);
 /* Four rows of lanes from element `start` on; loop_flags: of the loop over groups of lanes. */
 void lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
                          uint32_t loop_flags);

@@ -359,11 +359,18 @@ lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
                 const bank *to)
 {
     _Alignas(64) char memory[(LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
-    joined j = {.lanes = s->r->commutative ? s->code->width : 1};
-    size_t bytes = bank_bytes(s->r, j.lanes);
+    joined j;
+    size_t bytes;
     candidate best = {.n = 0};
 
-    assert(bytes <= LW_REDUCE_MOST * LANE_BYTES && end - begin <= s->chunk);
+    assert(end - begin <= s->chunk);
+    if (end - begin <= s->several && block_best(s, which, begin, end - begin, from, &best)) {
+        put_best(s, which, from, &best, to);
+        return true;
+    }
+    j = (joined){.lanes = s->r->commutative ? s->code->width : 1};
+    bytes = bank_bytes(s->r, j.lanes);
+    assert(bytes <= LW_REDUCE_MOST * LANE_BYTES);
     for (int i = 0; i < LEVELS; i++)
         j.level[i] = bank_at(s->r, memory + (size_t)i * bytes, j.lanes);
     j.odd = bank_at(s->r, memory + LEVELS * bytes, j.lanes);
@@ -656,14 +663,18 @@ static int64_t
 tile_columns(const lw_reduction *r, int64_t columns)
 {
     enum { LEAST = 16, MOST = 1024 };
-    int64_t bytes = 0, n;
+    int64_t bytes = 0, n, tiles;
 
     for (uint32_t i = 0; i < r->n_acc; i++)
         bytes += lw_dtypes[r->acc[i]].size_bytes;
     assert(bytes > 0); /* an accumulator has a number */
     n = TILE / bytes / LEAST * LEAST;
     n = n > MOST ? MOST : n;
-    return n < columns ? n : columns;
+    if (columns <= n)
+        return columns;
+    tiles = (columns + n - 1) / n;
+    columns = (columns + tiles - 1) / tiles;
+    return (columns + LEAST - 1) / LEAST * LEAST; /* of one size, or nearly */
 }
 
 static lw_status
