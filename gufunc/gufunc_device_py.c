@@ -229,24 +229,31 @@ fail:
 /* ---- new outputs ---- */
 
 /* Should axis a of the output lie outside axis b? Core axes lie innermost, in their order; loop
- * axes as in the first input that has an opinion, or in order 'C'; all of it the other way
- * around in 'F'. */
+ * axes as in the inputs, or in order 'C', which wins where these disagree. 'F' is 'C' the other
+ * way around. */
 static bool
 outside(const lw_gcall *call, char order, int8_t core_a, int8_t core_b, int loop_a, int loop_b,
         const int64_t (*loops)[LW_SHAPE_DIMS])
 {
+    bool any = false;
+
     if (order == 'F')
         return outside(call, 'C', core_b, core_a, loop_b, loop_a, loops);
     if (core_a >= 0 || core_b >= 0)
         return core_a < core_b;
-    for (int i = 0; i < call->self->nin && order == 'K'; i++) {
+    if (order == 'C')
+        return loop_a < loop_b;
+    if (loop_a < loop_b)
+        return !outside(call, order, core_b, core_a, loop_b, loop_a, loops);
+    for (int i = 0; i < call->self->nin; i++) {
         int64_t a = loops[i][loop_a], b = loops[i][loop_b];
         a = a < 0 ? -a : a;
         b = b < 0 ? -b : b;
-        if (a && b && a != b)
-            return a > b;
+        if (a && b && a <= b)
+            return false;
+        any |= a && b;
     }
-    return loop_a < loop_b;
+    return any;
 }
 
 /* Strides of a dense array. As NumPy has it, an order is that of the loop's axes with the
