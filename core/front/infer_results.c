@@ -180,20 +180,23 @@ frame_of_results(const lw_typed *typed, lw_run *run, lw_frame *f, lw_error *err)
 lw_status
 lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_error *err)
 {
-    lw_type result = typed->instances.data[1].result;
+    const lw_instance *instance = &typed->instances.data[1];
+    lw_type result = instance->result;
+    bool only_raises = instance->can_raise && !instance->falls_off;
     lw_status status;
     lw_run run;
     lw_frame f;
 
     LW_TRY(frame_of_results(typed, &run, &f, err));
     if (n == 0)
-        return lw_complain(&f, last_return(typed), "E154",
-                           result == LW_T_NONE ? "nothing is returned"
-                           : result == LW_T_STATIC
-                               ? "the result is a text, a type or the like"
-                               : lw_say(&f, "the result is %s", lw_say_type(&f, result)),
-                           "return a number, or a tuple of numbers for several outputs",
-                           "a result that is no number");
+        return lw_complain(
+            &f, last_return(typed), "E154",
+            result == LW_T_NONE
+                ? only_raises ? "no path returns a value: it raises" : "nothing is returned"
+            : result == LW_T_STATIC ? "the result is a text, a type or the like"
+                                    : lw_say(&f, "the result is %s", lw_say_type(&f, result)),
+            "return a number, or a tuple of numbers for several outputs",
+            "a result that is no number");
     return lw_complain(
         &f, last_return(typed), "E154",
         lw_say(&f, "%u value%s for these types, and %u for those it was made with", n,

@@ -243,6 +243,18 @@ def test_tables_of_other_libraries_are_read_as_whole_arrays():
 # ---- static ----
 
 
+def test_a_value_for_which_the_function_only_raises_is_told_of():
+    @lw.vectorize(static="mode")
+    def activate(x, mode="relu"):
+        if mode == "relu":
+            return max(x, 0.0)
+        raise ValueError("mode?")
+
+    assert activate(-1.0) == 0.0
+    with pytest.raises(lw.errors.TypingError, match="E154(.|\n)*no path returns a value: it raises"):
+        activate(1.0, "tanh")
+
+
 def test_values_and_defaults():
     x = np.arange(4.0)
     for result, n in ((power(x), 2), (power(x, 3), 3), (power(x, n=5), 5), (power(x, np.int8(4)), 4)):
