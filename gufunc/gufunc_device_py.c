@@ -352,6 +352,13 @@ is_written(const lw_gcall *call, int operand)
     return operand >= call->self->nin || loop_of(call)->writable[operand];
 }
 
+/* Nothing of what was there stays. */
+static bool
+is_returned(const lw_gcall *call, int operand)
+{
+    return loop_of(call)->form[operand] == LW_CORE_RESULT;
+}
+
 static int
 copy_into(lw_gcall *call, lw_device_array *to, lw_device_array *from)
 {
@@ -378,7 +385,8 @@ replace_by_copy(lw_gcall *call, int i)
         return -1;
     copy = lw_device_array_new(call->device, call->stream, loop_of(call)->types[i],
                                operand->ndim, operand->shape, 'C');
-    if (copy == NULL || (operand->size && copy_into(call, copy, array) < 0))
+    if (copy == NULL ||
+        (operand->size && !is_returned(call, i) && copy_into(call, copy, array) < 0))
         goto fail;
     if (operand->library != LW_LIB_OWN &&
         lw_operand_done(operand, call->stream, &err) != LW_OK) {
