@@ -365,7 +365,18 @@ finish(maker *m, lw_error *err)
 /* ---- all of them ---- */
 
 static lw_status
-every_loop(maker *m, lw_error *err)
+scan_loops(maker *m, lw_error *err)
+{
+    lw_status status;
+
+    LW_TRY(slices(m, err));
+    LW_TRY(lw_reduce_scan_loops(m, err));
+fail:
+    return status;
+}
+
+static lw_status
+other_loops(maker *m, lw_error *err)
 {
     lw_status status;
 
@@ -377,18 +388,16 @@ every_loop(maker *m, lw_error *err)
     LW_TRY(four_rows(m, true, err));
     LW_TRY(lanes(m, err));
     LW_TRY(fold(m, err));
-    LW_TRY(slices(m, err));
     LW_TRY(merge(m, err));
     LW_TRY(finish(m, err));
-    LW_TRY(lw_reduce_scan_loops(m, err));
     LW_TRY(lw_reduce_extreme_loops(m, err));
     LW_TRY(lw_reduce_chunk_loops(m, err));
 fail:
     return status;
 }
 
-lw_status
-lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error *err)
+static lw_status
+make_module(const lw_reduction *r, bool others, bool scans, lw_module **out, lw_error *err)
 {
     maker m = {.r = r, .body.reduction = r, .n_operands = r->n_in + r->indexed};
     lw_status status;
@@ -396,7 +405,10 @@ lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error *err)
     memcpy(m.operand, r->loaded, r->n_in * sizeof *r->loaded);
     m.operand[r->n_in] = LW_DT_i64;
     LW_TRY(lw_reduction_module(r, &m.module, m.body.funcs, err));
-    LW_TRY(every_loop(&m, err));
+    if (others)
+        LW_TRY(other_loops(&m, err));
+    if (scans)
+        LW_TRY(scan_loops(&m, err));
     *out = m.module;
     return LW_OK;
 fail:
@@ -404,39 +416,49 @@ fail:
     return status;
 }
 
-static bool
-find_loops(lw_reduce_code *out)
+lw_status
+lw_reduce_host_module(const lw_reduction *r, bool scans, lw_module **out, lw_error *err)
 {
-    const struct {
-        const char *name;
-        void *place;
-        bool may_lack;
-    } found[] = {{"lw_seed", &out->seed, false},
-                 {"lw_seed_strided", &out->seed_strided, false},
-                 {"lw_columns", &out->columns, false},
-                 {"lw_columns_strided", &out->columns_strided, false},
-                 {"lw_rows", &out->rows, false},
-                 {"lw_rows_strided", &out->rows_strided, false},
-                 {"lw_lanes", &out->lanes, false},
-                 {"lw_fold", &out->fold, false},
-                 {"lw_merge", &out->merge, false},
-                 {"lw_finish", &out->finish, false},
-                 {"lw_scan", &out->scan, false},
-                 {"lw_totals", &out->totals, false},
-                 {"lw_scan_segments", &out->scan_segments, false},
-                 {"lw_slices", &out->slices, false},
-                 {"lw_chunks", &out->chunks, true},
-                 {"lw_best", &out->best, true},
-                 {"lw_judge", &out->judge, true},
-                 {"lw_find", &out->find, true}};
+    return make_module(r, true, scans, out, err);
+}
 
-    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
-        void *address = lw_code_symbol(out->code, found[i].name);
+typedef struct loop_place {
+    const char *name;
+    void *place;
+    bool may_lack;
+} loop_place;
+
+static lw_status
+find_loops(const lw_code *code, const loop_place *found, size_t n, lw_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        void *address = lw_code_symbol(code, found[i].name);
         if (address == NULL && !found[i].may_lack)
-            return false;
+            return lw_fail(err, LW_ERR_INTERNAL, "compiled code lacks a loop of a reduction");
         memcpy(found[i].place, &address, sizeof address);
     }
-    return true;
+    return LW_OK;
+}
+
+static lw_status
+find_other_loops(lw_reduce_code *out, lw_error *err)
+{
+    const loop_place found[] = {{"lw_seed", &out->seed, false},
+                                {"lw_seed_strided", &out->seed_strided, false},
+                                {"lw_columns", &out->columns, false},
+                                {"lw_columns_strided", &out->columns_strided, false},
+                                {"lw_rows", &out->rows, false},
+                                {"lw_rows_strided", &out->rows_strided, false},
+                                {"lw_lanes", &out->lanes, false},
+                                {"lw_fold", &out->fold, false},
+                                {"lw_merge", &out->merge, false},
+                                {"lw_finish", &out->finish, false},
+                                {"lw_chunks", &out->chunks, true},
+                                {"lw_best", &out->best, true},
+                                {"lw_judge", &out->judge, true},
+                                {"lw_find", &out->find, true}};
+
+    return find_loops(out->code, found, sizeof found / sizeof *found, err);
 }
 
 lw_status
@@ -452,11 +474,35 @@ lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
     out->extreme = lw_reduce_extreme_of(r);
     if (out->extreme.kind != LW_REDUCE_NO_EXTREME)
         out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;
-    LW_TRY(lw_reduce_host_module(r, &module, err));
+    LW_TRY(make_module(r, true, false, &module, err));
     LW_TRY(lw_build_host(module, options, &out->code, report, err));
-    if (!find_loops(out)) {
-        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code lacks a loop of a reduction");
+    status = find_other_loops(out, err);
+    if (status != LW_OK)
         lw_reduce_host_drop(out);
+fail:
+    lw_module_free(module);
+    return status;
+}
+
+lw_status
+lw_reduce_host_build_scans(const lw_reduction *r, const lw_build_options *options,
+                           lw_reduce_scan_loops_code *out, lw_build_report *report,
+                           lw_error *err)
+{
+    const loop_place found[] = {{"lw_scan", &out->scan, false},
+                                {"lw_totals", &out->totals, false},
+                                {"lw_scan_segments", &out->segments, false},
+                                {"lw_slices", &out->slices, false}};
+    lw_module *module = NULL;
+    lw_status status;
+
+    memset(out, 0, sizeof *out);
+    LW_TRY(make_module(r, false, true, &module, err));
+    LW_TRY(lw_build_host(module, options, &out->code, report, err));
+    status = find_loops(out->code, found, sizeof found / sizeof *found, err);
+    if (status != LW_OK) {
+        lw_code_unref(out->code);
+        out->code = NULL;
     }
 fail:
     lw_module_free(module);
@@ -467,5 +513,6 @@ void
 lw_reduce_host_drop(lw_reduce_code *code)
 {
     lw_code_unref(code->code);
+    lw_code_unref(code->scans.code);
     memset(code, 0, sizeof *code);
 }

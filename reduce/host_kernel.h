@@ -55,8 +55,19 @@ typedef void (*lw_reduce_judge_code)(char **args, int64_t n);
 typedef void (*lw_reduce_find_code)(char **args, int64_t n, int64_t *out, const void *best,
                                     int64_t first);
 
+/* The loops of scans and slices: a module of their own, made when the first is called, as they
+ * take as long to compile as all the others. */
+typedef struct lw_reduce_scan_loops_code {
+    lw_code *code; /* NULL: not made yet */
+    lw_reduce_scan_code scan;
+    lw_reduce_slices_code slices;
+    lw_reduce_totals_code totals;
+    lw_reduce_segments_code segments;
+} lw_reduce_scan_loops_code;
+
 typedef struct lw_reduce_code {
     lw_code *code;
+    lw_reduce_scan_loops_code scans;
     lw_reduce_columns_code seed, columns;                 /* contiguous operands */
     lw_reduce_columns_code seed_strided, columns_strided; /* any, the accumulators not */
     lw_reduce_rows_code rows, rows_strided;               /* as columns */
@@ -66,10 +77,6 @@ typedef struct lw_reduce_code {
         chunks; /* NULL: order matters, or the index does, or `best` is better */
     lw_reduce_merge_code merge;
     lw_reduce_finish_code finish;
-    lw_reduce_scan_code scan;
-    lw_reduce_slices_code slices;
-    lw_reduce_totals_code totals;
-    lw_reduce_segments_code scan_segments;
     lw_reduce_extreme extreme;
     lw_reduce_best_code best; /* NULL, as the next two: combine is something else */
     lw_reduce_judge_code judge;
@@ -79,11 +86,15 @@ typedef struct lw_reduce_code {
     uint32_t width;      /* of `lanes`: a power of two */
 } lw_reduce_code;
 
-/* The IR of them all. */
-lw_status lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error *err);
-/* Compile, or take from the cache. */
+/* The IR of the loops, without or with those of scans and slices. */
+lw_status lw_reduce_host_module(const lw_reduction *r, bool scans, lw_module **out,
+                                lw_error *err);
+/* Compile, or take from the cache: all but scans, scans alone. */
 lw_status lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
                                lw_reduce_code *out, lw_build_report *report, lw_error *err);
+lw_status lw_reduce_host_build_scans(const lw_reduction *r, const lw_build_options *options,
+                                     lw_reduce_scan_loops_code *out, lw_build_report *report,
+                                     lw_error *err);
 void lw_reduce_host_drop(lw_reduce_code *code);
 
 #endif

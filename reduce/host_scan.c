@@ -58,7 +58,7 @@ scan_in_order(const scan *c, int64_t row, int64_t at, int64_t n, const bank *acc
     row_args a;
 
     args_at(c, row, at, acc, &a);
-    c->s.code->scan(a.args, n, a.strides, seeded, c->before);
+    c->s.code->scans.scan(a.args, n, a.strides, seeded, c->before);
 }
 
 static bool
@@ -119,9 +119,9 @@ some_totals(void *context, int64_t begin, int64_t end, uint32_t worker)
         for (int k = 0; k < 8; k++)
             slices[k] = k % 2 ? SEGMENT : k / 2 * SEGMENT;
         if (s->r->commutative && !s->r->indexed)
-            s->code->slices(a.args, 4, a.strides, slices);
+            s->code->scans.slices(a.args, 4, a.strides, slices);
         else
-            s->code->totals(a.args, SEGMENT, a.strides, SEGMENT, at);
+            s->code->scans.totals(a.args, SEGMENT, a.strides, SEGMENT, at);
     }
     return LW_OK;
 }
@@ -137,7 +137,7 @@ some_segments(void *context, int64_t begin, int64_t end, uint32_t worker)
         bank from = bank_from(&l->totals, 4 * i);
         int64_t at = l->at + i * FOUR;
         args_at(l->c, l->row, at, &from, &a);
-        l->c->s.code->scan_segments(a.args, SEGMENT, a.strides, SEGMENT, at, l->c->before);
+        l->c->s.code->scans.segments(a.args, SEGMENT, a.strides, SEGMENT, at, l->c->before);
     }
     return LW_OK;
 }

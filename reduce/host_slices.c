@@ -61,7 +61,7 @@ reduce_slices(const slices_run *c, int64_t row, const host_slice *slices, int64_
         while (end < n && slices[end].count <= SHORT)
             end++;
         memcpy(args + s->n_operands, at.at, at.n * sizeof *args);
-        s->code->slices(args, end - i, strides, &slice->begin);
+        s->code->scans.slices(args, end - i, strides, &slice->begin);
     }
 }
 

@@ -226,6 +226,8 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     lw_status status;
     const lw_reduction *r = call->special->reduction;
 
+    if (lw_reducer_host_scans(call->self, call->special) < 0)
+        return -1;
     for (int pass = 0; pass < 2; pass++) /* the axis last */
         for (int d = 0; d < call->ndim; d++) {
             if ((d == axis) != pass)
@@ -376,6 +378,8 @@ run_all_slices(slices *s)
         inner *= call->shape[d];
     if (inner >= WIDE || s->n == 0 || call->shape[s->axis] / s->n >= LONG)
         return run_slices(s);
+    if (lw_reducer_host_scans(call->self, call->special) < 0)
+        return -1;
     lw_reduce_fill_job(call);
     Py_BEGIN_ALLOW_THREADS
     lw_reduce_slices_run(&call->job, s->index, s->n, inner);

@@ -59,8 +59,9 @@ lw_reduce_special *lw_reducer_special(lw_reducer *self, const lw_reduce_operand 
 /* Its functions with the type of each expression. */
 lw_status lw_reducer_print_types(const lw_reducer *self, const lw_reduce_special *special,
                                  lw_text *out, lw_error *err);
-/* Machine code for this CPU. -1 with an exception. */
+/* Machine code for this CPU; that of scans and slices. -1 with an exception. */
 int lw_reducer_host(lw_reducer *self, lw_reduce_special *special);
+int lw_reducer_host_scans(lw_reducer *self, lw_reduce_special *special);
 /* Something was compiled. */
 void lw_reducer_count(lw_reducer *self, const lw_build_report *report);
 void lw_reducer_drop_specials(lw_reducer *self);

@@ -151,6 +151,32 @@ lw_reducer_host(lw_reducer *self, lw_reduce_special *special)
     return 0;
 }
 
+int
+lw_reducer_host_scans(lw_reducer *self, lw_reduce_special *special)
+{
+    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_build_report report = {0};
+    lw_reduce_scan_loops_code made;
+    lw_error err = {0};
+    lw_status status;
+
+    if (special->host.scans.code != NULL)
+        return 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_reduce_host_build_scans(special->reduction, &options, &made, &report, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    lw_reducer_count(self, &report);
+    if (special->host.scans.code != NULL) /* another thread was faster */
+        lw_code_unref(made.code);
+    else
+        special->host.scans = made;
+    return 0;
+}
+
 void
 lw_reducer_drop_specials(lw_reducer *self)
 {

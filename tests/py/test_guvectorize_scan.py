@@ -747,7 +747,7 @@ def followed(x, places, v):
     return -1
 
 
-def backwards(x, v):
+def last_place(x, v):
     for i in range(len(x)):
         if x[len(x) - 1 - i] == v or x[i - 1] == v + 1:
             return i
@@ -761,7 +761,7 @@ def test_searches_make_no_round_that_is_not_there():
     rows = lw.guvectorize("(m,n),()->()")(row_with.py_func)
     bounded = lw.guvectorize("(n),()->()")(sentinel)
     nested = lw.guvectorize("(n),(m),()->()")(followed)
-    back = lw.guvectorize("(n),()->()")(backwards)
+    back = lw.guvectorize("(n),()->()")(last_place)
     assert not mapping(rows, "dl->l").startswith(SHARED) and not mapping(nested, "dll->l").startswith(SHARED)
     assert mapping(bounded, "dl->l") == mapping(back, "dl->l") == SHARED
     with warnings.catch_warnings():

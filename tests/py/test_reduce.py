@@ -668,6 +668,9 @@ def test_the_object():
     add(np.ones(3))
     add(np.ones(3, "f4"))
     assert add.stats["specialisations"] == 2 and add.stats["compiled"] == 2
+    add.accumulate(np.ones(3))  # the loops of scans are compiled when one is called
+    add.reduceat(np.ones(3), [0, 1])
+    assert add.stats["specialisations"] == 2 and add.stats["compiled"] == 3
 
 
 def test_pickle():
