@@ -11,9 +11,10 @@
  * again by all threads.
  *
  * All threads run the code between the loops, with the same values, and take the same branches,
- * in which loops may stand; what it stores one of them stores. Sums are made in another order than one thread would make them, always the same one.
- * An index that may be negative, and so may wrap to another round's element, is looked at when
- * the loop starts: then one thread runs it as it is. */
+ * in which loops may stand; what it stores one of them stores. Sums are made in another order
+ * than one thread would make them, always the same one. An index that may be negative, and so
+ * may wrap to another round's element, is looked at when the loop starts: then one thread runs
+ * it as it is. */
 #ifndef LW_GUFUNC_CORE_SPREAD_H
 #define LW_GUFUNC_CORE_SPREAD_H
 

@@ -87,7 +87,8 @@ void lw_operand_release(lw_operand *operand);
 lw_reach lw_operand_reach(const lw_operand *operand);
 /* Cheap test without reading: could this be a device array? Never raises. */
 bool lw_is_device_operand(PyObject *object);
-/* Is it an array of numpy.ma, whose mask compiled code would not see? -1: an exception is set. */
+/* Is it an array of numpy.ma, whose mask compiled code would not see? -1: an exception is set.
+ */
 int lw_is_masked_array(PyObject *object);
 /* An array type that we read ourselves, whatever override it brings for NumPy's ufuncs. */
 bool lw_is_known_library(PyObject *object);
