@@ -335,6 +335,8 @@ lw_core_plan_tile(const lw_core_plan *plan, const lw_core_key *key)
             item += lw_core_pitch_of(lw_core_plan_bytes(plan, i), itemsize_of(plan, i));
             rest -= 15; /* rounded up to 16 */
         }
+    if (item == 0)
+        return 1; /* nothing is in shared memory */
     items = rest / item;
     return items > LW_CORE_THREADS ? LW_CORE_THREADS : items < 1 ? 1 : (uint32_t)items;
 }
