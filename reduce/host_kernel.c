@@ -417,9 +417,9 @@ fail:
 }
 
 lw_status
-lw_reduce_host_module(const lw_reduction *r, bool scans, lw_module **out, lw_error *err)
+lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error *err)
 {
-    return make_module(r, true, scans, out, err);
+    return make_module(r, true, true, out, err);
 }
 
 typedef struct loop_place {

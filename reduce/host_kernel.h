@@ -86,9 +86,8 @@ typedef struct lw_reduce_code {
     uint32_t width;      /* of `lanes`: a power of two */
 } lw_reduce_code;
 
-/* The IR of the loops, without or with those of scans and slices. */
-lw_status lw_reduce_host_module(const lw_reduction *r, bool scans, lw_module **out,
-                                lw_error *err);
+/* The IR of them all, to look at. */
+lw_status lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error *err);
 /* Compile, or take from the cache: all but scans, scans alone. */
 lw_status lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
                                lw_reduce_code *out, lw_build_report *report, lw_error *err);

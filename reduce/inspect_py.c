@@ -242,7 +242,7 @@ module_of(const lw_reducer *self, const lw_reduction *r, int cc, lw_module **out
 
     memset(plan, 0, sizeof *plan);
     if (cc == 0)
-        return lw_reduce_host_module(r, true, out, err);
+        return lw_reduce_host_module(r, out, err);
     LW_TRY(key_of(self, r, plan, err));
     LW_TRY(lw_reduce_device_module(r, &plan->key, "lw_reduce", out, err));
 fail:
