@@ -33,9 +33,13 @@ def test_what_is_marked_for_gpus_is_chosen(run_python):
     """By the script's own words, of every file with such tests."""
     script = (ROOT / "tests/gpu.sh").read_text()
     chosen = " ".join(re.search(r'chosen="(.*?)"', script, re.S)[1].split())
-    done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "--collect-only", "-q", str(ROOT / "tests/py"),
-                      "-k", chosen)
-    files = set(re.findall(r"(test_\w+\.py)", done.stdout))
-    wanted = {path.name for path in (ROOT / "tests/py").glob("test_*.py")
-              if re.search(r"mark\.gpu|needs_device", path.read_text()) and path.name != "test_gpu_scripts.py"}
+
+    def files_of(*choice):
+        done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "--collect-only", "-q", str(ROOT / "tests/py"),
+                          *choice)
+        return set(re.findall(r"(test_\w+\.py)", done.stdout))
+
+    files = files_of("-k", chosen)
+    wanted = files_of("-m", "gpu") | {path.name for path in (ROOT / "tests/py").glob("test_*.py")
+                                      if re.search(r"mark\.gpu|needs_device", path.read_text()) and path.name != "test_gpu_scripts.py"}
     assert len(wanted) > 12 and not wanted - files

@@ -11,13 +11,7 @@ import pytest
 import lanewise as lw
 from lanewise import cuda, float32, float64, int32, void
 from lanewise.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
-from test_jit_programs import GPU, assert_compiles
-
-
-@pytest.fixture(params=["cpu", GPU])
-def target(request):
-    with lw.config(target=request.param):
-        yield request.param
+from test_jit_programs import assert_compiles
 
 
 def test_vector_addition(target):

@@ -16,21 +16,6 @@ import lanewise as lw
 from lanewise import cuda, errors, float32, float64, void
 
 
-GPU = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")])
-
-
-@pytest.fixture(params=["cpu", GPU])
-def target(request):
-    with lw.config(target=request.param):
-        yield request.param
-
-
-@pytest.fixture
-def cpu():
-    with lw.config(target="cpu"):
-        yield
-
-
 @cuda.jit
 def add_one(x, out):
     i = cuda.grid(1)

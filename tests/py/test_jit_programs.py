@@ -12,14 +12,6 @@ import pytest
 import lanewise as lw
 from lanewise import cuda, f4, float32, float64, i4, int32, u1
 
-GPU = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")])
-
-
-@pytest.fixture(params=["cpu", GPU])
-def target(request):
-    with lw.config(target=request.param):
-        yield request.param
-
 
 def assert_compiles(kernel):
     """What ran on the CPU is code for a GPU too."""

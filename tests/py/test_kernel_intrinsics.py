@@ -6,19 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import lanewise as lw
 from lanewise import cuda
 
-GPU = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")])
 FULL = 0xFFFFFFFF
 LANES = np.arange(32)
 TABLE = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
-
-
-@pytest.fixture(params=["cpu", GPU])
-def target(request):
-    with lw.config(target=request.param):
-        yield request.param
 
 
 # ---- indices and sizes ----

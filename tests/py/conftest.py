@@ -1,0 +1,23 @@
+"""Where kernels run: on the CPU, and on a GPU where there is one."""
+
+from __future__ import annotations
+
+import pytest
+
+import lanewise as lw
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def target(request):
+    """The setting, for the time of a test: once for each."""
+    if request.param == "cuda" and not lw.cuda.is_available():
+        pytest.skip("no CUDA device")
+    with lw.config(target=request.param):
+        yield request.param
+
+
+@pytest.fixture
+def cpu():
+    """The same, on the CPU alone."""
+    with lw.config(target="cpu"):
+        yield
