@@ -125,24 +125,25 @@ lw_reducer_simulate_by_key(PyObject *self, PyObject *args, PyObject *kwargs)
 
 /* ---- device arrays ---- */
 
-/* Keys are read behind the values: order and release of operands hold for them, too. */
-static int
+/* Keys are read behind the numbers of the values: order and release of operands hold for them,
+ * too. NULL with an exception. */
+static const lw_operand *
 read_keys(lw_reduce_device *d, PyObject *object)
 {
     lw_operand *keys = &d->operand[d->n_read];
 
     if (lw_operand_read(keys, object) < 0)
-        return -1;
+        return NULL;
     d->n_read++;
     if (keys->kind != LW_OPERAND_DEVICE)
         PyErr_SetString(PyExc_TypeError, "the keys are not on a device, but the values are: "
                                          "copy them there");
     else if (keys->device != d->device)
         PyErr_SetString(PyExc_ValueError, "keys and values are on different devices");
-    else
-        return check_keys(d->call, keys->ndim, keys->ndim == 1 ? keys->shape[0] : 0,
-                          (lw_dtype)keys->dtype);
-    return -1;
+    else if (check_keys(d->call, keys->ndim, keys->ndim == 1 ? keys->shape[0] : 0,
+                        (lw_dtype)keys->dtype) == 0)
+        return keys;
+    return NULL;
 }
 
 /* The first n rows: a copy where that frees most of the memory. Steals array. */
@@ -233,14 +234,15 @@ static PyObject *
 by_key(lw_reduce_device *d, void *context)
 {
     PyObject *args = context, *results, *first;
-    const lw_operand *keys = &d->operand[PyTuple_GET_SIZE(args) - 1];
+    const lw_operand *keys;
     lw_device_array *keys_out;
     int64_t n;
 
     if (lw_reduce_device_read(d, PySequence_Fast_ITEMS(args) + 1, PyTuple_GET_SIZE(args) - 1) <
-            0 ||
-        read_keys(d, PyTuple_GET_ITEM(args, 0)) < 0 ||
-        lw_reduce_device_results(d, d->call->ndim, d->call->shape) < 0)
+        0)
+        return NULL;
+    keys = read_keys(d, PyTuple_GET_ITEM(args, 0));
+    if (keys == NULL || lw_reduce_device_results(d, d->call->ndim, d->call->shape) < 0)
         return NULL;
     keys_out =
         lw_device_array_new(d->device, d->stream, (lw_dtype)keys->dtype, 1, keys->shape, 'C');

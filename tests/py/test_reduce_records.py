@@ -165,6 +165,7 @@ def test_device_arrays():
         assert isinstance(got, cuda.DeviceArray) and got.dtype == POINT and got.shape == wanted
     out = cuda.to_device(np.zeros(40, POINT))
     assert top(device, axis=0, out=out) is out
+    assert top.by_key(cuda.to_device(np.zeros(30, "u2")), device)[0].dtype == "u2"  # the keys, not a number of the records
     counted = lw.reduce(map=lambda p, w: (p.x * w, (p, 1)), combine=lambda a, b: (a[0], b[1]))
     first, (record, one) = counted(device, cuda.to_device(np.ones((30, 40))), axis=0)
     assert (first.dtype, record.dtype, one.dtype) == (np.float64, POINT, np.int64) and record.shape == (40,)
