@@ -1,6 +1,8 @@
 """Every class of device kernel once, small: what tests/gpu.sh runs under compute-sanitizer. Without a GPU, the kernels of
 gpu_kernels.py on the CPU."""
 
+import warnings
+
 import numpy as np
 
 import gpu_kernels
@@ -67,9 +69,84 @@ def gufuncs():
             np.testing.assert_array_equal(got.copy_to_host(), want)
 
 
+@lw.guvectorize("(n),()->(n)")
+def moving_average(a, w, out):
+    total = a[0] - a[0]
+    for i in range(w):
+        total += a[i]
+        out[i] = total / (i + 1)
+    for i in range(w, len(a)):
+        total += a[i] - a[i - w]
+        out[i] = total / w
+
+
+@lw.guvectorize("(n),()->()")
+def place_of(x, value, out):
+    out[0] = -1
+    for i in range(len(x)):
+        if x[i] == value:
+            out[0] = i
+            break
+
+
+@lw.guvectorize("(n)->(n)")
+def decaying(x, y):
+    """One thread an item, its rows brought through shared memory in tiles."""
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] // 2 + x[i]
+
+
+def shared_cores():
+    """Large cores that a block shares: prefix sums, searches, rows in tiles."""
+    rng = np.random.default_rng(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.errors.PerformanceWarning)
+        for items, n in ((3, 33), (5, 1000), (70, 129), (2, 20_000)):
+            x = rng.integers(-9, 9, (items, n)).astype("f8")
+            d = lw.cuda.to_device(x)
+            for function, *rest in ((moving_average, 7), (place_of, 8.0), (place_of, 99.0), (decaying,)):
+                np.testing.assert_array_equal(function(d, *rest).copy_to_host(), function(x, *rest))
+
+
+def reductions():
+    """Each mapping: rows and columns, long and short, several blocks to a result, masks, accumulators of several numbers; scans of
+    one tile and of many, along rows and columns; slices, keys, records."""
+    rng = np.random.default_rng(3)
+    total, largest = lw.reduce(lambda a, b: a + b), lw.reduce(lambda a, b: max(a, b))
+    mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda s, n: s / n)
+    affine = lw.reduce(lambda a, b, c, d: (a * c, b * c + d), map=lambda a, b: (a, b))
+    for dtype in ("int8", "float16", "float32", "float64", "complex64"):
+        for shape in ((1,), (257,), (300_001,), (300, 300), (2000, 5), (5, 2000), (3, 4, 500)):
+            x = rng.integers(-3, 3, shape).astype(dtype)
+            d = lw.cuda.to_device(x)
+            for axis in (None, *range(len(shape))):
+                equal(total(d, axis=axis), total(x, axis=axis))
+                equal(total(d, axis=axis, where=d != 0), total(x, axis=axis, where=x != 0))
+                if dtype != "complex64":
+                    equal(largest(d if axis else d[::-1], axis=axis), largest(x, axis=axis))
+                    equal(mean(d, axis=axis), mean(x, axis=axis))
+            for axis in range(len(shape)):
+                equal(total.accumulate(d, axis=axis), total.accumulate(x, axis=axis))
+                equal(total.accumulate(d, axis=axis, exclusive=True, initial=2), total.accumulate(x, axis=axis, exclusive=True, initial=2))
+    signs, x = rng.choice([-1, 1], 30_000), rng.integers(-3, 3, 30_000)
+    for n in (1, 33, 3000, 30_000):
+        device = [lw.cuda.to_device(a[:n]) for a in (signs, x)]
+        for got, want in zip(affine.accumulate(*device), affine.accumulate(signs[:n], x[:n])):
+            equal(got, want)
+        equal(total.reduceat(device[1], [0, n // 3, n // 2]), total.reduceat(x[:n], [0, n // 3, n // 2]))
+        equal(total.by_key(lw.cuda.to_device(np.arange(n) // 7), device[1])[1], total.by_key(np.arange(n) // 7, x[:n])[1])
+
+
+def equal(got, want):
+    np.testing.assert_array_equal(got.copy_to_host(), want)
+
+
 if gpu_kernels.GPU and not gpu_kernels.FAKE:
     ufuncs()
     gufuncs()
+    shared_cores()
+    reductions()
 with lw.config(target="auto" if gpu_kernels.GPU else "cpu"):
     gpu_kernels.main()
 if gpu_kernels.GPU:
