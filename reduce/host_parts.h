@@ -138,5 +138,13 @@ run lw_reduce_run_of(lw_reduce_job *job);
  * element `from` is 0. False: the mask left none. */
 bool lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
                      const bank *to);
+/* Neighbouring results side by side; operands have no mask. */
+lw_status lw_reduce_by_column(run *s, lw_error *err);
+/* `times` banks of n each, one behind the other: all into the first, neighbours first. */
+void lw_reduce_merge_tree(const run *s, const bank *b, int64_t times, int64_t n);
+/* The first n of s->partial: with what the call adds, finished, as results from `first` on. */
+void lw_reduce_deliver(const run *s, int64_t first, int64_t n);
+/* Elements worth a thread. */
+int64_t lw_reduce_work_of(const run *s);
 
 #endif

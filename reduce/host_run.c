@@ -5,9 +5,8 @@
 
 #include <assert.h>
 
-/* `times` banks of n each, one behind the other: all into the first, neighbours first. */
-static void
-merge_tree(const run *s, const bank *b, int64_t times, int64_t n)
+void
+lw_reduce_merge_tree(const run *s, const bank *b, int64_t times, int64_t n)
 {
     int64_t half = times / 2;
     bank right;
@@ -15,8 +14,8 @@ merge_tree(const run *s, const bank *b, int64_t times, int64_t n)
     if (times <= 1)
         return;
     right = bank_from(b, half * n);
-    merge_tree(s, b, half, n);
-    merge_tree(s, &right, times - half, n);
+    lw_reduce_merge_tree(s, b, half, n);
+    lw_reduce_merge_tree(s, &right, times - half, n);
     merge(s, b, &right, n);
 }
 
@@ -479,7 +478,7 @@ join_chunks(const run *s)
             }
             s->has[i] = n > 0;
         }
-        merge_tree(s, &from, n, 1);
+        lw_reduce_merge_tree(s, &from, n, 1);
         if (n > 0)
             bank_copy(&to, &from, 1);
     }
@@ -499,8 +498,8 @@ put_initial(const run *s, const bank *acc)
     bank_copy(acc, &left, 1);
 }
 
-static void
-deliver(const run *s, int64_t first, int64_t n)
+void
+lw_reduce_deliver(const run *s, int64_t first, int64_t n)
 {
     char *args[2 * LW_REDUCE_MOST];
 
@@ -523,10 +522,10 @@ instructions(const lw_scalar *function)
     return function ? function->module->funcs.data[function->body]->insts.n : 0;
 }
 
-/* Elements worth a thread. Vectors of sums and the like go through a megabyte in less time than
- * it takes to wake a thread and wait for it. */
-static int64_t
-work_of(const run *s)
+/* Vectors of sums and the like go through a megabyte in less time than it takes to wake a
+ * thread and wait for it. */
+int64_t
+lw_reduce_work_of(const run *s)
 {
     enum { FEW = 16, BYTES = 1 << 20 };
     const lw_reduction *r = s->r;
@@ -541,7 +540,7 @@ by_result(run *s, lw_error *err)
 {
     int64_t group = GROUP / s->n_chunks > 0 ? GROUP / s->n_chunks : 1;
     int64_t per_item = s->chunk < s->n_reduced ? s->chunk : s->n_reduced;
-    int64_t grain = grain_of(per_item, work_of(s));
+    int64_t grain = grain_of(per_item, lw_reduce_work_of(s));
     lw_status status = LW_OK;
     atomic_bool stopped = false;
     char *memory;
@@ -564,151 +563,11 @@ by_result(run *s, lw_error *err)
         else
             LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain, some_chunks, s));
         join_chunks(s);
-        deliver(s, s->first, s->count);
+        lw_reduce_deliver(s, s->first, s->count);
     }
 fail:
     s->stopped = NULL;
     lw_free(s->has);
-    lw_free(memory);
-    return status;
-}
-
-/* ---- neighbouring results side by side ---- */
-
-typedef struct tile_rows { /* where the rows of a tile are */
-    char *base[LW_REDUCE_MOST + 1];
-    int64_t stride[LW_REDUCE_MOST + 1]; /* from column to column */
-    int64_t apart[LW_REDUCE_MOST + 1];  /* from row to row, where that is one dimension */
-    int64_t index[4];
-    bool straight;
-} tile_rows;
-
-static void
-tile_start(const run *s, int64_t which, tile_rows *t)
-{
-    const lw_reduce_space *kept = &s->job->kept;
-
-    t->straight = true;
-    for (uint32_t i = 0; i < s->n_in; i++) {
-        t->base[i] = s->job->operand[i] + offset_of(kept, i, which);
-        t->stride[i] = kept->stride[i][kept->n - 1];
-        t->straight &= t->stride[i] == s->operand_size[i];
-        t->apart[i] = s->job->reduced.n ? s->job->reduced.stride[i][0] : 0;
-    }
-    t->stride[s->n_in] = 0; /* one index for all columns */
-    t->apart[s->n_in] = sizeof t->index[0];
-}
-
-/* Row number `row` of the tile makes the accumulators, or goes into them; or four rows do.
- * Gives how many were taken. */
-static int64_t
-tile_row(const run *s, tile_rows *t, int64_t row, int64_t last, int64_t n, const bank *acc,
-         bool first)
-{
-    char *args[2 * LW_REDUCE_MOST + 1];
-    const lw_reduce_space *reduced = &s->job->reduced;
-    bool straight = t->straight && !s->r->indexed; /* the index of a row is that of all in it */
-
-    for (uint32_t i = 0; i < s->n_in; i++)
-        args[i] = t->base[i] +
-                  (reduced->n == 1 ? row * reduced->stride[i][0] : offset_of(reduced, i, row));
-    for (int k = 0; k < 4; k++)
-        t->index[k] = row + k;
-    args[s->n_in] = (char *)t->index;
-    memcpy(args + s->n_operands, acc->at, acc->n * sizeof *args);
-    if (first)
-        (straight ? s->code->seed : s->code->seed_strided)(args, n, t->stride);
-    else if (last - row >= 4 && reduced->n == 1) {
-        (t->straight ? s->code->rows : s->code->rows_strided)(args, n, t->stride, t->apart);
-        return 4;
-    } else
-        (straight ? s->code->columns : s->code->columns_strided)(args, n, t->stride);
-    return 1;
-}
-
-/* Chunk of rows `item / tiles`, tile `item % tiles` of the group. */
-static void
-one_tile(const run *s, int64_t item)
-{
-    _Alignas(64) char memory[TILE + 64 * LW_REDUCE_MOST];
-    int64_t tiles = (s->count + s->tile - 1) / s->tile, column = item % tiles * s->tile;
-    int64_t n = s->count - column < s->tile ? s->count - column : s->tile;
-    int64_t begin = item / tiles * s->chunk;
-    int64_t end = begin + s->chunk < s->n_reduced ? begin + s->chunk : s->n_reduced;
-    bank to = bank_from(&s->partial, item / tiles * s->count + column);
-    bank block = bank_at(s->r, memory, s->tile);
-    tile_rows t;
-
-    tile_start(s, s->first + column, &t);
-    for (int64_t row = begin; row < end; row += BLOCK_ROWS) {
-        int64_t last = row + BLOCK_ROWS < end ? row + BLOCK_ROWS : end;
-        const bank *acc = row == begin ? &to : &block;
-        for (int64_t i = row; i < last;)
-            i += tile_row(s, &t, i, last, n, acc, i == row);
-        if (acc == &block)
-            merge(s, &to, &block, n);
-    }
-}
-
-static lw_status
-some_tiles(void *context, int64_t begin, int64_t end, uint32_t worker)
-{
-    (void)worker;
-    for (int64_t i = begin; i < end; i++)
-        one_tile(context, i);
-    return LW_OK;
-}
-
-static int64_t
-tile_columns(const lw_reduction *r, int64_t columns)
-{
-    enum { LEAST = 16, MOST = 1024 };
-    int64_t bytes = 0, n, tiles;
-
-    for (uint32_t i = 0; i < r->n_acc; i++)
-        bytes += lw_dtypes[r->acc[i]].size_bytes;
-    assert(bytes > 0); /* an accumulator has a number */
-    n = TILE / bytes / LEAST * LEAST;
-    n = n > MOST ? MOST : n;
-    if (columns <= n)
-        return columns;
-    tiles = (columns + n - 1) / n;
-    columns = (columns + tiles - 1) / tiles;
-    return (columns + LEAST - 1) / LEAST * LEAST; /* of one size, or nearly */
-}
-
-static lw_status
-by_column(run *s, lw_error *err)
-{
-    int64_t columns = s->job->kept.size[s->job->kept.n - 1], group, tiles;
-    lw_status status = LW_OK;
-    char *memory;
-
-    s->tile = tile_columns(s->r, columns);
-    s->chunk = 2 * WORK / s->tile / BLOCK_ROWS * BLOCK_ROWS;
-    s->chunk = s->chunk < BLOCK_ROWS ? BLOCK_ROWS : s->chunk;
-    s->n_chunks = (s->n_reduced + s->chunk - 1) / s->chunk;
-    group = GROUP / s->n_chunks / s->tile * s->tile;
-    group = group < s->tile ? s->tile : group;
-    group = group > columns ? columns : group;
-    memory = lw_alloc(bank_bytes(s->r, group * s->n_chunks) + 64);
-    if (memory == NULL)
-        return lw_fail_memory(err);
-    s->partial = bank_at(s->r, memory, group * s->n_chunks);
-    for (int64_t outer = 0; outer < s->n_kept; outer += columns)
-        for (int64_t at = 0; at < columns; at += group) {
-            s->first = outer + at;
-            s->count = columns - at < group ? columns - at : group;
-            tiles = (s->count + s->tile - 1) / s->tile;
-            LW_TRY(lw_parallel_for(
-                tiles * s->n_chunks,
-                grain_of(s->tile * (s->chunk < s->n_reduced ? s->chunk : s->n_reduced),
-                         work_of(s)),
-                some_tiles, s));
-            merge_tree(s, &s->partial, s->n_chunks, s->count);
-            deliver(s, s->first, s->count);
-        }
-fail:
     lw_free(memory);
     return status;
 }
@@ -785,7 +644,7 @@ all_empty(run *s, lw_error *err)
     for (int64_t at = 0; at < s->n_kept; at += group) {
         int64_t n = s->n_kept - at < group ? s->n_kept - at : group;
         bank_fill(&s->partial, s->job->empty, n);
-        deliver(s, at, n);
+        lw_reduce_deliver(s, at, n);
     }
     s->job->initial = initial;
     lw_free(memory);
@@ -826,7 +685,7 @@ lw_reduce_run(lw_reduce_job *job, lw_error *err)
         return all_empty(&s, err);
     lw_reduce_simplify(job);
     if (prefers_columns(&s))
-        return by_column(&s, err);
+        return lw_reduce_by_column(&s, err);
     s.several = s.block * blocks_together(&s);
     s.at_once = may_go_at_once(&s);
     s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
