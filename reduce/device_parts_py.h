@@ -32,6 +32,7 @@ typedef struct lw_reduce_device {
     lw_device *device;
     CUstream stream;
     lw_block *memory;
+    struct lw_reduce_recall **recalled; /* where the call may be remembered, or NULL */
 } lw_reduce_device;
 
 /* Does the call with what is prepared, and everything is released behind it. */

@@ -11,6 +11,7 @@
 #include "core/py/raise.h"
 #include "reduce/device_parts_py.h"
 #include "reduce/device_plan.h"
+#include "reduce/recall_py.h"
 #include "reduce/form_py.h"
 #include "reduce/scan_kernel.h"
 
@@ -545,27 +546,39 @@ fail:
     return status;
 }
 
-static lw_status
-launch(device_call *d, const lw_reduce_entry *entry, const lw_reduce_plan *plan, lw_error *err)
+lw_status
+lw_reduce_launch_job(const lw_reduce_entry *entry, const lw_reduce_plan *plan,
+                     const lw_reduce_job *job, CUstream stream, lw_block **memory,
+                     lw_error *err)
 {
     uint64_t words[LW_REDUCE_MOST_PARAMS];
     void *params[LW_REDUCE_MOST_PARAMS];
     lw_status status = LW_OK;
-    CUcontext before = NULL;
     uint32_t n;
 
-    LW_TRY(lw_device_visit(d->device, &before, err));
-    LW_TRY(lw_reduce_order_behind(d, err));
     if (plan->partial_bytes) {
-        LW_TRY(lw_pool_take(d->device, plan->partial_bytes, d->stream, &d->memory, err));
-        LW_TRY(lw_fill(d->device, d->memory->address + plan->counters_at, 0, 4,
-                       (size_t)plan->tiles, d->stream, false, err));
+        LW_TRY(lw_pool_take(entry->device, plan->partial_bytes, stream, memory, err));
+        LW_TRY(lw_fill(entry->device, (*memory)->address + plan->counters_at, 0, 4,
+                       (size_t)plan->tiles, stream, false, err));
     }
-    n = lw_reduce_plan_words(&d->call->job, plan, d->memory ? d->memory->address : 0, words);
+    n = lw_reduce_plan_words(job, plan, *memory ? (*memory)->address : 0, words);
     for (uint32_t i = 0; i < n; i++)
         params[i] = &words[i];
     LW_TRY(lw_launch(entry->kernel, (uint32_t)plan->tiles, (uint32_t)plan->splits, 1,
-                     plan->threads, 1, 1, 0, d->stream, params, err));
+                     plan->threads, 1, 1, 0, stream, params, err));
+fail:
+    return status;
+}
+
+static lw_status
+launch(device_call *d, const lw_reduce_entry *entry, const lw_reduce_plan *plan, lw_error *err)
+{
+    lw_status status = LW_OK;
+    CUcontext before = NULL;
+
+    LW_TRY(lw_device_visit(d->device, &before, err));
+    LW_TRY(lw_reduce_order_behind(d, err));
+    LW_TRY(lw_reduce_launch_job(entry, plan, &d->call->job, d->stream, &d->memory, err));
     LW_TRY(lw_reduce_order_after(d, err));
 fail:
     lw_device_leave(before);
@@ -587,8 +600,10 @@ lw_reduce_run_job(device_call *d)
     lw_reduce_plan_of(&d->call->job, entry->full_grid, &plan);
     if (plan.tiles > INT32_MAX)
         return lw_reduce_refuse("so many results");
-    if (launch(d, entry, &plan, &err) == LW_OK)
+    if (launch(d, entry, &plan, &err) == LW_OK) {
+        lw_reduce_remember_job(d, entry, &plan);
         return 0;
+    }
     lw_py_raise(&err);
     return -1;
 }
@@ -644,6 +659,7 @@ reduce(device_call *d, void *context)
     int64_t shape[LW_REDUCE_DIMS], results = 1;
     int ndim;
 
+    d->recalled = &d->call->self->recalled[LW_RECALL_CALL];
     if (lw_reduce_device_read(d, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args)) < 0 ||
         lw_reduce_check_out_count(d) < 0 ||
         lw_reduce_read_axes(d->call, d->call->keywords.axis) < 0 ||

@@ -10,6 +10,7 @@
 #include "reduce/device_py.h"
 #include "reduce/inspect_py.h"
 #include "reduce/key_py.h"
+#include "reduce/recall_py.h"
 #include "reduce/reduce_parts_py.h"
 #include "reduce/scan_py.h"
 #include "reduce/slice_py.h"
@@ -19,6 +20,9 @@
 #include <structmember.h>
 
 static const char *const role_names[LW_N_ROLES] = {"map", "combine", "finish"};
+
+static PyObject *reducer_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                              PyObject *kwnames);
 
 /* ---- building ---- */
 
@@ -87,6 +91,7 @@ reducer_new(PyTypeObject *type, const request *r)
 
     if (self == NULL)
         return NULL;
+    self->vectorcall = reducer_call;
     self->commutative = r->commutative;
     self->identity = Py_XNewRef(r->identity);
     self->keywords = Py_NewRef(r->rest);
@@ -163,6 +168,8 @@ reducer_dealloc(PyObject *object)
     if (self->weakrefs != NULL)
         PyObject_ClearWeakRefs(object);
     reducer_clear(object);
+    for (int i = 0; i < LW_N_RECALLS; i++)
+        lw_reduce_recalls_free(self->recalled[i]);
     lw_reducer_drop_specials(self);
     for (int i = 0; i < LW_N_ROLES; i++)
         lw_tree_free(self->tree[i]);
@@ -200,11 +207,57 @@ lw_reducer_current(lw_reducer *self)
                                     lw_reducer_name(self));
 }
 
-/* The calls of reduce_call_py.c and others, each by whom it is for. */
+typedef PyObject *(*long_way)(PyObject *self, PyObject *args, PyObject *kwargs);
+
+static PyObject *
+go_the_long_way(lw_reducer *self, long_way call, PyObject *const *args, Py_ssize_t n_args,
+                PyObject *kwnames)
+{
+    PyObject *tuple = PyTuple_New(n_args), *dict = kwnames ? PyDict_New() : NULL;
+    PyObject *result = NULL;
+    bool good = tuple != NULL && (dict != NULL || kwnames == NULL);
+
+    for (Py_ssize_t i = 0; good && i < n_args; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; good && dict != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        good = PyDict_SetItem(dict, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]) == 0;
+    if (good)
+        result = call((PyObject *)self, tuple, dict);
+    Py_XDECREF(tuple);
+    Py_XDECREF(dict);
+    return result;
+}
+
+static PyObject *
+call_current(PyObject *object, int which, long_way call, PyObject *const *args,
+             Py_ssize_t n_args, PyObject *kwnames)
+{
+    lw_reducer *self = lw_reducer_current((lw_reducer *)object);
+    PyObject *result = NULL;
+
+    if (self != NULL && !lw_reduce_recall(self, which, args, n_args, kwnames, &result))
+        result = go_the_long_way(self, call, args, n_args, kwnames);
+    Py_XDECREF((PyObject *)self);
+    return result;
+}
+
+static PyObject *
+reducer_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    return call_current(self, LW_RECALL_CALL, lw_reducer_call, args, PyVectorcall_NARGS(nargsf),
+                        kwnames);
+}
+
+static PyObject *
+reducer_accumulate(PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    return call_current(self, LW_RECALL_ACCUMULATE, lw_reducer_accumulate, args, n_args,
+                        kwnames);
+}
+
+/* The other calls, each by whom it is for. */
 #define OF_CURRENT(name)                                                                       \
     LW_OF_CURRENT(reducer_##name, lw_reducer_current((lw_reducer *)object), lw_reducer_##name)
-OF_CURRENT(call)
-OF_CURRENT(accumulate)
 OF_CURRENT(reduceat)
 OF_CURRENT(simulate)
 OF_CURRENT(simulate_scan)
@@ -378,6 +431,7 @@ static PyGetSetDef reducer_getset[] = {
 static PyMemberDef reducer_members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(lw_reducer, dict), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_reducer, weakrefs), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lw_reducer, vectorcall), READONLY, NULL},
     {"py_func", T_OBJECT, ROLE(LW_ROLE_COMBINE), READONLY,
      PyDoc_STR("the Python function that combines two accumulators")},
     {"__wrapped__", T_OBJECT, ROLE(LW_ROLE_COMBINE), READONLY, NULL},
@@ -390,7 +444,8 @@ static PyMemberDef reducer_members[] = {
     {NULL, 0, 0, 0, NULL}};
 
 static const PyMethodDef methods_head[] = {
-    {"accumulate", LW_KEYWORDS(reducer_accumulate),
+    {"accumulate", (PyCFunction)(void (*)(void))reducer_accumulate,
+     METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("accumulate($self, a, /, *args, **kwargs)\n--\n\n"
                "accumulate(a, axis=0, exclusive=False, *, dtype=None, out=None): every result "
                "on the way.\n\n"
@@ -445,16 +500,16 @@ PyDoc_STRVAR(reducer_doc,
 static PyType_Slot reducer_slots[] = {
     {Py_tp_doc, (void *)reducer_doc},   {Py_tp_dealloc, reducer_dealloc},
     {Py_tp_traverse, reducer_traverse}, {Py_tp_clear, reducer_clear},
-    {Py_tp_repr, reducer_repr},         {Py_tp_call, reducer_call},
+    {Py_tp_repr, reducer_repr},         {Py_tp_call, PyVectorcall_Call},
     {Py_tp_getset, reducer_getset},     {Py_tp_members, reducer_members},
     {Py_tp_methods, reducer_methods},   {0, NULL}};
 
-static PyType_Spec reducer_spec = {.name = "lanewise.Reduction",
-                                   .basicsize = sizeof(lw_reducer),
-                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                            Py_TPFLAGS_DISALLOW_INSTANTIATION |
-                                            Py_TPFLAGS_IMMUTABLETYPE,
-                                   .slots = reducer_slots};
+static PyType_Spec reducer_spec = {
+    .name = "lanewise.Reduction",
+    .basicsize = sizeof(lw_reducer),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = reducer_slots};
 
 /* ---- the decorator ---- */
 

@@ -18,6 +18,12 @@ typedef enum lw_reduce_role {
     LW_N_ROLES
 } lw_reduce_role;
 
+enum { /* calls that are remembered: reduce/recall_py.h */
+       LW_RECALL_CALL,
+       LW_RECALL_ACCUMULATE,
+       LW_N_RECALLS
+};
+
 /* For operands of given dtypes. */
 typedef struct lw_reduce_special {
     struct lw_reduce_special *next;
@@ -31,6 +37,7 @@ typedef struct lw_reduce_special {
 
 typedef struct lw_reducer {
     PyObject_HEAD
+    vectorcallfunc vectorcall;
     PyObject *function[LW_N_ROLES]; /* the user's; combine at least */
     PyObject *dict, *weakrefs;
     PyObject *keywords; /* dict: those of code generation, as given */
@@ -43,7 +50,8 @@ typedef struct lw_reducer {
     bool cpu_only, cuda_only; /* target= of the decorator */
     int commutative;          /* -1: as combine shows itself */
     lw_reduce_special *specials;
-    double seconds; /* spent compiling */
+    struct lw_reduce_recall *recalled[LW_N_RECALLS]; /* the latest first */
+    double seconds;                                  /* spent compiling */
     uint32_t n_specials, compiled, from_memory, from_disk;
 } lw_reducer;
 

@@ -8,6 +8,7 @@
 #include "core/host/simulator.h"
 #include "core/py/raise.h"
 #include "reduce/device_parts_py.h"
+#include "reduce/recall_py.h"
 #include "reduce/scan_plan.h"
 
 #include <string.h>
@@ -217,28 +218,40 @@ lw_reduce_scan_on_device(lw_reduce_device *d, lw_reduce_scan *scan, int axis)
     return 0;
 }
 
-static lw_status
-launch(lw_reduce_device *d, const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
-       const lw_reduce_entry *entry, lw_error *err)
+lw_status
+lw_reduce_launch_scan(const lw_reduce_entry *entry, const lw_reduce_scan_plan *plan,
+                      const lw_reduce_scan *scan, CUstream stream, lw_block **memory,
+                      lw_error *err)
 {
     uint64_t words[LW_SCAN_MOST_PARAMS];
     void *params[LW_SCAN_MOST_PARAMS];
     lw_status status = LW_OK;
-    CUcontext before = NULL;
     uint32_t n;
 
-    LW_TRY(lw_device_visit(d->device, &before, err));
-    LW_TRY(lw_reduce_order_behind(d, err));
     if (plan->bytes) {
-        LW_TRY(lw_pool_take(d->device, plan->bytes, d->stream, &d->memory, err));
-        LW_TRY(
-            lw_fill(d->device, d->memory->address, 0, 4, plan->n_flags, d->stream, false, err));
+        LW_TRY(lw_pool_take(entry->device, plan->bytes, stream, memory, err));
+        LW_TRY(lw_fill(entry->device, (*memory)->address, 0, 4, plan->n_flags, stream, false,
+                       err));
     }
-    n = lw_reduce_scan_words(scan, plan, d->memory ? d->memory->address : 0, words);
+    n = lw_reduce_scan_words(scan, plan, *memory ? (*memory)->address : 0, words);
     for (uint32_t i = 0; i < n; i++)
         params[i] = &words[i];
     LW_TRY(lw_launch(entry->kernel, (uint32_t)(plan->tiles * plan->strips), 1, 1, plan->threads,
-                     1, 1, 0, d->stream, params, err));
+                     1, 1, 0, stream, params, err));
+fail:
+    return status;
+}
+
+static lw_status
+launch(lw_reduce_device *d, const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
+       const lw_reduce_entry *entry, lw_error *err)
+{
+    lw_status status = LW_OK;
+    CUcontext before = NULL;
+
+    LW_TRY(lw_device_visit(d->device, &before, err));
+    LW_TRY(lw_reduce_order_behind(d, err));
+    LW_TRY(lw_reduce_launch_scan(entry, plan, scan, d->stream, &d->memory, err));
     LW_TRY(lw_reduce_order_after(d, err));
 fail:
     lw_device_leave(before);
@@ -258,8 +271,10 @@ lw_reduce_scan_launch(lw_reduce_device *d, const lw_reduce_scan *scan)
     entry = lw_reduce_entry_of(d->call, d->device, &plan.key);
     if (entry == NULL)
         return -1;
-    if (launch(d, scan, &plan, entry, &err) == LW_OK)
+    if (launch(d, scan, &plan, entry, &err) == LW_OK) {
+        lw_reduce_remember_scan(d, entry, &plan, scan);
         return 0;
+    }
     lw_py_raise(&err);
     return -1;
 }
@@ -278,6 +293,7 @@ accumulate(lw_reduce_device *d, void *context)
     bool exclusive;
     int axis;
 
+    d->recalled = &call->self->recalled[LW_RECALL_ACCUMULATE];
     if (lw_reduce_device_read(d, a->at, a->n) < 0 || lw_reduce_check_out_count(d) < 0 ||
         lw_reduce_read_scan(call, &axis, &exclusive) < 0 ||
         lw_reduce_device_results(d, call->ndim, call->shape) < 0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from fake_calls import CODES, WATCHED, D, E, FOREIGN, OUT, fail_allocations, fail_driver_calls
+from fake_calls import CODES, FAKE, WATCHED, D, E, FOREIGN, OUT, fail_allocations, fail_driver_calls, last_launch
 from lanewise import cuda, float32, random
 from lanewise.random import Generator
 
@@ -205,3 +205,104 @@ def test_every_driver_call_fails(name, code, word):
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_our_allocations_fail(name):
     fail_allocations(SCENARIOS[name], lambda: forget(name))
+
+
+# ---- calls that are remembered: one after another of the same kind launches what a new reduction launches ----
+
+
+def launched(call, out):
+    """Everything about the one launch of a call that writes to out."""
+    before = FAKE.fake_cuda_n_launches()
+    assert call(out) is out
+    assert FAKE.fake_cuda_n_launches() == before + 1
+    launch = last_launch()
+    return list(launch.grid), list(launch.block), launch.stream, bytes(launch.values)[:launch.n_bytes]
+
+
+def f4(*shape):
+    return cuda.to_device(np.ones(shape, np.float32))
+
+
+ALIKE = {  # two operands that lie alike; what is called; the results
+    "all": (lambda: f4(600), lambda r, x, out: r(x, out=out), ()),
+    "many": (lambda: f4(300_000), lambda r, x, out: r(x, out=out), ()),
+    "rows": (lambda: f4(20, 30), lambda r, x, out: r(x, axis=1, out=out), (20,)),
+    "columns": (lambda: f4(20, 30), lambda r, x, out: r(x, out=out, axis=-2), (30,)),
+    "view": (lambda: f4(40, 60)[::2, ::2], lambda r, x, out: r(x, axis=0, out=out), (30,)),
+    "scan": (lambda: f4(600), lambda r, x, out: r.accumulate(x, out=out), (600,)),
+    "long scan": (lambda: f4(100_000), lambda r, x, out: r.accumulate(x, 0, out=out), (100_000,)),
+    "scanned rows": (lambda: f4(20, 30), lambda r, x, out: r.accumulate(x, axis=1, out=out), (20, 30)),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_remembered_calls_launch_the_same(name):
+    make, call, shape = ALIKE[name]
+    first, second = make(), make()
+    results = [cuda.device_array(shape, np.float32) for _ in range(2)]
+    warm, fresh = (lw.reduce(lambda a, b: a + b) for _ in range(2))
+    launched(lambda out: call(warm, first, out), results[0])
+    assert launched(lambda out: call(warm, second, out), results[1]) == launched(lambda out: call(fresh, second, out), results[1])
+    made = call(warm, first, None)
+    for _ in range(2):  # a result of its own, remembered too
+        again = call(warm, second, None)
+        assert (again.shape, again.dtype, again.device) == (made.shape, made.dtype, made.device) and again is not made
+
+
+def test_what_differs_is_not_remembered():
+    """Each in turn, after it and all others were called before."""
+    big, out = f4(601), cuda.device_array((), np.float32)
+    calls = [(big[:600], {"out": out}), (big[1:], {"out": out}), (big[:599], {"out": out}), (f4(20, 30), {"out": out}), (f4(30, 20).T, {"out": out}),
+             (big[:600], {"out": cuda.device_array((), np.float64)}), (big[:600], {"out": out, "initial": 3}),
+             (cuda.to_device(np.ones(600, np.int32)), {"out": cuda.device_array((), np.int64)}),
+             (big[:600], {"out": out, "where": cuda.to_device(np.ones(600, bool))}), (big[:600], {"out": out, "stream": STREAM})]
+
+    def at(r, x, given):
+        return launched(lambda out: r(x, **given), given["out"])
+
+    wanted = [at(lw.reduce(lambda a, b: a + b), *call) for call in calls]
+    warm = lw.reduce(lambda a, b: a + b)
+    for _ in range(3):
+        for call, launch in zip(calls, wanted):
+            assert at(warm, *call) == launch
+            warm(call[0])
+
+
+def test_remembered_calls_are_checked():
+    r, x, out = lw.reduce(lambda a, b: a + b), f4(20, 30), cuda.device_array(30, np.float32)
+    for _ in range(3):
+        r(x, axis=0, out=out), r(x, axis=0), r(x), r.accumulate(x)
+    with pytest.raises(ValueError, match="axis 2 is out of bounds"):
+        r(x, axis=2)
+    with pytest.raises(TypeError, match="not a bool"):
+        r(x, axis=True)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sum'"):
+        r(x, sum=0)
+    with pytest.raises(ValueError, match="another shape"):
+        r(x, axis=0, out=out[1:])
+    with pytest.raises(TypeError, match="given twice"):
+        r.accumulate(x, 0, axis=0)
+    with pytest.raises(TypeError, match="reduces 1 to"):
+        r()
+    assert r(x, axis=0, out=x[0]).shape == (30,)  # a part of the operand: made apart
+    launches = FAKE.fake_cuda_n_launches()
+    r(x, axis=0, out=x[0])
+    assert FAKE.fake_cuda_n_launches() == launches + 2
+
+
+SCALE = 2.0
+
+
+def test_remembered_calls_see_what_changes():
+    global SCALE
+    r, x = lw.reduce(lambda a, b: a + b, map=lambda v: v * SCALE), f4(600)
+    for _ in range(2):
+        r(x)
+    modules = FAKE.fake_cuda_live(b"modules")
+    SCALE = 3.0
+    for _ in range(2):
+        r(x)
+        assert FAKE.fake_cuda_live(b"modules") == modules + 1  # the new value's code
+    SCALE = 2.0
+    r(x)
+    assert FAKE.fake_cuda_live(b"modules") == modules + 1

@@ -1,0 +1,355 @@
+#include "core/py/numpy_api.h"
+
+#include "reduce/recall_py.h"
+
+#include "core/base/memory.h"
+#include "core/py/raise.h"
+
+#include <string.h>
+
+enum {
+    KEPT = 4,    /* calls of a reduction that are remembered at a time */
+    ARRAYS = 4,  /* of a call */
+    DIMS = 4,    /* of an array */
+    VECTOR = 16, /* bytes of the widest access: what alignment is looked at for */
+    NO_AXIS = INT32_MIN
+};
+
+/* Compared as bytes. */
+typedef struct array_key {
+    int64_t shape[DIMS], strides[DIMS];
+    lw_device *device;
+    uint8_t dtype, ndim, misaligned;
+    uint8_t unused[5];
+} array_key;
+
+typedef struct lw_reduce_recall {
+    struct lw_reduce_recall *next;
+    bool busy;  /* under way, and the GIL may have been given up meanwhile */
+    uint32_t n; /* arrays */
+    int64_t axis;
+    array_key array[ARRAYS];
+    bool has_out;
+    uint8_t result_dtype;
+    int result_ndim;
+    int64_t result_shape[DIMS];
+    lw_reduce_entry *entry;
+    bool is_scan;
+    /* addresses in these are the last call's */
+    lw_reduce_plan plan;
+    lw_reduce_job job;
+    lw_reduce_scan_plan scan_plan;
+    lw_reduce_scan scan;
+} recall;
+
+/* A call that comes, taken apart. */
+typedef struct request {
+    lw_device_array *array[ARRAYS];
+    uint32_t n;
+    int64_t axis;
+    PyObject *out; /* exactly a DeviceArray, or NULL */
+} request;
+
+/* ---- reading a call ---- */
+
+static bool
+read_axis(PyObject *axis, int64_t *out)
+{
+    int overflow = 0;
+
+    *out = NO_AXIS;
+    if (axis == NULL || axis == Py_None)
+        return true;
+    if (!PyLong_CheckExact(axis))
+        return false;
+    *out = PyLong_AsLongAndOverflow(axis, &overflow);
+    return overflow == 0 && *out > -LW_MAX_DIMS - 1 && *out < LW_MAX_DIMS;
+}
+
+static bool
+read_keyword(request *r, PyObject *name, PyObject *value)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "axis") == 0)
+        return r->axis == NO_AXIS && read_axis(value, &r->axis);
+    if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+        r->out = value == Py_None ? NULL : value;
+        return r->out == NULL || lw_is_device_array(r->out);
+    }
+    return false;
+}
+
+static bool
+read_request(request *r, const lw_reducer *self, int which, PyObject *const *args,
+             Py_ssize_t n_args, PyObject *kwnames)
+{
+    Py_ssize_t n_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n = n_args;
+    uint32_t wanted = lw_reducer_n_arrays(self);
+
+    r->axis = NO_AXIS;
+    r->out = NULL;
+    if (which == LW_RECALL_ACCUMULATE)
+        n = wanted ? wanted : 1;
+    if (n < 1 || n > ARRAYS || n_args < n || n_args > n + 1)
+        return false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (!lw_is_device_array(args[i]))
+            return false;
+        r->array[i] = (lw_device_array *)args[i];
+    }
+    r->n = (uint32_t)n;
+    if (n_args > n && !read_axis(args[n], &r->axis))
+        return false;
+    for (Py_ssize_t i = 0; i < n_keywords; i++)
+        if (!read_keyword(r, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]))
+            return false;
+    return true;
+}
+
+/* ---- comparing ---- */
+
+static bool
+is_array(const array_key *key, const lw_device_array *array)
+{
+    size_t bytes = (size_t)key->ndim * sizeof *array->shape;
+
+    return key->dtype == array->dtype && key->ndim == array->ndim &&
+           key->device == array->device && key->misaligned == array->data % VECTOR &&
+           memcmp(key->shape, array->shape, bytes) == 0 &&
+           memcmp(key->strides, array->strides, bytes) == 0;
+}
+
+static lw_reach
+reach_of(const lw_device_array *x)
+{
+    return lw_reach_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
+}
+
+/* As can_be_result of device_result_py.c: the kernel writes there at once. */
+static bool
+is_result(const recall *call, const request *r)
+{
+    const lw_device_array *out = (const lw_device_array *)r->out;
+
+    if (out->dtype != call->result_dtype || out->readonly ||
+        out->device != call->entry->device || !out->c_contiguous ||
+        out->ndim != call->result_ndim ||
+        memcmp(out->shape, call->result_shape, (size_t)out->ndim * sizeof *out->shape) != 0)
+        return false;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (lw_reaches_meet(reach_of(out), reach_of(r->array[i])))
+            return false;
+    return true;
+}
+
+static bool
+is_call(const recall *call, const request *r)
+{
+    if (call->busy || call->n != r->n || call->axis != r->axis ||
+        call->has_out != (r->out != NULL) || !lw_image_is_alive(call->entry->image))
+        return false;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (!is_array(&call->array[i], r->array[i]))
+            return false;
+    return r->out == NULL || is_result(call, r);
+}
+
+/* ---- doing it again ---- */
+
+static lw_status
+launch(recall *call, const request *r, lw_device_array *result, lw_block **memory,
+       lw_error *err)
+{
+    CUstream stream = 0;
+    CUcontext before = NULL;
+    lw_status status = LW_OK;
+
+    LW_TRY(lw_device_visit(call->entry->device, &before, err));
+    for (uint32_t i = 0; i < r->n; i++)
+        LW_TRY(lw_device_array_use(r->array[i], stream, err));
+    LW_TRY(lw_device_array_use(result, stream, err));
+    for (uint32_t i = 0; i < r->n; i++) {
+        call->job.operand[i] = (char *)(uintptr_t)r->array[i]->data;
+        call->scan.operand[i] = (char *)(uintptr_t)r->array[i]->data;
+    }
+    call->job.out[0] = call->scan.out[0] = (char *)(uintptr_t)result->data;
+    if (call->is_scan)
+        LW_TRY(lw_reduce_launch_scan(call->entry, &call->scan_plan, &call->scan, stream, memory,
+                                     err));
+    else
+        LW_TRY(lw_reduce_launch_job(call->entry, &call->plan, &call->job, stream, memory, err));
+fail:
+    lw_device_leave(before);
+    return status;
+}
+
+static PyObject *
+again(recall *call, const request *r)
+{
+    lw_device_array *result = (lw_device_array *)Py_XNewRef(r->out);
+    lw_block *memory = NULL;
+    lw_error err = {0};
+
+    if (result == NULL)
+        result = lw_device_array_new(call->entry->device, 0, (lw_dtype)call->result_dtype,
+                                     call->result_ndim, call->result_shape, 'C');
+    if (result != NULL && launch(call, r, result, &memory, &err) != LW_OK) {
+        Py_CLEAR(result);
+        lw_py_raise(&err);
+    }
+    lw_pool_put(memory);
+    return (PyObject *)result;
+}
+
+int
+lw_reduce_recall(lw_reducer *self, int which, PyObject *const *args, Py_ssize_t n_args,
+                 PyObject *kwnames, PyObject **result)
+{
+    recall *call = self->recalled[which];
+    request r;
+
+    if (call == NULL || !read_request(&r, self, which, args, n_args, kwnames))
+        return 0;
+    while (call != NULL && !is_call(call, &r))
+        call = call->next;
+    if (call == NULL)
+        return 0;
+    call->busy = true;
+    *result = again(call, &r);
+    call->busy = false;
+    return 1;
+}
+
+/* ---- remembering ---- */
+
+static bool
+says_nothing(const lw_reduce_keywords *k)
+{
+    return (k->dtype == NULL || k->dtype == Py_None) &&
+           (k->keepdims == NULL || k->keepdims == Py_False) &&
+           (k->where == NULL || k->where == Py_True) && k->initial == NULL &&
+           k->stream == NULL && (k->size == NULL || k->size == Py_None) &&
+           (k->res == NULL || k->res == Py_None) &&
+           (k->exclusive == NULL || k->exclusive == Py_False) && !k->keeps_arrays;
+}
+
+static bool
+is_plain_array(const lw_reduce_device *d, uint32_t i)
+{
+    const lw_operand *operand = &d->operand[i];
+
+    return operand->library == LW_LIB_OWN && operand->ndim <= DIMS && d->copy[i] == NULL &&
+           d->call->array[i].record == NULL;
+}
+
+static bool
+is_plain(const lw_reduce_device *d)
+{
+    const lw_reduce_call *call = d->call;
+    const lw_reduction *r = call->special->reduction;
+    PyObject *out = call->keywords.out;
+    bool plain = d->recalled != NULL && says_nothing(&call->keywords) && d->n_read <= ARRAYS &&
+                 r->n_out == 1 && r->out_form.n_nodes == 1 &&
+                 r->out_form.node[0].kind == LW_REDUCE_NUMBER && d->result[0]->ndim <= DIMS &&
+                 (out == NULL || out == Py_None || (lw_is_device_array(out) && d->in_out[0]));
+
+    for (uint32_t i = 0; i < d->n_read && plain; i++)
+        plain = is_plain_array(d, i);
+    return plain;
+}
+
+static array_key
+key_of(const lw_operand *operand)
+{
+    array_key key = {.device = operand->device,
+                     .dtype = operand->dtype,
+                     .ndim = (uint8_t)operand->ndim,
+                     .misaligned = operand->data % VECTOR};
+
+    memcpy(key.shape, operand->shape, (size_t)operand->ndim * sizeof *key.shape);
+    memcpy(key.strides, operand->strides, (size_t)operand->ndim * sizeof *key.strides);
+    return key;
+}
+
+/* A new one, or that which was made before all others; NULL: out of memory, or all are busy. */
+static recall *
+place(recall **latest)
+{
+    recall **at = latest, **oldest = NULL, *taken;
+    int n = 0;
+
+    for (; *at != NULL; at = &(*at)->next, n++)
+        if (!(*at)->busy)
+            oldest = at;
+    if (n < KEPT)
+        return lw_alloc_zero(1, sizeof(recall));
+    if (oldest == NULL)
+        return NULL;
+    taken = *oldest;
+    *oldest = taken->next;
+    memset(taken, 0, sizeof *taken);
+    return taken;
+}
+
+static recall *
+remember(lw_reduce_device *d, lw_reduce_entry *entry)
+{
+    const lw_device_array *result = d->result[0];
+    int64_t axis;
+    recall *made;
+
+    if (!is_plain(d) || !read_axis(d->call->keywords.axis, &axis))
+        return NULL;
+    made = place(d->recalled);
+    if (made == NULL)
+        return NULL;
+    made->n = d->n_read;
+    made->axis = axis;
+    for (uint32_t i = 0; i < d->n_read; i++)
+        made->array[i] = key_of(&d->operand[i]);
+    made->has_out = d->in_out[0];
+    made->result_dtype = result->dtype;
+    made->result_ndim = result->ndim;
+    memcpy(made->result_shape, result->shape, (size_t)result->ndim * sizeof *result->shape);
+    made->entry = entry;
+    made->next = *d->recalled;
+    *d->recalled = made;
+    return made;
+}
+
+void
+lw_reduce_remember_job(lw_reduce_device *d, lw_reduce_entry *entry, const lw_reduce_plan *plan)
+{
+    recall *made;
+
+    if (plan->key.initial || plan->key.masked)
+        return;
+    made = remember(d, entry);
+    if (made == NULL)
+        return;
+    made->plan = *plan;
+    made->job = d->call->job;
+    made->job.initial = made->job.empty = NULL; /* the call's own, and not asked for */
+}
+
+void
+lw_reduce_remember_scan(lw_reduce_device *d, lw_reduce_entry *entry,
+                        const lw_reduce_scan_plan *plan, const lw_reduce_scan *scan)
+{
+    recall *made = scan->seed == NULL && !scan->before ? remember(d, entry) : NULL;
+
+    if (made == NULL)
+        return;
+    made->is_scan = true;
+    made->scan_plan = *plan;
+    made->scan = *scan;
+}
+
+void
+lw_reduce_recalls_free(recall *latest)
+{
+    while (latest != NULL) {
+        recall *next = latest->next;
+        lw_free(latest);
+        latest = next;
+    }
+}
