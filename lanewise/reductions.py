@@ -373,17 +373,6 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
     return _top1(_array(a), _array(payload), axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
 
 
-# ---- NumPy's functions on device arrays ----
-
-
-def _array_function(function, types, args, kwargs):
-    """What DeviceArray.__array_function__ does: most functions call methods, as on any other object."""
-    if function is np.count_nonzero:
-        return count_nonzero(*args, **kwargs)
-    implementation = getattr(function, "_implementation", None)
-    return NotImplemented if implementation is None else implementation(*args, **kwargs)
-
-
 # ---- scans ----
 
 

@@ -306,3 +306,50 @@ def test_remembered_calls_see_what_changes():
     SCALE = 2.0
     r(x)
     assert FAKE.fake_cuda_live(b"modules") == modules + 1
+
+
+# ---- methods of arrays: those that call a Reduction at once launch what the functions launch ----
+
+
+FORMS = [(), (1,), (None,), ((0, 1),), (-1, None), {"axis": 0}, {"axis": None, "out": None}, {"keepdims": True}, {"axis": 1, "out": None, "keepdims": False}]
+
+
+def launches_of(call):
+    """Kernel, grid and numbers of the one launch; of each array in the parameters that it is one."""
+    before = FAKE.fake_cuda_n_launches()
+    result = call()
+    launch = last_launch()
+    numbers = [launch.value(i) for i in range(launch.n_params)]
+    assert FAKE.fake_cuda_n_launches() == before + 1
+    return result.shape, result.dtype, list(launch.grid), list(launch.block), [n if n < 1 << 32 else "address" for n in numbers]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "?", "c8", "f2"])
+@pytest.mark.parametrize("name", "sum prod min max any all mean var std argmin argmax".split())
+def test_methods_launch_what_functions_do(name, dtype):
+    x, method = cuda.to_device(np.ones((20, 30), dtype)), getattr(lw.reductions, name)
+    for form in FORMS:
+        args, given = ((), form) if isinstance(form, dict) else (form, {})
+        try:
+            wanted = launches_of(lambda: method(x, *args, **given))
+        except (TypeError, lw.errors.TypingError) as problem:
+            with pytest.raises(type(problem)) as told:
+                getattr(x, name)(*args, **given)
+            assert str(told.value) == str(problem)
+        else:
+            assert launches_of(lambda: getattr(x, name)(*args, **given)) == wanted
+            assert launches_of(lambda: getattr(np, name)(x, *args, **given)) == wanted
+
+
+def test_methods_are_checked():
+    x = f4(20, 30)
+    for bad, error, text in [(lambda: x.max(dtype=None), TypeError, "unexpected keyword argument 'dtype'"),
+                             (lambda: x.sum(0, axis=1), TypeError, "multiple values for argument 'axis'"),
+                             (lambda: x.sum(axis=2), ValueError, "axis 2 is out of bounds"), (lambda: x.sum(axis=True), TypeError, "not a bool"),
+                             (lambda: x.sum(axes=1), TypeError, "'axes'"), (lambda: x.sum(*range(20)), TypeError, "arguments"),
+                             (lambda: x.argmax((0, 1)), TypeError, "not a tuple"), (lambda: RECORDS.sum(), TypeError, "records|record"),
+                             (lambda: x.__array_function__(np.sum, (), x, {}), TypeError, "tuple and a dict")]:
+        with pytest.raises(error, match=text):
+            bad()
+    assert x.__array_function__(len, (), (x,), {}) is NotImplemented
+    assert np.count_nonzero(x, axis=0).shape == (30,)
