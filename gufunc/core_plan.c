@@ -11,7 +11,9 @@
  * where there are few. */
 #define SPREAD_FROM 64
 #define SPREAD_FEW  32
-#define LARGE_CORE  128 /* elements; of fewer nobody is warned */
+/* Threads that scan on a large GPU at a time: measured on 132 SMs. */
+#define SCAN_THREADS 100000
+#define LARGE_CORE   128 /* elements; of fewer nobody is warned */
 /* Bytes of an operand's core from which on tiles pay; with constant sizes loops unroll, and
  * loads are under way together. */
 #define TILE_FROM     64
@@ -353,6 +355,16 @@ lw_core_plan_is_large(const lw_core_plan *plan)
     return most >= LARGE_CORE && plan->n < LW_CORE_FEW;
 }
 
+/* Where a block scans, its warps wait for each other at every step: of many items each gets
+ * no more threads than it takes to fill a GPU. */
+static uint32_t
+fewer_threads(const lw_core_plan *plan, uint32_t threads)
+{
+    while (plan->scans && threads > 32 && plan->n * threads / 2 >= SCAN_THREADS)
+        threads /= 2;
+    return threads;
+}
+
 /* Threads for an item whose loops can be spread: some rounds for each of them, and enough
  * blocks to fill an SM. 0: it is left to one thread. Two rounds must not meet in one element:
  * what is written must be dense. */
@@ -370,11 +382,11 @@ spread_threads(const lw_core_plan *plan)
     for (int i = 0; i < plan->n_operands; i++)
         if ((is_output(plan, i) || plan->loop->writable[i]) && !is_dense(plan, i))
             return 0;
-    return longest >= 16384  ? 512
-           : longest >= 4096 ? 256
-           : longest >= 512  ? 128
-           : longest > 64    ? 64
-                             : 32;
+    return fewer_threads(plan, longest >= 16384  ? 512
+                               : longest >= 4096 ? 256
+                               : longest >= 512  ? 128
+                               : longest > 64    ? 64
+                                                 : 32);
 }
 
 void

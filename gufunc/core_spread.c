@@ -672,6 +672,8 @@ lw_core_spread(const lw_gufunc_loop *loop)
     if (s == NULL)
         return result;
     result.possible = lw_spreader_find(s, loop);
+    for (uint32_t i = 0; i < s->n_loops; i++)
+        result.scans |= s->loops[i].scans;
     if (!result.possible && s->blocked != 0)
         tell_place(s, &result);
     lw_spreader_free(s);

@@ -222,8 +222,28 @@ copy_early(copier *c, const lw_rounds *l, uint32_t at)
     return at;
 }
 
+static void
+keep(copier *c, lw_ref *kept, lw_ref value, bool branches)
+{
+    if (!branches) {
+        *kept = value;
+        return;
+    }
+    *kept = lw_ir_slot(&c->b, lw_ir_type(&c->b, value));
+    lw_ir_set(&c->b, *kept, value);
+}
+
+static lw_ref
+kept_value(copier *c, lw_ref kept)
+{
+    bool is_slot = c->b.func != NULL && c->b.func->insts.data[kept].op == LW_OP_SLOT;
+
+    return is_slot ? lw_ir_get(&c->b, kept) : kept;
+}
+
 /* The round whose number is in the counter. kept: NULL, or by instruction what the first walk
- * has loaded, for the second. */
+ * has loaded, for the second: a value or, where a branch is around it, the slot that has it; 0:
+ * nothing. */
 static void
 copy_round(copier *c, const lw_rounds *l, bool early, lw_ref *kept)
 {
@@ -237,7 +257,8 @@ copy_round(copier *c, const lw_rounds *l, bool early, lw_ref *kept)
         lw_ir_block(&c->b);
     for (uint32_t i = l->first; i < l->latch; i++) {
         const lw_inst inst = *lw_inst_at(c->s, i);
-        bool keeps = kept != NULL && inst.op == LW_OP_LOAD && !c->s->waits[i];
+        bool keeps =
+            kept != NULL && inst.op == LW_OP_LOAD && inst.lanes <= 1 && !c->s->waits[i];
         if (early && inst.op == LW_OP_IF && c->s->waits[i]) {
             i = copy_early(c, l, i);
             continue;
@@ -250,21 +271,32 @@ copy_round(copier *c, const lw_rounds *l, bool early, lw_ref *kept)
             loops -= counts[--depth];
         if (inst.op == LW_OP_CONTINUE && inst.a == loops)
             lw_ir_break(&c->b, inst.a);
-        else if (keeps && !early)
-            c->to[i] = kept[i - l->first];
+        else if (keeps && !early && kept[i - l->first])
+            c->to[i] = kept_value(c, kept[i - l->first]);
         else if (early)
             copy_early(c, l, i);
         else
             copy_inst(c, i);
         if (keeps && early)
-            kept[i - l->first] = c->to[i];
+            keep(c, &kept[i - l->first], c->to[i], depth > 0);
     }
     if (l->continues)
         lw_ir_end(&c->b);
 }
 
-/* The first walk of the round in the counter: what it brings. valid: 0, or whether there is
- * such a round. */
+static lw_ref
+brought(copier *c, const lw_carried *one, lw_ref valid)
+{
+    lw_ref value = lw_ir_get(&c->b, c->to[one->slot]);
+
+    if (!valid)
+        return value;
+    return lw_ir_select(&c->b, valid, value,
+                        lw_carried_nothing(&c->b, one, type_of(c, one->slot)));
+}
+
+/* The first walk of the round in the counter: what it brings. valid: 0, or whether it counts.
+ */
 static void
 walk_early(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, lw_scan *scans)
 {
@@ -275,16 +307,16 @@ walk_early(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, lw_scan *s
         if (l->carried[i].how == LW_CARRY_SCAN)
             lw_ir_set(b, c->to[l->carried[i].slot],
                       lw_carried_nothing(b, &l->carried[i], type_of(c, l->carried[i].slot)));
-    if (valid)
+    if (valid && !kept)
         lw_ir_if(b, valid);
     copy_round(c, l, true, kept);
-    if (valid)
+    if (valid && !kept)
         lw_ir_end(b);
     for (uint32_t i = 0; i < l->n_carried; i++)
         if (l->carried[i].how == LW_CARRY_SCAN)
             scans[n++] = (lw_scan){.one = &l->carried[i],
                                    .type = type_of(c, l->carried[i].slot),
-                                   .value = lw_ir_get(b, c->to[l->carried[i].slot])};
+                                   .value = brought(c, &l->carried[i], kept ? valid : 0)};
 }
 
 /* The second walk, with the values that it finds: those so far, and what came before it in
@@ -305,24 +337,27 @@ walk_again(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, const lw_s
         lw_ir_end(b);
 }
 
-/* From round `start` on `times` rounds a thread. With several all are known to be there, and
- * stand in one piece of code, so that their loads are under way together. */
+/* From round `start` on `times` rounds a thread: all of them are known to be there, or it is
+ * asked for each. With several they stand in one piece of code, so that their loads are under
+ * way together. */
 static void
-copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, lw_ref turn)
+copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, bool asks, lw_ref turn)
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_ir_type(b, start);
-    lw_ref counter = c->to[l->counter], mine[TIMES], kept[TIMES][SHORT_ROUND], valid = 0;
+    lw_ref counter = c->to[l->counter], mine[TIMES], valid[TIMES] = {0}, last;
+    lw_ref kept[TIMES][SHORT_ROUND] = {{0}};
     lw_ref so_far[LW_MOST_CARRIED] = {0};
     lw_scan scans[LW_MOST_CARRIED];
     uint32_t n = n_scans(l);
 
+    last = lw_ir_sub(b, c->to[l->limit], lw_ir_int(b, type, 1));
     for (uint32_t k = 0; k < times; k++) {
         mine[k] = lw_ir_add(b, start, lw_ir_cast(b, type, lw_scan_place(b, c->tid, times, k)));
-        if (times == 1)
-            valid = lw_ir_compare(b, LW_OP_LT, mine[k], c->to[l->limit]);
-        lw_ir_set(b, counter, mine[k]);
-        walk_early(c, l, valid, times == 1 ? NULL : kept[k], scans + k * n);
+        if (asks)
+            valid[k] = lw_ir_compare(b, LW_OP_LT, mine[k], c->to[l->limit]);
+        lw_ir_set(b, counter, asks ? lw_ir_select(b, valid[k], mine[k], last) : mine[k]);
+        walk_early(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n);
     }
     lw_block_scan(b, scans, n, times, c->tid, c->n_threads, lw_ir_get(b, turn));
     lw_ir_set(b, turn, lw_ir_not(b, lw_ir_get(b, turn)));
@@ -333,7 +368,7 @@ copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, lw_ref tu
     }
     for (uint32_t k = 0; k < times; k++) {
         lw_ir_set(b, counter, mine[k]);
-        walk_again(c, l, valid, times == 1 ? NULL : kept[k], scans + k * n, so_far);
+        walk_again(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n, so_far);
     }
 }
 
@@ -343,7 +378,7 @@ is_short(const copier *c, const lw_rounds *l)
 {
     for (uint32_t i = l->first; i < l->latch; i++) {
         lw_op op = (lw_op)lw_inst_at(c->s, i)->op;
-        if (op == LW_OP_IF || op == LW_OP_LOOP || op == LW_OP_BLOCK || op == LW_OP_CONTINUE)
+        if (op == LW_OP_LOOP || op == LW_OP_BLOCK || op == LW_OP_CONTINUE)
             return false;
     }
     return l->latch - l->first <= SHORT_ROUND && n_scans(l) * TIMES <= LW_MOST_CARRIED;
@@ -356,8 +391,8 @@ copy_scanning(copier *c, const lw_rounds *l)
 {
     lw_builder *b = &c->b;
     lw_dtype type = type_of(c, l->counter);
-    lw_ref base = lw_ir_slot(b, type), turn = lw_ir_slot(b, LW_DT_b1), start, left, step, next;
-    bool is_several = is_short(c, l);
+    lw_ref base = lw_ir_slot(b, type), turn = lw_ir_slot(b, LW_DT_b1), start, left, step;
+    uint32_t times = is_short(c, l) ? TIMES : 1;
 
     lw_ir_set(b, base, lw_ir_zero(b, type));
     lw_ir_set(b, turn, lw_ir_int(b, LW_DT_b1, 0));
@@ -366,19 +401,17 @@ copy_scanning(copier *c, const lw_rounds *l)
     lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, start, c->to[l->limit])));
     lw_ir_break(b, 0);
     lw_ir_end(b);
-    step = lw_ir_int(b, type, c->n_threads);
-    if (is_several) {
+    step = lw_ir_int(b, type, (int64_t)times * c->n_threads);
+    if (times > 1) {
         left = lw_ir_sub(b, c->to[l->limit], start);
-        next = lw_ir_int(b, type, (int64_t)TIMES * c->n_threads);
-        lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, left, next));
-        copy_step(c, l, start, TIMES, turn);
-        lw_ir_set(b, base, lw_ir_add(b, start, next));
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, left, step));
+        copy_step(c, l, start, times, false, turn);
         lw_ir_else(b);
     }
-    copy_step(c, l, start, 1, turn);
-    lw_ir_set(b, base, lw_ir_add(b, start, step));
-    if (is_several)
+    copy_step(c, l, start, times, true, turn);
+    if (times > 1)
         lw_ir_end(b);
+    lw_ir_set(b, base, lw_ir_add(b, start, step));
     lw_ir_latch(b);
     lw_ir_end(b);
 }

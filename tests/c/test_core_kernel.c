@@ -552,8 +552,9 @@ count_calls(const lw_module *module, uint32_t row)
     return n;
 }
 
-/* Words of a value * (5 steps of a warp's scan, and one back), for one round a thread, and four
- * where rounds are short; the log of the warps' number for each step of the block. */
+/* Words of a value * (5 steps of a warp's scan, and one back), for one round a thread, or for
+ * four where rounds are short, all there or not; the log of the warps' number for each step of
+ * the block. */
 static unsigned
 ups_wanted(lw_dtype dtype, bool is_short, int block)
 {
@@ -561,7 +562,7 @@ ups_wanted(lw_dtype dtype, bool is_short, int block)
 
     while (32 << warps < block)
         warps++;
-    return words * (is_short ? 5 * 6 + 2 * warps : 6 + warps);
+    return words * (is_short ? 8 * 6 + 2 * warps : 6 + warps);
 }
 
 static void
@@ -583,9 +584,18 @@ test_scan(void)
         int64_t sizes[2];
         running_body(&scalar, dtype, whole, largest, parts);
         make_loop(&loop, &layout, dtype, &scalar);
-        CHECK(lw_core_spread(&loop).possible);
+        CHECK(lw_core_spread(&loop).possible && lw_core_spread(&loop).scans);
         make_plan(&plan, &loop, sizes, t % 8 < 4 ? 600 : 50, 3, 30);
         plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        plan.scans = true;
+        plan.n = 10000;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 32);
+        plan.n = 2000;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == (t % 8 < 4 ? 64 : 32));
+        plan.n = 30;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == (t % 8 < 4 ? 128 : 32));
         GOOD(lw_core_kernel(&loop, &key, "test_kernel", 0, &module, &err));

@@ -781,3 +781,43 @@ def test_a_search_that_raises():
     x[1, 60] = 77
     with pytest.raises(ValueError, match="found"):
         checked(cuda.to_device(x), 77).copy_to_host()
+
+
+# ---- several rounds a thread ----
+
+
+@lw.guvectorize("(n),()->(n)")
+def window_in_one_loop(a, w, out):
+    """What is read in a branch, or only now and then, is kept from the first walk to the second."""
+    total = a[0] - a[0]
+    for i in range(len(a)):
+        total += a[i]
+        if i >= w:
+            total -= a[i - w]
+        out[i] = total
+
+
+@lw.guvectorize("(n),(n)->(n),()")
+def runs(a, b, out, top):
+    """Two carried variables, one of them by a branch that waits for it."""
+    best = a[0]
+    count = 0
+    for i in range(len(a)):
+        if a[i] > best:
+            best = a[i]
+        if b[i] > 0:
+            count += b[i]
+        out[i] = best + count
+    top[0] = best
+
+
+@pytest.mark.parametrize("items", [1, 3, 5000])
+@pytest.mark.parametrize("n", [32, 33, 127, 128, 129, 255, 257, 511, 512, 513, 1000, 2049])
+def test_several_rounds(n, items):
+    if items * n > 200_000:
+        n = 32 + n % 7  # many items: a warp each
+    assert mapping(window_in_one_loop, "dl->d") == SHARED and mapping(runs, "dd->dd") == SHARED
+    a, b = data((items, n)), data((items, n), seed=1)
+    for w in (1, 7, n // 2, n, n + 5):
+        check(window_in_one_loop, a, w)
+    check(runs, a, b)
