@@ -2,6 +2,7 @@
 
 #include "core/ir/kernel_context.h"
 #include "core/ir/report.h"
+#include "core/opt/stride.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -610,6 +611,8 @@ lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *s
     bool indexed = key->form == LW_ENTRY_FORALL || key->form == LW_ENTRY_RANGE;
 
     LW_TRY(lw_module_copy(scalar->module, &module, err));
+    if (key->noalias && !indexed && key->form != LW_ENTRY_VALUE)
+        LW_TRY(lw_opt_stride(module, scalar->body, err));
     m.module = module;
     m.body = module->funcs.data[scalar->body];
     m.n_index = indexed ? key->n_index : 0;

@@ -1,0 +1,280 @@
+/* The function is written anew, each such loop behind a copy of it:
+ *
+ *     while (i < end && end - i > 4 * step) { round(i); round(i + step); … i += 4 * step; }
+ *     while (i < end) { round(i); … }                                      as it was
+ *
+ * Rounds come in the order they had: nothing is assumed about what they store. It is the
+ * machine's assembler that moves the loads of a parameter that nobody writes to the front. */
+#include "core/opt/stride.h"
+
+#include "core/base/memory.h"
+#include "core/ir/build.h"
+
+#include <string.h>
+
+enum { ROUNDS = 4, SHORT_ROUND = 48, HEAD = 7 };
+
+typedef LW_ARRAY(lw_inst) lw_insts;
+
+typedef struct rewriter {
+    lw_builder b;
+    const lw_inst *old; /* the function as it was */
+    uint32_t n;
+    lw_ref *to; /* by old number */
+} rewriter;
+
+/* LOOP, GET slot, LT end, NOT, IF, BREAK, END, rounds, LATCH, GET slot, …, ADD step, SET slot,
+ * END
+ */
+typedef struct strided {
+    uint32_t at, first, latch, end;
+    lw_ref slot, limit, step;
+} strided;
+
+/* ---- what is found ---- */
+
+static uint32_t
+find_end(const rewriter *r, uint32_t at, uint32_t *latch)
+{
+    uint32_t depth = 0;
+
+    for (uint32_t i = at + 1; i < r->n; i++)
+        switch (r->old[i].op) {
+        case LW_OP_IF:
+        case LW_OP_BLOCK:
+        case LW_OP_LOOP: depth++; break;
+        case LW_OP_LATCH:
+            if (depth == 0)
+                *latch = i;
+            break;
+        case LW_OP_END:
+            if (depth-- == 0)
+                return i;
+            break;
+        default: break;
+        }
+    return 0;
+}
+
+static bool
+is_fixed(const rewriter *r, const strided *s, lw_ref value)
+{
+    lw_op op = (lw_op)r->old[value].op;
+
+    return value < s->at || op == LW_OP_CONST || op == LW_OP_PARAM;
+}
+
+/* As lw_ir_for and lw_ir_for_end make it, with a step that is no constant. */
+static bool
+is_strided(const rewriter *r, uint32_t at, strided *s)
+{
+    const lw_inst *i = r->old;
+
+    *s = (strided){.at = at, .first = at + HEAD};
+    s->end = find_end(r, at, &s->latch);
+    if (s->latch < s->first || s->end < s->latch + 4 || i[at + 1].op != LW_OP_GET ||
+        i[at + 1].type != LW_DT_i64 || i[at + 2].op != LW_OP_LT || i[at + 2].a != at + 1 ||
+        i[at + 4].op != LW_OP_IF || i[at + 4].a != at + 3 || i[at + 5].op != LW_OP_BREAK ||
+        i[at + 6].op != LW_OP_END || i[s->latch + 1].op != LW_OP_GET ||
+        i[s->end - 1].op != LW_OP_SET || i[s->end - 2].op != LW_OP_ADD)
+        return false;
+    s->slot = i[at + 1].a;
+    s->limit = i[at + 2].b;
+    s->step = i[s->end - 2].b;
+    return i[s->latch + 1].a == s->slot && i[s->end - 1].a == s->slot &&
+           i[s->end - 1].b == s->end - 2 && i[s->end - 2].a == s->latch + 1 &&
+           i[s->step].op != LW_OP_CONST && is_fixed(r, s, s->step) && is_fixed(r, s, s->limit);
+}
+
+/* The parameter that an address is made of; UINT32_MAX: none. */
+static uint32_t
+root_of(const rewriter *r, lw_ref pointer)
+{
+    while (r->old[pointer].op == LW_OP_OFFSET)
+        pointer = r->old[pointer].a;
+    return r->old[pointer].op == LW_OP_PARAM ? r->old[pointer].a : UINT32_MAX;
+}
+
+static bool
+is_written(const rewriter *r, uint32_t param)
+{
+    for (uint32_t i = 1; i < r->n; i++) {
+        const lw_inst *inst = &r->old[i];
+        if ((inst->op == LW_OP_STORE && root_of(r, inst->a) == param) ||
+            (inst->op == LW_OP_ATOMIC && root_of(r, r->b.func->lists.data[inst->b]) == param))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_worth(const rewriter *r, const strided *s)
+{
+    bool loads = false;
+
+    if (s->latch - s->first > SHORT_ROUND)
+        return false;
+    for (uint32_t i = s->first; i < s->latch; i++) {
+        const lw_inst *inst = &r->old[i];
+        uint32_t root;
+        switch (inst->op) {
+        case LW_OP_LOAD:
+            root = root_of(r, inst->a);
+            loads |= root != UINT32_MAX && !is_written(r, root);
+            break;
+        case LW_OP_GET:
+        case LW_OP_SET:
+        case LW_OP_SLOT:
+        case LW_OP_DATA:
+        case LW_OP_STORE:
+        case LW_OP_ATOMIC:
+        case LW_OP_IF:
+        case LW_OP_ELSE:
+        case LW_OP_END: break;
+        default:
+            if (lw_ops[inst->op].class != LW_CLASS_PURE)
+                return false;
+        }
+    }
+    return loads;
+}
+
+/* ---- the function anew ---- */
+
+static void
+copy_list(rewriter *r, const lw_inst *inst, uint32_t *start)
+{
+    lw_ref *values = lw_arena_take(&r->b.module->arena, (inst->c + 1) * sizeof *values);
+
+    if (values == NULL) {
+        r->b.module->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < inst->c; i++)
+        values[i] = r->to[r->b.func->lists.data[inst->b + i]];
+    *start = lw_ir_list(&r->b, values, inst->c);
+}
+
+static void
+copy(rewriter *r, uint32_t at)
+{
+    const lw_inst *inst = &r->old[at];
+    const char *args = lw_ops[inst->op].args;
+    uint32_t operands[3] = {inst->a, inst->b, inst->c};
+    lw_ref made;
+
+    if (inst->op == LW_OP_SLOT && r->to[at] != 0) /* in front of a loop already */
+        return;
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v' || args[k] == 's')
+            operands[k] = r->to[operands[k]];
+    if (args[1] == 'L')
+        copy_list(r, inst, &operands[1]);
+    made = lw_ir_emit(&r->b, (lw_op)inst->op, (lw_dtype)inst->type, operands[0], operands[1],
+                      operands[2]);
+    r->to[at] = made;
+    if (made != 0) {
+        r->b.func->insts.data[made].flags = inst->flags;
+        r->b.func->insts.data[made].lanes = inst->lanes;
+        r->b.func->insts.data[made].loc = inst->loc;
+    }
+}
+
+static lw_ref
+fixed(rewriter *r, const strided *s, lw_ref value)
+{
+    if (value > s->at)
+        copy(r, value);
+    return r->to[value];
+}
+
+/* 4 * step, or more than any distance. */
+static lw_ref
+four_steps(lw_builder *b, lw_ref step)
+{
+    lw_ref small =
+        lw_ir_compare(b, LW_OP_LT, step, lw_ir_int(b, LW_DT_i64, INT64_MAX / ROUNDS));
+    lw_ref four = lw_ir_mul(b, step, lw_ir_int(b, LW_DT_i64, ROUNDS));
+
+    return lw_ir_select(b, small, lw_ir_cast(b, LW_DT_u64, four),
+                        lw_ir_bits(b, LW_DT_u64, UINT64_MAX));
+}
+
+static void
+write_loop(rewriter *r, const strided *s)
+{
+    lw_builder *b = &r->b;
+    lw_ref step, limit, four, i, left, enough;
+
+    b->loc = r->old[s->at].loc;
+    for (uint32_t k = s->first; k < s->latch; k++)
+        if (r->old[k].op == LW_OP_SLOT)
+            copy(r, k);
+    step = fixed(r, s, s->step);
+    limit = fixed(r, s, s->limit);
+    four = four_steps(b, step);
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL, 0);
+    i = lw_ir_get(b, r->to[s->slot]);
+    left = lw_ir_cast(b, LW_DT_u64, lw_ir_sub(b, limit, i));
+    enough = lw_ir_and(b, lw_ir_compare(b, LW_OP_LT, i, limit),
+                       lw_ir_compare(b, LW_OP_GT, left, four));
+    lw_ir_if(b, lw_ir_not(b, enough));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    for (int round = 0; round < ROUNDS; round++) {
+        r->to[s->at + 1] = i;
+        for (uint32_t k = s->first; k < s->latch; k++)
+            copy(r, k);
+        i = lw_ir_add(b, i, step);
+    }
+    lw_ir_latch(b);
+    i = lw_ir_get(b, r->to[s->slot]);
+    lw_ir_set(b, r->to[s->slot], lw_ir_add(b, i, lw_ir_cast(b, LW_DT_i64, four)));
+    lw_ir_end(b);
+}
+
+static bool
+has_loops(const rewriter *r)
+{
+    strided s;
+
+    for (uint32_t i = 1; i < r->n; i++)
+        if (r->old[i].op == LW_OP_LOOP && is_strided(r, i, &s) && is_worth(r, &s))
+            return true;
+    return false;
+}
+
+static void
+write_function(rewriter *r)
+{
+    strided s;
+
+    for (uint32_t i = 1; i < r->n; i++) {
+        if (r->old[i].op == LW_OP_LOOP && is_strided(r, i, &s) && is_worth(r, &s))
+            write_loop(r, &s);
+        copy(r, i);
+    }
+}
+
+lw_status
+lw_opt_stride(lw_module *module, uint32_t func, lw_error *err)
+{
+    lw_func *f = module->funcs.data[func];
+    rewriter r = {.b = {.module = module, .func = f, .func_number = func},
+                  .old = f->insts.data,
+                  .n = f->insts.n};
+    lw_insts fresh = {0};
+
+    if (!has_loops(&r))
+        return LW_OK;
+    r.to = lw_alloc_zero(r.n + 1, sizeof *r.to);
+    if (r.to == NULL || !lw_array_reserve(&fresh, r.n + 1, &module->arena)) {
+        lw_free(r.to);
+        return lw_fail_memory(err);
+    }
+    fresh.data[fresh.n++] = r.old[0];
+    memcpy(&f->insts, &fresh, sizeof f->insts);
+    write_function(&r);
+    lw_free(r.to);
+    return module->failed ? lw_fail_memory(err) : LW_OK;
+}

@@ -1,0 +1,155 @@
+/* Strided loops: which are rewritten, and that everything else stays as it was. What the
+ * rewritten ones compute is tests/py/test_jit_stride.py's. */
+#include "core/opt/stride.h"
+
+#include "core/ir/build.h"
+#include "tests/c/random_ir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+#define CHECK(condition)                                                                       \
+    do {                                                                                       \
+        if (!(condition)) {                                                                    \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
+            failures++;                                                                        \
+        }                                                                                      \
+    } while (0)
+
+typedef enum round_kind {
+    COPIES,   /* out[i] = x[i] */
+    BRANCHES, /* the same where x[i] > 0 */
+    IN_PLACE, /* x[i] = x[i] */
+    FILLS,    /* out[i] = i */
+    WAITS,    /* a barrier */
+    LEAVES,   /* ends the loop where x[i] > 0 */
+    IS_LONG,  /* many instructions */
+    CONSTANT  /* COPIES by a step of 2 */
+} round_kind;
+
+static lw_ref
+element(lw_builder *b, lw_ref base, lw_ref i)
+{
+    return lw_ir_offset(b, base, lw_ir_mul(b, i, lw_ir_int(b, LW_DT_i64, 8)));
+}
+
+static void
+make_round(lw_builder *b, round_kind kind, lw_ref x, lw_ref out, lw_ref i)
+{
+    lw_ref value, many;
+
+    if (kind == FILLS) {
+        lw_ir_store(b, element(b, out, i), i, 0, 0);
+        return;
+    }
+    value = lw_ir_load(b, LW_DT_i64, 1, element(b, x, i), 0, 0);
+    if (kind == WAITS)
+        lw_ir_emit(b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+    if (kind == BRANCHES || kind == LEAVES)
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, value, lw_ir_int(b, LW_DT_i64, 0)));
+    if (kind == LEAVES) {
+        lw_ir_break(b, 0);
+        lw_ir_end(b);
+    }
+    for (many = value; kind == IS_LONG && many < value + 60;)
+        many = lw_ir_add(b, many, value);
+    lw_ir_store(b, element(b, kind == IN_PLACE ? x : out, i), many, 0, 0);
+    if (kind == BRANCHES)
+        lw_ir_end(b);
+}
+
+static lw_module *
+module_of(round_kind kind)
+{
+    lw_module *module = NULL;
+    lw_builder b;
+    lw_ref x, out, begin, end, step;
+    lw_for loop;
+
+    CHECK(lw_module_new(&module, NULL) == LW_OK);
+    lw_builder_start(&b, module, "f");
+    x = lw_ir_param_add(&b, LW_DT_ptr, LW_PARAM_NOALIAS, "x");
+    out = lw_ir_param_add(&b, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
+    begin = lw_ir_param_add(&b, LW_DT_i64, 0, "begin");
+    end = lw_ir_param_add(&b, LW_DT_i64, 0, "end");
+    step = lw_ir_param_add(&b, LW_DT_i64, 0, "step");
+    loop =
+        lw_ir_for(&b, begin, end, kind == CONSTANT ? lw_ir_int(&b, LW_DT_i64, 2) : step, 0, 0);
+    make_round(&b, kind, x, out, loop.i);
+    lw_ir_for_end(&b, &loop);
+    CHECK(lw_ir_finish(&b, NULL) == LW_OK && lw_ir_verify(module, NULL) == LW_OK);
+    return module;
+}
+
+static int
+count(const lw_module *module, lw_op op)
+{
+    const lw_func *func = module->funcs.data[0];
+    int n = 0;
+
+    for (uint32_t i = 1; i < func->insts.n; i++)
+        n += func->insts.data[i].op == op;
+    return n;
+}
+
+static void
+test_kinds(void)
+{
+    for (int kind = COPIES; kind <= CONSTANT; kind++) {
+        bool rewritten = kind == COPIES || kind == BRANCHES;
+        lw_module *module = module_of((round_kind)kind);
+        int loads = count(module, LW_OP_LOAD), stores = count(module, LW_OP_STORE);
+
+        CHECK(lw_opt_stride(module, 0, NULL) == LW_OK);
+        CHECK(lw_ir_verify(module, NULL) == LW_OK);
+        CHECK(count(module, LW_OP_LOOP) == (rewritten ? 2 : 1));
+        CHECK(count(module, LW_OP_LOAD) == (rewritten ? 5 * loads : loads));
+        CHECK(count(module, LW_OP_STORE) == (rewritten ? 5 * stores : stores));
+        lw_module_free(module);
+    }
+}
+
+/* Whatever the module, it stays valid. */
+static void
+test_random_modules(void)
+{
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        lw_module *module = random_module(seed);
+
+        for (uint32_t i = 0; i < module->funcs.n; i++)
+            CHECK(lw_opt_stride(module, i, NULL) == LW_OK);
+        CHECK(lw_ir_verify(module, NULL) == LW_OK);
+        lw_module_free(module);
+    }
+}
+
+static void
+test_out_of_memory(void)
+{
+    lw_status status = LW_ERR_OUT_OF_MEMORY;
+
+    for (int64_t n = 0; status != LW_OK && n < 100; n++) {
+        lw_module *module = module_of(COPIES);
+        lw_memory_fail_at(n);
+        status = lw_opt_stride(module, 0, NULL);
+        lw_memory_fail_at(-1);
+        lw_module_free(module);
+    }
+    CHECK(status == LW_OK);
+}
+
+int
+main(void)
+{
+    int64_t live = lw_memory_live();
+
+    test_kinds();
+    test_random_modules();
+    test_out_of_memory();
+    if (lw_memory_live() != live) {
+        fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));
+        failures++;
+    }
+    return failures != 0;
+}
