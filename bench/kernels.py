@@ -8,6 +8,7 @@ Peers that are not installed are left out. Without an argument: both, as far as 
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 import warnings
@@ -145,7 +146,6 @@ def centre(x, y):
         y[i] = x[i] - mean
 
 
-@lw.guvectorize("(n),()->(n)")
 def moving_average(x, width, y):
     total = x[0] * 0
     for i in range(x.shape[0]):
@@ -337,7 +337,7 @@ def numba_gufunc(function: Any, signature: str, layout: str) -> Any:
     if numba is None or peer("numba.cuda") is None:
         return None
     try:
-        return numba.guvectorize([signature], layout, target="cuda")(function.py_func)
+        return numba.guvectorize([signature], layout, target="cuda")(getattr(function, "py_func", function))
     except Exception:
         return None
 
@@ -349,6 +349,58 @@ def on_numba(made: Any, *arrays: Any) -> dict[str, Callable[[], Any]]:
         return {}
     own = [numba_cuda.to_device(a.copy_to_host()) for a in arrays]
     return {"numba-cuda guvectorize": lambda: made(*own[:-1], out=own[-1])}
+
+
+def jax_averages(x: Any, width: int, expected: np.ndarray) -> None:
+    """What a JAX user would write; JAX works on streams of its own: wall time of ten calls in a row."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    jax = peer("jax")
+    if jax is None:
+        return
+    jnp = peer("jax.numpy")
+    length = x.shape[1]
+
+    @jax.jit
+    def by_cumsum(a):
+        c = jnp.cumsum(a, axis=1)
+        windows = jnp.concatenate([c[:, :width], c[:, width:] - c[:, :-width]], axis=1)
+        return windows / jnp.minimum(jnp.arange(1, length + 1), width)
+
+    @jax.jit
+    def by_convolution(a):
+        sums = jax.lax.conv_general_dilated(a[:, None, :], jnp.ones((1, 1, width), a.dtype), (1,), [(width - 1, 0)])
+        return sums[:, 0, :] / jnp.minimum(jnp.arange(1, length + 1), width)
+
+    own = jax.device_put(x.copy_to_host())
+    for name, run in (("JAX cumsum", by_cumsum), ("JAX convolution", by_convolution)):
+        def ten() -> None:
+            for _ in range(10):
+                result = run(own)
+            result.block_until_ready()
+
+        row_of = f"    {name:<26}"
+        try:
+            np.testing.assert_allclose(np.asarray(run(own))[:3], expected[:3], rtol=5e-3)
+            print(f"{row_of}{wall(ten) / 10 * 1e6:>12.2f} us")
+        except Exception as problem:
+            print(f"{row_of} {type(problem).__name__}: {str(problem).splitlines()[0][:90]}")
+
+
+def moving_averages() -> None:
+    """numba's users write signatures, so both have the same."""
+    width, rng = 1000, np.random.default_rng(1)
+    signature, layout = "void(f4[:], i8, f4[:])", "(n),()->(n)"
+    mine, theirs = lw.guvectorize([signature], layout)(moving_average), numba_gufunc(moving_average, signature, layout)
+    for rows, length in ((1000, 100_000), (100_000, 1000)):
+        x, y = (cuda.to_device(rng.random((rows, length), dtype="f4")) for _ in range(2))
+        widths = cuda.to_device(np.full(rows, width))
+        mine(x, width, out=y)
+        expected = y.copy_to_host()[:3]
+        np.testing.assert_allclose(expected, mine(x[:3].copy_to_host(), width), rtol=1e-3)
+        runs = {"lanewise": lambda: mine(x, width, out=y), **on_numba(theirs, x, widths, y)}
+        copy = copy_seconds(x.nbytes)
+        row(f"moving average w={width}, {rows} x {length}", runs, lambda run: gpu_seconds(run, 2, 3), lambda s: f"{copy / s:.3f} of copy")
+        jax_averages(x, width, expected)
 
 
 def gufuncs() -> None:
@@ -377,11 +429,6 @@ def gufuncs() -> None:
         tx = torch.as_tensor(x, device="cuda")
         runs["torch x - x.mean(1)"] = lambda: tx - tx.mean(1, keepdim=True)
     row("centre rows float32 65536 x 1024", runs, lambda run: gpu_seconds(run, 5, 5), lambda s: f"{copy / s:.3f} of copy")
-    for rows, length in ((1000, 100_000), (100_000, 1000)):
-        x, y = (cuda.to_device(rng.random((rows, length), dtype="f4")) for _ in range(2))
-        runs = {"lanewise": lambda: moving_average(x, 1000, out=y)}
-        copy = copy_seconds(x.nbytes)
-        row(f"moving average w=1000, {rows} x {length}", runs, lambda run: gpu_seconds(run, 2, 3), lambda s: f"{copy / s:.3f} of copy")
     half = rng.random((1 << 20, 4, 4))
     a = cuda.to_device(half @ half.swapaxes(1, 2) + 4 * np.eye(4))
     y = cuda.device_array_like(a)
@@ -471,7 +518,7 @@ if __name__ == "__main__":
     which = sys.argv[1:] or ["gpu", "cpu"]
     if "gpu" in which and cuda.is_available():
         print(f"{cuda.get_current_device().name}; NumPy {np.__version__}")
-        for part in (launches, gufuncs, states, fills, monte_carlo, histograms):
+        for part in (launches, gufuncs, moving_averages, states, fills, monte_carlo, histograms):
             try:
                 part()
             except Exception as problem:
