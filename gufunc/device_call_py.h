@@ -42,6 +42,11 @@ int lw_gcall_read_axes(lw_gcall *call);
  * device_launch_py.c. -1: exception. */
 int lw_gcall_run(lw_gcall *call);
 
+/* One launch, of at most so many items, on a device that was visited. */
+enum { LW_GCALL_ITEMS = 1 << 30 };
+lw_status lw_gcall_launch(lw_gcall *call, const lw_core_key *key, lw_loaded *entry,
+                          lw_error *err);
+
 /* The call on device operands, or on none at all; kwnames' values behind args. */
 PyObject *lw_gcall_on_device(lw_gufunc *self, PyObject *const *args, Py_ssize_t n_args,
                              PyObject *kwnames, lw_extra_arrays *extra);

@@ -7,6 +7,7 @@
 #include "gufunc/device_call_py.h"
 #include "gufunc/device_large_py.h"
 #include "gufunc/device_simulate_py.h"
+#include "gufunc/recall_py.h"
 
 #include "core/base/divider.h"
 #include "core/py/raise.h"
@@ -17,7 +18,6 @@ enum {
     MOST_PARAMS = 3 + 2 * LW_MAX_OPERANDS + 3 * LW_CORE_LOOP_DIMS +
                   LW_MAX_OPERANDS * LW_CORE_LOOP_DIMS + LW_SHAPE_CORE_NAMES +
                   LW_MAX_OPERANDS * LW_MAX_CORE_DIMS,
-    ITEMS_A_LAUNCH = 1 << 30,
 };
 
 typedef struct launch_values {
@@ -109,8 +109,8 @@ items_of(const lw_gcall *call, const lw_core_key *key, uint32_t block)
     return few < most ? (uint32_t)few : most;
 }
 
-static lw_status
-launch(lw_gcall *call, const lw_core_key *key, lw_loaded *entry, lw_error *err)
+lw_status
+lw_gcall_launch(lw_gcall *call, const lw_core_key *key, lw_loaded *entry, lw_error *err)
 {
     lw_core_plan *plan = &call->plan;
     uint32_t n = 0, block = block_of(call->device, key, plan->n);
@@ -145,13 +145,13 @@ launch_cut(lw_gcall *call, const lw_core_key *key, lw_loaded *entry, lw_error *e
     int64_t whole, inner = plan->n, step;
     uint64_t data[LW_MAX_OPERANDS] = {0};
 
-    if (plan->n <= ITEMS_A_LAUNCH)
-        return launch(call, key, entry, err);
+    if (plan->n <= LW_GCALL_ITEMS)
+        return lw_gcall_launch(call, key, entry, err);
     while (d > 0 && plan->shape[d] == 1)
         d--;
     whole = plan->shape[d];
     inner /= whole;
-    step = inner >= ITEMS_A_LAUNCH ? 1 : ITEMS_A_LAUNCH / inner;
+    step = inner >= LW_GCALL_ITEMS ? 1 : LW_GCALL_ITEMS / inner;
     for (int i = 0; i < plan->n_operands; i++)
         data[i] = plan->operands[i].data;
     for (int64_t at = 0; at < whole && status == LW_OK; at += step) {
@@ -240,6 +240,7 @@ lw_gcall_run(lw_gcall *call)
     LW_TRY(lw_operands_behind(call->operands, call->n_read, call->extra, call->stream, &err));
     LW_TRY(launch_cut(call, &key, entry, &err));
     LW_TRY(lw_operands_after(call->operands, call->n_read, call->extra, call->stream, &err));
+    lw_gcall_remember(call, &key, entry);
 fail:
     lw_device_leave(before);
     if (status != LW_OK)

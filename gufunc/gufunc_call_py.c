@@ -6,6 +6,7 @@
 #include "core/py/host_cuda.h"
 #include "core/py/raise.h"
 #include "core/py/ufunc_names.h"
+#include "gufunc/recall_py.h"
 
 #include <string.h>
 
@@ -114,9 +115,13 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
     lw_target_choice target = self->base.options.target;
-    lw_seen s = lw_look(args, PyVectorcall_NARGS(nargsf), kwnames, false);
     PyObject *result;
+    lw_seen s;
 
+    if (self->base.recalled != NULL &&
+        lw_gcall_recall(&self->base, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+        return result;
+    s = lw_look(args, PyVectorcall_NARGS(nargsf), kwnames, false);
     if (self->base.family != NULL)
         return lw_family_call((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames);
     if (PyVectorcall_NARGS(nargsf) < self->base.nin &&

@@ -298,6 +298,7 @@ gufunc_dealloc(PyObject *object)
     if (self->base.weakrefs != NULL)
         PyObject_ClearWeakRefs(object);
     gufunc_clear(object);
+    lw_recall_free(self->base.recalled);
     lw_resolved_free(&self->base.plans);
     lw_ufunc_head_drop((lw_ufunc_head *)object);
     lw_gufunc_table_drop(self->table); /* the loops go with the last numpy.ufunc */
@@ -330,6 +331,7 @@ renew_inner(lw_gufunc_object *self)
         return -1;
     Py_SETREF(self->base.inner, inner);
     lw_resolved_forget(&self->base.plans);
+    lw_recall_forget(self->base.recalled);
     return 0;
 }
 

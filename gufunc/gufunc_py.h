@@ -6,6 +6,7 @@
 
 #include "core/base/lock.h"
 #include "core/py/family.h"
+#include "core/py/recall.h"
 #include "core/py/resolved.h"
 #include "core/py/ufunc_type.h"
 #include "gufunc/gufunc_loop.h"
@@ -18,6 +19,7 @@ typedef struct lw_gufunc {
     int64_t large_least;
     PyObject *sizes;        /* dict: name only in outputs -> function; or NULL */
     lw_resolved_list plans; /* of device calls */
+    lw_recalled *recalled;  /* of those, the latest: gufunc/recall_py.h */
 } lw_gufunc;
 
 /* ---- gufunc_object.c, gufunc_loops_py.c, gufunc_sizes_py.c ---- */

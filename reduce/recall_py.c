@@ -4,35 +4,23 @@
 
 #include "core/base/memory.h"
 #include "core/py/raise.h"
+#include "core/py/recall.h"
 
 #include <string.h>
 
-enum {
-    KEPT = 4,    /* calls of a reduction that are remembered at a time */
-    ARRAYS = 4,  /* of a call */
-    DIMS = 4,    /* of an array */
-    VECTOR = 16, /* bytes of the widest access: what alignment is looked at for */
-    NO_AXIS = INT32_MIN
-};
-
-/* Compared as bytes. */
-typedef struct array_key {
-    int64_t shape[DIMS], strides[DIMS];
-    lw_device *device;
-    uint8_t dtype, ndim, misaligned;
-    uint8_t unused[5];
-} array_key;
+enum { NO_AXIS = INT32_MIN };
 
 typedef struct lw_reduce_recall {
     struct lw_reduce_recall *next;
-    bool busy;  /* under way, and the GIL may have been given up meanwhile */
-    uint32_t n; /* arrays */
+    bool busy;      /* under way, and the GIL may have been given up meanwhile */
+    uint8_t missed; /* in the latest: calls since then that were not remembered */
+    uint32_t n;     /* arrays */
     int64_t axis;
-    array_key array[ARRAYS];
+    lw_array_key array[LW_RECALL_INPUTS];
     bool has_out;
     uint8_t result_dtype;
     int result_ndim;
-    int64_t result_shape[DIMS];
+    int64_t result_shape[LW_RECALL_DIMS];
     lw_reduce_entry *entry;
     bool is_scan;
     /* addresses in these are the last call's */
@@ -44,9 +32,10 @@ typedef struct lw_reduce_recall {
 
 /* A call that comes, taken apart. */
 typedef struct request {
-    lw_device_array *array[ARRAYS];
+    lw_device_array *array[LW_RECALL_INPUTS];
     uint32_t n;
     int64_t axis;
+    bool has_axis; /* behind the arrays */
     PyObject *out; /* exactly a DeviceArray, or NULL */
 } request;
 
@@ -66,16 +55,21 @@ read_axis(PyObject *axis, int64_t *out)
     return overflow == 0 && *out > -LW_MAX_DIMS - 1 && *out < LW_MAX_DIMS;
 }
 
+/* axis=, out=, and what the others say where they say nothing. */
 static bool
-read_keyword(request *r, PyObject *name, PyObject *value)
+read_keyword(request *r, int which, PyObject *name, PyObject *value)
 {
     if (PyUnicode_CompareWithASCIIString(name, "axis") == 0)
-        return r->axis == NO_AXIS && read_axis(value, &r->axis);
+        return !r->has_axis && read_axis(value, &r->axis);
     if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
         r->out = value == Py_None ? NULL : value;
         return r->out == NULL || lw_is_device_array(r->out);
     }
-    return false;
+    if (which == LW_RECALL_ACCUMULATE)
+        return false;
+    if (value == Py_True)
+        return PyUnicode_CompareWithASCIIString(name, "where") == 0;
+    return value == Py_False && PyUnicode_CompareWithASCIIString(name, "keepdims") == 0;
 }
 
 static bool
@@ -89,7 +83,8 @@ read_request(request *r, const lw_reducer *self, int which, PyObject *const *arg
     r->out = NULL;
     if (which == LW_RECALL_ACCUMULATE)
         n = wanted ? wanted : 1;
-    if (n < 1 || n > ARRAYS || n_args < n || n_args > n + 1)
+    r->has_axis = n_args > n;
+    if (n < 1 || n > LW_RECALL_INPUTS || n_args < n || n_args > n + 1)
         return false;
     for (Py_ssize_t i = 0; i < n; i++) {
         if (!lw_is_device_array(args[i]))
@@ -97,26 +92,15 @@ read_request(request *r, const lw_reducer *self, int which, PyObject *const *arg
         r->array[i] = (lw_device_array *)args[i];
     }
     r->n = (uint32_t)n;
-    if (n_args > n && !read_axis(args[n], &r->axis))
+    if (r->has_axis && !read_axis(args[n], &r->axis))
         return false;
     for (Py_ssize_t i = 0; i < n_keywords; i++)
-        if (!read_keyword(r, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]))
+        if (!read_keyword(r, which, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]))
             return false;
     return true;
 }
 
 /* ---- comparing ---- */
-
-static bool
-is_array(const array_key *key, const lw_device_array *array)
-{
-    size_t bytes = (size_t)key->ndim * sizeof *array->shape;
-
-    return key->dtype == array->dtype && key->ndim == array->ndim &&
-           key->device == array->device && key->misaligned == array->data % VECTOR &&
-           memcmp(key->shape, array->shape, bytes) == 0 &&
-           memcmp(key->strides, array->strides, bytes) == 0;
-}
 
 static lw_reach
 reach_of(const lw_device_array *x)
@@ -148,7 +132,7 @@ is_call(const recall *call, const request *r)
         call->has_out != (r->out != NULL) || !lw_image_is_alive(call->entry->image))
         return false;
     for (uint32_t i = 0; i < r->n; i++)
-        if (!is_array(&call->array[i], r->array[i]))
+        if (!lw_array_key_is(&call->array[i], r->array[i]))
             return false;
     return r->out == NULL || is_result(call, r);
 }
@@ -224,12 +208,10 @@ lw_reduce_recall(lw_reducer *self, int which, PyObject *const *args, Py_ssize_t 
 static bool
 says_nothing(const lw_reduce_keywords *k)
 {
-    return (k->dtype == NULL || k->dtype == Py_None) &&
-           (k->keepdims == NULL || k->keepdims == Py_False) &&
+    return k->dtype == NULL && (k->keepdims == NULL || k->keepdims == Py_False) &&
            (k->where == NULL || k->where == Py_True) && k->initial == NULL &&
-           k->stream == NULL && (k->size == NULL || k->size == Py_None) &&
-           (k->res == NULL || k->res == Py_None) &&
-           (k->exclusive == NULL || k->exclusive == Py_False) && !k->keeps_arrays;
+           k->stream == NULL && k->size == NULL && k->res == NULL && k->exclusive == NULL &&
+           !k->keeps_arrays;
 }
 
 static bool
@@ -237,8 +219,8 @@ is_plain_array(const lw_reduce_device *d, uint32_t i)
 {
     const lw_operand *operand = &d->operand[i];
 
-    return operand->library == LW_LIB_OWN && operand->ndim <= DIMS && d->copy[i] == NULL &&
-           d->call->array[i].record == NULL;
+    return operand->library == LW_LIB_OWN && operand->ndim <= LW_RECALL_DIMS &&
+           d->copy[i] == NULL && d->call->array[i].record == NULL;
 }
 
 static bool
@@ -247,9 +229,10 @@ is_plain(const lw_reduce_device *d)
     const lw_reduce_call *call = d->call;
     const lw_reduction *r = call->special->reduction;
     PyObject *out = call->keywords.out;
-    bool plain = d->recalled != NULL && says_nothing(&call->keywords) && d->n_read <= ARRAYS &&
-                 r->n_out == 1 && r->out_form.n_nodes == 1 &&
-                 r->out_form.node[0].kind == LW_REDUCE_NUMBER && d->result[0]->ndim <= DIMS &&
+    bool plain = d->recalled != NULL && says_nothing(&call->keywords) &&
+                 d->n_read <= LW_RECALL_INPUTS && r->n_out == 1 && r->out_form.n_nodes == 1 &&
+                 r->out_form.node[0].kind == LW_REDUCE_NUMBER &&
+                 d->result[0]->ndim <= LW_RECALL_DIMS &&
                  (out == NULL || out == Py_None || (lw_is_device_array(out) && d->in_out[0]));
 
     for (uint32_t i = 0; i < d->n_read && plain; i++)
@@ -257,20 +240,8 @@ is_plain(const lw_reduce_device *d)
     return plain;
 }
 
-static array_key
-key_of(const lw_operand *operand)
-{
-    array_key key = {.device = operand->device,
-                     .dtype = operand->dtype,
-                     .ndim = (uint8_t)operand->ndim,
-                     .misaligned = operand->data % VECTOR};
-
-    memcpy(key.shape, operand->shape, (size_t)operand->ndim * sizeof *key.shape);
-    memcpy(key.strides, operand->strides, (size_t)operand->ndim * sizeof *key.strides);
-    return key;
-}
-
-/* A new one, or that which was made before all others; NULL: out of memory, or all are busy. */
+/* Room, unset: new, or that of the oldest, which goes every so many calls of other kinds. NULL:
+ * not now. */
 static recall *
 place(recall **latest)
 {
@@ -280,13 +251,12 @@ place(recall **latest)
     for (; *at != NULL; at = &(*at)->next, n++)
         if (!(*at)->busy)
             oldest = at;
-    if (n < KEPT)
-        return lw_alloc_zero(1, sizeof(recall));
-    if (oldest == NULL)
+    if (n < LW_RECALL_KEPT)
+        return lw_alloc(sizeof(recall));
+    if (oldest == NULL || ++(*latest)->missed % LW_RECALL_PATIENCE != 0)
         return NULL;
     taken = *oldest;
     *oldest = taken->next;
-    memset(taken, 0, sizeof *taken);
     return taken;
 }
 
@@ -302,10 +272,12 @@ remember(lw_reduce_device *d, lw_reduce_entry *entry)
     made = place(d->recalled);
     if (made == NULL)
         return NULL;
+    made->busy = made->is_scan = false;
+    made->missed = 0;
     made->n = d->n_read;
     made->axis = axis;
     for (uint32_t i = 0; i < d->n_read; i++)
-        made->array[i] = key_of(&d->operand[i]);
+        made->array[i] = lw_array_key_of(&d->operand[i]);
     made->has_out = d->in_out[0];
     made->result_dtype = result->dtype;
     made->result_ndim = result->ndim;
@@ -314,6 +286,26 @@ remember(lw_reduce_device *d, lw_reduce_entry *entry)
     made->next = *d->recalled;
     *d->recalled = made;
     return made;
+}
+
+/* Of a simplified one: what nothing gives is the call's own, and not asked for. */
+static void
+copy_job(lw_reduce_job *to, const lw_reduce_job *from, uint32_t n)
+{
+    to->reduction = from->reduction;
+    to->code = NULL;
+    to->initial = to->empty = NULL;
+    to->max_threads = from->max_threads;
+    to->kept.n = from->kept.n;
+    to->reduced.n = from->reduced.n;
+    to->kept.size[0] = from->kept.size[0];
+    to->reduced.size[0] = from->reduced.size[0];
+    for (uint32_t i = 0; i < n; i++) {
+        to->kept.stride[i][0] = from->kept.stride[i][0];
+        to->reduced.stride[i][0] = from->reduced.stride[i][0];
+    }
+    memcpy(to->operand, from->operand, sizeof to->operand);
+    memcpy(to->out, from->out, sizeof to->out);
 }
 
 void
@@ -327,8 +319,7 @@ lw_reduce_remember_job(lw_reduce_device *d, lw_reduce_entry *entry, const lw_red
     if (made == NULL)
         return;
     made->plan = *plan;
-    made->job = d->call->job;
-    made->job.initial = made->job.empty = NULL; /* the call's own, and not asked for */
+    copy_job(&made->job, &d->call->job, d->n_read);
 }
 
 void

@@ -35,6 +35,9 @@ void lw_call_init(lw_call *call, lw_ufunc *self);
 void lw_call_release(lw_call *call);
 /* Launch the normalised plan on call->stream, ordered with the operands read. -1: exception. */
 int lw_call_run(lw_call *call);
+/* One launch, of a plan whose accesses 32 bits count, on a device that was visited. */
+lw_status lw_call_launch(lw_call *call, const lw_plan *plan, const lw_kernel_key *key,
+                         lw_kernel *kernel, lw_error *err);
 /* Launch the planned kernel n times and nothing else: seconds a launch, for the benchmark's
  * "raw launch" row. -1.0: exception. */
 double lw_call_time(lw_call *call, long n);

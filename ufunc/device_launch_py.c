@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/py/raise.h"
 #include "core/py/whole_array.h"
+#include "ufunc/recall_py.h"
 
 enum { MOST_PARAMS = 3 + 3 * LW_PLAN_DIMS + LW_PLAN_OPERANDS * (LW_PLAN_DIMS + 2) };
 
@@ -69,9 +70,9 @@ add_walk(const lw_plan *plan, const lw_kernel_key *key, launch_values *v, void *
     return n;
 }
 
-static lw_status
-launch(lw_call *call, const lw_plan *plan, const lw_kernel_key *key, lw_kernel *kernel,
-       lw_error *err)
+lw_status
+lw_call_launch(lw_call *call, const lw_plan *plan, const lw_kernel_key *key, lw_kernel *kernel,
+               lw_error *err)
 {
     launch_values v;
     void *params[MOST_PARAMS];
@@ -117,7 +118,7 @@ launch_cut(lw_call *call, lw_plan *plan, const lw_kernel_key *key, lw_kernel *ke
     while (inner > limit && plan->shape[d] == 1)
         inner /= plan->shape[--d], whole = plan->shape[d];
     if (plan->n / key->width <= limit)
-        return launch(call, plan, key, kernel, err);
+        return lw_call_launch(call, plan, key, kernel, err);
     step = inner >= limit ? 1 : limit / inner;
     for (int i = 0; i < n_operands; i++)
         data[i] = plan->operands[i].data;
@@ -158,8 +159,9 @@ lw_call_run(lw_call *call)
     if (key.ndim)
         LW_TRY(launch_cut(call, &call->plan, &key, entry->kernel, &err));
     else
-        LW_TRY(launch(call, &call->plan, &key, entry->kernel, &err));
+        LW_TRY(lw_call_launch(call, &call->plan, &key, entry->kernel, &err));
     LW_TRY(lw_operands_after(call->operands, call->n_read, call->extra, call->stream, &err));
+    lw_call_remember(call, &key, entry);
 fail:
     lw_device_leave(before);
     if (status != LW_OK)
@@ -184,7 +186,7 @@ lw_call_time(lw_call *call, long n)
         return -1.0;
     start = lw_now_ns();
     for (long i = 0; i < n && status == LW_OK; i++)
-        status = launch(call, &call->plan, &key, entry->kernel, &err);
+        status = lw_call_launch(call, &call->plan, &key, entry->kernel, &err);
     end = lw_now_ns();
     if (status != LW_OK) {
         lw_py_raise(&err);

@@ -1,6 +1,7 @@
 /* The call: look at the operands once, then go to NumPy's inner ufunc, to the device, or to
  * whoever overrides. Exact ndarrays and Python numbers are known by their type alone, so that a
  * small host call costs NumPy's time and some nanoseconds. */
+#include "ufunc/recall_py.h"
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/call_sorts.h"
@@ -233,6 +234,9 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     PyObject *result;
     lw_seen s;
 
+    if (self->base.recalled != NULL && !self->has_frozen &&
+        lw_call_recall(&self->base, args, n_args, kwnames, &result))
+        return result;
     if (self->base.family != NULL)
         return lw_family_call((lw_ufunc_head *)self, args, n_args, kwnames);
     if ((n_args < self->base.nin || self->has_frozen) &&

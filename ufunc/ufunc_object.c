@@ -465,6 +465,7 @@ ufunc_dealloc(PyObject *object)
     if (self->base.weakrefs != NULL)
         PyObject_ClearWeakRefs(object);
     ufunc_clear(object);
+    lw_recall_free(self->base.recalled);
     lw_resolved_free(&self->base.plans);
     lw_ufunc_head_drop((lw_ufunc_head *)object);
     lw_host_table_drop(self->table); /* the loops go with the last numpy.ufunc */
@@ -499,6 +500,7 @@ renew_inner(lw_ufunc_object *self)
     Py_SETREF(self->base.inner, inner);
     forget_methods(self);
     lw_resolved_forget(&self->base.plans);
+    lw_recall_forget(self->base.recalled);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/lock.h"
 #include "core/py/family.h"
+#include "core/py/recall.h"
 #include "core/py/resolved.h"
 #include "core/py/ufunc_type.h"
 
@@ -16,6 +17,7 @@ typedef struct lw_ufunc {
     lw_lock lock;              /* guards loops while they grow; never held while Python runs */
     LW_ARRAY(lw_loop *) loops; /* declared ones first, in canonical order */
     lw_resolved_list plans;    /* of device calls */
+    lw_recalled *recalled;     /* of those, the latest: ufunc/recall_py.h */
 } lw_ufunc;
 
 /* ---- ufunc_object.c, ufunc_host_py.c ---- */
