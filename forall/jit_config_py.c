@@ -56,12 +56,25 @@ lw_jit_count_read(PyObject *value, const char *what, int64_t most, int64_t *out)
     return too_large(what, expected, value);
 }
 
+/* A plain int in range, as nearly all are: no words for messages are made. */
+static bool
+read_plain(PyObject *value, int64_t most, uint32_t *out)
+{
+    int overflow = 0;
+    long long n = PyLong_CheckExact(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
+
+    *out = (uint32_t)n;
+    return !overflow && n >= 1 && n <= most;
+}
+
 static int
 read_axis(PyObject *value, const char *what, int axis, int64_t most, uint32_t *out)
 {
     char name[64], expected[64];
     int64_t n;
 
+    if (read_plain(value, most, out))
+        return 0;
     PyOS_snprintf(name, sizeof name, "kernel[grid, block]: %s.%c", what, axes[axis]);
     if (read_int(value, name, &n) < 0)
         return -1;

@@ -315,10 +315,28 @@ refuse(PyObject *ufunc)
     return NULL;
 }
 
+/* Behind the first two of args are the inputs. */
+static PyObject *
+call_it(PyObject *ours, PyObject *args, PyObject *kwargs)
+{
+    return PyObject_VectorcallDict(ours, &PyTuple_GET_ITEM(args, 2),
+                                   (size_t)PyTuple_GET_SIZE(args) - 2, kwargs);
+}
+
+static PyObject *
+call_method(PyObject *ours, PyObject *name, PyObject *args, PyObject *kwargs)
+{
+    PyObject *method = PyObject_GetAttr(ours, name);
+    PyObject *result = method ? call_it(method, args, kwargs) : NULL;
+
+    Py_XDECREF(method);
+    return result;
+}
+
 static PyObject *
 method_array_ufunc(PyObject *Py_UNUSED(self), PyObject *args, PyObject *kwargs)
 {
-    PyObject *ufunc, *ours, *method = NULL, *inputs = NULL, *result = NULL;
+    PyObject *ufunc, *ours, *name;
 
     if (PyTuple_GET_SIZE(args) < 2 || !PyUnicode_Check(PyTuple_GET_ITEM(args, 1))) {
         PyErr_SetString(PyExc_TypeError,
@@ -331,13 +349,10 @@ method_array_ufunc(PyObject *Py_UNUSED(self), PyObject *args, PyObject *kwargs)
     ours = counterpart(ufunc);
     if (ours == NULL)
         return PyErr_Occurred() ? NULL : refuse(ufunc);
-    method = PyObject_GetAttr(ours, PyTuple_GET_ITEM(args, 1));
-    inputs = PyTuple_GetSlice(args, 2, PyTuple_GET_SIZE(args));
-    if (method != NULL && inputs != NULL)
-        result = PyObject_Call(method, inputs, kwargs);
-    Py_XDECREF(method);
-    Py_XDECREF(inputs);
-    return result;
+    name = PyTuple_GET_ITEM(args, 1);
+    if (PyUnicode_CompareWithASCIIString(name, "__call__") == 0)
+        return call_it(ours, args, kwargs);
+    return call_method(ours, name, args, kwargs);
 }
 
 /* ---- printing ---- */
