@@ -5,6 +5,7 @@
 
 #include "core/tables/kernel_ops.h"
 #include "reduce/kernel_parts.h"
+#include "reduce/kernel_shuffle.h"
 #include "reduce/scan_kernel.h"
 
 #include <string.h>
@@ -137,56 +138,11 @@ combine_before(lw_scan_maker *m, const lw_ref *x, const lw_ref *slot)
 
 /* ---- shuffles ---- */
 
-static inline lw_ref
-shuffle_word(lw_scan_maker *m, uint32_t row, lw_ref word, lw_ref lane)
-{
-    lw_ref args[] = {i32(m, -1), word, lane, i32(m, row == LW_KOP_shfl_up ? 0 : WARP - 1)};
-
-    return lw_ir_kernel_call(&m->k.b, row, LW_DT_i32, args, 4);
-}
-
-static inline lw_ref
-shuffle_wide(lw_scan_maker *m, uint32_t row, lw_ref value, lw_ref lane)
-{
-    lw_builder *b = &m->k.b;
-    lw_ref bits = lw_ir_bitcast(b, LW_DT_u64, value), halves[2];
-    lw_ref far = lw_ir_int(b, LW_DT_u64, 32);
-
-    for (int i = 0; i < 2; i++) {
-        lw_ref half = lw_ir_cast(b, LW_DT_u32, i ? lw_ir_shr(b, bits, far) : bits);
-        half = shuffle_word(m, row, lw_ir_bitcast(b, LW_DT_i32, half), lane);
-        halves[i] = lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u32, half));
-    }
-    bits = lw_ir_or(b, lw_ir_shl(b, halves[1], far), halves[0]);
-    return lw_ir_bitcast(b, lw_ir_type(b, value), bits);
-}
-
-static inline lw_ref
-shuffle_value(lw_scan_maker *m, uint32_t row, lw_ref value, lw_ref lane)
-{
-    lw_builder *b = &m->k.b;
-    lw_dtype type = lw_ir_type(b, value);
-    uint32_t size = lw_dtypes[type].size_bytes;
-
-    if (size == 8)
-        return shuffle_wide(m, row, value, lane);
-    if (size == 4)
-        return lw_ir_bitcast(b, type,
-                             shuffle_word(m, row, lw_ir_bitcast(b, LW_DT_i32, value), lane));
-    if (type == LW_DT_b1) {
-        value = shuffle_word(m, row, lw_ir_select(b, value, i32(m, 1), i32(m, 0)), lane);
-        return lw_ir_compare(b, LW_OP_NE, value, i32(m, 0));
-    }
-    value = lw_ir_bitcast(b, size == 1 ? LW_DT_u8 : LW_DT_u16, value);
-    value = shuffle_word(m, row, lw_ir_cast(b, LW_DT_i32, value), lane);
-    return lw_ir_bitcast(b, type, lw_ir_cast(b, size == 1 ? LW_DT_u8 : LW_DT_u16, value));
-}
-
 static inline void
 shuffle(lw_scan_maker *m, uint32_t row, const lw_ref *acc, lw_ref lane, lw_ref *out)
 {
     for (uint32_t i = 0; i < m->k.n_parts; i++)
-        out[i] = shuffle_value(m, row, acc[i], lane);
+        out[i] = shuffle_value(&m->k, row, acc[i], lane);
 }
 
 /* m->slot of `width` lanes, `apart` from one another, becomes that of all up to it. at: the
