@@ -170,7 +170,7 @@ address(const char *at)
 
 uint32_t
 lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint64_t memory,
-                     uint64_t words[LW_REDUCE_MOST_PARAMS])
+                     uint64_t counters, uint64_t words[LW_REDUCE_MOST_PARAMS])
 {
     const lw_reduction *r = job->reduction;
     const int64_t counts[] = {plan->results, plan->items, plan->elements, plan->per_block,
@@ -194,7 +194,7 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
                 at += (uint64_t)(plan->results * plan->splits) * (uint64_t)largest;
             }
     n += n_parts;
-    words[n++] = memory + plan->counters_at;
+    words[n++] = counters;
     for (uint32_t i = 0; i < r->n_out; i++)
         words[n++] = address(job->out[i]);
     for (uint32_t i = 0; i < r->n_acc && (plan->key.initial || plan->key.masked); i++)

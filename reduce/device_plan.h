@@ -19,8 +19,10 @@ typedef struct lw_reduce_plan {
 /* Rearranges the job's spaces. False: a dimension too many; copy the operands, results first,
  * and come again. n_blocks: how many the device can use at a time. */
 bool lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out);
-/* One word for each of the kernel's parameters; gives how many. memory: partial_bytes of it. */
+/* One word for each of the kernel's parameters; gives how many. memory: partial_bytes of it;
+ * counters: of each tile one, 0, as the launch leaves them. */
 uint32_t lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan,
-                              uint64_t memory, uint64_t words[LW_REDUCE_MOST_PARAMS]);
+                              uint64_t memory, uint64_t counters,
+                              uint64_t words[LW_REDUCE_MOST_PARAMS]);
 
 #endif

@@ -19,6 +19,8 @@
 
 typedef lw_reduce_device device_call;
 
+enum { LEAST_COUNTERS = 1024 };
+
 /* ---- kernels ---- */
 
 void
@@ -26,6 +28,7 @@ lw_reduce_entries_free(lw_reduce_entry *entry)
 {
     while (entry != NULL) {
         lw_reduce_entry *next = entry->next;
+        lw_pool_put(entry->counters);
         lw_image_drop(entry->image);
         lw_code_unref(entry->code);
         lw_free(entry);
@@ -137,7 +140,8 @@ simulate(const lw_reduce_call *call, const lw_reduce_entry *entry, const lw_redu
 
     if (memory == NULL)
         return lw_fail_memory(err);
-    lw_reduce_plan_words(&call->job, plan, (uint64_t)(uintptr_t)memory, words);
+    lw_reduce_plan_words(&call->job, plan, (uint64_t)(uintptr_t)memory,
+                         (uint64_t)(uintptr_t)memory + plan->counters_at, words);
     status = lw_simulate(&launch, &result, err);
     lw_free(memory);
     return status;
@@ -546,22 +550,51 @@ fail:
     return status;
 }
 
+/* The counters of a launch, which are 0 and will be again behind it. Launches on the default
+ * stream come one after another and share theirs; others have them behind their own memory. */
+static lw_status
+counters_of(lw_reduce_entry *entry, const lw_reduce_plan *plan, CUstream stream,
+            const lw_block *memory, CUdeviceptr *out, lw_error *err)
+{
+    size_t n = (size_t)plan->tiles;
+    lw_status status = LW_OK;
+    lw_block *made = NULL;
+
+    if (stream != 0) {
+        *out = memory->address + plan->counters_at;
+        return lw_fill(entry->device, *out, 0, 4, n, stream, false, err);
+    }
+    if (entry->counters == NULL || entry->counters->size_bytes < 4 * n) {
+        lw_pool_put(entry->counters);
+        entry->counters = NULL;
+        n = n < LEAST_COUNTERS ? LEAST_COUNTERS : n;
+        LW_TRY(lw_pool_take(entry->device, 4 * n, stream, &made, err));
+        LW_TRY(lw_fill(entry->device, made->address, 0, 4, n, stream, false, err));
+        entry->counters = made;
+        made = NULL;
+    }
+    *out = entry->counters->address;
+fail:
+    lw_pool_put(made);
+    return status;
+}
+
 lw_status
-lw_reduce_launch_job(const lw_reduce_entry *entry, const lw_reduce_plan *plan,
+lw_reduce_launch_job(lw_reduce_entry *entry, const lw_reduce_plan *plan,
                      const lw_reduce_job *job, CUstream stream, lw_block **memory,
                      lw_error *err)
 {
     uint64_t words[LW_REDUCE_MOST_PARAMS];
     void *params[LW_REDUCE_MOST_PARAMS];
     lw_status status = LW_OK;
+    CUdeviceptr counters = 0;
     uint32_t n;
 
     if (plan->partial_bytes) {
         LW_TRY(lw_pool_take(entry->device, plan->partial_bytes, stream, memory, err));
-        LW_TRY(lw_fill(entry->device, (*memory)->address + plan->counters_at, 0, 4,
-                       (size_t)plan->tiles, stream, false, err));
+        LW_TRY(counters_of(entry, plan, stream, *memory, &counters, err));
     }
-    n = lw_reduce_plan_words(job, plan, *memory ? (*memory)->address : 0, words);
+    n = lw_reduce_plan_words(job, plan, *memory ? (*memory)->address : 0, counters, words);
     for (uint32_t i = 0; i < n; i++)
         params[i] = &words[i];
     LW_TRY(lw_launch(entry->kernel, (uint32_t)plan->tiles, (uint32_t)plan->splits, 1,
@@ -571,7 +604,7 @@ fail:
 }
 
 static lw_status
-launch(device_call *d, const lw_reduce_entry *entry, const lw_reduce_plan *plan, lw_error *err)
+launch(device_call *d, lw_reduce_entry *entry, const lw_reduce_plan *plan, lw_error *err)
 {
     lw_status status = LW_OK;
     CUcontext before = NULL;

@@ -24,7 +24,7 @@ void lw_reduce_recalls_free(struct lw_reduce_recall *latest); /* NULL is allowed
 
 /* Of device_py.c and scan_py.c: the launch, on a device that was visited, behind the operands'
  * earlier users. memory: gets what the kernel needs, if it needs any. */
-lw_status lw_reduce_launch_job(const lw_reduce_entry *entry, const lw_reduce_plan *plan,
+lw_status lw_reduce_launch_job(lw_reduce_entry *entry, const lw_reduce_plan *plan,
                                const lw_reduce_job *job, CUstream stream, lw_block **memory,
                                lw_error *err);
 lw_status lw_reduce_launch_scan(const lw_reduce_entry *entry, const lw_reduce_scan_plan *plan,
