@@ -17,7 +17,8 @@ typedef struct lw_reduce_key {
     uint8_t lanes_log2;   /* threads of a result */
     uint8_t results_log2; /* results of a block */
     uint8_t columns;      /* neighbouring threads: neighbouring results; else elements */
-    uint8_t vector;       /* elements that one access takes, contiguous in all operands */
+    uint8_t vector;       /* elements that one access takes, contiguous in all operands: of one
+                             result, or with columns the same ones of neighbouring results */
     uint8_t initial;      /* the result begins with the values of the last parameters */
     uint8_t masked; /* where=: behind the operands comes a mask; see lw_reduce_device_parts */
     uint8_t simulated;  /* for core/host/simulator.h: lw_sim_single */
@@ -29,6 +30,8 @@ typedef struct lw_reduce_key {
     uint8_t dense;      /* elements side by side in all operands, results, too */
     uint8_t keyed;      /* results are those of runs of equal keys … */
     uint8_t key_dtype;  /* … of this lw_dtype */
+    uint8_t narrow;     /* the largest or smallest of integers of one or two bytes */
+    uint8_t rows;       /* not 0: rows are short, and a thread works on so many at a time */
 } lw_reduce_key;
 
 /* Parts of the accumulator as lw_reduce_acc_parts; with a mask a last one, i32, that says

@@ -8,7 +8,13 @@
 enum {
     SHARED = 32 * 1024, /* bytes a block may take */
     LEAST_ITEMS = 16,   /* a lane has so many, or the elements are not split further */
-    MOST_SPLITS = 1024
+    MOST_SPLITS = 1024,
+    COLUMNS_LOG2 = 5,     /* threads side by side along results */
+    WIDEST = 32,          /* bytes of the accumulators of one of them */
+    MOST_SHORT = 64,      /* accesses of a row that part of a warp takes */
+    LEAST_RESULTS = 64,   /* or there is no need for it */
+    ROWS = 8,             /* that a thread works on at a time, where these are many: … */
+    LEAST_SHORT = 1 << 17 /* … so many threads come first */
 };
 
 static uint32_t
@@ -62,13 +68,31 @@ element_step(const lw_reduce_job *job, uint32_t operand)
     return job->reduced.n ? job->reduced.stride[operand][0] : 0;
 }
 
-/* Do vectors of `vector` elements of this size lie side by side? */
+/* Do vectors of `vector` elements of this size lie side by side, along elements or results? */
 static bool
-lies_in_vectors(const lw_reduce_job *job, uint32_t operand, uint32_t size, uint32_t vector)
+lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t operand,
+                uint32_t size, uint32_t vector)
 {
-    return element_step(job, operand) == size &&
-           kept_step(job, operand) % (size * vector) == 0 &&
+    int64_t along = element_step(job, operand), across = kept_step(job, operand);
+    int64_t near = plan->key.columns ? across : along, far = plan->key.columns ? along : across;
+
+    return near == size && far % (size * vector) == 0 &&
            (uintptr_t)job->operand[operand] % (size * vector) == 0;
+}
+
+static bool
+all_lie_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t vector)
+{
+    const lw_reduction *r = job->reduction;
+
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        uint32_t size = lw_dtypes[r->loaded[i]].size_bytes;
+        assert(size > 0);
+        if (lw_reduce_parts(r->loaded[i]) > 1 || r->loaded[i] == LW_DT_b1 ||
+            !lies_in_vectors(job, plan, i, size, vector))
+            return false;
+    }
+    return !is_masked(job) || lies_in_vectors(job, plan, r->n_in, 1, vector);
 }
 
 /* How many elements one access of 16 bytes takes; 1 where they do not lie so. */
@@ -82,18 +106,17 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
         if (lw_dtypes[r->loaded[i]].size_bytes > largest)
             largest = lw_dtypes[r->loaded[i]].size_bytes;
     vector = 16 / largest;
-    if (plan->key.columns || !r->commutative || vector < 2 || r->n_acc > 2)
+    if (vector < 2 || r->n_acc > 2)
         return 1;
-    for (uint32_t i = 0; i < r->n_in; i++) {
-        uint32_t size = lw_dtypes[r->loaded[i]].size_bytes;
-        assert(size > 0);
-        if (lw_reduce_parts(r->loaded[i]) > 1 || r->loaded[i] == LW_DT_b1 ||
-            !lies_in_vectors(job, i, size, vector))
-            return 1;
+    if (plan->key.columns) {
+        while (vector > 1 && (plan->results % vector != 0 || acc_bytes(job) * vector > WIDEST ||
+                              !all_lie_in_vectors(job, plan, vector)))
+            vector /= 2;
+        return vector;
     }
-    if (is_masked(job) && !lies_in_vectors(job, r->n_in, 1, vector))
+    if (!r->commutative || !all_lie_in_vectors(job, plan, vector))
         return 1;
-    return plan->elements >= 4 * (int64_t)vector << plan->key.lanes_log2 ? vector : 1;
+    return plan->elements >= 16 * (int64_t)vector ? vector : 1;
 }
 
 static int64_t
@@ -110,11 +133,15 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
 
     plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
                         distance(kept_step(job, 0)) < distance(element_step(job, 0));
-    if (plan->key.columns)
-        results = plan->results >= 32 ? 5 : log2_of(plan->results);
-    else
+    plan->key.vector = (uint8_t)vector_of(job, plan);
+    plan->items = plan->key.columns ? plan->elements : plan->elements / plan->key.vector;
+    if (plan->key.columns) {
+        results = log2_of(plan->results / plan->key.vector);
+        if (results > COLUMNS_LOG2)
+            results = COLUMNS_LOG2;
+    } else
         while (results < threads && plan->results > 1 &&
-               plan->elements < (INT64_C(4) << (threads - results)))
+               plan->items < (INT64_C(4) << (threads - results)))
             results++;
     if (results > threads)
         results = threads;
@@ -123,13 +150,92 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
     plan->threads = 1u << threads;
 }
 
+/* Lanes of a short row of n accesses: those that leave few idle, rather many. */
+static uint32_t
+short_lanes_log2(int64_t items)
+{
+    uint32_t best = 0;
+    int64_t least = INT64_MAX;
+
+    for (uint32_t log = 0; log <= 5 && INT64_C(1) << log <= items; log++) {
+        int64_t lanes = INT64_C(1) << log, taken = (items + lanes - 1) / lanes * lanes;
+        if (taken * 4 <= least * 5 || least == INT64_MAX) {
+            best = log;
+            least = taken < least ? taken : least;
+        }
+    }
+    return best;
+}
+
+/* Elements of an access where a row takes whole ones of up to 16 bytes. */
+static uint32_t
+short_vector(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+    uint32_t vector = 16;
+
+    for (uint32_t i = 0; i < r->n_in; i++)
+        while (vector * lw_dtypes[r->loaded[i]].size_bytes > 16 && vector > 1)
+            vector /= 2;
+    while (vector > 1 &&
+           (plan->elements % vector != 0 || !all_lie_in_vectors(job, plan, vector)))
+        vector /= 2;
+    return vector;
+}
+
+/* Rows so short that a part of a warp makes one: several of them are under way. */
+static bool
+choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+    uint32_t threads = log2_of(LW_REDUCE_THREADS), rows = ROWS, lanes, vector;
+    int64_t items;
+
+    if (plan->key.columns || !r->commutative || plan->key.masked || r->n_acc > 2 ||
+        plan->results < LEAST_RESULTS || job->reduced.n == 0 || threads_log2(job) < threads)
+        return false;
+    vector = short_vector(job, plan);
+    items = plan->elements / vector;
+    if (items > MOST_SHORT)
+        return false;
+    lanes = short_lanes_log2(items);
+    while (rows > 1 && (plan->results << lanes) / rows < LEAST_SHORT)
+        rows /= 2;
+    plan->key.vector = (uint8_t)vector;
+    plan->key.rows = (uint8_t)rows;
+    plan->key.lanes_log2 = (uint8_t)lanes;
+    plan->key.results_log2 = (uint8_t)(threads - lanes);
+    plan->threads = LW_REDUCE_THREADS;
+    plan->items = plan->per_block = items;
+    plan->splits = 1;
+    plan->tiles = (plan->results - 1) / ((int64_t)rows << plan->key.results_log2) + 1;
+    return true;
+}
+
+/* The largest or smallest of integers of one or two bytes, as they come? */
+static bool
+is_narrow(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+
+    return !plan->key.columns && plan->key.vector > 4 && !plan->key.masked && r->map == NULL &&
+           r->n_acc == 1 && r->loaded[0] == r->acc[0] && r->in[0] == r->acc[0] &&
+           !lw_is_float(r->acc[0]) && lw_reduce_picks(r) != LW_REDUCE_NO_EXTREME;
+}
+
+static uint32_t
+block_results(const lw_reduce_plan *plan)
+{
+    return (plan->key.columns ? plan->key.vector : 1u) << plan->key.results_log2;
+}
+
 static void
 choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
 {
     int64_t lanes = INT64_C(1) << plan->key.lanes_log2, most, splits;
     size_t bytes = acc_bytes(job);
 
-    plan->tiles = ((plan->results - 1) >> plan->key.results_log2) + 1;
+    plan->tiles = (plan->results - 1) / block_results(plan) + 1;
     most = plan->items / (lanes * LEAST_ITEMS);
     splits = n_blocks / plan->tiles;
     splits = splits > most ? most : splits;
@@ -156,8 +262,9 @@ lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out)
     out->key.initial = job->initial != NULL;
     out->key.masked = is_masked(job);
     choose_block(job, out);
-    out->key.vector = (uint8_t)vector_of(job, out);
-    out->items = out->elements / out->key.vector;
+    if (choose_short(job, out))
+        return true;
+    out->key.narrow = is_narrow(job, out);
     choose_splits(job, n_blocks, out);
     return true;
 }

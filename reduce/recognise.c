@@ -216,3 +216,32 @@ lw_reduce_recognise(lw_reduction *r)
     r->stops = r->has_identity && r->n_acc == 1 && r->acc[0] == LW_DT_b1 &&
                func->insts.data[func->lists.data[last->b]].op != LW_OP_XOR;
 }
+
+/* Is `at` the accumulator's number `which` (0, 1) of combine? */
+static bool
+is_operand(const lw_func *func, lw_ref at, uint32_t which)
+{
+    return func->insts.data[at].op == LW_OP_PARAM && func->insts.data[at].a == which;
+}
+
+lw_reduce_extreme_kind
+lw_reduce_picks(const lw_reduction *r)
+{
+    const lw_func *func = r->combine->module->funcs.data[r->combine->body];
+    const lw_inst *last = &func->insts.data[func->insts.n - 1], *made, *test;
+    bool greater, first;
+
+    if (r->n_acc != 1 || !lw_is_integer(r->acc[0]) || last->op != LW_OP_RETURN || last->c != 1)
+        return LW_REDUCE_NO_EXTREME;
+    made = &func->insts.data[func->lists.data[last->b]];
+    if (made->op != LW_OP_SELECT)
+        return LW_REDUCE_NO_EXTREME;
+    test = &func->insts.data[made->a];
+    if (test->op < LW_OP_LT || test->op > LW_OP_GE ||
+        !are_operands(func, test->a, test->b, 0, 1) ||
+        !are_operands(func, made->b, made->c, 0, 1))
+        return LW_REDUCE_NO_EXTREME;
+    greater = test->op == LW_OP_GT || test->op == LW_OP_GE;
+    first = is_operand(func, made->b, 0) == is_operand(func, test->a, 0);
+    return greater == first ? LW_REDUCE_LARGEST : LW_REDUCE_SMALLEST;
+}

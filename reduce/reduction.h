@@ -88,5 +88,7 @@ typedef struct lw_reduce_extreme {
 } lw_reduce_extreme;
 
 lw_reduce_extreme lw_reduce_extreme_of(const lw_reduction *r);
+/* The same of accumulators of one integer. */
+lw_reduce_extreme_kind lw_reduce_picks(const lw_reduction *r);
 
 #endif

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import cuda
+from lanewise import cuda, reductions
 from lanewise.errors import UnsupportedError
 
 total = lw.reduce(lambda a, b: a + b)
@@ -561,10 +561,74 @@ def test_the_kernel_simulated_keeps_order_and_index():
         assert np.array_equal(argmax._simulate(y, axis=axis, size=30), y.argmax(axis))
 
 
+#: Few and many accesses a row, whole ones and not, rows that fill no warp; a warp's lanes make 1 to 32 of them.
+SHORT = [(64, 1), (700, 2), (65, 3), (1000, 8), (129, 12), (300, 20), (100, 33), (77, 64), (64, 100), (67, 256), (5000, 4), (4097, 32)]
+
+
+@pytest.mark.parametrize("shape", SHORT, ids=str)
+def test_the_kernel_simulated_on_short_rows(shape):
+    for dtype in ("i1", "f2", "f4", "f8", "c8"):
+        x = some(shape, dtype) if dtype != "f2" else some(shape, "?").astype("f2")
+        wanted = np.add.reduce(x, axis=1)
+        np.testing.assert_allclose(total._simulate(x, axis=1, size=4), wanted, rtol=1e-5)
+        np.testing.assert_allclose(total._simulate(x, axis=1, size=4, initial=2), wanted + 2, rtol=1e-5)
+        if dtype != "c8":
+            assert np.array_equal(biggest._simulate(x, axis=1, size=4), x.max(axis=1))
+            assert np.array_equal(biggest._simulate(x[::-1, ::-1], axis=1, size=4), x.max(axis=1)[::-1])
+    both = lw.reduce(map=lambda a, b, index: (a * b, index), combine=lambda a, b: (a[0] + b[0], min(a[1], b[1])), commutative=True)
+    a, b = some(shape), some((shape[1],))
+    sums, least = both._simulate(a, b, axis=1, size=4)
+    np.testing.assert_allclose(sums, a @ b, rtol=1e-12)
+    assert not least.any()
+
+
+def test_the_kernel_simulated_on_many_rows_at_a_time():
+    """So many that a thread takes eight of them, and the last ones are fewer."""
+    x = np.arange((1 << 17) + 3, dtype="i2")[:, None] * np.int16([1, 3])
+    assert np.array_equal(biggest._simulate(x, axis=1, size=4), x.max(axis=1))
+    y = some(((1 << 15) + 5, 32), "f4")
+    np.testing.assert_allclose(total._simulate(y, axis=1, size=4), y.sum(axis=1, dtype="f8"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (33, 8), (32, 1000), (1000, 32), (700, 48), (9, 20), (4000, 16)], ids=str)
+def test_the_kernel_simulated_on_columns_that_lie_in_vectors(shape):
+    first, last = lw.reduce(lambda a, b: a), lw.reduce(lambda a, b: b)
+    for dtype in ("i1", "u2", "f4", "f8"):
+        x = some(shape, dtype)
+        for blocks in (1, 60):
+            np.testing.assert_allclose(total._simulate(x, axis=0, size=blocks), np.add.reduce(x, axis=0), rtol=1e-5)
+            assert np.array_equal(biggest._simulate(x, axis=0, size=blocks), x.max(axis=0))
+            assert np.array_equal(first._simulate(x, axis=0, size=blocks), x[0]) and np.array_equal(last._simulate(x, axis=0, size=blocks), x[-1])
+            assert np.array_equal(reductions._argmax._simulate(x, axis=0, size=blocks), x.argmax(axis=0))
+            mask = x > 2
+            got = biggest._simulate(x, axis=0, size=blocks, where=mask, initial=1)
+            assert np.array_equal(got, np.max(x, axis=0, where=mask, initial=1))
+
+
+PICKS = [(lambda a, b: max(a, b), np.max), (lambda a, b: min(a, b), np.min), (lambda a, b: a if a >= b else b, np.max),
+         (lambda a, b: b if a >= b else a, np.min), (lambda a, b: a if b > a else b, np.min), (lambda a, b: b if b > a else a, np.max)]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2"])
+def test_the_kernel_simulated_on_narrow_integers(dtype):
+    limits, rng = np.iinfo(dtype), np.random.default_rng(6)
+    for n in (256, 1000, 16_384, 70_001):
+        spread = rng.integers(limits.min, limits.max, n, dtype, endpoint=True)
+        low, high = (np.full(n, value, dtype) for value in (limits.min, limits.max))
+        low[n // 2] += 1
+        high[n - 1] -= 1
+        for x in (spread, spread // 3, low, high, low[::-1].copy()):
+            for combine, wanted in PICKS:
+                for blocks in (1, 7):
+                    assert lw.reduce(combine)._simulate(x, size=blocks) == wanted(x)
+    rows = spread[:69_632].reshape(34, 2048)
+    assert np.array_equal(biggest._simulate(rows, axis=1, size=1), rows.max(axis=1))
+
+
 @pytest.mark.parametrize("cc", [75, 90, 100, 120])
 def test_the_kernel_compiles_for_gpus(cc):
     pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
-    for r, x, axis in [(total, some(100_000, "f4"), None), (total, some((40, 300), "c16"), 0), (matrices, some(999, "i1"), None), (biggest, some(9999, "f2"), None)]:
+    for r, x, axis in [(total, some(100_000, "f4"), None), (total, some((40, 300), "c16"), 0), (total, some((700, 32), "f4"), 1), (biggest, some(9999, "i1"), None), (matrices, some(999, "i1"), None), (biggest, some(9999, "f2"), None)]:
         arrays = [x] * 4 if r is matrices else [x]
         assert r._simulate(*arrays, axis=axis, res=cc)[:4] == b"\x7fELF"
         if r is not matrices:
