@@ -17,18 +17,6 @@ typedef struct recall {
 
 /* ---- doing it again ---- */
 
-static int
-fill_value(recall *entry, int i, PyObject *number)
-{
-    lw_operand operand = {.kind = LW_OPERAND_FLOAT,
-                          .dtype = LW_DT_f64,
-                          .object = number,
-                          .value.f64 = PyFloat_AS_DOUBLE(number)};
-
-    return lw_operand_item(&operand, entry->call.plan.operands[i].dtype,
-                           &entry->call.values[i]);
-}
-
 static void
 fill_address(recall *entry, int i, const lw_device_array *array)
 {
@@ -43,7 +31,8 @@ fill(recall *entry, const lw_recall_request *r, const lw_device_array *result)
     for (int i = 0; i < r->n; i++)
         if (entry->head.input[i].device != NULL)
             fill_address(entry, i, (const lw_device_array *)r->input[i]);
-        else if (fill_value(entry, i, r->input[i]) < 0)
+        else if (lw_recall_item(r, i, entry->call.plan.operands[i].dtype,
+                                &entry->call.values[i]) < 0)
             return -1;
     fill_address(entry, r->n, result);
     return 0;

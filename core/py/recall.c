@@ -35,6 +35,27 @@ lw_array_key_is(const lw_array_key *key, const lw_device_array *array)
 /* ---- reading a call ---- */
 
 static bool
+read_input(lw_recall_request *r, int i, PyObject *object)
+{
+    int overflow = 0;
+
+    r->input[i] = object;
+    r->kind[i] = LW_OPERAND_DEVICE;
+    if (lw_is_device_array(object))
+        return true;
+    if (PyFloat_CheckExact(object)) {
+        r->kind[i] = LW_OPERAND_FLOAT;
+        r->value[i].f64 = PyFloat_AS_DOUBLE(object);
+        return true;
+    }
+    r->kind[i] = LW_OPERAND_INT;
+    if (!PyLong_CheckExact(object))
+        return false;
+    r->value[i].i64 = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow == 0;
+}
+
+static bool
 read_out(lw_recall_request *r, PyObject *out)
 {
     if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1)
@@ -52,11 +73,9 @@ lw_recall_read(lw_recall_request *r, int nin, PyObject *const *args, Py_ssize_t 
     if (nin > LW_RECALL_INPUTS || n_args + n_keywords < nin || n_args + n_keywords > nin + 1 ||
         n_args < nin)
         return false;
-    for (int i = 0; i < nin; i++) {
-        if (!lw_is_device_array(args[i]) && !PyFloat_CheckExact(args[i]))
+    for (int i = 0; i < nin; i++)
+        if (!read_input(r, i, args[i]))
             return false;
-        r->input[i] = args[i];
-    }
     r->n = nin;
     r->out = NULL;
     if (n_keywords > 0 &&
@@ -92,14 +111,21 @@ is_as_apart(const lw_recalled *entry, int i, const lw_device_array *input,
     return !lw_reaches_meet(reach_of(input), reach_of(out));
 }
 
+/* Of a Python number, as lw_operand_read says it. */
+static uint8_t
+dtype_of(uint8_t kind)
+{
+    return kind == LW_OPERAND_INT ? LW_DT_i64 : LW_DT_f64;
+}
+
 static bool
 is_input(const lw_recalled *entry, int i, const lw_recall_request *r)
 {
     const lw_device_array *array = (const lw_device_array *)r->input[i];
 
-    if (entry->input[i].device == NULL)
-        return PyFloat_CheckExact(r->input[i]);
-    return !PyFloat_CheckExact(r->input[i]) && lw_array_key_is(&entry->input[i], array) &&
+    if (r->kind[i] != LW_OPERAND_DEVICE)
+        return entry->input[i].device == NULL && entry->input[i].dtype == dtype_of(r->kind[i]);
+    return lw_array_key_is(&entry->input[i], array) &&
            (r->out == NULL || is_as_apart(entry, i, array, r->out));
 }
 
@@ -140,11 +166,22 @@ lw_recall_order(const lw_recall_request *r, lw_device_array *result, lw_error *e
     lw_status status = LW_OK;
 
     for (int i = 0; i < r->n; i++)
-        if (!PyFloat_CheckExact(r->input[i]))
+        if (r->kind[i] == LW_OPERAND_DEVICE)
             LW_TRY(lw_device_array_use((lw_device_array *)r->input[i], 0, err));
     LW_TRY(lw_device_array_use(result, 0, err));
 fail:
     return status;
+}
+
+int
+lw_recall_item(const lw_recall_request *r, int i, lw_dtype dtype, lw_value *out)
+{
+    lw_operand operand = {.kind = r->kind[i],
+                          .dtype = dtype_of(r->kind[i]),
+                          .object = r->input[i],
+                          .value = r->value[i]};
+
+    return lw_operand_item(&operand, dtype, out);
 }
 
 /* ---- remembering ---- */
@@ -179,8 +216,11 @@ are_one(const lw_array_key *x, const lw_array_key *y)
 static bool
 fill_input(lw_recalled *entry, int i, const lw_operand *input, const lw_operand *out)
 {
-    if (input->kind == LW_OPERAND_FLOAT)
+    if (input->kind == LW_OPERAND_FLOAT ||
+        (input->kind == LW_OPERAND_INT && input->dtype == LW_DT_i64 && !input->big)) {
+        entry->input[i].dtype = input->dtype;
         return true;
+    }
     if (!is_array(input))
         return false;
     entry->input[i] = lw_array_key_of(input);

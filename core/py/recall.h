@@ -3,9 +3,9 @@
  * between was decided, and checked, when it was first made. A door's entry begins with
  * lw_recalled and keeps what its launch needs; it holds nothing of Python. All with the GIL.
  *
- * Remembered are calls with one result and no keyword but out=, whose inputs are arrays and
- * Python floats, and whose output is apart from them or one of them. Any other takes the long
- * way each time. */
+ * Remembered are calls with one result and no keyword but out=, whose inputs are arrays, Python
+ * floats and ints of 64 bits, and whose output is apart from them or one of them. Any other
+ * takes the long way each time. */
 #ifndef LW_PY_RECALL_H
 #define LW_PY_RECALL_H
 
@@ -22,7 +22,7 @@ enum {
 };
 
 typedef struct lw_array_key {
-    lw_device *device; /* NULL: a Python float */
+    lw_device *device; /* NULL: a Python number; dtype f64 or i64 */
     int64_t shape[LW_RECALL_DIMS], strides[LW_RECALL_DIMS];
     uint8_t dtype, ndim, misaligned;
 } lw_array_key;
@@ -35,7 +35,9 @@ bool lw_array_key_is(const lw_array_key *key, const lw_device_array *array);
 typedef struct lw_recall_request {
     int n; /* inputs */
     PyObject *input[LW_RECALL_INPUTS];
-    lw_device_array *out; /* NULL: to be made */
+    uint8_t kind[LW_RECALL_INPUTS];   /* lw_operand_kind */
+    lw_value value[LW_RECALL_INPUTS]; /* of a number */
+    lw_device_array *out;             /* NULL: to be made */
 } lw_recall_request;
 
 typedef struct lw_recalled {
@@ -63,6 +65,9 @@ lw_status lw_recall_order(const lw_recall_request *r, lw_device_array *result, l
 
 /* Is there room for one more, or has it been long enough? */
 bool lw_recall_wants(lw_recalled *latest);
+/* Input i, a number, as an item of this dtype. -1 with an exception. */
+int lw_recall_item(const lw_recall_request *r, int i, lw_dtype dtype, lw_value *out);
+
 /* Can a call of these operands, inputs and one output, be remembered? made: the output, where
  * it was not given. Fills the entry. */
 bool lw_recall_fill(lw_recalled *entry, const lw_operand *operands, int n,

@@ -203,6 +203,8 @@ CALLS = {  # the function; operands that lie alike each time they are made; the 
     "misaligned": ("muladd", lambda: (f4(601)[1:], f4(600)), lambda: f4(600)),
     "mixed": ("muladd", lambda: (f4(600), cuda.to_device(np.ones(600, np.int16))), lambda: f4(600)),
     "float": ("muladd", lambda: (f4(600), 2.5), lambda: f4(600)),
+    "int": ("muladd", lambda: (f4(600), 3), lambda: f4(600)),
+    "ints": ("muladd", lambda: (cuda.to_device(np.ones(600, np.int32)), -3), lambda: cuda.device_array(600, np.int32)),
     "one": ("twice", lambda: (f4(5),), lambda: f4(5)),
     "declared": ("declared", lambda: (f4(600), f4(600)), lambda: f4(600)),
     "many": ("muladd", lambda: (f4(300_000), f4(300_000)), lambda: f4(300_000)),
@@ -221,8 +223,8 @@ def test_ufuncs_launch_the_same_again(name):
     door, make, output = CALLS[name]
     warm, fresh, out = DOORS[door](), DOORS[door](), output()
     warm(*make(), out=output()), warm(*make())
-    for _ in range(3):
-        operands = [1.25 if isinstance(x, float) else x for x in make()]
+    for n in range(3):
+        operands = [type(x)(7.25 + n) if isinstance(x, (int, float)) else x for x in make()]
         wanted = launched(lambda out: fresh(*operands, out=out, subok=True), out)  # a keyword: the long way
         assert launched(lambda out: warm(*operands, out=out), out) == wanted
         assert launched(lambda out: warm(*operands, out), out) == launched(lambda out: warm(*operands, out=(out,)), out) == wanted
@@ -263,6 +265,18 @@ def test_remembered_ufuncs_are_checked():
             with pytest.raises(error):
                 bad()
         assert FAKE.fake_cuda_n_launches() == launches
+
+
+def test_numbers_that_do_not_fit():
+    f, x, out = lw.vectorize(muladd), cuda.to_device(np.ones(5, np.int8)), cuda.device_array(5, np.int8)
+    for _ in range(3):
+        assert f(x, 100).dtype == f(x, 100, out=out).dtype == np.int8
+    for _ in range(2):
+        for number in (1000, 1 << 70):
+            with pytest.raises(OverflowError):
+                f(x, number)
+        assert f(x, 2.0).dtype == np.float64 and f(x, True).dtype == np.int8 and f(x, np.int16(1)).dtype == np.int16
+    assert (DOORS["twice"]()(x)).dtype == np.int8
 
 
 def test_read_only_outputs_are_refused():
