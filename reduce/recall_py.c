@@ -16,6 +16,7 @@ typedef struct lw_reduce_recall {
     uint8_t missed; /* in the latest: calls since then that were not remembered */
     uint32_t n;     /* arrays */
     int64_t axis;
+    lw_dtype dtype; /* as dtype= said; void: nothing */
     lw_array_key array[LW_RECALL_INPUTS];
     bool has_out;
     uint8_t result_dtype;
@@ -35,6 +36,7 @@ typedef struct request {
     lw_device_array *array[LW_RECALL_INPUTS];
     uint32_t n;
     int64_t axis;
+    lw_dtype dtype;
     bool has_axis; /* behind the arrays */
     PyObject *out; /* exactly a DeviceArray, or NULL */
 } request;
@@ -55,7 +57,20 @@ read_axis(PyObject *axis, int64_t *out)
     return overflow == 0 && *out > -LW_MAX_DIMS - 1 && *out < LW_MAX_DIMS;
 }
 
-/* axis=, out=, and what the others say where they say nothing. */
+/* Types and strings, from which a dtype would be made, go the long way. */
+static bool
+read_dtype(PyObject *dtype, lw_dtype *out)
+{
+    *out = LW_DT_void;
+    if (dtype == NULL || dtype == Py_None)
+        return true;
+    if (!PyArray_DescrCheck(dtype))
+        return false;
+    *out = lw_dtype_of_descr((PyArray_Descr *)dtype);
+    return *out != LW_DT_void;
+}
+
+/* axis=, out=, dtype=, and what the others say where they say nothing. */
 static bool
 read_keyword(request *r, int which, PyObject *name, PyObject *value)
 {
@@ -65,6 +80,8 @@ read_keyword(request *r, int which, PyObject *name, PyObject *value)
         r->out = value == Py_None ? NULL : value;
         return r->out == NULL || lw_is_device_array(r->out);
     }
+    if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0)
+        return read_dtype(value, &r->dtype);
     if (which == LW_RECALL_ACCUMULATE)
         return false;
     if (value == Py_True)
@@ -80,6 +97,7 @@ read_request(request *r, const lw_reducer *self, int which, PyObject *const *arg
     uint32_t wanted = lw_reducer_n_arrays(self);
 
     r->axis = NO_AXIS;
+    r->dtype = LW_DT_void;
     r->out = NULL;
     if (which == LW_RECALL_ACCUMULATE)
         n = wanted ? wanted : 1;
@@ -128,7 +146,7 @@ is_result(const recall *call, const request *r)
 static bool
 is_call(const recall *call, const request *r)
 {
-    if (call->busy || call->n != r->n || call->axis != r->axis ||
+    if (call->busy || call->n != r->n || call->axis != r->axis || call->dtype != r->dtype ||
         call->has_out != (r->out != NULL) || !lw_image_is_alive(call->entry->image))
         return false;
     for (uint32_t i = 0; i < r->n; i++)
@@ -208,7 +226,7 @@ lw_reduce_recall(lw_reducer *self, int which, PyObject *const *args, Py_ssize_t 
 static bool
 says_nothing(const lw_reduce_keywords *k)
 {
-    return k->dtype == NULL && (k->keepdims == NULL || k->keepdims == Py_False) &&
+    return (k->keepdims == NULL || k->keepdims == Py_False) &&
            (k->where == NULL || k->where == Py_True) && k->initial == NULL &&
            k->stream == NULL && k->size == NULL && k->res == NULL && k->exclusive == NULL &&
            !k->keeps_arrays;
@@ -264,10 +282,12 @@ static recall *
 remember(lw_reduce_device *d, lw_reduce_entry *entry)
 {
     const lw_device_array *result = d->result[0];
+    const lw_reduce_keywords *k = &d->call->keywords;
+    lw_dtype dtype;
     int64_t axis;
     recall *made;
 
-    if (!is_plain(d) || !read_axis(d->call->keywords.axis, &axis))
+    if (!is_plain(d) || !read_axis(k->axis, &axis) || !read_dtype(k->dtype, &dtype))
         return NULL;
     made = place(d->recalled);
     if (made == NULL)
@@ -276,6 +296,7 @@ remember(lw_reduce_device *d, lw_reduce_entry *entry)
     made->missed = 0;
     made->n = d->n_read;
     made->axis = axis;
+    made->dtype = dtype;
     for (uint32_t i = 0; i < d->n_read; i++)
         made->array[i] = lw_array_key_of(&d->operand[i]);
     made->has_out = d->in_out[0];

@@ -4,24 +4,35 @@
  * With no arguments, or axis= alone, a method calls the Reduction that the function would. */
 #include "core/py/device_array_internal.h"
 
-typedef bool (*dtype_rule)(lw_dtype dtype);
+/* Does the function do no more, for arrays of this dtype, than call its Reduction? *computed:
+ * the dtype= that it gives, where it gives one. */
+typedef bool (*direct_rule)(lw_dtype dtype, lw_dtype *computed);
 
 static bool
-any_dtype(lw_dtype dtype)
+as_it_is(lw_dtype dtype, lw_dtype *Py_UNUSED(computed))
 {
     return dtype != LW_DT_void;
 }
 
-/* Means of integers are computed in float64: the function asks for that. */
 static bool
-no_integer(lw_dtype dtype)
+as_bool(lw_dtype dtype, lw_dtype *computed)
 {
-    return dtype != LW_DT_void && dtype != LW_DT_b1 && !lw_is_integer(dtype);
+    *computed = LW_DT_b1;
+    return dtype != LW_DT_void;
 }
 
-/* Of complex numbers another operator is asked. */
+/* Means of integers are computed in float64. */
 static bool
-no_complex(lw_dtype dtype)
+as_inexact(lw_dtype dtype, lw_dtype *computed)
+{
+    if (dtype == LW_DT_b1 || lw_is_integer(dtype))
+        *computed = LW_DT_f64;
+    return dtype != LW_DT_void;
+}
+
+/* Complex numbers have another operator. */
+static bool
+as_real(lw_dtype dtype, lw_dtype *Py_UNUSED(computed))
 {
     return dtype != LW_DT_void && !lw_is_complex(dtype);
 }
@@ -29,21 +40,21 @@ no_complex(lw_dtype dtype)
 typedef struct method {
     const char *name;
     const char *reduction; /* in lanewise.reductions, or NULL: the function does more */
-    dtype_rule is_direct;  /* for which arrays it does no more than call that */
-    bool has_dtype;        /* takes dtype= */
+    direct_rule is_direct;
+    bool has_dtype;                           /* takes dtype= */
     PyObject *kept_function, *kept_reduction; /* found at the first use */
 } method;
 
 #define METHODS(X)                                                                             \
-    X(sum, "_sum", any_dtype, true)                                                            \
-    X(prod, "_prod", any_dtype, true)                                                          \
-    X(min, "_min", any_dtype, false)                                                           \
-    X(max, "_max", any_dtype, false)                                                           \
-    X(mean, "_mean", no_integer, true)                                                         \
-    X(argmin, "_argmin", no_complex, false)                                                    \
-    X(argmax, "_argmax", no_complex, false)                                                    \
-    X(any, NULL, NULL, false)                                                                  \
-    X(all, NULL, NULL, false)                                                                  \
+    X(sum, "_sum", as_it_is, true)                                                             \
+    X(prod, "_prod", as_it_is, true)                                                           \
+    X(min, "_min", as_it_is, false)                                                            \
+    X(max, "_max", as_it_is, false)                                                            \
+    X(mean, "_mean", as_inexact, true)                                                         \
+    X(argmin, "_argmin", as_real, false)                                                       \
+    X(argmax, "_argmax", as_real, false)                                                       \
+    X(any, "_any", as_bool, false)                                                             \
+    X(all, "_all", as_bool, false)                                                             \
     X(var, NULL, NULL, false)                                                                  \
     X(std, NULL, NULL, false)                                                                  \
     X(cumsum, NULL, NULL, false)                                                               \
@@ -85,17 +96,34 @@ read_axis(const method *m, PyObject *const *args, Py_ssize_t n_args, PyObject *k
     return *axis == NULL || *axis == Py_None || PyLong_CheckExact(*axis);
 }
 
+/* ("axis",), ("dtype",) or ("axis", "dtype"), borrowed; without either NULL, and no exception.
+ */
 static PyObject *
-call_reduction(method *m, PyObject *self, PyObject *axis)
+names_of(bool axis, bool dtype)
 {
-    static PyObject *names; /* ("axis",) */
-    PyObject *reduction = find(m->reduction, &m->kept_reduction), *args[] = {self, axis};
+    static PyObject *names[4];
+    PyObject **found = &names[2 * axis + dtype];
 
-    if (reduction != NULL && names == NULL)
-        names = Py_BuildValue("(s)", "axis");
-    if (reduction == NULL || names == NULL)
+    if (*found == NULL && axis && dtype)
+        *found = Py_BuildValue("(ss)", "axis", "dtype");
+    else if (*found == NULL && (axis || dtype))
+        *found = Py_BuildValue("(s)", axis ? "axis" : "dtype");
+    return *found;
+}
+
+static PyObject *
+call_reduction(method *m, PyObject *self, PyObject *axis, lw_dtype computed)
+{
+    bool has_dtype = computed != LW_DT_void;
+    PyObject *descr = has_dtype ? (PyObject *)lw_descr_of(computed) : NULL;
+    PyObject *reduction = find(m->reduction, &m->kept_reduction);
+    PyObject *names = names_of(axis != NULL, has_dtype), *args[3] = {self};
+
+    if (reduction == NULL || PyErr_Occurred())
         return NULL;
-    return PyObject_Vectorcall(reduction, args, 1, axis ? names : NULL);
+    args[1] = axis ? axis : descr;
+    args[2] = descr;
+    return PyObject_Vectorcall(reduction, args, 1, names);
 }
 
 /* ---- the function ---- */
@@ -124,11 +152,12 @@ static PyObject *
 forward(method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
     const lw_device_array *array = (const lw_device_array *)self;
+    lw_dtype computed = LW_DT_void;
     PyObject *axis;
 
-    if (m->reduction != NULL && m->is_direct((lw_dtype)array->dtype) &&
+    if (m->reduction != NULL && m->is_direct((lw_dtype)array->dtype, &computed) &&
         read_axis(m, args, n_args, kwnames, &axis))
-        return call_reduction(m, self, axis);
+        return call_reduction(m, self, axis, computed);
     return call_function(m, self, args, n_args, kwnames);
 }
 

@@ -30,6 +30,8 @@ ALIKE = {  # two operands that lie alike; what is called; the results
     "all": (lambda: f4(600), lambda r, x, out: r(x, out=out), ()),
     "many": (lambda: f4(300_000), lambda r, x, out: r(x, out=out), ()),
     "rows": (lambda: f4(20, 30), lambda r, x, out: r(x, axis=1, out=out), (20,)),
+    "dtype": (lambda: cuda.to_device(np.ones(600, np.int16)), lambda r, x, out: r(x, dtype=np.dtype("f4"), out=out), ()),
+    "scan in a dtype": (lambda: cuda.to_device(np.ones(600, np.int16)), lambda r, x, out: r.accumulate(x, dtype=np.dtype("f4"), out=out), (600,)),
     "columns": (lambda: f4(20, 30), lambda r, x, out: r(x, out=out, axis=-2), (30,)),
     "view": (lambda: f4(40, 60)[::2, ::2], lambda r, x, out: r(x, axis=0, out=out), (30,)),
     "scan": (lambda: f4(600), lambda r, x, out: r.accumulate(x, out=out), (600,)),
@@ -62,6 +64,8 @@ def test_what_differs_is_not_remembered():
     calls = [(big[:600], {"out": out}), (big[1:], {"out": out}), (big[:599], {"out": out}), (f4(20, 30), {"out": out}), (f4(30, 20).T, {"out": out}),
              (big[:600], {"out": cuda.device_array((), np.float64)}), (big[:600], {"out": out, "initial": 3}),
              (cuda.to_device(np.ones(600, np.int32)), {"out": cuda.device_array((), np.int64)}),
+             (big[:600], {"out": cuda.device_array((), np.float64), "dtype": np.dtype("f8")}),
+             (big[:600], {"out": out, "dtype": None}),
              (big[:600], {"out": out, "where": cuda.to_device(np.ones(600, bool))}), (big[:600], {"out": out, "stream": STREAM})]
 
     def at(r, x, given):
