@@ -55,7 +55,6 @@ is_stored(const lw_spreader *s, const lw_rounds *l, int operand)
     return false;
 }
 
-/* Does y, computed behind x in the same round, give the same? */
 static bool
 is_equal(const lw_spreader *s, const lw_rounds *l, lw_ref x, lw_ref y, int depth)
 {
@@ -81,6 +80,12 @@ is_equal(const lw_spreader *s, const lw_rounds *l, lw_ref x, lw_ref y, int depth
                            : args[k] != '-' && a[k] != b[k])
             return false;
     return true;
+}
+
+bool
+lw_is_equal(const lw_spreader *s, const lw_rounds *l, lw_ref x, lw_ref y)
+{
+    return is_equal(s, l, x, y, MOST_DEPTH);
 }
 
 /* ---- updates ---- */
@@ -157,22 +162,33 @@ take_intrinsic(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u
            take_pair(s, slot, args[0], args[1], u);
 }
 
-/* `if e > v: v = e`, with nothing else in it. */
+/* Values, and other variables' SETs. */
+static bool
+is_beside_choice(const lw_spreader *s, uint32_t set, uint32_t at)
+{
+    const lw_inst *inst = lw_inst_at(s, at);
+
+    return inst->op == LW_OP_LOAD || inst->op == LW_OP_GET || at == set ||
+           (inst->op == LW_OP_SET && inst->a != lw_inst_at(s, set)->a) ||
+           lw_ops[inst->op].class == LW_CLASS_PURE;
+}
+
+/* `if e > v: v = e`, perhaps with other variables that are set along with it. */
 static bool
 take_choice(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u)
 {
     const lw_inst *i = lw_inst_at(s, set);
     uint32_t at = set - 1;
 
-    while (at > l->first && lw_inst_at(s, at)->op != LW_OP_IF) {
-        lw_op op = (lw_op)lw_inst_at(s, at)->op;
-        if (op != LW_OP_LOAD && op != LW_OP_GET && lw_ops[op].class != LW_CLASS_PURE)
-            return false;
+    while (at > l->first && is_beside_choice(s, set, at))
         at--;
-    }
-    if (lw_inst_at(s, at)->op != LW_OP_IF || s->middles[at] || s->ends[at] != set + 1 ||
-        !take_comparison(s, i->a, lw_inst_at(s, at)->a, true, u) ||
-        !is_equal(s, l, u->e, i->b, MOST_DEPTH))
+    if (lw_inst_at(s, at)->op != LW_OP_IF || s->middles[at])
+        return false;
+    for (uint32_t k = at + 1; k < s->ends[at]; k++)
+        if (!is_beside_choice(s, set, k))
+            return false;
+    if (!take_comparison(s, i->a, lw_inst_at(s, at)->a, true, u) ||
+        !lw_is_equal(s, l, u->e, i->b))
         return false;
     u->choice = at;
     return true;
@@ -265,18 +281,24 @@ sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool se
 }
 
 bool
-lw_carried_is_private(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
+lw_carried_is_seen_early(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
 {
     bool early = false;
 
+    sets_first(s, slot, l->first, l->latch, false, &early);
+    return early;
+}
+
+bool
+lw_carried_is_private(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
+{
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
         if ((inst->op == LW_OP_GET || inst->op == LW_OP_SET) && inst->a == slot &&
             (i < l->at || i > l->latch))
             return false;
     }
-    sets_first(s, slot, l->first, l->latch, false, &early);
-    return !early;
+    return !lw_carried_is_seen_early(s, l, slot);
 }
 
 /* Nothing but the update looks at the variable, nor at what it gives. */
@@ -285,12 +307,23 @@ is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
 {
     lw_ref w = lw_inst_at(s, set)->b;
 
+    for (uint32_t i = u->choice; i < s->ends[u->choice]; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_SET && i != set)
+            return false;
     if (u->op != LW_OP_LT && u->op != LW_OP_GT)
         return count_uses(s, u->get) == 1 && count_uses(s, w) == 1;
     if (u->choice)
         return count_uses(s, u->get) == 1 && count_uses(s, lw_inst_at(s, u->choice)->a) == 1;
     return count_uses(s, u->get) == 2 && count_uses(s, w) == 1 &&
            count_uses(s, lw_inst_at(s, w)->a) == 1;
+}
+
+/* Of zeros of both signs the first stays, so that parts cannot be made in any order. */
+static bool
+keeps_order(const lw_spreader *s, lw_ref slot, const lw_update *u)
+{
+    return (u->op == LW_OP_LT || u->op == LW_OP_GT) &&
+           lw_is_float((lw_dtype)lw_inst_at(s, slot)->type);
 }
 
 static bool
@@ -334,10 +367,10 @@ lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot)
             continue;
         if (!lw_carried_update(s, l, i, &u) ||
             (n_set && (u.op != one.op || u.intrinsic != one.intrinsic)))
-            return false;
+            return lw_pick_last(s, l, slot);
         one.op = u.op;
         one.intrinsic = u.intrinsic;
-        if (!is_unseen(s, i, &u))
+        if (!is_unseen(s, i, &u) || keeps_order(s, slot, &u))
             one.how = LW_CARRY_SCAN;
         counting = n_set++ == 0 && counts(s, l, i, &u, &one);
     }

@@ -19,6 +19,10 @@ bool lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, l
 
 /* Only this loop knows the variable, and each round sets it before it looks at it. */
 bool lw_carried_is_private(const lw_spreader *s, const lw_rounds *l, lw_ref slot);
+/* Does some round look at the variable before it has set it? */
+bool lw_carried_is_seen_early(const lw_spreader *s, const lw_rounds *l, lw_ref slot);
+/* Does y, computed behind x in the same round, give the same? */
+bool lw_is_equal(const lw_spreader *s, const lw_rounds *l, lw_ref x, lw_ref y);
 /* A variable that the loop sets. False: it is neither. */
 bool lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot);
 const lw_carried *lw_carried_find(const lw_rounds *l, lw_ref slot); /* NULL: not carried */
@@ -28,6 +32,14 @@ const lw_carried *lw_carried_find(const lw_rounds *l, lw_ref slot); /* NULL: not
  * is brought must follow neither from carried variables nor from what the loop stores. Fills
  * s->waits. */
 bool lw_carried_settle(lw_spreader *s, const lw_rounds *l);
+
+/* Variables that stay as one round sets them, before the others are taken: the best by a
+ * comparison, and what is set along with it (`if x[i] > best: best = x[i]; at = i`). The
+ * condition is evaluated for every relation that both values can have; only where it takes the
+ * best of a total order, the first or the last of equals, is it one. */
+void lw_picks_find(const lw_spreader *s, lw_rounds *l);
+/* A variable that rounds set to what does not follow from it: the last one's stays. */
+bool lw_pick_last(const lw_spreader *s, lw_rounds *l, lw_ref slot);
 
 /* Does instruction i use this value? Lists are looked through, numbers are not values. */
 bool lw_inst_uses(const lw_spreader *s, uint32_t i, lw_ref value);

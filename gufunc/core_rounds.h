@@ -5,14 +5,21 @@
 
 #include "gufunc/gufunc_loop.h"
 
-enum { LW_MOST_ROUNDS = 32, LW_MOST_CARRIED = 16, LW_MOST_SHIFTS = 6, LW_MOST_GUARDS = 16 };
+enum {
+    LW_MOST_ROUNDS = 32,
+    LW_MOST_CARRIED = 16,
+    LW_MOST_PICKS = 8,
+    LW_MOST_SHIFTS = 6,
+    LW_MOST_GUARDS = 16
+};
 
 /* What becomes of a variable that each round sets from its value in the round before. */
 typedef enum lw_carry {
     LW_CARRY_TOTAL, /* nobody looks at it in the loop: each thread makes a part */
     LW_CARRY_COUNT, /* an integer that grows by `by`, the same in all rounds */
     LW_CARRY_SCAN,  /* rounds look at it: what they add is scanned */
-    LW_CARRY_FOUND  /* of a search: only the round that ends the loop sets it */
+    LW_CARRY_FOUND, /* of a search: only the round that ends the loop sets it */
+    LW_CARRY_PICKED /* set by one round, which its pick says, or by none */
 } lw_carry;
 
 typedef struct lw_carried {
@@ -24,8 +31,23 @@ typedef struct lw_carried {
     uint32_t intrinsic;
     lw_ref by;     /* COUNT */
     bool minus;    /* COUNT: by -by */
+    uint32_t pick; /* PICKED */
     lw_ref before; /* while the loop is made: its value in front of it; SCAN: its slot */
 } lw_carried;
+
+/* Which of the rounds that set a variable is the one whose values stay. */
+typedef struct lw_pick {
+    /* Slot of the value that decides; 0: the last round stays. Each thread compares with its
+     * own best so far, which starts as the value from in front of the loop. */
+    lw_ref best;
+    lw_op op;       /* GT: the largest stays, LT: the smallest */
+    bool last;      /* of equals the last stays */
+    bool nan_best;  /* what is no number is better than all numbers, */
+    bool nan_worst; /* or worse than all; neither: it is never taken */
+    bool nan_last;  /* of several that are no numbers the last stays */
+    lw_ref leader;  /* whoever sets this is such a round */
+    lw_ref round;   /* while the loop is made: slot of the thread's, -1: it has none */
+} lw_pick;
 
 /* An index: the counter times `step`, which is not 0, and values that are the same in all
  * rounds. */
@@ -52,13 +74,16 @@ typedef struct lw_rounds {
     bool searches;
     uint32_t n_carried;
     lw_carried carried[LW_MOST_CARRIED];
+    uint32_t n_picks;
+    lw_pick picks[LW_MOST_PICKS];
     uint32_t n_guards; /* where one of these becomes negative, the loop cannot be spread */
     lw_shift guards[LW_MOST_GUARDS];
 } lw_rounds;
 
 typedef struct lw_spreader {
     const lw_gufunc_loop *loop;
-    const lw_func *func;
+    lw_arena arena;
+    const lw_func *func;      /* the body, as lw_plain_body writes it */
     uint32_t *ends, *middles; /* of regions, by instruction */
     /* by instruction of a round, where it scans: it follows from a carried variable, or from
      * nothing that is known before the scan, and so waits for the second walk */

@@ -246,3 +246,131 @@ lw_block_share(lw_builder *b, lw_ref value, lw_ref tid)
     barrier(b);
     return lw_ir_load(b, type, 1, shared, 0, 0);
 }
+
+/* ---- picks ---- */
+
+/* One of the rounds that were picked. */
+typedef struct picked {
+    lw_ref best, round; /* best: 0, or of 32 or 64 bits */
+} picked;
+
+static lw_ref
+is_nan(lw_builder *b, lw_ref value)
+{
+    return lw_ir_compare(b, LW_OP_NE, value, value);
+}
+
+/* Does x come before y in the pick's order, whatever their rounds? */
+static lw_ref
+is_better(lw_builder *b, const lw_pick *pick, lw_ref x, lw_ref y)
+{
+    lw_ref better = lw_ir_compare(b, pick->op, x, y), other;
+
+    if (!pick->nan_best && !pick->nan_worst)
+        return better;
+    other = pick->nan_best ? lw_ir_and(b, is_nan(b, x), lw_ir_not(b, is_nan(b, y)))
+                           : lw_ir_and(b, is_nan(b, y), lw_ir_not(b, is_nan(b, x)));
+    return lw_ir_or(b, better, other);
+}
+
+/* Does x stay if y is as good? Its round decides. */
+static lw_ref
+comes_first(lw_builder *b, const lw_pick *pick, picked x, picked y)
+{
+    lw_ref is_less = lw_ir_compare(b, LW_OP_LT, x.round, y.round);
+    lw_ref is_more = lw_ir_compare(b, LW_OP_GT, x.round, y.round);
+    lw_ref number = pick->last ? is_more : is_less, none = pick->nan_last ? is_more : is_less;
+
+    if (number == none || !lw_is_float(lw_ir_type(b, x.best)))
+        return number;
+    return lw_ir_select(b, is_nan(b, x.best), none, number);
+}
+
+/* x or y, whichever stays; one that is none never does. */
+static picked
+pick_of(lw_builder *b, const lw_pick *pick, picked x, picked y)
+{
+    lw_ref zero = lw_ir_int(b, LW_DT_i64, 0), stays;
+
+    if (x.best == 0) {
+        stays = lw_ir_compare(b, LW_OP_GT, x.round, y.round);
+        return (picked){.round = lw_ir_select(b, stays, x.round, y.round)};
+    }
+    stays = lw_ir_and(b, lw_ir_not(b, is_better(b, pick, y.best, x.best)),
+                      comes_first(b, pick, x, y));
+    stays = lw_ir_or(b, is_better(b, pick, x.best, y.best), stays);
+    stays = lw_ir_or(b, stays, lw_ir_compare(b, LW_OP_LT, y.round, zero));
+    stays = lw_ir_and(b, stays, lw_ir_compare(b, LW_OP_GE, x.round, zero));
+    return (picked){.best = lw_ir_select(b, stays, x.best, y.best),
+                    .round = lw_ir_select(b, stays, x.round, y.round)};
+}
+
+/* All lanes get the pick of the first `n` lanes, which are repeated. */
+static picked
+warp_pick(lw_builder *b, const lw_pick *pick, picked mine, int64_t n)
+{
+    for (int64_t d = n / 2; d > 0; d /= 2) {
+        lw_ref lane = lw_ir_int(b, LW_DT_i32, d);
+        picked other = {.round = shuffled(b, LW_KOP_shfl_xor, mine.round, lane, ANY_CLAMP)};
+        if (mine.best)
+            other.best = shuffled(b, LW_KOP_shfl_xor, mine.best, lane, ANY_CLAMP);
+        mine = pick_of(b, pick, mine, other);
+    }
+    return mine;
+}
+
+/* Of 32 bits at least, with the same order. */
+static lw_ref
+widened(lw_builder *b, lw_ref value)
+{
+    lw_dtype type = lw_ir_type(b, value);
+
+    if (lw_dtypes[type].size_bytes >= 4)
+        return value;
+    return lw_ir_cast(b, LW_DT_i32, value);
+}
+
+lw_ref
+lw_block_pick(lw_builder *b, const lw_pick *pick, lw_ref best, lw_ref round, lw_ref tid,
+              uint32_t n_threads)
+{
+    picked mine = {.best = best ? widened(b, best) : 0, .round = round};
+    int64_t n_warps = n_threads / WARP;
+    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), lane, warp, bests, rounds, number;
+
+    mine = warp_pick(b, pick, mine, WARP);
+    if (n_warps == 1)
+        return mine.round;
+    lane = lw_ir_and(b, thread, lw_ir_int(b, LW_DT_i32, WARP - 1));
+    warp = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));
+    bests = lw_ir_shared(b, (uint32_t)(8 * n_warps), 16);
+    rounds = lw_ir_shared(b, (uint32_t)(8 * n_warps), 16);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0)));
+    lw_ir_store(b, cell(b, rounds, warp, 8), mine.round, 0, 0);
+    if (best)
+        lw_ir_store(b, cell(b, bests, warp, 8), mine.best, 0, 0);
+    lw_ir_end(b);
+    barrier(b);
+    number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
+    if (best)
+        mine.best = lw_ir_load(b, lw_ir_type(b, mine.best), 1, cell(b, bests, number, 8), 0, 0);
+    mine.round = lw_ir_load(b, LW_DT_i64, 1, cell(b, rounds, number, 8), 0, 0);
+    return warp_pick(b, pick, mine, n_warps).round;
+}
+
+void
+lw_block_give(lw_builder *b, lw_ref *values, uint32_t n, lw_ref mine)
+{
+    lw_ref shared = lw_ir_shared(b, 8 * n, 16);
+
+    lw_ir_if(b, mine);
+    for (uint32_t i = 0; i < n; i++)
+        lw_ir_store(b, lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, 8 * (int64_t)i)),
+                    values[i], 0, 0);
+    lw_ir_end(b);
+    barrier(b);
+    for (uint32_t i = 0; i < n; i++)
+        values[i] =
+            lw_ir_load(b, lw_ir_type(b, values[i]), 1,
+                       lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, 8 * (int64_t)i)), 0, 0);
+}

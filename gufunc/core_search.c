@@ -107,7 +107,7 @@ is_inside(const lw_spreader *s, lw_rounds *l, uint32_t load)
 bool
 lw_search_take(const lw_spreader *s, lw_rounds *l)
 {
-    l->n_carried = l->n_guards = 0;
+    l->n_carried = l->n_picks = l->n_guards = 0;
     l->searches = true;
     for (uint32_t i = l->first; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(s, i);

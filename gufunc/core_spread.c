@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "gufunc/core_carried.h"
 #include "gufunc/core_places.h"
+#include "gufunc/core_plain.h"
 
 #include <string.h>
 
@@ -484,6 +485,7 @@ take_round(lw_spreader *s, lw_rounds *l)
     uint32_t depth = 0;
 
     find_continues(s, l);
+    lw_picks_find(s, l);
     for (uint32_t i = l->first; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
         switch (inst->op) {
@@ -538,7 +540,7 @@ take_choice(const lw_spreader *s, uint32_t at)
     for (uint32_t i = at + 1; i < s->ends[at]; i++) {
         lw_op op = (lw_op)lw_inst_at(s, i)->op;
         if (op == LW_OP_GET || op == LW_OP_SET || op == LW_OP_IF || op == LW_OP_ELSE ||
-            op == LW_OP_END || op == LW_OP_SLOT || op == LW_OP_RETURN)
+            op == LW_OP_END || op == LW_OP_SLOT || op == LW_OP_RETURN || op == LW_OP_BREAK)
             continue;
         if (op == LW_OP_LOAD && can_load(s, lw_inst_at(s, i)->a))
             continue;
@@ -558,10 +560,12 @@ take_between(const lw_spreader *s, uint32_t at)
     case LW_OP_SET:
     case LW_OP_SLOT:
     case LW_OP_ELSE:
+    case LW_OP_BLOCK:
     case LW_OP_END: return true;
     case LW_OP_LOAD: return can_load(s, inst->a);
     case LW_OP_STORE: return lw_root_of(s, inst->a) >= 0;
     case LW_OP_CALL: return lw_is_pure_call(s, inst);
+    case LW_OP_BREAK:
     case LW_OP_RETURN: return true; /* all threads', as the branch that it stands in */
     default: return lw_ops[inst->op].class == LW_CLASS_PURE && inst->op != LW_OP_SREG;
     }
@@ -622,10 +626,13 @@ take_body(lw_spreader *s)
 bool
 lw_spreader_find(lw_spreader *s, const lw_gufunc_loop *loop)
 {
+    const lw_func *body = loop->scalar->module->funcs.data[loop->scalar->body];
     uint32_t n;
 
     s->loop = loop;
-    s->func = loop->scalar->module->funcs.data[loop->scalar->body];
+    s->func = lw_plain_body(loop->scalar->module, body, &s->arena);
+    if (s->func == NULL)
+        s->func = body;
     n = s->func->insts.n;
     s->ends = lw_alloc_zero(n + 1, 2 * sizeof *s->ends);
     s->waits = lw_alloc_zero(n + 1, 1);
@@ -640,6 +647,7 @@ lw_spreader_free(lw_spreader *s)
 {
     lw_free(s->ends);
     lw_free(s->waits);
+    lw_arena_reset(&s->arena);
     lw_free(s);
 }
 

@@ -103,10 +103,58 @@ copy_store(copier *c, uint32_t at)
 
 /* ---- carried variables ---- */
 
-/* Each thread starts with nothing. */
+/* No thread has a round yet. */
+static void
+start_picks(copier *c, lw_rounds *l)
+{
+    for (uint32_t i = 0; i < l->n_picks; i++) {
+        l->picks[i].round = lw_ir_slot(&c->b, LW_DT_i64);
+        lw_ir_set(&c->b, l->picks[i].round, lw_ir_int(&c->b, LW_DT_i64, -1));
+    }
+}
+
+/* Behind a SET: the round is one that its pick may be of. */
+static void
+note_pick(copier *c, const lw_rounds *l, uint32_t at)
+{
+    const lw_inst *inst = lw_inst_at(c->s, at);
+
+    for (uint32_t i = 0; i < l->n_picks && inst->op == LW_OP_SET; i++)
+        if (l->picks[i].leader == inst->a)
+            lw_ir_set(&c->b, l->picks[i].round, lw_ir_cast(&c->b, LW_DT_i64, c->to[l->at + 1]));
+}
+
+/* All threads get what the round that stays has set; where none has, all have it as it was. */
+static void
+finish_pick(copier *c, const lw_rounds *l, uint32_t number)
+{
+    lw_builder *b = &c->b;
+    const lw_pick *pick = &l->picks[number];
+    lw_ref values[LW_MOST_CARRIED], slots[LW_MOST_CARRIED], mine = lw_ir_get(b, pick->round);
+    lw_ref best = pick->best ? lw_ir_get(b, c->to[pick->best]) : 0, stays, any;
+    uint32_t n = 0;
+
+    stays = lw_block_pick(b, pick, best, mine, c->tid, c->n_threads);
+    any = lw_ir_compare(b, LW_OP_GE, stays, lw_ir_int(b, LW_DT_i64, 0));
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        if (l->carried[i].how == LW_CARRY_PICKED && l->carried[i].pick == number) {
+            slots[n] = c->to[l->carried[i].slot];
+            values[n] = lw_ir_get(b, slots[n]);
+            n++;
+        }
+    mine = lw_ir_and(b, any, lw_ir_compare(b, LW_OP_EQ, mine, stays));
+    lw_block_give(b, values, n, mine);
+    lw_ir_if(b, any);
+    for (uint32_t i = 0; i < n; i++)
+        lw_ir_set(b, slots[i], values[i]);
+    lw_ir_end(b);
+}
+
+/* Each thread starts with nothing; with what is picked, as it is. */
 static void
 start_carried(copier *c, lw_rounds *l)
 {
+    start_picks(c, l);
     for (uint32_t i = 0; i < l->n_carried; i++) {
         lw_carried *one = &l->carried[i];
         lw_ref slot = c->to[one->slot];
@@ -149,7 +197,7 @@ finish_carried(copier *c, const lw_rounds *l)
     for (uint32_t i = 0; i < l->n_carried; i++) {
         const lw_carried *one = &l->carried[i];
         lw_ref slot = c->to[one->slot], value;
-        if (one->how == LW_CARRY_COUNT)
+        if (one->how == LW_CARRY_COUNT || one->how == LW_CARRY_PICKED)
             continue;
         value = lw_ir_get(b, one->how == LW_CARRY_SCAN ? one->before : slot);
         if (one->how == LW_CARRY_TOTAL)
@@ -157,6 +205,8 @@ finish_carried(copier *c, const lw_rounds *l)
                                        lw_block_total(b, one, value, c->tid, c->n_threads));
         lw_ir_set(b, slot, value);
     }
+    for (uint32_t i = 0; i < l->n_picks; i++)
+        finish_pick(c, l, i);
 }
 
 /* ---- rounds that scan ---- */
@@ -277,6 +327,8 @@ copy_round(copier *c, const lw_rounds *l, bool early, lw_ref *kept)
             copy_early(c, l, i);
         else
             copy_inst(c, i);
+        if (!early)
+            note_pick(c, l, i);
         if (keeps && early)
             keep(c, &kept[i - l->first], c->to[i], depth > 0);
     }
@@ -519,6 +571,7 @@ copy_sharing(copier *c, const lw_rounds *l)
         if (i == l->first)
             set_counts(c, l, c->to[l->at + 1]);
         copy_inst(c, i);
+        note_pick(c, l, i);
     }
     lw_ir_set(b, counter,
               lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->n_threads)));

@@ -319,18 +319,6 @@ def stops(x, y):
         y[i] = s
 
 
-@lw.guvectorize("(n)->(n),()")
-def place_of_largest(x, y, where):
-    m = x[0]
-    k = 0
-    for i in range(len(x)):
-        if x[i] > m:
-            m = x[i]
-            k = i
-        y[i] = m
-    where[0] = k
-
-
 @lw.guvectorize("(n)->(n)")
 def steps_by_total(x, y):
     s = 0
@@ -410,9 +398,8 @@ NEVER = [reset, saturating, reads_behind, reads_itself, reads_shifted, two_of_th
          nan_takes_over, another, largest_or_not]
 
 
-@pytest.mark.parametrize("function", [*NEVER, place_of_largest], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", NEVER, ids=lambda f: f.__name__)
 def test_never(function):
-    types = "d->dd" if function is place_of_largest else "d->d"
     for n in (33, 200):
         x = data((3, n), seed=n, low=-1 if function is mixed else -9, high=2 if function is mixed else 9)
         if function is nan_takes_over:
@@ -420,8 +407,7 @@ def test_never(function):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", lw.errors.PerformanceWarning)
             check(function, x)
-    if types == "d->d":
-        assert mapping(function, types).startswith(ALONE)
+    assert mapping(function, "d->d").startswith(ALONE)
 
 
 @lw.guvectorize("(n),()->(n),()")

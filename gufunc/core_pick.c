@@ -1,0 +1,598 @@
+#include "core/base/memory.h"
+#include "gufunc/core_carried.h"
+
+enum { MOST_EVENTS = 4, MOST_FREE = 3, MOST_DEPTH = 24 };
+
+/* How what comes relates to the best so far. */
+typedef enum relation {
+    LESS,
+    EQUAL,
+    MORE,
+    NAN_COMES,
+    NAN_IS_BEST,
+    BOTH_NAN,
+    RELATIONS
+} relation;
+
+typedef enum kind { UNKNOWN, BIT, COMES, BEST } kind;
+
+typedef struct value {
+    kind kind;
+    bool bit;
+} value;
+
+/* An IF that sets the best: if c: best = e; … */
+typedef struct event {
+    uint32_t at;   /* the first of the IFs of this condition */
+    uint32_t last; /* and the last of them */
+    lw_ref condition, e;
+} event;
+
+/* One variable looked at as the best so far. */
+typedef struct picker {
+    const lw_spreader *s;
+    const lw_rounds *l;
+    lw_ref best;
+    uint32_t n_events;
+    event events[MOST_EVENTS];
+    const event *now; /* whose condition is evaluated, */
+    relation is;      /* under this relation, */
+    uint32_t free;    /* and with these bits of what follows from neither value */
+    uint32_t n_free;
+    lw_ref leaves[MOST_FREE];
+    uint8_t *seen;    /* by instruction: its part in a condition is understood */
+    uint8_t *follows; /* by instruction, of slots too: it follows from the best */
+} picker;
+
+/* ---- regions ---- */
+
+/* The innermost region of the round around an instruction; 0: the round itself. */
+static uint32_t
+region_of(const picker *p, uint32_t at)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = p->l->first; i < at; i++)
+        if (p->s->ends[i] > at)
+            found = i;
+    return found;
+}
+
+static bool
+is_event_if(const picker *p, const event *e, uint32_t at)
+{
+    return lw_inst_at(p->s, at)->op == LW_OP_IF && at >= e->at && at <= e->last &&
+           lw_inst_at(p->s, at)->a == e->condition;
+}
+
+/* The event in whose branch an instruction stands, directly or not; *branch: its IF. */
+static const event *
+event_around(const picker *p, uint32_t at, uint32_t *branch)
+{
+    for (uint32_t k = 0; k < p->n_events; k++)
+        for (uint32_t i = p->events[k].at; i <= p->events[k].last && i < at; i++)
+            if (p->s->ends[i] > at && is_event_if(p, &p->events[k], i)) {
+                *branch = i;
+                return &p->events[k];
+            }
+    return NULL;
+}
+
+/* ---- what a condition says ---- */
+
+static value evaluate(picker *p, lw_ref ref, int depth);
+
+static value
+bit(bool is)
+{
+    return (value){.kind = BIT, .bit = is};
+}
+
+static bool
+is_nan(const picker *p, kind which)
+{
+    return p->is == BOTH_NAN || p->is == (which == COMES ? NAN_COMES : NAN_IS_BEST);
+}
+
+static value
+compare(picker *p, lw_op op, kind x, kind y)
+{
+    int order = x == y ? 0 : p->is == LESS ? -1 : p->is == MORE ? 1 : 0;
+
+    if (is_nan(p, x) || is_nan(p, y))
+        return bit(op == LW_OP_NE);
+    if (x == BEST)
+        order = -order;
+    return bit(op == LW_OP_EQ   ? order == 0
+               : op == LW_OP_NE ? order != 0
+               : op == LW_OP_LT ? order < 0
+               : op == LW_OP_LE ? order <= 0
+               : op == LW_OP_GT ? order > 0
+                                : order >= 0);
+}
+
+/* The bits of a float but its sign are more than infinity's. */
+static lw_ref
+asked_whether_nan(const picker *p, const lw_inst *cmp)
+{
+    const lw_inst *a = lw_inst_at(p->s, cmp->a), *k = lw_inst_at(p->s, cmp->b), *bits, *mask;
+    bool is_wide = a->type == LW_DT_u64 || a->type == LW_DT_i64;
+    uint64_t infinity = is_wide ? 0x7ff0000000000000u : 0x7f800000u;
+    uint64_t all = is_wide ? INT64_MAX : INT32_MAX;
+
+    if (cmp->op != LW_OP_GT || a->op != LW_OP_AND || k->op != LW_OP_CONST ||
+        p->s->func->konsts.data[k->a].bits != infinity)
+        return 0;
+    bits = lw_inst_at(p->s, a->a);
+    mask = lw_inst_at(p->s, a->b);
+    if (bits->op != LW_OP_BITCAST || mask->op != LW_OP_CONST ||
+        p->s->func->konsts.data[mask->a].bits != all ||
+        lw_inst_at(p->s, bits->a)->type != (is_wide ? LW_DT_f64 : LW_DT_f32))
+        return 0;
+    p->seen[cmp->a] = p->seen[a->a] = true;
+    return bits->a;
+}
+
+/* A bit of something else, the same whatever the relation is; what shows that it follows from
+ * the best is that it is not marked as seen. */
+static value
+leaf(picker *p, lw_ref ref)
+{
+    for (uint32_t i = 0; i < p->n_free; i++)
+        if (p->leaves[i] == ref)
+            return bit(p->free >> i & 1);
+    if (p->n_free == MOST_FREE || lw_inst_at(p->s, ref)->type != LW_DT_b1)
+        return (value){0};
+    p->leaves[p->n_free++] = ref;
+    return bit(p->free >> (p->n_free - 1) & 1);
+}
+
+static value
+evaluate_compare(picker *p, lw_ref ref, int depth)
+{
+    const lw_inst *inst = lw_inst_at(p->s, ref);
+    lw_ref asked = asked_whether_nan(p, inst);
+    value x, y;
+
+    if (asked) {
+        x = evaluate(p, asked, depth);
+        if (x.kind == COMES || x.kind == BEST) {
+            p->seen[ref] = true;
+            return bit(is_nan(p, x.kind));
+        }
+        return leaf(p, ref);
+    }
+    x = evaluate(p, inst->a, depth);
+    y = evaluate(p, inst->b, depth);
+    if ((x.kind != COMES && x.kind != BEST) || (y.kind != COMES && y.kind != BEST))
+        return leaf(p, ref);
+    p->seen[ref] = true;
+    return compare(p, (lw_op)inst->op, x.kind, y.kind);
+}
+
+/* Is the SET in a branch that is taken, of those which do not hold the GET too? */
+static bool
+is_reached(picker *p, uint32_t set, uint32_t get, int depth, bool *known)
+{
+    for (uint32_t i = p->l->first; i < set; i++) {
+        value v;
+        if (p->s->ends[i] < set || p->s->ends[i] > get)
+            continue;
+        v = lw_inst_at(p->s, i)->op == LW_OP_IF ? evaluate(p, lw_inst_at(p->s, i)->a, depth)
+                                                : (value){0};
+        *known &= v.kind == BIT;
+        p->seen[i] = true;
+        if (p->s->middles[i] && p->s->middles[i] < set)
+            v.bit = !v.bit;
+        if (!*known || !v.bit)
+            return false;
+    }
+    return true;
+}
+
+/* A bool that the round has set in front of this, as `and` and `or` do. */
+static value
+evaluate_get(picker *p, lw_ref get, int depth)
+{
+    const lw_ref slot = lw_inst_at(p->s, get)->a;
+    value made = {0};
+
+    for (uint32_t i = 1; i < p->s->func->insts.n; i++) {
+        const lw_inst *inst = lw_inst_at(p->s, i);
+        bool known = true;
+        if (inst->op != LW_OP_SET || inst->a != slot)
+            continue;
+        if (i < p->l->first || i > get)
+            return leaf(p, get);
+        p->seen[i] = true;
+        if (is_reached(p, i, get, depth, &known))
+            made = evaluate(p, inst->b, depth);
+        if (!known || made.kind != BIT) /* the first SET is reached, too */
+            return leaf(p, get);
+    }
+    p->seen[get] = p->seen[slot] = made.kind == BIT;
+    return made.kind == BIT ? made : leaf(p, get);
+}
+
+static bool
+is_best(const picker *p, lw_ref ref)
+{
+    const lw_inst *inst = lw_inst_at(p->s, ref);
+
+    if (inst->op != LW_OP_GET || inst->a != p->best || ref < p->l->first || ref > p->now->at)
+        return false;
+    for (uint32_t i = ref + 1; i < p->now->at; i++)
+        if ((lw_inst_at(p->s, i)->op == LW_OP_SET && lw_inst_at(p->s, i)->a == p->best) ||
+            lw_inst_at(p->s, i)->op == LW_OP_LOOP)
+            return false;
+    return true;
+}
+
+static value
+evaluate_logic(picker *p, lw_ref ref, int depth)
+{
+    const lw_inst *inst = lw_inst_at(p->s, ref);
+    value a = evaluate(p, inst->a, depth), b = a, c = a;
+
+    if (inst->op != LW_OP_NOT)
+        b = evaluate(p, inst->b, depth);
+    if (inst->op == LW_OP_SELECT)
+        c = evaluate(p, inst->c, depth);
+    if (a.kind != BIT || b.kind != BIT || c.kind != BIT)
+        return leaf(p, ref);
+    p->seen[ref] = true;
+    return bit(inst->op == LW_OP_NOT      ? !a.bit
+               : inst->op == LW_OP_AND    ? a.bit && b.bit
+               : inst->op == LW_OP_OR     ? a.bit || b.bit
+               : inst->op == LW_OP_SELECT ? (a.bit ? b.bit : c.bit)
+                                          : a.bit != b.bit);
+}
+
+static value
+evaluate(picker *p, lw_ref ref, int depth)
+{
+    const lw_inst *inst = lw_inst_at(p->s, ref);
+
+    if (depth-- == 0)
+        return (value){0};
+    if (is_best(p, ref)) {
+        p->seen[ref] = true;
+        return (value){.kind = BEST};
+    }
+    if (lw_is_equal(p->s, p->l, ref, p->now->e))
+        return (value){.kind = COMES};
+    switch (inst->op) {
+    case LW_OP_EQ:
+    case LW_OP_NE:
+    case LW_OP_LT:
+    case LW_OP_LE:
+    case LW_OP_GT:
+    case LW_OP_GE: return evaluate_compare(p, ref, depth);
+    case LW_OP_NOT:
+    case LW_OP_AND:
+    case LW_OP_OR:
+    case LW_OP_XOR:
+    case LW_OP_SELECT:
+        return inst->type == LW_DT_b1 ? evaluate_logic(p, ref, depth) : leaf(p, ref);
+    case LW_OP_CONST:
+        return inst->type == LW_DT_b1 ? bit(p->s->func->konsts.data[inst->a].bits & 1)
+                                      : (value){0};
+    case LW_OP_GET: return inst->type == LW_DT_b1 ? evaluate_get(p, ref, depth) : (value){0};
+    default: return leaf(p, ref);
+    }
+}
+
+/* By relation, whether the event takes place, with these bits of what does not matter. */
+static bool
+table_of(picker *p, uint32_t free, uint32_t *table)
+{
+    bool is_float = lw_is_float((lw_dtype)lw_inst_at(p->s, p->best)->type);
+
+    *table = 0;
+    p->free = free;
+    for (p->is = LESS; p->is < (is_float ? RELATIONS : NAN_COMES); p->is++) {
+        value v = evaluate(p, p->now->condition, MOST_DEPTH);
+        if (v.kind != BIT)
+            return false;
+        *table |= (uint32_t)v.bit << p->is;
+    }
+    return true;
+}
+
+/* The same table whenever it is not empty. */
+static bool
+whole_table(picker *p, uint32_t *table)
+{
+    *table = 0;
+    p->n_free = 0;
+    for (uint32_t free = 0; free < 1u << MOST_FREE; free++) {
+        uint32_t one;
+        if (!table_of(p, free, &one) || (*table && one && one != *table))
+            return false;
+        *table |= one;
+    }
+    return true;
+}
+
+/* Whether such events take the best of an order, the first or the last of equals. What is no
+ * number is never taken, or stands before, or behind, all numbers. */
+static bool
+order_of(uint32_t table, lw_pick *pick)
+{
+    bool less = table >> LESS & 1, more = table >> MORE & 1, comes = table >> NAN_COMES & 1;
+    bool leaves = table >> NAN_IS_BEST & 1, both = table >> BOTH_NAN & 1;
+
+    pick->op = more ? LW_OP_GT : LW_OP_LT;
+    pick->last = table >> EQUAL & 1;
+    pick->nan_best = comes;
+    pick->nan_worst = leaves;
+    pick->nan_last = both;
+    return less != more && !(comes && leaves) && (comes || leaves || !both);
+}
+
+/* ---- events ---- */
+
+static bool
+add_event(picker *p, uint32_t set)
+{
+    uint32_t at = region_of(p, set), branch;
+    event *e = &p->events[p->n_events];
+
+    if (at == 0 || lw_inst_at(p->s, at)->op != LW_OP_IF || p->s->middles[at] ||
+        p->n_events == MOST_EVENTS || event_around(p, set, &branch) != NULL)
+        return false;
+    *e = (event){.at = at,
+                 .last = at,
+                 .condition = lw_inst_at(p->s, at)->a,
+                 .e = lw_inst_at(p->s, set)->b};
+    for (uint32_t i = p->l->first; i < p->l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(p->s, i);
+        if (inst->op != LW_OP_IF || inst->a != e->condition)
+            continue;
+        if (p->s->middles[i] || region_of(p, i) != region_of(p, at))
+            return false;
+        e->at = i < e->at ? i : e->at;
+        e->last = i > e->last ? i : e->last;
+    }
+    for (uint32_t i = e->at; i < e->last; i++) { /* all of them, or none */
+        lw_op op = (lw_op)lw_inst_at(p->s, i)->op;
+        if (op == LW_OP_BREAK || op == LW_OP_CONTINUE || op == LW_OP_RETURN ||
+            op == LW_OP_LOOP || op == LW_OP_BLOCK)
+            return false;
+    }
+    p->n_events++;
+    return true;
+}
+
+static bool
+find_events(picker *p)
+{
+    for (uint32_t i = p->l->first; i < p->l->latch; i++)
+        if (lw_inst_at(p->s, i)->op == LW_OP_SET && lw_inst_at(p->s, i)->a == p->best &&
+            !add_event(p, i))
+            return false;
+    return p->n_events > 0;
+}
+
+static bool
+understand_events(picker *p, lw_pick *pick)
+{
+    uint32_t table = 0;
+
+    for (uint32_t k = 0; k < p->n_events; k++) {
+        uint32_t one;
+        p->now = &p->events[k];
+        if (!whole_table(p, &one) || (k && one != table))
+            return false;
+        table = one;
+    }
+    return order_of(table, pick);
+}
+
+/* ---- what follows from the best ---- */
+
+static bool
+follows_by_operand(const picker *p, const lw_inst *inst)
+{
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    if (inst->op == LW_OP_GET)
+        return p->follows[inst->a];
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v' && p->follows[operands[k]])
+            return true;
+    for (uint32_t k = 0; args[1] == 'L' && k < inst->c; k++)
+        if (p->follows[p->s->func->lists.data[inst->b + k]])
+            return true;
+    return false;
+}
+
+/* Once through the round, the events' branches apart. False: it does something that one thread
+ * cannot do for itself. */
+static bool
+follow(picker *p, bool *changed)
+{
+    uint32_t until = 0, branch; /* of the branch that follows from it */
+
+    for (uint32_t i = p->l->first; i < p->l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(p->s, i);
+        bool follows = follows_by_operand(p, inst);
+        if (event_around(p, i, &branch) != NULL)
+            continue;
+        if (i < until && (inst->op == LW_OP_STORE || inst->op == LW_OP_BREAK ||
+                          inst->op == LW_OP_CONTINUE || inst->op == LW_OP_LOOP))
+            return false;
+        follows |= i < until && inst->op == LW_OP_SET;
+        if (!follows)
+            continue;
+        if (inst->op == LW_OP_IF && p->s->ends[i] > until)
+            until = p->s->ends[i];
+        if (inst->op == LW_OP_SET) {
+            *changed |= !p->follows[inst->a];
+            p->follows[inst->a] = true;
+        }
+        *changed |= !p->follows[i];
+        p->follows[i] = true;
+    }
+    return true;
+}
+
+static bool
+is_an_event(const picker *p, uint32_t at)
+{
+    for (uint32_t k = 0; k < p->n_events; k++)
+        if (is_event_if(p, &p->events[k], at))
+            return true;
+    return false;
+}
+
+static bool
+nothing_else_follows(picker *p)
+{
+    bool changed = true;
+
+    p->follows[p->best] = true;
+    while (changed) {
+        changed = false;
+        if (!follow(p, &changed))
+            return false;
+    }
+    for (uint32_t i = p->l->first; i < p->l->latch; i++)
+        if (p->follows[i] && !p->seen[i] && !is_an_event(p, i))
+            return false;
+    for (uint32_t i = 1; i < p->s->func->insts.n; i++) /* a bool of `and` ends here */
+        if (lw_inst_at(p->s, i)->op == LW_OP_GET && i > p->l->latch &&
+            lw_inst_at(p->s, i)->a != p->best && p->follows[lw_inst_at(p->s, i)->a])
+            return false;
+    return true;
+}
+
+/* ---- what the branches set ---- */
+
+/* Known in this branch alone. */
+static bool
+is_local(const picker *p, lw_ref slot, uint32_t branch)
+{
+    for (uint32_t i = 1; i < p->s->func->insts.n; i++) {
+        const lw_inst *inst = lw_inst_at(p->s, i);
+        if ((inst->op == LW_OP_GET || inst->op == LW_OP_SET) && inst->a == slot &&
+            (i < branch || i > p->s->ends[branch]))
+            return false;
+    }
+    return true;
+}
+
+/* Of every event once, and nowhere else; looked at only behind that, in the same branch (and,
+ * of the best, by the conditions). */
+static bool
+is_set_by_events(const picker *p, lw_ref slot)
+{
+    uint32_t n[MOST_EVENTS] = {0}, branch = 0, set_in = 0;
+
+    for (uint32_t i = p->l->first; i < p->l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(p->s, i);
+        const event *e;
+        if ((inst->op != LW_OP_GET && inst->op != LW_OP_SET) || inst->a != slot)
+            continue;
+        e = event_around(p, i, &branch);
+        if (inst->op == LW_OP_GET && e == NULL && slot == p->best)
+            continue;
+        if (e == NULL || (inst->op == LW_OP_GET && set_in != branch))
+            return false;
+        if (inst->op == LW_OP_SET && (region_of(p, i) != branch || n[e - p->events]++))
+            return false;
+        set_in = branch;
+    }
+    for (uint32_t k = 0; k < p->n_events; k++)
+        if (n[k] != 1)
+            return false;
+    return true;
+}
+
+static bool
+add_member(const picker *p, lw_rounds *l, lw_ref slot)
+{
+    if (lw_carried_find(l, slot))
+        return true;
+    if (l->n_carried == LW_MOST_CARRIED || slot > l->at || !is_set_by_events(p, slot))
+        return false;
+    l->carried[l->n_carried++] =
+        (lw_carried){.slot = slot, .how = LW_CARRY_PICKED, .pick = l->n_picks};
+    return true;
+}
+
+static bool
+take_branches(const picker *p, lw_rounds *l)
+{
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(p->s, i);
+        uint32_t branch;
+        if (event_around(p, i, &branch) == NULL)
+            continue;
+        if (inst->op == LW_OP_SET && !is_local(p, inst->a, branch) &&
+            !add_member(p, l, inst->a))
+            return false;
+        if (inst->op == LW_OP_STORE || inst->op == LW_OP_LOOP || inst->op == LW_OP_BLOCK ||
+            inst->op == LW_OP_BREAK || inst->op == LW_OP_CONTINUE)
+            return false;
+    }
+    return true;
+}
+
+/* ---- variables ---- */
+
+static bool
+may_be_best(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
+{
+    const lw_inst *inst = lw_inst_at(s, slot);
+    lw_dtype type = (lw_dtype)inst->type;
+
+    return slot < l->at && inst->lanes <= 1 && !lw_carried_find(l, slot) &&
+           l->n_picks < LW_MOST_PICKS && type != LW_DT_b1 &&
+           (lw_is_integer(type) || type == LW_DT_f32 || type == LW_DT_f64);
+}
+
+static void
+take_best(const lw_spreader *s, lw_rounds *l, lw_ref slot)
+{
+    uint32_t n = s->func->insts.n, n_carried = l->n_carried;
+    picker p = {.s = s, .l = l, .best = slot};
+    lw_pick pick = {.best = slot, .leader = slot};
+
+    p.seen = lw_alloc_zero(n, 2);
+    if (p.seen == NULL)
+        return; /* one thread is as right */
+    p.follows = p.seen + n;
+    if (find_events(&p) && understand_events(&p, &pick) && nothing_else_follows(&p) &&
+        add_member(&p, l, slot) && take_branches(&p, l))
+        l->picks[l->n_picks++] = pick;
+    else
+        l->n_carried = n_carried;
+    lw_free(p.seen);
+}
+
+void
+lw_picks_find(const lw_spreader *s, lw_rounds *l)
+{
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
+        if (inst->op == LW_OP_SET && may_be_best(s, l, inst->a))
+            take_best(s, l, inst->a);
+    }
+}
+
+bool
+lw_pick_last(const lw_spreader *s, lw_rounds *l, lw_ref slot)
+{
+    const lw_inst *inst = lw_inst_at(s, slot);
+
+    if (slot > l->at || inst->lanes > 1 || inst->type == LW_DT_ptr ||
+        l->n_carried == LW_MOST_CARRIED || l->n_picks == LW_MOST_PICKS ||
+        lw_carried_is_seen_early(s, l, slot))
+        return false;
+    l->carried[l->n_carried++] =
+        (lw_carried){.slot = slot, .how = LW_CARRY_PICKED, .pick = l->n_picks};
+    l->picks[l->n_picks++] = (lw_pick){.leader = slot};
+    return true;
+}

@@ -1,0 +1,358 @@
+#include "gufunc/core_plain.h"
+
+#include <string.h>
+
+enum { MOST_DEPTH = 8, MOST_REGIONS = 64, MOST_STRAIGHT = 64, MOST_INSTS = 20000 };
+
+typedef struct plainer {
+    const lw_module *module;
+    lw_arena *arena;
+    lw_func *out;
+    bool failed;
+} plainer;
+
+/* A function that is being copied. */
+typedef struct copy {
+    const lw_func *func;
+    lw_ref *to;         /* by value */
+    lw_ref **results;   /* by call that is in line */
+    bool *dropped;      /* by instruction */
+    const lw_ref *args; /* NULL: the body itself */
+    lw_ref *made;       /* its results, or the slots that get them */
+    bool in_block;      /* RETURN is to BREAK out of it */
+    int depth;
+    uint32_t n_open, loops, blocks; /* regions; LOOPs, and both BLOCKs and LOOPs, among them */
+    uint8_t open[MOST_REGIONS];
+} copy;
+
+static void *
+take(plainer *p, size_t n, size_t size)
+{
+    void *made = lw_arena_take(p->arena, (n + 1) * size);
+
+    p->failed |= made == NULL;
+    return made;
+}
+
+static lw_ref
+emit(plainer *p, lw_inst inst)
+{
+    lw_inst *made =
+        p->out->insts.n < MOST_INSTS ? lw_array_push(&p->out->insts, p->arena) : NULL;
+
+    if (made == NULL) {
+        p->failed = true;
+        return 0;
+    }
+    *made = inst;
+    return p->out->insts.n - 1;
+}
+
+static lw_ref
+emit_like(plainer *p, const lw_inst *like, lw_op op, lw_dtype type, uint32_t a, uint32_t b)
+{
+    return emit(
+        p,
+        (lw_inst){.op = (uint16_t)op, .type = (uint8_t)type, .a = a, .b = b, .loc = like->loc});
+}
+
+static bool
+inst_uses(const lw_func *func, const lw_inst *inst, lw_ref value)
+{
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v' && operands[k] == value)
+            return true;
+    for (uint32_t k = 0; args[1] == 'L' && k < inst->c; k++)
+        if (func->lists.data[inst->b + k] == value)
+            return true;
+    return false;
+}
+
+static uint32_t
+count_uses(const lw_func *func, lw_ref value)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = value + 1; i < func->insts.n; i++)
+        n += inst_uses(func, &func->insts.data[i], value);
+    return n;
+}
+
+/* ---- v = e if c else v ---- */
+
+/* Is this the variable's value as it still is at `set`? */
+static bool
+is_itself(const lw_func *func, lw_ref value, uint32_t set)
+{
+    const lw_inst *insts = func->insts.data;
+
+    if (insts[value].op != LW_OP_GET || insts[value].a != insts[set].a)
+        return false;
+    for (uint32_t i = value + 1; i < set; i++)
+        if (insts[i].op == LW_OP_LOOP ||
+            (insts[i].op == LW_OP_SET && insts[i].a == insts[set].a))
+            return false;
+    return true;
+}
+
+/* The SELECT whose value this SET gives, when its other arm is the variable itself. */
+static const lw_inst *
+chosen_by(const lw_func *func, uint32_t set, bool *yes)
+{
+    const lw_inst *insts = func->insts.data, *w = &insts[insts[set].b];
+
+    if (w->op != LW_OP_SELECT || w->lanes > 1 || count_uses(func, insts[set].b) != 1)
+        return NULL;
+    *yes = is_itself(func, w->c, set);
+    return *yes != is_itself(func, w->b, set) ? w : NULL;
+}
+
+static bool
+all_users_dropped(const copy *c, lw_ref value)
+{
+    for (uint32_t i = value + 1; i < c->func->insts.n; i++)
+        if (!c->dropped[i] && inst_uses(c->func, &c->func->insts.data[i], value))
+            return false;
+    return true;
+}
+
+/* What is not needed once such SETs, from the first loop on, are made by IFs. */
+static void
+drop_choices(copy *c)
+{
+    const lw_inst *insts = c->func->insts.data;
+    uint32_t n = c->func->insts.n, first = 1;
+    bool yes;
+
+    while (first < n && insts[first].op != LW_OP_LOOP)
+        first++;
+    for (uint32_t i = first; i < n; i++)
+        if (insts[i].op == LW_OP_SET && chosen_by(c->func, i, &yes))
+            c->dropped[insts[i].b] = true;
+    for (uint32_t i = first; i < n; i++) {
+        const lw_inst *w = insts[i].op == LW_OP_SET && c->dropped[insts[i].b]
+                               ? chosen_by(c->func, i, &yes)
+                               : NULL;
+        lw_ref itself = w == NULL ? 0 : yes ? w->c : w->b;
+        if (itself)
+            c->dropped[itself] = all_users_dropped(c, itself);
+    }
+}
+
+static void
+copy_choice(plainer *p, copy *c, uint32_t set)
+{
+    const lw_inst *old = &c->func->insts.data[set];
+    bool yes = true;
+    const lw_inst *w = chosen_by(c->func, set, &yes);
+    lw_ref condition = c->to[w->a];
+
+    if (!yes)
+        condition = emit_like(p, old, LW_OP_NOT, LW_DT_b1, condition, 0);
+    emit_like(p, old, LW_OP_IF, LW_DT_void, condition, 0);
+    emit_like(p, old, LW_OP_SET, LW_DT_void, c->to[old->a], c->to[yes ? w->b : w->c]);
+    emit_like(p, old, LW_OP_END, LW_DT_void, 0, 0);
+}
+
+/* ---- calls ---- */
+
+static bool
+is_straight(const lw_func *func)
+{
+    for (uint32_t i = 1; i + 1 < func->insts.n; i++) {
+        lw_op op = (lw_op)func->insts.data[i].op;
+        if (op == LW_OP_LOCAL || op == LW_OP_CALL || lw_ops[op].class == LW_CLASS_FLOW)
+            return false;
+    }
+    return func->insts.n > 1 && func->insts.n <= MOST_STRAIGHT;
+}
+
+static bool
+has_loops(const lw_func *func)
+{
+    bool loops = false;
+
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        if (func->insts.data[i].op == LW_OP_LOCAL)
+            return false;
+        loops |= func->insts.data[i].op == LW_OP_LOOP;
+    }
+    return loops;
+}
+
+static bool copy_function(plainer *p, copy *c);
+
+/* Its code instead of the call. Where it returns in several places, in a BLOCK. */
+static void
+copy_call(plainer *p, copy *caller, uint32_t at, const lw_func *func)
+{
+    const lw_inst *call = &caller->func->insts.data[at];
+    copy c = {.func = func, .depth = caller->depth + 1, .in_block = !is_straight(func)};
+    lw_ref *args = take(p, call->c, sizeof *args);
+    uint32_t n = func->results.n;
+
+    c.made = take(p, n, sizeof *c.made);
+    if (p->failed)
+        return;
+    for (uint32_t i = 0; i < call->c; i++)
+        args[i] = caller->to[caller->func->lists.data[call->b + i]];
+    c.args = args;
+    for (uint32_t i = 0; i < n && c.in_block; i++)
+        c.made[i] = emit_like(p, call, LW_OP_SLOT, func->results.data[i], 0, 0);
+    if (c.in_block)
+        emit_like(p, call, LW_OP_BLOCK, LW_DT_void, 0, 0);
+    p->failed |= !copy_function(p, &c);
+    if (c.in_block)
+        emit_like(p, call, LW_OP_END, LW_DT_void, 0, 0);
+    for (uint32_t i = 0; i < n && c.in_block; i++)
+        c.made[i] = emit_like(p, call, LW_OP_GET, func->results.data[i], c.made[i], 0);
+    caller->results[at] = c.made;
+    if (n == 1)
+        caller->to[at] = c.made[0];
+}
+
+static const lw_func *
+to_put_in_line(const plainer *p, const copy *c, const lw_inst *call)
+{
+    const lw_func *func = p->module->funcs.data[call->a];
+
+    if (c->depth == MOST_DEPTH || func->linkage != LW_INTERNAL)
+        return NULL;
+    return is_straight(func) || (c->loops == 0 && has_loops(func)) ? func : NULL;
+}
+
+static void
+copy_return(plainer *p, copy *c, uint32_t at)
+{
+    const lw_inst *inst = &c->func->insts.data[at];
+
+    for (uint32_t i = 0; i < inst->c; i++) {
+        lw_ref value = c->to[c->func->lists.data[inst->b + i]];
+        if (c->in_block)
+            emit_like(p, inst, LW_OP_SET, LW_DT_void, c->made[i], value);
+        else
+            c->made[i] = value;
+    }
+    if (c->in_block && at + 1 < c->func->insts.n)
+        emit_like(p, inst, LW_OP_BREAK, LW_DT_void, c->blocks, 0);
+}
+
+/* ---- instructions ---- */
+
+static void
+follow_regions(plainer *p, copy *c, lw_op op)
+{
+    if (op == LW_OP_IF || op == LW_OP_BLOCK || op == LW_OP_LOOP) {
+        if (c->n_open == MOST_REGIONS) {
+            p->failed = true;
+            return;
+        }
+        c->open[c->n_open++] = (uint8_t)op;
+        c->loops += op == LW_OP_LOOP;
+        c->blocks += op != LW_OP_IF;
+    } else if (op == LW_OP_END) {
+        op = (lw_op)c->open[--c->n_open];
+        c->loops -= op == LW_OP_LOOP;
+        c->blocks -= op != LW_OP_IF;
+    }
+}
+
+static uint32_t
+copy_list(plainer *p, copy *c, const lw_inst *old)
+{
+    uint32_t start = p->out->lists.n;
+
+    for (uint32_t i = 0; i < old->c; i++) {
+        uint32_t *slot = lw_array_push(&p->out->lists, p->arena);
+        if (slot == NULL)
+            p->failed = true;
+        else
+            *slot = c->to[c->func->lists.data[old->b + i]];
+    }
+    return start;
+}
+
+static void
+copy_plain(plainer *p, copy *c, uint32_t at)
+{
+    const lw_inst *old = &c->func->insts.data[at];
+    const char *args = lw_ops[old->op].args;
+    lw_inst inst = *old;
+
+    if (args[0] == 'v' || args[0] == 's')
+        inst.a = c->to[old->a];
+    if (args[1] == 'v')
+        inst.b = c->to[old->b];
+    if (args[2] == 'v')
+        inst.c = c->to[old->c];
+    if (args[1] == 'L')
+        inst.b = copy_list(p, c, old);
+    if (old->op == LW_OP_CONST) {
+        lw_konst_bits *konst = lw_array_push(&p->out->konsts, p->arena);
+        p->failed |= konst == NULL;
+        if (konst == NULL)
+            return;
+        *konst = c->func->konsts.data[old->a];
+        inst.a = p->out->konsts.n - 1;
+    }
+    c->to[at] = emit(p, inst);
+    follow_regions(p, c, (lw_op)old->op);
+}
+
+static void
+copy_inst(plainer *p, copy *c, uint32_t at)
+{
+    const lw_inst *old = &c->func->insts.data[at];
+    const lw_func *called = old->op == LW_OP_CALL ? to_put_in_line(p, c, old) : NULL;
+    bool yes;
+
+    if (c->dropped[at])
+        return;
+    if (called != NULL)
+        copy_call(p, c, at, called);
+    else if (old->op == LW_OP_PARAM && c->args != NULL)
+        c->to[at] = c->args[old->a];
+    else if (old->op == LW_OP_RETURN && c->args != NULL)
+        copy_return(p, c, at);
+    else if (old->op == LW_OP_RESULT && c->results[old->a] != NULL)
+        c->to[at] = c->results[old->a][old->b];
+    else if (old->op == LW_OP_SET && c->dropped[old->b] && chosen_by(c->func, at, &yes))
+        copy_choice(p, c, at);
+    else
+        copy_plain(p, c, at);
+}
+
+static bool
+copy_function(plainer *p, copy *c)
+{
+    uint32_t n = c->func->insts.n;
+
+    c->to = take(p, n, sizeof *c->to);
+    c->results = take(p, n, sizeof *c->results);
+    c->dropped = take(p, n, sizeof *c->dropped);
+    if (p->failed)
+        return false;
+    drop_choices(c);
+    for (uint32_t i = 1; i < n && !p->failed; i++)
+        copy_inst(p, c, i);
+    return !p->failed;
+}
+
+const lw_func *
+lw_plain_body(const lw_module *module, const lw_func *func, lw_arena *arena)
+{
+    plainer p = {.module = module, .arena = arena, .out = lw_arena_take(arena, sizeof *p.out)};
+    copy c = {.func = func};
+
+    if (p.out == NULL)
+        return NULL;
+    *p.out = *func;
+    memset(&p.out->insts, 0, sizeof p.out->insts);
+    memset(&p.out->lists, 0, sizeof p.out->lists);
+    memset(&p.out->konsts, 0, sizeof p.out->konsts);
+    emit(&p, (lw_inst){0}); /* [0] is unused */
+    return copy_function(&p, &c) ? p.out : NULL;
+}
