@@ -150,10 +150,11 @@ def scans() -> None:
         with_peers(runs, x, lambda c, v: c.cumsum(v, axis), lambda t, v: t.cumsum(v, axis))
         row(f"cumsum float32 {shape} axis {axis}", runs, gpu_seconds, of_copy(2 * x.nbytes))
     n = 1 << 26
-    a, b = floats(n), floats(n)
-    small = affine.accumulate(a[:5000], b[:5000])
-    check(small, affine.accumulate(a[:5000].copy_to_host(), b[:5000].copy_to_host()))
-    row("affine scan, 2^26 pairs of float32", {"lanewise": lambda: affine.accumulate(a, b)}, gpu_seconds, of_copy(3 * a.nbytes))
+    for dtype in ("f4", "f8"):
+        a, b = floats(n).astype(dtype), floats(n).astype(dtype)
+        small = affine.accumulate(a[:5000], b[:5000])
+        check(small, affine.accumulate(a[:5000].copy_to_host(), b[:5000].copy_to_host()))
+        row(f"affine scan, 2^26 pairs of {np.dtype(dtype)}", {"lanewise": lambda: affine.accumulate(a, b)}, gpu_seconds, of_copy(3 * a.nbytes))
     for dtype in ("i1", "f2", "f8"):
         x = cuda.to_device(np.ones(n, dtype))
         made = np.add.reduce(np.ones(1, dtype)).dtype.itemsize

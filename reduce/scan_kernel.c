@@ -4,6 +4,13 @@
 
 typedef lw_scan_maker maker;
 
+enum {
+    FEW_WARPS = 7,
+    MOST_BLOCKS = 5,
+    SHARED_OF_ALL = 227 * 1024, /* bytes of a multiprocessor of compute capability 9.0 */
+    SHARED_OF_BLOCK = 1024      /* that the driver takes of it for each block */
+};
+
 /* ---- parameters ---- */
 
 static void
@@ -40,9 +47,7 @@ add_params(maker *m)
     if (!m->k.key->waits)
         return;
     m->counter = param(&m->k, LW_DT_ptr, 0, "counter");
-    m->flags = param(&m->k, LW_DT_ptr, 0, "flags");
-    for (uint32_t i = 0; i < m->k.n_parts; i++)
-        m->state[i] = param(&m->k, LW_DT_ptr, 0, "state");
+    m->state = param(&m->k, LW_DT_ptr, 0, "state");
 }
 
 /* ---- where the thread works ---- */
@@ -107,8 +112,6 @@ find_place(maker *m)
 static lw_ref
 place_of(maker *m, lw_ref owner, lw_ref k)
 {
-    if (m->k.key->columns)
-        return add(m, times(m, k, i64(m, m->threads)), owner);
     return add(m, times(m, owner, i64(m, m->pad)), k);
 }
 
@@ -125,31 +128,24 @@ spot_of(maker *m, lw_ref k)
     lw_ref row = times(m, m->in_block, i64(m, m->lanes));
     spot s;
 
-    if (m->k.key->columns) {
-        s.element = add(m, times(m, m->lane, i64(m, m->items)), k);
-        s.owner = m->tid;
-        s.k = k;
-    } else {
-        s.element = add(m, times(m, k, i64(m, m->lanes)), m->lane);
-        s.owner = m->lanes < m->items ? high(m, s.element, m->items)
-                                      : add(m, high(m, m->lane, m->items),
-                                            times(m, k, i64(m, m->lanes / m->items)));
-        s.owner = add(m, row, s.owner);
-        s.k = low(m, m->lanes < m->items ? s.element : m->lane, m->items);
-    }
+    s.element = add(m, times(m, k, i64(m, m->lanes)), m->lane);
+    s.owner = m->lanes < m->items ? high(m, s.element, m->items)
+                                  : add(m, high(m, m->lane, m->items),
+                                        times(m, k, i64(m, m->lanes / m->items)));
+    s.owner = add(m, row, s.owner);
+    s.k = low(m, m->lanes < m->items ? s.element : m->lane, m->items);
     s.place = place_of(m, s.owner, s.k);
     return s;
 }
 
-static void
-load_element(maker *m, lw_ref element, lw_ref *values)
+void
+lw_scan_load(maker *m, lw_ref element, const lw_ref *address, lw_ref *values)
 {
     uint32_t flags = m->k.key->simulated ? 0 : LW_MEM_INVARIANT, at = 0;
     lw_ref number = add(m, m->first, element);
 
     for (uint32_t i = 0; i < m->k.r->n_in; i++) {
-        lw_ref address = lw_ir_offset(&m->k.b, m->operand[i], times(m, number, m->step[i]));
-        lw_reduce_emit_load(&m->k.b, m->k.r->loaded[i], address, flags, values + at);
+        lw_reduce_emit_load(&m->k.b, m->k.r->loaded[i], address[i], flags, values + at);
         at += (uint32_t)lw_reduce_parts(m->k.r->loaded[i]);
     }
     if (m->k.r->indexed)
@@ -190,14 +186,38 @@ runs_of(maker *m, lw_ref number)
                         i64(m, 1), i64(m, 0));
 }
 
+void
+lw_scan_find(maker *m, lw_ref element, lw_ref *address)
+{
+    lw_ref number = add(m, m->first, element);
+
+    for (uint32_t i = 0; i < m->k.r->n_in; i++)
+        address[i] = lw_ir_offset(&m->k.b, m->operand[i], times(m, number, m->step[i]));
+}
+
+static void
+load_element(maker *m, lw_ref element, lw_ref *values)
+{
+    lw_ref address[LW_REDUCE_MOST];
+
+    lw_scan_find(m, element, address);
+    lw_scan_load(m, element, address, values);
+}
+
+void
+lw_scan_map(maker *m, lw_ref element, const lw_ref *values, lw_ref *acc)
+{
+    lw_reduce_emit_map(&m->k.b, &m->k.body, values, acc);
+    if (m->k.key->keyed)
+        acc[m->k.n_parts - 1] = runs_of(m, add(m, m->first, element));
+}
+
 static void
 keep_element(maker *m, const spot *at, const lw_ref *values)
 {
     lw_ref acc[LW_REDUCE_PARTS] = {0};
 
-    lw_reduce_emit_map(&m->k.b, &m->k.body, values, acc);
-    if (m->k.key->keyed)
-        acc[m->k.n_parts - 1] = runs_of(m, add(m, m->first, at->element));
+    lw_scan_map(m, at->element, values, acc);
     store_parts(&m->k, m->item_at, at->place, acc);
 }
 
@@ -240,12 +260,11 @@ static void
 take_elements(maker *m, lw_ref (*values)[LW_REDUCE_PARTS])
 {
     lw_ir_if(&m->k.b, m->is_full);
-    take_full(m, values);
+    (m->k.key->vector ? lw_scan_take_vectors : take_full)(m, values);
     lw_ir_else(&m->k.b);
     take_some(m, values[0]);
     lw_ir_end(&m->k.b);
-    if (!m->k.key->columns)
-        barrier(&m->k);
+    barrier(&m->k);
 }
 
 /* ---- the thread's items, then the lanes ---- */
@@ -278,7 +297,10 @@ scan_items(maker *m)
     load_parts(&m->k, m->item_at, place_of(m, m->place, i64(m, 0)), x);
     set(&m->k, m->slot, x);
     lw_ir_if(b, m->is_full);
-    scan_until(m, i64(m, m->items), LW_LOOP_UNROLL_FULL);
+    if (m->k.key->vector)
+        lw_scan_vectors(m);
+    else
+        scan_until(m, i64(m, m->items), LW_LOOP_UNROLL_FULL);
     lw_ir_else(b);
     scan_until(m, smaller(&m->k, lw_ir_sub(b, m->count, begin), i64(m, m->items)),
                LW_LOOP_NO_UNROLL);
@@ -287,18 +309,47 @@ scan_items(maker *m)
     return is_active;
 }
 
+static void
+load_warp(maker *m, lw_ref warp, lw_ref *x)
+{
+    load_parts(&m->k, m->warp_at, add(m, times(m, warp, i64(m, m->results)), m->in_block), x);
+}
+
+/* The same for few small ones: all are read before the first is used. */
+static void
+sum_of_few_warps(maker *m, lw_ref warp, int64_t n)
+{
+    lw_ref x[FEW_WARPS][LW_REDUCE_PARTS] = {{0}}, acc[LW_REDUCE_PARTS] = {0};
+
+    for (int64_t i = 0; i < n; i++)
+        load_warp(m, i64(m, i), x[i]);
+    set(&m->k, m->other, x[0]);
+    for (int64_t i = 1; i < n; i++) {
+        lw_ir_if(&m->k.b, is_above(m, warp, i));
+        get(&m->k, m->other, acc);
+        combine(m, acc, x[i], acc);
+        set(&m->k, m->other, acc);
+        lw_ir_end(&m->k.b);
+    }
+}
+
 /* The sums of a row's warps before the thread's own one, into m->other. */
 static void
 sum_of_warps(maker *m, lw_ref warp)
 {
     lw_builder *b = &m->k.b;
     lw_ref acc[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0};
+    int64_t n = m->lanes / m->warp_lanes - 1;
     lw_for loop;
 
+    if (n <= FEW_WARPS && m->k.n_parts <= 2) {
+        sum_of_few_warps(m, warp, n);
+        return;
+    }
     load_parts(&m->k, m->warp_at, m->in_block, x);
     set(&m->k, m->other, x);
     loop = lw_ir_for(b, i64(m, 1), warp, i64(m, 1), LW_LOOP_NO_UNROLL, 0);
-    load_parts(&m->k, m->warp_at, add(m, times(m, loop.i, i64(m, m->results)), m->in_block), x);
+    load_warp(m, loop.i, x);
     get(&m->k, m->other, acc);
     combine(m, acc, x, acc);
     set(&m->k, m->other, acc);
@@ -316,8 +367,7 @@ keep_sum(maker *m)
     lw_ir_if(&m->k.b, is_equal(m, m->lane, m->lanes - 1));
     get(&m->k, m->slot, acc);
     store_parts(&m->k, m->sum_at, m->in_block, acc);
-    store_parts(&m->k, m->state, add(m, times(m, m->number, i64(m, m->results)), m->in_block),
-                acc);
+    lw_scan_leave_sum(m, acc);
     lw_ir_end(&m->k.b);
 }
 
@@ -378,7 +428,7 @@ keep_before(maker *m)
 
     lw_ir_if(b, m->is_led);
     if (m->k.key->waits)
-        load_parts(&m->k, m->before_at, m->in_block, x);
+        get(&m->k, m->before, x);
     else
         memcpy(x, m->seed, sizeof x);
     if (m->k.key->waits || m->k.key->initial) {
@@ -389,27 +439,43 @@ keep_before(maker *m)
         lw_ir_end(b);
     }
     lw_ir_end(b);
+    if (m->k.key->columns)
+        return;
     get(&m->k, m->slot, acc);
     store_parts(&m->k, m->thread_at, m->place, acc);
-    if (!m->k.key->columns)
-        barrier(&m->k);
+    barrier(&m->k);
+}
+
+void
+lw_scan_find_result(maker *m, lw_ref number, lw_ref *address)
+{
+    number = add(m, m->row_out, times(m, number, m->inner));
+    for (uint32_t i = 0; i < m->k.r->n_out; i++) {
+        lw_ref size = i64(m, lw_dtypes[m->k.r->out[i]].size_bytes);
+        address[i] = lw_ir_offset(&m->k.b, m->out[i], times(m, number, size));
+    }
+}
+
+void
+lw_scan_store(maker *m, const lw_ref *address, const lw_ref *acc)
+{
+    lw_ref results[LW_REDUCE_PARTS] = {0};
+    uint32_t at = 0;
+
+    lw_reduce_emit_finish(&m->k.b, &m->k.body, acc, results);
+    for (uint32_t i = 0; i < m->k.r->n_out; i++) {
+        lw_reduce_emit_store(&m->k.b, m->k.r->out[i], address[i], results + at);
+        at += (uint32_t)lw_reduce_parts(m->k.r->out[i]);
+    }
 }
 
 static void
 put_result(maker *m, lw_ref number, const lw_ref *acc)
 {
-    lw_ref results[LW_REDUCE_PARTS] = {0};
-    uint32_t at = 0;
+    lw_ref address[LW_REDUCE_MOST];
 
-    number = add(m, m->row_out, times(m, number, m->inner));
-    lw_reduce_emit_finish(&m->k.b, &m->k.body, acc, results);
-    for (uint32_t i = 0; i < m->k.r->n_out; i++) {
-        lw_dtype dtype = m->k.r->out[i];
-        lw_ref address = lw_ir_offset(&m->k.b, m->out[i],
-                                      times(m, number, i64(m, lw_dtypes[dtype].size_bytes)));
-        lw_reduce_emit_store(&m->k.b, dtype, address, results + at);
-        at += (uint32_t)lw_reduce_parts(dtype);
-    }
+    lw_scan_find_result(m, number, address);
+    lw_scan_store(m, address, acc);
 }
 
 /* The last element of a run: the run's results, its key, and, at the end, how many there are.
@@ -435,6 +501,12 @@ put_run(maker *m, lw_ref number, const lw_ref *acc)
     lw_ir_end(b);
     lw_ir_end(b);
     lw_ir_end(b);
+}
+
+void
+lw_scan_put(maker *m, lw_ref element, const lw_ref *acc)
+{
+    (m->k.key->keyed ? put_run : put_result)(m, add(m, m->first, element), acc);
 }
 
 /* m->slot = what is up to the element, or, with key->before, in front of it. */
@@ -468,7 +540,7 @@ put_one(maker *m, const spot *at)
 
     sum_up_to(m, at);
     get(&m->k, m->slot, acc);
-    (m->k.key->keyed ? put_run : put_result)(m, add(m, m->first, at->element), acc);
+    lw_scan_put(m, at->element, acc);
 }
 
 static void
@@ -480,10 +552,14 @@ put_results(maker *m)
     spot at;
 
     lw_ir_if(b, both(m, m->is_full, m->is_valid));
-    loop = lw_ir_for(b, i64(m, 0), end, i64(m, 1), LW_LOOP_UNROLL_FULL, 0);
-    at = spot_of(m, loop.i);
-    put_one(m, &at);
-    lw_ir_for_end(b, &loop);
+    if (m->k.key->vector) {
+        lw_scan_put_vectors(m);
+    } else {
+        loop = lw_ir_for(b, i64(m, 0), end, i64(m, 1), LW_LOOP_UNROLL_FULL, 0);
+        at = spot_of(m, loop.i);
+        put_one(m, &at);
+        lw_ir_for_end(b, &loop);
+    }
     lw_ir_else(b);
     loop = lw_ir_for(b, i64(m, 0), end, i64(m, 1), LW_LOOP_NO_UNROLL, 0);
     at = spot_of(m, loop.i);
@@ -495,6 +571,37 @@ put_results(maker *m)
 }
 
 /* ---- the kernel ---- */
+
+/* Items of shared memory between those of two threads, so that they lie in other banks: with
+ * vectors, whose accesses are of 16 bytes. */
+static uint32_t
+gap_of(const lw_reduction *r, const lw_reduce_key *key, bool has_vectors)
+{
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t n = lw_reduce_scan_parts(r, key, part), size = 8;
+
+    if (key->columns || key->items_log2 == 0)
+        return 0;
+    if (!has_vectors)
+        return 1;
+    for (uint32_t i = 0; i < n; i++)
+        size = lw_dtypes[part[i]].size_bytes < size ? lw_dtypes[part[i]].size_bytes : size;
+    return size == 8 ? 2 : 4;
+}
+
+/* So few registers (40 to 64) that shared memory says how many blocks are on a multiprocessor:
+ * tiles under way hide the wait for those before. */
+static uint32_t
+blocks_of(const maker *m)
+{
+    uint32_t bytes = 0, n, threads_log2 = m->k.key->lanes_log2 + m->k.key->results_log2;
+
+    for (uint32_t i = 0; i < m->k.n_parts; i++)
+        bytes += lw_dtypes[m->k.part[i]].size_bytes;
+    bytes *= lw_reduce_scan_places(m->k.r, m->k.key, threads_log2);
+    n = SHARED_OF_ALL / (bytes + SHARED_OF_BLOCK);
+    return n > MOST_BLOCKS ? MOST_BLOCKS : n;
+}
 
 static void
 start(maker *m, const char *symbol)
@@ -510,15 +617,14 @@ start(maker *m, const char *symbol)
     m->results = INT64_C(1) << key->results_log2;
     m->items = INT64_C(1) << key->items_log2;
     m->threads = m->lanes * m->results;
-    m->pad = m->items > 1 ? m->items + 1 : 1;
+    m->pad = m->items + gap_of(m->k.r, key, key->vector > 0);
     m->warp_lanes = m->lanes;
     while (m->warp_lanes > 1 && m->warp_lanes * (key->columns ? m->results : 1) > WARP)
         m->warp_lanes /= 2;
     if (!key->simulated) {
         m->k.b.func->max_threads = (uint32_t)m->threads;
-        if (m->threads == LW_REDUCE_THREADS && m->k.n_parts == 1)
-            /* at most 42 or 64 registers, so that more loads are under way */
-            m->k.b.func->min_blocks = lw_dtypes[m->k.part[0]].size_bytes > 4 ? 4 : 6;
+        if (m->threads == LW_REDUCE_THREADS && m->k.n_parts <= 2)
+            m->k.b.func->min_blocks = blocks_of(m);
     }
     add_params(m);
 }
@@ -535,11 +641,16 @@ add_memory(maker *m)
     for (uint32_t i = 0; i < m->k.n_parts; i++) {
         uint32_t size = lw_dtypes[m->k.part[i]].size_bytes;
         m->item_at[i] = shared(m, m->threads * m->pad, size);
-        m->thread_at[i] = shared(m, m->threads, size);
-        m->warp_at[i] = shared(m, m->threads / m->warp_lanes, size);
+        if (!m->k.key->columns)
+            m->thread_at[i] = shared(m, m->threads, size);
+        if (m->warp_lanes < m->lanes)
+            m->warp_at[i] = shared(m, m->threads / m->warp_lanes, size);
         if (m->k.key->waits) {
+            if (m->k.key->columns)
+                m->share_at[i] = shared(m, m->lanes > 1 ? m->threads : 2 * m->threads, size);
             m->sum_at[i] = shared(m, m->results, size);
-            m->before_at[i] = shared(m, m->results, size);
+            m->seen_at[i] =
+                shared(m, m->k.key->columns ? m->results : m->threads / WARP + 1, size);
         }
         m->slot[i] = lw_ir_slot(&m->k.b, m->k.part[i]);
         m->other[i] = lw_ir_slot(&m->k.b, m->k.part[i]);
@@ -549,8 +660,13 @@ add_memory(maker *m)
         lw_ir_set(&m->k.b, m->other[i], lw_ir_zero(&m->k.b, m->k.part[i]));
         lw_ir_set(&m->k.b, m->before[i], lw_ir_zero(&m->k.b, m->k.part[i]));
     }
-    if (m->k.key->waits)
-        m->drawn = lw_ir_shared(&m->k.b, 4, 4);
+    if (!m->k.key->waits)
+        return;
+    m->drawn = lw_ir_shared(&m->k.b, 4, 4);
+    for (uint32_t i = 0; i < lw_scan_state_words(m->k.part, m->k.n_parts); i++) {
+        m->word[i] = lw_ir_slot(&m->k.b, LW_DT_u64);
+        m->rest_word[i] = lw_ir_slot(&m->k.b, LW_DT_u64);
+    }
 }
 
 uint32_t
@@ -564,12 +680,14 @@ lw_reduce_scan_parts(const lw_reduction *r, const lw_reduce_key *key, lw_dtype *
 }
 
 uint32_t
-lw_reduce_scan_places(const lw_reduce_key *key)
+lw_reduce_scan_places(const lw_reduction *r, const lw_reduce_key *key, uint32_t threads_log2)
 {
-    uint32_t threads = 1u << (key->lanes_log2 + key->results_log2);
+    uint32_t threads = 1u << threads_log2;
     uint32_t items = 1u << key->items_log2;
 
-    return threads * (items > 1 ? items + 1 : 1) + 2 * threads + (2u << key->results_log2);
+    if (key->columns) /* a warp's width of rows where there is something to wait for */
+        return threads * (items + 2) + 2 * WARP;
+    return threads * (items + gap_of(r, key, !key->keyed) + 1) + 2 * (threads / WARP) + 2;
 }
 
 static lw_status
@@ -588,8 +706,13 @@ kernel(maker *m, const char *symbol, lw_error *err)
     find_place(m);
     m->place =
         m->k.key->columns ? m->tid : add(m, times(m, m->in_block, i64(m, m->lanes)), m->lane);
-    take_elements(m, values);
-    is_active = scan_items(m);
+    if (m->k.key->columns) {
+        lw_scan_take_columns(m);
+        is_active = lw_ir_int(&m->k.b, LW_DT_b1, 1);
+    } else {
+        take_elements(m, values);
+        is_active = scan_items(m);
+    }
     scan_lanes(m, is_active);
     if (m->k.key->waits) {
         get(&m->k, m->slot, acc); /* looking back uses m->slot */
@@ -599,7 +722,7 @@ kernel(maker *m, const char *symbol, lw_error *err)
         set(&m->k, m->slot, acc);
     }
     keep_before(m);
-    put_results(m);
+    (m->k.key->columns ? lw_scan_put_columns : put_results)(m);
     return finish_kernel(&m->k, err);
 }
 

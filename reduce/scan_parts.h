@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { WARP = 32, MOST_ITEMS = 16, MOST_LOADED = 64 };
+enum { WARP = 32, MOST_ITEMS = 32, MOST_LOADED = 64, LW_SCAN_MOST_VECTOR = 4 };
 
 typedef struct lw_scan_maker {
     lw_reduce_maker k;
@@ -18,15 +18,18 @@ typedef struct lw_scan_maker {
     lw_ref operand[LW_REDUCE_MOST], outer_step[LW_REDUCE_MOST], inner_step[LW_REDUCE_MOST];
     lw_ref step[LW_REDUCE_MOST], out[LW_REDUCE_MOST], seed[LW_REDUCE_PARTS];
     lw_ref keys, key_step, keys_out, n_runs; /* with key->keyed */
-    lw_ref counter, flags, state[LW_REDUCE_PARTS];
+    lw_ref counter, state;
     uint32_t n_loaded;
     int64_t lanes, results, items, threads, pad; /* of the block; pad: items and a gap */
     int64_t warp_lanes;                          /* lanes of a row in one warp */
     /* shared memory: elements, and for each thread, warp or row what is there so far */
     lw_ref item_at[LW_REDUCE_PARTS], thread_at[LW_REDUCE_PARTS], warp_at[LW_REDUCE_PARTS];
-    lw_ref sum_at[LW_REDUCE_PARTS], before_at[LW_REDUCE_PARTS], drawn;
+    lw_ref sum_at[LW_REDUCE_PARTS], drawn;
+    lw_ref share_at[LW_REDUCE_PARTS]; /* of columns: sums of some tiles, of some groups */
+    lw_ref seen_at[LW_REDUCE_PARTS];  /* what is before a group, then the sums of warps */
     lw_ref slot[LW_REDUCE_PARTS], other[LW_REDUCE_PARTS], before[LW_REDUCE_PARTS];
-    lw_ref joined[LW_REDUCE_PARTS];
+    lw_ref joined[LW_REDUCE_PARTS], word[2 * LW_REDUCE_PARTS];
+    lw_ref rest_word[2 * LW_REDUCE_PARTS];
     lw_ref tid, lane, in_block, place, number, tile, strip, is_valid; /* place: by row, lane */
     lw_ref first, count, row_out; /* of the tile: its first element, how many; results */
     lw_ref is_full, is_led;       /* is_led: something comes before the tile */
@@ -162,8 +165,29 @@ scan_warp(lw_scan_maker *m, lw_ref at, int64_t width, int64_t apart, lw_ref is_a
     }
 }
 
-/* What is before the tile, by row, goes to before_at (reduce/scan_look_back.c). m->slot is
- * lost; the tile's own sums are in sum_at and m->state. */
+/* reduce/scan_kernel.c: where an element of the tile is in each operand, what map takes of it,
+ * what it gives; where results are, by number in the row; an element's results */
+void lw_scan_find(lw_scan_maker *m, lw_ref element, lw_ref *address);
+void lw_scan_load(lw_scan_maker *m, lw_ref element, const lw_ref *address, lw_ref *values);
+void lw_scan_find_result(lw_scan_maker *m, lw_ref number, lw_ref *address);
+void lw_scan_store(lw_scan_maker *m, const lw_ref *address, const lw_ref *acc);
+void lw_scan_map(lw_scan_maker *m, lw_ref element, const lw_ref *values, lw_ref *acc);
+void lw_scan_put(lw_scan_maker *m, lw_ref element, const lw_ref *acc);
+/* reduce/scan_columns.c, where key->columns: the thread's items, scanned, its sum to m->slot;
+ * from what is before them in m->slot (is_led or m->lane > 0) to results. */
+void lw_scan_take_columns(lw_scan_maker *m);
+void lw_scan_put_columns(lw_scan_maker *m);
+/* reduce/scan_vectors.c, where key->vector, for full tiles: elements to shared memory (values:
+ * for MOST_ITEMS of them); the thread's items there, its sum to m->slot; results. */
+void lw_scan_take_vectors(lw_scan_maker *m, lw_ref (*values)[LW_REDUCE_PARTS]);
+void lw_scan_vectors(lw_scan_maker *m);
+void lw_scan_put_vectors(lw_scan_maker *m);
+/* reduce/scan_look_back.c: the tile's sum, which this thread has, for the blocks behind it */
+void lw_scan_leave_sum(lw_scan_maker *m, const lw_ref *sum);
+/* What is before the thread's row in front of the tile goes to m->before, where there is
+ * something (is_led). m->slot is lost; the tile's own sums are in sum_at. */
 void lw_scan_look_back(lw_scan_maker *m);
+/* Words of device memory that an accumulator takes there. */
+uint32_t lw_scan_state_words(const lw_dtype *part, uint32_t n_parts);
 
 #endif

@@ -5,12 +5,13 @@
 #include <string.h>
 
 enum {
-    SHARED = 44 * 1024,     /* bytes a block may take */
-    THREADS_LOG2 = 8,       /* as LW_REDUCE_THREADS */
-    LEAST_THREADS_LOG2 = 5, /* a warp */
-    MOST_ITEMS_LOG2 = 4,
+    SHARED = 48 * 1024 - 16, /* bytes a block may take */
+    THREADS_LOG2 = 8,        /* as LW_REDUCE_THREADS */
+    LEAST_THREADS_LOG2 = 5,  /* a warp */
+    MOST_ITEMS_LOG2 = 5,
     SIDE_LOG2 = 3, /* lanes that read neighbouring elements at least */
-    WIDE_LOG2 = 5  /* rows that are read side by side */
+    WIDE_LOG2 = 5, /* rows that are read side by side */
+    SUMS_AT = 128  /* bytes of device memory; before them is the counter */
 };
 
 /* The least power of two that is not below n. */
@@ -88,8 +89,7 @@ choose_size(const lw_reduce_scan *scan, uint32_t *threads, lw_reduce_key *key)
            1u << key->items_log2 > scan->max_items)
         key->items_log2--;
     for (;;) {
-        key->results_log2 = (uint8_t)*threads;
-        if (lw_reduce_scan_places(key) * bytes <= SHARED)
+        if (lw_reduce_scan_places(scan->reduction, key, *threads) * bytes <= SHARED)
             return;
         if (key->items_log2 > 1 || (*threads == LEAST_THREADS_LOG2 && key->items_log2 > 0))
             key->items_log2--;
@@ -106,9 +106,9 @@ choose_block(const lw_reduce_scan *scan, lw_reduce_key *key)
 {
     uint32_t elements = log2_above(scan->elements), threads, lanes, side, rows;
 
+    key->columns = scan->inner > 1;
     choose_size(scan, &threads, key);
     rows = log2_above(scan->outer * scan->inner);
-    key->columns = scan->inner > 1;
     side = key->columns ? 0 : SIDE_LOG2;
     if (elements < key->items_log2 + side)
         key->items_log2 = (uint8_t)(elements > side ? elements - side : 0);
@@ -134,19 +134,65 @@ is_dense(const lw_reduce_scan *scan)
     return dense;
 }
 
-static int64_t
-groups_of(int64_t tiles)
+static bool
+is_simple(lw_dtype dtype)
 {
-    return (tiles + (1 << LW_SCAN_GROUP_LOG2) - 1) >> LW_SCAN_GROUP_LOG2;
+    return dtype != LW_DT_b1 && lw_reduce_parts(dtype) == 1;
+}
+
+/* Do rows of values of this size begin where vectors may? */
+static bool
+is_aligned(const lw_reduce_scan *scan, const char *at, int64_t step, uint32_t size,
+           uint32_t vector)
+{
+    int64_t bytes = size * vector < 16 ? size * vector : 16;
+
+    return (intptr_t)at % bytes == 0 && (scan->outer == 1 || step % bytes == 0);
+}
+
+/* How many elements one access takes; 0 where they do not lie so. */
+static uint32_t
+vector_of(const lw_reduce_scan *scan)
+{
+    const lw_reduction *r = scan->reduction;
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t n = lw_reduce_acc_parts(r, part), least_size = 8, vector;
+
+    if (!is_dense(scan) || scan->keys != NULL)
+        return 0;
+    for (uint32_t i = 0; i < r->n_in; i++)
+        least_size = least(least_size, lw_dtypes[r->loaded[i]].size_bytes);
+    for (uint32_t i = 0; i < r->n_out; i++)
+        least_size = least(least_size, lw_dtypes[r->out[i]].size_bytes);
+    vector = least_size == 8 ? 2 : 4;
+    for (uint32_t i = 0; i < n; i++)
+        if (part[i] == LW_DT_b1)
+            return 0;
+    for (uint32_t i = 0; i < r->n_in; i++)
+        if (!is_simple(r->loaded[i]) || !is_aligned(scan, scan->operand[i], scan->outer_step[i],
+                                                    lw_dtypes[r->loaded[i]].size_bytes, vector))
+            return 0;
+    for (uint32_t i = 0; i < r->n_out; i++)
+        if (!is_simple(r->out[i]) ||
+            !is_aligned(scan, scan->out[i], scan->elements * lw_dtypes[r->out[i]].size_bytes,
+                        lw_dtypes[r->out[i]].size_bytes, vector))
+            return 0;
+    return vector;
+}
+
+static int64_t
+groups_of(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
 }
 
 /* Sums of tiles, groups and super-groups. */
 static int64_t
 sums_of(const lw_reduce_scan_plan *plan)
 {
-    int64_t groups = groups_of(plan->tiles);
+    int64_t size = lw_reduce_scan_group(&plan->key), groups = groups_of(plan->tiles, size);
 
-    return plan->strips * (plan->tiles + groups + groups_of(groups));
+    return plan->strips * (plan->tiles + groups + groups_of(groups, size));
 }
 
 void
@@ -162,7 +208,10 @@ lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
     out->key.dense = is_dense(scan);
     out->key.keyed = scan->keys != NULL;
     out->key.key_dtype = out->key.keyed ? (uint8_t)scan->key_dtype : 0;
+    out->key.vector = (uint8_t)vector_of(scan);
     choose_block(scan, &out->key);
+    if (out->key.vector > 1u << out->key.items_log2)
+        out->key.vector = 0;
     tile_log2 = (uint32_t)out->key.lanes_log2 + out->key.items_log2;
     out->threads = 1u << (out->key.lanes_log2 + out->key.results_log2);
     out->tiles = ((scan->elements - 1) >> tile_log2) + 1;
@@ -170,36 +219,14 @@ lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
     out->key.waits = out->tiles > 1;
     if (!out->key.waits)
         return;
-    out->n_flags = 1 + (size_t)sums_of(out); /* the counter is the first */
-    out->values_at = (out->n_flags * 4 + 255) / 256 * 256;
-    out->bytes = out->values_at + ((size_t)sums_of(out) << out->key.results_log2) *
-                                      accumulator_bytes(scan->reduction, &out->key);
+    out->bytes = SUMS_AT + ((size_t)sums_of(out) << out->key.results_log2) *
+                               lw_reduce_scan_state_bytes(scan->reduction, &out->key);
 }
 
 static uint64_t
 address(const char *at)
 {
     return (uint64_t)(uintptr_t)at;
-}
-
-static uint32_t
-state_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan, uint64_t memory,
-            uint64_t *words)
-{
-    lw_dtype part[LW_REDUCE_PARTS];
-    uint32_t n_parts = lw_reduce_scan_parts(scan->reduction, &plan->key, part);
-    uint64_t at = memory + plan->values_at, n = (uint64_t)sums_of(plan)
-                                                << plan->key.results_log2;
-
-    words[0] = memory;
-    words[1] = memory + 4;
-    for (int largest = 8; largest > 0; largest /= 2) /* so that all are aligned */
-        for (uint32_t i = 0; i < n_parts; i++)
-            if (lw_dtypes[part[i]].size_bytes == largest) {
-                words[2 + i] = at;
-                at += n * (uint64_t)largest;
-            }
-    return 2 + n_parts;
 }
 
 uint32_t
@@ -233,7 +260,9 @@ lw_reduce_scan_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan
         words[n++] = address(scan->keys_out);
         words[n++] = address(scan->n_runs);
     }
-    if (plan->key.waits)
-        n += state_words(scan, plan, memory, words + n);
+    if (plan->key.waits) {
+        words[n++] = memory;
+        words[n++] = memory + SUMS_AT;
+    }
     return n;
 }

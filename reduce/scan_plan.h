@@ -28,8 +28,7 @@ typedef struct lw_reduce_scan_plan {
     lw_reduce_key key;
     int64_t tiles, strips; /* a block for each of their pairs */
     uint32_t threads;      /* of a block */
-    size_t bytes, n_flags; /* device memory: n_flags words of zeros, then values; 0: none */
-    size_t values_at;
+    size_t bytes;          /* device memory, of zeros; 0: none */
 } lw_reduce_scan_plan;
 
 /* One operand's axes in front of `axis` and behind it become one each. False where its strides

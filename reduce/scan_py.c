@@ -230,7 +230,7 @@ lw_reduce_launch_scan(const lw_reduce_entry *entry, const lw_reduce_scan_plan *p
 
     if (plan->bytes) {
         LW_TRY(lw_pool_take(entry->device, plan->bytes, stream, memory, err));
-        LW_TRY(lw_fill(entry->device, (*memory)->address, 0, 4, plan->n_flags, stream, false,
+        LW_TRY(lw_fill(entry->device, (*memory)->address, 0, 4, plan->bytes / 4, stream, false,
                        err));
     }
     n = lw_reduce_scan_words(scan, plan, *memory ? (*memory)->address : 0, words);

@@ -100,8 +100,8 @@ int32_t lw_sim_activemask(lw_kernel_context *context);
 
 int32_t lw_sim_lanemask_lt(lw_kernel_context *context);
 void lw_sim_fence(lw_kernel_context *context);
-int32_t lw_sim_load_acquire(lw_kernel_context *context, const void *flag);
-void lw_sim_store_release(lw_kernel_context *context, void *flag, int32_t value);
+int64_t lw_sim_load_relaxed(lw_kernel_context *context, const void *word);
+void lw_sim_store_relaxed(lw_kernel_context *context, void *word, int64_t value);
 void lw_sim_nanosleep(lw_kernel_context *context, int32_t nanoseconds);
 int64_t lw_sim_clock(lw_kernel_context *context); /* nanoseconds: a clock of 1 GHz */
 

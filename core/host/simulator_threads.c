@@ -628,18 +628,18 @@ lw_sim_fence(lw_kernel_context *context)
         give_way(thread);
 }
 
-int32_t
-lw_sim_load_acquire(lw_kernel_context *context, const void *flag)
+int64_t
+lw_sim_load_relaxed(lw_kernel_context *context, const void *word)
 {
     (void)context;
-    return __atomic_load_n((const int32_t *)flag, __ATOMIC_ACQUIRE);
+    return __atomic_load_n((const int64_t *)word, __ATOMIC_RELAXED);
 }
 
 void
-lw_sim_store_release(lw_kernel_context *context, void *flag, int32_t value)
+lw_sim_store_relaxed(lw_kernel_context *context, void *word, int64_t value)
 {
     (void)context;
-    __atomic_store_n((int32_t *)flag, value, __ATOMIC_RELEASE);
+    __atomic_store_n((int64_t *)word, value, __ATOMIC_RELAXED);
 }
 
 void
