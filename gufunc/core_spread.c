@@ -215,12 +215,6 @@ without_casts(const lw_spreader *s, lw_ref ref)
     return ref;
 }
 
-static bool
-is_zero_compare(const lw_spreader *s, const lw_inst *cmp, lw_ref index)
-{
-    return cmp->op == LW_OP_LT && cmp->a == index && is_const(s, cmp->b, 0);
-}
-
 /* The counter, or it times a constant: that; else 0. */
 static int64_t
 steps_of(const lw_spreader *s, const lw_rounds *l, const lw_inst *inst)
@@ -276,6 +270,19 @@ lw_shift_add(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus,
            lw_shift_add(s, l, inst->b, minus != (inst->op == LW_OP_SUB), shift);
 }
 
+/* index < 0, or x < y of an index x - y */
+static bool
+asks_for_sign(const lw_spreader *s, const lw_inst *cmp, lw_ref index)
+{
+    const lw_inst *made = lw_inst_at(s, without_casts(s, index));
+
+    if (cmp->op != LW_OP_LT)
+        return false;
+    if (made->op == LW_OP_SUB && cmp->a == made->a && cmp->b == made->b)
+        return true;
+    return cmp->a == index && is_const(s, cmp->b, 0);
+}
+
 lw_ref
 lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps)
 {
@@ -283,7 +290,7 @@ lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps)
 
     index = without_casts(s, index);
     inst = lw_inst_at(s, index);
-    *wraps = inst->op == LW_OP_SELECT && is_zero_compare(s, lw_inst_at(s, inst->a), inst->c);
+    *wraps = inst->op == LW_OP_SELECT && asks_for_sign(s, lw_inst_at(s, inst->a), inst->c);
     return *wraps ? inst->c : index;
 }
 

@@ -252,6 +252,45 @@ place_type(const lw_frame *f, lw_type array, lw_value index, lw_dtype type)
     return lw_dtypes[stored].bits < 32 || stored == LW_DT_i32 ? LW_DT_i32 : LW_DT_i64;
 }
 
+static bool
+uses(const lw_func *func, const lw_inst *inst, lw_ref value)
+{
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    for (int k = 0; k < 3 && args[k] != 'L'; k++)
+        if (args[k] == 'v' && operands[k] == value)
+            return true;
+    for (uint32_t k = 0; args[1] == 'L' && k < inst->c; k++)
+        if (func->lists.data[inst->b + k] == value)
+            return true;
+    return false;
+}
+
+static bool
+is_used(const lw_func *func, lw_ref value)
+{
+    for (uint32_t i = value + 1; i < func->insts.n; i++)
+        if (uses(func, &func->insts.data[i], value))
+            return true;
+    return false;
+}
+
+/* An index that was just made by subtracting names no place where that overflows. So it may be
+ * taken not to, and is negative where x < y: of `if i >= w: a[i - w]` that is known. */
+static lw_ref
+is_negative(lw_frame *f, lw_ref index, lw_ref i, bool is_checked)
+{
+    lw_inst *inst = f->b.func != NULL ? &f->b.func->insts.data[index] : NULL;
+
+    if (inst != NULL && !is_checked && inst->type == LW_DT_i64 && inst->op == LW_OP_SUB &&
+        !is_used(f->b.func, index)) {
+        inst->flags |= LW_NO_WRAP;
+        return lw_ir_compare(&f->b, LW_OP_LT, inst->a, inst->b);
+    }
+    return lw_ir_compare(&f->b, LW_OP_LT, i, lw_ir_zero(&f->b, lw_ir_type(&f->b, i)));
+}
+
 lw_ref
 lw_index_place(lw_frame *f, lw_value array, uint32_t axis, lw_value index, lw_dtype type)
 {
@@ -259,16 +298,16 @@ lw_index_place(lw_frame *f, lw_value array, uint32_t axis, lw_value index, lw_dt
     lw_dtype wide = place_type(f, array.type, index, type);
     bool negative = lw_may_be_negative(f, index);
     lw_ref extent = lw_array_extent(f, array, axis);
-    lw_ref i = index.n ? lw_offset_cast(b, wide, index.parts[0]) : 0, n;
+    lw_ref i = index.n ? lw_offset_cast(b, wide, index.parts[0]) : 0, n, below;
     uint64_t known;
 
     if (negative) {
         n = lw_offset_cast(b, wide, extent);
+        below = is_negative(f, index.parts[0], i, checks_bounds(f) || is_table(f, array.type));
         if (lw_ir_is_const(b, i, &known))
             i = lw_ir_add(b, n, i);
         else
-            i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, lw_ir_zero(b, wide)),
-                             lw_ir_add(b, i, n), i);
+            i = lw_ir_select(b, below, lw_ir_add(b, i, n), i);
     }
     if (checks_bounds(f))
         check_bounds(f, i, extent, axis);

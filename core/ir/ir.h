@@ -114,8 +114,8 @@ enum {
     LW_FAST_ALL = 0x7f00,
     /* MUL, ADD, SUB: written by the user as one expression, so a*b+c may become one FMA */
     LW_MAY_FUSE = 0x8000,
-    /* ADD, MUL of signed integers: whoever emits it knows that it does not overflow (addresses)
-     */
+    /* ADD, SUB, MUL of signed integers: whoever emits it knows that it does not overflow
+     * (addresses) */
     LW_NO_WRAP = 0x10000,
 };
 

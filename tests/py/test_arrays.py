@@ -579,3 +579,28 @@ def test_random_views(seed, tmp_path):
     m = rng.integers(-99, 99, shape)
     for view in (m, np.asfortranarray(m), np.repeat(m, 2, 1)[:, ::2][::-1]):
         check(space["f"], view, np.zeros(1, np.int64))
+
+
+@pytest.mark.parametrize("w", [0, 1, 3, 9, 10, -1, -9])
+def test_differences_as_indices(w, target):
+    """Where they are negative they count from the end; in 32 bits, in other arithmetic and in two dimensions too."""
+    @lanewise.forall
+    def read(i, a, w, out):
+        k = i - w
+        out[0, i] = a[i - w] if -10 <= k < 10 else -1.0
+        out[1, i] = a[np.int32(i) - np.int32(w)] if -10 <= k < 10 else -1.0
+        out[2, i] = a[k] if -10 <= k < 10 else -1.0
+        out[3, i] = a[(j := i - w)] + j if -10 <= k < 10 else -1.0
+        if i >= w and k < 10:
+            out[4, i - w] = a[i - w]
+
+    a, out = np.arange(10.0), np.zeros((5, 10))
+    want = np.zeros((5, 10))
+    for i in range(10):
+        k = i - w
+        inside = -10 <= k < 10
+        want[:4, i] = (a[k], a[k], a[k], a[k] + k) if inside else -1.0
+        if i >= w and k < 10:
+            want[4, k] = a[k]
+    read(10, a, w, out)
+    np.testing.assert_array_equal(out, want)
