@@ -1,7 +1,8 @@
 /* sum, mean, argmax and the like: lanewise.reductions' functions as methods. numpy.sum(a) calls
  * a.sum; of NumPy's functions that have no method __array_function__ (NEP 18) knows the rest.
  *
- * With no arguments, or axis= alone, a method calls the Reduction that the function would. */
+ * With no arguments, or axis= alone, a method calls the Reduction that the function would, or
+ * its accumulate. */
 #include "core/py/device_array_internal.h"
 
 /* Does the function do no more, for arrays of this dtype, than call its Reduction? *computed:
@@ -42,23 +43,32 @@ typedef struct method {
     const char *reduction; /* in lanewise.reductions, or NULL: the function does more */
     direct_rule is_direct;
     bool has_dtype;                           /* takes dtype= */
+    bool is_scan;                             /* cum… */
     PyObject *kept_function, *kept_reduction; /* found at the first use */
+    PyObject *kept_numpy;                     /* NumPy's function of that name */
 } method;
 
 #define METHODS(X)                                                                             \
-    X(sum, "_sum", as_it_is, true)                                                             \
-    X(prod, "_prod", as_it_is, true)                                                           \
-    X(min, "_min", as_it_is, false)                                                            \
-    X(max, "_max", as_it_is, false)                                                            \
-    X(mean, "_mean", as_inexact, true)                                                         \
-    X(argmin, "_argmin", as_real, false)                                                       \
-    X(argmax, "_argmax", as_real, false)                                                       \
-    X(any, "_any", as_bool, false)                                                             \
-    X(all, "_all", as_bool, false)                                                             \
-    X(var, NULL, NULL, false)                                                                  \
-    X(std, NULL, NULL, false)                                                                  \
-    X(cumsum, NULL, NULL, false)                                                               \
-    X(cumprod, NULL, NULL, false)
+    X(sum, "_sum", as_it_is, true, false)                                                      \
+    X(prod, "_prod", as_it_is, true, false)                                                    \
+    X(min, "_min", as_it_is, false, false)                                                     \
+    X(max, "_max", as_it_is, false, false)                                                     \
+    X(mean, "_mean", as_inexact, true, false)                                                  \
+    X(argmin, "_argmin", as_real, false, false)                                                \
+    X(argmax, "_argmax", as_real, false, false)                                                \
+    X(any, "_any", as_bool, false, false)                                                      \
+    X(all, "_all", as_bool, false, false)                                                      \
+    X(var, NULL, NULL, false, false)                                                           \
+    X(std, NULL, NULL, false, false)                                                           \
+    X(cumsum, "_sum", as_it_is, true, true)                                                    \
+    X(cumprod, "_prod", as_it_is, true, true)
+
+#define PLACE(name, reduction, rule, has_dtype, is_scan) METHOD_##name,
+#define ENTRY(name, reduction, rule, has_dtype, is_scan)                                       \
+    {#name, reduction, rule, has_dtype, is_scan, NULL, NULL, NULL},
+
+enum { METHODS(PLACE) N_METHODS };
+static method methods[N_METHODS] = {METHODS(ENTRY)};
 
 /* Borrowed, from *kept after the first time. */
 static PyObject *
@@ -126,6 +136,21 @@ call_reduction(method *m, PyObject *self, PyObject *axis, lw_dtype computed)
     return PyObject_Vectorcall(reduction, args, 1, names);
 }
 
+/* Along the only axis there is, or that one. */
+static PyObject *
+call_accumulate(method *m, PyObject *self, PyObject *axis)
+{
+    static PyObject *name;
+    PyObject *reduction = find(m->reduction, &m->kept_reduction), *args[] = {NULL, self, axis};
+
+    if (name == NULL)
+        name = PyUnicode_InternFromString("accumulate");
+    if (reduction == NULL || name == NULL)
+        return NULL;
+    args[0] = reduction;
+    return PyObject_VectorcallMethod(name, args, axis ? 3 : 2, NULL);
+}
+
 /* ---- the function ---- */
 
 static PyObject *
@@ -155,34 +180,61 @@ forward(method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyO
     lw_dtype computed = LW_DT_void;
     PyObject *axis;
 
-    if (m->reduction != NULL && m->is_direct((lw_dtype)array->dtype, &computed) &&
-        read_axis(m, args, n_args, kwnames, &axis))
+    if (m->reduction == NULL || !m->is_direct((lw_dtype)array->dtype, &computed) ||
+        !read_axis(m, args, n_args, kwnames, &axis))
+        return call_function(m, self, args, n_args, kwnames);
+    if (!m->is_scan)
         return call_reduction(m, self, axis, computed);
+    axis = axis == Py_None ? NULL : axis;
+    if (axis != NULL || array->ndim == 1)
+        return call_accumulate(m, self, axis);
     return call_function(m, self, args, n_args, kwnames);
 }
 
-#define DEFINE(name, reduction, rule, has_dtype)                                               \
+#define DEFINE(name, reduction, rule, has_dtype, is_scan)                                      \
     static PyObject *method_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args,   \
                                    PyObject *kwnames)                                          \
     {                                                                                          \
-        static method m = {#name, reduction, rule, has_dtype, NULL, NULL};                     \
-        return forward(&m, self, args, n_args, kwnames);                                       \
+        return forward(&methods[METHOD_##name], self, args, n_args, kwnames);                  \
     }
 
 METHODS(DEFINE)
 
 /* ---- NEP 18 ---- */
 
+/* Borrowed: numpy.<name>, from *kept after the first time. */
+static PyObject *
+of_numpy(const char *name, PyObject **kept)
+{
+    PyObject *numpy = *kept ? NULL : PyImport_ImportModule("numpy");
+
+    if (numpy != NULL)
+        Py_XSETREF(*kept, PyObject_GetAttrString(numpy, name));
+    Py_XDECREF(numpy);
+    return *kept;
+}
+
+/* The method that NumPy's function would call of one array, and its axis; NULL: it may do more.
+ */
+static method *
+method_of(PyObject *function, PyObject *args, PyObject *kwargs)
+{
+    if (PyTuple_GET_SIZE(args) < 1 || PyTuple_GET_SIZE(args) > 2 ||
+        PyDict_GET_SIZE(kwargs) > 0 || !lw_is_device_array(PyTuple_GET_ITEM(args, 0)))
+        return NULL;
+    for (int i = 0; i < N_METHODS; i++)
+        if (methods[i].reduction != NULL &&
+            of_numpy(methods[i].name, &methods[i].kept_numpy) == function)
+            return &methods[i];
+    return NULL;
+}
+
 static bool
 is_count_nonzero(PyObject *function)
 {
     static PyObject *kept;
-    PyObject *numpy = kept ? NULL : PyImport_ImportModule("numpy");
 
-    if (numpy != NULL)
-        Py_XSETREF(kept, PyObject_GetAttrString(numpy, "count_nonzero"));
-    Py_XDECREF(numpy);
-    return kept != NULL && function == kept;
+    return of_numpy("count_nonzero", &kept) == function;
 }
 
 /* (function, types, args, kwargs): most of NumPy's functions call methods, as on any other
@@ -192,6 +244,7 @@ method_array_function(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
 {
     static PyObject *count_nonzero;
     PyObject *function, *result;
+    method *m;
 
     if (n_args != 4 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3])) {
         PyErr_SetString(PyExc_TypeError,
@@ -199,6 +252,10 @@ method_array_function(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
                         "dict are expected at the end");
         return NULL;
     }
+    m = method_of(args[0], args[2], args[3]);
+    if (m != NULL)
+        return forward(m, PyTuple_GET_ITEM(args[2], 0), &PyTuple_GET_ITEM(args[2], 1),
+                       PyTuple_GET_SIZE(args[2]) - 1, NULL);
     if (is_count_nonzero(args[0]))
         function = Py_XNewRef(find("count_nonzero", &count_nonzero));
     else
@@ -212,7 +269,7 @@ method_array_function(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
     return result;
 }
 
-#define ROW(name, reduction, rule, has_dtype)                                                  \
+#define ROW(name, reduction, rule, has_dtype, is_scan)                                         \
     {#name, (PyCFunction)(void (*)(void))method_##name, METH_FASTCALL | METH_KEYWORDS,         \
      "as numpy.ndarray." #name "; the result stays on the device"},
 
