@@ -4,7 +4,7 @@
 static void
 fence(maker *m)
 {
-    lw_ir_kernel_call(&m->k.b, LW_KOP_fence_device, LW_DT_void, NULL, 0);
+    lw_ir_kernel_call(&m->k.b, LW_KOP_fence_order, LW_DT_void, NULL, 0);
 }
 
 /* ---- lanes into one ---- */
@@ -109,7 +109,8 @@ partial_at(maker *m, lw_ref split, uint32_t v)
     return lw_ir_add(b, lw_ir_mul(b, split, m->results), lw_ir_add(b, m->result, i64(m, v)));
 }
 
-/* Every block but the last to come is done; that one goes on inside the IF that this opens. */
+/* Every block but the last to come is done; that one goes on inside the IF that this opens. The
+ * first thread fences for all: barriers are between it and the others. */
 static void
 meet(maker *m)
 {
@@ -121,10 +122,11 @@ meet(maker *m)
         get(&m->k, m->slot[v], acc);
         store_parts(&m->k, m->partial, partial_at(m, m->split, v), acc);
     }
-    fence(m);
     lw_ir_end(b);
-    barrier(&m->k);
+    if (m->k.key->results_log2 > 0) /* others than the first store, too */
+        barrier(&m->k);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, m->tid, i64(m, 0)));
+    fence(m);
     limit = lw_ir_cast(b, LW_DT_u32, lw_ir_sub(b, m->splits, i64(m, 1)));
     counter = lw_ir_offset(b, m->counters,
                            lw_ir_mul(b, register_of(&m->k, LW_SREG_CTAID_X), i64(m, 4)));
@@ -138,7 +140,6 @@ meet(maker *m)
     barrier(&m->k);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, lw_ir_load(b, LW_DT_i32, 1, m->flag, 0, 0),
                               lw_ir_int(b, LW_DT_i32, 0)));
-    fence(m);
 }
 
 /* `count` numbers that blocks left, from `at` on: all are asked for before the first is used.

@@ -10,7 +10,7 @@
 
 #include "reduce/reduction.h"
 
-enum { LW_REDUCE_THREADS = 256 };
+enum { LW_REDUCE_THREADS = 256, LW_REDUCE_UNROLL = 4 /* accesses of a lane under way */ };
 
 /* Compared as bytes: make it with = {0} or a designated initialiser. */
 typedef struct lw_reduce_key {

@@ -10,10 +10,10 @@
 
 enum {
     WARP = 32,
-    UNROLL = 4,       /* accesses under way */
-    MOST_ROWS = 8,    /* of a thread, where rows are short: an access of each */
-    MOST_VECTOR = 16, /* elements of an access */
-    MOST_ACCESSES = MOST_ROWS
+    UNROLL = LW_REDUCE_UNROLL,
+    MOST_ROWS = 8,            /* of a thread, where rows are short: an access of each */
+    MOST_VECTOR = 16,         /* elements of an access */
+    MOST_ACCESSES = MOST_ROWS /* in hand: two rounds */
 };
 
 typedef struct maker {

@@ -1,4 +1,7 @@
+#include "core/tables/intrinsics.h"
 #include "reduce/device_kernel_parts.h"
+
+enum { MOST_AHEAD = 8 }; /* numbers of an access that are loaded a round ahead */
 
 /* ---- accesses ---- */
 
@@ -142,17 +145,23 @@ join_round(maker *m, uint32_t v, uint32_t count, const access *from, lw_ref *out
     memcpy(out, x[0], sizeof x[0]);
 }
 
-/* `count` accesses into the chains: all are asked for before the first is used. */
 static void
-round_of(maker *m, const chains *c, lw_ref item, lw_ref step, uint32_t count, access *from)
+use_round(maker *m, const chains *c, uint32_t count, const access *from)
 {
     lw_ref x[LW_REDUCE_PARTS];
 
-    load_round(m, item, step, count, from);
     for (uint32_t v = 0; v < m->k.key->vector; v++) {
         join_round(m, v, count, from, x);
         chain_step(m, c, v, x);
     }
+}
+
+/* `count` accesses into the chains: all are asked for before the first is used. */
+static void
+round_of(maker *m, const chains *c, lw_ref item, lw_ref step, uint32_t count, access *from)
+{
+    load_round(m, item, step, count, from);
+    use_round(m, c, count, from);
 }
 
 /* The slot `at` goes on by `count` steps while it is below `end`. */
@@ -224,6 +233,102 @@ lw_reduce_take_rest(maker *m, access *from)
     lw_ir_end(b);
 }
 
+/* ---- a round ahead ----
+ *
+ * Where map and combine compute much, as exp is, a round is asked for before the one in hand is
+ * used, so that memory does not rest meanwhile; where they compute little, more threads at a
+ * time are better than the registers that this takes. */
+
+static bool
+computes_much(const lw_scalar *function)
+{
+    for (uint32_t f = 0; function != NULL && f < function->module->funcs.n; f++) {
+        const lw_func *func = function->module->funcs.data[f];
+        for (uint32_t i = 1; i < func->insts.n; i++)
+            if (func->insts.data[i].op == LW_OP_INTRINSIC &&
+                lw_intrinsics[func->insts.data[i].a].gpu_how == LW_HOW_CALL)
+                return true;
+    }
+    return false;
+}
+
+/* Numbers that map takes of an element. */
+static uint32_t
+n_loaded(const maker *m)
+{
+    uint32_t n = m->k.r->indexed;
+
+    for (uint32_t i = 0; i < m->k.r->n_in; i++)
+        n += (uint32_t)lw_reduce_parts(m->k.r->loaded[i]);
+    return n;
+}
+
+static bool
+loads_ahead(const maker *m)
+{
+    return !m->k.key->masked && m->k.key->vector * n_loaded(m) <= MOST_AHEAD &&
+           (computes_much(m->k.r->map) || computes_much(m->k.r->combine));
+}
+
+/* What a round loaded, in slots. */
+typedef struct kept_round {
+    lw_ref slot[UNROLL][MOST_AHEAD];
+} kept_round;
+
+static void
+keep(maker *m, const access *from, kept_round *kept, bool is_new)
+{
+    uint32_t n = n_loaded(m);
+
+    for (uint32_t k = 0; k < UNROLL; k++)
+        for (uint32_t v = 0; v < m->k.key->vector; v++)
+            for (uint32_t i = 0; i < n; i++) {
+                lw_ref *slot = &kept->slot[k][v * n + i], value = from[k].values[v][i];
+                if (is_new)
+                    *slot = lw_ir_slot(&m->k.b, lw_ir_type(&m->k.b, value));
+                lw_ir_set(&m->k.b, *slot, value);
+            }
+}
+
+static void
+use_kept(maker *m, const chains *c, const kept_round *kept, access *from)
+{
+    uint32_t n = n_loaded(m);
+
+    for (uint32_t k = 0; k < UNROLL; k++)
+        for (uint32_t v = 0; v < m->k.key->vector; v++)
+            for (uint32_t i = 0; i < n; i++)
+                from[k].values[v][i] = lw_ir_get(&m->k.b, kept->slot[k][v * n + i]);
+    use_round(m, c, UNROLL, from);
+}
+
+/* As rounds_until. */
+static void
+rounds_ahead(maker *m, const chains *c, lw_ref at, lw_ref end, lw_ref step, access *from)
+{
+    lw_builder *b = &m->k.b;
+    lw_ref many = lw_ir_mul(b, step, i64(m, UNROLL)), i = lw_ir_get(b, at);
+    kept_round kept;
+
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, i, end));
+    load_round(m, i, step, UNROLL, from);
+    keep(m, from, &kept, true);
+    lw_ir_set(b, at, lw_ir_add(b, i, many));
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    i = lw_ir_get(b, at);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, i, end));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    load_round(m, i, step, UNROLL, from);
+    use_kept(m, c, &kept, from + UNROLL);
+    keep(m, from, &kept, false);
+    lw_ir_latch(b);
+    lw_ir_set(b, at, lw_ir_add(b, lw_ir_get(b, at), many));
+    lw_ir_end(b);
+    use_kept(m, c, &kept, from);
+    lw_ir_end(b);
+}
+
 /* The block's elements of this lane into its accumulator. Gives which lanes have one. */
 lane_range
 lw_reduce_take(maker *m, access *from)
@@ -244,7 +349,10 @@ lw_reduce_take(maker *m, access *from)
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, range.first, behind));
     seed_chains(m, &c, range.first, range.step, UNROLL, from);
     lw_ir_set(b, at, lw_ir_add(b, range.first, many));
-    rounds_until(m, &c, at, behind, range.step, UNROLL, from);
+    if (loads_ahead(m))
+        rounds_ahead(m, &c, at, behind, range.step, from);
+    else
+        rounds_until(m, &c, at, behind, range.step, UNROLL, from);
     lw_ir_else(b);
     seed_chains(m, &c, range.first, range.step, 1, from);
     lw_ir_set(b, at, lw_ir_add(b, range.first, range.step));

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 import pickle
 import subprocess
@@ -623,6 +624,29 @@ def test_the_kernel_simulated_on_narrow_integers(dtype):
                     assert lw.reduce(combine)._simulate(x, size=blocks) == wanted(x)
     rows = spread[:69_632].reshape(34, 2048)
     assert np.array_equal(biggest._simulate(rows, axis=1, size=1), rows.max(axis=1))
+
+
+def merge_exp(a, b):
+    top = max(a[0], b[0])
+    return top, a[1] * math.exp(a[0] - top) + b[1] * math.exp(b[0] - top)
+
+
+@pytest.mark.parametrize("n", [1, 4096, 8191, 8192, 8195, 12_288, 20_001, 50_000, 100_003])
+def test_the_kernel_simulated_that_loads_a_round_ahead(n):
+    logs = lw.reduce(map=lambda x: (x, np.float32(1)), combine=merge_exp, finish=lambda top, s: top + math.log(s), commutative=True)
+    where = lw.reduce(map=lambda x, index: (math.exp(x), index), combine=lambda a, b: a if a[0] > b[0] or (a[0] == b[0] and a[1] < b[1]) else b,
+                      finish=lambda v, at: at, commutative=True)
+    product = lw.reduce(map=lambda x, y: math.log(x) * y, combine=lambda a, b: a + b)
+    x, y = some(n, "f4"), some(n, "f8", seed=1)
+    for blocks in (1, 3):
+        assert logs._simulate(x, size=blocks) == pytest.approx(np.log(np.exp(x.astype("f8")).sum()), rel=1e-5)
+        assert where._simulate(x, size=blocks) == x.argmax()
+        assert product._simulate(x + 1, y, size=blocks) == pytest.approx((np.log(x.astype("f8") + 1) * y).sum(), rel=1e-5)
+    if n > 4096:
+        square = x[:n // 64 * 64].reshape(-1, 64)
+        for axis in (0, 1):
+            got = logs._simulate(square, axis=axis, size=30)
+            np.testing.assert_allclose(got, np.log(np.exp(square.astype("f8")).sum(axis)), rtol=1e-5)
 
 
 @pytest.mark.parametrize("cc", [75, 90, 100, 120])
