@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { ROUNDS = 4, SHORT_ROUND = 48, HEAD = 7 };
+enum { ROUNDS = 4, SHORT_ROUND = 80, HEAD = 7, MOST_INNER = 8 };
 
 typedef LW_ARRAY(lw_inst) lw_insts;
 
@@ -107,21 +107,41 @@ is_written(const rewriter *r, uint32_t param)
     return false;
 }
 
+/* A loop inside that LLVM writes out. */
 static bool
-is_worth(const rewriter *r, const strided *s)
+is_small_loop(const rewriter *r, uint32_t at)
 {
-    bool loads = false;
+    const lw_inst *limit;
 
-    if (s->latch - s->first > SHORT_ROUND)
+    if (at + 2 >= r->n || r->old[at + 1].op != LW_OP_GET || r->old[at + 2].op != LW_OP_LT)
         return false;
+    limit = &r->old[r->old[at + 2].b];
+    return limit->op == LW_OP_CONST && r->b.func->konsts.data[limit->a].bits <= MOST_INNER;
+}
+
+/* Rounds are straight on: IFs, and small loops, out of which nothing leads. */
+static bool
+is_straight(const rewriter *r, const strided *s)
+{
+    uint32_t inside = 0, ends[SHORT_ROUND], latch;
+
     for (uint32_t i = s->first; i < s->latch; i++) {
         const lw_inst *inst = &r->old[i];
-        uint32_t root;
+        while (inside > 0 && i == ends[inside - 1])
+            inside--;
         switch (inst->op) {
-        case LW_OP_LOAD:
-            root = root_of(r, inst->a);
-            loads |= root != UINT32_MAX && !is_written(r, root);
+        case LW_OP_LOOP:
+            if (!is_small_loop(r, i))
+                return false;
+            ends[inside++] = find_end(r, i, &latch);
             break;
+        case LW_OP_BREAK:
+        case LW_OP_CONTINUE:
+            if (inst->a >= inside)
+                return false;
+            break;
+        case LW_OP_LATCH:
+        case LW_OP_LOAD:
         case LW_OP_GET:
         case LW_OP_SET:
         case LW_OP_SLOT:
@@ -136,7 +156,21 @@ is_worth(const rewriter *r, const strided *s)
                 return false;
         }
     }
-    return loads;
+    return true;
+}
+
+static bool
+is_worth(const rewriter *r, const strided *s)
+{
+    if (s->latch - s->first > SHORT_ROUND || !is_straight(r, s))
+        return false;
+    for (uint32_t i = s->first; i < s->latch; i++) {
+        const lw_inst *inst = &r->old[i];
+        uint32_t root = inst->op == LW_OP_LOAD ? root_of(r, inst->a) : UINT32_MAX;
+        if (root != UINT32_MAX && !is_written(r, root))
+            return true;
+    }
+    return false;
 }
 
 /* ---- the function anew ---- */

@@ -9,8 +9,8 @@
 #include "core/ir/ir.h"
 
 /* Rewrites the loops of lw_ir_for whose step is no constant and whose rounds are short, neither
- * end the loop nor contain another one, a barrier or a call, and load from a parameter that the
- * function does not write to. */
+ * end the loop nor contain a barrier, a call or another loop but one of few rounds, and load
+ * from a parameter that the function does not write to. */
 lw_status lw_opt_stride(lw_module *module, uint32_t func, lw_error *err);
 
 #endif

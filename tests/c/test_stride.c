@@ -25,6 +25,8 @@ typedef enum round_kind {
     WAITS,    /* a barrier */
     LEAVES,   /* ends the loop where x[i] > 0 */
     IS_LONG,  /* many instructions */
+    LOOPS,    /* adds it four times, in a loop */
+    RUNS,     /* the same, as often as there are rounds */
     CONSTANT  /* COPIES by a step of 2 */
 } round_kind;
 
@@ -37,7 +39,8 @@ element(lw_builder *b, lw_ref base, lw_ref i)
 static void
 make_round(lw_builder *b, round_kind kind, lw_ref x, lw_ref out, lw_ref i)
 {
-    lw_ref value, many;
+    lw_ref value, many, sum;
+    lw_for inner;
 
     if (kind == FILLS) {
         lw_ir_store(b, element(b, out, i), i, 0, 0);
@@ -52,7 +55,17 @@ make_round(lw_builder *b, round_kind kind, lw_ref x, lw_ref out, lw_ref i)
         lw_ir_break(b, 0);
         lw_ir_end(b);
     }
-    for (many = value; kind == IS_LONG && many < value + 60;)
+    if (kind == LOOPS || kind == RUNS) {
+        sum = lw_ir_slot(b, LW_DT_i64);
+        lw_ir_set(b, sum, value);
+        inner = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0),
+                          kind == RUNS ? i : lw_ir_int(b, LW_DT_i64, 4),
+                          lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+        lw_ir_set(b, sum, lw_ir_add(b, lw_ir_get(b, sum), value));
+        lw_ir_for_end(b, &inner);
+        value = lw_ir_get(b, sum);
+    }
+    for (many = value; kind == IS_LONG && many < value + 100;)
         many = lw_ir_add(b, many, value);
     lw_ir_store(b, element(b, kind == IN_PLACE ? x : out, i), many, 0, 0);
     if (kind == BRANCHES)
@@ -97,13 +110,14 @@ static void
 test_kinds(void)
 {
     for (int kind = COPIES; kind <= CONSTANT; kind++) {
-        bool rewritten = kind == COPIES || kind == BRANCHES;
+        bool rewritten = kind == COPIES || kind == BRANCHES || kind == LOOPS;
         lw_module *module = module_of((round_kind)kind);
         int loads = count(module, LW_OP_LOAD), stores = count(module, LW_OP_STORE);
+        int inner = count(module, LW_OP_LOOP) - 1;
 
         CHECK(lw_opt_stride(module, 0, NULL) == LW_OK);
         CHECK(lw_ir_verify(module, NULL) == LW_OK);
-        CHECK(count(module, LW_OP_LOOP) == (rewritten ? 2 : 1));
+        CHECK(count(module, LW_OP_LOOP) == (rewritten ? 2 + 5 * inner : 1 + inner));
         CHECK(count(module, LW_OP_LOAD) == (rewritten ? 5 * loads : loads));
         CHECK(count(module, LW_OP_STORE) == (rewritten ? 5 * stores : stores));
         lw_module_free(module);

@@ -39,6 +39,27 @@ def histogram(x, out):
         cuda.atomic.add(out, x[i], 1)
 
 
+@cuda.jit
+def by_bytes(x, out):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        word = x[i]
+        for k in range(4):
+            if k == 3 and word == 0:
+                break
+            cuda.atomic.add(out, (word >> (8 * k)) & 255, 1)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_inner_loops(n, target):
+    x = np.random.default_rng(n).integers(0, 256, (n, 4)).astype("u1")
+    x[::3] = 0
+    out = np.zeros(256, "u4")
+    by_bytes[2, 16](x.view("u4").ravel(), out)
+    want = np.bincount(x.ravel(), minlength=256)
+    want[0] -= len(x[::3])
+    np.testing.assert_array_equal(out, want)
+
+
 @pytest.mark.parametrize("n", SIZES)
 def test_stores(n, target):
     x, y = np.arange(n, dtype="f4"), np.arange(n, dtype="f4")[::-1].copy()
