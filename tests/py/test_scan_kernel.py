@@ -1,6 +1,7 @@
 """The GPU's kernel for scans, on the simulator: every boundary of tiles, groups and super-groups, order, shapes.
 
-`size=k` makes tiles of 32 threads with k items each, so that 1025 tiles (a super-group and one more) are small."""
+`size=k` makes tiles of 32 threads with k items each: groups of 16 tiles where a block has one row; with rows side by side groups of
+32 tiles and super-groups of 32 groups."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def test_sizes(n):
     np.testing.assert_array_equal(biggest._simulate_scan(x), np.maximum.accumulate(x))
 
 
-@pytest.mark.parametrize("n", around(32, 32 * 31, 32 * 32, 32 * 33, 32 * 64, 32 * 1023, 32 * 1024, 32 * 1025, 32 * 1056, 32 * 2048))
+@pytest.mark.parametrize("n", around(32, 32 * 16, 32 * 31, 32 * 32, 32 * 33, 32 * 64, 32 * 1023, 32 * 1024, 32 * 1025, 32 * 1056, 32 * 2048))
 def test_tiles_groups_supergroups(n):
     """Tiles of 32 elements; products of matrices modulo 2^32 do not commute."""
     data = words(n, seed=n)
@@ -55,6 +56,36 @@ def test_tiles_groups_supergroups(n):
         for g, w in zip(got, matrices.accumulate(*data, exclusive=exclusive)):
             np.testing.assert_array_equal(g, w)
     np.testing.assert_array_equal(last._simulate_scan(data[0], size=1), data[0])
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 511, 513, 16 * 1023 + 1, 16 * 1024, 16 * 1024 + 1, 16 * 1056 + 1])
+def test_tiles_groups_supergroups_of_columns(n):
+    """Two rows side by side are scanned by 16 threads each; 32 of them by one each, a super-group being 1024 elements."""
+    data = words(2 * n, seed=n).reshape(4, n, 2)
+    for exclusive in (False, True):
+        got = matrices._simulate_scan(*data, size=1, exclusive=exclusive)
+        for g, w in zip(got, matrices.accumulate(*data, exclusive=exclusive)):
+            np.testing.assert_array_equal(g, w)
+    wide = np.random.default_rng(n).integers(0, 2**32, (n // 16 + 1, 32), "u4")
+    np.testing.assert_array_equal(last._simulate_scan(wide, size=1), wide)
+    np.testing.assert_array_equal(total._simulate_scan(wide, size=1, initial=7), np.cumsum(wide, 0) + 7)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "i8", "f8"])
+def test_wherever_elements_begin(dtype):
+    """Accesses of several elements need an address that goes with them; the bits do not depend on it."""
+    x = (np.random.default_rng(6).random(9000) * 100).astype(dtype)
+    pair = lw.reduce(lambda a, b: (a[0] + b[0], max(a[1], b[1])), map=lambda x, y: (x, y), identity=(0, 0))
+    for offset in range(5):
+        for exclusive in (False, True):
+            for of_one in (x[offset:], x[offset : offset + 8192].reshape(2, -1), x[offset : offset + 8100].reshape(4, -1)):
+                got = total._simulate_scan(of_one, axis=-1, exclusive=exclusive)
+                assert got.tobytes() == total._simulate_scan(of_one.copy(), axis=-1, exclusive=exclusive).tobytes()
+                np.testing.assert_allclose(got, np.cumsum(of_one, -1, dtype=got.dtype) - (of_one if exclusive else 0), rtol=1e-4)
+            sums, tops = pair._simulate_scan(x[:8192], x[offset : offset + 8192], exclusive=exclusive)
+            wanted = pair.accumulate(x[:8192], x[offset : offset + 8192], exclusive=exclusive)
+            np.testing.assert_allclose(sums, wanted[0], rtol=1e-4)
+            np.testing.assert_array_equal(tops, wanted[1])
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 16])
