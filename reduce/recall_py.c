@@ -84,6 +84,8 @@ read_keyword(request *r, int which, PyObject *name, PyObject *value)
         return read_dtype(value, &r->dtype);
     if (which == LW_RECALL_ACCUMULATE)
         return false;
+    if (value == Py_Ellipsis)
+        return PyUnicode_CompareWithASCIIString(name, "initial") == 0;
     if (value == Py_True)
         return PyUnicode_CompareWithASCIIString(name, "where") == 0;
     return value == Py_False && PyUnicode_CompareWithASCIIString(name, "keepdims") == 0;
@@ -227,9 +229,9 @@ static bool
 says_nothing(const lw_reduce_keywords *k)
 {
     return (k->keepdims == NULL || k->keepdims == Py_False) &&
-           (k->where == NULL || k->where == Py_True) && k->initial == NULL &&
-           k->stream == NULL && k->size == NULL && k->res == NULL && k->exclusive == NULL &&
-           !k->keeps_arrays;
+           (k->where == NULL || k->where == Py_True) &&
+           (k->initial == NULL || k->initial == Py_Ellipsis) && k->stream == NULL &&
+           k->size == NULL && k->res == NULL && k->exclusive == NULL && !k->keeps_arrays;
 }
 
 static bool

@@ -404,27 +404,36 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
 
 /* ---- methods ---- */
 
-/* lanewise/_ufunc_methods.py: by a Reduction, or a kernel that folds. */
+/* Borrowed: that of lanewise/_ufunc_methods.py, kept after the first time. */
 static PyObject *
-call_device_method(lw_ufunc_object *self, const char *method, PyObject *const *args,
+device_method(lw_ufunc_method id)
+{
+    static PyObject *kept[LW_N_METHODS];
+    PyObject *module = kept[id] ? NULL : PyImport_ImportModule("lanewise._ufunc_methods");
+
+    if (module != NULL)
+        Py_XSETREF(kept[id], PyObject_GetAttrString(module, lw_ufunc_method_names[id]));
+    Py_XDECREF(module);
+    return kept[id];
+}
+
+/* By a Reduction, or a kernel that folds. */
+static PyObject *
+call_device_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args,
                    Py_ssize_t n_args, PyObject *kwnames)
 {
     Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    PyObject *module = PyImport_ImportModule("lanewise._ufunc_methods"), *function = NULL,
-             *result = NULL, **all = PyMem_New(PyObject *, n + 1);
+    PyObject *function = device_method(id), *result, **all;
 
-    if (module != NULL && all != NULL)
-        function = PyObject_GetAttrString(module, method);
-    else if (module != NULL)
-        PyErr_NoMemory();
-    if (function != NULL) {
-        all[0] = (PyObject *)self;
-        memcpy(all + 1, args, (size_t)n * sizeof *all);
-        result = PyObject_Vectorcall(function, all, (size_t)n_args + 1, kwnames);
-    }
+    if (function == NULL)
+        return NULL;
+    all = PyMem_New(PyObject *, n + 1);
+    if (all == NULL)
+        return PyErr_NoMemory();
+    all[0] = (PyObject *)self;
+    memcpy(all + 1, args, (size_t)n * sizeof *all);
+    result = PyObject_Vectorcall(function, all, (size_t)n_args + 1, kwnames);
     PyMem_Free(all);
-    Py_XDECREF(function);
-    Py_XDECREF(module);
     return result;
 }
 
@@ -472,7 +481,7 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
     if (s.sorts & LW_SORT_DEVICE)
         return self->base.options.target == LW_CHOOSE_CPU
                    ? lw_refuse_device((lw_ufunc_head *)self)
-                   : call_device_method(self, lw_ufunc_method_names[id], args, n_args, kwnames);
+                   : call_device_method(self, id, args, n_args, kwnames);
     if (self->table->can_raise)
         lw_host_elements_reset();
     return forward(self, id, args, n_args, kwnames);

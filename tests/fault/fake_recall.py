@@ -30,6 +30,7 @@ ALIKE = {  # two operands that lie alike; what is called; the results
     "all": (lambda: f4(600), lambda r, x, out: r(x, out=out), ()),
     "many": (lambda: f4(300_000), lambda r, x, out: r(x, out=out), ()),
     "rows": (lambda: f4(20, 30), lambda r, x, out: r(x, axis=1, out=out), (20,)),
+    "nothing said": (lambda: f4(600), lambda r, x, out: r(x, axis=None, out=out, dtype=None, initial=..., where=True, keepdims=False), ()),
     "dtype": (lambda: cuda.to_device(np.ones(600, np.int16)), lambda r, x, out: r(x, dtype=np.dtype("f4"), out=out), ()),
     "scan in a dtype": (lambda: cuda.to_device(np.ones(600, np.int16)), lambda r, x, out: r.accumulate(x, dtype=np.dtype("f4"), out=out), (600,)),
     "columns": (lambda: f4(20, 30), lambda r, x, out: r(x, out=out, axis=-2), (30,)),
