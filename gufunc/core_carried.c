@@ -1,6 +1,7 @@
 #include "gufunc/core_carried.h"
 
 #include "core/tables/intrinsics.h"
+#include "gufunc/core_places.h"
 
 enum { MOST_REGIONS = 64, MOST_DEPTH = 24 };
 
@@ -225,6 +226,81 @@ take_operation(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u
     }
 }
 
+/* All that knows the slot stands from `from` to `to`. */
+static bool
+is_known_within(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 1; i < s->func->insts.n; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
+        if ((inst->op == LW_OP_GET || inst->op == LW_OP_SET) && inst->a == slot &&
+            (i < from || i > to))
+            return false;
+    }
+    return true;
+}
+
+/* What `e` of `v and e` may be made of: it is made in rounds in which one thread would not. */
+static bool
+is_lazy_part(const lw_spreader *s, lw_ref made, uint32_t from, uint32_t at)
+{
+    const lw_inst *inst = lw_inst_at(s, at);
+
+    switch (inst->op) {
+    case LW_OP_SET: return inst->a == made || is_known_within(s, inst->a, from, s->ends[from]);
+    case LW_OP_CALL: return lw_is_pure_call(s, inst);
+    case LW_OP_LOAD:
+    case LW_OP_GET:
+    case LW_OP_SLOT:
+    case LW_OP_IF:
+    case LW_OP_ELSE:
+    case LW_OP_END: return true;
+    default: return lw_ops[inst->op].class == LW_CLASS_PURE && inst->op != LW_OP_SREG;
+    }
+}
+
+/* t = v; if v: … t = e; v = t, which is `v = v and e`; of `or` the branch asks for not v. */
+static bool
+take_lazy(const lw_spreader *s, lw_ref slot, uint32_t set, lw_update *u)
+{
+    const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b), *condition;
+    uint32_t first = 1, at;
+
+    if (w->op != LW_OP_GET || lw_inst_at(s, slot)->type != LW_DT_b1)
+        return false;
+    while (first < set &&
+           (lw_inst_at(s, first)->op != LW_OP_SET || lw_inst_at(s, first)->a != w->a))
+        first++;
+    if (first == set || !is_get(s, lw_inst_at(s, first)->b, slot))
+        return false;
+    u->get = lw_inst_at(s, first)->b;
+    for (at = first + 1; lw_ops[lw_inst_at(s, at)->op].class == LW_CLASS_PURE;)
+        at++;
+    if (lw_inst_at(s, at)->op != LW_OP_IF || s->middles[at] || s->ends[at] > set ||
+        !is_known_within(s, w->a, first, lw_inst_at(s, set)->b))
+        return false;
+    condition = lw_inst_at(s, lw_inst_at(s, at)->a);
+    u->op = lw_inst_at(s, at)->a == u->get ? LW_OP_AND : LW_OP_OR;
+    if (u->op == LW_OP_OR && (condition->op != LW_OP_NOT || condition->a != u->get ||
+                              count_uses(s, lw_inst_at(s, at)->a) != 1))
+        return false;
+    for (uint32_t i = at + 1; i < s->ends[at]; i++)
+        if (!is_lazy_part(s, w->a, at, i))
+            return false;
+    for (uint32_t i = s->ends[at] + 1; i < set; i++)
+        if (lw_inst_at(s, i)->op != LW_OP_GET &&
+            lw_ops[lw_inst_at(s, i)->op].class != LW_CLASS_PURE)
+            return false;
+    u->lazy = at;
+    return true;
+}
+
+static bool
+fits_type(const lw_update *u, lw_dtype type)
+{
+    return type == LW_DT_b1 ? u->op == LW_OP_AND || u->op == LW_OP_OR || u->op == LW_OP_XOR
+                            : is_number_type(type);
+}
+
 bool
 lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u)
 {
@@ -232,14 +308,15 @@ lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_upd
     bool works;
 
     *u = (lw_update){0};
-    if (w->lanes > 1 || !is_number_type((lw_dtype)lw_inst_at(s, i->a)->type))
+    if (w->lanes > 1)
         return false;
     works = take_operation(s, i->a, w, u);
     if (!works) {
         *u = (lw_update){0};
-        works = take_choice(s, l, set, u);
+        works = take_choice(s, l, set, u) || take_lazy(s, i->a, set, u);
     }
-    return works && u->get > l->at && u->get < set && !is_set_between(s, i->a, u->get, set) &&
+    return works && fits_type(u, (lw_dtype)lw_inst_at(s, i->a)->type) && u->get > l->at &&
+           u->get < set && !is_set_between(s, i->a, u->get, set) &&
            !loop_between(s, u->get, set);
 }
 
@@ -311,7 +388,7 @@ is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
         if (lw_inst_at(s, i)->op == LW_OP_SET && i != set)
             return false;
     if (u->op != LW_OP_LT && u->op != LW_OP_GT)
-        return count_uses(s, u->get) == 1 && count_uses(s, w) == 1;
+        return count_uses(s, u->get) == (u->lazy ? 2 : 1) && count_uses(s, w) == 1;
     if (u->choice)
         return count_uses(s, u->get) == 1 && count_uses(s, lw_inst_at(s, u->choice)->a) == 1;
     return count_uses(s, u->get) == 2 && count_uses(s, w) == 1 &&
@@ -348,6 +425,16 @@ counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *
            lw_is_fixed(s, l, one->by) && !l->continues && !is_in_region(s, l, set);
 }
 
+/* What is made in more rounds than one thread would make it in may be loaded there. */
+static bool
+guard_lazy(const lw_spreader *s, lw_rounds *l, uint32_t lazy)
+{
+    for (uint32_t i = lazy; i < s->ends[lazy]; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_LOAD && !lw_load_guard(s, l, i))
+            return false;
+    return true;
+}
+
 bool
 lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot)
 {
@@ -368,6 +455,8 @@ lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot)
         if (!lw_carried_update(s, l, i, &u) ||
             (n_set && (u.op != one.op || u.intrinsic != one.intrinsic)))
             return lw_pick_last(s, l, slot);
+        if (!guard_lazy(s, l, u.lazy))
+            return false;
         one.op = u.op;
         one.intrinsic = u.intrinsic;
         if (!is_unseen(s, i, &u) || keeps_order(s, slot, &u))
@@ -378,6 +467,8 @@ lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot)
         one.how = LW_CARRY_SCAN;
     if (counting)
         one.how = LW_CARRY_COUNT;
+    if (one.how == LW_CARRY_SCAN && lw_inst_at(s, slot)->type == LW_DT_b1)
+        return false; /* words are scanned */
     l->scans |= one.how == LW_CARRY_SCAN;
     l->carried[l->n_carried++] = one;
     return true;

@@ -13,6 +13,7 @@ typedef struct lw_update {
     lw_ref get;
     lw_ref e;        /* 0: a difference, or FMA, which w tells */
     uint32_t choice; /* the IF; 0: none */
+    uint32_t lazy;   /* the IF of `v = v and e`, in which e is made; 0: none */
 } lw_update;
 
 bool lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u);

@@ -37,6 +37,8 @@ typedef struct picker {
     event events[MOST_EVENTS];
     const event *now; /* whose condition is evaluated, */
     relation is;      /* under this relation, */
+    lw_ref has;       /* a bool that events set: whether there is a best at all; 0: none */
+    bool has_best;    /* what it is now */
     uint32_t free;    /* and with these bits of what follows from neither value */
     uint32_t n_free;
     lw_ref leaves[MOST_FREE];
@@ -190,6 +192,33 @@ is_reached(picker *p, uint32_t set, uint32_t get, int depth, bool *known)
     return true;
 }
 
+/* Is this the bool that says whether there is a best? Nothing but events sets it, to True. */
+static bool
+is_has(picker *p, lw_ref slot)
+{
+    uint32_t branch;
+
+    if (slot > p->l->at || (p->has && p->has != slot) || slot == p->best)
+        return false;
+    for (uint32_t i = p->l->first; i < p->l->latch && !p->has; i++) {
+        const lw_inst *inst = lw_inst_at(p->s, i), *is = lw_inst_at(p->s, inst->b);
+        if (inst->op == LW_OP_SET && inst->a == slot &&
+            (event_around(p, i, &branch) == NULL || is->op != LW_OP_CONST ||
+             !(p->s->func->konsts.data[is->a].bits & 1)))
+            return false;
+    }
+    return true;
+}
+
+static bool
+is_set_in_round(const picker *p, lw_ref slot)
+{
+    for (uint32_t i = p->l->first; i < p->l->latch; i++)
+        if (lw_inst_at(p->s, i)->op == LW_OP_SET && lw_inst_at(p->s, i)->a == slot)
+            return true;
+    return false;
+}
+
 /* A bool that the round has set in front of this, as `and` and `or` do. */
 static value
 evaluate_get(picker *p, lw_ref get, int depth)
@@ -197,6 +226,11 @@ evaluate_get(picker *p, lw_ref get, int depth)
     const lw_ref slot = lw_inst_at(p->s, get)->a;
     value made = {0};
 
+    if (is_set_in_round(p, slot) && is_has(p, slot)) {
+        p->has = slot;
+        p->seen[get] = true;
+        return bit(p->has_best);
+    }
     for (uint32_t i = 1; i < p->s->func->insts.n; i++) {
         const lw_inst *inst = lw_inst_at(p->s, i);
         bool known = true;
@@ -299,17 +333,25 @@ table_of(picker *p, uint32_t free, uint32_t *table)
     return true;
 }
 
-/* The same table whenever it is not empty. */
+/* The same table whenever it is not empty; where there is no best yet, whatever comes is taken
+ * then. */
 static bool
 whole_table(picker *p, uint32_t *table)
 {
+    bool is_float = lw_is_float((lw_dtype)lw_inst_at(p->s, p->best)->type);
+    uint32_t all = (1u << (is_float ? RELATIONS : NAN_COMES)) - 1;
+
     *table = 0;
     p->n_free = 0;
     for (uint32_t free = 0; free < 1u << MOST_FREE; free++) {
-        uint32_t one;
+        uint32_t one, none;
+        p->has_best = true;
         if (!table_of(p, free, &one) || (*table && one && one != *table))
             return false;
         *table |= one;
+        p->has_best = false;
+        if (p->has && (!table_of(p, free, &none) || none != (one ? all : 0)))
+            return false;
     }
     return true;
 }
@@ -374,6 +416,19 @@ find_events(picker *p)
     return p->n_events > 0;
 }
 
+/* What is no number is taken when it comes first, and then stays: all threads must start from
+ * the first round. It is there, since nothing is around the event. */
+static bool
+settle_first(const picker *p, lw_pick *pick)
+{
+    if (!p->has || pick->nan_best || pick->nan_worst ||
+        !lw_is_float((lw_dtype)lw_inst_at(p->s, p->best)->type))
+        return true;
+    pick->first = true;
+    return p->n_events == 1 && p->n_free == 0 && region_of(p, p->events[0].at) == 0 &&
+           !p->l->continues;
+}
+
 static bool
 understand_events(picker *p, lw_pick *pick)
 {
@@ -386,7 +441,7 @@ understand_events(picker *p, lw_pick *pick)
             return false;
         table = one;
     }
-    return order_of(table, pick);
+    return order_of(table, pick) && settle_first(p, pick);
 }
 
 /* ---- what follows from the best ---- */
@@ -453,6 +508,8 @@ nothing_else_follows(picker *p)
     bool changed = true;
 
     p->follows[p->best] = true;
+    if (p->has)
+        p->follows[p->has] = true;
     while (changed) {
         changed = false;
         if (!follow(p, &changed))
@@ -463,7 +520,8 @@ nothing_else_follows(picker *p)
             return false;
     for (uint32_t i = 1; i < p->s->func->insts.n; i++) /* a bool of `and` ends here */
         if (lw_inst_at(p->s, i)->op == LW_OP_GET && i > p->l->latch &&
-            lw_inst_at(p->s, i)->a != p->best && p->follows[lw_inst_at(p->s, i)->a])
+            lw_inst_at(p->s, i)->a != p->best && lw_inst_at(p->s, i)->a != p->has &&
+            p->follows[lw_inst_at(p->s, i)->a])
             return false;
     return true;
 }
@@ -496,7 +554,7 @@ is_set_by_events(const picker *p, lw_ref slot)
         if ((inst->op != LW_OP_GET && inst->op != LW_OP_SET) || inst->a != slot)
             continue;
         e = event_around(p, i, &branch);
-        if (inst->op == LW_OP_GET && e == NULL && slot == p->best)
+        if (inst->op == LW_OP_GET && e == NULL && (slot == p->best || slot == p->has))
             continue;
         if (e == NULL || (inst->op == LW_OP_GET && set_in != branch))
             return false;

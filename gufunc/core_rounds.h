@@ -44,6 +44,8 @@ typedef struct lw_pick {
     bool last;      /* of equals the last stays */
     bool nan_best;  /* what is no number is better than all numbers, */
     bool nan_worst; /* or worse than all; neither: it is never taken */
+    bool first;     /* the first round stays whatever it sets, if it is no number: all threads
+                     * make it, and start from there */
     bool nan_last;  /* of several that are no numbers the last stays */
     lw_ref leader;  /* whoever sets this is such a round */
     lw_ref round;   /* while the loop is made: slot of the thread's, -1: it has none */
@@ -103,6 +105,16 @@ void lw_spreader_free(lw_spreader *s);
 uint32_t lw_loops_around(const lw_spreader *s, const lw_rounds *l, uint32_t at);
 /* Does this instruction of a round end the loop? */
 bool lw_ends_loop(const lw_spreader *s, const lw_rounds *l, uint32_t at);
+
+/* Do all threads make the first round, and share the others? */
+static inline bool
+lw_picks_start_together(const lw_rounds *l)
+{
+    for (uint32_t i = 0; i < l->n_picks; i++)
+        if (l->picks[i].first)
+            return true;
+    return false;
+}
 
 static inline const lw_inst *
 lw_inst_at(const lw_spreader *s, lw_ref ref)

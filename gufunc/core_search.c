@@ -91,8 +91,8 @@ guard_inside(const lw_spreader *s, lw_rounds *l, const lw_place *p, uint32_t str
 }
 
 /* Rounds behind the one that ends the loop are made too: what they load must be there. */
-static bool
-is_inside(const lw_spreader *s, lw_rounds *l, uint32_t load)
+bool
+lw_load_guard(const lw_spreader *s, lw_rounds *l, uint32_t load)
 {
     lw_place p;
 
@@ -117,7 +117,7 @@ lw_search_take(const lw_spreader *s, lw_rounds *l)
                 return false;
             break;
         case LW_OP_LOAD:
-            if (!is_inside(s, l, i))
+            if (!lw_load_guard(s, l, i))
                 return false;
             break;
         case LW_OP_CALL:

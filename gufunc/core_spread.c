@@ -537,6 +537,8 @@ take_round(lw_spreader *s, lw_rounds *l)
                 return refuse(s, i, inst->op == LW_OP_RETURN ? leaves : calls);
         }
     }
+    if (lw_picks_start_together(l) && (l->stores || l->scans))
+        return refuse(s, l->at, carries);
     return lw_carried_settle(s, l) || refuse(s, l->at, steers);
 }
 

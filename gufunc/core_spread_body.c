@@ -158,7 +158,8 @@ start_carried(copier *c, lw_rounds *l)
     for (uint32_t i = 0; i < l->n_carried; i++) {
         lw_carried *one = &l->carried[i];
         lw_ref slot = c->to[one->slot];
-        one->before = lw_ir_get(&c->b, slot);
+        if (one->how != LW_CARRY_COUNT || !lw_picks_start_together(l))
+            one->before = lw_ir_get(&c->b, slot);
         if (one->how == LW_CARRY_TOTAL)
             lw_ir_set(&c->b, slot, lw_carried_nothing(&c->b, one, type_of(c, one->slot)));
         if (one->how == LW_CARRY_SCAN) {
@@ -558,15 +559,33 @@ copy_search(copier *c, lw_rounds *l)
 
 /* ---- other loops ---- */
 
+/* The first round, if there is one, by all threads. What is counted is as it was. */
+static void
+copy_first(copier *c, lw_rounds *l)
+{
+    lw_builder *b = &c->b;
+    lw_ref zero = lw_ir_zero(b, type_of(c, l->counter));
+
+    start_picks(c, l);
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        l->carried[i].before = lw_ir_get(b, c->to[l->carried[i].slot]);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, zero, c->to[l->limit]));
+    lw_ir_set(b, c->to[l->counter], zero);
+    copy_round(c, l, false, NULL);
+    lw_ir_end(b);
+}
+
 /* Every thread takes each n_threads-th round. */
 static void
 copy_sharing(copier *c, const lw_rounds *l)
 {
     lw_builder *b = &c->b;
     lw_dtype type = type_of(c, l->counter);
-    lw_ref counter = c->to[l->counter];
+    lw_ref counter = c->to[l->counter], first = lw_ir_cast(b, type, c->tid);
 
-    lw_ir_set(b, counter, lw_ir_cast(b, type, c->tid));
+    if (lw_picks_start_together(l))
+        first = lw_ir_add(b, first, lw_ir_int(b, type, 1));
+    lw_ir_set(b, counter, first);
     for (uint32_t i = l->at; i <= l->latch; i++) {
         if (i == l->first)
             set_counts(c, l, c->to[l->at + 1]);
@@ -624,6 +643,8 @@ copy_shared(copier *c, lw_rounds *l)
         copy_search(c, l);
         return;
     }
+    if (lw_picks_start_together(l))
+        copy_first(c, l);
     start_carried(c, l);
     if (l->scans)
         copy_scanning(c, l);

@@ -207,6 +207,59 @@ def test_pairs_in_bodies(function):
         check(function, x.reshape(len(x), -1, 1 if n % 11 else 11) if function is in_table else x)
 
 
+@lw.guvectorize("(n)->(),(),()")
+def of_generators(x, high, low, count):
+    high[0] = max(v * 2 for v in x)
+    low[0] = min(v for v in x)
+    count[0] = sum(1 for v in x if v > 0)
+
+
+@lw.guvectorize("(n),()->(),(),(),(),()")
+def with_first(x, t, best, at, count, total, every):
+    has = False
+    m = t
+    k = -1
+    n = 7
+    s = 0
+    a = True
+    for i in range(len(x)):
+        if not has or x[i] <= m:
+            m = x[i]
+            k = i
+            has = True
+        n += 3
+        s += i
+        a = a and x[i] == x[i]
+    best[0], at[0], count[0], total[0], every[0] = m, k, n, s, a
+
+
+@lw.guvectorize("(n)->(),()")
+def of_some(x, best, at):
+    has = False
+    m = 0
+    k = -1
+    for i in range(len(x)):
+        if x[i] % 3 == 1 and (not has or x[i] > m):
+            m, k, has = x[i], i, True
+    best[0], at[0] = m, k
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_first_that_comes(n):
+    assert mapping(of_generators, "d->ddl") == mapping(with_first, "dd->dlll?") == mapping(of_some, "l->ll") == SHARED
+    assert with_first.resources("dd->dlll?", "sm_75")["registers"]
+    assert not mapping(of_some, "d->dl").startswith(SHARED)  # a NaN would stay, but only where it comes first
+    x = rows(n, "float64", n)
+    check(of_generators, x)
+    check(with_first, x, np.array(1.0))
+    check(with_first, np.zeros((3, 0)), np.array(2.0))
+    check(of_some, x)
+    for dtype in ("int64", "int32"):
+        check(of_generators, rows(n, dtype, n) // 3)
+        check(of_some, rows(n, dtype, n))
+    check(of_some, np.zeros((2, n), "int64"))
+
+
 # ---- what the last round leaves, and flags ----
 
 
@@ -257,7 +310,33 @@ def last_by_total(x, t, y, where):
     where[0] = k
 
 
-LAST = {last_of: "dd->?ld?l", counted: "dd->lld", last_by_total: "dd->ll"}
+@lw.guvectorize("(n),()->(),(),(),(),()")
+def flags(x, t, every, some, both, odd, cut):
+    a = True
+    o = False
+    n = x[0] > t
+    b = n
+    p = False
+    for i in range(len(x)):
+        a = a and x[i] > t and x[len(x) - 1 - i] != t
+        o = o or x[i] > t or (x[i] < 0 and x[i] != t)
+        b &= x[i] >= t
+        p ^= x[i] > t
+        n = n and x[i] == x[i]
+    every[0], some[0], both[0], odd[0], cut[0] = a, o, b, p, n
+
+
+@lw.guvectorize("(n),()->(),()")
+def guarded(x, k, whole, more):
+    a = True
+    b = False
+    for i in range(k, len(x) + k):
+        a = a and x[i] == x[i]
+        b = b or x[i - k] != x[i - k]
+    whole[0], more[0] = a, b
+
+
+LAST = {flags: "dd->?????", last_of: "dd->?ld?l", counted: "dd->lld", last_by_total: "dd->ll"}
 
 
 @pytest.mark.parametrize("function", LAST, ids=lambda f: f.__name__)
@@ -266,6 +345,28 @@ def test_last(function):
     for n in SIZES:
         for t in (0.0, 1.0, 1e300, np.inf, np.nan):
             check(function, rows(n, "float64", n), np.array(t))
+
+
+def stops_first(x, k, whole, more):
+    a = True
+    for i in range(len(x)):
+        a = a and x[i * k] == x[0]
+    whole[0] = more[0] = a
+
+
+@pytest.mark.parametrize("n", [40, 300])
+def test_flags_beyond_the_end(n):
+    """Rounds that one thread would not look at load nothing that is not there: then one thread makes them all."""
+    assert mapping(guarded, "dl->??") == SHARED
+    x = np.arange(4.0 * n).reshape(4, n)
+    x[:, n - 1] = np.nan
+    for k in (0, -1, -5):
+        check(guarded, x, np.array(k))
+    x[:, 3] = np.nan
+    check(guarded, x, np.array(5))
+    far = x.copy()
+    far[:, 0] = np.nan
+    check(lw.guvectorize("(n),()->(),()")(stops_first), far, np.array(1 << 40))
 
 
 # ---- what is no pair: scanned, or not shared ----
