@@ -106,6 +106,31 @@ emit_xor(lw_emitter *e)
         emit_binary(e, "", "xor", "xor");
 }
 
+/* The constant's bits if it is one less than a power of two of 16 bits at most. */
+static bool
+is_short_mask(const lw_emitter *e, lw_ref value, uint64_t more)
+{
+    const lw_inst *inst = &e->func->insts.data[value];
+    uint64_t bits = inst->op == LW_OP_CONST ? e->func->konsts.data[inst->a].bits - more : 0;
+
+    return bits > 0 && bits <= UINT16_MAX && (bits & (bits + 1)) == 0;
+}
+
+static void
+emit_and(lw_emitter *e)
+{
+    lw_dtype type = (lw_dtype)e->inst->type;
+    bool left = lw_is_integer(type) && is_short_mask(e, e->inst->a, 0);
+    lw_name x;
+
+    if (!left && !(lw_is_integer(type) && is_short_mask(e, e->inst->b, 0))) {
+        emit_binary(e, "", "and", "and");
+        return;
+    }
+    x = lw_unfolded(e, left ? e->inst->b : e->inst->a, 2);
+    lw_result(e, "and $t $s, $v", type, x.text, left ? e->inst->a : e->inst->b);
+}
+
 /* Raw division and remainder. On the GPU narrow ones are done in 32 bits: of neg.s16 followed
  * by rem.s16, ptxas 13.0 keeps the 32768 that has not wrapped (seen on an H200, 2026-11-21). */
 static void
@@ -115,6 +140,13 @@ emit_division(lw_emitter *e, const char *for_signed, const char *for_unsigned)
     const char *widen = is_signed(type) ? "sext" : "zext";
     lw_name x, y, wide;
 
+    if (e->inst->op == LW_OP_REM && lw_dtypes[type].bits > 16 &&
+        is_short_mask(e, e->inst->b, 1)) {
+        x = lw_unfolded(e, e->inst->a, 2);
+        lw_result(e, "$s $t $s, $v", is_signed(type) ? for_signed : for_unsigned, type, x.text,
+                  e->inst->b);
+        return;
+    }
     if (!e->gpu || lw_is_float(type) || lw_dtypes[type].bits > 16) {
         emit_binary(e, "fdiv", for_signed, for_unsigned);
         return;
@@ -326,7 +358,7 @@ lw_emit_arithmetic(lw_emitter *e)
     case LW_OP_MULHI: emit_mulhi(e); break;
     case LW_OP_NEG: emit_neg(e); break;
     case LW_OP_FMA: emit_fma(e); break;
-    case LW_OP_AND: emit_binary(e, "", "and", "and"); break;
+    case LW_OP_AND: emit_and(e); break;
     case LW_OP_OR: emit_binary(e, "", "or", "or"); break;
     case LW_OP_XOR: emit_xor(e); break;
     case LW_OP_NOT:

@@ -284,9 +284,11 @@ cast_between_integers(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
     unsigned from_bits = from == LW_DT_b1 ? 1 : lw_dtypes[from].bits;
     const char *how = is_signed(from) ? "sext" : "zext";
 
-    if (lw_dtypes[to].bits < from_bits)
+    if (lw_dtypes[to].bits < from_bits) {
         how = "trunc";
-    else if (lw_dtypes[to].bits == from_bits)
+        if (lw_dtypes[to].bits <= 16) /* what is added up of it is a polynomial */
+            value = lw_unfolded(e, e->inst->a, 1);
+    } else if (lw_dtypes[to].bits == from_bits)
         how = "bitcast";
     lw_result(e, "$s $t $s to $t", how, from, value.text, to);
 }

@@ -89,6 +89,12 @@ lw_status lw_emit_body(lw_emitter *e);
 /* ---- arithmetic.c ---- */
 void lw_emit_arithmetic(lw_emitter *e); /* ADD to SELECT, BITCAST */
 
+/* ---- closed_form.c ---- */
+/* The operand; on the GPU one whose origin LLVM does not see, where it is a polynomial of this
+ * degree or more of the loops' counters, or may be. For what is cut down to 16 bits or fewer.
+ */
+lw_name lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least);
+
 /* ---- memory.c ---- */
 void lw_emit_load(lw_emitter *e);
 void lw_emit_store(lw_emitter *e);

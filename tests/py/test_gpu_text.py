@@ -60,3 +60,31 @@ def test_16_bit_integers_are_not_negated_by_neg(target, dtype):
 def test_minimum_of_zeros_is_left_to_the_hardware(target, dtype, letter):
     text = ptx(lambda x: (np.minimum(0.0, -(x - x)), np.fmax(x - x, -0.0)), f"({dtype})", target)
     assert f"min.{letter}" in text and f"max.{letter}" in text
+
+
+def of_a_sum(n, out):
+    s = 0
+    for i in range(n):
+        for j in range(s % 4):
+            out[i] += j
+        s += i
+
+
+def of_a_square(n, out):
+    for i in range(n):
+        for j in range(i * i & 7):
+            out[i] += j
+
+
+def of_a_counter(n, out):
+    for i in range(n):
+        for j in range(i % 4):
+            out[i] += j
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("function, hidden", [(of_a_sum, True), (of_a_square, True), (of_a_counter, False)])
+def test_llvm_makes_no_closed_form_of_what_is_cut_down(target, function, hidden):
+    """Its own loses a bit: a loop of s % 4 rounds ran for ever."""
+    text = ptx(lw.jit(function), "void(int64, int64[:])", target)
+    assert ("begin inline asm" in text) is hidden

@@ -1,0 +1,114 @@
+/* Numbers whose closed forms LLVM gets wrong.
+ *
+ * `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a product, i * (i -
+ * 1) / 2, where it needs s elsewhere, as the number of rounds of an inner loop. Of s & 3 it
+ * needs two bits alone, counts i in two bits as well, and so loses the third one that the
+ * division wants: `for j in range(s % 4)` ran for ever (libNVVM 13.0, seen on an H200,
+ * 2026-11-22; the fault is in how LLVM's SCEVExpander counts). Such a number is passed through
+ * an instruction that LLVM cannot look into and ptxas drops. */
+#include "core/emit/emit_internal.h"
+
+enum {
+    MOST_STEPS = 20000, /* of one look; behind them all is taken for a polynomial */
+    MOST_SLOTS = 16,
+    ANY = 2 /* the degree of what is not known */
+};
+
+typedef struct walker {
+    const lw_func *func;
+    uint32_t steps, n_slots, slots[MOST_SLOTS]; /* slots that are being looked at */
+} walker;
+
+static uint32_t degree(walker *w, lw_ref value);
+
+static uint32_t
+larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool
+gets(const walker *w, lw_ref value, lw_ref slot)
+{
+    const lw_inst *inst = &w->func->insts.data[value];
+
+    return inst->op == LW_OP_GET && inst->a == slot;
+}
+
+/* Of what is stored in the slot; one more than the step's where it is added to the slot. */
+static uint32_t
+degree_stored(walker *w, lw_ref slot, lw_ref value)
+{
+    const lw_inst *inst = &w->func->insts.data[value];
+
+    if (inst->op == LW_OP_ADD || inst->op == LW_OP_SUB) {
+        if (gets(w, inst->a, slot))
+            return 1 + degree(w, inst->b);
+        if (gets(w, inst->b, slot))
+            return 1 + degree(w, inst->a);
+    }
+    return degree(w, value);
+}
+
+static uint32_t
+degree_of_slot(walker *w, lw_ref slot)
+{
+    const lw_inst *insts = w->func->insts.data;
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < w->n_slots; i++)
+        if (w->slots[i] == slot)
+            return 0;
+    if (w->n_slots == MOST_SLOTS)
+        return ANY;
+    w->slots[w->n_slots++] = slot;
+    for (uint32_t i = 1; i < w->func->insts.n && most < ANY; i++, w->steps++)
+        if (insts[i].op == LW_OP_SET && insts[i].a == slot)
+            most = larger(most, degree_stored(w, slot, insts[i].b));
+    w->n_slots--;
+    return most;
+}
+
+/* As a polynomial of the counters of the loops around it; ANY or more: a square, or unknown. */
+static uint32_t
+degree(walker *w, lw_ref value)
+{
+    const lw_inst *inst = &w->func->insts.data[value];
+
+    if (w->steps++ > MOST_STEPS)
+        return ANY;
+    switch ((lw_op)inst->op) {
+    case LW_OP_ADD:
+    case LW_OP_SUB:
+    case LW_OP_OR:
+    case LW_OP_AND: return larger(degree(w, inst->a), degree(w, inst->b));
+    case LW_OP_MUL: return degree(w, inst->a) + degree(w, inst->b);
+    case LW_OP_SELECT: return larger(degree(w, inst->b), degree(w, inst->c));
+    case LW_OP_NEG:
+    case LW_OP_NOT:
+    case LW_OP_SHL:
+    case LW_OP_CAST:
+    case LW_OP_BITCAST: return degree(w, inst->a);
+    case LW_OP_GET: return degree_of_slot(w, inst->a);
+    case LW_OP_PARAM: return w->func->linkage == LW_KERNEL ? 0 : ANY;
+    case LW_OP_CALL:
+    case LW_OP_RESULT: return ANY;
+    default: return 0;
+    }
+}
+
+lw_name
+lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least)
+{
+    lw_dtype type = lw_operand_type(e, value);
+    walker w = {.func = e->func};
+    const char *size, *constraints;
+
+    if (!e->gpu || e->inst->lanes > 1 || !lw_is_integer(type) || lw_dtypes[type].bits < 32 ||
+        degree(&w, value) < least)
+        return lw_operand(e, value);
+    size = lw_dtypes[type].bits == 64 ? "b64" : "b32";
+    constraints = lw_dtypes[type].bits == 64 ? "=l,l" : "=r,r";
+    return lw_def(e, "call $t asm \"mov.$s $$0, $$1;\", \"$s\"($t $v)" LW_PURE_ASM, type, size,
+                  constraints, type, value);
+}
