@@ -104,17 +104,21 @@ chosen_by(const lw_func *func, uint32_t set, bool *yes)
 {
     const lw_inst *insts = func->insts.data, *w = &insts[insts[set].b];
 
-    if (w->op != LW_OP_SELECT || w->lanes > 1 || count_uses(func, insts[set].b) != 1)
+    if (w->op != LW_OP_SELECT || w->lanes > 1 || count_uses(func, insts[set].b) != 1 ||
+        w->a == w->b || w->a == w->c)
         return NULL;
     *yes = is_itself(func, w->c, set);
     return *yes != is_itself(func, w->b, set) ? w : NULL;
 }
 
+/* What such a SELECT asks for is asked for still. */
 static bool
 all_users_dropped(const copy *c, lw_ref value)
 {
+    const lw_inst *insts = c->func->insts.data;
+
     for (uint32_t i = value + 1; i < c->func->insts.n; i++)
-        if (!c->dropped[i] && inst_uses(c->func, &c->func->insts.data[i], value))
+        if (inst_uses(c->func, &insts[i], value) && (!c->dropped[i] || insts[i].a == value))
             return false;
     return true;
 }
@@ -275,6 +279,19 @@ copy_list(plainer *p, copy *c, const lw_inst *old)
     return start;
 }
 
+/* c if v else v, of bools, is `v and c`; v if v else c is `v or c`. */
+static void
+write_as_logic(lw_inst *inst, const lw_inst *old)
+{
+    if (old->op != LW_OP_SELECT || old->type != LW_DT_b1 || old->lanes > 1 ||
+        (old->a != old->b && old->a != old->c))
+        return;
+    inst->op = old->a == old->b ? LW_OP_OR : LW_OP_AND;
+    if (old->a == old->b)
+        inst->b = inst->c;
+    inst->c = 0;
+}
+
 static void
 copy_plain(plainer *p, copy *c, uint32_t at)
 {
@@ -290,6 +307,7 @@ copy_plain(plainer *p, copy *c, uint32_t at)
         inst.c = c->to[old->c];
     if (args[1] == 'L')
         inst.b = copy_list(p, c, old);
+    write_as_logic(&inst, old);
     if (old->op == LW_OP_CONST) {
         lw_konst_bits *konst = lw_array_push(&p->out->konsts, p->arena);
         p->failed |= konst == NULL;

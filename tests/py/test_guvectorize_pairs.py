@@ -318,12 +318,24 @@ def flags(x, t, every, some, both, odd, cut):
     b = n
     p = False
     for i in range(len(x)):
+        v = x[i]
+        b = b and v >= t
+        p = p or v != v
         a = a and x[i] > t and x[len(x) - 1 - i] != t
         o = o or x[i] > t or (x[i] < 0 and x[i] != t)
-        b &= x[i] >= t
-        p ^= x[i] > t
         n = n and x[i] == x[i]
     every[0], some[0], both[0], odd[0], cut[0] = a, o, b, p, n
+
+
+@lw.guvectorize("(n),()->()")
+def odd(x, t, out):
+    p = q = False
+    r = True
+    for i in range(len(x)):
+        p ^= x[i] > t
+        q |= x[i] < t
+        r &= x[i] >= t
+    out[0] = p or (q and r)
 
 
 @lw.guvectorize("(n),()->(),()")
@@ -336,7 +348,7 @@ def guarded(x, k, whole, more):
     whole[0], more[0] = a, b
 
 
-LAST = {flags: "dd->?????", last_of: "dd->?ld?l", counted: "dd->lld", last_by_total: "dd->ll"}
+LAST = {flags: "dd->?????", odd: "dd->?", last_of: "dd->?ld?l", counted: "dd->lld", last_by_total: "dd->ll"}
 
 
 @pytest.mark.parametrize("function", LAST, ids=lambda f: f.__name__)
