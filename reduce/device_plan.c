@@ -9,12 +9,13 @@ enum {
     SHARED = 32 * 1024, /* bytes a block may take */
     LEAST_ITEMS = 16,   /* a lane has so many, or the elements are not split further */
     MOST_SPLITS = 1024,
-    COLUMNS_LOG2 = 5,     /* threads side by side along results */
-    WIDEST = 32,          /* bytes of the accumulators of one of them */
-    MOST_SHORT = 64,      /* accesses of a row that part of a warp takes */
-    LEAST_RESULTS = 64,   /* or there is no need for it */
-    ROWS = 8,             /* that a thread works on at a time, where these are many: … */
-    LEAST_SHORT = 1 << 17 /* … so many threads come first */
+    COLUMNS_LOG2 = 5,       /* threads side by side along results */
+    WIDEST = 32,            /* bytes of the accumulators of one of them */
+    MOST_SHORT_BYTES = 128, /* of a thread's accumulators, where rows are short */
+    MOST_SHORT = 64,        /* accesses of a row that part of a warp takes */
+    LEAST_RESULTS = 64,     /* or there is no need for it */
+    ROWS = 8,               /* that a thread works on at a time, where these are many: … */
+    LEAST_SHORT = 1 << 17   /* … so many threads come first */
 };
 
 static uint32_t
@@ -88,8 +89,7 @@ all_lie_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_
     for (uint32_t i = 0; i < r->n_in; i++) {
         uint32_t size = lw_dtypes[r->loaded[i]].size_bytes;
         assert(size > 0);
-        if (lw_reduce_parts(r->loaded[i]) > 1 || r->loaded[i] == LW_DT_b1 ||
-            !lies_in_vectors(job, plan, i, size, vector))
+        if (!lies_in_vectors(job, plan, i, size, vector))
             return false;
     }
     return !is_masked(job) || lies_in_vectors(job, plan, r->n_in, 1, vector);
@@ -106,7 +106,7 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
         if (lw_dtypes[r->loaded[i]].size_bytes > largest)
             largest = lw_dtypes[r->loaded[i]].size_bytes;
     vector = 16 / largest;
-    if (vector < 2 || r->n_acc > 2)
+    if (vector < 2)
         return 1;
     if (plan->key.columns) {
         while (vector > 1 && (plan->results % vector != 0 || acc_bytes(job) * vector > WIDEST ||
@@ -114,7 +114,7 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
             vector /= 2;
         return vector;
     }
-    if (!r->commutative || !all_lie_in_vectors(job, plan, vector))
+    if (!r->commutative || acc_bytes(job) > WIDEST || !all_lie_in_vectors(job, plan, vector))
         return 1;
     return plan->elements >= 16 * (int64_t)vector ? vector : 1;
 }
@@ -191,7 +191,7 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
     uint32_t threads = log2_of(LW_REDUCE_THREADS), rows = ROWS, lanes, vector;
     int64_t items;
 
-    if (plan->key.columns || !r->commutative || plan->key.masked || r->n_acc > 2 ||
+    if (plan->key.columns || !r->commutative || plan->key.masked || acc_bytes(job) > WIDEST ||
         plan->results < LEAST_RESULTS || job->reduced.n == 0 || threads_log2(job) < threads)
         return false;
     vector = short_vector(job, plan);
@@ -199,7 +199,8 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
     if (items > MOST_SHORT)
         return false;
     lanes = short_lanes_log2(items);
-    while (rows > 1 && (plan->results << lanes) / rows < LEAST_SHORT)
+    while (rows > 1 && ((plan->results << lanes) / rows < LEAST_SHORT ||
+                        acc_bytes(job) * rows > MOST_SHORT_BYTES))
         rows /= 2;
     plan->key.vector = (uint8_t)vector;
     plan->key.rows = (uint8_t)rows;
