@@ -57,10 +57,18 @@ threads_log2(const lw_reduce_job *job)
     return log;
 }
 
+/* From a result to the next one beside it. */
 static int64_t
 kept_step(const lw_reduce_job *job, uint32_t operand)
 {
-    return job->kept.n ? job->kept.stride[operand][0] : 0;
+    return job->kept.n ? job->kept.stride[operand][job->kept.n - 1] : 0;
+}
+
+/* From a row of such results to the next. */
+static int64_t
+outer_step(const lw_reduce_job *job, uint32_t operand)
+{
+    return job->kept.n > 1 ? job->kept.stride[operand][0] : 0;
 }
 
 static int64_t
@@ -78,6 +86,7 @@ lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t o
     int64_t near = plan->key.columns ? across : along, far = plan->key.columns ? along : across;
 
     return near == size && far % (size * vector) == 0 &&
+           outer_step(job, operand) % (size * vector) == 0 &&
            (uintptr_t)job->operand[operand] % (size * vector) == 0;
 }
 
@@ -109,7 +118,7 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
     if (vector < 2)
         return 1;
     if (plan->key.columns) {
-        while (vector > 1 && (plan->results % vector != 0 || acc_bytes(job) * vector > WIDEST ||
+        while (vector > 1 && (plan->inner % vector != 0 || acc_bytes(job) * vector > WIDEST ||
                               !all_lie_in_vectors(job, plan, vector)))
             vector /= 2;
         return vector;
@@ -259,14 +268,29 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
 }
 
+/* Threads would not read what lies side by side: a copy is better. */
+static bool
+rows_are_nearest(const lw_reduce_job *job)
+{
+    int64_t outer = distance(outer_step(job, 0));
+
+    return outer != 0 && outer < distance(kept_step(job, 0)) &&
+           outer < distance(element_step(job, 0));
+}
+
 bool
 lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out)
 {
     memset(out, 0, sizeof *out);
     lw_reduce_simplify(job);
-    if (job->kept.n > 1 || job->reduced.n > 1)
+    if (job->kept.n > 2 || job->reduced.n > 1 || rows_are_nearest(job))
         return false;
-    out->results = job->kept.n ? job->kept.size[0] : 1;
+    out->inner = out->results = job->kept.n ? job->kept.size[job->kept.n - 1] : 1;
+    if (job->kept.n > 1)
+        out->results *= job->kept.size[0];
+    if (job->kept.n > 1 && out->results > INT32_MAX) /* numbers of 32 bits are taken apart */
+        return false;
+    out->key.nested = job->kept.n > 1;
     out->elements = job->reduced.n ? job->reduced.size[0] : 1;
     out->key.initial = job->initial != NULL;
     out->key.masked = is_masked(job);
@@ -298,10 +322,14 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
 
     for (int i = 0; i < 5; i++)
         words[n++] = (uint64_t)counts[i];
+    if (plan->key.nested)
+        words[n++] = (uint64_t)plan->inner;
     for (uint32_t i = 0; i < r->n_in + plan->key.masked; i++) {
         words[n++] = address(job->operand[i]);
-        words[n++] = (uint64_t)kept_step(job, i);
+        words[n++] = (uint64_t)(plan->key.nested ? outer_step(job, i) : kept_step(job, i));
         words[n++] = (uint64_t)element_step(job, i);
+        if (plan->key.nested)
+            words[n++] = (uint64_t)kept_step(job, i);
     }
     for (int largest = 8; largest > 0; largest /= 2) /* so that all are aligned */
         for (uint32_t i = 0; i < n_parts; i++)
