@@ -9,7 +9,7 @@ enum {
     SHARED = 32 * 1024, /* bytes a block may take */
     LEAST_ITEMS = 16,   /* a lane has so many, or the elements are not split further */
     MOST_SPLITS = 1024,
-    COLUMNS_LOG2 = 5,       /* threads side by side along results */
+    COLUMNS_LOG2 = 5,       /* threads side by side along results, where these are many */
     WIDEST = 32,            /* bytes of the accumulators of one of them */
     MOST_SHORT_BYTES = 128, /* of a thread's accumulators, where rows are short */
     MOST_SHORT = 64,        /* accesses of a row that part of a warp takes */
@@ -139,14 +139,16 @@ static void
 choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
 {
     uint32_t threads = threads_log2(job), results = 0;
+    int64_t wide;
 
     plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
                         distance(kept_step(job, 0)) < distance(element_step(job, 0));
     plan->key.vector = (uint8_t)vector_of(job, plan);
     plan->items = plan->key.columns ? plan->elements : plan->elements / plan->key.vector;
     if (plan->key.columns) {
-        results = log2_of(plan->results / plan->key.vector);
-        if (results > COLUMNS_LOG2)
+        wide = plan->results / plan->key.vector;
+        results = log2_of(2 * wide - 1); /* all of them, or … */
+        if (results > COLUMNS_LOG2 + 1)
             results = COLUMNS_LOG2;
     } else
         while (results < threads && plan->results > 1 &&
