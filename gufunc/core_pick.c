@@ -1,5 +1,6 @@
 #include "core/base/memory.h"
 #include "gufunc/core_carried.h"
+#include "gufunc/core_places.h"
 
 enum { MOST_EVENTS = 4, MOST_FREE = 3, MOST_DEPTH = 24 };
 
@@ -33,6 +34,8 @@ typedef struct picker {
     const lw_spreader *s;
     const lw_rounds *l;
     lw_ref best;
+    bool by_place; /* the variable is where the best stands: `if x[i] > x[k]: k = i` */
+    lw_ref place;  /* x[k], once it is found */
     uint32_t n_events;
     event events[MOST_EVENTS];
     const event *now; /* whose condition is evaluated, */
@@ -149,12 +152,147 @@ leaf(picker *p, lw_ref ref)
     return bit(p->free >> (p->n_free - 1) & 1);
 }
 
+/* ---- bests by their place ---- */
+
+/* The variable as it is when the event is asked for. */
+static bool
+is_current(const picker *p, lw_ref ref)
+{
+    const lw_inst *inst = lw_inst_at(p->s, ref);
+
+    if (inst->op != LW_OP_GET || inst->a != p->best || ref < p->l->first || ref > p->now->at)
+        return false;
+    for (uint32_t i = ref + 1; i < p->now->at; i++)
+        if ((lw_inst_at(p->s, i)->op == LW_OP_SET && lw_inst_at(p->s, i)->a == p->best) ||
+            lw_inst_at(p->s, i)->op == LW_OP_LOOP)
+            return false;
+    return true;
+}
+
+/* Is the value made of the variable, as it is then, and of what is the same in all rounds? */
+static bool
+is_of_place(const picker *p, lw_ref ref, int depth, bool *uses)
+{
+    const lw_inst *inst = lw_inst_at(p->s, ref);
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    if (is_current(p, ref)) {
+        *uses = true;
+        return true;
+    }
+    if (lw_is_fixed(p->s, p->l, ref))
+        return true;
+    if (depth == 0 || (inst->op != LW_OP_LOAD && lw_ops[inst->op].class != LW_CLASS_PURE) ||
+        args[1] == 'L')
+        return false;
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v' && !is_of_place(p, operands[k], depth - 1, uses))
+            return false;
+    return true;
+}
+
+static void
+see(picker *p, lw_ref ref)
+{
+    const lw_inst *inst = lw_inst_at(p->s, ref);
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    if (lw_is_fixed(p->s, p->l, ref))
+        return;
+    p->seen[ref] = true;
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v')
+            see(p, operands[k]);
+}
+
+/* Would x be y, had the variable the value that the event gives it? An index that is used as it
+ * is is not negative, so that it does not wrap in x either. */
+static bool
+becomes(const picker *p, lw_ref x, lw_ref y, int depth)
+{
+    const lw_inst *a = lw_inst_at(p->s, x), *b = lw_inst_at(p->s, y);
+    const char *args = lw_ops[a->op].args;
+    const uint32_t from[3] = {a->a, a->b, a->c}, to[3] = {b->a, b->b, b->c};
+    bool wraps, other;
+    lw_ref index;
+
+    if (is_current(p, x))
+        return lw_is_equal(p->s, p->l, y, p->now->e);
+    if (lw_is_fixed(p->s, p->l, x) || lw_is_fixed(p->s, p->l, y))
+        return x < y ? lw_is_equal(p->s, p->l, x, y) : lw_is_equal(p->s, p->l, y, x);
+    index = lw_index_of(p->s, x, &wraps);
+    lw_index_of(p->s, y, &other);
+    if (wraps && !other && is_current(p, index))
+        return lw_is_equal(p->s, p->l, y, p->now->e);
+    if (depth == 0 || a->op != b->op || a->type != b->type || args[1] == 'L')
+        return false;
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v' ? !becomes(p, from[k], to[k], depth - 1)
+                           : args[k] != '-' && from[k] != to[k])
+            return false;
+    return true;
+}
+
+static bool
+is_never_stored(const picker *p, lw_ref load)
+{
+    int operand = lw_root_of(p->s, lw_inst_at(p->s, load)->a);
+
+    for (uint32_t i = p->l->first; i < p->l->latch; i++)
+        if (lw_inst_at(p->s, i)->op == LW_OP_STORE &&
+            lw_root_of(p->s, lw_inst_at(p->s, i)->a) == operand)
+            return false;
+    return operand >= 0;
+}
+
+static bool
+is_element_type(const lw_inst *inst)
+{
+    lw_dtype type = (lw_dtype)inst->type;
+
+    return inst->lanes <= 1 && type != LW_DT_b1 &&
+           (lw_is_integer(type) || type == LW_DT_f32 || type == LW_DT_f64);
+}
+
+/* x[i] beside x[k]. */
+static value
+compare_places(picker *p, lw_ref ref)
+{
+    const lw_inst *inst = lw_inst_at(p->s, ref);
+    bool x = false, y = false;
+    lw_ref place, comes;
+
+    is_of_place(p, inst->a, MOST_DEPTH, &x);
+    is_of_place(p, inst->b, MOST_DEPTH, &y);
+    if (x == y)
+        return leaf(p, ref);
+    place = x ? inst->a : inst->b;
+    comes = x ? inst->b : inst->a;
+    if (lw_inst_at(p->s, place)->op != LW_OP_LOAD || (p->place && p->place != place) ||
+        lw_inst_at(p->s, comes)->op != LW_OP_LOAD || !is_never_stored(p, place) ||
+        !is_element_type(lw_inst_at(p->s, place)) || !is_of_place(p, place, MOST_DEPTH, &x) ||
+        !becomes(p, place, comes, MOST_DEPTH))
+        return leaf(p, ref);
+    p->place = place;
+    p->seen[ref] = true;
+    see(p, place);
+    return compare(p, (lw_op)inst->op, place == inst->a ? BEST : COMES,
+                   place == inst->a ? COMES : BEST);
+}
+
+/* ---- conditions ---- */
+
 static value
 evaluate_compare(picker *p, lw_ref ref, int depth)
 {
     const lw_inst *inst = lw_inst_at(p->s, ref);
     lw_ref asked = asked_whether_nan(p, inst);
     value x, y;
+
+    if (p->by_place)
+        return compare_places(p, ref);
 
     if (asked) {
         x = evaluate(p, asked, depth);
@@ -248,20 +386,6 @@ evaluate_get(picker *p, lw_ref get, int depth)
     return made.kind == BIT ? made : leaf(p, get);
 }
 
-static bool
-is_best(const picker *p, lw_ref ref)
-{
-    const lw_inst *inst = lw_inst_at(p->s, ref);
-
-    if (inst->op != LW_OP_GET || inst->a != p->best || ref < p->l->first || ref > p->now->at)
-        return false;
-    for (uint32_t i = ref + 1; i < p->now->at; i++)
-        if ((lw_inst_at(p->s, i)->op == LW_OP_SET && lw_inst_at(p->s, i)->a == p->best) ||
-            lw_inst_at(p->s, i)->op == LW_OP_LOOP)
-            return false;
-    return true;
-}
-
 static value
 evaluate_logic(picker *p, lw_ref ref, int depth)
 {
@@ -289,11 +413,11 @@ evaluate(picker *p, lw_ref ref, int depth)
 
     if (depth-- == 0)
         return (value){0};
-    if (is_best(p, ref)) {
+    if (!p->by_place && is_current(p, ref)) {
         p->seen[ref] = true;
         return (value){.kind = BEST};
     }
-    if (lw_is_equal(p->s, p->l, ref, p->now->e))
+    if (!p->by_place && lw_is_equal(p->s, p->l, ref, p->now->e))
         return (value){.kind = COMES};
     switch (inst->op) {
     case LW_OP_EQ:
@@ -316,11 +440,18 @@ evaluate(picker *p, lw_ref ref, int depth)
     }
 }
 
+/* Of elements that a place leads to it is not known yet. */
+static bool
+may_be_nan(const picker *p)
+{
+    return p->by_place || lw_is_float((lw_dtype)lw_inst_at(p->s, p->best)->type);
+}
+
 /* By relation, whether the event takes place, with these bits of what does not matter. */
 static bool
 table_of(picker *p, uint32_t free, uint32_t *table)
 {
-    bool is_float = lw_is_float((lw_dtype)lw_inst_at(p->s, p->best)->type);
+    bool is_float = may_be_nan(p);
 
     *table = 0;
     p->free = free;
@@ -338,7 +469,7 @@ table_of(picker *p, uint32_t free, uint32_t *table)
 static bool
 whole_table(picker *p, uint32_t *table)
 {
-    bool is_float = lw_is_float((lw_dtype)lw_inst_at(p->s, p->best)->type);
+    bool is_float = may_be_nan(p);
     uint32_t all = (1u << (is_float ? RELATIONS : NAN_COMES)) - 1;
 
     *table = 0;
@@ -421,8 +552,7 @@ find_events(picker *p)
 static bool
 settle_first(const picker *p, lw_pick *pick)
 {
-    if (!p->has || pick->nan_best || pick->nan_worst ||
-        !lw_is_float((lw_dtype)lw_inst_at(p->s, p->best)->type))
+    if (!p->has || pick->nan_best || pick->nan_worst || !may_be_nan(p))
         return true;
     pick->first = true;
     return p->n_events == 1 && p->n_free == 0 && region_of(p, p->events[0].at) == 0 &&
@@ -441,7 +571,10 @@ understand_events(picker *p, lw_pick *pick)
             return false;
         table = one;
     }
-    return order_of(table, pick) && settle_first(p, pick);
+    pick->place = p->place;
+    pick->has = p->has;
+    return order_of(table, pick) && settle_first(p, pick) &&
+           (!p->by_place || (p->place && p->n_events == 1));
 }
 
 /* ---- what follows from the best ---- */
@@ -603,19 +736,15 @@ take_branches(const picker *p, lw_rounds *l)
 static bool
 may_be_best(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
 {
-    const lw_inst *inst = lw_inst_at(s, slot);
-    lw_dtype type = (lw_dtype)inst->type;
-
-    return slot < l->at && inst->lanes <= 1 && !lw_carried_find(l, slot) &&
-           l->n_picks < LW_MOST_PICKS && type != LW_DT_b1 &&
-           (lw_is_integer(type) || type == LW_DT_f32 || type == LW_DT_f64);
+    return slot < l->at && !lw_carried_find(l, slot) && l->n_picks < LW_MOST_PICKS &&
+           is_element_type(lw_inst_at(s, slot));
 }
 
 static void
-take_best(const lw_spreader *s, lw_rounds *l, lw_ref slot)
+take_best(const lw_spreader *s, lw_rounds *l, lw_ref slot, bool by_place)
 {
     uint32_t n = s->func->insts.n, n_carried = l->n_carried;
-    picker p = {.s = s, .l = l, .best = slot};
+    picker p = {.s = s, .l = l, .best = slot, .by_place = by_place};
     lw_pick pick = {.best = slot, .leader = slot};
 
     p.seen = lw_alloc_zero(n, 2);
@@ -636,7 +765,9 @@ lw_picks_find(const lw_spreader *s, lw_rounds *l)
     for (uint32_t i = l->first; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
         if (inst->op == LW_OP_SET && may_be_best(s, l, inst->a))
-            take_best(s, l, inst->a);
+            take_best(s, l, inst->a, false);
+        if (inst->op == LW_OP_SET && may_be_best(s, l, inst->a))
+            take_best(s, l, inst->a, true);
     }
 }
 

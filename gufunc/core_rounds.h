@@ -40,10 +40,12 @@ typedef struct lw_pick {
     /* Slot of the value that decides; 0: the last round stays. Each thread compares with its
      * own best so far, which starts as the value from in front of the loop. */
     lw_ref best;
+    lw_ref place;   /* the value that decides is what this LOAD finds by that slot; or 0 */
     lw_op op;       /* GT: the largest stays, LT: the smallest */
     bool last;      /* of equals the last stays */
     bool nan_best;  /* what is no number is better than all numbers, */
     bool nan_worst; /* or worse than all; neither: it is never taken */
+    lw_ref has;     /* a bool that says whether there is a best already; 0: none */
     bool first;     /* the first round stays whatever it sets, if it is no number: all threads
                      * make it, and start from there */
     bool nan_last;  /* of several that are no numbers the last stays */

@@ -124,6 +124,41 @@ note_pick(copier *c, const lw_rounds *l, uint32_t at)
             lw_ir_set(&c->b, l->picks[i].round, lw_ir_cast(&c->b, LW_DT_i64, c->to[l->at + 1]));
 }
 
+/* A value of the round behind the loop: made of variables, and of what is the same in all
+ * rounds. */
+static void
+copy_value(copier *c, const lw_rounds *l, lw_ref value)
+{
+    const lw_inst *inst = lw_inst_at(c->s, value);
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    if (value < l->at)
+        return;
+    for (int k = 0; k < 3; k++)
+        if (args[k] == 'v')
+            copy_value(c, l, operands[k]);
+    copy_inst(c, value);
+}
+
+/* What decides of the thread's round; where it has none, anything. */
+static lw_ref
+deciding_value(copier *c, const lw_rounds *l, const lw_pick *pick, lw_ref round)
+{
+    lw_builder *b = &c->b;
+    lw_ref made;
+
+    if (pick->best == 0 || pick->place == 0)
+        return pick->best ? lw_ir_get(b, c->to[pick->best]) : 0;
+    made = lw_ir_slot(b, type_of(c, pick->place));
+    lw_ir_set(b, made, lw_ir_zero(b, type_of(c, pick->place)));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, round, lw_ir_int(b, LW_DT_i64, 0)));
+    copy_value(c, l, pick->place);
+    lw_ir_set(b, made, c->to[pick->place]);
+    lw_ir_end(b);
+    return lw_ir_get(b, made);
+}
+
 /* All threads get what the round that stays has set; where none has, all have it as it was. */
 static void
 finish_pick(copier *c, const lw_rounds *l, uint32_t number)
@@ -131,7 +166,7 @@ finish_pick(copier *c, const lw_rounds *l, uint32_t number)
     lw_builder *b = &c->b;
     const lw_pick *pick = &l->picks[number];
     lw_ref values[LW_MOST_CARRIED], slots[LW_MOST_CARRIED], mine = lw_ir_get(b, pick->round);
-    lw_ref best = pick->best ? lw_ir_get(b, c->to[pick->best]) : 0, stays, any;
+    lw_ref best = deciding_value(c, l, pick, mine), stays, any;
     uint32_t n = 0;
 
     stays = lw_block_pick(b, pick, best, mine, c->tid, c->n_threads);
@@ -575,6 +610,69 @@ copy_first(copier *c, lw_rounds *l)
     lw_ir_end(b);
 }
 
+/* Whether there is a best: behind the first round there is. */
+static bool
+is_known_has(const lw_rounds *l, const lw_inst *inst)
+{
+    for (uint32_t i = 0; i < l->n_picks; i++)
+        if (l->picks[i].first && inst->op == LW_OP_GET && l->picks[i].has == inst->a)
+            return true;
+    return false;
+}
+
+/* The SET of `v = v and e` whose e is made in this IF; 0: it is none's. */
+static uint32_t
+lazy_set(const copier *c, const lw_rounds *l, uint32_t at)
+{
+    lw_update u;
+
+    for (uint32_t i = c->s->ends[at]; i < l->latch && c->s->ends[at]; i++)
+        if (lw_inst_at(c->s, i)->op == LW_OP_SET &&
+            lw_carried_find(l, lw_inst_at(c->s, i)->a) && lw_carried_update(c->s, l, i, &u) &&
+            u.lazy == at)
+            return i;
+    return 0;
+}
+
+/* v = v and e with e made in every round, as guards allow: rounds do not wait for each other.
+ */
+static void
+copy_eager(copier *c, const lw_rounds *l, uint32_t set)
+{
+    lw_builder *b = &c->b;
+    const lw_inst *old = lw_inst_at(c->s, set);
+    lw_update u;
+    lw_ref both;
+
+    if (!lw_carried_update(c->s, l, set, &u)) {
+        b->module->failed = true;
+        return;
+    }
+    both = u.op == LW_OP_AND ? lw_ir_and(b, c->to[u.get], c->to[old->b])
+                             : lw_ir_or(b, c->to[u.get], c->to[old->b]);
+    lw_ir_set(b, c->to[old->a], both);
+}
+
+/* An instruction of a round that is one thread's own. */
+static void
+copy_shared_inst(copier *c, const lw_rounds *l, uint32_t at, uint32_t *eager)
+{
+    const lw_inst *inst = lw_inst_at(c->s, at);
+    uint32_t set = inst->op == LW_OP_IF ? lazy_set(c, l, at) : 0;
+
+    if (set) {
+        *eager = set;
+        lw_ir_if(&c->b, lw_ir_int(&c->b, LW_DT_b1, 1));
+    } else if (at == *eager) {
+        copy_eager(c, l, at);
+    } else if (is_known_has(l, inst)) {
+        c->to[at] = lw_ir_int(&c->b, LW_DT_b1, 1);
+    } else {
+        copy_inst(c, at);
+    }
+    note_pick(c, l, at);
+}
+
 /* Every thread takes each n_threads-th round. */
 static void
 copy_sharing(copier *c, const lw_rounds *l)
@@ -582,6 +680,7 @@ copy_sharing(copier *c, const lw_rounds *l)
     lw_builder *b = &c->b;
     lw_dtype type = type_of(c, l->counter);
     lw_ref counter = c->to[l->counter], first = lw_ir_cast(b, type, c->tid);
+    uint32_t eager = 0;
 
     if (lw_picks_start_together(l))
         first = lw_ir_add(b, first, lw_ir_int(b, type, 1));
@@ -589,8 +688,7 @@ copy_sharing(copier *c, const lw_rounds *l)
     for (uint32_t i = l->at; i <= l->latch; i++) {
         if (i == l->first)
             set_counts(c, l, c->to[l->at + 1]);
-        copy_inst(c, i);
-        note_pick(c, l, i);
+        copy_shared_inst(c, l, i, &eager);
     }
     lw_ir_set(b, counter,
               lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->n_threads)));

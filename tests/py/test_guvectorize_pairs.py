@@ -195,7 +195,24 @@ def backwards(x, best, at):
     best[0], at[0] = m, k
 
 
-WHOLE = {in_table: "d->dll", with_others: "d->dldll", seen: "d->ddl", twice_a_round: "d->dl", numpys: "d->ll", only_values: "d->dd", backwards: "d->dl"}
+@lw.guvectorize("(n),(n)->(),(),()")
+def by_place(x, y, high, low, other):
+    k = len(x) - 1
+    j = 0
+    r = -1
+    o = y[0]
+    for i in range(len(x)):
+        if x[i] > x[k]:
+            k = i
+        if x[j] >= x[i]:
+            j = i
+        if y[i] < x[i] and x[r] < x[i]:
+            r = i
+            o = y[i]
+    high[0], low[0], other[0] = k, j, r + o
+
+
+WHOLE = {by_place: "dd->lld", in_table: "d->dll", with_others: "d->dldll", seen: "d->ddl", twice_a_round: "d->dl", numpys: "d->ll", only_values: "d->dd", backwards: "d->dl"}
 
 
 @pytest.mark.parametrize("function", WHOLE, ids=lambda f: f.__name__)
@@ -204,7 +221,10 @@ def test_pairs_in_bodies(function):
     assert function.resources(WHOLE[function], "sm_75")["registers"] and function.resources(WHOLE[function], "sm_120")["registers"]
     for n in SIZES:
         x = rows(n, "float64", n)
-        check(function, x.reshape(len(x), -1, 1 if n % 11 else 11) if function is in_table else x)
+        if function is by_place:
+            check(function, x, rows(n, "float64", n + 1))
+        else:
+            check(function, x.reshape(len(x), -1, 1 if n % 11 else 11) if function is in_table else x)
 
 
 @lw.guvectorize("(n)->(),(),()")
@@ -398,6 +418,10 @@ NEVER = {
     "nearly": "if x[i] > m + 1:\n            m = x[i]\n            k = i",
     "the difference": "if x[i] - m > 0:\n            m = x[i]\n            k = i",
     "of the place": "if x[i] > x[k]:\n            k = i + 0 * k",
+    "before the place": "if x[i] > x[k]:\n            k = i - 1",
+    "of another place": "if x[i] > x[k - 1]:\n            k = i",
+    "twice the place": "if 2 * x[i] > x[k]:\n            k = i",
+    "between places": "if x[i] > x[k] and x[k] < 3:\n            k = i",
 }
 
 
