@@ -22,7 +22,7 @@ typedef struct lw_core_plan {
     const lw_gufunc_loop *loop;
     int n_operands;
     bool can_spread;      /* lw_core_spread says so of the loop */
-    bool scans;           /* so it does of this */
+    bool joins;           /* so it does of this */
     const int64_t *sizes; /* of the layout's core dimensions */
     int64_t n;            /* items */
     int ndim;             /* at least 1 once normalised; innermost first */

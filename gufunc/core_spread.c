@@ -680,6 +680,20 @@ tell_place(const lw_spreader *s, lw_spread *spread)
     spread->culprit = line_at(s, s->culprit);
 }
 
+/* Does some loop scan, or do all of them only bring values together? */
+static bool
+joins(const lw_spreader *s)
+{
+    bool only = s->n_loops > 0;
+
+    for (uint32_t i = 0; i < s->n_loops; i++) {
+        if (s->loops[i].scans)
+            return true;
+        only &= !s->loops[i].stores && !s->loops[i].searches;
+    }
+    return only;
+}
+
 lw_spread
 lw_core_spread(const lw_gufunc_loop *loop)
 {
@@ -689,8 +703,7 @@ lw_core_spread(const lw_gufunc_loop *loop)
     if (s == NULL)
         return result;
     result.possible = lw_spreader_find(s, loop);
-    for (uint32_t i = 0; i < s->n_loops; i++)
-        result.scans |= s->loops[i].scans;
+    result.joins = joins(s);
     if (!result.possible && s->blocked != 0)
         tell_place(s, &result);
     lw_spreader_free(s);

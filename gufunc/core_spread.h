@@ -23,8 +23,8 @@
 
 typedef struct lw_spread {
     bool possible;
-    bool scans;       /* in some loop threads wait for each other at every step */
-    uint32_t line;    /* of the loop that prevents it; 0: there is none, or it is not known */
+    bool joins;    /* threads wait for each other at every step, or do little but join values */
+    uint32_t line; /* of the loop that prevents it; 0: there is none, or it is not known */
     uint32_t culprit; /* the line in it, or 0 */
     const char *file; /* the module's, or NULL */
     const char *why;  /* what the culprit does, or NULL */

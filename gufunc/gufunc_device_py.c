@@ -488,7 +488,7 @@ fill_plan(lw_gcall *call)
     plan->loop = loop;
     plan->n_operands = call->n_read;
     plan->can_spread = call->resolution->spread.possible;
-    plan->scans = call->resolution->spread.scans;
+    plan->joins = call->resolution->spread.joins;
     plan->sizes = call->shape.sizes;
     set_views(call);
     for (int i = 0; i < call->n_read; i++) {
