@@ -19,7 +19,7 @@ typedef struct lw_reduce_recall {
     lw_dtype dtype; /* as dtype= said; void: nothing */
     lw_array_key array[LW_RECALL_INPUTS];
     bool has_out;
-    uint8_t result_dtype;
+    uint8_t result_dtype, misaligned; /* misaligned: of the result, as of an array's key */
     int result_ndim;
     int64_t result_shape[LW_RECALL_DIMS];
     lw_reduce_entry *entry;
@@ -135,8 +135,8 @@ is_result(const recall *call, const request *r)
     const lw_device_array *out = (const lw_device_array *)r->out;
 
     if (out->dtype != call->result_dtype || out->readonly ||
-        out->device != call->entry->device || !out->c_contiguous ||
-        out->ndim != call->result_ndim ||
+        out->data % LW_RECALL_ALIGN != call->misaligned || out->device != call->entry->device ||
+        !out->c_contiguous || out->ndim != call->result_ndim ||
         memcmp(out->shape, call->result_shape, (size_t)out->ndim * sizeof *out->shape) != 0)
         return false;
     for (uint32_t i = 0; i < r->n; i++)
@@ -303,6 +303,7 @@ remember(lw_reduce_device *d, lw_reduce_entry *entry)
         made->array[i] = lw_array_key_of(&d->operand[i]);
     made->has_out = d->in_out[0];
     made->result_dtype = result->dtype;
+    made->misaligned = result->data % LW_RECALL_ALIGN;
     made->result_ndim = result->ndim;
     memcpy(made->result_shape, result->shape, (size_t)result->ndim * sizeof *result->shape);
     made->entry = entry;

@@ -80,6 +80,16 @@ def test_what_differs_is_not_remembered():
             warm(call[0])
 
 
+def test_scans_into_outputs_that_lie_elsewhere():
+    """Results are stored 16 bytes at a time only where they begin there."""
+    r, x, big = lw.reduce(lambda a, b: a + b), f4(100_000), f4(100_004)
+    modules = FAKE.fake_cuda_live(b"modules")
+    for at, more in [(0, 1), (4, 1), (1, 2), (0, 2), (1, 2), (2, 2), (0, 2)]:
+        for _ in range(2):
+            r.accumulate(x, out=big[at:at + 100_000])
+            assert FAKE.fake_cuda_live(b"modules") == modules + more
+
+
 def test_remembered_calls_are_checked():
     r, x, out = lw.reduce(lambda a, b: a + b), f4(20, 30), cuda.device_array(30, np.float32)
     for _ in range(3):
