@@ -210,28 +210,40 @@ lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref 
     }
 }
 
+/* Of n lanes one behind the other, n a power of two: each lane's own order, lane 0's counts. */
+static lw_ref
+lanes_total(lw_builder *b, const lw_carried *one, lw_ref value, int64_t n)
+{
+    for (int64_t d = n / 2; d > 0; d /= 2) {
+        lw_ref other =
+            shuffled(b, LW_KOP_shfl_down, value, lw_ir_int(b, LW_DT_i32, d), ANY_CLAMP);
+        value = lw_carried_combine(b, one, value, other);
+    }
+    return of_lane(b, value, lw_ir_int(b, LW_DT_i32, 0));
+}
+
 lw_ref
 lw_block_total(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref tid,
                uint32_t n_threads)
 {
     lw_dtype type = lw_ir_type(b, value);
-    int64_t size = lw_dtypes[type].size_bytes;
-    lw_ref shared = lw_ir_shared(b, (uint32_t)(n_threads * size), 16);
-    lw_ref mine = cell(b, shared, tid, size);
+    int64_t size = lw_dtypes[type].size_bytes, n_warps = n_threads / WARP;
+    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), shared, lane, number;
 
-    lw_ir_store(b, mine, value, 0, 0);
+    value = lanes_total(b, one, value, WARP);
+    if (n_warps == 1)
+        return value;
+    shared = lw_ir_shared(b, (uint32_t)(n_warps * size), 16);
+    lane = lw_ir_and(b, thread, lw_ir_int(b, LW_DT_i32, WARP - 1));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0)));
+    number = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));
+    lw_ir_store(b, cell(b, shared, number, size), value, 0, 0);
+    lw_ir_end(b);
     barrier(b);
-    for (int64_t half = n_threads / 2; half > 0; half /= 2) {
-        lw_ref other = lw_ir_offset(b, mine, lw_ir_int(b, LW_DT_i64, half * size));
-        lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, tid, lw_ir_int(b, LW_DT_u64, half)));
-        lw_ir_store(b, mine,
-                    lw_carried_combine(b, one, lw_ir_load(b, type, 1, mine, 0, 0),
-                                       lw_ir_load(b, type, 1, other, 0, 0)),
-                    0, 0);
-        lw_ir_end(b);
-        barrier(b);
-    }
-    return lw_ir_load(b, type, 1, shared, 0, 0);
+    number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
+    value = lw_ir_load(b, type, 1, cell(b, shared, number, size), 0, 0);
+    barrier(b); /* the next call may store */
+    return lanes_total(b, one, value, n_warps);
 }
 
 lw_ref

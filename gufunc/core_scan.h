@@ -27,7 +27,8 @@ void lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw
                    uint32_t n_threads, lw_ref turn);
 /* Which of the block's threads * times this thread is the k-th time; of the type of tid. */
 lw_ref lw_scan_place(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k);
-/* Halving through shared memory: value becomes the total, in the same order each time. */
+/* The total of all threads' values, in the same order each time: warps by shuffles, their
+ * totals through shared memory. */
 lw_ref lw_block_total(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref tid,
                       uint32_t n_threads);
 /* Of the rounds that threads have picked (i64, negative: none) the one that stays, known to all

@@ -12,6 +12,8 @@ add_params(maker *m)
     m->elements = param(&m->k, LW_DT_i64, 0, "elements");
     m->per_block = param(&m->k, LW_DT_i64, 0, "per_block");
     m->splits = param(&m->k, LW_DT_i64, 0, "splits");
+    if (m->k.key->nested)
+        m->inner = param(&m->k, LW_DT_i64, 0, "inner");
     if (m->k.key->slices) {
         m->n_slices = param(&m->k, LW_DT_i64, 0, "n_slices");
         m->inner = param(&m->k, LW_DT_i64, 0, "inner");
@@ -22,7 +24,7 @@ add_params(maker *m)
             param(&m->k, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "operand");
         m->kept_step[i] = param(&m->k, LW_DT_i64, 0, "kept_step");
         m->step[i] = param(&m->k, LW_DT_i64, 0, "step");
-        if (m->k.key->slices)
+        if (m->k.key->slices || m->k.key->nested)
             m->inner_step[i] = param(&m->k, LW_DT_i64, 0, "inner_step");
     }
     for (uint32_t i = 0; i < m->k.n_parts; i++)
@@ -59,6 +61,23 @@ find_slice(maker *m)
     }
 }
 
+lw_ref
+lw_reduce_begin_of(maker *m, uint32_t operand, lw_ref result)
+{
+    lw_builder *b = &m->k.b;
+    lw_ref outer, within, bytes;
+
+    if (!m->k.key->nested)
+        return lw_ir_offset(b, m->operand[operand],
+                            lw_ir_mul(b, result, m->kept_step[operand]));
+    outer = lw_ir_div(b, lw_ir_cast(b, LW_DT_u32, result), lw_ir_cast(b, LW_DT_u32, m->inner));
+    outer = lw_ir_cast(b, LW_DT_i64, outer);
+    within = lw_ir_sub(b, result, lw_ir_mul(b, outer, m->inner));
+    bytes = lw_ir_add(b, lw_ir_mul(b, outer, m->kept_step[operand]),
+                      lw_ir_mul(b, within, m->inner_step[operand]));
+    return lw_ir_offset(b, m->operand[operand], bytes);
+}
+
 /* Which lane of which result this thread is. */
 static void
 find_place(maker *m)
@@ -86,8 +105,7 @@ find_place(maker *m)
         return;
     }
     for (uint32_t i = 0; i < m->k.r->n_in + m->k.key->masked; i++)
-        m->operand[i] =
-            lw_ir_offset(b, m->operand[i], lw_ir_mul(b, m->result, m->kept_step[i]));
+        m->operand[i] = lw_reduce_begin_of(m, i, m->result);
 }
 
 /* An accumulator as result number `result`. */

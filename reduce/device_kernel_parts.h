@@ -127,6 +127,8 @@ void lw_reduce_join_lanes(maker *m, const lane_range *range);
 void lw_reduce_join_blocks(maker *m);
 /* All of the kernel for short rows (device_rows.c). */
 void lw_reduce_short_rows(maker *m, access *from);
+/* Where the elements of a result begin in an operand. */
+lw_ref lw_reduce_begin_of(maker *m, uint32_t operand, lw_ref result);
 /* An accumulator as result number `result`; acc is lost. */
 void lw_reduce_store_result(maker *m, lw_ref *acc, lw_ref result);
 /* This thread has the slots of results that are there. */

@@ -9,12 +9,13 @@ enum {
     SHARED = 32 * 1024, /* bytes a block may take */
     LEAST_ITEMS = 16,   /* a lane has so many, or the elements are not split further */
     MOST_SPLITS = 1024,
-    COLUMNS_LOG2 = 5,     /* threads side by side along results */
-    WIDEST = 32,          /* bytes of the accumulators of one of them */
-    MOST_SHORT = 64,      /* accesses of a row that part of a warp takes */
-    LEAST_RESULTS = 64,   /* or there is no need for it */
-    ROWS = 8,             /* that a thread works on at a time, where these are many: … */
-    LEAST_SHORT = 1 << 17 /* … so many threads come first */
+    COLUMNS_LOG2 = 5,       /* threads side by side along results, where these are many */
+    WIDEST = 32,            /* bytes of the accumulators of one of them */
+    MOST_SHORT_BYTES = 128, /* of a thread's accumulators, where rows are short */
+    MOST_SHORT = 64,        /* accesses of a row that part of a warp takes */
+    LEAST_RESULTS = 64,     /* or there is no need for it */
+    ROWS = 8,               /* that a thread works on at a time, where these are many: … */
+    LEAST_SHORT = 1 << 17   /* … so many threads come first */
 };
 
 static uint32_t
@@ -56,10 +57,18 @@ threads_log2(const lw_reduce_job *job)
     return log;
 }
 
+/* From a result to the next one beside it. */
 static int64_t
 kept_step(const lw_reduce_job *job, uint32_t operand)
 {
-    return job->kept.n ? job->kept.stride[operand][0] : 0;
+    return job->kept.n ? job->kept.stride[operand][job->kept.n - 1] : 0;
+}
+
+/* From a row of such results to the next. */
+static int64_t
+outer_step(const lw_reduce_job *job, uint32_t operand)
+{
+    return job->kept.n > 1 ? job->kept.stride[operand][0] : 0;
 }
 
 static int64_t
@@ -77,6 +86,7 @@ lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t o
     int64_t near = plan->key.columns ? across : along, far = plan->key.columns ? along : across;
 
     return near == size && far % (size * vector) == 0 &&
+           outer_step(job, operand) % (size * vector) == 0 &&
            (uintptr_t)job->operand[operand] % (size * vector) == 0;
 }
 
@@ -88,8 +98,7 @@ all_lie_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_
     for (uint32_t i = 0; i < r->n_in; i++) {
         uint32_t size = lw_dtypes[r->loaded[i]].size_bytes;
         assert(size > 0);
-        if (lw_reduce_parts(r->loaded[i]) > 1 || r->loaded[i] == LW_DT_b1 ||
-            !lies_in_vectors(job, plan, i, size, vector))
+        if (!lies_in_vectors(job, plan, i, size, vector))
             return false;
     }
     return !is_masked(job) || lies_in_vectors(job, plan, r->n_in, 1, vector);
@@ -106,15 +115,15 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
         if (lw_dtypes[r->loaded[i]].size_bytes > largest)
             largest = lw_dtypes[r->loaded[i]].size_bytes;
     vector = 16 / largest;
-    if (vector < 2 || r->n_acc > 2)
+    if (vector < 2)
         return 1;
     if (plan->key.columns) {
-        while (vector > 1 && (plan->results % vector != 0 || acc_bytes(job) * vector > WIDEST ||
+        while (vector > 1 && (plan->inner % vector != 0 || acc_bytes(job) * vector > WIDEST ||
                               !all_lie_in_vectors(job, plan, vector)))
             vector /= 2;
         return vector;
     }
-    if (!r->commutative || !all_lie_in_vectors(job, plan, vector))
+    if (!r->commutative || acc_bytes(job) > WIDEST || !all_lie_in_vectors(job, plan, vector))
         return 1;
     return plan->elements >= 16 * (int64_t)vector ? vector : 1;
 }
@@ -130,14 +139,16 @@ static void
 choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
 {
     uint32_t threads = threads_log2(job), results = 0;
+    int64_t wide;
 
     plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
                         distance(kept_step(job, 0)) < distance(element_step(job, 0));
     plan->key.vector = (uint8_t)vector_of(job, plan);
     plan->items = plan->key.columns ? plan->elements : plan->elements / plan->key.vector;
     if (plan->key.columns) {
-        results = log2_of(plan->results / plan->key.vector);
-        if (results > COLUMNS_LOG2)
+        wide = plan->results / plan->key.vector;
+        results = log2_of(2 * wide - 1); /* all of them, or … */
+        if (results > COLUMNS_LOG2 + 1)
             results = COLUMNS_LOG2;
     } else
         while (results < threads && plan->results > 1 &&
@@ -191,7 +202,7 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
     uint32_t threads = log2_of(LW_REDUCE_THREADS), rows = ROWS, lanes, vector;
     int64_t items;
 
-    if (plan->key.columns || !r->commutative || plan->key.masked || r->n_acc > 2 ||
+    if (plan->key.columns || !r->commutative || plan->key.masked || acc_bytes(job) > WIDEST ||
         plan->results < LEAST_RESULTS || job->reduced.n == 0 || threads_log2(job) < threads)
         return false;
     vector = short_vector(job, plan);
@@ -199,7 +210,8 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
     if (items > MOST_SHORT)
         return false;
     lanes = short_lanes_log2(items);
-    while (rows > 1 && (plan->results << lanes) / rows < LEAST_SHORT)
+    while (rows > 1 && ((plan->results << lanes) / rows < LEAST_SHORT ||
+                        acc_bytes(job) * rows > MOST_SHORT_BYTES))
         rows /= 2;
     plan->key.vector = (uint8_t)vector;
     plan->key.rows = (uint8_t)rows;
@@ -258,14 +270,29 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
 }
 
+/* Threads would not read what lies side by side: a copy is better. */
+static bool
+rows_are_nearest(const lw_reduce_job *job)
+{
+    int64_t outer = distance(outer_step(job, 0));
+
+    return outer != 0 && outer < distance(kept_step(job, 0)) &&
+           outer < distance(element_step(job, 0));
+}
+
 bool
 lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out)
 {
     memset(out, 0, sizeof *out);
     lw_reduce_simplify(job);
-    if (job->kept.n > 1 || job->reduced.n > 1)
+    if (job->kept.n > 2 || job->reduced.n > 1 || rows_are_nearest(job))
         return false;
-    out->results = job->kept.n ? job->kept.size[0] : 1;
+    out->inner = out->results = job->kept.n ? job->kept.size[job->kept.n - 1] : 1;
+    if (job->kept.n > 1)
+        out->results *= job->kept.size[0];
+    if (job->kept.n > 1 && out->results > INT32_MAX) /* numbers of 32 bits are taken apart */
+        return false;
+    out->key.nested = job->kept.n > 1;
     out->elements = job->reduced.n ? job->reduced.size[0] : 1;
     out->key.initial = job->initial != NULL;
     out->key.masked = is_masked(job);
@@ -297,10 +324,14 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
 
     for (int i = 0; i < 5; i++)
         words[n++] = (uint64_t)counts[i];
+    if (plan->key.nested)
+        words[n++] = (uint64_t)plan->inner;
     for (uint32_t i = 0; i < r->n_in + plan->key.masked; i++) {
         words[n++] = address(job->operand[i]);
-        words[n++] = (uint64_t)kept_step(job, i);
+        words[n++] = (uint64_t)(plan->key.nested ? outer_step(job, i) : kept_step(job, i));
         words[n++] = (uint64_t)element_step(job, i);
+        if (plan->key.nested)
+            words[n++] = (uint64_t)kept_step(job, i);
     }
     for (int largest = 8; largest > 0; largest /= 2) /* so that all are aligned */
         for (uint32_t i = 0; i < n_parts; i++)

@@ -121,7 +121,7 @@ find_rows(maker *m, uint32_t groups, row_places base)
     for (uint32_t r = 0; r < rows; r++) {
         lw_ref row = smaller(&m->k, lw_ir_add(b, first, i64(m, r * groups)), last);
         for (uint32_t i = 0; i < m->k.r->n_in; i++)
-            base[r][i] = lw_ir_offset(b, m->operand[i], lw_ir_mul(b, row, m->kept_step[i]));
+            base[r][i] = lw_reduce_begin_of(m, i, row);
     }
     return first;
 }

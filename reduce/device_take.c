@@ -1,29 +1,46 @@
 #include "core/tables/intrinsics.h"
 #include "reduce/device_kernel_parts.h"
 
-enum { MOST_AHEAD = 8 }; /* numbers of an access that are loaded a round ahead */
+enum {
+    MOST_AHEAD = 8,   /* numbers of an access that are loaded a round ahead */
+    MOST_CHAINED = 64 /* bytes of a lane's accumulators */
+};
 
 /* ---- accesses ---- */
+
+/* bools as the bytes that they are */
+static lw_ref
+lane_of_access(maker *m, lw_dtype dtype, lw_ref all, uint32_t lane)
+{
+    lw_builder *b = &m->k.b;
+    lw_ref value = lw_ir_lane(b, all, lane);
+
+    if (dtype != LW_DT_b1)
+        return value;
+    return lw_ir_compare(b, LW_OP_NE, value, lw_ir_int(b, LW_DT_u8, 0));
+}
 
 static void
 load_operand(maker *m, uint32_t which, lw_ref item, uint32_t place, uint32_t vector,
              access *out)
 {
     lw_dtype dtype = m->k.r->loaded[which];
-    uint32_t size = lw_dtypes[dtype].size_bytes;
+    uint32_t bytes = lw_dtypes[dtype].size_bytes * vector;
+    uint32_t parts = (uint32_t)lw_reduce_parts(dtype);
     bool side_by_side = vector > 1 && !m->k.key->columns;
-    lw_ref step = side_by_side ? i64(m, (int64_t)size * vector) : m->step[which];
-    lw_ref address = lw_ir_offset(&m->k.b, m->operand[which], lw_ir_mul(&m->k.b, item, step)),
-           all;
+    lw_ref step = side_by_side ? i64(m, bytes) : m->step[which], all;
+    lw_ref address = lw_ir_offset(&m->k.b, m->operand[which], lw_ir_mul(&m->k.b, item, step));
     uint32_t flags = m->k.key->simulated ? 0 : LW_MEM_INVARIANT;
 
     if (vector == 1) {
         lw_reduce_emit_load(&m->k.b, dtype, address, flags, &out->values[0][place]);
         return;
     }
-    all = lw_ir_load(&m->k.b, dtype, vector, address, size * vector, flags);
+    all =
+        lw_ir_load(&m->k.b, lw_dtype_memory_part(dtype), vector * parts, address, bytes, flags);
     for (uint32_t v = 0; v < vector; v++)
-        out->values[v][place] = lw_ir_lane(&m->k.b, all, v);
+        for (uint32_t k = 0; k < parts; k++)
+            out->values[v][place + k] = lane_of_access(m, dtype, all, v * parts + k);
 }
 
 /* The mask's bytes, as i32 0 or 1. */
@@ -105,7 +122,20 @@ lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, bool in_order)
     return range;
 }
 
-/* Slots of each element of an access: independent chains. */
+/* Independent chains: one for each element of an access, or where accumulators are large, for
+ * some neighbours. */
+static uint32_t
+n_chains(const maker *m)
+{
+    uint32_t n = m->k.key->vector, bytes = 0;
+
+    for (uint32_t i = 0; i < m->k.n_parts; i++)
+        bytes += lw_dtypes[m->k.part[i]].size_bytes;
+    while (n > 1 && n * bytes > MOST_CHAINED && !m->k.key->columns)
+        n /= 2;
+    return n;
+}
+
 typedef struct chains {
     lw_ref slot[MOST_VECTOR][LW_REDUCE_PARTS];
 } chains;
@@ -145,14 +175,29 @@ join_round(maker *m, uint32_t v, uint32_t count, const access *from, lw_ref *out
     memcpy(out, x[0], sizeof x[0]);
 }
 
+/* The same of all elements of an access that go to one chain. */
+static void
+join_elements(maker *m, uint32_t chain, uint32_t count, const access *from, lw_ref *out)
+{
+    uint32_t n = m->k.key->vector / n_chains(m);
+    lw_ref x[MOST_VECTOR][LW_REDUCE_PARTS];
+
+    for (uint32_t v = 0; v < n; v++)
+        join_round(m, chain * n + v, count, from, x[v]);
+    for (uint32_t apart = 1; apart < n; apart *= 2)
+        for (uint32_t v = 0; v + apart < n; v += 2 * apart)
+            combine(m, x[v], x[v + apart], x[v]);
+    memcpy(out, x[0], sizeof x[0]);
+}
+
 static void
 use_round(maker *m, const chains *c, uint32_t count, const access *from)
 {
     lw_ref x[LW_REDUCE_PARTS];
 
-    for (uint32_t v = 0; v < m->k.key->vector; v++) {
-        join_round(m, v, count, from, x);
-        chain_step(m, c, v, x);
+    for (uint32_t i = 0; i < n_chains(m); i++) {
+        join_elements(m, i, count, from, x);
+        chain_step(m, c, i, x);
     }
 }
 
@@ -189,10 +234,9 @@ seed_chains(maker *m, const chains *c, lw_ref item, lw_ref step, uint32_t count,
     lw_ref x[LW_REDUCE_PARTS];
 
     load_round(m, item, step, count, from);
-    for (uint32_t v = 0; v < m->k.key->vector; v++) {
-        join_round(m, v, count, from, x);
-        for (uint32_t i = 0; i < m->k.n_parts; i++)
-            lw_ir_set(&m->k.b, c->slot[v][i], x[i]);
+    for (uint32_t i = 0; i < n_chains(m); i++) {
+        join_elements(m, i, count, from, x);
+        set(&m->k, c->slot[i], x);
     }
 }
 
@@ -202,8 +246,8 @@ join_chains(maker *m, const chains *c)
 {
     lw_ref x[LW_REDUCE_PARTS] = {0};
 
-    for (uint32_t apart = 1; apart < m->k.key->vector; apart *= 2)
-        for (uint32_t v = 0; v + apart < m->k.key->vector; v += 2 * apart) {
+    for (uint32_t apart = 1; apart < n_chains(m); apart *= 2)
+        for (uint32_t v = 0; v + apart < n_chains(m); v += 2 * apart) {
             for (uint32_t i = 0; i < m->k.n_parts; i++)
                 x[i] = lw_ir_get(&m->k.b, c->slot[v + apart][i]);
             chain_step(m, c, v, x);

@@ -649,6 +649,36 @@ def test_the_kernel_simulated_that_loads_a_round_ahead(n):
             np.testing.assert_allclose(got, np.log(np.exp(square.astype("f8")).sum(axis)), rtol=1e-5)
 
 
+@pytest.mark.parametrize("view, axis", [
+    (lambda x: x, 1), (lambda x: x[:, :, :31], 1), (lambda x: x[::-1, ::3], 1), (lambda x: x[:, ::2], 2), (lambda x: x[:, 1:, :32], 2), (lambda x: x[:, 1::2, 3:], -1),
+    (lambda x: x.reshape(5, 7, 10, 40), 1), (lambda x: x.reshape(5, 7, 10, 40), 2), (lambda x: x.transpose(1, 0, 2), 0), (lambda x: x.transpose(0, 2, 1), 2),
+])
+def test_the_kernel_simulated_on_rows_of_results(view, axis):
+    for dtype in ("i1", "f4", "f8", "c8"):
+        x = view(some((5, 70, 40), dtype))
+        for blocks in (1, 60):
+            np.testing.assert_allclose(total._simulate(x, axis=axis, size=blocks), np.add.reduce(x, axis=axis), rtol=1e-5)
+            mask = x.real > 2
+            np.testing.assert_allclose(total._simulate(x, axis=axis, size=blocks, where=mask), np.add.reduce(x, axis=axis, where=mask), rtol=1e-5)
+            if dtype != "c8":
+                assert np.array_equal(reductions._argmax._simulate(x, axis=axis, size=blocks), x.argmax(axis=axis))
+    weights = some(40, "f4")
+    dots = lw.reduce(map=lambda a, w: a * w, combine=lambda a, b: a + b)
+    x = some((5, 70, 40), "f4")
+    np.testing.assert_allclose(dots._simulate(x, weights, axis=1, size=9), (x * weights).sum(axis=1), rtol=1e-5)
+
+
+def test_the_kernel_simulated_on_bools_and_complex_numbers_in_vectors():
+    some_are, rng = lw.reduce(lambda a, b: a or b), np.random.default_rng(8)
+    for shape in ((20_001,), (33, 64), (3000, 8), (7, 3008)):
+        flags, numbers = rng.random(shape) < 0.001, some(shape, "c8")
+        for axis in (None, *range(len(shape))):
+            for blocks in (1, 30):
+                assert np.array_equal(some_are._simulate(flags, axis=axis, size=blocks), flags.any(axis=axis))
+                assert np.array_equal(total._simulate(flags, axis=axis, size=blocks), flags.sum(axis=axis))
+                np.testing.assert_allclose(total._simulate(numbers, axis=axis, size=blocks), numbers.sum(axis=axis), rtol=1e-5)
+
+
 @pytest.mark.parametrize("cc", [75, 90, 100, 120])
 def test_the_kernel_compiles_for_gpus(cc):
     pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
