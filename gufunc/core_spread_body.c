@@ -662,7 +662,7 @@ copy_shared_inst(copier *c, const lw_rounds *l, uint32_t at, uint32_t *eager)
 
     if (set) {
         *eager = set;
-        lw_ir_if(&c->b, lw_ir_int(&c->b, LW_DT_b1, 1));
+        lw_ir_emit(&c->b, LW_OP_IF, LW_DT_void, lw_ir_int(&c->b, LW_DT_b1, 1), 0, 0);
     } else if (at == *eager) {
         copy_eager(c, l, at);
     } else if (is_known_has(l, inst)) {
