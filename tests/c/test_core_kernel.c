@@ -482,13 +482,28 @@ test_spread(void)
         make_plan(&plan, &loop, sizes, 600, 30, 1 << 16);
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 32); /* many items */
+        try_kernel(&loop, &key);
+        plan.n = 100;
+        lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == 128);
         try_kernel(&loop, &key);
         plan.operands[2].core[0] = 16; /* not dense: two rows might be one place */
         lw_core_plan_key(&plan, &key);
         CHECK(!key.spread && key.operands[2].reach == LW_REACH_STRIDED);
+        make_plan(&plan, &loop, sizes, 9000, 30, 1 << 16);
+        plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 512); /* long items */
+        plan.joins = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 32); /* read once */
+        plan.joins = false;
         make_plan(&plan, &loop, sizes, 3, 70, 1 << 16);
         plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 32);
+        plan.n = 100;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == 64);
         make_plan(&plan, &loop, sizes, 10, 40, 1 << 16);
