@@ -14,6 +14,8 @@ add_params(maker *m)
     m->splits = param(&m->k, LW_DT_i64, 0, "splits");
     if (m->k.key->nested)
         m->inner = param(&m->k, LW_DT_i64, 0, "inner");
+    if (m->k.key->folded)
+        m->row = param(&m->k, LW_DT_i64, 0, "row");
     if (m->k.key->slices) {
         m->n_slices = param(&m->k, LW_DT_i64, 0, "n_slices");
         m->inner = param(&m->k, LW_DT_i64, 0, "inner");
@@ -26,6 +28,8 @@ add_params(maker *m)
         m->step[i] = param(&m->k, LW_DT_i64, 0, "step");
         if (m->k.key->slices || m->k.key->nested)
             m->inner_step[i] = param(&m->k, LW_DT_i64, 0, "inner_step");
+        if (m->k.key->folded)
+            m->row_step[i] = param(&m->k, LW_DT_i64, 0, "row_step");
     }
     for (uint32_t i = 0; i < m->k.n_parts; i++)
         m->partial[i] = param(&m->k, LW_DT_ptr, 0, "partial");
@@ -62,20 +66,26 @@ find_slice(maker *m)
 }
 
 lw_ref
-lw_reduce_begin_of(maker *m, uint32_t operand, lw_ref result)
+lw_reduce_bytes_of(maker *m, lw_ref number, lw_ref row, lw_ref row_step, lw_ref step)
 {
     lw_builder *b = &m->k.b;
-    lw_ref outer, within, bytes;
+    lw_ref at = lw_ir_div(b, lw_ir_cast(b, LW_DT_u32, number), lw_ir_cast(b, LW_DT_u32, row));
+    lw_ref within;
 
-    if (!m->k.key->nested)
-        return lw_ir_offset(b, m->operand[operand],
-                            lw_ir_mul(b, result, m->kept_step[operand]));
-    outer = lw_ir_div(b, lw_ir_cast(b, LW_DT_u32, result), lw_ir_cast(b, LW_DT_u32, m->inner));
-    outer = lw_ir_cast(b, LW_DT_i64, outer);
-    within = lw_ir_sub(b, result, lw_ir_mul(b, outer, m->inner));
-    bytes = lw_ir_add(b, lw_ir_mul(b, outer, m->kept_step[operand]),
-                      lw_ir_mul(b, within, m->inner_step[operand]));
-    return lw_ir_offset(b, m->operand[operand], bytes);
+    at = lw_ir_cast(b, LW_DT_i64, at);
+    within = lw_ir_sub(b, number, lw_ir_mul(b, at, row));
+    return lw_ir_add(b, lw_ir_mul(b, at, row_step), lw_ir_mul(b, within, step));
+}
+
+lw_ref
+lw_reduce_begin_of(maker *m, uint32_t operand, lw_ref result)
+{
+    lw_ref bytes = m->k.key->nested
+                       ? lw_reduce_bytes_of(m, result, m->inner, m->kept_step[operand],
+                                            m->inner_step[operand])
+                       : lw_ir_mul(&m->k.b, result, m->kept_step[operand]);
+
+    return lw_ir_offset(&m->k.b, m->operand[operand], bytes);
 }
 
 /* Which lane of which result this thread is. */

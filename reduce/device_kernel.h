@@ -23,6 +23,7 @@ typedef struct lw_reduce_key {
     uint8_t masked; /* where=: behind the operands comes a mask; see lw_reduce_device_parts */
     uint8_t simulated;  /* for core/host/simulator.h: lw_sim_single */
     uint8_t nested;     /* results lie in rows */
+    uint8_t folded;     /* elements of a result lie in rows */
     uint8_t slices;     /* results are of slices: reduce/slice_plan.h */
     uint8_t scan;       /* reduce/scan_kernel.h; only it has … */
     uint8_t items_log2; /* elements of a thread */
@@ -40,11 +41,12 @@ typedef struct lw_reduce_key {
 uint32_t lw_reduce_device_parts(const lw_reduction *r, bool masked, lw_dtype *parts);
 /* The kernel's parameters, in order (8 bytes each where simulated):
  *   results, items (elements / vector), elements, items of a block, blocks of a result: i64;
- *   nested: the results of a row (inner): i64;
+ *   nested: the results of a row (inner): i64; folded: the items of a row: i64;
  *   with slices their number, the results side by side in each (inner): i64, and the address of
  *   (first element, how many) of each, two i64;
  *   with either every operand has a fourth word, the bytes from one of the inner results to the
  *   next, and its second one leads from outer to outer;
+ *   folded: a last one, the bytes from one row of elements to the next;
  *   of each operand (and the mask) its address, and the bytes from result to result and element
  *   to element; of each part of the accumulator the address of the split results; the counters'
  *   address; the results' addresses; the parts of `initial` or, where masked without one, of

@@ -22,6 +22,7 @@ typedef struct maker {
     /* [n_in]: the mask */
     lw_ref operand[LW_REDUCE_MOST + 1], kept_step[LW_REDUCE_MOST + 1], step[LW_REDUCE_MOST + 1];
     lw_ref n_slices, inner, slices, inner_step[LW_REDUCE_MOST + 1]; /* of slices */
+    lw_ref row, row_step[LW_REDUCE_MOST + 1];                       /* folded */
     lw_ref partial[LW_REDUCE_PARTS], counters, out[LW_REDUCE_MOST], initial[LW_REDUCE_PARTS];
     lw_ref shared[LW_REDUCE_PARTS], flag; /* shared memory: a place for each thread's slots */
     lw_ref slot[MOST_VECTOR][LW_REDUCE_PARTS]; /* the accumulators of the thread's results */
@@ -127,6 +128,8 @@ void lw_reduce_join_lanes(maker *m, const lane_range *range);
 void lw_reduce_join_blocks(maker *m);
 /* All of the kernel for short rows (device_rows.c). */
 void lw_reduce_short_rows(maker *m, access *from);
+/* Of item `number` where `row` of them lie `step` apart, and rows of them row_step. */
+lw_ref lw_reduce_bytes_of(maker *m, lw_ref number, lw_ref row, lw_ref row_step, lw_ref step);
 /* Where the elements of a result begin in an operand. */
 lw_ref lw_reduce_begin_of(maker *m, uint32_t operand, lw_ref result);
 /* An accumulator as result number `result`; acc is lost. */

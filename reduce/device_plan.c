@@ -74,7 +74,14 @@ outer_step(const lw_reduce_job *job, uint32_t operand)
 static int64_t
 element_step(const lw_reduce_job *job, uint32_t operand)
 {
-    return job->reduced.n ? job->reduced.stride[operand][0] : 0;
+    return job->reduced.n ? job->reduced.stride[operand][job->reduced.n - 1] : 0;
+}
+
+/* From a row of elements to the next. */
+static int64_t
+row_step(const lw_reduce_job *job, uint32_t operand)
+{
+    return job->reduced.n > 1 ? job->reduced.stride[operand][0] : 0;
 }
 
 /* Do vectors of `vector` elements of this size lie side by side, along elements or results? */
@@ -87,6 +94,7 @@ lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t o
 
     return near == size && far % (size * vector) == 0 &&
            outer_step(job, operand) % (size * vector) == 0 &&
+           row_step(job, operand) % (size * vector) == 0 &&
            (uintptr_t)job->operand[operand] % (size * vector) == 0;
 }
 
@@ -95,6 +103,8 @@ all_lie_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_
 {
     const lw_reduction *r = job->reduction;
 
+    if (!plan->key.columns && plan->row % vector != 0 && job->reduced.n > 1)
+        return false;
     for (uint32_t i = 0; i < r->n_in; i++) {
         uint32_t size = lw_dtypes[r->loaded[i]].size_bytes;
         assert(size > 0);
@@ -230,9 +240,10 @@ is_narrow(const lw_reduce_job *job, const lw_reduce_plan *plan)
 {
     const lw_reduction *r = job->reduction;
 
-    return !plan->key.columns && plan->key.vector > 4 && !plan->key.masked && r->map == NULL &&
-           r->n_acc == 1 && r->loaded[0] == r->acc[0] && r->in[0] == r->acc[0] &&
-           !lw_is_float(r->acc[0]) && lw_reduce_picks(r) != LW_REDUCE_NO_EXTREME;
+    return !plan->key.columns && !plan->key.folded && plan->key.vector > 4 &&
+           !plan->key.masked && r->map == NULL && r->n_acc == 1 && r->loaded[0] == r->acc[0] &&
+           r->in[0] == r->acc[0] && !lw_is_float(r->acc[0]) &&
+           lw_reduce_picks(r) != LW_REDUCE_NO_EXTREME;
 }
 
 static uint32_t
@@ -270,14 +281,21 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
 }
 
-/* Threads would not read what lies side by side: a copy is better. */
+/* Is `step` there, and smaller than those between results and between elements? Then threads
+ * would not read what lies side by side: a copy is better. */
 static bool
-rows_are_nearest(const lw_reduce_job *job)
+is_nearest(const lw_reduce_job *job, int64_t step)
 {
-    int64_t outer = distance(outer_step(job, 0));
+    return step != 0 && distance(step) < distance(kept_step(job, 0)) &&
+           distance(step) < distance(element_step(job, 0));
+}
 
-    return outer != 0 && outer < distance(kept_step(job, 0)) &&
-           outer < distance(element_step(job, 0));
+/* Can the kernel walk there? */
+static bool
+is_walkable(const lw_reduce_job *job)
+{
+    return job->kept.n <= 2 && job->reduced.n <= 2 && !is_nearest(job, outer_step(job, 0)) &&
+           !is_nearest(job, row_step(job, 0));
 }
 
 bool
@@ -285,15 +303,19 @@ lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out)
 {
     memset(out, 0, sizeof *out);
     lw_reduce_simplify(job);
-    if (job->kept.n > 2 || job->reduced.n > 1 || rows_are_nearest(job))
+    if (!is_walkable(job))
         return false;
     out->inner = out->results = job->kept.n ? job->kept.size[job->kept.n - 1] : 1;
-    if (job->kept.n > 1)
-        out->results *= job->kept.size[0];
-    if (job->kept.n > 1 && out->results > INT32_MAX) /* numbers of 32 bits are taken apart */
-        return false;
+    out->row = out->elements = job->reduced.n ? job->reduced.size[job->reduced.n - 1] : 1;
     out->key.nested = job->kept.n > 1;
-    out->elements = job->reduced.n ? job->reduced.size[0] : 1;
+    out->key.folded = job->reduced.n > 1;
+    if (out->key.nested)
+        out->results *= job->kept.size[0];
+    if (out->key.folded)
+        out->elements *= job->reduced.size[0];
+    if ((out->key.nested && out->results > INT32_MAX) || /* numbers of 32 bits are divided */
+        (out->key.folded && out->elements > INT32_MAX))
+        return false;
     out->key.initial = job->initial != NULL;
     out->key.masked = is_masked(job);
     choose_block(job, out);
@@ -326,12 +348,16 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
         words[n++] = (uint64_t)counts[i];
     if (plan->key.nested)
         words[n++] = (uint64_t)plan->inner;
+    if (plan->key.folded)
+        words[n++] = (uint64_t)(plan->key.columns ? plan->row : plan->row / plan->key.vector);
     for (uint32_t i = 0; i < r->n_in + plan->key.masked; i++) {
         words[n++] = address(job->operand[i]);
         words[n++] = (uint64_t)(plan->key.nested ? outer_step(job, i) : kept_step(job, i));
         words[n++] = (uint64_t)element_step(job, i);
         if (plan->key.nested)
             words[n++] = (uint64_t)kept_step(job, i);
+        if (plan->key.folded)
+            words[n++] = (uint64_t)row_step(job, i);
     }
     for (int largest = 8; largest > 0; largest /= 2) /* so that all are aligned */
         for (uint32_t i = 0; i < n_parts; i++)

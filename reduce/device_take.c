@@ -20,6 +20,16 @@ lane_of_access(maker *m, lw_dtype dtype, lw_ref all, uint32_t lane)
     return lw_ir_compare(b, LW_OP_NE, value, lw_ir_int(b, LW_DT_u8, 0));
 }
 
+static lw_ref
+address_of(maker *m, uint32_t operand, lw_ref item, lw_ref step)
+{
+    lw_ref bytes = m->k.key->folded
+                       ? lw_reduce_bytes_of(m, item, m->row, m->row_step[operand], step)
+                       : lw_ir_mul(&m->k.b, item, step);
+
+    return lw_ir_offset(&m->k.b, m->operand[operand], bytes);
+}
+
 static void
 load_operand(maker *m, uint32_t which, lw_ref item, uint32_t place, uint32_t vector,
              access *out)
@@ -29,7 +39,7 @@ load_operand(maker *m, uint32_t which, lw_ref item, uint32_t place, uint32_t vec
     uint32_t parts = (uint32_t)lw_reduce_parts(dtype);
     bool side_by_side = vector > 1 && !m->k.key->columns;
     lw_ref step = side_by_side ? i64(m, bytes) : m->step[which], all;
-    lw_ref address = lw_ir_offset(&m->k.b, m->operand[which], lw_ir_mul(&m->k.b, item, step));
+    lw_ref address = address_of(m, which, item, step);
     uint32_t flags = m->k.key->simulated ? 0 : LW_MEM_INVARIANT;
 
     if (vector == 1) {
@@ -50,7 +60,7 @@ load_mask(maker *m, lw_ref item, uint32_t vector, access *out)
     lw_builder *b = &m->k.b;
     uint32_t at = m->k.r->n_in, flags = m->k.key->simulated ? 0 : LW_MEM_INVARIANT;
     lw_ref step = vector > 1 && !m->k.key->columns ? i64(m, vector) : m->step[at];
-    lw_ref address = lw_ir_offset(b, m->operand[at], lw_ir_mul(b, item, step));
+    lw_ref address = address_of(m, at, item, step);
     lw_ref all = lw_ir_load(b, LW_DT_i8, vector, address, vector, flags);
 
     for (uint32_t v = 0; v < vector; v++)

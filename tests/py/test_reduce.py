@@ -668,6 +668,26 @@ def test_the_kernel_simulated_on_rows_of_results(view, axis):
     np.testing.assert_allclose(dots._simulate(x, weights, axis=1, size=9), (x * weights).sum(axis=1), rtol=1e-5)
 
 
+@pytest.mark.parametrize("view, axis", [
+    (lambda x: x, (0, 2)), (lambda x: x[:, :, :31], (0, 2)), (lambda x: x[:, ::2], None), (lambda x: x[:, :, :32], None), (lambda x: x[2, ::-1, 3:], None),
+    (lambda x: x.reshape(5, 7, 10, 40), (0, 2)), (lambda x: x.reshape(5, 7, 10, 40), (1, 3)), (lambda x: x.reshape(5, 70, 10, 4), (0, 3)), (lambda x: x.transpose(1, 0, 2), (0, 2)),
+])
+def test_the_kernel_simulated_on_rows_of_elements(view, axis):
+    for dtype in ("i1", "f4", "f8", "c8"):
+        x = view(some((5, 70, 40), dtype))
+        for blocks in (1, 60):
+            np.testing.assert_allclose(total._simulate(x, axis=axis, size=blocks), np.add.reduce(x, axis=axis), rtol=1e-5)
+            mask = x.real > 2
+            np.testing.assert_allclose(total._simulate(x, axis=axis, size=blocks, where=mask), np.add.reduce(x, axis=axis, where=mask), rtol=1e-5)
+            if dtype != "c8":
+                assert np.array_equal(biggest._simulate(x, axis=axis, size=blocks), x.max(axis=axis))
+    numbers = view(np.arange(5 * 70 * 40).reshape(5, 70, 40))
+    for fold, end in ((lambda a, b: a, 0), (lambda a, b: b, -1)):  # in NumPy's order
+        moved = np.moveaxis(numbers, axis, range(-len(axis), 0)) if axis else numbers
+        wanted = moved.reshape(*moved.shape[:moved.ndim - len(axis)], -1)[..., end] if axis else numbers.ravel()[end]
+        assert np.array_equal(lw.reduce(fold)._simulate(numbers, axis=axis, size=7), wanted)
+
+
 def test_the_kernel_simulated_on_bools_and_complex_numbers_in_vectors():
     some_are, rng = lw.reduce(lambda a, b: a or b), np.random.default_rng(8)
     for shape in ((20_001,), (33, 64), (3000, 8), (7, 3008)):
