@@ -82,13 +82,17 @@ shuffled_word(lw_builder *b, lw_kernel_op op, lw_ref word, lw_ref lane, int64_t 
     return lw_ir_kernel_call(b, op, LW_DT_i32, args, 4);
 }
 
-/* Of 32 or 64 bits; the latter go in two words. */
+/* Of 32 or 64 bits, which go in two words, or a bool. */
 static lw_ref
 shuffled(lw_builder *b, lw_kernel_op op, lw_ref value, lw_ref lane, int64_t clamp)
 {
     lw_dtype type = lw_ir_type(b, value);
-    lw_ref bits, low, high;
+    lw_ref bits, low, high, none = lw_ir_int(b, LW_DT_i32, 0);
 
+    if (type == LW_DT_b1) {
+        bits = lw_ir_select(b, value, lw_ir_int(b, LW_DT_i32, 1), none);
+        return lw_ir_compare(b, LW_OP_NE, shuffled_word(b, op, bits, lane, clamp), none);
+    }
     if (lw_dtypes[type].size_bytes == 4)
         return lw_ir_bitcast(
             b, type, shuffled_word(b, op, lw_ir_bitcast(b, LW_DT_i32, value), lane, clamp));
