@@ -589,18 +589,19 @@ gap_of(const lw_reduction *r, const lw_reduce_key *key, bool has_vectors)
     return size == 8 ? 2 : 4;
 }
 
-/* So few registers (40 to 64) that shared memory says how many blocks are on a multiprocessor:
+/* So few registers (48 to 80) that shared memory says how many blocks are on a multiprocessor:
  * tiles under way hide the wait for those before. */
 static uint32_t
 blocks_of(const maker *m)
 {
-    uint32_t bytes = 0, n, threads_log2 = m->k.key->lanes_log2 + m->k.key->results_log2;
+    uint32_t bytes = 0, n, most, threads_log2 = m->k.key->lanes_log2 + m->k.key->results_log2;
 
     for (uint32_t i = 0; i < m->k.n_parts; i++)
         bytes += lw_dtypes[m->k.part[i]].size_bytes;
     bytes *= lw_reduce_scan_places(m->k.r, m->k.key, threads_log2);
     n = SHARED_OF_ALL / (bytes + SHARED_OF_BLOCK);
-    return n > MOST_BLOCKS ? MOST_BLOCKS : n;
+    most = m->threads < LW_REDUCE_THREADS ? MOST_BLOCKS + 1 : MOST_BLOCKS;
+    return n > most ? most : n;
 }
 
 static void
@@ -623,7 +624,7 @@ start(maker *m, const char *symbol)
         m->warp_lanes /= 2;
     if (!key->simulated) {
         m->k.b.func->max_threads = (uint32_t)m->threads;
-        if (m->threads == LW_REDUCE_THREADS && m->k.n_parts <= 2)
+        if (m->threads >= LW_REDUCE_THREADS / 2 && m->k.n_parts <= 2)
             m->k.b.func->min_blocks = blocks_of(m);
     }
     add_params(m);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { WARP = 32, MOST_ITEMS = 32, MOST_LOADED = 64, LW_SCAN_MOST_VECTOR = 4 };
+enum { WARP = 32, MOST_ITEMS = 64, MOST_LOADED = 64, LW_SCAN_MOST_VECTOR = 4 };
 
 typedef struct lw_scan_maker {
     lw_reduce_maker k;

@@ -9,6 +9,8 @@ enum {
     THREADS_LOG2 = 8,        /* as LW_REDUCE_THREADS */
     LEAST_THREADS_LOG2 = 5,  /* a warp */
     MOST_ITEMS_LOG2 = 5,
+    LONG_THREADS_LOG2 = 7,
+    LONG_ITEMS_LOG2 = 6,
     SIDE_LOG2 = 3, /* lanes that read neighbouring elements at least */
     WIDE_LOG2 = 5, /* rows that are read side by side */
     SUMS_AT = 128  /* bytes of device memory; before them is the counter */
@@ -74,14 +76,23 @@ accumulator_bytes(const lw_reduction *r, const lw_reduce_key *key)
     return bytes;
 }
 
+/* Rows of several tiles each: tiles of the same size by half as many threads, which wait for
+ * each other, and look at the tiles before theirs, in half the time. */
+static bool
+is_long(const lw_reduce_scan *scan)
+{
+    return scan->inner == 1 && scan->keys == NULL &&
+           scan->elements > INT64_C(1) << (THREADS_LOG2 + MOST_ITEMS_LOG2);
+}
+
 /* The most threads and items that shared memory holds: items go first. */
 static void
 choose_size(const lw_reduce_scan *scan, uint32_t *threads, lw_reduce_key *key)
 {
     uint32_t bytes = accumulator_bytes(scan->reduction, key);
 
-    *threads = THREADS_LOG2;
-    key->items_log2 = MOST_ITEMS_LOG2;
+    *threads = is_long(scan) ? LONG_THREADS_LOG2 : THREADS_LOG2;
+    key->items_log2 = is_long(scan) ? LONG_ITEMS_LOG2 : MOST_ITEMS_LOG2;
     while (scan->max_threads != 0 && *threads > LEAST_THREADS_LOG2 &&
            1u << *threads > scan->max_threads)
         (*threads)--;
