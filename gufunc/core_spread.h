@@ -7,8 +7,10 @@
  * dependent. Where rounds look at such a variable, the block takes as many rounds as it has
  * threads, walks them once for what each brings to it, scans that, and walks them again with
  * the values that they find (Hillis and Steele's scan within warps).
+ * A variable may also stay as one round sets it, the best by a comparison or the last that does
+ * (core_pick.c): threads keep the numbers of their rounds, and the block picks one.
  * A loop that only looks for the round that ends it is shared too: the first one found is made
- * again by all threads.
+ * again by all threads. The body is looked at as core_plain.c writes it, with calls in line.
  *
  * All threads run the code between the loops, with the same values, and take the same branches,
  * in which loops may stand; what it stores one of them stores. Sums are made in another order
