@@ -2,11 +2,10 @@
 
 #include "gufunc/recall_py.h"
 
-#include "core/py/raise.h"
+#include "gufunc/device_simulate_py.h"
 
 #include <stddef.h>
 #include <string.h>
-#include "gufunc/device_simulate_py.h"
 
 typedef struct recall {
     lw_recalled head;
@@ -25,10 +24,12 @@ fill_address(recall *entry, int i, const lw_device_array *array)
 }
 
 static int
-fill(recall *entry, const lw_recall_request *r, const lw_device_array *result)
+fill(lw_recalled *head, const lw_recall_request *r, const lw_device_array *result)
 {
+    recall *entry = (recall *)head;
+
     for (int i = 0; i < r->n; i++)
-        if (entry->head.input[i].device != NULL)
+        if (head->input[i].device != NULL)
             fill_address(entry, i, (const lw_device_array *)r->input[i]);
         else if (lw_recall_item(r, i, entry->call.plan.loop->types[i], &entry->call.values[i]) <
                  0)
@@ -38,52 +39,20 @@ fill(recall *entry, const lw_recall_request *r, const lw_device_array *result)
 }
 
 static lw_status
-launch(recall *entry, const lw_recall_request *r, lw_device_array *result, lw_error *err)
+launch(lw_recalled *head, lw_error *err)
 {
-    CUcontext before = NULL;
-    lw_status status;
+    recall *entry = (recall *)head;
 
-    LW_TRY(lw_device_visit(entry->head.device, &before, err));
-    LW_TRY(lw_recall_order(r, result, err));
-    LW_TRY(lw_gcall_launch(&entry->call, &entry->key, entry->loaded, err));
-fail:
-    lw_device_leave(before);
-    return status;
-}
-
-static PyObject *
-again(recall *entry, const lw_recall_request *r)
-{
-    lw_device_array *result = lw_recall_result(&entry->head, r);
-    lw_error err = {0};
-
-    if (result == NULL)
-        return NULL;
-    if (fill(entry, r, result) < 0) {
-        Py_CLEAR(result);
-    } else if (launch(entry, r, result, &err) != LW_OK) {
-        Py_CLEAR(result);
-        lw_py_raise(&err);
-    }
-    return (PyObject *)result;
+    return lw_gcall_launch(&entry->call, &entry->key, entry->loaded, err);
 }
 
 int
 lw_gcall_recall(lw_gufunc *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
                 PyObject **result)
 {
-    lw_recall_request r;
-    recall *entry;
+    static const lw_recall_door door = {.fill = fill, .launch = launch};
 
-    if (!lw_recall_read(&r, self->nin, args, n_args, kwnames))
-        return 0;
-    entry = (recall *)lw_recall_find(self->recalled, &r);
-    if (entry == NULL)
-        return 0;
-    entry->head.busy = true;
-    *result = again(entry, &r);
-    entry->head.busy = false;
-    return 1;
+    return lw_recall_call(self->recalled, &door, self->nin, args, n_args, kwnames, result);
 }
 
 /* ---- remembering ---- */

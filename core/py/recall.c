@@ -2,6 +2,7 @@
 
 #include "core/base/memory.h"
 #include "core/device/module.h"
+#include "core/py/raise.h"
 
 #include <string.h>
 
@@ -64,9 +65,10 @@ read_out(lw_recall_request *r, PyObject *out)
     return out == Py_None || lw_is_device_array(out);
 }
 
-bool
-lw_recall_read(lw_recall_request *r, int nin, PyObject *const *args, Py_ssize_t n_args,
-               PyObject *kwnames)
+/* False: no call that is remembered. */
+static bool
+read_call(lw_recall_request *r, int nin, PyObject *const *args, Py_ssize_t n_args,
+          PyObject *kwnames)
 {
     Py_ssize_t n_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
 
@@ -141,8 +143,8 @@ is_call(const lw_recalled *entry, const lw_recall_request *r)
     return true;
 }
 
-lw_recalled *
-lw_recall_find(lw_recalled *latest, const lw_recall_request *r)
+static lw_recalled *
+find(lw_recalled *latest, const lw_recall_request *r)
 {
     while (latest != NULL && !is_call(latest, r))
         latest = latest->next;
@@ -151,8 +153,9 @@ lw_recall_find(lw_recalled *latest, const lw_recall_request *r)
 
 /* ---- doing it again ---- */
 
-lw_device_array *
-lw_recall_result(const lw_recalled *entry, const lw_recall_request *r)
+/* What out= gave, or a new array. NULL with an exception. */
+static lw_device_array *
+result_of(const lw_recalled *entry, const lw_recall_request *r)
 {
     if (r->out != NULL)
         return (lw_device_array *)Py_NewRef((PyObject *)r->out);
@@ -160,8 +163,9 @@ lw_recall_result(const lw_recalled *entry, const lw_recall_request *r)
                                entry->result.ndim, entry->result.shape, 'C');
 }
 
-lw_status
-lw_recall_order(const lw_recall_request *r, lw_device_array *result, lw_error *err)
+/* The default stream behind all who used the arrays before. */
+static lw_status
+order(const lw_recall_request *r, lw_device_array *result, lw_error *err)
 {
     lw_status status = LW_OK;
 
@@ -171,6 +175,56 @@ lw_recall_order(const lw_recall_request *r, lw_device_array *result, lw_error *e
     LW_TRY(lw_device_array_use(result, 0, err));
 fail:
     return status;
+}
+
+static lw_status
+launch(lw_recalled *entry, const lw_recall_door *door, const lw_recall_request *r,
+       lw_device_array *result, lw_error *err)
+{
+    CUcontext before = NULL;
+    lw_status status;
+
+    LW_TRY(lw_device_visit(entry->device, &before, err));
+    LW_TRY(order(r, result, err));
+    LW_TRY(door->launch(entry, err));
+fail:
+    lw_device_leave(before);
+    return status;
+}
+
+static PyObject *
+again(lw_recalled *entry, const lw_recall_door *door, const lw_recall_request *r)
+{
+    lw_device_array *result = result_of(entry, r);
+    lw_error err = {0};
+
+    if (result == NULL)
+        return NULL;
+    if (door->fill(entry, r, result) < 0) {
+        Py_CLEAR(result);
+    } else if (launch(entry, door, r, result, &err) != LW_OK) {
+        Py_CLEAR(result);
+        lw_py_raise(&err);
+    }
+    return (PyObject *)result;
+}
+
+int
+lw_recall_call(lw_recalled *latest, const lw_recall_door *door, int nin, PyObject *const *args,
+               Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
+{
+    lw_recall_request r;
+    lw_recalled *entry;
+
+    if (!read_call(&r, nin, args, n_args, kwnames))
+        return 0;
+    entry = find(latest, &r);
+    if (entry == NULL)
+        return 0;
+    entry->busy = true;
+    *result = again(entry, door, &r);
+    entry->busy = false;
+    return 1;
 }
 
 int

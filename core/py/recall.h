@@ -53,15 +53,19 @@ typedef struct lw_recalled {
     const lw_image *image; /* of the kernel; the door's object holds it */
 } lw_recalled;
 
-/* False: no call that is remembered. nin: how many inputs the door's object takes. */
-bool lw_recall_read(lw_recall_request *r, int nin, PyObject *const *args, Py_ssize_t n_args,
-                    PyObject *kwnames);
-/* The entry of such a call, or NULL. */
-lw_recalled *lw_recall_find(lw_recalled *latest, const lw_recall_request *r);
-/* Its output, a new reference: what out= gave, or a new array. NULL with an exception. */
-lw_device_array *lw_recall_result(const lw_recalled *entry, const lw_recall_request *r);
-/* The default stream behind all who used the arrays before. */
-lw_status lw_recall_order(const lw_recall_request *r, lw_device_array *result, lw_error *err);
+/* What a door does with an entry of its own. */
+typedef struct lw_recall_door {
+    /* Addresses and numbers of this call. -1 with an exception. */
+    int (*fill)(lw_recalled *entry, const lw_recall_request *r, const lw_device_array *result);
+    /* On the default stream of a device that was visited, behind the arrays' earlier users. */
+    lw_status (*launch)(lw_recalled *entry, lw_error *err);
+} lw_recall_door;
+
+/* 1: done as an entry says, *result is new or NULL with an exception; 0: the call is not
+ * remembered, nothing has happened. nin: how many inputs the door's object takes. */
+int lw_recall_call(lw_recalled *latest, const lw_recall_door *door, int nin,
+                   PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+                   PyObject **result);
 
 /* Is there room for one more, or has it been long enough? */
 bool lw_recall_wants(lw_recalled *latest);
