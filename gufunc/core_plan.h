@@ -23,6 +23,7 @@ typedef struct lw_core_plan {
     int n_operands;
     bool can_spread;      /* lw_core_spread says so of the loop */
     bool joins;           /* so it does of this */
+    bool searches;        /* and of this */
     const int64_t *sizes; /* of the layout's core dimensions */
     int64_t n;            /* items */
     int ndim;             /* at least 1 once normalised; innermost first */

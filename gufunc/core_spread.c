@@ -704,6 +704,8 @@ lw_core_spread(const lw_gufunc_loop *loop)
         return result;
     result.possible = lw_spreader_find(s, loop);
     result.joins = joins(s);
+    for (uint32_t i = 0; i < s->n_loops; i++)
+        result.searches |= s->loops[i].searches;
     if (!result.possible && s->blocked != 0)
         tell_place(s, &result);
     lw_spreader_free(s);

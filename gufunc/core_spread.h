@@ -26,6 +26,7 @@
 typedef struct lw_spread {
     bool possible;
     bool joins;    /* threads wait for each other at every step, or do little but join values */
+    bool searches; /* some loop looks for the round that ends it */
     uint32_t line; /* of the loop that prevents it; 0: there is none, or it is not known */
     uint32_t culprit; /* the line in it, or 0 */
     const char *file; /* the module's, or NULL */

@@ -489,6 +489,7 @@ fill_plan(lw_gcall *call)
     plan->n_operands = call->n_read;
     plan->can_spread = call->resolution->spread.possible;
     plan->joins = call->resolution->spread.joins;
+    plan->searches = call->resolution->spread.searches;
     plan->sizes = call->shape.sizes;
     set_views(call);
     for (int i = 0; i < call->n_read; i++) {

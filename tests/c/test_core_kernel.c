@@ -483,6 +483,11 @@ test_spread(void)
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == 32); /* many items */
+        plan.searches = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 64);
+        plan.searches = false;
+        lw_core_plan_key(&plan, &key);
         try_kernel(&loop, &key);
         plan.n = 100;
         lw_core_plan_key(&plan, &key);
