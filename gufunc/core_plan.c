@@ -362,7 +362,7 @@ static uint32_t
 fewer_threads(const lw_core_plan *plan, int64_t longest, uint32_t threads)
 {
     uint32_t least = plan->joins || longest < 2048 ? 32
-                     : longest < 4096              ? 64
+                     : longest < 4096              ? 128
                      : longest < 8192              ? 256
                                                    : 512;
 

@@ -504,6 +504,10 @@ test_spread(void)
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == 32); /* read once */
         plan.joins = false;
+        make_plan(&plan, &loop, sizes, 2048, 30, 1 << 16);
+        plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 128);
         make_plan(&plan, &loop, sizes, 3, 70, 1 << 16);
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
