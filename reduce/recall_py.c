@@ -312,6 +312,17 @@ remember(lw_reduce_device *d, lw_reduce_entry *entry)
     return made;
 }
 
+static void
+copy_space(lw_reduce_space *to, const lw_reduce_space *from, uint32_t n_operands)
+{
+    to->n = from->n;
+    for (int d = 0; d < from->n; d++) {
+        to->size[d] = from->size[d];
+        for (uint32_t i = 0; i < n_operands; i++)
+            to->stride[i][d] = from->stride[i][d];
+    }
+}
+
 /* Of a simplified one: what nothing gives is the call's own, and not asked for. */
 static void
 copy_job(lw_reduce_job *to, const lw_reduce_job *from, uint32_t n)
@@ -320,14 +331,8 @@ copy_job(lw_reduce_job *to, const lw_reduce_job *from, uint32_t n)
     to->code = NULL;
     to->initial = to->empty = NULL;
     to->max_threads = from->max_threads;
-    to->kept.n = from->kept.n;
-    to->reduced.n = from->reduced.n;
-    to->kept.size[0] = from->kept.size[0];
-    to->reduced.size[0] = from->reduced.size[0];
-    for (uint32_t i = 0; i < n; i++) {
-        to->kept.stride[i][0] = from->kept.stride[i][0];
-        to->reduced.stride[i][0] = from->reduced.stride[i][0];
-    }
+    copy_space(&to->kept, &from->kept, n);
+    copy_space(&to->reduced, &from->reduced, n);
     memcpy(to->operand, from->operand, sizeof to->operand);
     memcpy(to->out, from->out, sizeof to->out);
 }
