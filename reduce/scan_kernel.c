@@ -7,6 +7,8 @@ typedef lw_scan_maker maker;
 enum {
     FEW_WARPS = 7,
     MOST_BLOCKS = 5,
+    SMALL_BLOCK = 64, /* threads */
+    MOST_SMALL_BLOCKS = 10,
     SHARED_OF_ALL = 227 * 1024, /* bytes of a multiprocessor of compute capability 9.0 */
     SHARED_OF_BLOCK = 1024      /* that the driver takes of it for each block */
 };
@@ -589,7 +591,7 @@ gap_of(const lw_reduction *r, const lw_reduce_key *key, bool has_vectors)
     return size == 8 ? 2 : 4;
 }
 
-/* So few registers (48 to 80) that shared memory says how many blocks are on a multiprocessor:
+/* So few registers (48 to 102) that shared memory says how many blocks are on a multiprocessor:
  * tiles under way hide the wait for those before. */
 static uint32_t
 blocks_of(const maker *m)
@@ -598,6 +600,8 @@ blocks_of(const maker *m)
 
     for (uint32_t i = 0; i < m->k.n_parts; i++)
         bytes += lw_dtypes[m->k.part[i]].size_bytes;
+    if (m->threads <= SMALL_BLOCK)
+        return MOST_SMALL_BLOCKS; /* 102 registers; shared memory holds fewer blocks */
     bytes *= lw_reduce_scan_places(m->k.r, m->k.key, threads_log2);
     n = SHARED_OF_ALL / (bytes + SHARED_OF_BLOCK);
     most = m->threads < LW_REDUCE_THREADS ? MOST_BLOCKS + 1 : MOST_BLOCKS;
@@ -624,7 +628,7 @@ start(maker *m, const char *symbol)
         m->warp_lanes /= 2;
     if (!key->simulated) {
         m->k.b.func->max_threads = (uint32_t)m->threads;
-        if (m->threads >= LW_REDUCE_THREADS / 2 && m->k.n_parts <= 2)
+        if (m->threads >= SMALL_BLOCK && m->k.n_parts <= 2)
             m->k.b.func->min_blocks = blocks_of(m);
     }
     add_params(m);

@@ -11,9 +11,10 @@ enum {
     MOST_ITEMS_LOG2 = 5,
     LONG_THREADS_LOG2 = 7,
     LONG_ITEMS_LOG2 = 6,
-    SIDE_LOG2 = 3, /* lanes that read neighbouring elements at least */
-    WIDE_LOG2 = 5, /* rows that are read side by side */
-    SUMS_AT = 128  /* bytes of device memory; before them is the counter */
+    LONG_LEAST_THREADS_LOG2 = 6, /* rather than fewer than 2^MOST_ITEMS_LOG2 items */
+    SIDE_LOG2 = 3,               /* lanes that read neighbouring elements at least */
+    WIDE_LOG2 = 5,               /* rows that are read side by side */
+    SUMS_AT = 128                /* bytes of device memory; before them is the counter */
 };
 
 /* The least power of two that is not below n. */
@@ -102,7 +103,10 @@ choose_size(const lw_reduce_scan *scan, uint32_t *threads, lw_reduce_key *key)
     for (;;) {
         if (lw_reduce_scan_places(scan->reduction, key, *threads) * bytes <= SHARED)
             return;
-        if (key->items_log2 > 1 || (*threads == LEAST_THREADS_LOG2 && key->items_log2 > 0))
+        if (is_long(scan) && key->items_log2 == MOST_ITEMS_LOG2 &&
+            *threads > LONG_LEAST_THREADS_LOG2)
+            (*threads)--;
+        else if (key->items_log2 > 1 || (*threads == LEAST_THREADS_LOG2 && key->items_log2 > 0))
             key->items_log2--;
         else if (*threads > LEAST_THREADS_LOG2)
             (*threads)--;
