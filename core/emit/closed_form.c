@@ -17,6 +17,7 @@ enum {
 typedef struct walker {
     const lw_func *func;
     uint32_t steps, n_slots, slots[MOST_SLOTS]; /* slots that are being looked at */
+    uint32_t again;                             /* bits: which of these were met once more */
 } walker;
 
 static uint32_t degree(walker *w, lw_ref value);
@@ -27,44 +28,28 @@ larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-static bool
-gets(const walker *w, lw_ref value, lw_ref slot)
-{
-    const lw_inst *inst = &w->func->insts.data[value];
-
-    return inst->op == LW_OP_GET && inst->a == slot;
-}
-
-/* Of what is stored in the slot; one more than the step's where it is added to the slot. */
-static uint32_t
-degree_stored(walker *w, lw_ref slot, lw_ref value)
-{
-    const lw_inst *inst = &w->func->insts.data[value];
-
-    if (inst->op == LW_OP_ADD || inst->op == LW_OP_SUB) {
-        if (gets(w, inst->a, slot))
-            return 1 + degree(w, inst->b);
-        if (gets(w, inst->b, slot))
-            return 1 + degree(w, inst->a);
-    }
-    return degree(w, value);
-}
-
+/* Of what is stored in the slot; one more where the slot itself is in it, as in s + i + 1. */
 static uint32_t
 degree_of_slot(walker *w, lw_ref slot)
 {
     const lw_inst *insts = w->func->insts.data;
-    uint32_t most = 0;
+    uint32_t most = 0, which = w->n_slots, stored;
 
     for (uint32_t i = 0; i < w->n_slots; i++)
-        if (w->slots[i] == slot)
+        if (w->slots[i] == slot) {
+            w->again |= UINT32_C(1) << i;
             return 0;
+        }
     if (w->n_slots == MOST_SLOTS)
         return ANY;
     w->slots[w->n_slots++] = slot;
-    for (uint32_t i = 1; i < w->func->insts.n && most < ANY; i++, w->steps++)
-        if (insts[i].op == LW_OP_SET && insts[i].a == slot)
-            most = larger(most, degree_stored(w, slot, insts[i].b));
+    for (uint32_t i = 1; i < w->func->insts.n && most < ANY; i++, w->steps++) {
+        if (insts[i].op != LW_OP_SET || insts[i].a != slot)
+            continue;
+        w->again &= ~(UINT32_C(1) << which);
+        stored = degree(w, insts[i].b);
+        most = larger(most, stored + (w->again >> which & 1));
+    }
     w->n_slots--;
     return most;
 }
@@ -91,6 +76,8 @@ degree(walker *w, lw_ref value)
     case LW_OP_BITCAST: return degree(w, inst->a);
     case LW_OP_GET: return degree_of_slot(w, inst->a);
     case LW_OP_PARAM: return w->func->linkage == LW_KERNEL ? 0 : ANY;
+    case LW_OP_LOAD: /* LLVM may keep in a register what a loop stores there */
+    case LW_OP_LANE:
     case LW_OP_CALL:
     case LW_OP_RESULT: return ANY;
     default: return 0;

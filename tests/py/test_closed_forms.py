@@ -10,7 +10,7 @@ import pytest
 
 import lanewise as lw
 
-STEPS = ["s += i", "s += i * i", "s = s + i + 1", "s += s2; s2 += i", "s = i * i", "s = i * i * i", "s = i * (i + 1) // 2", "s += 2 * i + 1"]
+STEPS = ["s += i", "s += i * i", "s = s + i + 1", "s = 5 + (s + 2 * i) - 1", "y[0] += i; s = int(y[0])", "s += s2; s2 += i", "s = i * i", "s = i * i * i", "s = i * (i + 1) // 2", "s += 2 * i + 1"]
 CUTS = ["s % 4", "s & 7", "s % 16", "s & 255", "(s * 3) & 15", "(s + 1) % 4", "shorter(s)"]
 LOOPS = ["for j in range({}):\n            t += 1",
          "j = {}\n        while j > 0:\n            t += j\n            j -= 1",

@@ -70,6 +70,14 @@ def of_a_sum(n, out):
         s += i
 
 
+def of_a_longer_sum(n, out):
+    s = 0
+    for i in range(n):
+        for j in range(s & 3):
+            out[i] += j
+        s = 5 + (s + i) + 1
+
+
 def of_a_square(n, out):
     for i in range(n):
         for j in range(i * i & 7):
@@ -83,7 +91,7 @@ def of_a_counter(n, out):
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
-@pytest.mark.parametrize("function, hidden", [(of_a_sum, True), (of_a_square, True), (of_a_counter, False)])
+@pytest.mark.parametrize("function, hidden", [(of_a_sum, True), (of_a_longer_sum, True), (of_a_square, True), (of_a_counter, False)])
 def test_llvm_makes_no_closed_form_of_what_is_cut_down(target, function, hidden):
     """Its own loses a bit: a loop of s % 4 rounds ran for ever."""
     text = ptx(lw.jit(function), "void(int64, int64[:])", target)
