@@ -25,7 +25,7 @@ static lw_ref
 best_of(maker *m, const narrow *n, uint32_t place, uint32_t count, const lw_ref *words)
 {
     lw_builder *b = &m->k.b;
-    lw_ref x[WORDS * UNROLL];
+    lw_ref x[WORDS * UNROLL] = {0};
     uint32_t up = n->bits * (n->per_word - 1 - place);
 
     for (uint32_t i = 0; i < WORDS * count; i++)
@@ -40,7 +40,7 @@ static void
 round_of(maker *m, const narrow *n, lw_ref item, lw_ref step, uint32_t count)
 {
     lw_builder *b = &m->k.b;
-    lw_ref words[WORDS * UNROLL];
+    lw_ref words[WORDS * UNROLL] = {0};
     uint32_t flags = m->k.key->simulated ? 0 : LW_MEM_INVARIANT;
 
     for (uint32_t k = 0; k < count; k++) {

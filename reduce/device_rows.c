@@ -87,7 +87,7 @@ take_rows(maker *m, row_places base, access *from, row_values acc)
 {
     lw_builder *b = &m->k.b;
     lw_ref lanes = i64(m, INT64_C(1) << m->k.key->lanes_log2);
-    row_values slot;
+    row_values slot = {{0}};
     lw_for loop;
 
     load_rows(m, m->lane, base, from);
@@ -150,8 +150,8 @@ void
 lw_reduce_short_rows(maker *m, access *from)
 {
     uint32_t lanes = 1u << m->k.key->lanes_log2, groups = WARP / lanes, n = m->k.key->rows;
-    row_places base;
-    row_values acc;
+    row_places base = {{0}};
+    row_values acc = {{0}};
     lw_ref first = find_rows(m, groups, base);
 
     take_rows(m, base, from, acc);

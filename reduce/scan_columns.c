@@ -61,7 +61,8 @@ take_batch(maker *m, bool is_full, int64_t from, int64_t to, lw_ref *element, lw
 static void
 take_all(maker *m, bool is_full)
 {
-    lw_ref acc[LW_REDUCE_PARTS] = {0}, address[LW_REDUCE_MOST], element = element_of(m, 0);
+    lw_ref acc[LW_REDUCE_PARTS] = {0}, address[LW_REDUCE_MOST] = {0},
+           element = element_of(m, 0);
     int64_t batch = m->items < MOST_BATCH ? m->items : MOST_BATCH;
 
     while (batch > 1 && batch * m->n_loaded > MOST_LOADED)
@@ -116,7 +117,8 @@ static void
 put_all(maker *m, bool is_full)
 {
     lw_builder *b = &m->k.b;
-    lw_ref address[LW_REDUCE_MOST], is_led = lw_ir_or(b, m->is_led, is_above(m, m->lane, 0));
+    lw_ref address[LW_REDUCE_MOST] = {0},
+           is_led = lw_ir_or(b, m->is_led, is_above(m, m->lane, 0));
 
     lw_scan_find_result(m, add(m, m->first, element_of(m, 0)), address);
     for (int64_t k = 0; k < m->items; k++) {

@@ -200,7 +200,7 @@ lw_scan_find(maker *m, lw_ref element, lw_ref *address)
 static void
 load_element(maker *m, lw_ref element, lw_ref *values)
 {
-    lw_ref address[LW_REDUCE_MOST];
+    lw_ref address[LW_REDUCE_MOST] = {0};
 
     lw_scan_find(m, element, address);
     lw_scan_load(m, element, address, values);
@@ -474,7 +474,7 @@ lw_scan_store(maker *m, const lw_ref *address, const lw_ref *acc)
 static void
 put_result(maker *m, lw_ref number, const lw_ref *acc)
 {
-    lw_ref address[LW_REDUCE_MOST];
+    lw_ref address[LW_REDUCE_MOST] = {0};
 
     lw_scan_find_result(m, number, address);
     lw_scan_store(m, address, acc);

@@ -49,7 +49,8 @@ tests="$python -m pytest -c $root/pyproject.toml --rootdir $root --maxfail=40 $w
 chosen="gpu or device or cuda or operand or vectorize or test_forall or test_jit or test_kernel or test_random or test_print
     or test_records or test_arrays or test_atomic"
 wants suite && part suite $tests "$root/tests/py" -k "${chosen//$'\n'/ }"
-wants oracle && part oracle $tests "$root/tests/oracle" --device
+# a file of these stays in one process: its last test looks at what the others did
+wants oracle && part oracle $tests ${workers:+--dist loadfile} "$root/tests/oracle" --device
 # as many processes as seeds, each with programs of its own
 fuzz() {
     local seed children=() bad=0

@@ -10,6 +10,7 @@
 #include "core/base/memory.h"
 #include "core/ir/build.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { ROUNDS = 4, SHORT_ROUND = 80, HEAD = 7, MOST_INNER = 8 };
@@ -306,6 +307,7 @@ lw_opt_stride(lw_module *module, uint32_t func, lw_error *err)
         lw_free(r.to);
         return lw_fail_memory(err);
     }
+    assert(fresh.data != NULL);
     fresh.data[fresh.n++] = r.old[0];
     memcpy(&f->insts, &fresh, sizeof f->insts);
     write_function(&r);
