@@ -182,3 +182,30 @@ def test_stacks_leave_room_for_other_mappings():
                 assert (x.reshape(100, 1024)[:, ::-1] == start.reshape(100, 1024)).all()
     with open("/proc/sys/vm/max_map_count") as most:
         assert n_mappings() - before < 0.55 * int(most.read()) + 1000
+
+
+def test_a_thread_may_wait_for_what_another_writes(cpu):
+    """A kernel without a barrier, too: by a nap or a fence in its loop."""
+
+    @cuda.jit
+    def by_nap(flag, out):
+        if cuda.threadIdx.x == 0:
+            while cuda.atomic.add(flag, 0, 0) < cuda.blockDim.x - 1:
+                cuda.nanosleep(100)
+            out[0] = 1
+        else:
+            cuda.atomic.add(flag, 0, 1)
+
+    @cuda.jit
+    def by_fence(flag, out):
+        if cuda.threadIdx.x == 0:
+            while flag[0] == 0:
+                cuda.threadfence()
+            out[0] = 1
+        elif cuda.threadIdx.x == 5:
+            flag[0] = 1
+
+    for kernel in (by_nap, by_fence):
+        out = np.zeros(1)
+        kernel[1, 40](np.zeros(1, np.int64), out)
+        assert out[0] == 1
