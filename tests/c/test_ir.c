@@ -288,11 +288,12 @@ test_context(void)
     lw_ir_shared(&b, 5, 16);
     CHECK(lw_ir_uses_context(module) && !lw_ir_is_collective(module), "shared memory");
     CHECK(lw_ir_shared_bytes(module) == 24, "%u bytes", lw_ir_shared_bytes(module));
+    lw_ir_kernel_call(&b, LW_KOP_fence_order, LW_DT_void, NULL, 0);
+    CHECK(!lw_ir_is_collective(module), "order waits for nobody");
     lw_ir_kernel_call(&b, LW_KOP_fence_device, LW_DT_void, NULL, 0);
-    CHECK(!lw_ir_is_collective(module), "a fence waits for nobody");
+    CHECK(lw_ir_is_collective(module), "behind a fence a thread may wait for another's word");
     mask = lw_ir_int(&b, LW_DT_i32, -1);
     lw_ir_kernel_call(&b, LW_KOP_syncwarp, LW_DT_void, &mask, 1);
-    CHECK(lw_ir_is_collective(module), "a warp waits");
     CHECK(lw_ir_finish(&b, NULL) == LW_OK, "finish");
     check_valid(module, 0);
     lw_module_free(module);
