@@ -176,11 +176,11 @@ static uint32_t
 short_lanes_log2(int64_t items)
 {
     uint32_t best = 0;
-    int64_t least = INT64_MAX;
+    int64_t least = items;
 
-    for (uint32_t log = 0; log <= 5 && INT64_C(1) << log <= items; log++) {
+    for (uint32_t log = 1; log <= 5 && INT64_C(1) << log <= items; log++) {
         int64_t lanes = INT64_C(1) << log, taken = (items + lanes - 1) / lanes * lanes;
-        if (taken * 4 <= least * 5 || least == INT64_MAX) {
+        if (taken * 4 <= least * 5) {
             best = log;
             least = taken < least ? taken : least;
         }

@@ -19,6 +19,6 @@ PYTHONPATH="$site:$packages" PYTHONMALLOC=malloc PYTHONNOUSERSITE=1 \
 LD_PRELOAD="$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)" \
 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 LW_ASAN=1 LW_C_BUILD="$root/build/asan" LANEWISE_CACHE_DIR="$root/build/test-cache-asan" \
-    "$real" -m pytest -n auto --maxprocesses 4 --dist loadfile -c "$root/pyproject.toml" --rootdir "$root" --maxfail=20 --durations=10 "$root/tests" \
+    "$real" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" --maxfail=20 --durations=10 "$root/tests" \
     --ignore="$root/tests/oracle/test_numeric.py" --ignore="$root/tests/oracle/test_ops.py" \
     --ignore="$root/tests/oracle/test_flow.py"

@@ -35,5 +35,5 @@ say "Python suite, installed wheel"
 # From a folder without the sources, so that what is tested is what was installed.
 mkdir -p build/run
 cd build/run
-LW_C_BUILD="$root/build/dev" "$python" -m pytest -n auto --maxprocesses 4 --dist loadfile -c "$root/pyproject.toml" --rootdir "$root" "$root/tests"
+LW_C_BUILD="$root/build/dev" "$python" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" "$root/tests"
 say "everything passed"

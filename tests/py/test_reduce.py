@@ -507,7 +507,6 @@ def test_the_kernel_simulated(n):
         assert lw.reduce(lambda a, b: b, max_blocksize=64)._simulate(x, size=blocks) == n - 1
 
 
-@pytest.mark.skipif("LW_ASAN" in os.environ, reason="ends the process under the sanitizer, not without it: to be looked into")
 @pytest.mark.parametrize("shape", [(5, 7), (300, 40), (40, 300), (3, 5000), (5000, 3), (1, 700)], ids=str)
 def test_the_kernel_simulated_along_axes(shape):
     a = some(shape)
