@@ -23,6 +23,12 @@ is_host_form(const lw_entry_key *key)
     return key->form >= LW_ENTRY_RANGE;
 }
 
+const lw_scalar *
+lw_special_on_host(const lw_special *special)
+{
+    return special->on_host ? special->on_host : special->scalar;
+}
+
 lw_status
 lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module **out,
                   lw_error *err)
@@ -32,7 +38,8 @@ lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module 
     if (!is_host_form(key))
         lw_build_symbol(lw_function_name(special->function),
                         lw_hash64(key, sizeof *key, special->hash), symbol);
-    return lw_kernel_module(special->scalar, key, symbol, &special->function->limits, out, err);
+    return lw_kernel_module(is_host_form(key) ? lw_special_on_host(special) : special->scalar,
+                            key, symbol, &special->function->limits, out, err);
 }
 
 PyObject *

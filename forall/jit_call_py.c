@@ -154,7 +154,7 @@ raise_result(const lw_special *special, const lw_sim_result *result)
     memcpy(place.block, result->block, sizeof place.block);
     memcpy(place.thread, result->thread, sizeof place.thread);
     memcpy(place.words, result->words, sizeof place.words);
-    return lw_raise_at(&special->scalar->raises[result->status - 1], &place);
+    return lw_raise_at(&lw_special_on_host(special)->raises[result->status - 1], &place);
 }
 
 /* Without the GIL. LW_ERR_PYTHON: a handler's exception is set. */

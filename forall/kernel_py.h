@@ -208,6 +208,7 @@ typedef struct lw_special {
     struct lw_special *target; /* itself; or the declared one that calls of this key run */
     struct lw_special *origin; /* of a twin: whose types it has, else NULL */
     lw_scalar *scalar;         /* NULL where target is another one */
+    lw_scalar *on_host; /* the same with guards of dynamic shared memory; NULL: `scalar` */
     uint32_t n_written;
     const uint32_t *written; /* numbers of the bound arrays that the body may write */
     uint32_t n_out; /* declared results of a function that gives a value; 0: as inferred */
@@ -233,6 +234,8 @@ PyObject *lw_special_text(const lw_special *special);
 PyObject *lw_special_signature(const lw_special *special);
 /* Does no array that the body writes overlap another one? entry key: noalias. */
 bool lw_special_noalias(const lw_special *special, const lw_bound *bound);
+/* The body that the host runs. */
+const lw_scalar *lw_special_on_host(const lw_special *special);
 /* Code for a target, compiled and loaded when new (and after a reset of the device); the GIL is
  * given up meanwhile. NULL with an exception. */
 lw_device_entry *lw_special_device(lw_special *special, lw_device *device,

@@ -303,6 +303,17 @@ note_hash(lw_special *special)
     return !failed;
 }
 
+/* A GPU keeps a block inside of its shared memory. On the host what lies behind it is not the
+ * block's, and its size is known only at the launch: there an index is compared with it. */
+static lw_status
+lower_guarded(lw_special *special, lw_typed *typed, lw_error *err)
+{
+    if (!lw_ir_has_op(special->scalar->module, LW_OP_DYNAMIC))
+        return LW_OK;
+    typed->options.guard_dynamic = true;
+    return lw_lower(typed, special->out, special->n_out, &special->on_host, err);
+}
+
 static int
 lower(lw_special *special)
 {
@@ -317,6 +328,8 @@ lower(lw_special *special)
                             : LW_OK;
     if (status == LW_OK)
         status = lw_lower(typed, special->out, special->n_out, &special->scalar, &err);
+    if (status == LW_OK)
+        status = lower_guarded(special, typed, &err);
     lw_typed_free(typed);
     if (status != LW_OK) {
         lw_py_raise(&err);
@@ -725,6 +738,7 @@ lw_special_free(lw_special *special)
     lw_special_drop_entries(special);
     Py_CLEAR(special->held);
     lw_scalar_free(special->scalar);
+    lw_scalar_free(special->on_host);
     lw_arena_reset(&special->arena);
     lw_free(special);
 }

@@ -283,6 +283,7 @@ lw_instance_raises(lw_lowering *l, uint32_t instance)
     l->raising[instance] = 1;
     if (!options->ignore_errors)
         raises = inst->can_raise || options->checks != 0;
+    raises |= options->guard_dynamic;
     for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
         raises = node_raises(l, inst, i);
     l->raising[instance] = raises ? 2 : 1;

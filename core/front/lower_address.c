@@ -191,21 +191,45 @@ lw_may_be_negative(const lw_frame *f, lw_value index)
     return index.n && !lw_never_negative(f, index.parts[0]);
 }
 
+/* Whether an address may lie in shared memory sized at launch. It surely does not where it
+ * comes from an argument of the kernel or from memory of known size. */
 static bool
-checks_bounds(const lw_frame *f)
+may_be_dynamic(const lw_frame *f, lw_ref address)
 {
-    return f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS) != 0;
+    const lw_inst *inst = &f->b.func->insts.data[address];
+
+    while (inst->op == LW_OP_OFFSET)
+        inst = &f->b.func->insts.data[inst->a];
+    switch (inst->op) {
+    case LW_OP_LOCAL:
+    case LW_OP_SHARED:
+    case LW_OP_DATA: return false;
+    case LW_OP_PARAM: return f->instance != 1; /* the kernel's own */
+    default: return true;
+    }
+}
+
+static bool
+checks_bounds(const lw_frame *f, lw_value array)
+{
+    if (f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS) != 0)
+        return true;
+    return f->l->typed->options.guard_dynamic && f->b.func != NULL && array.n > 0 &&
+           may_be_dynamic(f, array.parts[0]);
 }
 
 /* i64 or u64 that lies in the axis, or an exception; negative ones were counted from the end.
  */
 static void
-check_bounds(lw_frame *f, lw_ref index, lw_ref extent, uint32_t axis)
+check_bounds(lw_frame *f, lw_value array, lw_ref index, lw_ref extent, uint32_t axis)
 {
     lw_builder *b = &f->b;
-    char message[64];
+    bool dynamic = b->func && b->func->insts.data[lw_part_at(&array, 0)].op == LW_OP_DYNAMIC;
+    char message[128];
 
-    snprintf(message, sizeof message, "index out of bounds for axis %u", axis);
+    snprintf(message, sizeof message, "index out of bounds for axis %u%s", axis,
+             dynamic ? " of the dynamic shared memory, whose bytes are the launch's sharedmem"
+                     : "");
     lw_lower_raise(f,
                    lw_ir_compare(b, LW_OP_GE, lw_ir_cast(b, LW_DT_u64, index),
                                  lw_ir_cast(b, LW_DT_u64, extent)),
@@ -241,13 +265,13 @@ nearest(lw_builder *b, lw_ref i, int64_t extent, bool negative)
 
 /* What the place is computed in: where it is compared, without loss. */
 static lw_dtype
-place_type(const lw_frame *f, lw_type array, lw_value index, lw_dtype type)
+place_type(const lw_frame *f, lw_value array, lw_value index, lw_dtype type)
 {
     lw_dtype stored = lw_type_stored(f->l->types, index.type);
 
-    if (checks_bounds(f))
+    if (checks_bounds(f, array))
         return LW_DT_i64;
-    if (!is_table(f, array))
+    if (!is_table(f, array.type))
         return type;
     return lw_dtypes[stored].bits < 32 || stored == LW_DT_i32 ? LW_DT_i32 : LW_DT_i64;
 }
@@ -295,22 +319,22 @@ lw_ref
 lw_index_place(lw_frame *f, lw_value array, uint32_t axis, lw_value index, lw_dtype type)
 {
     lw_builder *b = &f->b;
-    lw_dtype wide = place_type(f, array.type, index, type);
-    bool negative = lw_may_be_negative(f, index);
+    lw_dtype wide = place_type(f, array, index, type);
+    bool negative = lw_may_be_negative(f, index), checked = checks_bounds(f, array);
     lw_ref extent = lw_array_extent(f, array, axis);
     lw_ref i = index.n ? lw_offset_cast(b, wide, index.parts[0]) : 0, n, below;
     uint64_t known;
 
     if (negative) {
         n = lw_offset_cast(b, wide, extent);
-        below = is_negative(f, index.parts[0], i, checks_bounds(f) || is_table(f, array.type));
+        below = is_negative(f, index.parts[0], i, checked || is_table(f, array.type));
         if (lw_ir_is_const(b, i, &known))
             i = lw_ir_add(b, n, i);
         else
             i = lw_ir_select(b, below, lw_ir_add(b, i, n), i);
     }
-    if (checks_bounds(f))
-        check_bounds(f, i, extent, axis);
+    if (checked)
+        check_bounds(f, array, i, extent, axis);
     else if (is_table(f, array.type))
         i = nearest(b, i, lw_array_row_of(f, array.type)->shape[axis], negative);
     return lw_offset_cast(b, type, i);

@@ -75,7 +75,7 @@ step_of(lw_frame *f, uint32_t node)
     lw_value value = lw_lower_as(f, node, LW_T_INDEX);
     lw_ref step = value.n ? value.parts[0] : 0;
 
-    if (!lw_ir_is_const(&f->b, step, NULL) && f->can_raise)
+    if (!lw_ir_is_const(&f->b, step, NULL) && lw_raises_errors(f))
         lw_lower_raise(f, lw_ir_compare(&f->b, LW_OP_EQ, step, lw_const64(f, 0)), "ValueError",
                        "slice step cannot be zero");
     return step;
@@ -343,7 +343,7 @@ broadcast(lw_frame *f, walk *from, lw_value to, lw_ref *differs)
         *differs = lw_ir_or(b, *differs, lw_ir_and(b, other, lw_ir_not(b, one)));
         from->strides[i] = lw_ir_select(b, one, zero, from->strides[i]);
     }
-    if (f->can_raise)
+    if (lw_raises_errors(f))
         lw_lower_raise(f, *differs, "ValueError", "could not broadcast: the shapes differ");
 }
 
@@ -378,7 +378,7 @@ fill(lw_frame *f, lw_value to, lw_value value)
     }
     for (uint32_t i = 0; i < row->ndim; i++) {
         lw_ref extent = lw_array_extent(f, to, i);
-        if (copies && !f->can_raise) /* errors are ignored: nothing is copied */
+        if (copies && !lw_raises_errors(f)) /* errors are ignored: nothing is copied */
             extent = lw_ir_select(&f->b, differs, lw_const64(f, 0), extent);
         loops[i] = lw_ir_for(&f->b, lw_const64(f, 0), extent, lw_const64(f, 1), 0, 0);
     }

@@ -102,7 +102,7 @@ call_with_status(call *c, uint32_t node, lw_ref place, lw_type type)
              c->external->name);
 
     lw_lower_place(c->f, node);
-    if (c->f->can_raise)
+    if (lw_raises_errors(c->f))
         lw_lower_raise(c->f, lw_ir_compare(c->b, LW_OP_NE, status, lw_ir_zero(c->b, LW_DT_i32)),
                        "RuntimeError", message);
     if (type == LW_T_NONE)

@@ -85,6 +85,14 @@ typedef struct lw_frame {
 } lw_frame;
 
 /* ---- lower.c ---- */
+/* Whether the user's errors are raised here: not under errors="ignore", which leaves the guards
+ * of memory alone. */
+static inline bool
+lw_raises_errors(const lw_frame *f)
+{
+    return f->can_raise && !f->l->typed->options.ignore_errors;
+}
+
 const lw_node *lw_node_at(const lw_frame *f, uint32_t node);
 const lw_typed_node *lw_typed_at(const lw_frame *f, uint32_t node);
 uint32_t lw_list_at(const lw_frame *f, uint32_t index); /* of tree->lists */

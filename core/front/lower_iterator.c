@@ -146,7 +146,7 @@ of_range(lw_frame *f, uint32_t call)
     it.rises = !lw_ir_is_const(b, it.step, NULL) && lw_never_negative(f, it.step);
     if (has_step && lw_step_may_be_zero(f->l, f->inst, lists[t->args + 2])) {
         lw_ref none = lw_ir_compare(b, LW_OP_EQ, it.step, lw_ir_zero(b, LW_DT_i64));
-        if (f->can_raise)
+        if (lw_raises_errors(f))
             lw_lower_raise(f, none, "ValueError", "range() arg 3 must not be zero");
         else /* errors are ignored: no round */
             it.stop = lw_ir_select(b, none, it.start, stop);

@@ -17,7 +17,8 @@ typedef struct lw_front_options {
     bool ignore_errors;  /* errors="ignore": assert and raise are dropped */
     bool threads;   /* runs as a thread of a grid: indices, barriers, lanes have a meaning */
     bool procedure; /* a kernel: the user's function returns nothing (a value is E183) */
-    bool narrow;    /* every byte offset inside every array argument fits 31 bits */
+    bool guard_dynamic; /* on the host: an index beyond shared memory sized at launch raises */
+    bool narrow;        /* every byte offset inside every array argument fits 31 bits */
     const char *readonly_help; /* what to do about a read-only argument; NULL: the usual */
 } lw_front_options;
 

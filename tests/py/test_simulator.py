@@ -209,3 +209,123 @@ def test_a_thread_may_wait_for_what_another_writes(cpu):
         out = np.zeros(1)
         kernel[1, 40](np.zeros(1, np.int64), out)
         assert out[0] == 1
+
+
+# ---- shared memory sized at launch: an index beyond it is an exception, whatever the options ----
+
+pair = np.dtype([("x", np.float32), ("m", np.int16, 4)])
+
+
+@cuda.jit(device=True)
+def put(where, i, value):
+    where[i] = value
+
+
+def through_device_function(i, out):
+    s = cuda.shared.array(0, float32)
+    put(s, i, 1)
+    out[0] = 1
+
+
+def through_slice(i, out):
+    s = cuda.shared.array(0, float32)[1:]
+    s[i] = 1
+    out[0] = 1
+
+
+def through_variable(i, out):
+    s = cuda.shared.array(0, float32)
+    t = s
+    for k in range(3):
+        t = t[k:]
+    out[0] = t[i]
+
+
+def through_choice(i, out):
+    s = cuda.shared.array(0, float32)
+    t = lw.local(1000, float32)[:]
+    w = s if out[0] == 0 else t
+    w[i] = 1
+    out[0] = 1
+
+
+def through_atomic(i, out):
+    s = cuda.shared.array(0, int32)
+    cuda.atomic.add(s, i, 1)
+    out[0] = 1
+
+
+def through_record(i, out):
+    s = cuda.shared.array(0, pair)
+    s[i].x = 1
+    out[0] = 1
+
+
+def through_field(i, out):
+    s = cuda.shared.array(0, pair)
+    s[0].m[i] = 1
+    out[0] = 1
+
+
+def through_wide_index(i, out):
+    s = cuda.shared.array(0, float32)
+    out[0] = s[np.uint64(i)]
+
+
+def through_augmented(i, out):
+    s = cuda.shared.array(0, int32)
+    s[i] += 1
+    out[0] = 1
+
+
+def through_tuple(i, out):
+    s = (cuda.shared.array(0, float32), out)
+    s[0][i] = 1
+    out[0] = 1
+
+
+def through_barrier(i, out):
+    s = cuda.shared.array(0, float32)
+    cuda.syncthreads()
+    s[i] = 1
+    cuda.syncthreads()
+    out[0] = 1
+
+
+ROUTES = [through_device_function, through_slice, through_variable, through_choice, through_atomic, through_record, through_field,
+          through_wide_index, through_augmented, through_tuple, through_barrier]
+
+
+@pytest.mark.parametrize("options", [{}, {"errors": "ignore"}, {"debug": True}], ids=["plain", "ignore", "debug"])
+@pytest.mark.parametrize("route", ROUTES, ids=[r.__name__ for r in ROUTES])
+def test_dynamic_shared_memory_is_guarded(route, options):
+    kernel = cuda.jit(target="cpu", **options)(route)
+    out = np.zeros(1)
+    kernel[1, 1, 0, 64](1, out)
+    if route not in (through_variable, through_wide_index):
+        assert out[0] == 1
+    for i, n_bytes in [(10**8, 64), (16, 64), (-17, 64), (10**8, 0), (0, 0), (-1, 0)]:
+        with pytest.raises(IndexError, match=r"index out of bounds for axis 0.* at .*\.py:\d+, tid=\[0, 0, 0\] ctaid=\[0, 0, 0\]"):
+            kernel[1, 1, 0, n_bytes](i, np.zeros(1))
+    kernel[1, 1, 0, 64](1, out)
+
+
+def test_dynamic_shared_memory_names_the_thread():
+    @cuda.jit(target="cpu")
+    def kernel(out):
+        s = cuda.shared.array(0, float32)
+        i = cuda.grid(1)
+        s[i] = i
+        cuda.syncthreads()
+        out[i] = s[i]
+
+    out = np.zeros(64)
+    kernel[1, 64, 0, 256](out)
+    np.testing.assert_array_equal(out, np.arange(64))
+    with pytest.raises(IndexError) as caught:
+        kernel[1, 64, 0, 255](out)
+    assert str(caught.value) == (
+        "index out of bounds for axis 0 of the dynamic shared memory, whose bytes are the launch's sharedmem (raised in `kernel` at "
+        f"{__file__}:{line_of(kernel, 's[i] = i')}, tid=[63, 0, 0] ctaid=[0, 0, 0])")
+    gpu = kernel.inspect_llvm(kernel.signatures[0])
+    assert "define internal void @lw_body" in gpu and "br i1" not in gpu  # there is no guard on a GPU
