@@ -564,6 +564,8 @@ lw_fold_cast_konst(lw_frame *f, uint32_t old, uint32_t x, lw_dtype to, bool weak
         return truth < 0 ? 0 : lw_konst_bool(f, old, truth);
     }
     if (lw_is_integer(to)) {
+        if (weak && scalar_int(from, &value)) /* int() of an integer: itself, as Python's */
+            return lw_konst_int(f, old, value);
         if (!cast_to_int(from, to, &value))
             return 0;
         if (weak)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -180,3 +181,25 @@ def test_numba_cuts_floats(dtype):
     assert lw.vectorize([f"{name}(f8)"], typing="numba")(lambda v: v)(x).tolist() == x.astype(dtype).tolist()
     with pytest.raises(lw.errors.TypingError, match="E142"):
         lw.vectorize([f"{name}(c16)"], typing="numba")(lambda v: v)
+
+
+INT_EDGES = np.array([0, 5, 2**63 - 1, 2**63, 2**63 + 5, 2**64 - 1], np.uint64)
+FLOAT_EDGES = np.array([1e30, -1e30, np.nan, np.inf, -np.inf, 2.0**63, -(2.0**63), 1.9, -1.9])
+
+
+@pytest.mark.parametrize("convert", [lambda x: int(x), lambda x: np.int64(x)], ids=["int", "int64"])
+def test_integers_wrap_and_floats_saturate(convert):
+    f = lw.vectorize(["i8(u8)", "i8(f8)"])(convert)
+    np.testing.assert_array_equal(f(INT_EDGES), INT_EDGES.astype(np.int64))
+    most, least = 2**63 - 1, -(2**63)
+    assert f(FLOAT_EDGES).tolist() == [most, least, 0, most, least, most, least, 1, -1]
+    body = {s: f.inspect_llvm(s, target="sm_90").split("@lw_body")[1].split("}")[0] for s in ("i8(u8)", "i8(f8)")}
+    assert re.search(r"(%v\d+) = bitcast i64 %p0 to i64.*\n *ret i64 \1", body["i8(u8)"])
+    assert re.search(r"@llvm.nvvm.d2ll.rz\(double %p0\)", body["i8(f8)"])  # PTX: saturates
+
+
+def test_int_of_a_constant_is_exact():
+    big = np.uint64(2**63 + 5)
+    assert lw.vectorize(lambda x: x + int(big))(np.uint64(1)) == 2**63 + 6
+    with pytest.raises(lw.errors.TypingError, match="9223372036854775813 does not fit int64"):
+        lw.vectorize(lambda x: x + int(big))(np.int64(1))
