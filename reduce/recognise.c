@@ -245,3 +245,78 @@ lw_reduce_picks(const lw_reduction *r)
     first = is_operand(func, made->b, 0) == is_operand(func, test->a, 0);
     return greater == first ? LW_REDUCE_LARGEST : LW_REDUCE_SMALLEST;
 }
+
+/* ---- plain sums among the numbers of an accumulator ---- */
+
+/* One number of combine's operands and what may be made of it: their sum, or their product. */
+typedef struct pair {
+    const lw_func *func;
+    uint32_t part, parts;
+    uint16_t op;
+} pair;
+
+/* ADD or MUL of both. */
+static bool
+is_made_of(const pair *p, lw_ref at)
+{
+    const lw_inst *inst = &p->func->insts.data[at];
+
+    return inst->op == p->op && are_operands(p->func, inst->a, inst->b, p->part, p->parts);
+}
+
+static bool
+is_either(const pair *p, lw_ref at)
+{
+    const lw_inst *inst = &p->func->insts.data[at];
+
+    return inst->op == LW_OP_PARAM && (inst->a == p->part || inst->a == p->parts + p->part);
+}
+
+/* The result is what is made of both, and no other. */
+static bool
+returns_it(const pair *p, const lw_inst *inst)
+{
+    bool good = inst->c == p->parts;
+
+    for (uint32_t i = 0; good && i < inst->c; i++)
+        good = is_made_of(p, p->func->lists.data[inst->b + i]) == (i == p->part);
+    return good;
+}
+
+/* Nothing but the sum reads either number, and nothing but `return` reads the sum. */
+static bool
+leaves_it_alone(const pair *p, lw_ref at)
+{
+    const lw_inst *inst = &p->func->insts.data[at];
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+    const char *letters = lw_ops[inst->op].args;
+    bool made = is_made_of(p, at), good = true;
+
+    for (uint32_t i = 0; good && i < 3; i++) {
+        const lw_ref *values = letters[i] == 'L' ? p->func->lists.data + inst->b : operands + i;
+        uint32_t n = letters[i] == 'L' ? inst->c : letters[i] == 'v';
+        for (uint32_t k = 0; good && k < n; k++)
+            good = (made || !is_either(p, values[k])) &&
+                   (inst->op == LW_OP_RETURN || !is_made_of(p, values[k]));
+    }
+    return good && (inst->op != LW_OP_RETURN || returns_it(p, inst));
+}
+
+bool
+lw_reduce_sums_alone(const lw_scalar *combine, uint32_t part)
+{
+    const lw_func *func = combine->module->funcs.data[combine->body];
+    static const uint16_t ops[] = {LW_OP_ADD, LW_OP_MUL};
+    uint32_t parts = func->results.n;
+    bool alone = false;
+
+    if (combine->can_raise || func->params.n != 2 * parts || part >= parts)
+        return false;
+    for (int i = 0; i < 2 && !alone; i++) {
+        const pair p = {func, part, parts, ops[i]};
+        alone = true;
+        for (lw_ref at = 1; alone && at < func->insts.n; at++)
+            alone = leaves_it_alone(&p, at);
+    }
+    return alone;
+}

@@ -29,6 +29,8 @@ typedef struct lw_reduce_source {
     const lw_front_options *options;
     int commutative; /* 0, 1; -1: as combine shows itself */
     lw_text *types;  /* out: the typed trees as text, or NULL */
+    /* Dtypes that identity= gives the accumulator's numbers; void: it says nothing. */
+    lw_dtype said[LW_REDUCE_MOST];
 } lw_reduce_source;
 
 /* An array of a call. */
@@ -70,6 +72,9 @@ lw_status lw_reduction_module(const lw_reduction *self, lw_module **out, uint32_
                               lw_error *err);
 /* Sets commutative, has_identity and identity by what combine's code does. */
 void lw_reduce_recognise(lw_reduction *r);
+/* Is scalar `part` of what combine gives the sum, or the product, of that part of both
+ * operands, and does nothing else depend on these? */
+bool lw_reduce_sums_alone(const lw_scalar *combine, uint32_t part);
 /* Does map name its last parameter `index`? */
 bool lw_reduce_is_indexed(const lw_tree *map);
 

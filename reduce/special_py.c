@@ -3,6 +3,7 @@
 #include "reduce/reduce_parts_py.h"
 
 #include "core/base/memory.h"
+#include "core/py/device_array.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
 
@@ -49,15 +50,39 @@ refresh(lw_reducer *self)
     return 0;
 }
 
+/* The dtypes of NumPy's numbers in identity=, one after the other; Python's say nothing. */
+static void
+read_said(PyObject *identity, lw_reduce_source *source, uint32_t *at)
+{
+    PyArray_Descr *descr;
+
+    for (Py_ssize_t i = 0; PyTuple_Check(identity) && i < PyTuple_GET_SIZE(identity); i++)
+        read_said(PyTuple_GET_ITEM(identity, i), source, at);
+    if (PyTuple_Check(identity) || *at >= LW_REDUCE_MOST)
+        return;
+    if (PyArray_IsScalar(identity, Generic)) {
+        descr = PyArray_DescrFromScalar(identity);
+        if (descr != NULL)
+            source->said[*at] = lw_dtype_of_descr(descr);
+        Py_XDECREF(descr);
+    }
+    (*at)++;
+}
+
 static lw_reduce_source
 source_of(const lw_reducer *self, lw_text *types)
 {
-    return (lw_reduce_source){.map = self->tree[LW_ROLE_MAP],
-                              .combine = self->tree[LW_ROLE_COMBINE],
-                              .finish = self->tree[LW_ROLE_FINISH],
-                              .options = &self->options.front,
-                              .commutative = self->commutative,
-                              .types = types};
+    lw_reduce_source source = {.map = self->tree[LW_ROLE_MAP],
+                               .combine = self->tree[LW_ROLE_COMBINE],
+                               .finish = self->tree[LW_ROLE_FINISH],
+                               .options = &self->options.front,
+                               .commutative = self->commutative,
+                               .types = types};
+    uint32_t n = 0;
+
+    if (self->identity != NULL)
+        read_said(self->identity, &source, &n);
+    return source;
 }
 
 lw_status

@@ -53,6 +53,34 @@ def test_every_size(dtype):
         close(total(data[:n]), np.add.reduce(data[:n]))
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_sums_among_other_numbers_widen(dtype):
+    x = np.full(300, 100).astype(dtype)
+    mean = lw.reduce(lambda a, b: (a[0] + b[0], a[1] + b[1]), map=lambda x: (x, 1))
+    wanted = np.add.reduce(x)
+    for got in (mean(x), mean._simulate(x), mean(x.reshape(3, 100), axis=1)[0].sum(), mean.accumulate(x)[0][-1],
+                mean.reduceat(x, [0])[0][0], lw.reduce(lambda a, b: a + b, map=lambda x: x)(x)):
+        got = got[0] if isinstance(got, tuple) else got
+        assert got == wanted and got.dtype == wanted.dtype
+    both = lw.reduce(lambda a, b, c, d: (a * c, max(b, d)), map=lambda x: (x, x))
+    for got in (both(x), both._simulate(x)):
+        assert got[0] == np.multiply.reduce(x) and got[0].dtype == wanted.dtype
+        assert got[1] == x[0] and got[1].dtype == x.dtype
+
+
+def test_sums_that_keep_their_type():
+    x = np.full(300, 200, "u1")
+    pair, parts = (lambda x: (x, x)), (lambda a, b: (a[0] + b[0], a[1] + b[1]))
+    said = lw.reduce(parts, map=pair, identity=(np.uint8(0), 0))(x)
+    assert [v.dtype for v in said] == ["u1", "u8"] and said == (96, 60000)
+    assert lw.reduce(lambda a, b: a + b, identity=np.uint8(0))(x).dtype == "u1"
+    assert [v.dtype for v in lw.reduce(parts, map=pair)(x, dtype="u1")] == ["u1", "u1"]
+    for combine in (lambda a, b: (a[0] + b[0], a[1] + b[0]), lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]),
+                    lambda a, b: (a[0] | b[0], a[1] ^ b[1]), lambda a, b: (a[1] + b[1], a[0] + b[0]),
+                    lambda a, b: (a[0] + b[0] + np.uint8(1), a[0] if a[1] > b[1] else b[0])):
+        assert [v.dtype for v in lw.reduce(combine, map=pair)(x)] == ["u1", "u1"]
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype):
     a = some((37, 41), dtype)
