@@ -151,12 +151,45 @@ call_on_host(lw_reduce_call *call, PyObject *args)
     return run_job(call) < 0 ? NULL : lw_reduce_hand_out(call);
 }
 
+static bool
+is_axis(PyObject *object)
+{
+    bool good = PyTuple_Check(object) && PyTuple_GET_SIZE(object) > 0;
+
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(object); i++)
+        good = PyLong_Check(PyTuple_GET_ITEM(object, i)) ||
+               PyArray_IsScalar(PyTuple_GET_ITEM(object, i), Integer);
+    return good || object == Py_None || (PyLong_Check(object) && !PyBool_Check(object)) ||
+           PyArray_IsScalar(object, Integer);
+}
+
+/* NumPy's r(a, 0): what stands behind the arrays here are more arrays. */
+static int
+refuse_axis(const lw_reducer *self, PyObject *args)
+{
+    uint32_t n = lw_reducer_n_arrays(self);
+
+    for (Py_ssize_t i = n ? n : 1; i < PyTuple_GET_SIZE(args); i++) {
+        PyObject *object = PyTuple_GET_ITEM(args, i);
+        if (is_axis(object)) {
+            PyErr_Format(PyExc_TypeError,
+                         "argument %zd of `%s` must be an array, not %.200R; did you mean "
+                         "axis=%.200R?",
+                         i + 1, lw_reducer_name(self), object, object);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 PyObject *
 lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     lw_reduce_call *call;
     PyObject *result = NULL, *part = NULL;
 
+    if (refuse_axis((lw_reducer *)self, args) < 0)
+        return NULL;
     if (goes_through_device(self, args))
         return through_device(self, "__call__", args, kwargs);
     call = call_new(self);

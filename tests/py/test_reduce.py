@@ -81,6 +81,17 @@ def test_sums_that_keep_their_type():
         assert [v.dtype for v in lw.reduce(combine, map=pair)(x)] == ["u1", "u1"]
 
 
+@pytest.mark.parametrize("axis", [0, -1, (0, 1), np.int64(1), None], ids=str)
+def test_an_axis_goes_by_its_name(axis):
+    x = np.ones((3, 4))
+    pairs = lw.reduce(lambda a, b: (a[0] + b[0], a[1] + b[1]))  # of so many arrays as come
+    mapped = lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
+    for call in (lambda: total(x, axis), lambda: pairs(x, axis), lambda: total(x, x, axis), lambda: mapped(x, x, axis)):
+        with pytest.raises(TypeError, match=r"argument [23] of `<lambda>` must be an array, not .*; did you mean axis="):
+            call()
+    assert mapped(x, 2) == 24 and pairs(x, np.array(2)) == (12, 24)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype):
     a = some((37, 41), dtype)
