@@ -88,6 +88,15 @@ lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
 
 /* ---- operands ---- */
 
+/* lanewise.reductions.max is made of `_maximum`, which NumPy's texts call maximum. */
+static const char *
+shown_name(const lw_reducer *self)
+{
+    const char *name = lw_reducer_name(self), *shown = name + strspn(name, "_");
+
+    return *shown ? shown : name;
+}
+
 static PyArrayObject *
 as_array(PyObject *object, PyArray_Descr *descr)
 {
@@ -159,6 +168,29 @@ lw_reduce_read_dtype(lw_reduce_call *call)
                      descr);
     Py_DECREF(descr);
     return call->dtype == LW_DT_void ? -1 : 0;
+}
+
+/* As NumPy: the dtype that was asked for may leave half of every element out. */
+int
+lw_reduce_warn_of_complex(const lw_reduce_call *call, Py_ssize_t n)
+{
+    PyObject *module, *class;
+    bool loses = false;
+    int failed = -1;
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        loses |= lw_is_complex(call->array[i].dtype);
+    if (!loses || call->dtype == LW_DT_void || call->dtype == LW_DT_b1 ||
+        lw_is_complex(call->dtype))
+        return 0;
+    module = PyImport_ImportModule("numpy.exceptions");
+    class = module ? PyObject_GetAttrString(module, "ComplexWarning") : NULL;
+    if (class != NULL)
+        failed = PyErr_WarnEx(class,
+                              "Casting complex values to real discards the imaginary part", 1);
+    Py_XDECREF(class);
+    Py_XDECREF(module);
+    return failed;
 }
 
 int
@@ -233,7 +265,7 @@ refuse_masked(const lw_reduce_call *call, uint32_t i, PyObject *object)
         PyErr_Format(PyExc_TypeError,
                      "%s: argument %u is a masked array, whose mask compiled code would not "
                      "see; pass its .data, and where=~x.mask",
-                     lw_reducer_name(call->self), (unsigned)i + 1);
+                     shown_name(call->self), (unsigned)i + 1);
     return masked ? -1 : 0;
 }
 
@@ -298,7 +330,7 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
     for (Py_ssize_t i = 0; i < n; i++)
         if (read_array(call, (uint32_t)i, arrays[i]) < 0)
             return -1;
-    if (read_mask(call, where) < 0)
+    if (lw_reduce_warn_of_complex(call, n) < 0 || read_mask(call, where) < 0)
         return -1;
     if (out != NULL && PyArray_Check(out))
         lw_reduce_widen_by_out(call, call->array[0].dtype,
@@ -441,15 +473,6 @@ lw_reduce_n_reduced(const lw_reduce_call *call)
     for (int d = 0; d < call->ndim; d++)
         n *= call->reduced[d] ? call->shape[d] : 1;
     return n;
-}
-
-/* lanewise.reductions.max is made of `_maximum`, which NumPy's texts call maximum. */
-static const char *
-shown_name(const lw_reducer *self)
-{
-    const char *name = lw_reducer_name(self), *shown = name + strspn(name, "_");
-
-    return *shown ? shown : name;
 }
 
 int

@@ -399,7 +399,8 @@ lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
     d->stream = d->operand[0].library == LW_LIB_OWN ? 0 : d->operand[0].stream;
     if (call->keywords.stream != NULL && lw_stream_read(call->keywords.stream, &d->stream) < 0)
         return -1;
-    if (read_mask(d) < 0 || look_at_out(d, call->array[0].dtype) < 0)
+    if (lw_reduce_warn_of_complex(call, n) < 0 || read_mask(d) < 0 ||
+        look_at_out(d, call->array[0].dtype) < 0)
         return -1;
     call->special = lw_reducer_special(call->self, call->array, (uint32_t)n, call->dtype);
     return call->special ? 0 : -1;

@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -90,6 +91,19 @@ def test_an_axis_goes_by_its_name(axis):
         with pytest.raises(TypeError, match=r"argument [23] of `<lambda>` must be an array, not .*; did you mean axis="):
             call()
     assert mapped(x, 2) == 24 and pairs(x, np.array(2)) == (12, 24)
+
+
+@pytest.mark.parametrize("call", [lambda f, x: f(x, dtype="f4"), lambda f, x: f.accumulate(x, dtype="f8"),
+                                  lambda f, x: f.reduceat(x, [0], dtype="i4"), lambda f, x: f(x, dtype="u1", axis=0)])
+def test_imaginary_parts_are_not_lost_in_silence(call):
+    x = np.array([1 + 2j, 3], "c8")
+    with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+        assert np.ravel(call(total, x))[-1] == 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(np.exceptions.ComplexWarning):
+            call(total, x)
+        assert total(x, dtype="?") and total(x, dtype="c16") == 4 + 2j and total(x.real, dtype="f8") == 4
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
