@@ -155,14 +155,29 @@ _segmented = lw.reduce(_sum_of_segment, map=lambda value, start: (start, value),
 
 
 @functools.lru_cache(maxsize=None)
-def _moments(is_complex: bool, root: bool, ddof: float) -> lw.Reduction:
-    """The variance, or its root: ddof is compiled in."""
+def _mean_in(kind: Any) -> lw.Reduction:
+    """dtype=int: sums of integers, and the mean is cut off to one."""
+    return lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+                     finish=lambda total, n: kind(total / n), identity=(0, 0))
+
+
+@functools.lru_cache(maxsize=None)
+def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    """The variance, or its root: ddof is compiled in. kind: what the result is cast to, or None."""
     def variance(n, mean, squares):
         return squares / (n - ddof if n > ddof else 0)
 
     def deviation(n, mean, squares):
         return np.sqrt(squares / (n - ddof if n > ddof else 0))
 
+    def variance_cast(n, mean, squares):
+        return kind(squares / (n - ddof if n > ddof else 0))
+
+    def deviation_cast(n, mean, squares):
+        return kind(np.sqrt(squares / (n - ddof if n > ddof else 0)))
+
+    if kind is not None:
+        variance, deviation = variance_cast, deviation_cast
     return lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=lambda x: (1, x, 0.0),
                      finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
@@ -188,6 +203,15 @@ def _in_floats(a: Any, dtype: Any) -> Any:
     return np.float64 if dtype is None and _kind(a) in "biu" else dtype
 
 
+def _asked_for(dtype: Any) -> Any:
+    """None: nothing, or a type of which NumPy does not know the kind."""
+    try:
+        given = None if dtype is None or dtype is np._NoValue else np.dtype(dtype)
+    except TypeError:  # bfloat16, or nothing at all, which is told later
+        return None
+    return given if given is not None and given.kind in "biufc" else None
+
+
 def _warn_of_nothing(a: Any, axis: Any, where: Any, least: float, text: str, above: int = 0) -> None:
     """As NumPy, where elements are so few: on the host, for on a device nobody waits for what a mask holds."""
     if not isinstance(a, np.ndarray):
@@ -199,6 +223,14 @@ def _warn_of_nothing(a: Any, axis: Any, where: Any, least: float, text: str, abo
         counts = np.count_nonzero(np.broadcast_to(where, np.broadcast_shapes(np.shape(where), a.shape)), axis=axis)
     if np.any(counts <= least):
         warnings.warn(text, RuntimeWarning, stacklevel=3 + above)
+
+
+def _check_not_empty(shape: Any, axis: Any, text: str) -> None:
+    """ValueError where a result has no elements, before the operator, whose name is its own, tells of it."""
+    ndim = len(shape)
+    axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if 0 in [shape[one] for one in axes if hasattr(one, "__index__") and -ndim <= one < ndim]:
+        raise ValueError(text)
 
 
 def _options(**given: Any) -> dict[str, Any]:
@@ -281,7 +313,7 @@ def argmax(a, axis=None, out=None, *, keepdims=False, stream=None):
     >>> lw.reductions.argmax([3, 9, 9, 1])
     np.int64(1)
     """
-    return _argument(_argmax, _argmax_complex, a, axis, out, keepdims, stream)
+    return _argument("argmax", _argmax, _argmax_complex, a, axis, out, keepdims, stream)
 
 
 def argmin(a, axis=None, out=None, *, keepdims=False, stream=None):
@@ -290,13 +322,14 @@ def argmin(a, axis=None, out=None, *, keepdims=False, stream=None):
     >>> lw.reductions.argmin([[3, 1], [2, 5]], axis=1)
     array([1, 0])
     """
-    return _argument(_argmin, _argmin_complex, a, axis, out, keepdims, stream)
+    return _argument("argmin", _argmin, _argmin_complex, a, axis, out, keepdims, stream)
 
 
-def _argument(plain, of_complex, a, axis, out, keepdims, stream):
+def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
     a = _array(a)
     if isinstance(axis, tuple):
         raise TypeError("axis= must be an int or None, not a tuple")
+    _check_not_empty(a.shape, axis, f"attempt to get {name} of an empty sequence")
     reduction = of_complex if _kind(a) == "c" else plain
     return reduction(a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
 
@@ -309,7 +342,9 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     """
     a = _array(a)
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
-    return _mean(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream))
+    kind = _asked_for(dtype)
+    reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _mean
+    return reduction(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream))
 
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
@@ -339,9 +374,14 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, strea
         ddof = correction
     a = _array(a)
     _warn_of_nothing(a, axis, where, ddof, "Degrees of freedom <= 0 for slice", above=1)
+    kind = _asked_for(dtype)
+    if kind is not None and kind.kind in "biu":  # NumPy's deviations are not those of integers either
+        dtype = None
+        if _kind(a) == "c" and kind.kind != "b":
+            warnings.warn(np.exceptions.ComplexWarning("Casting complex values to real discards the imaginary part"), stacklevel=3)
     dtype = _in_floats(a, dtype)
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
-    reduction = _moments(is_complex, root, ddof)
+    reduction = _moments(is_complex, root, ddof, kind.type if kind is not None and kind.kind in "biuc" else None)
     return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
@@ -351,7 +391,12 @@ def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, s
     >>> lw.reductions.minmax([3, 9, 1])
     (np.int64(1), np.int64(9))
     """
-    return _minmax(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+    a = _array(a)
+    if not _initial(initial):
+        _check_not_empty(a.shape, axis, "zero-size array to reduction operation minmax which has no identity")
+        if where is not True:
+            raise ValueError("reduction operation 'minmax' does not have an identity, so to use a where mask one has to specify 'initial'")
+    return _minmax(a, axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
 
 
 def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
@@ -370,7 +415,10 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
     >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
     (np.float64(2.0), np.int64(20))
     """
-    return _top1(_array(a), _array(payload), axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
+    a, payload = _array(a), _array(payload)
+    shape = a.shape if a.shape == payload.shape else np.broadcast_shapes(a.shape, payload.shape)
+    _check_not_empty(shape, axis, "zero-size array to reduction operation top1 which has no identity")
+    return _top1(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
 
 
 # ---- scans ----

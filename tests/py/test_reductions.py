@@ -45,6 +45,49 @@ def test_as_numpy(name, dtype):
                 same(getattr(reductions, name)(x, axis=axis, keepdims=keepdims), wanted)
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("dtype", [int, "u1", bool, "f2", "f4", float, "c8", complex], ids=str)
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod"])
+def test_the_dtype_asked_for(name, dtype):
+    for x in (np.array([1, 2, 4]), np.array([[1.0, 2.0, 4.5], [3.0, 3.0, 9.0]]), np.array([1 + 2j, 2.0])):
+        if x.dtype.kind == "c" and name in ("var", "std") and np.dtype(dtype).kind not in "cb":
+            continue  # NumPy's deviations keep the imaginary parts, its means do not
+        for axis in (None, -1):
+            if name in ("var", "std") and np.dtype(dtype).kind in "biu":  # NumPy cuts off on the way, and fails at roots of arrays
+                wanted = getattr(np, name)(x, axis=axis).astype(dtype)
+            else:
+                wanted = getattr(np, name)(x, axis=axis, dtype=dtype)
+            same(getattr(reductions, name)(x, axis=axis, dtype=dtype), wanted)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod"])
+def test_a_real_dtype_of_complex_numbers_warns(name):
+    for dtype in (float, int):
+        for module in (np, reductions):
+            with pytest.warns(np.exceptions.ComplexWarning, match="Casting complex values to real discards the imaginary part"):
+                getattr(module, name)([1 + 2j, 2.0], dtype=dtype)
+
+
+@pytest.mark.parametrize("call", [lambda m: m.argmax([]), lambda m: m.argmin(np.empty((0, 3)), axis=0),
+                                  lambda m: m.argmax(np.empty(0, complex)), lambda m: m.argmin(np.empty((3, 0)), axis=-1)])
+def test_where_nothing_is(call):
+    with pytest.raises(ValueError) as wanted:
+        call(np)
+    with pytest.raises(ValueError) as got:
+        call(reductions)
+    assert str(got.value) == str(wanted.value)
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda: reductions.minmax([]), "minmax"), (lambda: reductions.top1([], []), "top1"), (lambda: reductions.top1(np.empty((0, 1)), [1, 2], axis=0), "top1"),
+    (lambda: reductions.minmax([1, 2], where=[True, False]), "'minmax'"), (lambda: reductions.minmax(np.empty((2, 0)), axis=(0, 1)), "minmax"),
+])
+def test_public_names(call, name):
+    with pytest.raises(ValueError, match=f"reduction operation {name} "):
+        call()
+    assert reductions.argmax(np.empty((0, 3)), axis=1).shape == (0,) and reductions.minmax(np.empty((0, 2)), axis=1)[0].shape == (0,)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
@@ -138,7 +181,7 @@ def test_nothing():
     assert np.isnan(reductions.mean(empty)) and np.isnan(reductions.var(empty)) and reductions.count_nonzero(empty) == 0
     assert reductions.logsumexp(empty) == -np.inf and reductions.cumsum(empty).shape == (0,)
     for name in ("min", "max", "argmin", "argmax", "minmax"):
-        with pytest.raises(ValueError, match="zero-size array"):
+        with pytest.raises(ValueError, match="zero-size array|attempt to get"):
             getattr(reductions, name)(empty)
 
 
