@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from lanewise import _core
 from lanewise._distributions import Distributions
 from lanewise._parameters import chances, common_shape, integers, is_scalar, on_device, parameter, spread
 
@@ -14,7 +15,7 @@ _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes o
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-class Generator(Distributions):
+class Generator(_core._Draws, Distributions):
     """Fills arrays with random numbers, with the method names and keywords of `numpy.random.Generator`.
 
     Parameters
@@ -50,6 +51,7 @@ class Generator(Distributions):
             raise ValueError(f'target must be None, "cpu" or "cuda", not {target!r}')
         self._sequence = seed if isinstance(seed, np.random.SeedSequence) else _sequence(seed)
         self.bit_generator = bit_generator
+        self._is_philox = bit_generator == "philox"
         self.target = target
         self._jumps = 0
         self._place = 0
@@ -103,14 +105,12 @@ class Generator(Distributions):
         self.__init__(saved["sequence"], saved["state"]["bit_generator"], saved["target"])
         self.state = saved["state"]
 
-    # ---- distributions ----
+    # ---- distributions: what `_Draws` leaves of its methods of the same names ----
 
-    def random(self, size=None, dtype=None, out=None, *, stream=0):
-        """Uniform numbers in [0, 1): float32 with 24, float64 with 53 random bits."""
-        return self.uniform(0.0, 1.0, size, dtype, out, stream=stream)
+    def _random(self, size=None, dtype=None, out=None, *, stream=0):
+        return self._uniform(0.0, 1.0, size, dtype, out, stream=stream)
 
-    def uniform(self, low=0.0, high=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """Uniform numbers: low + (high - low) * u with u in [0, 1)."""
+    def _uniform(self, low=0.0, high=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(low, high)
         low, high = parameter("low", low), parameter("high", high)
         common_shape(None, (low, high), None)
@@ -120,24 +120,43 @@ class Generator(Distributions):
             raise OverflowError(f"high - low must be a finite number, not {high} - {low}")
         return self._placed("random", low, np.asarray(width), size, dtype, out, stream, target)
 
-    def standard_normal(self, size=None, dtype=None, out=None, *, stream=0):
-        """Normal numbers of mean 0 and variance 1: Box and Muller's pairs."""
-        return self.normal(0.0, 1.0, size, dtype, out, stream=stream)
+    def _standard_normal(self, size=None, dtype=None, out=None, *, stream=0):
+        return self._normal(0.0, 1.0, size, dtype, out, stream=stream)
 
-    def normal(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """Normal numbers of mean loc and standard deviation scale >= 0."""
+    def _normal(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(loc, scale)
         loc, scale = parameter("loc", loc), parameter("scale", scale, "not negative")
         return self._placed("normal", loc, scale, size, dtype, out, stream, target)
 
-    def standard_exponential(self, size=None, dtype=None, out=None, *, stream=0):
-        """Exponential numbers of mean 1."""
-        return self.exponential(1.0, size, dtype, out, stream=stream)
+    def _standard_exponential(self, size=None, dtype=None, out=None, *, stream=0):
+        return self._exponential(1.0, size, dtype, out, stream=stream)
 
-    def exponential(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """Exponential numbers of mean scale >= 0: the logarithm of a uniform number."""
+    def _exponential(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(scale)
         return self._placed("exponential", np.zeros(()), parameter("scale", scale, "not negative"), size, dtype, out, stream, target)
+
+    def _ahead(self, name, place, blocks, *parameters):
+        """The numbers of some blocks, made for `_Draws`: standard ones, or with the parameters."""
+        from lanewise import _random_kernels as kernels
+
+        stream = self._keys(), np.uint32(2 * self._jumps), np.uint64(place)
+        first, second = map(np.float64, parameters)
+        if name == "normal":
+            kernels.philox_normal_float64(blocks, *stream, np.float64(0.0), np.float64(1.0), out := np.empty(2 * blocks))
+        elif name == "exponential":
+            kernels.philox_exponential_float64(blocks, *stream, np.float64(1.0), out := np.empty(2 * blocks))
+        elif name == "gamma":
+            kernels.philox_gamma(blocks, *stream, first, second, out := np.empty(blocks))
+        else:
+            kernels.philox_poisson(blocks, *stream, first, out := np.empty(blocks, np.int64))
+        return out
+
+    def _keys(self):
+        if self._round_keys is None:
+            from lanewise._random_kernels import round_keys
+
+            self._round_keys = round_keys(*self._key)
+        return self._round_keys
 
     def _placed(self, name, loc, scale, size, dtype, out, stream, target):
         """loc + scale * standard numbers."""
@@ -155,8 +174,7 @@ class Generator(Distributions):
         """Where parameters on a device make the result lie, unless the generator or out say it."""
         return "cuda" if self.target is None and any(map(on_device, values)) else None
 
-    def integers(self, low, high=None, size=None, dtype=None, endpoint=False, out=None, *, stream=0):
-        """Integers from low up to high (endpoint: including it), without bias; from 0 up to low where high is None."""
+    def _integers(self, low, high=None, size=None, dtype=None, endpoint=False, out=None, *, stream=0):
         if high is None:
             low, high = 0, low
         kind = _dtype_of(dtype, out, np.int64)
@@ -218,18 +236,15 @@ class Generator(Distributions):
         cuda.as_cuda_array(out)[...] = drawn.astype(np.bool_)
         return out
 
-    def gamma(self, shape, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """Gamma numbers; shape >= 0, scale >= 0 (Marsaglia and Tsang, 2000)."""
+    def _gamma(self, shape, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(shape, scale)
         arrays = parameter("shape", shape, "not negative"), parameter("scale", scale, "not negative")
         return self._each("gamma", arrays, _FLOATS, size, dtype, out, stream, target)
 
-    def standard_gamma(self, shape, size=None, dtype=None, out=None, *, stream=0):
-        """Gamma numbers of scale 1."""
-        return self.gamma(shape, 1.0, size, dtype, out, stream=stream)
+    def _standard_gamma(self, shape, size=None, dtype=None, out=None, *, stream=0):
+        return self._gamma(shape, 1.0, size, dtype, out, stream=stream)
 
-    def poisson(self, lam=1.0, size=None, dtype=None, out=None, *, stream=0):
-        """Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from there on."""
+    def _poisson(self, lam=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(lam)
         return self._each("poisson", (parameter("lam", lam, "mean"),), "iu", size, dtype, out, stream, target, np.int64)
 
@@ -255,9 +270,15 @@ class Generator(Distributions):
         left. With p that is done by exponential keys: the elements with the least e / p (Efraimidis and Spirakis,
         "Weighted Random Sampling with a Reservoir", 2006). shuffle is there for NumPy's sake: the order is always random.
         """
-        items = np.arange(_integer("a", a)) if np.ndim(a) == 0 else np.asarray(a)
-        axis = _axis(axis, items)
-        n, shape = items.shape[axis], _shape(size)
+        items = None if type(a) is int or np.ndim(a) == 0 and not on_device(a) else np.asarray(a)
+        if items is None:
+            n = max(_integer("a", a), 0)
+            if axis != 0 or isinstance(axis, bool):
+                _axis(axis, np.empty(0))
+        else:
+            axis = _axis(axis, items)
+            n = items.shape[axis]
+        shape = _shape(size)
         count = math.prod(shape)
         if n == 0 and count > 0:
             raise ValueError("a must be a positive int or not empty, unless size is 0")
@@ -266,29 +287,31 @@ class Generator(Distributions):
             if p.size != n:
                 raise ValueError(f"p must have {n} elements, not {p.size}: a and p must have same size")
         if replace:
-            index = np.asarray(self._choose(n, shape, p, stream))
+            index = self._choose(n, shape, p, stream)
         else:
-            index = self._sample(n, count, p, stream).reshape(shape)
+            index = self._without(n, count, p, stream).reshape(shape)
+        if items is None:
+            return int(index) if size is None else index  # as NumPy
         found = np.take(items, index, axis)
-        if size is None and np.ndim(a) == 0:
-            return int(found)  # as NumPy
         return found[()] if size is None and isinstance(found, np.ndarray) else found
 
     def _choose(self, n, shape, p, stream):
         """Indices below n with replacement, in a NumPy array."""
+        if p is None and len(shape) < 2 and stream == 0 and self._is_here():
+            return self.integers(n or 1, size=shape[0] if shape else None)
         index = np.empty(shape, np.int64)
         if p is None:
-            return self.integers(max(n, 1), out=index, stream=stream)
+            return self.integers(n or 1, out=index, stream=stream)
         from lanewise.random import alias_table
 
         return self._start("choice", None, np.int64, index, "iu", stream).run(1, *alias_table(p))
 
-    def _sample(self, n, count, p, stream):
+    def _without(self, n, count, p, stream):
         """count different indices below n, in the order of the draws."""
         if count > n:
             raise ValueError(f"cannot take {count} of {n} elements without replacement: a larger sample than population")
         if p is None:
-            return self._order(n, stream)[:count]
+            return self._sample(n, count, self._words(count, stream), stream)
         if np.count_nonzero(p) < count:
             raise ValueError(f"fewer non-zero entries in p than size: {np.count_nonzero(p)} and {count}")
         keys = self.standard_exponential(out=np.empty(n), stream=stream)
@@ -296,18 +319,37 @@ class Generator(Distributions):
             keys /= p
         return np.argsort(keys, kind="stable")[:count]
 
+    def _is_here(self):
+        from lanewise import config
+
+        return (self.target or config.target) != "cuda"
+
+    def _words(self, steps, stream):
+        """64 random bits for each exchange of an order; None: of Philox, which counts them itself."""
+        if self._is_philox:
+            return None
+        return self._start("bits", None, np.uint64, np.empty(steps, np.uint64), "iu", stream).run(2)
+
     def _order(self, n, stream):
-        """The numbers below n in random order: sorted by 64 random bits each."""
-        keys = np.empty(n, np.uint64)
-        return np.argsort(self._start("bits", None, np.uint64, keys, "iu", stream).run(2), kind="stable")
+        """The numbers below n in random order."""
+        return self._sample(n, n, self._words(n, stream), stream)
+
+    def _mixed(self, array, axis, together, stream):
+        """Exchanges in a contiguous array: parts along its first axis, or the elements of each line along any."""
+        if array.size:
+            self._mix(array, axis, together, self._words(array.shape[0] if together else array.size, stream), stream)
+        return array
 
     def permutation(self, x, axis=0, *, stream=0):
         """A copy of x with its parts along the axis in random order (an int: of arange(x))."""
-        if np.ndim(x) == 0 and not on_device(x):
-            return self._order(_integer("x", x), stream)
+        if type(x) is int or np.ndim(x) == 0 and not on_device(x):
+            return self._order(max(_integer("x", x), 0), stream)
         host = x.copy_to_host() if hasattr(x, "copy_to_host") else np.asarray(x)
         axis = _axis(axis, host)
-        mixed = np.take(host, self._order(host.shape[axis], stream), axis)
+        if host.ndim == 1:
+            mixed = self._mixed(np.array(host), 0, True, stream)
+        else:
+            mixed = np.take(host, self._order(host.shape[axis], stream), axis)
         if not hasattr(x, "copy_to_host"):
             return mixed
         from lanewise import cuda
@@ -326,16 +368,35 @@ class Generator(Distributions):
             raise TypeError("x must be an array with a dimension, or a list")
         if isinstance(x, np.ndarray) and not x.flags.writeable:
             raise ValueError("x is read-only")
-        x[...] = self.permutation(x, axis, stream=stream)
+        if type(x) is np.ndarray and x.flags.c_contiguous and _axis(axis, x) == 0:
+            self._mixed(x, 0, True, stream)
+        else:
+            x[...] = self.permutation(x, axis, stream=stream)
 
-    def permuted(self, x, axis=None, *, stream=0):
-        """A NumPy array like x where each line along the axis is in a random order of its own (None: all elements in one)."""
+    def permuted(self, x, axis=None, out=None, *, stream=0):
+        """A NumPy array like x where each line along the axis is in a random order of its own (None: all elements in one).
+        out: an array of x's shape for it, perhaps x itself."""
         x = np.asarray(x)
+        if out is not None:
+            if not isinstance(out, np.ndarray):
+                raise TypeError(f"out must be a NumPy array, not {type(out).__name__}")
+            if out.shape != x.shape:
+                raise ValueError(f"out has shape {out.shape}, x {x.shape}: different shapes")
+            if not out.flags.writeable:
+                raise ValueError("out is read-only")
+            if not np.can_cast(x.dtype, out.dtype, "same_kind"):
+                raise TypeError(f"out must take x's dtype {x.dtype}, not {out.dtype}")
+        if axis is not None:
+            axis = _axis(axis, x)
+        mixed = np.array(x, order="C")
         if axis is None:
-            return x.reshape(-1)[self._order(x.size, stream)].reshape(x.shape)
-        axis = _axis(axis, x)
-        keys = self._start("bits", None, np.uint64, np.empty(x.shape, np.uint64), "iu", stream).run(2)
-        return np.take_along_axis(x, np.argsort(keys, axis, kind="stable"), axis)
+            self._mixed(mixed.reshape(-1), 0, True, stream)
+        else:
+            self._mixed(mixed, axis, False, stream)
+        if out is None:
+            return mixed
+        out[...] = mixed
+        return out
 
     def bytes(self, length, *, stream=0):
         """length random bytes."""
@@ -370,9 +431,7 @@ class _Fill:
         self.scalar = size is None and out is None
         self.on_host = isinstance(out, np.ndarray)
         if out is None:
-            from lanewise import config
-
-            self.on_host = (target or generator.target or config.target) != "cuda"
+            self.on_host = target != "cuda" if target else generator._is_here()
 
     def run(self, per_block, *parameters):
         """Fill it; per_block: numbers that one philox block gives. The place is as before if that fails."""
@@ -476,12 +535,8 @@ class _Fill:
             flat[whole * per_block :] = last[: flat.size - whole * per_block]
 
     def _blocks(self, count, parameters, part):
-        from lanewise._random_kernels import round_keys
-
         g = self.generator
-        if g._round_keys is None:
-            g._round_keys = round_keys(*g._key)
-        self._kernel("philox")(count, g._round_keys, np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, part,
+        self._kernel("philox")(count, g._keys(), np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, part,
                                **self._where())
         g._place += count
 

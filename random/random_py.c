@@ -106,5 +106,5 @@ static PyMethodDef functions[] = {
 int
 lw_random_register(PyObject *module)
 {
-    return PyModule_AddFunctions(module, functions);
+    return PyModule_AddFunctions(module, functions) < 0 ? -1 : lw_draws_register(module);
 }

@@ -1,10 +1,14 @@
-/* Python's door to the states of random/xoroshiro.h; lanewise/random.py is built on it. */
+/* Python's door to this folder; lanewise/random.py and lanewise/_generator.py are built on it.
+ */
 #ifndef LW_RANDOM_RANDOM_PY_H
 #define LW_RANDOM_RANDOM_PY_H
 
 #include <Python.h>
 
-/* _core._xoroshiro_states, _xoroshiro_seed, _xoroshiro_table. -1 with an exception. */
+/* _core._xoroshiro_states, _xoroshiro_seed, _xoroshiro_table, _Draws. -1 with an exception. */
 int lw_random_register(PyObject *module);
+
+/* ---- draws_py.c ---- */
+int lw_draws_register(PyObject *module);
 
 #endif

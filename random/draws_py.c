@@ -1,0 +1,809 @@
+/* `_core._Draws`: what a Generator of Philox gives without its Python code. One number, or a
+ * few, of plain Python numbers as parameters come from here; every other call goes on to the
+ * method of the same name with an underscore, written in Python. Uniform numbers and integers
+ * are computed here; all others are taken from numbers that the distribution's kernel has made
+ * ahead: a number depends on its place alone, so that it does not matter when it is made. */
+#include "core/py/numpy_api.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>
+
+#include "core/base/env.h"
+#include "core/py/cuda_py.h"
+#include "core/py/raise.h"
+#include "random/random_py.h"
+#include "random/shuffle.h"
+
+enum { MOST_NUMBERS = 64, FIRST_AHEAD = 8, MOST_AHEAD = 256, MOST_PARAMETERS = 2 };
+
+typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, N_KINDS } kind;
+
+/* per: numbers of a block. fitted: made for the parameters, else standard. */
+static const struct {
+    const char *name;
+    int per;
+    bool fitted, integers;
+} kinds[N_KINDS] = {[NORMAL] = {"normal", 2, false, false},
+                    [EXPONENTIAL] = {"exponential", 2, false, false},
+                    [GAMMA] = {"gamma", 1, true, false},
+                    [POISSON] = {"poisson", 1, true, true}};
+
+typedef struct ahead {
+    PyArrayObject *made; /* NULL: nothing */
+    uint64_t place, blocks;
+    double parameters[MOST_PARAMETERS];
+} ahead;
+
+typedef struct draws {
+    PyObject_HEAD
+    lw_philox philox;
+    uint64_t place;
+    PyObject *target;
+    char is_philox;
+    ahead ahead[N_KINDS];
+} draws;
+
+/* ---- the arguments ---- */
+
+typedef struct few {
+    double p[MOST_PARAMETERS];
+    int64_t integer[MOST_PARAMETERS];
+    int n_given; /* of the parameters: those in front */
+    int64_t n;   /* numbers */
+    bool one;    /* no array */
+} few;
+
+typedef struct method {
+    const char *slow; /* the method in Python */
+    int n_parameters;
+    bool integers;
+    const char *names[MOST_PARAMETERS];
+    double fallback[MOST_PARAMETERS];
+    PyObject *name; /* of it, interned */
+} method;
+
+static bool
+read_number(PyObject *object, double *out)
+{
+    int overflow;
+    long long value;
+
+    if (PyFloat_Check(object)) {
+        *out = PyFloat_AS_DOUBLE(object);
+        return true;
+    }
+    if (!PyLong_CheckExact(object))
+        return false;
+    value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    *out = (double)value;
+    return !overflow && value < INT64_C(1) << 53 && value > -(INT64_C(1) << 53);
+}
+
+static bool
+read_integer(PyObject *object, int64_t *out)
+{
+    int overflow;
+
+    if (!PyLong_CheckExact(object))
+        return false;
+    *out = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return !overflow;
+}
+
+static bool
+read_size(PyObject *object, few *out)
+{
+    out->one = object == Py_None;
+    out->n = 1;
+    return out->one || (read_integer(object, &out->n) && out->n >= 0 && out->n <= MOST_NUMBERS);
+}
+
+/* Argument k: a parameter, or the size behind them. */
+static bool
+read_one(const method *m, int k, PyObject *object, few *out)
+{
+    if (k == m->n_parameters)
+        return read_size(object, out);
+    out->n_given = k + 1 > out->n_given ? k + 1 : out->n_given;
+    return m->integers ? read_integer(object, &out->integer[k])
+                       : read_number(object, &out->p[k]);
+}
+
+static int
+named(const method *m, PyObject *name)
+{
+    for (int k = 0; k < m->n_parameters; k++)
+        if (PyUnicode_CompareWithASCIIString(name, m->names[k]) == 0)
+            return k;
+    return PyUnicode_CompareWithASCIIString(name, "size") == 0 ? m->n_parameters : -1;
+}
+
+/* False: not a call for here, or a wrong one. */
+static bool
+read_few(const method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, few *out)
+{
+    Py_ssize_t n_named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    unsigned seen, needed = 0;
+
+    if (n > m->n_parameters + 1)
+        return false;
+    seen = (1u << n) - 1;
+    *out = (few){.n = 1, .one = true};
+    for (int k = 0; k < m->n_parameters; k++) {
+        out->p[k] = m->fallback[k];
+        needed |= isnan(m->fallback[k]) ? 1u << k : 0;
+    }
+    for (int k = 0; k < n; k++)
+        if (!read_one(m, k, args[k], out))
+            return false;
+    for (Py_ssize_t i = 0; i < n_named; i++) {
+        int k = named(m, PyTuple_GET_ITEM(kwnames, i));
+        if (k < 0 || seen >> k & 1 || !read_one(m, k, args[n + i], out))
+            return false;
+        seen |= 1u << k;
+    }
+    return (seen & needed) == needed;
+}
+
+/* Does the result lie on the host? */
+static bool
+is_here(const draws *self)
+{
+    if (!self->is_philox)
+        return false;
+    if (self->target == NULL || self->target == Py_None)
+        return strcmp(lw_env_text(LW_ENV_target), "cuda") != 0;
+    return PyUnicode_Check(self->target) &&
+           PyUnicode_CompareWithASCIIString(self->target, "cpu") == 0;
+}
+
+static bool
+is_quick(const draws *self, const method *m, PyObject *const *args, Py_ssize_t n,
+         PyObject *kwnames, few *out)
+{
+    return is_here(self) && read_few(m, args, n, kwnames, out) &&
+           self->place < UINT64_MAX - MOST_NUMBERS;
+}
+
+static PyObject *
+slow(draws *self, const method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    PyObject *bound = PyObject_GetAttr((PyObject *)self, m->name);
+    PyObject *result = bound ? PyObject_Vectorcall(bound, args, (size_t)n, kwnames) : NULL;
+
+    Py_XDECREF(bound);
+    return result;
+}
+
+static PyObject *
+result_of(const few *asked, const double *values)
+{
+    npy_intp n = asked->n;
+    PyObject *array;
+
+    if (asked->one)
+        return PyFloat_FromDouble(values[0]);
+    array = PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+    for (npy_intp k = 0; array != NULL && k < n; k++)
+        ((double *)PyArray_DATA((PyArrayObject *)array))[k] = values[k];
+    return array;
+}
+
+static PyObject *
+result_of_integers(const few *asked, const int64_t *values, bool as_numpy)
+{
+    npy_intp n = asked->n;
+    PyObject *array;
+
+    if (asked->one && !as_numpy)
+        return PyLong_FromLongLong(values[0]);
+    array = PyArray_SimpleNew(asked->one ? 0 : 1, &n, NPY_INT64);
+    for (npy_intp k = 0; array != NULL && k < n; k++)
+        ((int64_t *)PyArray_DATA((PyArrayObject *)array))[k] = values[k];
+    return array && asked->one ? PyArray_Return((PyArrayObject *)array) : array;
+}
+
+/* ---- computed here ---- */
+
+static PyObject *
+uniforms(draws *self, const few *asked, double low, double width)
+{
+    uint32_t words[2 * MOST_NUMBERS + 2];
+    int blocks = (int)(asked->n + 1) / 2;
+    double values[MOST_NUMBERS];
+
+    lw_philox_blocks(&self->philox, self->place, blocks, words);
+    self->place += (uint64_t)blocks;
+    for (int k = 0; k < asked->n; k++)
+        values[k] = fma(width, lw_philox_unit(words + 2 * k), low);
+    return result_of(asked, values);
+}
+
+static PyObject *
+bounded(draws *self, const few *asked, int64_t low, int64_t high)
+{
+    uint64_t span = (uint64_t)high - (uint64_t)low, element = self->place;
+    uint32_t words[MOST_NUMBERS + 4];
+    int64_t values[MOST_NUMBERS];
+    int blocks = (int)(asked->n + 3) / 4, n = (int)asked->n;
+
+    if (span <= UINT64_C(1) << 32) {
+        lw_philox_blocks(&self->philox, self->place, blocks, words);
+        for (int k = 0; k < n; k++)
+            values[k] = (int64_t)((uint64_t)low + lw_philox_below32(&self->philox,
+                                                                    4 * element + (uint64_t)k,
+                                                                    words[k], span));
+    } else {
+        for (int k = 0; k < n; k++)
+            values[k] =
+                (int64_t)((uint64_t)low +
+                          lw_philox_integer64(&self->philox, element + (uint64_t)k, span));
+        blocks = n;
+    }
+    self->place += (uint64_t)blocks;
+    return result_of_integers(asked, values, true);
+}
+
+static method uniform_method = {
+    .slow = "_uniform", .n_parameters = 2, .names = {"low", "high"}, .fallback = {0, 1}};
+static method random_method = {.slow = "_random"};
+static method integers_method = {
+    .slow = "_integers", .n_parameters = 2, .integers = true, .names = {"low", "high"}};
+
+static PyObject *
+draw_random(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    draws *self = (draws *)object;
+    few asked;
+
+    if (!is_quick(self, &random_method, args, n, kwnames, &asked))
+        return slow(self, &random_method, args, n, kwnames);
+    return uniforms(self, &asked, 0.0, 1.0);
+}
+
+static PyObject *
+draw_uniform(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    draws *self = (draws *)object;
+    few asked;
+
+    if (!is_quick(self, &uniform_method, args, n, kwnames, &asked) ||
+        !isfinite(asked.p[1] - asked.p[0]))
+        return slow(self, &uniform_method, args, n, kwnames);
+    return uniforms(self, &asked, asked.p[0], asked.p[1] - asked.p[0]);
+}
+
+static PyObject *
+draw_integers(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    draws *self = (draws *)object;
+    int64_t low, high;
+    few asked;
+
+    if (n == 0 || (n > 1 && args[1] == Py_None) ||
+        !is_quick(self, &integers_method, args, n, kwnames, &asked))
+        return slow(self, &integers_method, args, n, kwnames);
+    low = asked.n_given > 1 ? asked.integer[0] : 0;
+    high = asked.n_given > 1 ? asked.integer[1] : asked.integer[0];
+    if (low >= high)
+        return slow(self, &integers_method, args, n, kwnames);
+    return bounded(self, &asked, low, high);
+}
+
+/* ---- made ahead ---- */
+
+static bool
+is_fitting(const ahead *a, kind k, const double *p)
+{
+    return !kinds[k].fitted || (a->parameters[0] == p[0] && a->parameters[1] == p[1]);
+}
+
+/* How many blocks from here on: twice as many as the last time where those are used up. */
+static uint64_t
+blocks_ahead(const draws *self, kind k, const double *p, uint64_t needed)
+{
+    const ahead *a = &self->ahead[k];
+    uint64_t blocks = FIRST_AHEAD,
+             rest = (UINT64_C(1) << 32) - self->place % (UINT64_C(1) << 32);
+
+    if (a->made != NULL && a->place + a->blocks == self->place && is_fitting(a, k, p))
+        blocks = 2 * a->blocks < MOST_AHEAD ? 2 * a->blocks : MOST_AHEAD;
+    if (blocks < needed)
+        blocks = needed;
+    return blocks < rest ? blocks : rest; /* a launch ends where the lower word does */
+}
+
+static int
+make_ahead(draws *self, kind k, const double *p, uint64_t needed)
+{
+    uint64_t blocks = blocks_ahead(self, k, p, needed), place = self->place;
+    int type = kinds[k].integers ? NPY_INT64 : NPY_DOUBLE;
+    ahead *a = &self->ahead[k];
+    PyObject *old = (PyObject *)a->made, *made;
+
+    made =
+        PyObject_CallMethod((PyObject *)self, "_ahead", "sKKdd", kinds[k].name,
+                            (unsigned long long)place, (unsigned long long)blocks, p[0], p[1]);
+    if (made == NULL)
+        return -1;
+    if (!PyArray_Check(made) || PyArray_TYPE((PyArrayObject *)made) != type ||
+        !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)made) ||
+        PyArray_SIZE((PyArrayObject *)made) < (npy_intp)blocks * kinds[k].per) {
+        PyErr_SetString(PyExc_TypeError, "_ahead must give an array of the numbers asked for");
+        Py_DECREF(made);
+        return -1;
+    }
+    *a = (ahead){(PyArrayObject *)made, place, blocks, {p[0], p[1]}};
+    Py_XDECREF(old);
+    return 0;
+}
+
+/* The numbers of the blocks at the place, which moves on; NULL with an exception. */
+static const void *
+take(draws *self, kind k, const double *p, int64_t n)
+{
+    uint64_t blocks = ((uint64_t)n + (uint64_t)kinds[k].per - 1) / (uint64_t)kinds[k].per;
+    ahead *a = &self->ahead[k];
+    const char *values;
+
+    if (a->made == NULL || self->place < a->place ||
+        self->place + blocks > a->place + a->blocks || !is_fitting(a, k, p))
+        if (make_ahead(self, k, p, blocks) < 0)
+            return NULL;
+    if (self->place < a->place || self->place + blocks > a->place + a->blocks) {
+        PyErr_SetString(PyExc_RuntimeError, "the generator was used while it drew");
+        return NULL;
+    }
+    values = (const char *)PyArray_DATA(a->made) +
+             (self->place - a->place) * (uint64_t)kinds[k].per * 8;
+    self->place += blocks;
+    return values;
+}
+
+/* May it come of one launch? */
+static bool
+is_near(const draws *self, const few *asked)
+{
+    return (self->place + MOST_NUMBERS) >> 32 == self->place >> 32 || asked->n == 1;
+}
+
+static PyObject *
+placed(draws *self, kind k, const few *asked, double loc, double scale)
+{
+    const double *standard = take(self, k, asked->p, asked->n);
+    double values[MOST_NUMBERS];
+
+    if (standard == NULL)
+        return NULL;
+    for (int i = 0; i < asked->n; i++)
+        values[i] = k == NORMAL ? fma(scale, standard[i], loc) : scale * standard[i];
+    return result_of(asked, values);
+}
+
+static method normal_method = {
+    .slow = "_normal", .n_parameters = 2, .names = {"loc", "scale"}, .fallback = {0, 1}};
+static method standard_normal_method = {.slow = "_standard_normal"};
+static method exponential_method = {
+    .slow = "_exponential", .n_parameters = 1, .names = {"scale"}, .fallback = {1}};
+static method standard_exponential_method = {.slow = "_standard_exponential"};
+static method gamma_method = {
+    .slow = "_gamma", .n_parameters = 2, .names = {"shape", "scale"}, .fallback = {NAN, 1}};
+static method standard_gamma_method = {
+    .slow = "_standard_gamma", .n_parameters = 1, .names = {"shape"}, .fallback = {NAN, 1}};
+static method poisson_method = {
+    .slow = "_poisson", .n_parameters = 1, .names = {"lam"}, .fallback = {1}};
+
+static PyObject *
+draw_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    draws *self = (draws *)object;
+    few asked;
+
+    if (!is_quick(self, &normal_method, args, n, kwnames, &asked) || isnan(asked.p[0]) ||
+        !(asked.p[1] >= 0) || !is_near(self, &asked))
+        return slow(self, &normal_method, args, n, kwnames);
+    return placed(self, NORMAL, &asked, asked.p[0], asked.p[1]);
+}
+
+static PyObject *
+draw_standard_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    draws *self = (draws *)object;
+    few asked;
+
+    if (!is_quick(self, &standard_normal_method, args, n, kwnames, &asked) ||
+        !is_near(self, &asked))
+        return slow(self, &standard_normal_method, args, n, kwnames);
+    return placed(self, NORMAL, &asked, 0.0, 1.0);
+}
+
+static PyObject *
+draw_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    draws *self = (draws *)object;
+    few asked;
+
+    if (!is_quick(self, &exponential_method, args, n, kwnames, &asked) || !(asked.p[0] >= 0) ||
+        !is_near(self, &asked))
+        return slow(self, &exponential_method, args, n, kwnames);
+    return placed(self, EXPONENTIAL, &asked, 0.0, asked.p[0]);
+}
+
+static PyObject *
+draw_standard_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n,
+                          PyObject *kwnames)
+{
+    draws *self = (draws *)object;
+    few asked;
+
+    if (!is_quick(self, &standard_exponential_method, args, n, kwnames, &asked) ||
+        !is_near(self, &asked))
+        return slow(self, &standard_exponential_method, args, n, kwnames);
+    return placed(self, EXPONENTIAL, &asked, 0.0, 1.0);
+}
+
+static PyObject *
+gammas(draws *self, const method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    const double *values;
+    few asked;
+
+    if (!is_quick(self, m, args, n, kwnames, &asked))
+        return slow(self, m, args, n, kwnames);
+    if (m->n_parameters == 1)
+        asked.p[1] = 1.0;
+    if (!(asked.p[0] >= 0 && isfinite(asked.p[0]) && asked.p[1] >= 0) || !is_near(self, &asked))
+        return slow(self, m, args, n, kwnames);
+    values = take(self, GAMMA, asked.p, asked.n);
+    return values ? result_of(&asked, values) : NULL;
+}
+
+static PyObject *
+draw_gamma(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    return gammas((draws *)self, &gamma_method, args, n, kwnames);
+}
+
+static PyObject *
+draw_standard_gamma(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    return gammas((draws *)self, &standard_gamma_method, args, n, kwnames);
+}
+
+static PyObject *
+draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    draws *self = (draws *)object;
+    const int64_t *values;
+    few asked;
+
+    if (!is_quick(self, &poisson_method, args, n, kwnames, &asked) ||
+        !(asked.p[0] >= 0 && asked.p[0] <= 1e15) || !is_near(self, &asked))
+        return slow(self, &poisson_method, args, n, kwnames);
+    values = take(self, POISSON, asked.p, asked.n);
+    return values ? result_of_integers(&asked, values, false) : NULL;
+}
+
+/* ---- orders ---- */
+
+enum { LONG = 10000 }; /* steps that are worth letting other threads run */
+
+/* words: an array of 64-bit words, one a step, or None: Philox's, and the place moves on. */
+static int
+start_steps(draws *self, PyObject *words, int64_t n, int64_t steps, lw_draws *out)
+{
+    *out = (lw_draws){.philox = self->philox, .place = self->place};
+    if (words == Py_None) {
+        self->place += lw_shuffle_blocks(n, steps);
+        return 0;
+    }
+    if (!PyArray_Check(words) || PyArray_TYPE((PyArrayObject *)words) != NPY_UINT64 ||
+        !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)words) ||
+        PyArray_SIZE((PyArrayObject *)words) < steps) {
+        PyErr_SetString(PyExc_TypeError, "words must be a uint64 array of one word a step");
+        return -1;
+    }
+    out->words = PyArray_DATA((PyArrayObject *)words);
+    out->place -= (uint64_t)steps; /* drawing them has moved it */
+    return 0;
+}
+
+/* Nothing runs on it: it is looked at all the same. */
+static int
+check_stream(PyObject *stream)
+{
+    CUstream handle;
+
+    return lw_stream_read(stream, &handle);
+}
+
+static PyObject *
+draw_sample(PyObject *object, PyObject *args)
+{
+    long long n, count;
+    npy_intp shape;
+    PyObject *words, *stream, *result;
+    lw_status status;
+    lw_error err = {0};
+    lw_draws from;
+
+    if (!PyArg_ParseTuple(args, "LLOO:_sample", &n, &count, &words, &stream) ||
+        check_stream(stream) < 0)
+        return NULL;
+    if (count < 0 || count > n)
+        return PyErr_Format(PyExc_ValueError, "count must be from 0 to %lld, not %lld", n,
+                            count);
+    shape = (npy_intp)count;
+    result = PyArray_SimpleNew(1, &shape, NPY_INT64);
+    if (result == NULL || start_steps((draws *)object, words, n, count, &from) < 0) {
+        Py_XDECREF(result);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_sample(&from, PyArray_DATA((PyArrayObject *)result), n, count, &err);
+    Py_END_ALLOW_THREADS
+    if (status == LW_OK)
+        return result;
+    Py_DECREF(result);
+    return lw_py_raise(&err);
+}
+
+/* A contiguous array as outer x length x inner items of `bytes`. */
+typedef struct lines {
+    char *items;
+    size_t bytes;
+    int64_t outer, length, inner;
+} lines;
+
+/* Each line along the dimension in the middle in an order of its own. */
+static void
+shuffle_lines(const lw_draws *from, const lines *l)
+{
+    uint64_t step = 0;
+    size_t stride = (size_t)l->inner * l->bytes;
+
+    for (int64_t a = 0; a < l->outer; a++)
+        for (int64_t b = 0; b < l->inner; b++, step += (uint64_t)l->length)
+            lw_shuffle(from, step,
+                       l->items + (size_t)(a * l->length) * stride + (size_t)b * l->bytes,
+                       l->bytes, stride, l->length, l->length);
+}
+
+/* together: all lines in one order. */
+static int
+read_lines(PyObject *object, int axis, bool together, lines *out)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+
+    if (!PyArray_Check(object) || !PyArray_IS_C_CONTIGUOUS(array) ||
+        !PyArray_ISWRITEABLE(array) || axis < 0 || axis >= PyArray_NDIM(array) ||
+        PyArray_SIZE(array) == 0 || (together && axis != 0)) {
+        PyErr_SetString(PyExc_TypeError, "_mix takes a contiguous array and its axis");
+        return -1;
+    }
+    *out = (lines){PyArray_DATA(array), (size_t)PyArray_ITEMSIZE(array), 1,
+                   PyArray_DIM(array, axis), 1};
+    for (int d = 0; d < axis; d++)
+        out->outer *= PyArray_DIM(array, d);
+    out->inner = PyArray_SIZE(array) / out->outer / out->length;
+    if (together) {
+        out->bytes *= (size_t)out->inner;
+        out->inner = 1;
+    }
+    return 0;
+}
+
+static PyObject *
+draw_mix(PyObject *object, PyObject *args)
+{
+    PyObject *words, *array, *stream;
+    int axis, together;
+    int64_t steps;
+    lw_draws from;
+    lines l;
+
+    if (!PyArg_ParseTuple(args, "OipOO:_mix", &array, &axis, &together, &words, &stream) ||
+        check_stream(stream) < 0 || read_lines(array, axis, together, &l) < 0)
+        return NULL;
+    steps = l.outer * l.length * l.inner;
+    if (start_steps((draws *)object, words, l.length, steps, &from) < 0)
+        return NULL;
+    if (steps < LONG || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)array))) {
+        shuffle_lines(&from, &l);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        shuffle_lines(&from, &l);
+        Py_END_ALLOW_THREADS
+    }
+    Py_RETURN_NONE;
+}
+
+/* ---- the object ---- */
+
+static void
+forget(draws *self)
+{
+    for (int k = 0; k < N_KINDS; k++) {
+        PyObject *made = (PyObject *)self->ahead[k].made;
+        self->ahead[k] = (ahead){0};
+        Py_XDECREF(made);
+    }
+}
+
+static PyObject *
+get_key(PyObject *object, void *Py_UNUSED(closure))
+{
+    const lw_philox *philox = &((draws *)object)->philox;
+
+    return Py_BuildValue("(II)", (unsigned)philox->key[0], (unsigned)philox->key[1]);
+}
+
+static int
+read_word32(PyObject *object, uint32_t most, const char *name, uint32_t *out)
+{
+    unsigned long value = PyLong_Check(object) ? PyLong_AsUnsignedLong(object) : 0;
+
+    if (!PyErr_Occurred() && PyLong_Check(object) && value <= most) {
+        *out = (uint32_t)value;
+        return 0;
+    }
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "%s must be ints from 0 to %lu, not %.100R", name,
+                 (unsigned long)most, object);
+    return -1;
+}
+
+static int
+set_key(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
+{
+    draws *self = (draws *)object;
+    uint32_t key[2];
+
+    if (value == NULL || !PyTuple_Check(value) || PyTuple_GET_SIZE(value) != 2) {
+        PyErr_SetString(PyExc_ValueError, "key must be a tuple of two ints");
+        return -1;
+    }
+    for (int k = 0; k < 2; k++)
+        if (read_word32(PyTuple_GET_ITEM(value, k), UINT32_MAX, "key", &key[k]) < 0)
+            return -1;
+    self->philox.key[0] = key[0];
+    self->philox.key[1] = key[1];
+    forget(self);
+    return 0;
+}
+
+static PyObject *
+get_jumps(PyObject *object, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLong(((draws *)object)->philox.c3 / 2);
+}
+
+static int
+set_jumps(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
+{
+    draws *self = (draws *)object;
+    uint32_t jumps;
+
+    if (value == NULL || read_word32(value, (1u << 30) - 1, "jumps", &jumps) < 0)
+        return -1;
+    self->philox.c3 = 2 * jumps;
+    forget(self);
+    return 0;
+}
+
+static int
+traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(((draws *)object)->target);
+    return 0;
+}
+
+static int
+clear(PyObject *object)
+{
+    Py_CLEAR(((draws *)object)->target);
+    return 0;
+}
+
+static void
+dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+
+    PyObject_GC_UnTrack(object);
+    forget((draws *)object);
+    clear(object);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyMemberDef members[] = {
+    {"_place", T_ULONGLONG, offsetof(draws, place), 0, PyDoc_STR("the next block")},
+    {"_is_philox", T_BOOL, offsetof(draws, is_philox), 0, PyDoc_STR("numbers by place")},
+    {"target", T_OBJECT, offsetof(draws, target), 0,
+     PyDoc_STR("where results are made: None, \"cpu\" or \"cuda\"")},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef getters[] = {
+    {"_key", get_key, set_key, PyDoc_STR("Philox's key"), NULL},
+    {"_jumps", get_jumps, set_jumps, PyDoc_STR("which stream of the key"), NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+#define DRAW(name, function, parameters, text)                                                 \
+    {                                                                                          \
+        name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS,          \
+            PyDoc_STR(name "($self, " parameters                                               \
+                           "size=None, dtype=None, out=None, *, stream=0)\n"                   \
+                           "--\n\n" text)                                                      \
+    }
+
+static PyMethodDef methods[] = {
+    DRAW("random", draw_random, "",
+         "Uniform numbers in [0, 1): float32 with 24, float64 with 53 random bits."),
+    DRAW("uniform", draw_uniform, "low=0.0, high=1.0, ",
+         "Uniform numbers: low + (high - low) * u with u in [0, 1)."),
+    DRAW("standard_normal", draw_standard_normal, "",
+         "Normal numbers of mean 0 and variance 1: Box and Muller's pairs."),
+    DRAW("normal", draw_normal, "loc=0.0, scale=1.0, ",
+         "Normal numbers of mean loc and standard deviation scale >= 0."),
+    DRAW("standard_exponential", draw_standard_exponential, "",
+         "Exponential numbers of mean 1."),
+    DRAW("exponential", draw_exponential, "scale=1.0, ",
+         "Exponential numbers of mean scale >= 0: the logarithm of a uniform number."),
+    DRAW("gamma", draw_gamma, "shape, scale=1.0, ",
+         "Gamma numbers; shape >= 0, scale >= 0 (Marsaglia and Tsang, 2000)."),
+    DRAW("standard_gamma", draw_standard_gamma, "shape, ", "Gamma numbers of scale 1."),
+    DRAW("poisson", draw_poisson, "lam=1.0, ",
+         "Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from "
+         "there "
+         "on."),
+    {"integers", (PyCFunction)(void (*)(void))draw_integers, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("integers($self, low, high=None, size=None, dtype=None, endpoint=False, "
+               "out=None, *, stream=0)\n--\n\n"
+               "Integers from low up to high (endpoint: including it), without bias; from 0 up "
+               "to low where high is None.")},
+    {"_sample", draw_sample, METH_VARARGS,
+     PyDoc_STR("_sample(n, count, words, stream): the first of the numbers below n in random "
+               "order")},
+    {"_mix", draw_mix, METH_VARARGS,
+     PyDoc_STR("_mix(array, axis, together, words, stream): its lines along the axis in random "
+               "orders, in place")},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)PyDoc_STR("Draws of few numbers.")},
+                              {Py_tp_dealloc, dealloc},
+                              {Py_tp_traverse, traverse},
+                              {Py_tp_clear, clear},
+                              {Py_tp_members, members},
+                              {Py_tp_getset, getters},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+static PyType_Spec spec = {.name = "lanewise._core._Draws",
+                           .basicsize = sizeof(draws),
+                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                    Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
+                           .slots = slots};
+
+int
+lw_draws_register(PyObject *module)
+{
+    method *all[] = {&random_method,  &uniform_method,     &standard_normal_method,
+                     &normal_method,  &exponential_method, &standard_exponential_method,
+                     &gamma_method,   &poisson_method,     &standard_gamma_method,
+                     &integers_method};
+    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    int failed = type == NULL || PyModule_AddObjectRef(module, "_Draws", type) < 0;
+
+    for (size_t k = 0; !failed && k < sizeof all / sizeof *all; k++) {
+        if (all[k]->name == NULL)
+            all[k]->name = PyUnicode_InternFromString(all[k]->slow);
+        failed = all[k]->name == NULL;
+    }
+    Py_XDECREF(type);
+    return failed ? -1 : 0;
+}
