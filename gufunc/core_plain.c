@@ -1,5 +1,7 @@
 #include "gufunc/core_plain.h"
 
+#include "core/ir/operands.h"
+
 #include <string.h>
 
 enum { MOST_DEPTH = 8, MOST_REGIONS = 64, MOST_STRAIGHT = 64, MOST_INSTS = 20000 };
@@ -264,21 +266,6 @@ follow_regions(plainer *p, copy *c, lw_op op)
     }
 }
 
-static uint32_t
-copy_list(plainer *p, copy *c, const lw_inst *old)
-{
-    uint32_t start = p->out->lists.n;
-
-    for (uint32_t i = 0; i < old->c; i++) {
-        uint32_t *slot = lw_array_push(&p->out->lists, p->arena);
-        if (slot == NULL)
-            p->failed = true;
-        else
-            *slot = c->to[c->func->lists.data[old->b + i]];
-    }
-    return start;
-}
-
 /* c if v else v, of bools, is `v and c`; v if v else c is `v or c`. */
 static void
 write_as_logic(lw_inst *inst, const lw_inst *old)
@@ -296,17 +283,9 @@ static void
 copy_plain(plainer *p, copy *c, uint32_t at)
 {
     const lw_inst *old = &c->func->insts.data[at];
-    const char *args = lw_ops[old->op].args;
     lw_inst inst = *old;
 
-    if (args[0] == 'v' || args[0] == 's')
-        inst.a = c->to[old->a];
-    if (args[1] == 'v')
-        inst.b = c->to[old->b];
-    if (args[2] == 'v')
-        inst.c = c->to[old->c];
-    if (args[1] == 'L')
-        inst.b = copy_list(p, c, old);
+    p->failed |= !lw_ir_renumber(c->func, &inst, c->to, p->out, p->arena);
     write_as_logic(&inst, old);
     if (old->op == LW_OP_CONST) {
         lw_konst_bits *konst = lw_array_push(&p->out->konsts, p->arena);

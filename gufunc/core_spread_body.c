@@ -1,4 +1,5 @@
 #include "core/base/memory.h"
+#include "core/ir/operands.h"
 #include "gufunc/core_carried.h"
 #include "gufunc/core_scan.h"
 #include "gufunc/core_spread.h"
@@ -36,48 +37,17 @@ is_first_thread(copier *c)
 /* ---- instructions ---- */
 
 static void
-copy_list(copier *c, const lw_inst *inst, uint32_t *start)
-{
-    lw_ref *values = lw_arena_take(&c->b.module->arena, (inst->c + 1) * sizeof *values);
-
-    if (values == NULL) {
-        c->b.module->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < inst->c; i++)
-        values[i] = c->to[c->s->func->lists.data[inst->b + i]];
-    *start = lw_ir_list(&c->b, values, inst->c);
-}
-
-static void
 copy_inst(copier *c, uint32_t at)
 {
-    const lw_inst old = c->s->func->insts.data[at];
-    const char *args = lw_ops[old.op].args;
-    uint32_t operands[3] = {old.a, old.b, old.c};
-    lw_ref made;
+    const lw_inst inst = *lw_inst_at(c->s, at);
 
-    if (old.op == LW_OP_PARAM) {
-        c->to[at] = c->params[old.a];
-        return;
-    }
-    if (old.op == LW_OP_CONST) {
-        c->to[at] = lw_ir_bits(&c->b, (lw_dtype)old.type, c->s->func->konsts.data[old.a].bits);
-        return;
-    }
-    for (int k = 0; k < 3; k++)
-        if (args[k] == 'v' || args[k] == 's')
-            operands[k] = c->to[operands[k]];
-    if (args[1] == 'L')
-        copy_list(c, &old, &operands[1]);
-    made = lw_ir_emit(&c->b, (lw_op)old.op, (lw_dtype)old.type, operands[0], operands[1],
-                      operands[2]);
-    c->to[at] = made;
-    if (c->b.func != NULL && made != 0) {
-        c->b.func->insts.data[made].flags = old.flags;
-        c->b.func->insts.data[made].lanes = old.lanes;
-        c->b.func->insts.data[made].loc = old.loc;
-    }
+    if (inst.op == LW_OP_PARAM)
+        c->to[at] = c->params[inst.a];
+    else if (inst.op == LW_OP_CONST)
+        c->to[at] =
+            lw_ir_bits(&c->b, (lw_dtype)inst.type, c->s->func->konsts.data[inst.a].bits);
+    else
+        c->to[at] = lw_ir_copy(&c->b, c->s->func, inst, c->to);
 }
 
 /* What is the same in all rounds, in front of the loop. */

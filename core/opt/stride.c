@@ -8,7 +8,7 @@
 #include "core/opt/stride.h"
 
 #include "core/base/memory.h"
-#include "core/ir/build.h"
+#include "core/ir/operands.h"
 
 #include <assert.h>
 #include <string.h>
@@ -177,42 +177,13 @@ is_worth(const rewriter *r, const strided *s)
 /* ---- the function anew ---- */
 
 static void
-copy_list(rewriter *r, const lw_inst *inst, uint32_t *start)
-{
-    lw_ref *values = lw_arena_take(&r->b.module->arena, (inst->c + 1) * sizeof *values);
-
-    if (values == NULL) {
-        r->b.module->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < inst->c; i++)
-        values[i] = r->to[r->b.func->lists.data[inst->b + i]];
-    *start = lw_ir_list(&r->b, values, inst->c);
-}
-
-static void
 copy(rewriter *r, uint32_t at)
 {
     const lw_inst *inst = &r->old[at];
-    const char *args = lw_ops[inst->op].args;
-    uint32_t operands[3] = {inst->a, inst->b, inst->c};
-    lw_ref made;
 
     if (inst->op == LW_OP_SLOT && r->to[at] != 0) /* in front of a loop already */
         return;
-    for (int k = 0; k < 3; k++)
-        if (args[k] == 'v' || args[k] == 's')
-            operands[k] = r->to[operands[k]];
-    if (args[1] == 'L')
-        copy_list(r, inst, &operands[1]);
-    made = lw_ir_emit(&r->b, (lw_op)inst->op, (lw_dtype)inst->type, operands[0], operands[1],
-                      operands[2]);
-    r->to[at] = made;
-    if (made != 0) {
-        r->b.func->insts.data[made].flags = inst->flags;
-        r->b.func->insts.data[made].lanes = inst->lanes;
-        r->b.func->insts.data[made].loc = inst->loc;
-    }
+    r->to[at] = lw_ir_copy(&r->b, r->b.func, *inst, r->to);
 }
 
 static lw_ref

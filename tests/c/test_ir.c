@@ -1,7 +1,7 @@
 /* The IR: what print writes parse reads back, the verifier takes good modules and names what is
  * wrong with bad ones, and nothing leaks or breaks when memory runs out or the text is damaged.
  */
-#include "core/ir/build.h"
+#include "core/ir/operands.h"
 
 #include "tests/c/random_ir.h"
 
@@ -85,6 +85,40 @@ test_round_trip(void)
             }
             lw_free(text);
         }
+        lw_module_free(module);
+    }
+}
+
+/* Every instruction again, into a function without any. */
+static void
+copy_function(lw_module *module, uint32_t number)
+{
+    lw_func *func = module->funcs.data[number], old = *func;
+    lw_builder b = {.module = module, .func = func, .func_number = number};
+    lw_ref *become = lw_alloc_zero(old.insts.n + 1, sizeof *become);
+
+    memset(&func->insts, 0, sizeof func->insts);
+    memset(&func->lists, 0, sizeof func->lists);
+    lw_ir_emit(&b, LW_OP_NONE, LW_DT_void, 0, 0, 0); /* [0] is unused */
+    for (uint32_t i = 1; i < old.insts.n; i++)
+        become[i] = lw_ir_copy(&b, &old, old.insts.data[i], become);
+    lw_free(become);
+}
+
+/* Functions whose instructions are copied print as they did, with flags, lanes and places. */
+static void
+test_copies(void)
+{
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        lw_module *module = random_module(seed);
+        char *text = print(module, true), *again;
+        for (uint32_t i = 0; i < module->funcs.n; i++)
+            copy_function(module, i);
+        check_valid(module, seed);
+        again = print(module, true);
+        CHECK(strcmp(text, again) == 0, "seed %d:\n%s\n---\n%s", (int)seed, text, again);
+        lw_free(again);
+        lw_free(text);
         lw_module_free(module);
     }
 }
@@ -441,6 +475,7 @@ main(void)
     test_context();
     test_local_bytes();
     test_round_trip();
+    test_copies();
     test_device_externs();
     test_damaged_texts();
     test_verifier();
