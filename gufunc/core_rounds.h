@@ -1,5 +1,5 @@
 /* What the finder of loops that a block can share (core_spread.c, core_carried.c) tells the one
- * that makes their code (core_spread_body.c, core_scan.c). Pure C. */
+ * that makes their code (core_spread_body.c, core_spread_scan.c, core_scan.c). Pure C. */
 #ifndef LW_GUFUNC_CORE_ROUNDS_H
 #define LW_GUFUNC_CORE_ROUNDS_H
 

@@ -1,26 +1,11 @@
 #include "core/base/memory.h"
 #include "core/ir/operands.h"
 #include "gufunc/core_carried.h"
+#include "gufunc/core_copier.h"
 #include "gufunc/core_scan.h"
 #include "gufunc/core_spread.h"
 
-/* Rounds of up to so many instructions are taken four a thread at a time. */
-enum { SHORT_ROUND = 64, TIMES = 4 };
-
-typedef struct copier {
-    lw_builder b;
-    lw_spreader *s;
-    lw_ref *to;     /* by value of the body */
-    lw_ref *params; /* by number */
-    lw_ref tid;     /* u64 */
-    uint32_t n_threads;
-} copier;
-
-static lw_dtype
-type_of(const copier *c, lw_ref value)
-{
-    return (lw_dtype)c->s->func->insts.data[value].type;
-}
+typedef lw_copier copier;
 
 static void
 barrier(copier *c)
@@ -36,8 +21,8 @@ is_first_thread(copier *c)
 
 /* ---- instructions ---- */
 
-static void
-copy_inst(copier *c, uint32_t at)
+void
+lw_copier_inst(copier *c, uint32_t at)
 {
     const lw_inst inst = *lw_inst_at(c->s, at);
 
@@ -55,7 +40,7 @@ static lw_ref
 fixed(copier *c, const lw_rounds *l, lw_ref value)
 {
     if (value > l->at)
-        copy_inst(c, value);
+        lw_copier_inst(c, value);
     return c->to[value];
 }
 
@@ -66,7 +51,7 @@ copy_store(copier *c, uint32_t at)
 {
     barrier(c);
     lw_ir_if(&c->b, is_first_thread(c));
-    copy_inst(c, at);
+    lw_copier_inst(c, at);
     lw_ir_end(&c->b);
     barrier(c);
 }
@@ -83,9 +68,8 @@ start_picks(copier *c, lw_rounds *l)
     }
 }
 
-/* Behind a SET: the round is one that its pick may be of. */
-static void
-note_pick(copier *c, const lw_rounds *l, uint32_t at)
+void
+lw_copier_note_pick(copier *c, const lw_rounds *l, uint32_t at)
 {
     const lw_inst *inst = lw_inst_at(c->s, at);
 
@@ -108,7 +92,7 @@ copy_value(copier *c, const lw_rounds *l, lw_ref value)
     for (int k = 0; k < 3; k++)
         if (args[k] == 'v')
             copy_value(c, l, operands[k]);
-    copy_inst(c, value);
+    lw_copier_inst(c, value);
 }
 
 /* What decides of the thread's round; where it has none, anything. */
@@ -120,8 +104,8 @@ deciding_value(copier *c, const lw_rounds *l, const lw_pick *pick, lw_ref round)
 
     if (pick->best == 0 || pick->place == 0)
         return pick->best ? lw_ir_get(b, c->to[pick->best]) : 0;
-    made = lw_ir_slot(b, type_of(c, pick->place));
-    lw_ir_set(b, made, lw_ir_zero(b, type_of(c, pick->place)));
+    made = lw_ir_slot(b, lw_copier_type(c, pick->place));
+    lw_ir_set(b, made, lw_ir_zero(b, lw_copier_type(c, pick->place)));
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, round, lw_ir_int(b, LW_DT_i64, 0)));
     copy_value(c, l, pick->place);
     lw_ir_set(b, made, c->to[pick->place]);
@@ -166,18 +150,18 @@ start_carried(copier *c, lw_rounds *l)
         if (one->how != LW_CARRY_COUNT || !lw_picks_start_together(l))
             one->before = lw_ir_get(&c->b, slot);
         if (one->how == LW_CARRY_TOTAL)
-            lw_ir_set(&c->b, slot, lw_carried_nothing(&c->b, one, type_of(c, one->slot)));
+            lw_ir_set(&c->b, slot,
+                      lw_carried_nothing(&c->b, one, lw_copier_type(c, one->slot)));
         if (one->how == LW_CARRY_SCAN) {
-            lw_ref kept = lw_ir_slot(&c->b, type_of(c, one->slot));
+            lw_ref kept = lw_ir_slot(&c->b, lw_copier_type(c, one->slot));
             lw_ir_set(&c->b, kept, one->before);
             one->before = kept;
         }
     }
 }
 
-/* What they are at the start of round `number`. */
-static void
-set_counts(copier *c, const lw_rounds *l, lw_ref number)
+void
+lw_copier_counts(copier *c, const lw_rounds *l, lw_ref number)
 {
     lw_builder *b = &c->b;
 
@@ -186,7 +170,8 @@ set_counts(copier *c, const lw_rounds *l, lw_ref number)
         lw_ref by;
         if (one->how != LW_CARRY_COUNT)
             continue;
-        by = lw_ir_mul(b, lw_ir_cast(b, type_of(c, one->slot), number), fixed(c, l, one->by));
+        by = lw_ir_mul(b, lw_ir_cast(b, lw_copier_type(c, one->slot), number),
+                       fixed(c, l, one->by));
         lw_ir_set(b, c->to[one->slot],
                   one->minus ? lw_ir_sub(b, one->before, by) : lw_ir_add(b, one->before, by));
     }
@@ -196,10 +181,10 @@ static void
 finish_carried(copier *c, const lw_rounds *l)
 {
     lw_builder *b = &c->b;
-    lw_ref limit = c->to[l->limit], zero = lw_ir_zero(b, type_of(c, l->limit));
+    lw_ref limit = c->to[l->limit], zero = lw_ir_zero(b, lw_copier_type(c, l->limit));
     lw_ref none = lw_ir_compare(b, LW_OP_LT, limit, zero);
 
-    set_counts(c, l, lw_ir_select(b, none, zero, limit));
+    lw_copier_counts(c, l, lw_ir_select(b, none, zero, limit));
     for (uint32_t i = 0; i < l->n_carried; i++) {
         const lw_carried *one = &l->carried[i];
         lw_ref slot = c->to[one->slot], value;
@@ -215,265 +200,6 @@ finish_carried(copier *c, const lw_rounds *l)
         finish_pick(c, l, i);
 }
 
-/* ---- rounds that scan ---- */
-
-static uint32_t
-n_scans(const lw_rounds *l)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < l->n_carried; i++)
-        n += l->carried[i].how == LW_CARRY_SCAN;
-    return n;
-}
-
-/* What this SET brings, to the variable as it is. */
-static void
-copy_update(copier *c, const lw_rounds *l, uint32_t set)
-{
-    lw_builder *b = &c->b;
-    const lw_inst old = *lw_inst_at(c->s, set);
-    lw_ref slot = c->to[old.a];
-    lw_update u;
-
-    if (!lw_carried_update(c->s, l, set, &u)) {
-        b->module->failed = true;
-        return;
-    }
-    if (u.op == LW_OP_LT || u.op == LW_OP_GT) {
-        const lw_carried *one = lw_carried_find(l, old.a);
-        lw_ir_set(b, slot, lw_carried_combine(b, one, lw_ir_get(b, slot), c->to[u.e]));
-        return;
-    }
-    c->to[u.get] = lw_ir_get(b, slot);
-    copy_inst(c, old.b);
-    copy_inst(c, set);
-}
-
-static bool
-is_scanned_set(const copier *c, const lw_rounds *l, uint32_t at)
-{
-    const lw_inst *inst = lw_inst_at(c->s, at);
-    const lw_carried *one = inst->op == LW_OP_SET ? lw_carried_find(l, inst->a) : NULL;
-
-    return one != NULL && one->how == LW_CARRY_SCAN;
-}
-
-/* The first walk: what does not wait, and updates. Returns the last instruction dealt with. */
-static uint32_t
-copy_early(copier *c, const lw_rounds *l, uint32_t at)
-{
-    const lw_inst *inst = lw_inst_at(c->s, at);
-
-    if (is_scanned_set(c, l, at)) {
-        copy_update(c, l, at);
-    } else if (inst->op == LW_OP_IF && c->s->waits[at]) {
-        for (uint32_t i = at; i < c->s->ends[at]; i++)
-            if (is_scanned_set(c, l, i))
-                copy_update(c, l, i);
-        return c->s->ends[at];
-    } else if (inst->op != LW_OP_STORE && (!c->s->waits[at] || inst->op == LW_OP_SLOT)) {
-        copy_inst(c, at);
-    }
-    return at;
-}
-
-static void
-keep(copier *c, lw_ref *kept, lw_ref value, bool branches)
-{
-    if (!branches) {
-        *kept = value;
-        return;
-    }
-    *kept = lw_ir_slot(&c->b, lw_ir_type(&c->b, value));
-    lw_ir_set(&c->b, *kept, value);
-}
-
-static lw_ref
-kept_value(copier *c, lw_ref kept)
-{
-    bool is_slot = c->b.func != NULL && c->b.func->insts.data[kept].op == LW_OP_SLOT;
-
-    return is_slot ? lw_ir_get(&c->b, kept) : kept;
-}
-
-/* The round whose number is in the counter. kept: NULL, or by instruction what the first walk
- * has loaded, for the second: a value or, where a branch is around it, the slot that has it; 0:
- * nothing. */
-static void
-copy_round(copier *c, const lw_rounds *l, bool early, lw_ref *kept)
-{
-    uint32_t loops = 0, depth = 0;
-    bool counts[64] = {false};
-
-    for (uint32_t i = l->at + 1; i < l->at + 4; i++)
-        copy_inst(c, i);
-    set_counts(c, l, c->to[l->at + 1]);
-    if (l->continues)
-        lw_ir_block(&c->b);
-    for (uint32_t i = l->first; i < l->latch; i++) {
-        const lw_inst inst = *lw_inst_at(c->s, i);
-        bool keeps =
-            kept != NULL && inst.op == LW_OP_LOAD && inst.lanes <= 1 && !c->s->waits[i];
-        if (early && inst.op == LW_OP_IF && c->s->waits[i]) {
-            i = copy_early(c, l, i);
-            continue;
-        }
-        if (inst.op == LW_OP_IF || inst.op == LW_OP_BLOCK || inst.op == LW_OP_LOOP) {
-            counts[depth] = inst.op != LW_OP_IF;
-            loops += counts[depth++];
-        }
-        if (inst.op == LW_OP_END)
-            loops -= counts[--depth];
-        if (inst.op == LW_OP_CONTINUE && inst.a == loops)
-            lw_ir_break(&c->b, inst.a);
-        else if (keeps && !early && kept[i - l->first])
-            c->to[i] = kept_value(c, kept[i - l->first]);
-        else if (early)
-            copy_early(c, l, i);
-        else
-            copy_inst(c, i);
-        if (!early)
-            note_pick(c, l, i);
-        if (keeps && early)
-            keep(c, &kept[i - l->first], c->to[i], depth > 0);
-    }
-    if (l->continues)
-        lw_ir_end(&c->b);
-}
-
-static lw_ref
-brought(copier *c, const lw_carried *one, lw_ref valid)
-{
-    lw_ref value = lw_ir_get(&c->b, c->to[one->slot]);
-
-    if (!valid)
-        return value;
-    return lw_ir_select(&c->b, valid, value,
-                        lw_carried_nothing(&c->b, one, type_of(c, one->slot)));
-}
-
-/* The first walk of the round in the counter: what it brings. valid: 0, or whether it counts.
- */
-static void
-walk_early(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, lw_scan *scans)
-{
-    lw_builder *b = &c->b;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < l->n_carried; i++)
-        if (l->carried[i].how == LW_CARRY_SCAN)
-            lw_ir_set(b, c->to[l->carried[i].slot],
-                      lw_carried_nothing(b, &l->carried[i], type_of(c, l->carried[i].slot)));
-    if (valid && !kept)
-        lw_ir_if(b, valid);
-    copy_round(c, l, true, kept);
-    if (valid && !kept)
-        lw_ir_end(b);
-    for (uint32_t i = 0; i < l->n_carried; i++)
-        if (l->carried[i].how == LW_CARRY_SCAN)
-            scans[n++] = (lw_scan){.one = &l->carried[i],
-                                   .type = type_of(c, l->carried[i].slot),
-                                   .value = brought(c, &l->carried[i], kept ? valid : 0)};
-}
-
-/* The second walk, with the values that it finds: those so far, and what came before it in
- * this step. */
-static void
-walk_again(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, const lw_scan *scans,
-           const lw_ref *so_far)
-{
-    lw_builder *b = &c->b;
-
-    for (uint32_t i = 0; i < n_scans(l); i++)
-        lw_ir_set(b, c->to[scans[i].one->slot],
-                  lw_carried_combine(b, scans[i].one, so_far[i], scans[i].before));
-    if (valid)
-        lw_ir_if(b, valid);
-    copy_round(c, l, false, kept);
-    if (valid)
-        lw_ir_end(b);
-}
-
-/* From round `start` on `times` rounds a thread: all of them are known to be there, or it is
- * asked for each. With several they stand in one piece of code, so that their loads are under
- * way together. */
-static void
-copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, bool asks, lw_ref turn)
-{
-    lw_builder *b = &c->b;
-    lw_dtype type = lw_ir_type(b, start);
-    lw_ref counter = c->to[l->counter], mine[TIMES], valid[TIMES] = {0}, last;
-    lw_ref kept[TIMES][SHORT_ROUND] = {{0}};
-    lw_ref so_far[LW_MOST_CARRIED] = {0};
-    lw_scan scans[LW_MOST_CARRIED];
-    uint32_t n = n_scans(l);
-
-    last = lw_ir_sub(b, c->to[l->limit], lw_ir_int(b, type, 1));
-    for (uint32_t k = 0; k < times; k++) {
-        mine[k] = lw_ir_add(b, start, lw_ir_cast(b, type, lw_scan_place(b, c->tid, times, k)));
-        if (asks)
-            valid[k] = lw_ir_compare(b, LW_OP_LT, mine[k], c->to[l->limit]);
-        lw_ir_set(b, counter, asks ? lw_ir_select(b, valid[k], mine[k], last) : mine[k]);
-        walk_early(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n);
-    }
-    lw_block_scan(b, scans, n, times, c->tid, c->n_threads, lw_ir_get(b, turn));
-    lw_ir_set(b, turn, lw_ir_not(b, lw_ir_get(b, turn)));
-    for (uint32_t i = 0; i < n; i++) {
-        so_far[i] = lw_ir_get(b, scans[i].one->before);
-        lw_ir_set(b, scans[i].one->before,
-                  lw_carried_combine(b, scans[i].one, so_far[i], scans[i].total));
-    }
-    for (uint32_t k = 0; k < times; k++) {
-        lw_ir_set(b, counter, mine[k]);
-        walk_again(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n, so_far);
-    }
-}
-
-/* Several rounds a thread pay, and are few instructions. */
-static bool
-is_short(const copier *c, const lw_rounds *l)
-{
-    for (uint32_t i = l->first; i < l->latch; i++) {
-        lw_op op = (lw_op)lw_inst_at(c->s, i)->op;
-        if (op == LW_OP_LOOP || op == LW_OP_BLOCK || op == LW_OP_CONTINUE)
-            return false;
-    }
-    return l->latch - l->first <= SHORT_ROUND && n_scans(l) * TIMES <= LW_MOST_CARRIED;
-}
-
-/* As many rounds at a time as there are threads, or some times as many, one behind the other:
- * first what each brings, then, scanned, with the values that it finds. */
-static void
-copy_scanning(copier *c, const lw_rounds *l)
-{
-    lw_builder *b = &c->b;
-    lw_dtype type = type_of(c, l->counter);
-    lw_ref base = lw_ir_slot(b, type), turn = lw_ir_slot(b, LW_DT_b1), start, left, step;
-    uint32_t times = is_short(c, l) ? TIMES : 1;
-
-    lw_ir_set(b, base, lw_ir_zero(b, type));
-    lw_ir_set(b, turn, lw_ir_int(b, LW_DT_b1, 0));
-    lw_ir_loop(b, 0, 0);
-    start = lw_ir_get(b, base);
-    lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, start, c->to[l->limit])));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
-    step = lw_ir_int(b, type, (int64_t)times * c->n_threads);
-    if (times > 1) {
-        left = lw_ir_sub(b, c->to[l->limit], start);
-        lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, left, step));
-        copy_step(c, l, start, times, false, turn);
-        lw_ir_else(b);
-    }
-    copy_step(c, l, start, times, true, turn);
-    if (times > 1)
-        lw_ir_end(b);
-    lw_ir_set(b, base, lw_ir_add(b, start, step));
-    lw_ir_latch(b);
-    lw_ir_end(b);
-}
-
 /* ---- loops that look for something ---- */
 
 /* Rounds of a thread after which the block looks whether one was found. */
@@ -484,7 +210,7 @@ static void
 copy_looking(copier *c, const lw_rounds *l, lw_ref base, lw_ref end, lw_ref found)
 {
     lw_builder *b = &c->b;
-    lw_dtype type = type_of(c, l->counter);
+    lw_dtype type = lw_copier_type(c, l->counter);
     lw_ref counter = c->to[l->counter], number;
 
     lw_ir_set(b, counter, lw_ir_add(b, base, lw_ir_cast(b, type, c->tid)));
@@ -495,7 +221,7 @@ copy_looking(copier *c, const lw_rounds *l, lw_ref base, lw_ref end, lw_ref foun
     lw_ir_end(b);
     for (uint32_t i = l->first; i < l->latch; i++) {
         if (!lw_ends_loop(c->s, l, i)) {
-            copy_inst(c, i);
+            lw_copier_inst(c, i);
             continue;
         }
         lw_ir_set(b, found, number);
@@ -525,7 +251,7 @@ copy_found(copier *c, const lw_rounds *l, lw_ref first)
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, first, c->to[l->limit]));
     lw_ir_set(b, c->to[l->counter], first);
     for (uint32_t i = l->at; i <= l->end; i++)
-        copy_inst(c, i);
+        lw_copier_inst(c, i);
     lw_ir_end(b);
 }
 
@@ -536,7 +262,7 @@ copy_search(copier *c, lw_rounds *l)
 {
     const lw_carried smaller = {.op = LW_OP_LT};
     lw_builder *b = &c->b;
-    lw_dtype type = type_of(c, l->counter);
+    lw_dtype type = lw_copier_type(c, l->counter);
     lw_ref limit = c->to[l->limit], base = lw_ir_slot(b, type), found = lw_ir_slot(b, type);
     lw_ref start, left, rounds;
 
@@ -569,14 +295,14 @@ static void
 copy_first(copier *c, lw_rounds *l)
 {
     lw_builder *b = &c->b;
-    lw_ref zero = lw_ir_zero(b, type_of(c, l->counter));
+    lw_ref zero = lw_ir_zero(b, lw_copier_type(c, l->counter));
 
     start_picks(c, l);
     for (uint32_t i = 0; i < l->n_carried; i++)
         l->carried[i].before = lw_ir_get(b, c->to[l->carried[i].slot]);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, zero, c->to[l->limit]));
     lw_ir_set(b, c->to[l->counter], zero);
-    copy_round(c, l, false, NULL);
+    lw_copier_round(c, l, false, NULL);
     lw_ir_end(b);
 }
 
@@ -638,9 +364,9 @@ copy_shared_inst(copier *c, const lw_rounds *l, uint32_t at, uint32_t *eager)
     } else if (is_known_has(l, inst)) {
         c->to[at] = lw_ir_int(&c->b, LW_DT_b1, 1);
     } else {
-        copy_inst(c, at);
+        lw_copier_inst(c, at);
     }
-    note_pick(c, l, at);
+    lw_copier_note_pick(c, l, at);
 }
 
 /* Every thread takes each n_threads-th round. */
@@ -648,7 +374,7 @@ static void
 copy_sharing(copier *c, const lw_rounds *l)
 {
     lw_builder *b = &c->b;
-    lw_dtype type = type_of(c, l->counter);
+    lw_dtype type = lw_copier_type(c, l->counter);
     lw_ref counter = c->to[l->counter], first = lw_ir_cast(b, type, c->tid);
     uint32_t eager = 0;
 
@@ -657,12 +383,12 @@ copy_sharing(copier *c, const lw_rounds *l)
     lw_ir_set(b, counter, first);
     for (uint32_t i = l->at; i <= l->latch; i++) {
         if (i == l->first)
-            set_counts(c, l, c->to[l->at + 1]);
+            lw_copier_counts(c, l, c->to[l->at + 1]);
         copy_shared_inst(c, l, i, &eager);
     }
     lw_ir_set(b, counter,
               lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->n_threads)));
-    copy_inst(c, l->end);
+    lw_copier_inst(c, l->end);
 }
 
 /* The loop as it was, by one thread. */
@@ -673,7 +399,7 @@ copy_alone(copier *c, const lw_rounds *l)
 
     lw_ir_if(b, is_first_thread(c));
     for (uint32_t i = l->at; i <= l->end; i++)
-        copy_inst(c, i);
+        lw_copier_inst(c, i);
     lw_ir_end(b);
     for (uint32_t i = 0; i < l->n_carried; i++) {
         lw_ref slot = c->to[l->carried[i].slot];
@@ -715,7 +441,7 @@ copy_shared(copier *c, lw_rounds *l)
         copy_first(c, l);
     start_carried(c, l);
     if (l->scans)
-        copy_scanning(c, l);
+        lw_copier_scan(c, l);
     else
         copy_sharing(c, l);
     finish_carried(c, l);
@@ -730,7 +456,7 @@ copy_unshared(copier *c, const lw_rounds *l)
         return;
     }
     for (uint32_t i = l->at; i <= l->end; i++)
-        copy_inst(c, i);
+        lw_copier_inst(c, i);
 }
 
 static void
@@ -763,7 +489,7 @@ copy_body(copier *c)
         } else if (c->s->func->insts.data[i].op == LW_OP_STORE) {
             copy_store(c, i);
         } else {
-            copy_inst(c, i);
+            lw_copier_inst(c, i);
         }
     }
 }

@@ -1,0 +1,261 @@
+#include "gufunc/core_carried.h"
+#include "gufunc/core_copier.h"
+#include "gufunc/core_scan.h"
+
+/* Rounds of up to so many instructions are taken four a thread at a time. */
+enum { SHORT_ROUND = 64, TIMES = 4 };
+
+typedef lw_copier copier;
+
+static uint32_t
+n_scans(const lw_rounds *l)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        n += l->carried[i].how == LW_CARRY_SCAN;
+    return n;
+}
+
+/* What this SET brings, to the variable as it is. */
+static void
+copy_update(copier *c, const lw_rounds *l, uint32_t set)
+{
+    lw_builder *b = &c->b;
+    const lw_inst old = *lw_inst_at(c->s, set);
+    lw_ref slot = c->to[old.a];
+    lw_update u;
+
+    if (!lw_carried_update(c->s, l, set, &u)) {
+        b->module->failed = true;
+        return;
+    }
+    if (u.op == LW_OP_LT || u.op == LW_OP_GT) {
+        const lw_carried *one = lw_carried_find(l, old.a);
+        lw_ir_set(b, slot, lw_carried_combine(b, one, lw_ir_get(b, slot), c->to[u.e]));
+        return;
+    }
+    c->to[u.get] = lw_ir_get(b, slot);
+    lw_copier_inst(c, old.b);
+    lw_copier_inst(c, set);
+}
+
+static bool
+is_scanned_set(const copier *c, const lw_rounds *l, uint32_t at)
+{
+    const lw_inst *inst = lw_inst_at(c->s, at);
+    const lw_carried *one = inst->op == LW_OP_SET ? lw_carried_find(l, inst->a) : NULL;
+
+    return one != NULL && one->how == LW_CARRY_SCAN;
+}
+
+/* The first walk: what does not wait, and updates. Returns the last instruction dealt with. */
+static uint32_t
+copy_early(copier *c, const lw_rounds *l, uint32_t at)
+{
+    const lw_inst *inst = lw_inst_at(c->s, at);
+
+    if (is_scanned_set(c, l, at)) {
+        copy_update(c, l, at);
+    } else if (inst->op == LW_OP_IF && c->s->waits[at]) {
+        for (uint32_t i = at; i < c->s->ends[at]; i++)
+            if (is_scanned_set(c, l, i))
+                copy_update(c, l, i);
+        return c->s->ends[at];
+    } else if (inst->op != LW_OP_STORE && (!c->s->waits[at] || inst->op == LW_OP_SLOT)) {
+        lw_copier_inst(c, at);
+    }
+    return at;
+}
+
+static void
+keep(copier *c, lw_ref *kept, lw_ref value, bool branches)
+{
+    if (!branches) {
+        *kept = value;
+        return;
+    }
+    *kept = lw_ir_slot(&c->b, lw_ir_type(&c->b, value));
+    lw_ir_set(&c->b, *kept, value);
+}
+
+static lw_ref
+kept_value(copier *c, lw_ref kept)
+{
+    bool is_slot = c->b.func != NULL && c->b.func->insts.data[kept].op == LW_OP_SLOT;
+
+    return is_slot ? lw_ir_get(&c->b, kept) : kept;
+}
+
+void
+lw_copier_round(copier *c, const lw_rounds *l, bool early, lw_ref *kept)
+{
+    uint32_t loops = 0, depth = 0;
+    bool counts[64] = {false};
+
+    for (uint32_t i = l->at + 1; i < l->at + 4; i++)
+        lw_copier_inst(c, i);
+    lw_copier_counts(c, l, c->to[l->at + 1]);
+    if (l->continues)
+        lw_ir_block(&c->b);
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        const lw_inst inst = *lw_inst_at(c->s, i);
+        bool keeps =
+            kept != NULL && inst.op == LW_OP_LOAD && inst.lanes <= 1 && !c->s->waits[i];
+        if (early && inst.op == LW_OP_IF && c->s->waits[i]) {
+            i = copy_early(c, l, i);
+            continue;
+        }
+        if (inst.op == LW_OP_IF || inst.op == LW_OP_BLOCK || inst.op == LW_OP_LOOP) {
+            counts[depth] = inst.op != LW_OP_IF;
+            loops += counts[depth++];
+        }
+        if (inst.op == LW_OP_END)
+            loops -= counts[--depth];
+        if (inst.op == LW_OP_CONTINUE && inst.a == loops)
+            lw_ir_break(&c->b, inst.a);
+        else if (keeps && !early && kept[i - l->first])
+            c->to[i] = kept_value(c, kept[i - l->first]);
+        else if (early)
+            copy_early(c, l, i);
+        else
+            lw_copier_inst(c, i);
+        if (!early)
+            lw_copier_note_pick(c, l, i);
+        if (keeps && early)
+            keep(c, &kept[i - l->first], c->to[i], depth > 0);
+    }
+    if (l->continues)
+        lw_ir_end(&c->b);
+}
+
+static lw_ref
+brought(copier *c, const lw_carried *one, lw_ref valid)
+{
+    lw_ref value = lw_ir_get(&c->b, c->to[one->slot]);
+
+    if (!valid)
+        return value;
+    return lw_ir_select(&c->b, valid, value,
+                        lw_carried_nothing(&c->b, one, lw_copier_type(c, one->slot)));
+}
+
+/* The first walk of the round in the counter: what it brings. valid: 0, or whether it counts.
+ */
+static void
+walk_early(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, lw_scan *scans)
+{
+    lw_builder *b = &c->b;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        if (l->carried[i].how == LW_CARRY_SCAN)
+            lw_ir_set(
+                b, c->to[l->carried[i].slot],
+                lw_carried_nothing(b, &l->carried[i], lw_copier_type(c, l->carried[i].slot)));
+    if (valid && !kept)
+        lw_ir_if(b, valid);
+    lw_copier_round(c, l, true, kept);
+    if (valid && !kept)
+        lw_ir_end(b);
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        if (l->carried[i].how == LW_CARRY_SCAN)
+            scans[n++] = (lw_scan){.one = &l->carried[i],
+                                   .type = lw_copier_type(c, l->carried[i].slot),
+                                   .value = brought(c, &l->carried[i], kept ? valid : 0)};
+}
+
+/* The second walk, with the values that it finds: those so far, and what came before it in
+ * this step. */
+static void
+walk_again(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, const lw_scan *scans,
+           const lw_ref *so_far)
+{
+    lw_builder *b = &c->b;
+
+    for (uint32_t i = 0; i < n_scans(l); i++)
+        lw_ir_set(b, c->to[scans[i].one->slot],
+                  lw_carried_combine(b, scans[i].one, so_far[i], scans[i].before));
+    if (valid)
+        lw_ir_if(b, valid);
+    lw_copier_round(c, l, false, kept);
+    if (valid)
+        lw_ir_end(b);
+}
+
+/* From round `start` on `times` rounds a thread: all of them are known to be there, or it is
+ * asked for each. With several they stand in one piece of code, so that their loads are under
+ * way together. */
+static void
+copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, bool asks, lw_ref turn)
+{
+    lw_builder *b = &c->b;
+    lw_dtype type = lw_ir_type(b, start);
+    lw_ref counter = c->to[l->counter], mine[TIMES], valid[TIMES] = {0}, last;
+    lw_ref kept[TIMES][SHORT_ROUND] = {{0}};
+    lw_ref so_far[LW_MOST_CARRIED] = {0};
+    lw_scan scans[LW_MOST_CARRIED];
+    uint32_t n = n_scans(l);
+
+    last = lw_ir_sub(b, c->to[l->limit], lw_ir_int(b, type, 1));
+    for (uint32_t k = 0; k < times; k++) {
+        mine[k] = lw_ir_add(b, start, lw_ir_cast(b, type, lw_scan_place(b, c->tid, times, k)));
+        if (asks)
+            valid[k] = lw_ir_compare(b, LW_OP_LT, mine[k], c->to[l->limit]);
+        lw_ir_set(b, counter, asks ? lw_ir_select(b, valid[k], mine[k], last) : mine[k]);
+        walk_early(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n);
+    }
+    lw_block_scan(b, scans, n, times, c->tid, c->n_threads, lw_ir_get(b, turn));
+    lw_ir_set(b, turn, lw_ir_not(b, lw_ir_get(b, turn)));
+    for (uint32_t i = 0; i < n; i++) {
+        so_far[i] = lw_ir_get(b, scans[i].one->before);
+        lw_ir_set(b, scans[i].one->before,
+                  lw_carried_combine(b, scans[i].one, so_far[i], scans[i].total));
+    }
+    for (uint32_t k = 0; k < times; k++) {
+        lw_ir_set(b, counter, mine[k]);
+        walk_again(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n, so_far);
+    }
+}
+
+/* Several rounds a thread pay, and are few instructions. */
+static bool
+is_short(const copier *c, const lw_rounds *l)
+{
+    for (uint32_t i = l->first; i < l->latch; i++) {
+        lw_op op = (lw_op)lw_inst_at(c->s, i)->op;
+        if (op == LW_OP_LOOP || op == LW_OP_BLOCK || op == LW_OP_CONTINUE)
+            return false;
+    }
+    return l->latch - l->first <= SHORT_ROUND && n_scans(l) * TIMES <= LW_MOST_CARRIED;
+}
+
+void
+lw_copier_scan(copier *c, const lw_rounds *l)
+{
+    lw_builder *b = &c->b;
+    lw_dtype type = lw_copier_type(c, l->counter);
+    lw_ref base = lw_ir_slot(b, type), turn = lw_ir_slot(b, LW_DT_b1), start, left, step;
+    uint32_t times = is_short(c, l) ? TIMES : 1;
+
+    lw_ir_set(b, base, lw_ir_zero(b, type));
+    lw_ir_set(b, turn, lw_ir_int(b, LW_DT_b1, 0));
+    lw_ir_loop(b, 0, 0);
+    start = lw_ir_get(b, base);
+    lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, start, c->to[l->limit])));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    step = lw_ir_int(b, type, (int64_t)times * c->n_threads);
+    if (times > 1) {
+        left = lw_ir_sub(b, c->to[l->limit], start);
+        lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, left, step));
+        copy_step(c, l, start, times, false, turn);
+        lw_ir_else(b);
+    }
+    copy_step(c, l, start, times, true, turn);
+    if (times > 1)
+        lw_ir_end(b);
+    lw_ir_set(b, base, lw_ir_add(b, start, step));
+    lw_ir_latch(b);
+    lw_ir_end(b);
+}
