@@ -1,19 +1,10 @@
 #include "gufunc/core_carried.h"
 
+#include "core/ir/operands.h"
 #include "core/tables/intrinsics.h"
 #include "gufunc/core_places.h"
 
 enum { MOST_REGIONS = 64, MOST_DEPTH = 24 };
-
-static uint32_t
-count_uses(const lw_spreader *s, lw_ref value)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 1; i < s->func->insts.n; i++)
-        n += lw_inst_uses(s, i, value);
-    return n;
-}
 
 const lw_carried *
 lw_carried_find(const lw_rounds *l, lw_ref slot)
@@ -281,7 +272,7 @@ take_lazy(const lw_spreader *s, lw_ref slot, uint32_t set, lw_update *u)
     condition = lw_inst_at(s, lw_inst_at(s, at)->a);
     u->op = lw_inst_at(s, at)->a == u->get ? LW_OP_AND : LW_OP_OR;
     if (u->op == LW_OP_OR && (condition->op != LW_OP_NOT || condition->a != u->get ||
-                              count_uses(s, lw_inst_at(s, at)->a) != 1))
+                              lw_ir_count_uses(s->func, lw_inst_at(s, at)->a) != 1))
         return false;
     for (uint32_t i = at + 1; i < s->ends[at]; i++)
         if (!is_lazy_part(s, w->a, at, i))
@@ -388,11 +379,13 @@ is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
         if (lw_inst_at(s, i)->op == LW_OP_SET && i != set)
             return false;
     if (u->op != LW_OP_LT && u->op != LW_OP_GT)
-        return count_uses(s, u->get) == (u->lazy ? 2 : 1) && count_uses(s, w) == 1;
+        return lw_ir_count_uses(s->func, u->get) == (u->lazy ? 2 : 1) &&
+               lw_ir_count_uses(s->func, w) == 1;
     if (u->choice)
-        return count_uses(s, u->get) == 1 && count_uses(s, lw_inst_at(s, u->choice)->a) == 1;
-    return count_uses(s, u->get) == 2 && count_uses(s, w) == 1 &&
-           count_uses(s, lw_inst_at(s, w)->a) == 1;
+        return lw_ir_count_uses(s->func, u->get) == 1 &&
+               lw_ir_count_uses(s->func, lw_inst_at(s, u->choice)->a) == 1;
+    return lw_ir_count_uses(s->func, u->get) == 2 && lw_ir_count_uses(s->func, w) == 1 &&
+           lw_ir_count_uses(s->func, lw_inst_at(s, w)->a) == 1;
 }
 
 /* Of zeros of both signs the first stays, so that parts cannot be made in any order. */
@@ -480,16 +473,12 @@ lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot)
 static bool
 waits_for(const lw_spreader *s, const lw_inst *inst)
 {
-    const char *args = lw_ops[inst->op].args;
-    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+    uint32_t at = 0;
+    lw_ref operand;
 
-    for (int k = 0; k < 3; k++)
-        if ((args[k] == 'v' || args[k] == 's') && s->waits[operands[k]])
+    while (lw_ir_next_operand(s->func, inst, &at, &operand))
+        if (s->waits[operand])
             return true;
-    if (args[1] == 'L')
-        for (uint32_t k = 0; k < inst->c; k++)
-            if (s->waits[s->func->lists.data[inst->b + k]])
-                return true;
     return false;
 }
 

@@ -42,8 +42,6 @@ void lw_picks_find(const lw_spreader *s, lw_rounds *l);
 /* A variable that rounds set to what does not follow from it: the last one's stays. */
 bool lw_pick_last(const lw_spreader *s, lw_rounds *l, lw_ref slot);
 
-/* Does instruction i use this value? Lists are looked through, numbers are not values. */
-bool lw_inst_uses(const lw_spreader *s, uint32_t i, lw_ref value);
 /* The operand that a pointer points into; -1: not known. */
 int lw_root_of(const lw_spreader *s, lw_ref pointer);
 

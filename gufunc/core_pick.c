@@ -1,4 +1,5 @@
 #include "core/base/memory.h"
+#include "core/ir/operands.h"
 #include "gufunc/core_carried.h"
 #include "gufunc/core_places.h"
 
@@ -579,19 +580,15 @@ understand_events(picker *p, lw_pick *pick)
 
 /* ---- what follows from the best ---- */
 
+/* A SET follows from what it sets, whatever the variable was. */
 static bool
 follows_by_operand(const picker *p, const lw_inst *inst)
 {
-    const char *args = lw_ops[inst->op].args;
-    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+    uint32_t at = inst->op == LW_OP_SET;
+    lw_ref operand;
 
-    if (inst->op == LW_OP_GET)
-        return p->follows[inst->a];
-    for (int k = 0; k < 3; k++)
-        if (args[k] == 'v' && p->follows[operands[k]])
-            return true;
-    for (uint32_t k = 0; args[1] == 'L' && k < inst->c; k++)
-        if (p->follows[p->s->func->lists.data[inst->b + k]])
+    while (lw_ir_next_operand(p->s->func, inst, &at, &operand))
+        if (p->follows[operand])
             return true;
     return false;
 }

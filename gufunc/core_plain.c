@@ -58,31 +58,6 @@ emit_like(plainer *p, const lw_inst *like, lw_op op, lw_dtype type, uint32_t a, 
         (lw_inst){.op = (uint16_t)op, .type = (uint8_t)type, .a = a, .b = b, .loc = like->loc});
 }
 
-static bool
-inst_uses(const lw_func *func, const lw_inst *inst, lw_ref value)
-{
-    const char *args = lw_ops[inst->op].args;
-    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
-
-    for (int k = 0; k < 3; k++)
-        if (args[k] == 'v' && operands[k] == value)
-            return true;
-    for (uint32_t k = 0; args[1] == 'L' && k < inst->c; k++)
-        if (func->lists.data[inst->b + k] == value)
-            return true;
-    return false;
-}
-
-static uint32_t
-count_uses(const lw_func *func, lw_ref value)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = value + 1; i < func->insts.n; i++)
-        n += inst_uses(func, &func->insts.data[i], value);
-    return n;
-}
-
 /* ---- v = e if c else v ---- */
 
 /* Is this the variable's value as it still is at `set`? */
@@ -106,7 +81,7 @@ chosen_by(const lw_func *func, uint32_t set, bool *yes)
 {
     const lw_inst *insts = func->insts.data, *w = &insts[insts[set].b];
 
-    if (w->op != LW_OP_SELECT || w->lanes > 1 || count_uses(func, insts[set].b) != 1 ||
+    if (w->op != LW_OP_SELECT || w->lanes > 1 || lw_ir_count_uses(func, insts[set].b) != 1 ||
         w->a == w->b || w->a == w->c)
         return NULL;
     *yes = is_itself(func, w->c, set);
@@ -120,7 +95,8 @@ all_users_dropped(const copy *c, lw_ref value)
     const lw_inst *insts = c->func->insts.data;
 
     for (uint32_t i = value + 1; i < c->func->insts.n; i++)
-        if (inst_uses(c->func, &insts[i], value) && (!c->dropped[i] || insts[i].a == value))
+        if (lw_ir_inst_uses(c->func, &insts[i], value) &&
+            (!c->dropped[i] || insts[i].a == value))
             return false;
     return true;
 }

@@ -43,24 +43,6 @@ find_regions(lw_spreader *s)
     return true;
 }
 
-/* Does instruction i use this value? Lists are looked through, numbers are not values. */
-bool
-lw_inst_uses(const lw_spreader *s, uint32_t i, lw_ref value)
-{
-    const lw_inst *inst = lw_inst_at(s, i);
-    const char *args = lw_ops[inst->op].args;
-    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
-
-    for (int k = 0; k < 3; k++)
-        if ((args[k] == 'v' || args[k] == 's') && operands[k] == value)
-            return true;
-    if (args[1] == 'L')
-        for (uint32_t k = 0; k < inst->c; k++)
-            if (s->func->lists.data[inst->b + k] == value)
-                return true;
-    return false;
-}
-
 /* ---- the counter ---- */
 
 static bool

@@ -3,6 +3,8 @@
  * the offsets of other elements, so that they fit as well. */
 #include "core/front/lower_address.h"
 
+#include "core/ir/operands.h"
+
 #include <stdio.h>
 
 int64_t
@@ -276,30 +278,6 @@ place_type(const lw_frame *f, lw_value array, lw_value index, lw_dtype type)
     return lw_dtypes[stored].bits < 32 || stored == LW_DT_i32 ? LW_DT_i32 : LW_DT_i64;
 }
 
-static bool
-uses(const lw_func *func, const lw_inst *inst, lw_ref value)
-{
-    const char *args = lw_ops[inst->op].args;
-    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
-
-    for (int k = 0; k < 3 && args[k] != 'L'; k++)
-        if (args[k] == 'v' && operands[k] == value)
-            return true;
-    for (uint32_t k = 0; args[1] == 'L' && k < inst->c; k++)
-        if (func->lists.data[inst->b + k] == value)
-            return true;
-    return false;
-}
-
-static bool
-is_used(const lw_func *func, lw_ref value)
-{
-    for (uint32_t i = value + 1; i < func->insts.n; i++)
-        if (uses(func, &func->insts.data[i], value))
-            return true;
-    return false;
-}
-
 /* An index that was just made by subtracting names no place where that overflows. So it may be
  * taken not to, and is negative where x < y: of `if i >= w: a[i - w]` that is known. */
 static lw_ref
@@ -308,7 +286,7 @@ is_negative(lw_frame *f, lw_ref index, lw_ref i, bool is_checked)
     lw_inst *inst = f->b.func != NULL ? &f->b.func->insts.data[index] : NULL;
 
     if (inst != NULL && !is_checked && inst->type == LW_DT_i64 && inst->op == LW_OP_SUB &&
-        !is_used(f->b.func, index)) {
+        lw_ir_count_uses(f->b.func, index) == 0) {
         inst->flags |= LW_NO_WRAP;
         return lw_ir_compare(&f->b, LW_OP_LT, inst->a, inst->b);
     }

@@ -1,5 +1,48 @@
 #include "core/ir/operands.h"
 
+/* An instruction with a list has numbers beside it. */
+bool
+lw_ir_next_operand(const lw_func *func, const lw_inst *inst, uint32_t *at, lw_ref *operand)
+{
+    const char *args = lw_ops[inst->op].args;
+    const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+
+    if (args[1] == 'L') {
+        if (*at >= inst->c)
+            return false;
+        *operand = func->lists.data[inst->b + (*at)++];
+        return true;
+    }
+    while (*at < 3 && args[*at] != 'v' && args[*at] != 's')
+        ++*at;
+    if (*at >= 3)
+        return false;
+    *operand = operands[(*at)++];
+    return true;
+}
+
+bool
+lw_ir_inst_uses(const lw_func *func, const lw_inst *inst, lw_ref ref)
+{
+    uint32_t at = 0;
+    lw_ref operand;
+
+    while (lw_ir_next_operand(func, inst, &at, &operand))
+        if (operand == ref)
+            return true;
+    return false;
+}
+
+uint32_t
+lw_ir_count_uses(const lw_func *func, lw_ref ref)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = ref + 1; i < func->insts.n; i++)
+        n += lw_ir_inst_uses(func, &func->insts.data[i], ref);
+    return n;
+}
+
 static bool
 renumber_list(const lw_func *from, lw_inst *inst, const lw_ref *become, lw_func *to_func,
               lw_arena *arena)
@@ -22,7 +65,7 @@ lw_ir_renumber(const lw_func *from, lw_inst *inst, const lw_ref *become, lw_func
     const char *args = lw_ops[inst->op].args;
     uint32_t *operands[3] = {&inst->a, &inst->b, &inst->c};
 
-    if (args[1] == 'L') /* the others are numbers */
+    if (args[1] == 'L')
         return renumber_list(from, inst, become, to_func, arena);
     for (int k = 0; k < 3; k++)
         if (args[k] == 'v' || args[k] == 's')

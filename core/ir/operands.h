@@ -4,6 +4,16 @@
 
 #include "core/ir/build.h"
 
+/* The values and slots that an instruction of the function is made of, one a call: *at is 0
+ * before the first. False: there is none left. Lists are looked through, numbers are neither.
+ */
+bool lw_ir_next_operand(const lw_func *func, const lw_inst *inst, uint32_t *at,
+                        lw_ref *operand);
+/* Is this value or slot among them? */
+bool lw_ir_inst_uses(const lw_func *func, const lw_inst *inst, lw_ref ref);
+/* How many instructions use it. */
+uint32_t lw_ir_count_uses(const lw_func *func, lw_ref ref);
+
 /* An instruction of `from` becomes one of `to_func`, in place: its values and slots what they
  * have become, by their old number, and its list, if it has one, a new one. Numbers stay, those
  * of constants and parameters too. The two functions may be one. False: memory is out. */

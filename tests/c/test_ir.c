@@ -123,6 +123,39 @@ test_copies(void)
     }
 }
 
+/* Values and slots count, in lists too, numbers that look like them do not; each instruction
+ * once. */
+static void
+test_uses(void)
+{
+    lw_module *module = NULL;
+    lw_builder b;
+    lw_ref a, slot, x, sum, both[2], given[5];
+    const uint32_t want[5] = {1, 2, 1, 1, 0};
+
+    if (lw_module_new(&module, NULL) != LW_OK)
+        return;
+    lw_builder_start(&b, module, "f");
+    a = lw_ir_param_add(&b, LW_DT_i64, 0, "a");
+    lw_ir_result_add(&b, LW_DT_i64);
+    lw_ir_result_add(&b, LW_DT_i64);
+    slot = lw_ir_slot(&b, LW_DT_i64);
+    lw_ir_set(&b, slot, a);
+    lw_ir_sreg(&b, (lw_sreg)slot);
+    x = lw_ir_get(&b, slot);
+    sum = lw_ir_add(&b, x, x);
+    both[0] = both[1] = sum;
+    lw_ir_return(&b, both, 2);
+    memcpy(given, (lw_ref[]){a, slot, x, sum, b.func->insts.n - 1}, sizeof given);
+    check_valid(module, 0);
+    for (int i = 0; i < 5; i++)
+        CHECK(lw_ir_count_uses(b.func, given[i]) == want[i], "%%%u is used %u times", given[i],
+              lw_ir_count_uses(b.func, given[i]));
+    CHECK(lw_ir_inst_uses(b.func, &b.func->insts.data[x], slot), "GET of its slot");
+    CHECK(!lw_ir_inst_uses(b.func, &b.func->insts.data[sum], slot), "not of what x is of");
+    lw_module_free(module);
+}
+
 /* What the user has declared for GPUs is told apart from C functions of ours. */
 static void
 test_device_externs(void)
@@ -476,6 +509,7 @@ main(void)
     test_local_bytes();
     test_round_trip();
     test_copies();
+    test_uses();
     test_device_externs();
     test_damaged_texts();
     test_verifier();
