@@ -362,11 +362,7 @@ row_loops(maker *m, lw_ref begin, lw_ref end)
     lw_for loop;
 
     lw_ir_set(b, slot, begin);
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    at = lw_ir_get(b, slot);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, at, end));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
+    at = lw_ir_while(b, slot, end);
     row = item = lw_ir_div(b, at, m->size[0]);
     column = lw_ir_sub(b, at, lw_ir_mul(b, row, m->size[0]));
     for (int k = 1; k < n; k++) {
@@ -385,8 +381,7 @@ row_loops(maker *m, lw_ref begin, lw_ref end)
     lw_ir_for_end(b, &loop);
     lw_ir_end(b);
     lw_ir_latch(b);
-    lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), room));
-    lw_ir_end(b);
+    lw_ir_while_end(b, slot, room);
 }
 
 /* The loop is a function of its own, so that what is known of its pointers holds throughout. */

@@ -518,11 +518,7 @@ move_rest(kernel *k, const run *r, lw_ref rest, bool fetch)
     lw_ref end = lw_ir_mul(b, rest, u32(k, r->n_parts)), slot = lw_ir_slot(b, LW_DT_u32), at;
 
     lw_ir_set(b, slot, k->tid);
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    at = lw_ir_get(b, slot);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, at, end));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
+    at = lw_ir_while(b, slot, end);
     if (fetch)
         lw_ir_store(b, in_shared(k, r, at),
                     lw_ir_load(b, r->part, 1, at_part(k, r->global, at, size), 0, 0), 0, 0);
@@ -530,8 +526,7 @@ move_rest(kernel *k, const run *r, lw_ref rest, bool fetch)
         lw_ir_store(b, at_part(k, r->global, at, size),
                     lw_ir_load(b, r->part, 1, in_shared(k, r, at), 0, 0), 0, 0);
     lw_ir_latch(b);
-    lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), u32(k, k->key->block)));
-    lw_ir_end(b);
+    lw_ir_while_end(b, slot, u32(k, k->key->block));
 }
 
 static void

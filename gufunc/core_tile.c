@@ -53,31 +53,6 @@ add_shared(lw_core_maker *k)
     }
 }
 
-/* while (slot < end) { ... } */
-static lw_ref
-start_loop(lw_core_maker *k, lw_ref slot, lw_ref end)
-{
-    lw_builder *b = &k->b;
-    lw_ref at;
-
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    at = lw_ir_get(b, slot);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, at, end));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
-    return at;
-}
-
-static void
-end_loop(lw_core_maker *k, lw_ref slot, lw_ref step)
-{
-    lw_builder *b = &k->b;
-
-    lw_ir_latch(b);
-    lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), step));
-    lw_ir_end(b);
-}
-
 /* A core, by `lanes` threads, this one's number `lane`: loads behind its end fetch its last
  * part again, which nobody stores. */
 static void
@@ -91,7 +66,7 @@ move_core(lw_core_maker *k, lw_dtype part, lw_ref bytes, lw_ref from, lw_ref to,
     lw_ref slot = lw_ir_slot(b, LW_DT_u32), at, offset[AT_ONCE], inside[AT_ONCE], got[AT_ONCE];
 
     lw_ir_set(b, slot, lane);
-    at = start_loop(k, slot, n);
+    at = lw_ir_while(b, slot, n);
     for (uint32_t i = 0; i < AT_ONCE; i++) {
         lw_ref mine = lw_ir_add(b, at, lw_ir_mul(b, lanes, u32(k, i)));
         inside[i] = lw_ir_compare(b, LW_OP_LT, mine, n);
@@ -105,7 +80,8 @@ move_core(lw_core_maker *k, lw_dtype part, lw_ref bytes, lw_ref from, lw_ref to,
         if (i)
             lw_ir_end(b);
     }
-    end_loop(k, slot, step);
+    lw_ir_latch(b);
+    lw_ir_while_end(b, slot, step);
 }
 
 static bool
@@ -134,7 +110,7 @@ move_tile(lw_core_maker *k, lw_ref first, lw_ref n, lw_ref lanes, bool fetch)
     if (!any)
         return;
     lw_ir_set(b, slot, lw_ir_div(b, k->tid, lanes));
-    item = start_loop(k, slot, n);
+    item = lw_ir_while(b, slot, n);
     lw_maker_decompose(k, lw_ir_add(b, first, item), coordinate);
     for (int i = 0; i < k->n; i++) {
         lw_ref far, near;
@@ -145,7 +121,8 @@ move_tile(lw_core_maker *k, lw_ref first, lw_ref n, lw_ref lanes, bool fetch)
         move_core(k, lw_dtype_memory_part(k->loop->types[i]), core_bytes(k, i),
                   fetch ? far : near, fetch ? near : far, lane, lanes);
     }
-    end_loop(k, slot, step);
+    lw_ir_latch(b);
+    lw_ir_while_end(b, slot, step);
 }
 
 void

@@ -61,17 +61,11 @@ static void
 rounds_until(maker *m, const narrow *n, lw_ref at, lw_ref end, lw_ref step, uint32_t count)
 {
     lw_builder *b = &m->k.b;
-    lw_ref i;
+    lw_ref i = lw_ir_while(b, at, end);
 
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
-    i = lw_ir_get(b, at);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, i, end));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
     round_of(m, n, i, step, count);
     lw_ir_latch(b);
-    lw_ir_set(b, at, lw_ir_add(b, lw_ir_get(b, at), lw_ir_mul(b, step, i64(m, count))));
-    lw_ir_end(b);
+    lw_ir_while_end(b, at, lw_ir_mul(b, step, i64(m, count)));
 }
 
 /* Slots that hold what is no better than anything. */

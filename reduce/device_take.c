@@ -225,17 +225,11 @@ rounds_until(maker *m, const chains *c, lw_ref at, lw_ref end, lw_ref step, uint
              access *from)
 {
     lw_builder *b = &m->k.b;
-    lw_ref i;
+    lw_ref i = lw_ir_while(b, at, end);
 
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
-    i = lw_ir_get(b, at);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, i, end));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
     round_of(m, c, i, step, count, from);
     lw_ir_latch(b);
-    lw_ir_set(b, at, lw_ir_add(b, lw_ir_get(b, at), lw_ir_mul(b, step, i64(m, count))));
-    lw_ir_end(b);
+    lw_ir_while_end(b, at, lw_ir_mul(b, step, i64(m, count)));
 }
 
 static void
@@ -368,17 +362,12 @@ rounds_ahead(maker *m, const chains *c, lw_ref at, lw_ref end, lw_ref step, acce
     load_round(m, i, step, UNROLL, from);
     keep(m, from, &kept, true);
     lw_ir_set(b, at, lw_ir_add(b, i, many));
-    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
-    i = lw_ir_get(b, at);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, i, end));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
+    i = lw_ir_while(b, at, end);
     load_round(m, i, step, UNROLL, from);
     use_kept(m, c, &kept, from + UNROLL);
     keep(m, from, &kept, false);
     lw_ir_latch(b);
-    lw_ir_set(b, at, lw_ir_add(b, lw_ir_get(b, at), many));
-    lw_ir_end(b);
+    lw_ir_while_end(b, at, many);
     use_kept(m, c, &kept, from);
     lw_ir_end(b);
 }

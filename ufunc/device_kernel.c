@@ -379,16 +379,10 @@ walk_rest(kernel *k, lw_ref begin, lw_ref tid, lw_error *err)
     if (w == NULL)
         return lw_fail_memory(err);
     lw_ir_set(b, slot, lw_ir_cast(b, LW_DT_u32, tid));
-    lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    at = lw_ir_get(b, slot);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, at, rest));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
+    at = lw_ir_while(b, slot, rest);
     walk_one(k, w, lw_ir_add(b, begin, lw_ir_cast(b, LW_DT_i64, at)));
     lw_ir_latch(b);
-    lw_ir_set(b, slot,
-              lw_ir_add(b, lw_ir_get(b, slot), lw_ir_int(b, LW_DT_u32, LW_PLAN_BLOCK)));
-    lw_ir_end(b);
+    lw_ir_while_end(b, slot, lw_ir_int(b, LW_DT_u32, LW_PLAN_BLOCK));
     return LW_OK;
 }
 

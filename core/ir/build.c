@@ -771,3 +771,23 @@ lw_ir_for_end(lw_builder *b, const lw_for *loop)
     lw_ir_set(b, loop->slot, lw_ir_add(b, i, loop->step));
     lw_ir_end(b);
 }
+
+lw_ref
+lw_ir_while(lw_builder *b, lw_ref slot, lw_ref end)
+{
+    lw_ref i;
+
+    lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
+    i = lw_ir_get(b, slot);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, i, end));
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    return i;
+}
+
+void
+lw_ir_while_end(lw_builder *b, lw_ref slot, lw_ref step)
+{
+    lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), step));
+    lw_ir_end(b);
+}

@@ -135,5 +135,9 @@ typedef struct lw_for {
 lw_for lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags,
                  uint32_t vector_width);
 void lw_ir_for_end(lw_builder *b, const lw_for *loop);
+/* while (slot < end) { …; slot += step; }, for integers, neither unrolled nor vectorised: gives
+ * what the slot holds. lw_ir_while_end follows lw_ir_latch. */
+lw_ref lw_ir_while(lw_builder *b, lw_ref slot, lw_ref end);
+void lw_ir_while_end(lw_builder *b, lw_ref slot, lw_ref step);
 
 #endif
