@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import lanewise as lw
+from lanewise import _core
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -21,3 +22,13 @@ def cpu():
     """The same, on the CPU alone."""
     with lw.config(target="cpu"):
         yield
+
+
+@pytest.fixture
+def simulated():
+    """On the fake driver, kernels of gufuncs run on the simulator."""
+    from fake_driver import FAKE  # which looks for a device
+
+    _core._simulate_gufuncs(FAKE)
+    yield
+    _core._simulate_gufuncs(False)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from fake_driver import FAKE
-from lanewise import _core, cuda, errors
+from lanewise import cuda, errors
 from source_tree import ROOT
 
 spec = importlib.util.spec_from_file_location("guvectorize_examples", ROOT / "examples" / "guvectorize.py")
@@ -18,12 +17,7 @@ spec.loader.exec_module(examples)
 NAMES = sorted(examples.cases(2))
 CCS = ("sm_75", "sm_90", "sm_100", "sm_120")
 
-
-@pytest.fixture(autouse=True)
-def simulated():
-    _core._simulate_gufuncs(FAKE)
-    yield
-    _core._simulate_gufuncs(False)
+pytestmark = pytest.mark.usefixtures("simulated")
 
 
 @pytest.mark.gpu

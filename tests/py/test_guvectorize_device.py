@@ -8,16 +8,9 @@ import pytest
 
 import lanewise as lw
 from fake_driver import FAKE, needs_kernels
-from lanewise import _core, cuda
+from lanewise import cuda
 
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
-
-
-@pytest.fixture(autouse=True)
-def simulated():
-    _core._simulate_gufuncs(FAKE)
-    yield
-    _core._simulate_gufuncs(False)
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("simulated"), pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
 
 
 @lw.guvectorize("(m,n),(n)->(m)")

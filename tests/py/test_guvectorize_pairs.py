@@ -8,21 +8,11 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from fake_driver import FAKE
-from lanewise import _core, cuda
+from gufunc_checks import ALONE, SHARED, mapping
+from lanewise import cuda
 
-pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("simulated"), pytest.mark.filterwarnings("ignore::RuntimeWarning"),
               pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
-
-SHARED = "block per item"
-ALONE = "thread per item, staged through shared memory up to 8 KB an item: the loop in line"
-
-
-@pytest.fixture(autouse=True)
-def simulated():
-    _core._simulate_gufuncs(FAKE)
-    yield
-    _core._simulate_gufuncs(False)
 
 
 def bits(array):
@@ -38,10 +28,6 @@ def check(function, *arrays, note=""):
     for w, g in zip(want, got, strict=True) if isinstance(want, tuple) else [(want, got)]:
         g = g.copy_to_host()
         assert g.dtype == w.dtype and np.array_equal(bits(g), bits(w)), (note, w, g)
-
-
-def mapping(function, types):
-    return function.resources(types, "sm_90")["large_cores"]
 
 
 def built(text, layout, types):

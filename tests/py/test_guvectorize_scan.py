@@ -7,40 +7,11 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from fake_driver import FAKE
-from lanewise import _core, cuda
+from gufunc_checks import ALONE, SHARED, check, data, mapping
+from lanewise import cuda
 
-pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("error::lanewise.errors.PerformanceWarning"),
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("simulated"), pytest.mark.filterwarnings("error::lanewise.errors.PerformanceWarning"),
               pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
-
-SHARED = "block per item"
-ALONE = "thread per item, staged through shared memory up to 8 KB an item: the loop in line"
-
-
-@pytest.fixture(autouse=True)
-def simulated():
-    _core._simulate_gufuncs(FAKE)
-    yield
-    _core._simulate_gufuncs(False)
-
-
-def data(shape, dtype="float64", seed=0, low=-9, high=9):
-    return np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
-
-
-def check(function, *arrays):
-    """The device gives what the host does, also in inputs that are written to."""
-    host = [a.copy() if isinstance(a, np.ndarray) else a for a in arrays]
-    device = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arrays]
-    want, got = function(*host), function(*device)
-    pairs = list(zip(want, got)) if isinstance(want, tuple) else [(want, got)]
-    pairs += [(h, d) for h, d in zip(host, device) if isinstance(h, np.ndarray)]
-    for w, g in pairs:
-        np.testing.assert_array_equal(g.copy_to_host(), w)
-
-
-def mapping(function, types):
-    return function.resources(types, "sm_90")["large_cores"]
 
 
 # ---- what is spread ----

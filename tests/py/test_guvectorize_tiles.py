@@ -5,31 +5,11 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from fake_driver import FAKE
-from lanewise import _core, cuda
+from gufunc_checks import check, data
+from lanewise import cuda
 
-pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::lanewise.errors.PerformanceWarning"),
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("simulated"), pytest.mark.filterwarnings("ignore::lanewise.errors.PerformanceWarning"),
               pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
-
-
-@pytest.fixture(autouse=True)
-def simulated():
-    _core._simulate_gufuncs(FAKE)
-    yield
-    _core._simulate_gufuncs(False)
-
-
-def data(shape, dtype="float64", seed=0, low=-9, high=9):
-    return np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
-
-
-def check(function, *arrays, **options):
-    host = [a.copy() for a in arrays]
-    device = [cuda.to_device(a) for a in arrays]
-    want, got = function(*host, **options), function(*device, **options)
-    pairs = list(zip(want, got)) if isinstance(want, tuple) else [(want, got)]
-    for w, g in pairs + list(zip(host, device)):
-        np.testing.assert_array_equal(g.copy_to_host(), w)
 
 
 @lw.guvectorize("(n)->(n)")

@@ -12,14 +12,8 @@ from lanewise import _core, _products, cuda
 
 NAMES = ("matmul", "matvec", "vecmat", "vecdot")
 DTYPES = "?bBhHiIlLefdFD"
+pytestmark = pytest.mark.usefixtures("simulated")
 on_device = [pytest.mark.gpu, pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
-
-
-@pytest.fixture(autouse=True)
-def simulated():
-    _core._simulate_gufuncs(FAKE)
-    yield
-    _core._simulate_gufuncs(False)
 
 
 def reference(name):
