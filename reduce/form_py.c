@@ -203,6 +203,55 @@ lw_reduce_arrange(const lw_reduction *r, PyObject *(*give)(void *context, uint32
 
 /* ---- numbers of an accumulator ---- */
 
+static bool
+is_number(PyObject *object)
+{
+    if (PyArray_Check(object))
+        return PyArray_ISNUMBER((PyArrayObject *)object) ||
+               lw_dtype_of_descr(PyArray_DESCR((PyArrayObject *)object)) != LW_DT_void;
+    return PyNumber_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
+           !PyArray_IsScalar(object, Datetime) && !PyArray_IsScalar(object, Timedelta) &&
+           !PyArray_IsScalar(object, Void);
+}
+
+/* The first item that is none, borrowed; or NULL. */
+static PyObject *
+no_number(PyObject *object)
+{
+    PyObject *key, *value, *bad = NULL;
+    Py_ssize_t at = 0;
+
+    if (PyTuple_Check(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object) && bad == NULL; i++)
+            bad = no_number(PyTuple_GET_ITEM(object, i));
+        return bad;
+    }
+    if (PyDict_Check(object)) { /* a record by the names of its fields */
+        while (bad == NULL && PyDict_Next(object, &at, &key, &value))
+            bad = no_number(value);
+        return bad;
+    }
+    if (PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_VOID)
+        return NULL;
+    return is_number(object) || PyArray_IsScalar(object, Void) ? NULL : object;
+}
+
+int
+lw_reduce_check_numbers(PyObject *object, const char *keyword)
+{
+    PyObject *bad = no_number(object);
+
+    if (bad == NULL)
+        return 0;
+    PyErr_Format(PyExc_TypeError,
+                 bad == object ? "%s= must be a number, or a tuple or a record of numbers, not "
+                                 "%.100s %.200R"
+                               : "%s= must be a number, or a tuple or a record of numbers, but "
+                                 "%.100s %.200R is among them",
+                 keyword, Py_TYPE(bad)->tp_name, bad);
+    return -1;
+}
+
 typedef struct reader {
     const lw_reduction *r;
     const char *keyword;
@@ -231,13 +280,30 @@ look_whether_kept(const reader *self, PyObject *object)
 }
 
 static int
-too_large(const reader *self)
+wrong_number(const reader *self, PyObject *object)
 {
-    if (self->kept == NULL || !PyErr_ExceptionMatches(PyExc_OverflowError))
+    PyErr_Format(PyExc_TypeError, "%s= must be a number that %s can hold, not %.100s %.200R",
+                 self->keyword, lw_dtypes[self->r->acc[self->number]].public_name,
+                 Py_TYPE(object)->tp_name, object);
+    return -1;
+}
+
+/* It could not be converted: to an integer because of its size, or as it is NaN. */
+static int
+not_held(const reader *self, PyObject *object)
+{
+    bool integer = lw_is_integer(self->r->acc[self->number]);
+
+    if (self->kept != NULL && (PyErr_ExceptionMatches(PyExc_OverflowError) ||
+                               (integer && PyErr_ExceptionMatches(PyExc_ValueError)))) {
+        PyErr_Clear();
+        *self->kept = false;
+        return 0;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_TypeError))
         return -1;
     PyErr_Clear();
-    *self->kept = false;
-    return 0;
+    return wrong_number(self, object);
 }
 
 static int
@@ -249,12 +315,14 @@ read_number(const reader *self, PyObject *object)
     PyArrayObject *array = NULL;
 
     memset(out, 0, sizeof *out);
+    if (!is_number(object) && !PyTuple_Check(object))
+        return wrong_number(self, object);
     Py_XINCREF(descr);
     if (descr != NULL)
         array = (PyArrayObject *)PyArray_FromAny(
             object, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
     if (array == NULL)
-        return too_large(self);
+        return not_held(self, object);
     if (PyArray_SIZE(array) == 1)
         memcpy(out->bytes, PyArray_DATA(array), lw_dtypes[dtype].size_bytes);
     else
@@ -290,6 +358,13 @@ item_of(const reader *self, PyObject *object, uint32_t i)
     return item;
 }
 
+static bool
+is_array_of(PyObject *object, uint32_t n)
+{
+    return PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) > 0 &&
+           PyArray_DIM((PyArrayObject *)object, 0) == (npy_intp)n;
+}
+
 static int
 read_node(reader *self, PyObject *object)
 {
@@ -304,7 +379,7 @@ read_node(reader *self, PyObject *object)
     }
     if (is_tuple                         ? PyTuple_GET_SIZE(object) != (Py_ssize_t)node->n
         : node->kind == LW_REDUCE_RECORD ? !PyMapping_Check(object)
-                                         : !PyArray_Check(object))
+                                         : !is_array_of(object, node->n))
         return complain(self, node, object);
     for (uint32_t i = 0; i < node->n && result == 0; i++) {
         PyObject *item = item_of(self, object, i);

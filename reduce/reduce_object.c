@@ -8,6 +8,7 @@
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
+#include "reduce/form_py.h"
 #include "reduce/inspect_py.h"
 #include "reduce/key_py.h"
 #include "reduce/recall_py.h"
@@ -43,8 +44,8 @@ read_role(lw_reducer *self, int role, PyObject *function, PyObject *source)
     for (uint32_t i = 0; i < self->tree[role]->fns.data[1].params.n; i++)
         if (self->tree[role]->fns.data[1].params.data[i].kind != LW_PARAM_POSITIONAL) {
             PyErr_Format(PyExc_TypeError,
-                         "reduce: parameters of `%s` must be plain ones, without * or **",
-                         self->tree[role]->fns.data[1].name);
+                         "%s=: parameters of `%s` must be plain ones, without * or **",
+                         role_names[role], self->tree[role]->fns.data[1].name);
             return -1;
         }
     n = self->tree[role]->fns.data[1].params.n;
@@ -517,7 +518,7 @@ static bool
 is_function(PyObject *object)
 {
     return !PyType_Check(object) && !PyUnicode_Check(object) &&
-           (PyFunction_Check(object) || PyMethod_Check(object) || PyCFunction_Check(object) ||
+           (PyFunction_Check(object) || PyMethod_Check(object) ||
             PyObject_HasAttrString(object, "py_func") ||
             PyObject_HasAttrString(object, "__wrapped__"));
 }
@@ -560,6 +561,8 @@ read_request(request *r, PyObject *args, PyObject *keywords)
     if (take(r, keywords, "identity", &r->identity) < 0 ||
         take(r, keywords, "commutative", &commutative) < 0)
         return -1;
+    if (r->identity != NULL && lw_reduce_check_numbers(r->identity, "identity") < 0)
+        return -1;
     if (commutative != NULL && !PyBool_Check(commutative)) {
         PyErr_Format(PyExc_TypeError,
                      "commutative= must be True, False or None, not %.100s %.200R",
@@ -578,8 +581,12 @@ read_request(request *r, PyObject *args, PyObject *keywords)
     }
     for (int i = 0; i < LW_N_ROLES; i++)
         if (r->role[i] != NULL && !is_function(r->role[i])) {
-            PyErr_Format(PyExc_TypeError, "%s= must be a Python function, not %.100s %.200R",
-                         role_names[i], Py_TYPE(r->role[i])->tp_name, r->role[i]);
+            PyErr_Format(PyExc_TypeError, "%s= must be a Python function, not %.100s %.200R%s",
+                         role_names[i], Py_TYPE(r->role[i])->tp_name, r->role[i],
+                         PyCallable_Check(r->role[i])
+                             ? ", which has no Python source to compile: call it in one of "
+                               "yours, as in `lambda x: math.erf(x)`"
+                             : "");
             return -1;
         }
     return 0;

@@ -116,6 +116,22 @@ add_type(const lw_types *types, lw_type type, const char *name, shape *to)
 }
 
 static lw_status
+complain_result(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree)
+{
+    lw_text came;
+    lw_status status;
+
+    lw_text_init(&came);
+    lw_type_print(&typed->types, typed->instances.data[1].result, &came);
+    status = lw_fail(b->err, LW_ERR_TYPE,
+                     "reduce: %s function `%s` must give a number, or a tuple or a record of "
+                     "numbers, not %s",
+                     role, name_of(tree), lw_text_get(&came));
+    lw_text_reset(&came);
+    return status;
+}
+
+static lw_status
 result_shape(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree,
              shape *out)
 {
@@ -130,12 +146,7 @@ result_shape(builder *b, const lw_typed *typed, const char *role, const lw_tree 
                        "possible",
                        role, name_of(tree), out->too_many ? "more than " : "", (unsigned)out->n,
                        LW_REDUCE_MOST);
-    if (!good)
-        return lw_fail(b->err, LW_ERR_TYPE,
-                       "reduce: %s function `%s` must give a number, or a tuple or a record of "
-                       "numbers",
-                       role, name_of(tree));
-    return LW_OK;
+    return good ? LW_OK : complain_result(b, typed, role, tree);
 }
 
 /* ---- records ---- */

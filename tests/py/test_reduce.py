@@ -106,6 +106,44 @@ def test_imaginary_parts_are_not_lost_in_silence(call):
         assert total(x, dtype="?") and total(x, dtype="c16") == 4 + 2j and total(x.real, dtype="f8") == 4
 
 
+@pytest.mark.parametrize("bad", ["one", b"x", [0], {1}, object(), abs, np.datetime64("2020"), (0, "a"), (0, (1, None)), {"x": "a"}], ids=str)
+def test_identity_is_made_of_numbers(bad):
+    with pytest.raises(TypeError, match=r"identity= must be a number, or a tuple or a record of numbers, (not|but) \w+"):
+        lw.reduce(lambda a, b: a + b, identity=bad)
+
+
+def test_numbers_that_cannot_be_held():
+    x = np.ones(3)
+    with pytest.raises(TypeError, match="identity= must be a number that float64 can hold, not complex 1j"):
+        lw.reduce(lambda a, b: a + b, identity=1j)(x[:0])
+    with pytest.raises(TypeError, match="initial= must be a number that float64 can hold, not str 'one'"):
+        total(x, initial="one")
+    with pytest.raises(TypeError, match="initial= must be a number that int64 can hold, not NoneType None"):
+        lw.reduce(lambda a, b: (a[0] + b[0], a[1] + b[1]), map=lambda x: (x, 1))(x, initial=(0, None))
+    with pytest.raises(TypeError, match="identity= must be a tuple of 2 numbers"):
+        lw.reduce(lambda a, b: (a[0] + b[0], a[1] + b[1]), map=lambda x: (x, 1), identity=np.array(0))(x)
+    with pytest.raises(ValueError, match="of int64 has no identity, for nan is no such number"):
+        lw.reduce(lambda a, b: a + b, identity=math.nan)(np.empty(0, int))
+    assert lw.reduce(lambda a, b: a + b, identity=np.float32(2))(np.empty(0, int)) == 2
+
+
+@pytest.mark.parametrize("role", ["map", "combine", "finish"])
+def test_functions_are_pythons(role):
+    for bad in (3, "x", np.sin, len, int, [abs], np.array(1)):
+        with pytest.raises(TypeError, match=f"{role}= must be a Python function, not {type(bad).__module__}" if isinstance(bad, (np.ndarray, np.ufunc))
+                           else f"{role}= must be a Python function, not {type(bad).__name__} "):
+            lw.reduce(**{"combine": lambda a, b: a + b, role: bad})
+    with pytest.raises(TypeError, match=f"{role}=: parameters of `<lambda>` must be plain ones"):
+        lw.reduce(**{"combine": lambda a, b: a + b, role: lambda *a: a[0]})
+
+
+def test_what_functions_give():
+    for function, came in ((lambda x: "s", "constant"), (lambda x: (x, "s"), r"tuple\(float64, constant\)")):
+        for role in ("map", "finish"):
+            with pytest.raises(TypeError, match=f"{role} function `<lambda>` must give a number, or a tuple or a record of numbers, not {came}"):
+                lw.reduce(lambda a, b: a + b, **{role: function})(np.ones(3))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype):
     a = some((37, 41), dtype)
