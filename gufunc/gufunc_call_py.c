@@ -14,6 +14,34 @@
 
 enum { MOST_ARGUMENTS = LW_MAX_OPERANDS + 16 };
 
+/* NumPy's errors show the layout that NumPy knows, without `|1`. */
+static void
+show_layout(const lw_core_layout *layout)
+{
+    PyObject *type, *value, *trace, *text, *short_one, *long_one, *better = NULL;
+
+    if (!PyErr_ExceptionMatches(PyExc_ValueError))
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    text = value ? PyObject_Str(value) : NULL;
+    short_one = PyUnicode_FromString(layout->numpy_text);
+    long_one = PyUnicode_FromString(layout->text);
+    if (type == PyExc_ValueError && text != NULL && short_one != NULL && long_one != NULL)
+        better = PyUnicode_Replace(text, short_one, long_one, 1);
+    Py_XDECREF(text);
+    Py_XDECREF(short_one);
+    Py_XDECREF(long_one);
+    if (better == NULL) {
+        PyErr_Restore(type, value, trace); /* instead of what went wrong here */
+        return;
+    }
+    PyErr_SetObject(type, better);
+    Py_DECREF(better);
+    Py_DECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
 PyObject *
 lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
                      PyObject *kwnames)
@@ -31,6 +59,8 @@ lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargs
     result = lw_inner_call((lw_ufunc_head *)self, values, (size_t)n_args, kwnames);
     for (int k = 0; k < nin; k++)
         Py_DECREF(values[k]);
+    if (result == NULL)
+        show_layout(&self->base.layout);
     return result;
 }
 

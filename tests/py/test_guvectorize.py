@@ -119,8 +119,10 @@ def test_broadcastable_dimensions():
     assert np.allclose(dot(a, [[2.0]]), 2 * a.sum(1)) and np.allclose(dot([2.0], a), 2 * a.sum(1))
     assert np.allclose(dot(a, np.full((1, 5), 3.0), axis=0), [3 * a[:, k].sum() for k in range(5)])
     assert dot([2.0], [3.0]) == 6
-    with pytest.raises(ValueError, match="size 3 is different from 5"):
+    with pytest.raises(ValueError, match=r"with gufunc signature \(n\|1\),\(n\|1\)->\(\) \(size 3 is different from 5\)"):
         dot(a, np.ones(3))
+    with pytest.raises(ValueError, match=r"gufunc core with signature \(n\|1\),\(n\|1\)->\(\) requires 1"):
+        dot(a, 2.0)
     assert dot.signature == "(n|1),(n|1)->()"
 
     @lw.guvectorize("(n|1)->(n)")
