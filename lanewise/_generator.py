@@ -12,6 +12,8 @@ from lanewise._parameters import chances, common_shape, integers, is_scalar, on_
 
 _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
+_FEW = 32  # numbers for which a kernel that may be drawn twice is not worth its second launch
+_PIECE = 1 << 16  # numbers of a formula's parts at once on the host
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -442,31 +444,56 @@ class _Fill:
             self.generator._place = place
             raise
 
-    def made(self, name, draws, arrays, rows=1):
-        """Fill it with the kernel of that name in _distribution_kernels; rows: numbers that one index makes."""
-        from lanewise import _distribution_kernels as kernels
-
+    def made(self, name, draws, arrays, rows=0):
+        """Fill it with the kernel of that name in _distribution_kernels; rows: where one index makes that many numbers."""
         place, flat = self.generator._place, self._flat()
         try:
             if flat.size:
-                drawn = [self._drawn(draw, flat.size, arrays) for draw in draws]
-                arrays = self._moved(arrays if rows > 1 else [spread(a, self.shape, np.float64) for a in arrays])
-                if rows > 1:
-                    drawn, whole = [d.reshape(-1, rows) for d in drawn], flat.reshape(-1, rows)
-                getattr(kernels, name)(flat.size // rows, *drawn, *arrays, whole if rows > 1 else flat, **self._where())
+                self._made(name, draws, arrays, rows, flat)
         except BaseException:
             self.generator._place = place
             raise
         return self._result(flat)
 
-    def _drawn(self, draw, count, arrays):
+    def _made(self, name, draws, arrays, rows, flat):
+        """Piece by piece where that is possible: the standard numbers then stay in the caches."""
+        g, count = self.generator, flat.size
+        shapes = [spread(d[2] * arrays[d[1]] + d[3], self.shape, np.float64) if isinstance(d, tuple) else None for d in draws]
+        given = self._moved(arrays if rows else [spread(a, self.shape, np.float64) for a in arrays])
+        whole = 2 * max(rows, 1)
+        piece = -(-_PIECE // whole) * whole if self.on_host and g._is_philox else count
+        rooms = [self._new(min(piece, count), np.float64) for _ in draws]
+        if piece >= count:
+            self._piece(name, draws, rooms, shapes, given, rows, flat)
+            return
+        lengths = [count if isinstance(d, tuple) else (count + 1) // 2 for d in draws]  # in blocks
+        starts = [g._place + sum(lengths[:k]) for k in range(len(draws))]
+        for at in range(0, count, piece):
+            places = [start + (at if isinstance(d, tuple) else at // 2) for start, d in zip(starts, draws)]
+            part = slice(at, at + piece)
+            own = given if rows else [a[part] if a.size > 1 else a for a in given]
+            self._piece(name, draws, rooms, [a if a is None or a.size == 1 else a[part] for a in shapes], own, rows, flat[part], places)
+        g._place = starts[0] + sum(lengths)
+
+    def _piece(self, name, draws, rooms, shapes, given, rows, flat, places=None):
+        """Numbers of `flat`; places: where each of the standard numbers begin."""
+        if self.on_host and name == "beta":
+            from lanewise import _random_host as kernels
+        else:
+            from lanewise import _distribution_kernels as kernels
+        drawn = []
+        for k, draw in enumerate(draws):
+            if places is not None:
+                self.generator._place = places[k]
+            drawn.append(self._drawn(draw, rooms[k][: flat.size], shapes[k]))
+        if rows:
+            drawn, flat = [d.reshape(-1, rows) for d in drawn], flat.reshape(-1, rows)
+        getattr(kernels, name)(len(flat), *drawn, *given, flat, **self._where())
+
+    def _drawn(self, draw, out, shape):
         """float64 standard numbers for a formula, where the result lies."""
-        out = self._new(count, np.float64)
-        if isinstance(draw, tuple):
-            _, which, factor, more = draw
-            shape = spread(factor * arrays[which] + more, self.shape, np.float64)
-            fill = self.generator._start("gamma_each", None, None, out, _FLOATS, self.stream)
-            return fill.run(1, shape, np.ones(1))
+        if shape is not None:
+            return self.generator._start("gamma_each", None, None, out, _FLOATS, self.stream).run(1, shape, np.ones(1))
         return getattr(self.generator, {"uniform": "random"}.get(draw, f"standard_{draw}"))(out=out, stream=self.stream)
 
     def _moved(self, arrays):
@@ -536,8 +563,11 @@ class _Fill:
 
     def _blocks(self, count, parameters, part):
         g = self.generator
-        self._kernel("philox")(count, g._keys(), np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, part,
-                               **self._where())
+        kernel = self._kernel("philox")
+        if self.on_host and self.name.startswith("gamma") and count >= _FEW:
+            from lanewise._random_host import fill_gamma as kernel
+        kernel(count, g._keys(), np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, part,
+               **self._where())
         g._place += count
 
     def _lanes(self, flat, parameters):
