@@ -107,22 +107,14 @@ lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject *fu
 int
 lw_function_refresh(lw_function *self)
 {
-    lw_tree *tree = NULL;
-    lw_captures *captures = NULL, *before = self->captures;
-    lw_error err = {0};
+    int changed = 0;
 
-    if (self->n_specials != 0 || before == NULL || !lw_captures_changed(before))
-        return 0;
-    if (lw_read_function(self->py_func, self->source, &tree, &captures, &err) != LW_OK) {
-        lw_py_raise(&err);
-        return -1;
-    }
-    lw_tree_free(self->tree);
-    self->tree = tree;
-    self->captures = captures;
-    lw_captures_free(before);
+    if (self->n_specials == 0)
+        changed = lw_read_again(self->py_func, self->source, &self->tree, &self->captures);
+    if (changed <= 0)
+        return changed;
     lw_link_set_reset(&self->links);
-    return lw_link_set_read(&self->links, self->link, lw_captures_linked(captures));
+    return lw_link_set_read(&self->links, self->link, lw_captures_linked(self->captures));
 }
 
 static bool

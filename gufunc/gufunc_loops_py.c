@@ -174,24 +174,16 @@ lw_gufunc_forms(lw_gufunc_object *self)
 static int
 refresh_tree(lw_gufunc_object *self)
 {
-    lw_captures *captures = NULL;
-    lw_tree *tree = NULL;
-    lw_error err = {0};
+    int changed = 0;
 
-    if (self->base.loops.n > 0 || self->captures == NULL ||
-        !lw_captures_changed(self->captures))
-        return 0;
-    if (lw_read_function(self->base.py_func, self->source_option, &tree, &captures, &err) !=
-        LW_OK) {
-        lw_py_raise(&err);
-        return -1;
-    }
-    lw_tree_free(self->base.tree);
-    lw_captures_free(self->captures);
-    self->base.tree = tree;
-    self->captures = captures;
+    if (self->base.loops.n == 0)
+        changed = lw_read_again(self->base.py_func, self->source_option, &self->base.tree,
+                                &self->captures);
+    if (changed <= 0)
+        return changed;
     lw_link_set_reset(&self->base.links);
-    return lw_link_set_read(&self->base.links, self->base.link, lw_captures_linked(captures));
+    return lw_link_set_read(&self->base.links, self->base.link,
+                            lw_captures_linked(self->captures));
 }
 
 /* From the first loop on another object takes the calls. */

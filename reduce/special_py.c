@@ -30,23 +30,10 @@ lw_reducer_n_arrays(const lw_reducer *self)
 static int
 refresh(lw_reducer *self)
 {
-    for (int i = 0; i < LW_N_ROLES && self->specials == NULL; i++) {
-        lw_captures *captures = NULL, *before = self->captures[i];
-        lw_tree *tree = NULL;
-        lw_error err = {0};
-
-        if (before == NULL || !lw_captures_changed(before))
-            continue;
-        if (lw_read_function(self->function[i], i == LW_ROLE_COMBINE ? self->source : NULL,
-                             &tree, &captures, &err) != LW_OK) {
-            lw_py_raise(&err);
+    for (int i = 0; i < LW_N_ROLES && self->specials == NULL; i++)
+        if (lw_read_again(self->function[i], i == LW_ROLE_COMBINE ? self->source : NULL,
+                          &self->tree[i], &self->captures[i]) < 0)
             return -1;
-        }
-        lw_tree_free(self->tree[i]);
-        self->tree[i] = tree;
-        self->captures[i] = captures;
-        lw_captures_free(before);
-    }
     return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "core/py/renew.h"
 
+#include "core/py/raise.h"
+
 static int
 tell_once(lw_renewal *renewal, const char *name)
 {
@@ -43,6 +45,26 @@ lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale, lw_typin
         renewal->next = (renewal->next + 1) % LW_RENEWED_KEPT;
     }
     return made;
+}
+
+int
+lw_read_again(PyObject *function, PyObject *source, lw_tree **tree, lw_captures **captures)
+{
+    lw_tree *read = NULL;
+    lw_captures *after = NULL, *before = *captures;
+    lw_error err = {0};
+
+    if (before == NULL || !lw_captures_changed(before))
+        return 0;
+    if (lw_read_function(function, source, &read, &after, &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    lw_tree_free(*tree);
+    *tree = read;
+    *captures = after;
+    lw_captures_free(before);
+    return 1;
 }
 
 int

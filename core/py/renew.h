@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "core/front/read_python.h"
 #include "core/front/types.h"
 
 enum { LW_RENEWED_KEPT = 4 }; /* values between which a program changes to and fro */
@@ -26,6 +27,10 @@ typedef bool (*lw_is_stale)(PyObject *object);
  * exception. name: of the function, for that warning. */
 PyObject *lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale,
                      lw_typing typing, bool warn, const char *name);
+/* Before anything is compiled the function is read again instead: 1 with the new tree and
+ * captures in place of the old, 0 where nothing has changed (*captures NULL: nothing can), -1
+ * with an exception. */
+int lw_read_again(PyObject *function, PyObject *source, lw_tree **tree, lw_captures **captures);
 int lw_renewal_traverse(lw_renewal *renewal, visitproc visit, void *arg);
 void lw_renewal_clear(lw_renewal *renewal);
 
