@@ -123,26 +123,35 @@ lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key 
 
 /* ---- the simulator ---- */
 
+lw_status
+lw_reduce_simulate(const lw_reduce_entry *entry, uint32_t tiles, uint32_t splits,
+                   uint32_t threads, const uint64_t *words, lw_error *err)
+{
+    lw_sim_launch launch = {.grid = {tiles, splits, 1},
+                            .block = {threads, 1, 1},
+                            .static_bytes = entry->shared_bytes,
+                            .single = entry->address,
+                            .values = words,
+                            .checks = true};
+    lw_sim_result result;
+
+    return lw_simulate(&launch, &result, err);
+}
+
 static lw_status
 simulate(const lw_reduce_call *call, const lw_reduce_entry *entry, const lw_reduce_plan *plan,
          lw_error *err)
 {
     uint64_t words[LW_REDUCE_MOST_PARAMS];
     char *memory = lw_alloc_zero(plan->partial_bytes + 1, 1);
-    lw_sim_launch launch = {.grid = {(uint32_t)plan->tiles, (uint32_t)plan->splits, 1},
-                            .block = {plan->threads, 1, 1},
-                            .static_bytes = entry->shared_bytes,
-                            .single = entry->address,
-                            .values = words,
-                            .checks = true};
-    lw_sim_result result;
     lw_status status;
 
     if (memory == NULL)
         return lw_fail_memory(err);
     lw_reduce_plan_words(&call->job, plan, (uint64_t)(uintptr_t)memory,
                          (uint64_t)(uintptr_t)memory + plan->counters_at, words);
-    status = lw_simulate(&launch, &result, err);
+    status = lw_reduce_simulate(entry, (uint32_t)plan->tiles, (uint32_t)plan->splits,
+                                plan->threads, words, err);
     lw_free(memory);
     return status;
 }

@@ -5,7 +5,6 @@
 #include "core/base/memory.h"
 #include "core/device/copy.h"
 #include "core/device/launch.h"
-#include "core/host/simulator.h"
 #include "core/py/raise.h"
 #include "reduce/device_parts_py.h"
 #include "reduce/recall_py.h"
@@ -71,19 +70,13 @@ simulate(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
 {
     uint64_t words[LW_SCAN_MOST_PARAMS];
     char *memory = lw_alloc_zero(plan->bytes + 1, 1);
-    lw_sim_launch launch = {.grid = {(uint32_t)(plan->tiles * plan->strips), 1, 1},
-                            .block = {plan->threads, 1, 1},
-                            .static_bytes = entry->shared_bytes,
-                            .single = entry->address,
-                            .values = words,
-                            .checks = true};
-    lw_sim_result result;
     lw_status status;
 
     if (memory == NULL)
         return lw_fail_memory(err);
     lw_reduce_scan_words(scan, plan, (uint64_t)(uintptr_t)memory, words);
-    status = lw_simulate(&launch, &result, err);
+    status = lw_reduce_simulate(entry, (uint32_t)(plan->tiles * plan->strips), 1, plan->threads,
+                                words, err);
     lw_free(memory);
     return status;
 }

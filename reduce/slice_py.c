@@ -5,7 +5,6 @@
 #include "core/base/memory.h"
 #include "core/device/copy.h"
 #include "core/device/launch.h"
-#include "core/host/simulator.h"
 #include "core/py/raise.h"
 #include "reduce/device_parts_py.h"
 #include "reduce/scan_py.h"
@@ -96,16 +95,9 @@ simulate(const slices *s, const lw_reduce_slice_plan *plan, const lw_reduce_entr
          lw_error *err)
 {
     uint64_t words[LW_SCAN_MOST_PARAMS];
-    lw_sim_launch launch = {.grid = {(uint32_t)plan->tiles, 1, 1},
-                            .block = {plan->threads, 1, 1},
-                            .static_bytes = entry->shared_bytes,
-                            .single = entry->address,
-                            .values = words,
-                            .checks = true};
-    lw_sim_result result;
 
     lw_reduce_slice_words(&s->scan, plan, s->n, (uint64_t)(uintptr_t)s->at, words);
-    return lw_simulate(&launch, &result, err);
+    return lw_reduce_simulate(entry, (uint32_t)plan->tiles, 1, plan->threads, words, err);
 }
 
 static int
