@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lanewise._parameters import check, common_shape, integers, on_device, parameter
+from lanewise._parameters import check, common_shape, fits, integers, on_device, parameter
 
 
 class Distributions:
@@ -48,21 +48,21 @@ class Distributions:
 
     def standard_t(self, df, size=None, dtype=None, out=None, *, stream=0):
         """Student's t with df > 0 degrees of freedom: a normal number by the root of a gamma one."""
-        return self._made("standard_t", ["normal", ("gamma", 0, 0.5, 0.0)], [("df", df, "positive")], size, dtype, out, stream)
+        return self._made("standard_t", ["normal", ("gamma", 0, 0.5, 0.0)], [("df", df, "positive shape")], size, dtype, out, stream)
 
     def chisquare(self, df, size=None, dtype=None, out=None, *, stream=0):
         """Gamma numbers of the shape df / 2 and the scale 2; df > 0."""
-        return self._made("chisquare", [("gamma", 0, 0.5, 0.0)], [("df", df, "positive")], size, dtype, out, stream)
+        return self._made("chisquare", [("gamma", 0, 0.5, 0.0)], [("df", df, "positive shape")], size, dtype, out, stream)
 
     def f(self, dfnum, dfden, size=None, dtype=None, out=None, *, stream=0):
         """Fisher's F: quotients of two chi-square numbers by their degrees of freedom, which are > 0."""
         draws = [("gamma", 0, 0.5, 0.0), ("gamma", 1, 0.5, 0.0)]
-        return self._made("f", draws, [("dfnum", dfnum, "positive"), ("dfden", dfden, "positive")], size, dtype, out, stream)
+        return self._made("f", draws, [("dfnum", dfnum, "positive shape"), ("dfden", dfden, "positive shape")], size, dtype, out, stream)
 
     def beta(self, a, b, size=None, dtype=None, out=None, *, stream=0):
         """X / (X + Y) of gamma numbers of the shapes a > 0 and b > 0."""
         draws = [("gamma", 0, 1.0, 1.0), "exponential", ("gamma", 1, 1.0, 1.0), "exponential"]
-        return self._made("beta", draws, [("a", a, "positive"), ("b", b, "positive")], size, dtype, out, stream)
+        return self._made("beta", draws, [("a", a, "positive shape"), ("b", b, "positive shape")], size, dtype, out, stream)
 
     def triangular(self, left, mode, right, size=None, dtype=None, out=None, *, stream=0):
         """Numbers whose density rises from left to mode and falls to right, by inversion."""
@@ -83,11 +83,14 @@ class Distributions:
 
     def geometric(self, p, size=None, dtype=None, out=None, *, stream=0):
         """Trials up to the first success, by inversion; 0 < p <= 1. At most 2**63 - 1, which only tiny p reach."""
+        from lanewise._generator import _dtype_of
+
+        fits("1 / p", _dtype_of(dtype, out, np.int64), lambda: 70.0 / parameter("p", p, "positive chance"))
         return self._made("geometric", ["exponential"], [("p", p, "positive chance")], size, dtype, out, stream, integers=True)
 
     def negative_binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
         """Failures before n > 0 successes: Poisson numbers whose means are gamma numbers; 0 < p <= 1."""
-        given = [("n", n, "positive"), ("p", p, "positive chance")]
+        given = [("n", n, "positive shape"), ("p", p, "positive chance")]
         size = common_shape(_tuple(size), [parameter(*one) for one in given], out)
         place = self._place
         target = None if self.target or not any(map(on_device, (n, p))) else "cuda"
@@ -106,8 +109,10 @@ class Distributions:
 
         Binomial numbers one after the other, each of what is left."""
         trials, p = integers("n", n, "count"), check("pvals", parameter("pvals", pvals), "chance")
-        if p.ndim != 1 or not p.sum() <= 1.0 + 1e-12:
-            raise ValueError(f"sum(pvals[:-1]) > 1.0: pvals must be one-dimensional with a sum of at most 1, not {p.sum()}")
+        if p.ndim != 1 or p.size == 0:
+            raise ValueError(f"pvals must be one-dimensional and not empty, not of shape {p.shape}")
+        if not p.sum() <= 1.0 + 1e-12:
+            raise ValueError(f"sum(pvals[:-1]) > 1.0: pvals must have a sum of at most 1, not {p.sum()}")
         shape = common_shape(_tuple(size), [trials], None) or ()
         left, counts = np.array(np.broadcast_to(trials, shape)), np.zeros((*shape, p.size), np.int64)
         rest = 1.0
@@ -120,7 +125,7 @@ class Distributions:
 
     def dirichlet(self, alpha, size=None, *, stream=0):
         """Shares with the sum 1: gamma numbers of the shapes alpha > 0 by their sum. An array of shape (*size, len(alpha))."""
-        shapes = parameter("alpha", alpha, "positive")
+        shapes = parameter("alpha", alpha, "positive shape")
         if shapes.ndim != 1 or shapes.size == 0:
             raise ValueError(f"alpha must be one-dimensional and not empty, not of shape {shapes.shape}")
         size = (*(_tuple(size) or ()), shapes.size)

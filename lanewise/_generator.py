@@ -8,7 +8,7 @@ import numpy as np
 
 from lanewise import _core
 from lanewise._distributions import Distributions
-from lanewise._parameters import chances, common_shape, integers, is_scalar, on_device, parameter, spread
+from lanewise._parameters import chances, common_shape, fits, integers, is_scalar, on_device, parameter, spread
 
 _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
@@ -120,6 +120,8 @@ class Generator(_core._Draws, Distributions):
             width = high - low
         if not np.isfinite(width).all():
             raise OverflowError(f"high - low must be a finite number, not {high} - {low}")
+        if (width < 0).any():
+            raise ValueError(f"high - low < 0: high must be at least low, not {high} and {low}")
         return self._placed("random", low, np.asarray(width), size, dtype, out, stream, target)
 
     def _standard_normal(self, size=None, dtype=None, out=None, *, stream=0):
@@ -240,7 +242,7 @@ class Generator(_core._Draws, Distributions):
 
     def _gamma(self, shape, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(shape, scale)
-        arrays = parameter("shape", shape, "not negative"), parameter("scale", scale, "not negative")
+        arrays = parameter("shape", shape, "shape"), parameter("scale", scale, "not negative")
         return self._each("gamma", arrays, _FLOATS, size, dtype, out, stream, target)
 
     def _standard_gamma(self, shape, size=None, dtype=None, out=None, *, stream=0):
@@ -248,12 +250,15 @@ class Generator(_core._Draws, Distributions):
 
     def _poisson(self, lam=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(lam)
-        return self._each("poisson", (parameter("lam", lam, "mean"),), "iu", size, dtype, out, stream, target, np.int64)
+        lam = parameter("lam", lam, "mean")
+        fits("lam", _dtype_of(dtype, out, np.int64), lambda: lam + 12.0 * np.sqrt(lam) + 60.0)  # what 1e-30 of all exceed
+        return self._each("poisson", (lam,), "iu", size, dtype, out, stream, target, np.int64)
 
     def binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
         """Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's BTRS (1993) above."""
         target = self._target_of(n, p)
         arrays = integers("n", n, "count"), parameter("p", p, "chance")
+        fits("n", _dtype_of(dtype, out, np.int64), lambda: arrays[0])
         return self._each("binomial", arrays, "iu", size, dtype, out, stream, target, np.int64)
 
     def _each(self, name, arrays, kinds, size, dtype, out, stream, target, default=np.float64):
@@ -379,6 +384,8 @@ class Generator(_core._Draws, Distributions):
         """A NumPy array like x where each line along the axis is in a random order of its own (None: all elements in one).
         out: an array of x's shape for it, perhaps x itself."""
         x = np.asarray(x)
+        if not x.ndim:
+            raise TypeError("x must be an array with a dimension")
         if out is not None:
             if not isinstance(out, np.ndarray):
                 raise TypeError(f"out must be a NumPy array, not {type(out).__name__}")
@@ -386,7 +393,7 @@ class Generator(_core._Draws, Distributions):
                 raise ValueError(f"out has shape {out.shape}, x {x.shape}: different shapes")
             if not out.flags.writeable:
                 raise ValueError("out is read-only")
-            if not np.can_cast(x.dtype, out.dtype, "same_kind"):
+            if not np.can_cast(x.dtype, out.dtype):
                 raise TypeError(f"out must take x's dtype {x.dtype}, not {out.dtype}")
         if axis is not None:
             axis = _axis(axis, x)
@@ -412,6 +419,10 @@ class Generator(_core._Draws, Distributions):
 
     def _start(self, name, size, dtype, out, kinds, stream, target=None, default=np.float64):
         return _Fill(self, name, size, _dtype_of(dtype, out, default), out, kinds, stream, target)
+
+
+for _name in ("random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson"):
+    getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
 
 
 class _Fill:
@@ -527,7 +538,12 @@ class _Fill:
     def _flat(self):
         """A contiguous one-dimensional array: a view of out where that is possible."""
         self._shares = self.out is not None and self.out.flags["C_CONTIGUOUS"]
-        return self.out.reshape(-1) if self._shares else self._new(math.prod(self.shape))
+        if self._shares:
+            flat = self.out.reshape(-1)
+            if flat.ndim == 1:  # not of a matrix
+                return flat
+            self._shares = False
+        return self._new(math.prod(self.shape))
 
     def _new(self, count, dtype=None):
         from lanewise import cuda
@@ -602,7 +618,7 @@ def _axis(axis, array):
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise TypeError(f"axis must be an int, not {type(axis).__name__}")
     if not -array.ndim <= axis.__index__() < array.ndim:
-        raise ValueError(f"axis must be from {-array.ndim} to {array.ndim - 1}, not {axis}")
+        raise np.exceptions.AxisError(f"axis must be from {-array.ndim} to {array.ndim - 1}, not {axis}")
     return axis.__index__() % array.ndim
 
 
@@ -647,9 +663,11 @@ def _dtype_of(dtype, out, default):
 def _shape(size):
     if size is None:
         return ()
+    if isinstance(size, np.ndarray) and size.ndim == 1:
+        size = size.tolist()
     parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     for part in parts:
-        if isinstance(part, bool) or not hasattr(part, "__index__"):
+        if isinstance(part, (bool, np.bool_)) or not hasattr(part, "__index__") or np.ndim(part):
             raise TypeError(f"size must be an int or a tuple of ints, not {size!r}")
         if part.__index__() < 0:
             raise ValueError(f"size must not be negative, not {size!r}")
@@ -659,4 +677,6 @@ def _shape(size):
 def _integer(name, value):
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or np.ndim(value) != 0:
         raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be an int, not an array of {value.dtype}")
     return value.__index__()

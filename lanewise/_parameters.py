@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 
@@ -11,6 +12,8 @@ _RULES = {
     "number": (lambda a: ~np.isnan(a), "{0} is NaN", "a number"),
     "not negative": (lambda a: a >= 0, "{0} < 0", "at least 0"),
     "positive": (lambda a: a > 0, "{0} <= 0", "above 0"),
+    "shape": (lambda a: (a >= 0) & (a < math.inf), "{0} < 0 or {0} is infinite", "at least 0 and finite"),
+    "positive shape": (lambda a: (a > 0) & (a < math.inf), "{0} <= 0 or {0} is infinite", "above 0 and finite"),
     "chance": (lambda a: (a >= 0) & (a <= 1), "{0} < 0, {0} > 1 or {0} is NaN", "from 0 to 1"),
     "positive chance": (lambda a: (a > 0) & (a <= 1), "{0} <= 0, {0} > 1 or {0} contains NaNs", "above 0 and at most 1"),
     "mean": (lambda a: (a >= 0) & (a <= 1e15), "{0} < 0, {0} too large or {0} is NaN", "from 0 to 1e+15"),
@@ -19,10 +22,10 @@ _RULES = {
 
 
 # the same for one Python number, which most parameters are: from, to
-_LEAST = 5e-324
+_LEAST, _MOST = 5e-324, sys.float_info.max
 _LIMITS = {
     "number": (-math.inf, math.inf), "not negative": (0.0, math.inf), "positive": (_LEAST, math.inf),
-    "chance": (0.0, 1.0), "positive chance": (_LEAST, 1.0), "mean": (0.0, 1e15), "count": (0.0, 2.0**53 - 1),
+    "shape": (0.0, _MOST), "positive shape": (_LEAST, _MOST), "chance": (0.0, 1.0), "positive chance": (_LEAST, 1.0), "mean": (0.0, 1e15), "count": (0.0, 2.0**53 - 1),
 }
 
 
@@ -54,6 +57,11 @@ def parameter(name, value, rule="number"):
         if low <= value <= high:
             return np.array(value, np.float64)
     array = _host(name, value, "a number or an array of numbers")
+    if array.dtype.kind == "O" and array.ndim == 0 and hasattr(value, "__float__"):
+        try:
+            array = np.asarray(float(value))
+        except OverflowError:
+            raise OverflowError(f"{name} is too large for a float") from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be a number or an array of numbers, not {type(value).__name__}")
     return check(name, array.astype(np.float64), rule)
@@ -67,6 +75,8 @@ def integers(name, value, rule=None):
         if not -(2**63) <= low or not high < 2**64 or (low < 0 and high >= 2**63):
             raise ValueError(f"{name} is out of bounds: it must fit into int64 or uint64")
         array = array.astype(np.uint64 if high >= 2**63 else np.int64)
+    if array.size == 0 and isinstance(value, (list, tuple)):  # of no type of its own
+        array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be an int or an array of ints, not {type(value).__name__}")
     array = array.astype(np.uint64 if array.dtype == np.uint64 else np.int64)
@@ -110,9 +120,12 @@ def is_scalar(*arrays):
     return all(a.ndim == 0 for a in arrays)
 
 
-def finite(name, difference):
-    if not np.isfinite(difference).all():
-        raise OverflowError(f"{name} must be a finite number")
+def fits(name, dtype, largest):
+    """ValueError where numbers of a narrow integer type, up to what `largest` gives, would wrap."""
+    if dtype.kind in "iu" and dtype.itemsize < 8:
+        most = largest()
+        if most.size and most.max() > np.iinfo(dtype).max:
+            raise ValueError(f"{name} is too large for numbers of {dtype}: take a wider dtype")
 
 
 def chances(name, value):

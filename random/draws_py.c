@@ -271,7 +271,7 @@ draw_uniform(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kw
     few asked;
 
     if (!is_quick(self, &uniform_method, args, n, kwnames, &asked) ||
-        !isfinite(asked.p[1] - asked.p[0]))
+        !isfinite(asked.p[1] - asked.p[0]) || asked.p[1] < asked.p[0])
         return slow(self, &uniform_method, args, n, kwnames);
     return uniforms(self, &asked, asked.p[0], asked.p[1] - asked.p[0]);
 }

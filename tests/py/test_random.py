@@ -341,9 +341,50 @@ def test_scalars_and_shapes():
         assert type(getattr(g, name)(*arguments)) is type(getattr(numpys, name)(*arguments)), name
 
 
+def test_what_numpy_takes_too():
+    from decimal import Decimal
+    from fractions import Fraction
+
+    g = Generator(1)
+    assert g.random(np.array([2, 3])).shape == (2, 3) and g.integers([], 5).shape == (0,) and g.dirichlet([2.0]).tolist() == [1.0]
+    assert Generator(1).normal(Decimal(1), Fraction(1, 2)) == Generator(1).normal(1.0, 0.5)
+    assert g.poisson(3, 3, np.uint8).dtype == np.uint8 and g.binomial(127, 0.5, dtype=np.int8) <= 127 and g.geometric(0.9, dtype=np.int8) < 128
+
+
+def test_out_of_other_kinds_of_arrays():
+    expected = Generator(1).random((3, 4))
+    for out in (np.zeros((3, 4)).view(np.matrix), np.zeros((3, 4)).view(np.recarray), np.zeros((3, 4), order="F"), np.zeros((6, 8))[::-2, ::2]):
+        assert Generator(1).random(out=out) is out
+        np.testing.assert_array_equal(np.asarray(out), expected)
+    matrix = np.arange(12.0).reshape(3, 4).view(np.matrix)
+    Generator(1).shuffle(matrix)
+    assert sorted(matrix[:, 0].A1) == [0, 4, 8] and Generator(1).gamma(2.0, out=matrix) is matrix
+
+
 @pytest.mark.parametrize("call, problem, text", [
     (lambda g: g.random(3, np.int32), TypeError, "dtype must be float32 or float64"),
     (lambda g: g.random(-1), ValueError, "size must not be negative"),
+    (lambda g: g.random(np.array([[2]])), TypeError, "size must be an int or a tuple of ints"),
+    (lambda g: g.random(foo=1), TypeError, r"Generator.random\(\) got an unexpected keyword argument 'foo'"),
+    (lambda g: g.uniform(5, 1), ValueError, "high - low < 0: high must be at least low"),
+    (lambda g: g.uniform([5, 1], 3), ValueError, "high - low < 0"),
+    (lambda g: g.gamma(math.inf), ValueError, "shape < 0 or shape is infinite: shape must be at least 0 and finite, not inf"),
+    (lambda g: g.standard_gamma([1, math.inf]), ValueError, "shape is infinite"),
+    (lambda g: g.chisquare(math.inf), ValueError, "df is infinite: df must be above 0 and finite"),
+    (lambda g: g.standard_t(math.inf), ValueError, "df is infinite"),
+    (lambda g: g.f(2, math.inf), ValueError, "dfden is infinite"),
+    (lambda g: g.beta(math.inf, 2), ValueError, "a is infinite"),
+    (lambda g: g.dirichlet([math.inf, 2]), ValueError, "alpha is infinite"),
+    (lambda g: g.negative_binomial(math.inf, 0.5), ValueError, "n is infinite"),
+    (lambda g: g.multinomial(3, []), ValueError, "pvals must be one-dimensional and not empty"),
+    (lambda g: g.poisson(1000, dtype=np.int8), ValueError, "lam is too large for numbers of int8: take a wider dtype"),
+    (lambda g: g.binomial([3, 40000], 0.5, dtype=np.int16), ValueError, "n is too large for numbers of int16"),
+    (lambda g: g.geometric(1e-3, out=np.empty(3, np.uint8)), ValueError, "1 / p is too large for numbers of uint8"),
+    (lambda g: g.negative_binomial(3, 1e-6, 4, np.uint16), ValueError, "lam is too large for numbers of uint16"),
+    (lambda g: g.normal(10**400), OverflowError, "loc is too large for a float"),
+    (lambda g: g.permutation(np.arange(3), 2), np.exceptions.AxisError, "axis must be from -1 to 0, not 2"),
+    (lambda g: g.permuted(5), TypeError, "x must be an array with a dimension"),
+    (lambda g: g.choice(np.array(5.0)), TypeError, "a must be an int, not an array of float64"),
     (lambda g: g.random(2.5), TypeError, "size must be an int"),
     (lambda g: g.random(3, out=np.empty(4)), ValueError, "out has shape"),
     (lambda g: g.random(out=[1.0]), TypeError, "out must be a NumPy or device array, not list"),
