@@ -7,6 +7,7 @@
 #include "core/ir/printed.h"
 #include "core/py/host_loops.h"
 #include "core/py/raise.h"
+#include "core/py/signals.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -146,6 +147,7 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
 {
     lw_gufunc_table *table = (void *)((PyUFuncObject *)context->caller)->data;
     lw_gufunc_loop *loop = loop_for(table, context->descriptors);
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_gufunc_failure failure = {0};
     lw_gufunc_code *code;
     lw_error err = {0};
@@ -162,9 +164,11 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     code = lw_gufunc_code_for(table, loop, dimensions, strides);
     if (code == NULL)
         return -1;
-    status = lw_gufunc_host_run(loop->host, code, data, dimensions, strides, &failure);
+    status = lw_gufunc_host_run(loop->host, code, data, dimensions, strides, &stop, &failure);
     if (status != LW_OK)
         return lw_host_loop_fail(status, &err);
+    if (lw_host_loop_stopped(&stop, dimensions[0]))
+        return -1;
     if (lw_printed_pending() && lw_host_loop_show() < 0)
         return -1;
     if (failure.row != 0) {

@@ -6,6 +6,7 @@
 #ifndef LW_GUFUNC_HOST_CODE_H
 #define LW_GUFUNC_HOST_CODE_H
 
+#include "core/host/pieces.h"
 #include "gufunc/gufunc_loop.h"
 
 enum { LW_MOST_STEPS = LW_MAX_OPERANDS + 256, LW_MOST_VARIANTS = 8 };
@@ -60,9 +61,9 @@ lw_status lw_gufunc_host_code(lw_gufunc_host *host, const int64_t *dims, const i
                               const lw_build_options *options, lw_gufunc_code **out,
                               lw_build_report *report, lw_error *err);
 size_t lw_gufunc_host_code_size(const lw_gufunc_host *host);
-/* Run all items, on several threads where that pays. */
+/* Run all items, on several threads where that pays. stop: see core/host/pieces.h; or NULL. */
 lw_status lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args,
-                             const int64_t *dims, const int64_t *steps,
+                             const int64_t *dims, const int64_t *steps, lw_stop *stop,
                              lw_gufunc_failure *failure);
 
 #endif

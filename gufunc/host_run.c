@@ -19,19 +19,22 @@ typedef struct job {
     const lw_gufunc_code *code;
     char *const *args;
     const int64_t *dims, *steps;
+    lw_stop *stop;
     int64_t first; /* item that number 0 of the pool's loop is */
     lw_gufunc_failure *failure;
     lw_lock lock;
 } job;
 
-static void
-run_part(job *j, int64_t begin, int64_t end)
+/* False: an item raised, the rest is not run. */
+static bool
+piece(void *context, int64_t begin, int64_t end)
 {
+    job *j = context;
     int32_t status = 0;
     int64_t failed = j->code->run(j->args, j->dims, j->steps, begin, end, &status);
 
     if (failed < 0)
-        return;
+        return true;
     lw_lock_take(&j->lock);
     if (j->failure->row == 0 || failed < j->failure->item) {
         j->failure->item = failed;
@@ -39,6 +42,17 @@ run_part(job *j, int64_t begin, int64_t end)
         lw_raise_noted(j->failure->words);
     }
     lw_lock_give(&j->lock);
+    return false;
+}
+
+/* The first piece is of few items: what they cost may depend on their values. */
+static void
+run_part(job *j, int64_t begin, int64_t end, uint32_t worker)
+{
+    uint32_t cost = atomic_load_explicit(&j->host->cost_ps, memory_order_relaxed);
+    int64_t first = cost && end - begin > FEW ? CHUNK_PS / cost : 1;
+
+    lw_in_pieces(j->stop, worker, begin, end, first < FEW ? first : FEW, 1, piece, j);
 }
 
 static lw_status
@@ -46,17 +60,18 @@ part(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     job *j = context;
 
-    (void)worker;
-    run_part(j, j->first + begin, j->first + end);
+    run_part(j, j->first + begin, j->first + end, worker);
     return LW_OK;
 }
 
 static void
-learn(lw_gufunc_host *host, int64_t took_ns, int64_t n, uint32_t threads)
+learn(job *j, int64_t took_ns, int64_t n, uint32_t threads)
 {
     double cost = (double)took_ns * 1000.0 * threads / (double)n;
 
-    atomic_store_explicit(&host->cost_ps,
+    if (j->stop != NULL && j->stop->stopped) /* not all were run */
+        return;
+    atomic_store_explicit(&j->host->cost_ps,
                           cost < 1     ? 1
                           : cost > 4e9 ? 4000000000u
                                        : (uint32_t)cost,
@@ -72,12 +87,12 @@ sample(job *j, int64_t n)
 
     for (int64_t step = 1; done < n && j->failure->row == 0; step *= 2) {
         int64_t end = n - done < step ? n : done + step;
-        run_part(j, done, end);
+        piece(j, done, end);
         done = end;
         took = lw_now_ns() - begin;
         if (took < SAMPLE_NS && done < n)
             continue;
-        learn(j->host, took, done, 1);
+        learn(j, took, done, 1);
         break;
     }
     return done;
@@ -113,10 +128,10 @@ run_many(job *j, int64_t n)
     begin = lw_now_ns();
     if ((double)left * cost > PARALLEL_PS && lw_host_threads() > 1 && !host->in_order) {
         lw_parallel_for(left, (int64_t)(CHUNK_PS / cost) + 1, part, j);
-        learn(host, lw_now_ns() - begin, left, lw_host_threads());
+        learn(j, lw_now_ns() - begin, left, lw_host_threads());
     } else {
-        run_part(j, j->first, n);
-        learn(host, lw_now_ns() - begin, left, 1);
+        run_part(j, j->first, n, 0);
+        learn(j, lw_now_ns() - begin, left, 1);
     }
 }
 
@@ -169,13 +184,15 @@ settle_flags(const job *j, int before)
 
 lw_status
 lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args,
-                   const int64_t *dims, const int64_t *steps, lw_gufunc_failure *failure)
+                   const int64_t *dims, const int64_t *steps, lw_stop *stop,
+                   lw_gufunc_failure *failure)
 {
     job j = {.host = host,
              .code = code,
              .args = args,
              .dims = dims,
              .steps = steps,
+             .stop = stop,
              .failure = failure,
              .lock = LW_LOCK_INIT};
     int before = host->doubts_flags ? fetestexcept(FLAGS) : 0;
@@ -184,7 +201,7 @@ lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args
     if (dims[0] <= 0)
         return LW_OK;
     if (dims[0] == 1 || (dims[0] <= FEW && core_volume(host, dims) <= FEW))
-        run_part(&j, 0, dims[0]);
+        run_part(&j, 0, dims[0], 0);
     else
         run_many(&j, dims[0]);
     atomic_fetch_add_explicit(&host->items, dims[0], memory_order_relaxed);

@@ -85,8 +85,7 @@ one_tile(const run *s, int64_t item)
 static lw_status
 some_tiles(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
-    (void)worker;
-    for (int64_t i = begin; i < end; i++)
+    for (int64_t i = begin; i < end && !is_ended(context, worker, i - begin); i++)
         one_tile(context, i);
     return LW_OK;
 }
@@ -137,6 +136,7 @@ lw_reduce_by_column(run *s, lw_error *err)
                 grain_of(s->tile * (s->chunk < s->n_reduced ? s->chunk : s->n_reduced),
                          lw_reduce_work_of(s)),
                 some_tiles, s));
+            LW_TRY(ended(s));
             lw_reduce_merge_tree(s, &s->partial, s->n_chunks, s->count);
             lw_reduce_deliver(s, s->first, s->count);
         }

@@ -46,6 +46,19 @@ typedef struct run {
     int64_t tile;                   /* columns */
 } run;
 
+/* Whether the job is to end here, after `done` parts of some thousand elements. */
+static inline bool
+is_ended(const run *s, uint32_t worker, int64_t done)
+{
+    return done > 0 && lw_stop_asked(s->job->stop, worker);
+}
+
+static inline lw_status
+ended(const run *s)
+{
+    return s->job->stop != NULL && s->job->stop->stopped ? LW_ERR_PYTHON : LW_OK;
+}
+
 /* ---- accumulators ---- */
 
 static inline bank

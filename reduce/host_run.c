@@ -423,18 +423,29 @@ one_chunk_or_none(const run *s, int64_t item)
         s->has[item] = true;
 }
 
+/* Results of one chunk each, several by one call. */
+static void
+some_rows(const run *s, int64_t begin, int64_t end, uint32_t worker)
+{
+    enum { MANY = 1 << 22 }; /* elements */
+    int64_t most = s->n_reduced < MANY ? MANY / s->n_reduced : 1;
+
+    for (int64_t i = begin; i < end && !is_ended(s, worker, i - begin); i += most) {
+        bank to = bank_from(&s->partial, i);
+        chunks_at_once(s, s->first + i, end - i < most ? end - i : most, 0, s->n_reduced, &to);
+    }
+}
+
 static lw_status
 some_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     const run *s = context;
 
-    (void)worker;
     if (s->at_once && s->n_chunks == 1 && s->job->kept.n <= 1) {
-        bank to = bank_from(&s->partial, begin);
-        chunks_at_once(s, s->first + begin, end - begin, 0, s->n_reduced, &to);
+        some_rows(s, begin, end, worker);
         return LW_OK;
     }
-    for (int64_t i = begin; i < end; i++)
+    for (int64_t i = begin; i < end && !is_ended(s, worker, i - begin); i++)
         one_chunk(s, i);
     return LW_OK;
 }
@@ -443,8 +454,7 @@ some_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
 static lw_status
 other_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
-    (void)worker;
-    for (int64_t i = begin; i < end; i++)
+    for (int64_t i = begin; i < end && !is_ended(context, worker, i - begin); i++)
         one_chunk_or_none(context, i + 1);
     return LW_OK;
 }
@@ -562,6 +572,7 @@ by_result(run *s, lw_error *err)
             LW_TRY(until_known(s, grain));
         else
             LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain, some_chunks, s));
+        LW_TRY(ended(s));
         join_chunks(s);
         lw_reduce_deliver(s, s->first, s->count);
     }

@@ -6,6 +6,7 @@
 #ifndef LW_REDUCE_HOST_RUN_H
 #define LW_REDUCE_HOST_RUN_H
 
+#include "core/host/pieces.h"
 #include "reduce/host_kernel.h"
 
 enum { LW_REDUCE_DIMS = 64 };
@@ -24,13 +25,15 @@ typedef struct lw_reduce_job {
     char *out[LW_REDUCE_MOST];         /* contiguous over kept; a scan's over kept, reduced */
     const lw_reduce_item *initial;     /* numbers of an accumulator, or NULL */
     uint32_t max_threads;              /* a block of a GPU; 0: no limit */
+    lw_stop *stop;                     /* Ctrl-C; or NULL */
     const lw_reduce_item *empty;       /* what nothing at all gives; NULL: there is something */
 } lw_reduce_job;
 
 /* Merges dimensions that are walked through as one; where elements may change places, those of
  * the reduced space are sorted first. */
 void lw_reduce_simplify(lw_reduce_job *job);
-/* Both may rearrange the job's spaces. LW_ERR_OUT_OF_MEMORY at most. */
+/* Both may rearrange the job's spaces. LW_ERR_OUT_OF_MEMORY, or LW_ERR_PYTHON where job->stop
+ * ended it, at most. */
 lw_status lw_reduce_run(lw_reduce_job *job, lw_error *err);
 /* Results on the way, along the one dimension of `reduced`; no mask. before: each without its
  * own element; the first is `empty`. The results' strides (bytes) follow the spaces. */
@@ -39,6 +42,7 @@ lw_status lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results,
 /* Slices of the one dimension of `reduced`, from each of the n indices up to the next, or of
  * one element; no mask. Results are in C order, outer × slices × inner: `inner` elements of
  * `kept` lie behind the axis. */
-void lw_reduce_slices_run(lw_reduce_job *job, const int64_t *index, int64_t n, int64_t inner);
+lw_status lw_reduce_slices_run(lw_reduce_job *job, const int64_t *index, int64_t n,
+                               int64_t inner);
 
 #endif

@@ -53,12 +53,19 @@ args_at(const scan *c, int64_t row, int64_t at, const bank *acc, row_args *to)
 
 /* Elements [at, at + n) of a row, from what acc holds, which then holds the last. */
 static void
-scan_in_order(const scan *c, int64_t row, int64_t at, int64_t n, const bank *acc, bool seeded)
+scan_in_order(const scan *c, int64_t row, int64_t at, int64_t n, const bank *acc, bool seeded,
+              uint32_t worker)
 {
+    enum { PIECE = 1 << 20 };
     row_args a;
 
-    args_at(c, row, at, acc, &a);
-    c->s.code->scans.scan(a.args, n, a.strides, seeded, c->before);
+    for (int64_t begin = at, end = at + n; at < end && !is_ended(&c->s, worker, at - begin);
+         at += PIECE) {
+        args_at(c, row, at, acc, &a);
+        c->s.code->scans.scan(a.args, end - at < PIECE ? end - at : PIECE, a.strides, seeded,
+                              c->before);
+        seeded = true;
+    }
 }
 
 static bool
@@ -71,21 +78,22 @@ start_row(const scan *c, const bank *acc, char *memory, size_t bytes)
 }
 
 static void
-one_row(const scan *c, int64_t row)
+one_row(const scan *c, int64_t row, uint32_t worker)
 {
     _Alignas(64) char memory[LW_REDUCE_MOST * 64];
     bank acc = bank_at(c->s.r, memory, 1);
     bool seeded = start_row(c, &acc, memory, sizeof memory);
 
-    scan_in_order(c, row, 0, c->s.n_reduced, &acc, seeded);
+    scan_in_order(c, row, 0, c->s.n_reduced, &acc, seeded, worker);
 }
 
 static lw_status
 some_rows(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
-    (void)worker;
-    for (int64_t i = begin; i < end; i++)
-        one_row(context, i);
+    const scan *c = context;
+
+    for (int64_t i = begin; i < end && !is_ended(&c->s, worker, i - begin); i++)
+        one_row(c, i, worker);
     return LW_OK;
 }
 
@@ -166,10 +174,10 @@ one_long_row(const scan *c, int64_t row, char *memory)
     int64_t n = c->s.n_reduced, most = lw_host_threads() > 1 ? TOGETHER : 1;
 
     if (!start_row(c, &acc, acc_memory, sizeof acc_memory)) {
-        scan_in_order(c, row, 0, 1, &acc, false);
+        scan_in_order(c, row, 0, 1, &acc, false, 0);
         l.at = 1;
     }
-    while (n - l.at >= FOUR) {
+    while (n - l.at >= FOUR && !is_ended(&c->s, 0, l.at)) {
         int64_t pieces = (n - l.at) / FOUR < most ? (n - l.at) / FOUR : most;
         lw_parallel_for(pieces, 2, some_totals, &l);
         put_before(&c->s, &l.totals, 4 * pieces, &acc);
@@ -177,7 +185,7 @@ one_long_row(const scan *c, int64_t row, char *memory)
         l.at += pieces * FOUR;
     }
     if (l.at < n)
-        scan_in_order(c, row, l.at, n - l.at, &acc, true);
+        scan_in_order(c, row, l.at, n - l.at, &acc, true, 0);
 }
 
 static lw_status
@@ -187,10 +195,10 @@ long_rows(const scan *c, lw_error *err)
 
     if (memory == NULL)
         return lw_fail_memory(err);
-    for (int64_t row = 0; row < c->s.n_kept; row++)
+    for (int64_t row = 0; row < c->s.n_kept && !is_ended(&c->s, 0, row); row++)
         one_long_row(c, row, memory);
     lw_free(memory);
-    return LW_OK;
+    return ended(&c->s);
 }
 
 /* Sums and the like of integers are the same however they are made, and each takes a cycle: one
@@ -228,5 +236,5 @@ lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool befo
     else
         status = lw_parallel_for(c.s.n_kept, grain_of(c.s.n_reduced, WORK), some_rows, &c);
     lw_free(index);
-    return status;
+    return status == LW_OK ? ended(&c.s) : status;
 }

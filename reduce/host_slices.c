@@ -108,8 +108,7 @@ some_groups(void *context, int64_t begin, int64_t end, uint32_t worker)
     bank acc = bank_at(c->s.r, memory, TOGETHER);
     host_slice slices[TOGETHER];
 
-    (void)worker;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end && !is_ended(&c->s, worker, i - begin); i++) {
         int64_t row = i / c->groups, first = i % c->groups * TOGETHER;
         int64_t n = c->n - first < TOGETHER ? c->n - first : TOGETHER;
         read_slices(c, first, n, slices);
@@ -119,15 +118,16 @@ some_groups(void *context, int64_t begin, int64_t end, uint32_t worker)
     return LW_OK;
 }
 
-void
+lw_status
 lw_reduce_slices_run(lw_reduce_job *job, const int64_t *index, int64_t n, int64_t inner)
 {
     slices_run c = {.s = lw_reduce_run_of(job), .index = index, .n = n, .inner = inner};
 
     assert(job->reduced.n == 1);
     if (c.s.n_kept == 0 || n == 0)
-        return;
+        return LW_OK;
     c.groups = (n + TOGETHER - 1) / TOGETHER;
     lw_parallel_for(c.s.n_kept * c.groups, grain_of(c.s.n_reduced / c.groups + TOGETHER, WORK),
                     some_groups, &c);
+    return ended(&c.s);
 }

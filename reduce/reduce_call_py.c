@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/py/args.h"
 #include "core/py/raise.h"
+#include "core/py/signals.h"
 #include "reduce/call_parts_py.h"
 #include "reduce/device_py.h"
 #include "reduce/scan_py.h"
@@ -78,19 +79,49 @@ through_device(PyObject *self, const char *method, PyObject *args, PyObject *kwa
     return result;
 }
 
+/* LW_ERR_PYTHON has no text: the handler of Ctrl-C has raised. */
+static int
+raise_unless_ok(lw_status status, lw_error *err)
+{
+    if (status == LW_ERR_PYTHON)
+        err->status = status;
+    if (status != LW_OK)
+        lw_py_raise(err);
+    return status == LW_OK ? 0 : -1;
+}
+
+/* Without the GIL, and until Ctrl-C. */
+typedef struct free_run {
+    PyThreadState *state;
+    lw_stop stop;
+} free_run;
+
+static void
+run_begin(free_run *r, lw_reduce_job *job)
+{
+    r->state = PyEval_SaveThread();
+    r->stop = (lw_stop){.ask = lw_signal_raised, .context = &r->state};
+    job->stop = &r->stop;
+}
+
+static void
+run_end(free_run *r, lw_reduce_job *job)
+{
+    job->stop = NULL;
+    PyEval_RestoreThread(r->state);
+}
+
 static int
 run_job(lw_reduce_call *call)
 {
     lw_error err = {0};
     lw_status status;
+    free_run run;
 
-    Py_BEGIN_ALLOW_THREADS
+    run_begin(&run, &call->job);
     status = lw_reduce_run(&call->job, &err);
-    Py_END_ALLOW_THREADS
-    if (status == LW_OK)
-        return 0;
-    lw_py_raise(&err);
-    return -1;
+    run_end(&run, &call->job);
+    return raise_unless_ok(status, &err);
 }
 
 /* ---- r(...) ---- */
@@ -257,6 +288,7 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     lw_reduce_space results = {0};
     lw_error err = {0};
     lw_status status;
+    free_run run;
     const lw_reduction *r = call->special->reduction;
 
     if (lw_reducer_host_scans(call->self, call->special) < 0)
@@ -273,13 +305,10 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     lw_reduce_fill_job(call);
     if (!exclusive && !call->has_initial)
         call->job.empty = NULL; /* the first element is the first result */
-    Py_BEGIN_ALLOW_THREADS
+    run_begin(&run, &call->job);
     status = lw_reduce_scan_run(&call->job, &results, exclusive, &err);
-    Py_END_ALLOW_THREADS
-    if (status == LW_OK)
-        return 0;
-    lw_py_raise(&err);
-    return -1;
+    run_end(&run, &call->job);
+    return raise_unless_ok(status, &err);
 }
 
 static PyObject *
@@ -377,6 +406,7 @@ run_slices(slices *s)
 {
     const lw_reduction *r = s->call->special->reduction;
     lw_status status = LW_OK;
+    free_run run;
     lw_error err = {0};
     size_t n = 1;
 
@@ -387,16 +417,13 @@ run_slices(slices *s)
         if (s->scratch[i] == NULL)
             status = lw_fail_memory(&err);
     }
-    Py_BEGIN_ALLOW_THREADS
+    run_begin(&run, &s->call->job);
     for (int64_t i = 0; i < s->n && status == LW_OK; i++)
         status = one_slice(s, i, &err);
-    Py_END_ALLOW_THREADS
+    run_end(&run, &s->call->job);
     for (uint32_t i = 0; i < r->n_out; i++)
         lw_free(s->scratch[i]);
-    if (status == LW_OK)
-        return 0;
-    lw_py_raise(&err);
-    return -1;
+    return raise_unless_ok(status, &err);
 }
 
 /* A run for each is worth it where slices are long, or rows lie side by side. */
@@ -406,6 +433,9 @@ run_all_slices(slices *s)
     enum { LONG = 8192, WIDE = 16 };
     lw_reduce_call *call = s->call;
     int64_t inner = 1;
+    lw_error err = {0};
+    lw_status status;
+    free_run run;
 
     for (int d = s->axis + 1; d < call->ndim; d++)
         inner *= call->shape[d];
@@ -414,10 +444,10 @@ run_all_slices(slices *s)
     if (lw_reducer_host_scans(call->self, call->special) < 0)
         return -1;
     lw_reduce_fill_job(call);
-    Py_BEGIN_ALLOW_THREADS
-    lw_reduce_slices_run(&call->job, s->index, s->n, inner);
-    Py_END_ALLOW_THREADS
-    return 0;
+    run_begin(&run, &call->job);
+    status = lw_reduce_slices_run(&call->job, s->index, s->n, inner);
+    run_end(&run, &call->job);
+    return raise_unless_ok(status, &err);
 }
 
 static PyObject *

@@ -26,12 +26,14 @@ enum {
     CHUNK_PS = 30 * 1000000,    /* the least a thread should get */
     PAGE = 4096,
     MEASURE_FROM = 2048, /* elements: the clock's 50 ns do not count */
+    FEW = 16, /* elements that are run without a look at Ctrl-C, whatever they cost */
 };
 
 typedef struct run {
     lw_host_kernel *kernel;
     char *const *args;
     const int64_t *strides;
+    lw_stop *stop;
     bool contiguous;                /* every stride is its itemsize */
     bool in_place;                  /* an output is exactly an input */
     _Atomic int64_t first;          /* element << LW_HOST_ROW_BITS | row of the first failure */
@@ -311,30 +313,65 @@ straight(run *r, int64_t begin, int64_t end)
         through_scratch(r, begin + whole, end);
 }
 
+/* Elements of the first piece: a millisecond's where that is known. */
+static int64_t
+first_piece(const lw_host_kernel *kernel, int64_t n)
+{
+    enum { PIECE_PS = 1000000000 };
+    uint32_t cost_ps = kernel->cost_ps;
+
+    if (kernel->has_loop)
+        return n <= FEW ? n : 1;
+    return PIECE_PS / (cost_ps ? cost_ps : 1);
+}
+
+static bool
+piece_in_order(void *context, int64_t begin, int64_t end)
+{
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+    run *r = context;
+    char *args[LW_MAX_ARGS];
+
+    if (r->kernel->strided != NULL) {
+        advance(r, begin, args);
+        note(r, r->kernel->strided(args, end - begin, r->strides), begin);
+        return true;
+    }
+    for (int64_t i = begin; i < end; i++)
+        block_through_scratch(r, i, 1, scratch, false);
+    return true;
+}
+
 /* Strictly in order: reductions, accumulations, any overlap. */
 static void
 in_order(run *r, int64_t n)
 {
-    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+    lw_in_pieces(r->stop, 0, 0, n, first_piece(r->kernel, n), 1, piece_in_order, r);
+}
 
-    if (r->kernel->strided != NULL) {
-        note(r, r->kernel->strided(r->args, n, r->strides), 0);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++)
-        block_through_scratch(r, i, 1, scratch, false);
+static bool
+piece(void *context, int64_t begin, int64_t end)
+{
+    run *r = context;
+
+    if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
+        straight(r, begin, end);
+    else
+        through_scratch(r, begin, end);
+    return true;
 }
 
 static lw_status
 chunk(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     run *r = context;
+    int64_t unit = r->kernel->block > LW_HOST_BLOCK ? r->kernel->block : LW_HOST_BLOCK;
 
-    (void)worker;
-    if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
-        straight(r, begin, end);
-    else
-        through_scratch(r, begin, end);
+    if (r->kernel->has_loop && r->kernel->strided != NULL)
+        unit = 1;
+
+    lw_in_pieces(r->stop, worker, begin, end, first_piece(r->kernel, end - begin), unit, piece,
+                 r);
     return LW_OK;
 }
 
@@ -383,7 +420,8 @@ run_chunks(run *r, int64_t n)
         return chunk(r, 0, n, 0);
     before = lw_now_ns();
     chunk(r, 0, n, 0);
-    learn_cost(kernel, cost_ps, lw_now_ns() - before, n);
+    if (r->stop == NULL || !r->stop->stopped) /* all were run */
+        learn_cost(kernel, cost_ps, lw_now_ns() - before, n);
     return LW_OK;
 }
 
@@ -391,7 +429,8 @@ run_chunks(run *r, int64_t n)
 static inline bool
 is_simple(const lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides)
 {
-    if (n >= MEASURE_FROM || kernel->strided == NULL || kernel->doubts_flags)
+    if (n >= (kernel->has_loop ? FEW : MEASURE_FROM) || kernel->strided == NULL ||
+        kernel->doubts_flags)
         return false;
     for (int i = 0; i < kernel->n; i++)
         if (strides[i] != kernel->size[i] && kernel->size[i] > 0)
@@ -421,9 +460,10 @@ tell(const run *r, lw_host_failure *failure)
 
 lw_status
 lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
-            lw_host_failure *failure)
+            lw_stop *stop, lw_host_failure *failure)
 {
-    run r = {.kernel = kernel, .args = args, .strides = strides, .first = INT64_MAX};
+    run r = {
+        .kernel = kernel, .args = args, .strides = strides, .stop = stop, .first = INT64_MAX};
     lw_status status = LW_OK;
     overlap how;
 
@@ -441,7 +481,8 @@ lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t 
     r.contiguous = is_contiguous(kernel, strides);
     if (how == DEPENDENT)
         in_order(&r, n);
-    else if (n <= SMALL && kernel->strided != NULL && !r.contiguous && !kernel->doubts_flags)
+    else if (n <= (kernel->has_loop ? FEW : SMALL) && kernel->strided != NULL &&
+             !r.contiguous && !kernel->doubts_flags)
         note(&r, kernel->strided(args, n, strides), 0);
     else
         status = run_chunks(&r, n);

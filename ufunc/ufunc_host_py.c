@@ -6,6 +6,7 @@
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/host_loops.h"
+#include "core/py/signals.h"
 #include "core/py/text_py.h"
 #include "ufunc/device_table_py.h"
 
@@ -199,6 +200,7 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     lw_host_table *table = (void *)((PyUFuncObject *)context->caller)->data;
     lw_loop *loop = loop_for(table, context->descriptors);
     lw_host_kernel *kernel;
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_host_failure failure;
     lw_error err = {0};
     lw_status status;
@@ -210,9 +212,11 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
     if (kernel == NULL && (kernel = lw_ufunc_kernel(table, loop)) == NULL)
         return -1;
-    status = lw_host_run(kernel, data, dimensions[0], strides, &failure);
+    status = lw_host_run(kernel, data, dimensions[0], strides, &stop, &failure);
     if (status != LW_OK)
         return lw_host_loop_fail(status, &err);
+    if (lw_host_loop_stopped(&stop, dimensions[0]))
+        return -1;
     if (lw_printed_pending() && lw_host_loop_show() < 0)
         return -1;
     if (!loop->scalar->can_raise)

@@ -14,4 +14,14 @@ lw_now_ns(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+/* The same in steps of some milliseconds, in a few nanoseconds. */
+static inline int64_t
+lw_about_now_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
 #endif

@@ -85,6 +85,22 @@ lw_host_loop_fail(lw_status status, lw_error *err)
     return -1;
 }
 
+/* NumPy calls loops of a few thousand elements, or of few, for one call of the user's. */
+bool
+lw_host_loop_stopped(lw_stop *stop, int64_t n)
+{
+    enum { MANY = 2048 };
+    static _Thread_local int64_t done;
+
+    if (atomic_load_explicit(&stop->stopped, memory_order_relaxed))
+        return true;
+    done += n;
+    if (done < MANY)
+        return false;
+    done = 0;
+    return lw_stop_asked(stop, 0);
+}
+
 int
 lw_host_loop_show(void)
 {

@@ -7,6 +7,7 @@
 #include "core/py/numpy_api.h"
 
 #include "core/front/lower.h"
+#include "core/host/pieces.h"
 #include "core/py/raise_row.h"
 #include "core/py/ufunc_inner.h"
 
@@ -31,6 +32,9 @@ int lw_host_loop_raise(const lw_scalar *scalar, uint32_t row, const uint64_t *wo
                        lw_raise_place *place);
 /* The run itself failed. Always -1. */
 int lw_host_loop_fail(lw_status status, lw_error *err);
+/* The end of a run over n elements. True: Ctrl-C ended it early, or is seen now; the exception
+ * is set. */
+bool lw_host_loop_stopped(lw_stop *stop, int64_t n);
 /* What the function printed. -1 with an exception. */
 int lw_host_loop_show(void);
 /* Tells NumPy of a loop, if NumPy has its dtypes. spec: its dtypes and nin, nout, casting are

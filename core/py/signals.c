@@ -11,3 +11,14 @@ lw_signal_raised(void *context)
     *state = PyEval_SaveThread();
     return raised;
 }
+
+bool
+lw_signal_raised_anyhow(void *unused)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    bool raised = PyErr_CheckSignals() < 0;
+
+    (void)unused;
+    PyGILState_Release(gil);
+    return raised;
+}

@@ -110,7 +110,7 @@ check_layout(lw_host_kernel *kernel, int64_t n, int64_t step_a, int64_t step_b,
     char *args[] = {(char *)(a + (step_a < 0 ? n : 0)), (char *)b, (char *)out};
     lw_host_failure failure;
 
-    CHECK(lw_host_run(kernel, args, n, strides, &failure) == LW_OK && failure.row == 0);
+    CHECK(lw_host_run(kernel, args, n, strides, NULL, &failure) == LW_OK && failure.row == 0);
     for (int64_t i = 0; i < n; i++) {
         double want = (double)((step_a < 0 ? n : 0) + i * step_a) + 2.0 * (double)(i * step_b);
         CHECK(out[i * step_out] == want);
@@ -150,8 +150,8 @@ test_in_order(lw_host_kernel kernel)
 
     for (int i = 0; i < 100; i++)
         x[i] = i;
-    CHECK(lw_host_run(&kernel, reduce_args, 100, reduce, &failure) == LW_OK);
-    CHECK(lw_host_run(&kernel, accumulate_args, 100, accumulate, &failure) == LW_OK);
+    CHECK(lw_host_run(&kernel, reduce_args, 100, reduce, NULL, &failure) == LW_OK);
+    CHECK(lw_host_run(&kernel, accumulate_args, 100, accumulate, NULL, &failure) == LW_OK);
     for (int i = 0; i < 100; i++) {
         want += 2.0 * i;
         CHECK(running[i + 1] == want);
@@ -169,7 +169,7 @@ test_in_place(lw_host_kernel kernel)
 
     for (int i = 0; i < 50; i++)
         x[i] = y[i] = i;
-    CHECK(lw_host_run(&kernel, args, 50, strides, &failure) == LW_OK);
+    CHECK(lw_host_run(&kernel, args, 50, strides, NULL, &failure) == LW_OK);
     for (int i = 0; i < 50; i++)
         CHECK(x[i] == 3.0 * i);
 }
@@ -185,11 +185,11 @@ test_failures(void)
 
     kernel.can_raise = true;
     a[199999] = a[150001] = a[777] = -1;
-    CHECK(lw_host_run(&kernel, args, n, strides, &failure) == LW_OK);
+    CHECK(lw_host_run(&kernel, args, n, strides, NULL, &failure) == LW_OK);
     CHECK(failure.row == 3 && failure.element == 777);
     strides[0] = 16;
     a[778] = -1;
-    CHECK(lw_host_run(&kernel, args, n / 2, strides, &failure) == LW_OK);
+    CHECK(lw_host_run(&kernel, args, n / 2, strides, NULL, &failure) == LW_OK);
     CHECK(failure.row == 3 && failure.element == 389);
     lw_free(a);
     lw_free(b);
@@ -209,7 +209,7 @@ flags_of(lw_host_kernel *kernel, double a, double b, int64_t n, bool in_place)
     x[n - 1] = a;
     y[n - 1] = b;
     feclearexcept(FE_ALL_EXCEPT);
-    lw_host_run(kernel, args, n, strides, &failure);
+    lw_host_run(kernel, args, n, strides, NULL, &failure);
     return fetestexcept(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO | FE_UNDERFLOW);
 }
 

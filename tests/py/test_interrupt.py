@@ -1,0 +1,124 @@
+"""Ctrl-C in long calls on the CPU: ufuncs, gufuncs, reductions. forall and kernels: test_kernel_threads.py."""
+
+from __future__ import annotations
+
+import pytest
+
+START = """
+import signal, time
+import numpy as np
+import lanewise as lw
+
+@lw.vectorize
+def slow(x, n):
+    total = 0.0
+    for k in range(n):
+        total += x / (total + k + 1)
+    return total
+
+@lw.vectorize
+def add(x, y):
+    return x + y
+
+@lw.guvectorize(["(f8[:], i8, f8[:])"], "(m),()->(m)")
+def rows(x, n, out):
+    for i in range(x.size):
+        total = 0.0
+        for k in range(n):
+            total += x[i] / (total + k + 1)
+        out[i] = total
+
+@lw.guvectorize(["(f8, i8, f8[:])"], "(),()->()")
+def one(x, n, out):
+    total = 0.0
+    for k in range(n):
+        total += x / (total + k + 1)
+    out[0] = total
+
+total = lw.reduce(lambda x, y: x + y)
+any_zero = lw.reduce(lambda x, y: x | y, map=lambda x: x == 0)
+x = np.ones(1_000_000)
+endless = np.broadcast_to(np.ones(1), 10**12)
+tall = np.broadcast_to(np.ones(1), (10**6, 10**6))
+"""
+
+# many seconds each
+CALLS = {
+    "ufunc": "slow(x, 1_000_000)",
+    "ufunc of few": "slow(x[:600], 30_000_000)",
+    "ufunc, strided": "slow(x[::2], 1_000_000)",
+    "ufunc, cast": "slow(x.astype('f4'), 1_000_000)",
+    "ufunc.reduce": "add.reduce(endless)",
+    "ufunc in NumPy's buffers": "add.reduce(endless, dtype='i8')",
+    "gufunc": "rows(x.reshape(10_000, 100), 100_000)",
+    "gufunc of few": "one(x[:50], 100_000_000)",
+    "gufunc of many": "one(x, 1_000_000)",
+    "reduce": "total(endless)",
+    "reduce, stops": "any_zero(endless)",
+    "reduce, rows": "total(np.broadcast_to(np.ones(1), (10**7, 3000)), axis=1)",
+    "reduce, long rows": "total(tall, axis=1)",
+    "reduce, columns": "total(tall, axis=0)",
+    "reduceat": "total.reduceat(endless, np.arange(0, 10**12, 10**10))",
+    "reduceat, short": "total.reduceat(np.broadcast_to(np.ones(1), (10**4, 10**6)), np.arange(0, 10**6, 500), axis=1)",
+    "reduceat, wide": "total.reduceat(tall, np.arange(0, 10**6, 10**4), axis=0)",
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_control_c_ends_a_long_call(name, run_python, tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(START + f"""
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for again in range(2):
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    start = time.perf_counter()
+    try:
+        {CALLS[name]}
+    except KeyboardInterrupt:
+        pass
+    else:
+        raise AssertionError("not interrupted")
+    assert time.perf_counter() - start < 30
+    assert (slow(x[:100], 1) == 1).all() and add.reduce(x) == 1e6 and (one(x, 1) == 1).all() and total(x) == 1e6
+""")
+    run_python(str(script), timeout=110)
+
+
+def test_control_c_in_accumulate(run_python, tmp_path):
+    """What is there already stays."""
+    script = tmp_path / "accumulate.py"
+    script.write_text(START + """
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+source, out = np.ones(20_000_000, np.int64), np.zeros(20_000_000, np.int64)
+wanted = np.arange(1, source.size + 1)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+try:
+    while True:
+        out[:] = 0
+        total.accumulate(source, out=out)
+except KeyboardInterrupt:
+    pass
+assert ((out == wanted) | (out == 0)).all()
+assert (total.accumulate(source, out=out) == wanted).all()
+""")
+    run_python(str(script), timeout=110)
+
+
+def test_a_handler_that_raises_nothing(run_python, tmp_path):
+    """It runs soon, and the call goes on to its end, with the same result to the bit."""
+    script = tmp_path / "handled.py"
+    script.write_text(START + """
+y = np.arange(2_000_000) * 0.1
+calls = [lambda: slow(y[:2000], 20_000), lambda: rows(y[:2000].reshape(20, 100), 20_000), lambda: one(y[:2000], 20_000),
+         lambda: slow(y[:4000:2], 20_000), lambda: add.accumulate(y), lambda: total(y), lambda: total.accumulate(y)]
+wanted = [call() for call in calls]
+seen = []
+signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+start = time.perf_counter()
+while time.perf_counter() - start < 2 or len(seen) < 3:
+    for call, want in zip(calls, wanted):
+        np.testing.assert_array_equal(call(), want)
+signal.setitimer(signal.ITIMER_REAL, 0)
+""")
+    run_python(str(script), timeout=110)
