@@ -132,6 +132,35 @@ lies_straight(const run *s, uint32_t operand)
            (space->n == 1 && space->stride[operand][0] == s->operand_size[operand]);
 }
 
+/* The items whose mask is set, to the front; without a branch, for masks are hard to foresee.
+ */
+static void
+compress_items(char *items, uint32_t size, const uint8_t *mask, int64_t n)
+{
+    int64_t kept = 0;
+
+#define KEEP(type)                                                                             \
+    for (int64_t i = 0; i < n; i++) {                                                          \
+        type item;                                                                             \
+        memcpy(&item, items + i * (int64_t)sizeof item, sizeof item);                          \
+        memcpy(items + kept * (int64_t)sizeof item, &item, sizeof item);                       \
+        kept += mask[i] != 0;                                                                  \
+    }                                                                                          \
+    break;
+
+    switch (size) {
+    case 1: KEEP(uint8_t)
+    case 2: KEEP(uint16_t)
+    case 4: KEEP(uint32_t)
+    case 8: KEEP(uint64_t)
+    default:
+        for (int64_t i = 0; i < n; i++)
+            if (mask[i])
+                memmove(items + kept++ * size, items + i * size, size);
+    }
+#undef KEEP
+}
+
 /* Keep the elements whose mask is set. Gives how many. */
 static int64_t
 compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
@@ -139,15 +168,13 @@ compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
     int64_t kept = 0;
 
     assert(n > 0);
-    for (int64_t i = 0; i < n; i++) {
-        if (!mask[i])
-            continue;
-        for (uint32_t k = 0; k < s->n_operands; k++) {
-            assert(operands[k] != NULL);
-            memmove(operands[k] + kept * s->operand_size[k],
-                    operands[k] + i * s->operand_size[k], s->operand_size[k]);
-        }
-        kept++;
+    for (int64_t i = 0; i < n; i++)
+        kept += mask[i] != 0;
+    if (kept == n || kept == 0)
+        return kept;
+    for (uint32_t k = 0; k < s->n_operands; k++) {
+        assert(operands[k] != NULL);
+        compress_items(operands[k], s->operand_size[k], mask, n);
     }
     return kept;
 }
