@@ -336,7 +336,10 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
         lw_reduce_widen_by_out(call, call->array[0].dtype,
                                lw_dtype_of_descr(PyArray_DESCR((PyArrayObject *)out)));
     call->special = lw_reducer_special(call->self, call->array, (uint32_t)n, call->dtype);
-    return call->special ? lw_reducer_host(call->self, call->special) : -1;
+    if (call->special == NULL)
+        return -1;
+    return call->masked ? lw_reducer_host_masked(call->self, call->special)
+                        : lw_reducer_host(call->self, call->special);
 }
 
 /* ---- axes ---- */
@@ -545,6 +548,18 @@ lw_reduce_fill_job(lw_reduce_call *call)
     job->initial = call->has_initial ? call->initial : NULL;
     job->empty = call->has_empty ? call->empty : NULL;
     job->max_threads = (uint32_t)call->self->options.max_blocksize;
+}
+
+void
+lw_reduce_mask_job(lw_reduce_call *call)
+{
+    const lw_reduction *masked = call->special->masked;
+
+    if (!call->masked || masked == NULL)
+        return;
+    call->job.reduction = masked;
+    call->job.code = &call->special->masked_host;
+    call->job.neutral = masked->neutral;
 }
 
 /* ---- results ---- */

@@ -72,6 +72,8 @@ int64_t lw_reduce_n_reduced(const lw_reduce_call *call);
 int lw_reduce_shape(const lw_reduce_call *call, bool keepdims, int64_t *shape);
 /* Spaces and addresses of the job, the results apart. */
 void lw_reduce_fill_job(lw_reduce_call *call);
+/* Of a job for the host: the mask becomes an operand, where it can. */
+void lw_reduce_mask_job(lw_reduce_call *call);
 /* New contiguous results of this shape. */
 int lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape);
 /* The results as the caller gets them: in out= where it was given, scalars where they have no

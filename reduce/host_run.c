@@ -535,11 +535,67 @@ put_initial(const run *s, const bank *acc)
     bank_copy(acc, &left, 1);
 }
 
+/* Is any of n items, stride bytes apart, not 0? */
+static bool
+any_of(const char *items, int64_t stride, int64_t n)
+{
+    enum { PIECE = 1024 }; /* bytes looked at together */
+
+    for (int64_t at = 0; at < n; at += PIECE) {
+        int64_t end = at + PIECE < n ? at + PIECE : n;
+        char any = 0;
+        for (int64_t i = at; i < end; i++)
+            any |= items[i * stride];
+        if (any)
+            return true;
+    }
+    return false;
+}
+
+/* Is any element of result `which` not masked? The mask is the last operand. */
+static bool
+any_is_there(const run *s, int64_t which)
+{
+    const lw_reduce_space *space = &s->job->reduced;
+    uint32_t mask = s->n_in - 1;
+    const char *base = s->job->operand[mask] + offset_of(&s->job->kept, mask, which);
+    int64_t inner = space->n ? space->size[space->n - 1] : 1;
+    int64_t stride = space->n ? space->stride[mask][space->n - 1] : 0;
+
+    for (int64_t at = 0; at < s->n_reduced; at += inner)
+        if (any_of(base + offset_of(space, mask, at), stride, inner))
+            return true;
+    return false;
+}
+
+/* Accumulators that elements may have left as they were, and neutral is not what nothing gives:
+ * -0 is no empty sum, but may be that of -0. */
+static void
+put_empty(const run *s, int64_t first, int64_t n)
+{
+    const lw_reduce_job *job = s->job;
+    bool differs = false;
+
+    for (uint32_t k = 0; k < s->partial.n; k++)
+        differs |= memcmp(job->neutral[k].bytes, job->empty[k].bytes, s->partial.size[k]) != 0;
+    for (int64_t i = 0; differs && i < n; i++) {
+        bank acc = bank_from(&s->partial, i);
+        bool neutral = true;
+        for (uint32_t k = 0; k < acc.n && neutral; k++)
+            neutral = memcmp(acc.at[k], job->neutral[k].bytes, acc.size[k]) == 0;
+        if (neutral && !any_is_there(s, first + i))
+            bank_fill(&acc, job->empty, 1);
+    }
+}
+
 void
 lw_reduce_deliver(const run *s, int64_t first, int64_t n)
 {
     char *args[2 * LW_REDUCE_MOST];
 
+    if (s->job->neutral != NULL && s->job->initial == NULL && s->job->empty != NULL &&
+        s->n_reduced > 0)
+        put_empty(s, first, n);
     for (int64_t i = 0; i < n && (s->has != NULL || s->job->initial != NULL); i++) {
         bank acc = bank_from(&s->partial, i);
         if (s->has != NULL && !s->has[i])

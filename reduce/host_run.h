@@ -27,6 +27,9 @@ typedef struct lw_reduce_job {
     uint32_t max_threads;              /* a block of a GPU; 0: no limit */
     lw_stop *stop;                     /* Ctrl-C; or NULL */
     const lw_reduce_item *empty;       /* what nothing at all gives; NULL: there is something */
+    /* The mask is the last operand of a lw_reduction_masked, and elements that are left out are
+     * this; NULL: it is none. */
+    const lw_reduce_item *neutral;
 } lw_reduce_job;
 
 /* Merges dimensions that are walked through as one; where elements may change places, those of

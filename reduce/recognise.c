@@ -4,6 +4,7 @@
 
 #include "core/tables/intrinsics.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef enum op_kind { OP_OTHER, OP_ZERO, OP_ONE, OP_ONES, OP_NO_IDENTITY } op_kind;
@@ -189,6 +190,69 @@ set_identity(lw_reduce_item *item, lw_dtype dtype, op_kind kind)
         item->bytes[0] = 1;
 }
 
+static void
+set_float(lw_reduce_item *item, lw_dtype dtype, double value)
+{
+    lw_dtype part = lw_dtypes[dtype].parts;
+    float narrow = (float)value;
+
+    memset(item, 0, sizeof *item);
+    for (int k = 0; k < lw_reduce_parts(dtype); k++)
+        if (part == LW_DT_f32)
+            memcpy(item->bytes + (size_t)k * sizeof narrow, &narrow, sizeof narrow);
+        else
+            memcpy(item->bytes + (size_t)k * sizeof value, &value, sizeof value);
+}
+
+/* The smallest integer of this dtype, or the largest. */
+static void
+set_end(lw_reduce_item *item, lw_dtype dtype, bool largest)
+{
+    uint32_t size = lw_dtypes[dtype].size_bytes;
+    bool is_signed = lw_dtypes[dtype].kind == LW_KIND_INT;
+
+    memset(item, 0, sizeof *item);
+    memset(item, largest ? 0xff : 0, size);
+    if (is_signed)
+        item->bytes[size - 1] ^= 0x80; /* little-endian */
+}
+
+/* Of a select that is seen to take the larger, or the smaller, of two integers. */
+static bool
+takes_larger(const lw_func *func, const lw_inst *made)
+{
+    const lw_inst *test = &func->insts.data[made->a];
+    bool greater = test->op == LW_OP_GT || test->op == LW_OP_GE;
+
+    return greater == (func->insts.data[made->b].a == func->insts.data[test->a].a);
+}
+
+/* What changes nothing in another number, whatever it is. False: not known. */
+static bool
+set_neutral(const lw_func *func, const lw_inst *made, lw_dtype dtype, op_kind kind,
+            lw_reduce_item *item)
+{
+    bool is_float = lw_is_float(lw_dtypes[dtype].parts);
+    const char *name;
+
+    if (kind == OP_OTHER || (kind == OP_ONE && lw_is_complex(dtype)))
+        return false;
+    if (kind == OP_ZERO && is_float)
+        set_float(item, dtype, -0.0);
+    else if (kind != OP_NO_IDENTITY)
+        set_identity(item, dtype, kind);
+    else if (made->op == LW_OP_INTRINSIC && is_float && !lw_is_complex(dtype)) {
+        name = lw_intrinsics[made->a].name;
+        set_float(item, dtype, strcmp(name, "maximum") == 0 ? -INFINITY : INFINITY);
+        return (strcmp(name, "maximum") == 0 || strcmp(name, "minimum") == 0) &&
+               (made->flags & LW_FAST_NINF) == 0;
+    } else if (made->op == LW_OP_SELECT && lw_is_integer(dtype))
+        set_end(item, dtype, !takes_larger(func, made));
+    else
+        return false;
+    return true;
+}
+
 /* One straight line that ends in `return`, each result one known operation. */
 void
 lw_reduce_recognise(lw_reduction *r)
@@ -199,9 +263,11 @@ lw_reduce_recognise(lw_reduction *r)
 
     if (last->op != LW_OP_RETURN || last->c != parts || func->params.n != 2 * parts)
         return;
-    r->commutative = r->has_identity = r->exact = true;
+    r->commutative = r->has_identity = r->exact = r->has_neutral = true;
     for (uint32_t i = 0; i < r->n_acc; i++) {
         op_kind kind = kind_of_number(func, func->lists.data + last->b, r->acc[i], part, parts);
+        const lw_inst *made = &func->insts.data[func->lists.data[last->b + part]];
+        r->has_neutral &= set_neutral(func, made, r->acc[i], kind, &r->neutral[i]);
         part += (uint32_t)lw_reduce_parts(r->acc[i]);
         if (kind == OP_OTHER)
             r->commutative = false;

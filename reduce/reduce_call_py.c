@@ -179,6 +179,7 @@ call_on_host(lw_reduce_call *call, PyObject *args)
     if (lw_reduce_check_empty(call) < 0 || lw_reduce_new_results(call, ndim, shape) < 0)
         return NULL;
     lw_reduce_fill_job(call);
+    lw_reduce_mask_job(call);
     return run_job(call) < 0 ? NULL : lw_reduce_hand_out(call);
 }
 

@@ -32,6 +32,9 @@ typedef struct lw_reduce_special {
     lw_dtype dtype; /* dtype=; void: not given */
     lw_reduction *reduction;
     lw_reduce_code host;             /* code NULL until it is used */
+    bool looked_at_masks;            /* masked stands, if there can be one */
+    lw_reduction *masked;            /* with where= as an operand, on the host; or NULL */
+    lw_reduce_code masked_host;      /* of it */
     struct lw_reduce_entry *entries; /* GPU kernels: reduce/device_py.c */
 } lw_reduce_special;
 
@@ -69,6 +72,8 @@ lw_status lw_reducer_print_types(const lw_reducer *self, const lw_reduce_special
                                  lw_text *out, lw_error *err);
 /* Machine code for this CPU; that of scans and slices. -1 with an exception. */
 int lw_reducer_host(lw_reducer *self, lw_reduce_special *special);
+/* The same for where=: masked and its code, where that is possible, else the usual. */
+int lw_reducer_host_masked(lw_reducer *self, lw_reduce_special *special);
 int lw_reducer_host_scans(lw_reducer *self, lw_reduce_special *special);
 /* Something was compiled. */
 void lw_reducer_count(lw_reducer *self, const lw_build_report *report);

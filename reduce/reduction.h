@@ -59,6 +59,8 @@ typedef struct lw_reduction {
     bool stop;                               /* ... nothing changes this any more */
     bool exact;                              /* it rounds nothing: any order gives the same */
     lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */
+    bool has_neutral; /* what combine gives the other operand with, bit by bit: ... */
+    lw_reduce_item neutral[LW_REDUCE_MOST]; /* ... -0 of float sums, infinities of extremes */
 } lw_reduction;
 
 /* dtype: what operands are converted to first; void: their own. User diagnostics, LW_ERR_TYPE

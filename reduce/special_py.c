@@ -6,6 +6,7 @@
 #include "core/py/device_array.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
+#include "reduce/masked.h"
 
 #include <string.h>
 
@@ -137,8 +138,8 @@ lw_reducer_count(lw_reducer *self, const lw_build_report *report)
     self->seconds += report->seconds;
 }
 
-int
-lw_reducer_host(lw_reducer *self, lw_reduce_special *special)
+static int
+build_host(lw_reducer *self, const lw_reduction *reduction, lw_reduce_code *to)
 {
     lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
     lw_build_report report = {0};
@@ -146,21 +147,43 @@ lw_reducer_host(lw_reducer *self, lw_reduce_special *special)
     lw_error err = {0};
     lw_status status;
 
-    if (special->host.code != NULL)
+    if (to->code != NULL)
         return 0;
     Py_BEGIN_ALLOW_THREADS
-    status = lw_reduce_host_build(special->reduction, &options, &made, &report, &err);
+    status = lw_reduce_host_build(reduction, &options, &made, &report, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK) {
         lw_py_raise(&err);
         return -1;
     }
     lw_reducer_count(self, &report);
-    if (special->host.code != NULL) /* another thread was faster */
+    if (to->code != NULL) /* another thread was faster */
         lw_reduce_host_drop(&made);
     else
-        special->host = made;
+        *to = made;
     return 0;
+}
+
+int
+lw_reducer_host(lw_reducer *self, lw_reduce_special *special)
+{
+    return build_host(self, special->reduction, &special->host);
+}
+
+int
+lw_reducer_host_masked(lw_reducer *self, lw_reduce_special *special)
+{
+    lw_error err = {0};
+
+    if (!special->looked_at_masks) {
+        if (lw_reduction_masked(special->reduction, &special->masked, &err) != LW_OK) {
+            lw_py_raise(&err);
+            return -1;
+        }
+        special->looked_at_masks = true;
+    }
+    return special->masked ? build_host(self, special->masked, &special->masked_host)
+                           : lw_reducer_host(self, special);
 }
 
 int
@@ -198,6 +221,8 @@ lw_reducer_drop_specials(lw_reducer *self)
     for (; at != NULL; at = next) {
         next = at->next;
         lw_reduce_host_drop(&at->host);
+        lw_reduce_host_drop(&at->masked_host);
+        lw_reduction_masked_free(at->masked);
         lw_reduce_entries_free(at->entries);
         lw_reduction_free(at->reduction);
         lw_free(at);

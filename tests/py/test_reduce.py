@@ -144,6 +144,48 @@ def test_what_functions_give():
                 lw.reduce(lambda a, b: a + b, **{role: function})(np.ones(3))
 
 
+#: Those of which the mask is one more operand on the host, and one (fmax) whose elements are put together first.
+MASKED = {"add": lambda a, b: a + b, "multiply": lambda a, b: a * b, "maximum": lambda a, b: np.maximum(a, b), "minimum": lambda a, b: a if a < b else b,
+          "bitwise_or": lambda a, b: a | b, "bitwise_xor": lambda a, b: a ^ b, "bitwise_and": lambda a, b: a & b, "fmax": lambda a, b: np.fmax(a, b)}
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i8", "f4", "f8", "c16"])
+@pytest.mark.parametrize("name", MASKED)
+def test_masks_of_known_operators(name, dtype):
+    if dtype[0] in "fc" and name.startswith("bitwise") or dtype == "c16" and name in ("maximum", "minimum", "fmax"):
+        pytest.skip("NumPy has none")
+    rng, reduction = np.random.default_rng(3), lw.reduce(MASKED[name])
+    for shape, axes in (((7,), [0]), ((70_001,), [0]), ((30, 50), [0, 1, None]), ((5, 6, 7), [(0, 2)]), ((2000, 3), [0, 1])):
+        x = (rng.choice([-1, 1], shape) if name == "multiply" else rng.integers(0 if dtype[0] in "?u" else -9, 9, shape)).astype(dtype)
+        for mask in (rng.random(shape) < 0.5, rng.random(shape[-1:]) < 0.1, np.zeros(shape, bool), np.ones(shape, bool)):
+            for axis in axes:
+                initial = {} if axis is None and name == "add" else {"initial": x.dtype.type(1)}
+                for array in (x, np.asfortranarray(x)):
+                    wanted = getattr(np, name).reduce(array, axis=axis, where=mask, **initial)
+                    close(reduction(array, axis=axis, where=mask, **initial), wanted)
+
+
+def test_masks_and_nothing():
+    zeros = np.array([-0.0, -0.0])
+    assert np.signbit(total(zeros, where=[True, False])) and not np.signbit(total(zeros, where=[False, False]))
+    rows, masks = np.array([[0, 5], [0, 5], [3, -3]]), [[True, False], [False, False], [True, True]]
+    assert lw.reduce(lambda a, b: a + b, identity=7)(rows, axis=1, where=masks).tolist() == [0, 7, 0]
+    top = lw.reduce(lambda a, b: np.maximum(a, b), identity=0)
+    assert top(np.full((2, 1), -np.inf), axis=1, where=[[True], [False]]).tolist() == [-np.inf, 0]
+    assert np.isnan(top(np.array([np.nan, -np.inf]), where=[True, True])) and top(np.array([np.nan, -np.inf]), where=[False, True]) == -np.inf
+    few = lw.reduce(lambda a, b: (a[0] + b[0], max(a[1], b[1])), map=lambda x: (x, x), identity=(0, -128))
+    x, mask = np.arange(-100, 100, dtype="i1"), np.arange(200) % 7 == 0
+    assert few(x, where=mask) == (x[mask].sum(), x[mask].max()) and few(x, where=False) == (0, -128)
+
+
+def test_masked_elements_are_not_looked_up():
+    table = np.arange(4.0)
+    looked_up = lw.reduce(lambda a, b: a + b, map=lambda i: table[i])
+    assert looked_up(np.array([1, 2**40, 3]), where=[True, False, True]) == 4
+    counted = lw.reduce(lambda a, b: a + b, map=lambda x, y: x / y)
+    assert counted(np.array([1.0, 1.0]), np.array([2.0, 0.0]), where=[True, False]) == 0.5
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype):
     a = some((37, 41), dtype)
