@@ -150,7 +150,9 @@ class Generator(_core._Draws, Distributions):
         elif name == "exponential":
             kernels.philox_exponential_float64(blocks, *stream, np.float64(1.0), out := np.empty(2 * blocks))
         elif name == "gamma":
-            kernels.philox_gamma(blocks, *stream, first, second, out := np.empty(blocks))
+            from lanewise._random_host import fill_gamma
+
+            (fill_gamma if blocks >= _FEW else kernels.philox_gamma)(blocks, *stream, first, second, out := np.empty(blocks))
         else:
             kernels.philox_poisson(blocks, *stream, first, out := np.empty(blocks, np.int64))
         return out

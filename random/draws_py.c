@@ -17,7 +17,9 @@
 #include "random/random_py.h"
 #include "random/shuffle.h"
 
-enum { MOST_NUMBERS = 64, FIRST_AHEAD = 8, MOST_AHEAD = 256, MOST_PARAMETERS = 2 };
+/* A kernel on the pool's threads is worth its call from MOST_COMPUTED numbers on. */
+enum { MOST_COMPUTED = 4096, MOST_TAKEN = 512, FIRST_AHEAD = 8, MOST_AHEAD = 1024 };
+enum { MOST_PARAMETERS = 2 };
 
 typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, N_KINDS } kind;
 
@@ -57,8 +59,8 @@ typedef struct few {
 } few;
 
 typedef struct method {
-    const char *slow; /* the method in Python */
-    int n_parameters;
+    const char *slow;       /* the method in Python */
+    int n_parameters, most; /* numbers at once */
     bool integers;
     const char *names[MOST_PARAMETERS];
     double fallback[MOST_PARAMETERS];
@@ -94,11 +96,11 @@ read_integer(PyObject *object, int64_t *out)
 }
 
 static bool
-read_size(PyObject *object, few *out)
+read_size(PyObject *object, int most, few *out)
 {
     out->one = object == Py_None;
     out->n = 1;
-    return out->one || (read_integer(object, &out->n) && out->n >= 0 && out->n <= MOST_NUMBERS);
+    return out->one || (read_integer(object, &out->n) && out->n >= 0 && out->n <= most);
 }
 
 /* Argument k: a parameter, or the size behind them. */
@@ -106,7 +108,7 @@ static bool
 read_one(const method *m, int k, PyObject *object, few *out)
 {
     if (k == m->n_parameters)
-        return read_size(object, out);
+        return read_size(object, m->most, out);
     out->n_given = k + 1 > out->n_given ? k + 1 : out->n_given;
     return m->integers ? read_integer(object, &out->integer[k])
                        : read_number(object, &out->p[k]);
@@ -165,7 +167,7 @@ is_quick(const draws *self, const method *m, PyObject *const *args, Py_ssize_t n
          PyObject *kwnames, few *out)
 {
     return is_here(self) && read_few(m, args, n, kwnames, out) &&
-           self->place < UINT64_MAX - MOST_NUMBERS;
+           self->place < UINT64_MAX - MOST_COMPUTED;
 }
 
 static PyObject *
@@ -178,32 +180,37 @@ slow(draws *self, const method *m, PyObject *const *args, Py_ssize_t n, PyObject
     return result;
 }
 
-static PyObject *
-result_of(const few *asked, const double *values)
+/* Where the numbers go: an array, or for one number `own`. NULL with an exception. */
+static void *
+room_for(const few *asked, int type, void *own, PyObject **array)
 {
     npy_intp n = asked->n;
-    PyObject *array;
 
+    *array = asked->one ? NULL : PyArray_SimpleNew(1, &n, type);
     if (asked->one)
-        return PyFloat_FromDouble(values[0]);
-    array = PyArray_SimpleNew(1, &n, NPY_DOUBLE);
-    for (npy_intp k = 0; array != NULL && k < n; k++)
-        ((double *)PyArray_DATA((PyArrayObject *)array))[k] = values[k];
-    return array;
+        return own;
+    return *array ? PyArray_DATA((PyArrayObject *)*array) : NULL;
 }
 
 static PyObject *
-result_of_integers(const few *asked, const int64_t *values, bool as_numpy)
+numpy_integer(int64_t value)
 {
-    npy_intp n = asked->n;
-    PyObject *array;
+    PyObject *array = PyArray_SimpleNew(0, NULL, NPY_INT64);
 
-    if (asked->one && !as_numpy)
-        return PyLong_FromLongLong(values[0]);
-    array = PyArray_SimpleNew(asked->one ? 0 : 1, &n, NPY_INT64);
-    for (npy_intp k = 0; array != NULL && k < n; k++)
-        ((int64_t *)PyArray_DATA((PyArrayObject *)array))[k] = values[k];
-    return array && asked->one ? PyArray_Return((PyArrayObject *)array) : array;
+    if (array == NULL)
+        return NULL;
+    *(int64_t *)PyArray_DATA((PyArrayObject *)array) = value;
+    return PyArray_Return((PyArrayObject *)array);
+}
+
+/* As the kernels: by one rounding. */
+static void
+move(double *x, int64_t n, double loc, double scale)
+{
+    if (loc == 0.0 && scale == 1.0)
+        return;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = fma(scale, x[i], loc);
 }
 
 /* ---- computed here ---- */
@@ -211,47 +218,72 @@ result_of_integers(const few *asked, const int64_t *values, bool as_numpy)
 static PyObject *
 uniforms(draws *self, const few *asked, double low, double width)
 {
-    uint32_t words[2 * MOST_NUMBERS + 2];
-    int blocks = (int)(asked->n + 1) / 2;
-    double values[MOST_NUMBERS];
+    uint32_t words[4 * LW_PHILOX_BATCH];
+    double one, *to;
+    PyObject *array;
 
-    lw_philox_blocks(&self->philox, self->place, blocks, words);
-    self->place += (uint64_t)blocks;
-    for (int k = 0; k < asked->n; k++)
-        values[k] = fma(width, lw_philox_unit(words + 2 * k), low);
-    return result_of(asked, values);
+    to = room_for(asked, NPY_DOUBLE, &one, &array);
+    if (to == NULL)
+        return NULL;
+    for (int at = 0, n = (int)asked->n; at < n; at += 2 * LW_PHILOX_BATCH) {
+        int here = n - at < 2 * LW_PHILOX_BATCH ? n - at : 2 * LW_PHILOX_BATCH;
+        lw_philox_blocks(&self->philox, self->place, (here + 1) / 2, words);
+        self->place += (uint64_t)(here + 1) / 2;
+        for (int k = 0; k < here; k++)
+            to[at + k] = lw_philox_unit(words + 2 * k);
+    }
+    move(to, asked->n, low, width);
+    return asked->one ? PyFloat_FromDouble(one) : array;
+}
+
+/* By the low 32 bits of a product: four numbers a block. */
+static void
+bounded32(draws *self, int n, uint64_t low, uint64_t span, int64_t *to)
+{
+    uint32_t words[4 * LW_PHILOX_BATCH];
+
+    for (int at = 0; at < n; at += 4 * LW_PHILOX_BATCH) {
+        int here = n - at < 4 * LW_PHILOX_BATCH ? n - at : 4 * LW_PHILOX_BATCH;
+        uint64_t element = 4 * self->place;
+        lw_philox_blocks(&self->philox, self->place, (here + 3) / 4, words);
+        self->place += (uint64_t)(here + 3) / 4;
+        for (int k = 0; k < here; k++)
+            to[at + k] = (int64_t)(low + lw_philox_below32(&self->philox, element + (uint64_t)k,
+                                                           words[k], span));
+    }
 }
 
 static PyObject *
 bounded(draws *self, const few *asked, int64_t low, int64_t high)
 {
-    uint64_t span = (uint64_t)high - (uint64_t)low, element = self->place;
-    uint32_t words[MOST_NUMBERS + 4];
-    int64_t values[MOST_NUMBERS];
-    int blocks = (int)(asked->n + 3) / 4, n = (int)asked->n;
+    uint64_t span = (uint64_t)high - (uint64_t)low;
+    int64_t one, *to;
+    PyObject *array;
 
+    to = room_for(asked, NPY_INT64, &one, &array);
+    if (to == NULL)
+        return NULL;
     if (span <= UINT64_C(1) << 32) {
-        lw_philox_blocks(&self->philox, self->place, blocks, words);
-        for (int k = 0; k < n; k++)
-            values[k] = (int64_t)((uint64_t)low + lw_philox_below32(&self->philox,
-                                                                    4 * element + (uint64_t)k,
-                                                                    words[k], span));
+        bounded32(self, (int)asked->n, (uint64_t)low, span, to);
     } else {
-        for (int k = 0; k < n; k++)
-            values[k] =
-                (int64_t)((uint64_t)low +
-                          lw_philox_integer64(&self->philox, element + (uint64_t)k, span));
-        blocks = n;
+        for (int64_t k = 0; k < asked->n; k++, self->place++)
+            to[k] = (int64_t)((uint64_t)low +
+                              lw_philox_integer64(&self->philox, self->place, span));
     }
-    self->place += (uint64_t)blocks;
-    return result_of_integers(asked, values, true);
+    return asked->one ? numpy_integer(one) : array;
 }
 
-static method uniform_method = {
-    .slow = "_uniform", .n_parameters = 2, .names = {"low", "high"}, .fallback = {0, 1}};
-static method random_method = {.slow = "_random"};
-static method integers_method = {
-    .slow = "_integers", .n_parameters = 2, .integers = true, .names = {"low", "high"}};
+static method uniform_method = {.most = MOST_COMPUTED,
+                                .slow = "_uniform",
+                                .n_parameters = 2,
+                                .names = {"low", "high"},
+                                .fallback = {0, 1}};
+static method random_method = {.most = MOST_COMPUTED, .slow = "_random"};
+static method integers_method = {.most = MOST_COMPUTED,
+                                 .slow = "_integers",
+                                 .n_parameters = 2,
+                                 .integers = true,
+                                 .names = {"low", "high"}};
 
 static PyObject *
 draw_random(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
@@ -367,34 +399,77 @@ take(draws *self, kind k, const double *p, int64_t n)
 static bool
 is_near(const draws *self, const few *asked)
 {
-    return (self->place + MOST_NUMBERS) >> 32 == self->place >> 32 || asked->n == 1;
+    return (self->place + MOST_TAKEN) >> 32 == self->place >> 32 || asked->n == 1;
 }
 
 static PyObject *
 placed(draws *self, kind k, const few *asked, double loc, double scale)
 {
-    const double *standard = take(self, k, asked->p, asked->n);
-    double values[MOST_NUMBERS];
+    const double *standard;
+    double one, *to;
+    PyObject *array;
 
-    if (standard == NULL)
+    to = room_for(asked, NPY_DOUBLE, &one, &array);
+    standard = to ? take(self, k, asked->p, asked->n) : NULL;
+    if (standard == NULL) {
+        Py_XDECREF(array);
         return NULL;
-    for (int i = 0; i < asked->n; i++)
-        values[i] = k == NORMAL ? fma(scale, standard[i], loc) : scale * standard[i];
-    return result_of(asked, values);
+    }
+    memcpy(to, standard, (size_t)asked->n * sizeof *to);
+    move(to, asked->n, loc, scale);
+    return asked->one ? PyFloat_FromDouble(one) : array;
 }
 
-static method normal_method = {
-    .slow = "_normal", .n_parameters = 2, .names = {"loc", "scale"}, .fallback = {0, 1}};
-static method standard_normal_method = {.slow = "_standard_normal"};
-static method exponential_method = {
-    .slow = "_exponential", .n_parameters = 1, .names = {"scale"}, .fallback = {1}};
-static method standard_exponential_method = {.slow = "_standard_exponential"};
-static method gamma_method = {
-    .slow = "_gamma", .n_parameters = 2, .names = {"shape", "scale"}, .fallback = {NAN, 1}};
-static method standard_gamma_method = {
-    .slow = "_standard_gamma", .n_parameters = 1, .names = {"shape"}, .fallback = {NAN, 1}};
-static method poisson_method = {
-    .slow = "_poisson", .n_parameters = 1, .names = {"lam"}, .fallback = {1}};
+/* Numbers that were made for the parameters, as they are. */
+static PyObject *
+fitted(draws *self, kind k, const few *asked)
+{
+    uint64_t place = self->place;
+    const void *values = take(self, k, asked->p, asked->n);
+    npy_intp n = asked->n;
+    PyObject *array;
+
+    if (values == NULL)
+        return NULL;
+    if (asked->one)
+        return kinds[k].integers ? PyLong_FromLongLong(*(const int64_t *)values)
+                                 : PyFloat_FromDouble(*(const double *)values);
+    array = PyArray_SimpleNew(1, &n, kinds[k].integers ? NPY_INT64 : NPY_DOUBLE);
+    if (array != NULL)
+        memcpy(PyArray_DATA((PyArrayObject *)array), values, (size_t)n * 8);
+    else
+        self->place = place;
+    return array;
+}
+
+static method normal_method = {.most = MOST_TAKEN,
+                               .slow = "_normal",
+                               .n_parameters = 2,
+                               .names = {"loc", "scale"},
+                               .fallback = {0, 1}};
+static method standard_normal_method = {.most = MOST_TAKEN, .slow = "_standard_normal"};
+static method exponential_method = {.most = MOST_TAKEN,
+                                    .slow = "_exponential",
+                                    .n_parameters = 1,
+                                    .names = {"scale"},
+                                    .fallback = {1}};
+static method standard_exponential_method = {.most = MOST_TAKEN,
+                                             .slow = "_standard_exponential"};
+static method gamma_method = {.most = MOST_TAKEN,
+                              .slow = "_gamma",
+                              .n_parameters = 2,
+                              .names = {"shape", "scale"},
+                              .fallback = {NAN, 1}};
+static method standard_gamma_method = {.most = MOST_TAKEN,
+                                       .slow = "_standard_gamma",
+                                       .n_parameters = 1,
+                                       .names = {"shape"},
+                                       .fallback = {NAN, 1}};
+static method poisson_method = {.most = MOST_TAKEN,
+                                .slow = "_poisson",
+                                .n_parameters = 1,
+                                .names = {"lam"},
+                                .fallback = {1}};
 
 static PyObject *
 draw_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
@@ -448,7 +523,6 @@ draw_standard_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n,
 static PyObject *
 gammas(draws *self, const method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    const double *values;
     few asked;
 
     if (!is_quick(self, m, args, n, kwnames, &asked))
@@ -457,8 +531,7 @@ gammas(draws *self, const method *m, PyObject *const *args, Py_ssize_t n, PyObje
         asked.p[1] = 1.0;
     if (!(asked.p[0] >= 0 && isfinite(asked.p[0]) && asked.p[1] >= 0) || !is_near(self, &asked))
         return slow(self, m, args, n, kwnames);
-    values = take(self, GAMMA, asked.p, asked.n);
-    return values ? result_of(&asked, values) : NULL;
+    return fitted(self, GAMMA, &asked);
 }
 
 static PyObject *
@@ -477,14 +550,12 @@ static PyObject *
 draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
     draws *self = (draws *)object;
-    const int64_t *values;
     few asked;
 
     if (!is_quick(self, &poisson_method, args, n, kwnames, &asked) ||
         !(asked.p[0] >= 0 && asked.p[0] <= 1e15) || !is_near(self, &asked))
         return slow(self, &poisson_method, args, n, kwnames);
-    values = take(self, POISSON, asked.p, asked.n);
-    return values ? result_of_integers(&asked, values, false) : NULL;
+    return fitted(self, POISSON, &asked);
 }
 
 /* ---- orders ---- */

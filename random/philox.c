@@ -1,27 +1,14 @@
 #include "random/philox.h"
 
-enum { ROUNDS = 10, LANES = 8 };
+enum { ROUNDS = 10, LANES = 16 };
 
-/* `LANES` blocks side by side, whose counters the compiler can keep in vector registers. */
+/* `LANES` blocks side by side, which the compiler keeps in vector registers. */
 typedef struct lanes {
     uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
 } lanes;
 
-static void
-one_round(lanes *c, uint32_t k0, uint32_t k1)
-{
-    for (int i = 0; i < LANES; i++) {
-        uint64_t x = (uint64_t)c->c0[i] * 0xD2511F53u;
-        uint64_t y = (uint64_t)c->c2[i] * 0xCD9E8D57u;
-        c->c0[i] = (uint32_t)(y >> 32) ^ c->c1[i] ^ k0;
-        c->c1[i] = (uint32_t)y;
-        c->c2[i] = (uint32_t)(x >> 32) ^ c->c3[i] ^ k1;
-        c->c3[i] = (uint32_t)x;
-    }
-}
-
-static void
-eight_blocks(const lw_philox *stream, uint64_t first, lanes *c)
+static inline __attribute__((always_inline)) void
+blocks_of(const lw_philox *stream, uint64_t first, lanes *c)
 {
     uint32_t k0 = stream->key[0], k1 = stream->key[1];
 
@@ -32,8 +19,42 @@ eight_blocks(const lw_philox *stream, uint64_t first, lanes *c)
         c->c2[i] = 0;
         c->c3[i] = stream->c3;
     }
-    for (int r = 0; r < ROUNDS; r++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u)
-        one_round(c, k0, k1);
+    for (int r = 0; r < ROUNDS; r++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+        for (int i = 0; i < LANES; i++) {
+            uint64_t x = (uint64_t)c->c0[i] * 0xD2511F53u;
+            uint64_t y = (uint64_t)c->c2[i] * 0xCD9E8D57u;
+            c->c0[i] = (uint32_t)(y >> 32) ^ c->c1[i] ^ k0;
+            c->c1[i] = (uint32_t)y;
+            c->c2[i] = (uint32_t)(x >> 32) ^ c->c3[i] ^ k1;
+            c->c3[i] = (uint32_t)x;
+        }
+    }
+}
+
+static void
+blocks_any(const lw_philox *stream, uint64_t first, lanes *c)
+{
+    blocks_of(stream, first, c);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void
+blocks_avx2(const lw_philox *stream, uint64_t first, lanes *c)
+{
+    blocks_of(stream, first, c);
+}
+#endif
+
+static void
+some_blocks(const lw_philox *stream, uint64_t first, lanes *c)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        blocks_avx2(stream, first, c);
+        return;
+    }
+#endif
+    blocks_any(stream, first, c);
 }
 
 static void
@@ -60,14 +81,14 @@ lw_philox_blocks(const lw_philox *stream, uint64_t first, int n, uint32_t *words
 {
     lanes c;
 
-    if (n <= 2) {
+    if (n <= 3) {
         for (int k = 0; k < n; k++)
             one_block(stream, first + (uint64_t)k, 0, stream->c3, words + 4 * k);
         return;
     }
     for (int at = 0; at < n; at += LANES) {
         int here = n - at < LANES ? n - at : LANES;
-        eight_blocks(stream, first + (uint64_t)at, &c);
+        some_blocks(stream, first + (uint64_t)at, &c);
         for (int i = 0; i < here; i++) {
             uint32_t *to = words + 4 * (at + i);
             to[0] = c.c0[i];

@@ -30,7 +30,7 @@ def same(x, y):
 @pytest.mark.parametrize("name, parameters", FEW)
 def test_few_numbers_are_those_of_the_kernels(name, parameters):
     quick, slow = Generator(5).jumped(3), Generator(5).jumped(3)
-    for size in [None] * 20 + [5, None, 0, 64, 63, 1, 65, (2,)] + [None] * 300 + [40]:
+    for size in [None] * 20 + [5, None, 0, 64, 63, 1, (2,), 512, None, 513, 301, 128, 129, 4096, 4097, 1001] + [None] * 300 + [40]:
         x, y = getattr(quick, name)(*parameters, size=size), getattr(slow, "_" + name)(*parameters, size=size)
         assert same(x, y) and quick.state == slow.state, (size, x, y)
 
