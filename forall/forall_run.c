@@ -12,7 +12,8 @@ static const double PIECE_PS = 50e9;
 
 typedef struct job {
     lw_space_run *run;
-    int64_t first; /* element that number 0 of the pool's loop is */
+    int64_t first;         /* element that number 0 of the pool's loop is */
+    int64_t own_ns, own_n; /* the caller's share of the pool's loop */
     lw_lock lock;
 } job;
 
@@ -74,15 +75,20 @@ static lw_status
 part(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     job *j = context;
+    int64_t since = worker == 0 ? lw_now_ns() : 0;
 
     run_part(j, j->first + begin, j->first + end, worker);
+    if (worker == 0) {
+        j->own_ns += lw_now_ns() - since;
+        j->own_n += end - begin;
+    }
     return LW_OK;
 }
 
 static void
-learn(lw_space_run *run, int64_t took_ns, int64_t n, uint32_t threads)
+learn(lw_space_run *run, int64_t took_ns, int64_t n)
 {
-    double cost = (double)took_ns * 1000.0 * threads / (double)n;
+    double cost = (double)took_ns * 1000.0 / (double)n;
 
     atomic_store_explicit(run->cost_ps,
                           cost < 1     ? 1
@@ -106,7 +112,7 @@ sample(job *j)
         took = lw_now_ns() - begin;
         if (took < SAMPLE_NS && done < run->n)
             continue;
-        learn(run, took, done, 1);
+        learn(run, took, done);
         break;
     }
     return done;
@@ -150,10 +156,11 @@ lw_space_run_all(lw_space_run *run)
     if (work_ps(run, left) > PARALLEL_PS && lw_host_threads() > 1 && !run->in_order) {
         uint32_t cost = atomic_load_explicit(run->cost_ps, memory_order_relaxed);
         lw_parallel_for(left, grain_of(cost), part, &j);
-        learn(run, lw_now_ns() - begin, left, lw_host_threads());
+        if (j.own_n > 0) /* without the wait for threads, which would keep few elements there */
+            learn(run, j.own_ns, j.own_n);
     } else {
         run_part(&j, j.first, run->n, 0);
-        learn(run, lw_now_ns() - begin, left, 1);
+        learn(run, lw_now_ns() - begin, left);
     }
 }
 

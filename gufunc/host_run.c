@@ -20,7 +20,8 @@ typedef struct job {
     char *const *args;
     const int64_t *dims, *steps;
     lw_stop *stop;
-    int64_t first; /* item that number 0 of the pool's loop is */
+    int64_t first;         /* item that number 0 of the pool's loop is */
+    int64_t own_ns, own_n; /* the caller's share of the pool's loop */
     lw_gufunc_failure *failure;
     lw_lock lock;
 } job;
@@ -59,15 +60,20 @@ static lw_status
 part(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     job *j = context;
+    int64_t since = worker == 0 ? lw_now_ns() : 0;
 
     run_part(j, j->first + begin, j->first + end, worker);
+    if (worker == 0) {
+        j->own_ns += lw_now_ns() - since;
+        j->own_n += end - begin;
+    }
     return LW_OK;
 }
 
 static void
-learn(job *j, int64_t took_ns, int64_t n, uint32_t threads)
+learn(job *j, int64_t took_ns, int64_t n)
 {
-    double cost = (double)took_ns * 1000.0 * threads / (double)n;
+    double cost = (double)took_ns * 1000.0 / (double)n;
 
     if (j->stop != NULL && j->stop->stopped) /* not all were run */
         return;
@@ -92,7 +98,7 @@ sample(job *j, int64_t n)
         took = lw_now_ns() - begin;
         if (took < SAMPLE_NS && done < n)
             continue;
-        learn(j, took, done, 1);
+        learn(j, took, done);
         break;
     }
     return done;
@@ -128,10 +134,11 @@ run_many(job *j, int64_t n)
     begin = lw_now_ns();
     if ((double)left * cost > PARALLEL_PS && lw_host_threads() > 1 && !host->in_order) {
         lw_parallel_for(left, (int64_t)(CHUNK_PS / cost) + 1, part, j);
-        learn(j, lw_now_ns() - begin, left, lw_host_threads());
+        if (j->own_n > 0) /* without the wait for threads, which would keep few items there */
+            learn(j, j->own_ns, j->own_n);
     } else {
         run_part(j, j->first, n, 0);
-        learn(j, lw_now_ns() - begin, left, 1);
+        learn(j, lw_now_ns() - begin, left);
     }
 }
 
