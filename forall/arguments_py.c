@@ -3,6 +3,8 @@
 
 #include "forall/kernel_py.h"
 
+#include "core/py/keyword.h"
+
 #include <string.h>
 
 static const lw_fn *
@@ -31,6 +33,24 @@ too_many(const lw_function *self, uint32_t most, Py_ssize_t given)
     return -1;
 }
 
+/* Near to what: the parameters, and the options of a call. */
+static int
+refuse_keyword(const lw_function *self, PyObject *name)
+{
+    const lw_fn *fn = function_of(self);
+    const char *names[LW_MOST_ARRANGED + 3];
+    size_t n = 0;
+
+    for (uint32_t i = self->n_index; i < fn->params.n && n < LW_MOST_ARRANGED; i++)
+        names[n++] = fn->params.data[i].name;
+    if (self->n_index > 0) { /* forall */
+        names[n++] = "stream";
+        names[n++] = "tpb";
+        names[n++] = "sharedmem";
+    }
+    return lw_keyword_refuse(lw_function_name(self), name, names, n);
+}
+
 /* out: from the first parameter behind the index on. */
 static int
 place_keyword(const lw_function *self, PyObject *name, PyObject *value, PyObject **out)
@@ -48,9 +68,7 @@ place_keyword(const lw_function *self, PyObject *name, PyObject *value, PyObject
         out[i - self->n_index] = value;
         return 0;
     }
-    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
-                 lw_function_name(self), name);
-    return -1;
+    return refuse_keyword(self, name);
 }
 
 /* The value of a parameter that was left out in front of one that was given (borrowed: the

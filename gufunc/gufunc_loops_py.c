@@ -86,6 +86,30 @@ var_of(const lw_gufunc_object *self, int k)
                : self->base.tree->fns.data[1].params.data[self->params[k]].var;
 }
 
+/* What writes to the output instead. */
+static void
+say_element(const lw_gufunc_object *self, int k, const char *name, const lw_node *node,
+            lw_text *help)
+{
+    uint32_t ndim = self->base.layout.operands[k].n;
+
+    if (node->kind != LW_NODE_AUGASSIGN)
+        lw_text_addf(help, "write into it: `%s[%s] = …`", name, ndim ? ":" : "0");
+    else if (ndim == 0)
+        lw_text_addf(help, "write into it: `%s[0] %s= …`", name, lw_pyop_text[node->op]);
+    else
+        lw_text_addf(help, "write into its elements, in a loop: `%s[i%s] %s= …`", name,
+                     ndim > 1 ? ", …" : "", lw_pyop_text[node->op]);
+}
+
+static uint32_t
+loc_of_name(const lw_tree *tree, uint32_t node)
+{
+    const lw_node *n = &tree->nodes.data[node];
+
+    return n->kind == LW_NODE_AUGASSIGN ? tree->nodes.data[n->a].loc : n->loc;
+}
+
 static int
 check_rebound(const lw_gufunc_object *self)
 {
@@ -94,14 +118,13 @@ check_rebound(const lw_gufunc_object *self)
 
     for (int k = self->base.nin; self->fills && k < self->base.nin + self->base.nout; k++) {
         const char *name = tree->fns.data[1].params.data[self->params[k]].name;
-        uint32_t loc = lw_body_rebinds(tree, var_of(self, k));
+        uint32_t node = lw_body_rebinds(tree, var_of(self, k));
         lw_text help = {0};
-        if (loc == 0)
+        if (node == 0)
             continue;
-        lw_text_addf(&help, "write into it: `%s[%s] = …`", name,
-                     self->base.layout.operands[k].n ? ":" : "0");
-        lw_diagnose(tree, loc, NULL, LW_ERR_TYPING, "E184", "only the name changes here",
-                    lw_text_get(&help), &err,
+        say_element(self, k, name, &tree->nodes.data[node], &help);
+        lw_diagnose(tree, loc_of_name(tree, node), NULL, LW_ERR_TYPING, "E184",
+                    "only the name changes here", lw_text_get(&help), &err,
                     "output `%s` is assigned as a whole, which writes nothing to it", name);
         lw_text_reset(&help);
         lw_py_raise(&err);

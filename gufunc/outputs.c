@@ -6,7 +6,7 @@ typedef struct search {
     const lw_tree *tree;
     uint32_t var;
     bool indexes, returns;
-    uint32_t rebound; /* loc */
+    uint32_t rebound; /* node */
     lw_typed *typed;  /* NULL: by the text alone */
     lw_type stored[MOST_STORES];
     uint32_t n_stored;
@@ -111,9 +111,11 @@ look_at(search *s, uint32_t at)
     const lw_node *node = &s->tree->nodes.data[at];
 
     s->indexes |= is_element(s, at);
+    if (node->kind == LW_NODE_AUGASSIGN && is_var(s, node->a) && s->rebound == 0)
+        s->rebound = at;
     s->returns |= node->kind == LW_NODE_RETURN && node->a != 0;
     if (is_var(s, at) && (node->flags & LW_NODE_STORE) && s->rebound == 0)
-        s->rebound = node->loc;
+        s->rebound = at;
     if (s->typed != NULL)
         note_stores(s, at);
 }

@@ -6,7 +6,7 @@
 
 /* Does the user's function index this variable of its own? */
 bool lw_body_indexes(const lw_tree *tree, uint32_t var);
-/* Where it assigns the variable itself: a loc of the tree, or 0. */
+/* Where it assigns the variable itself: its name, or an AUGASSIGN; a node of the tree, or 0. */
 uint32_t lw_body_rebinds(const lw_tree *tree, uint32_t var);
 /* Does it have a `return` with a value? */
 bool lw_body_returns(const lw_tree *tree);

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/py/args.h"
 #include "core/py/convert.h"
+#include "core/py/keyword.h"
 #include "core/py/raise.h"
 #include "core/py/type_num.h"
 #include "reduce/form_py.h"
@@ -47,6 +48,18 @@ find_keyword(PyObject *name, int takes)
     return NULL;
 }
 
+static int
+refuse_keyword(PyObject *name, int takes, const char *function)
+{
+    const char *names[sizeof keywords_known / sizeof *keywords_known];
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof keywords_known / sizeof *keywords_known; i++)
+        if (keywords_known[i].takes & takes)
+            names[n++] = keywords_known[i].name;
+    return lw_keyword_refuse(function, name, names, n);
+}
+
 /* NumPy's ways to give nothing: initial=np._NoValue, and out=..., which asks for an array. */
 static void
 drop_nothing(lw_reduce_keywords *out)
@@ -69,11 +82,8 @@ lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
     memset(out, 0, sizeof *out);
     while (kwargs != NULL && PyDict_Next(kwargs, &at, &name, &value)) {
         const struct keyword *known = find_keyword(name, takes);
-        if (known == NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
-                         function, name);
-            return -1;
-        }
+        if (known == NULL)
+            return refuse_keyword(name, takes, function);
         place = (PyObject **)((char *)out + known->place);
         if (*place != NULL) {
             PyErr_Format(PyExc_TypeError, "%s() got both initial= and init=: give one",

@@ -339,6 +339,21 @@ distance(const char *x, uint32_t n, const char *y, uint32_t m)
     return above[m];
 }
 
+/* "ident" for identity, where no other name begins with it. */
+static const char *
+the_one_beginning(const char *word, size_t length, const char *const *candidates, uint32_t n)
+{
+    const char *found = NULL;
+
+    for (uint32_t i = 0; length >= 4 && i < n; i++)
+        if (strncmp(word, candidates[i], length) == 0 && candidates[i][length] != 0) {
+            if (found != NULL && strcmp(found, candidates[i]) != 0)
+                return NULL;
+            found = candidates[i];
+        }
+    return found;
+}
+
 const char *
 lw_nearest(const char *word, const char *const *candidates, uint32_t n)
 {
@@ -366,5 +381,5 @@ lw_nearest(const char *word, const char *const *candidates, uint32_t n)
             nearest_begins = begins;
         }
     }
-    return nearest;
+    return nearest ? nearest : the_one_beginning(word, length, candidates, n);
 }

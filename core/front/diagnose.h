@@ -19,7 +19,8 @@ lw_status lw_diagnose_kept(const lw_tree *tree, uint32_t diag, const char *where
 /* Add "= called from file:line in `f`" (at most three). */
 void lw_diagnose_called_from(const lw_tree *tree, uint32_t loc, const char *function,
                              lw_error *err);
-/* The nearest of n candidates by edit distance, or NULL when none is near: for "did you mean".
+/* The nearest of n candidates by edit distance, or the only one that begins with the word, or
+ * NULL when none is near: for "did you mean".
  */
 const char *lw_nearest(const char *word, const char *const *candidates, uint32_t n);
 

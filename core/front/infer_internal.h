@@ -311,6 +311,8 @@ lw_status lw_infer_method(lw_frame *f, uint32_t node, lw_value object, const cha
                           const lw_arg *args, uint32_t n, lw_value *out);
 /* Help for who formats a text by `%` or a method; NULL: the object is no text. */
 const char *lw_help_for_text(lw_frame *f, lw_value object);
+/* Of a list or tuple whose method would change it; or NULL. */
+const char *lw_help_for_list(lw_frame *f, lw_value object, const char *name);
 /* ---- infer_print.c ---- */
 bool lw_is_constant_text(lw_frame *f, lw_value value);
 bool lw_can_be_shown(lw_frame *f, lw_type type);    /* None, numbers, tuples of these */

@@ -70,6 +70,20 @@ lw_help_for_text(lw_frame *f, lw_value object)
     return "in `print`, `raise` and `assert` an f-string shows numbers: f\"{x:.3f}\"";
 }
 
+const char *
+lw_help_for_list(lw_frame *f, lw_value object, const char *name)
+{
+    static const char *const methods[] = {"append", "extend", "insert", "pop",
+                                          "remove", "sort",   "clear",  "reverse"};
+
+    for (size_t i = 0; lw_tuple_row(f, object.type) && i < sizeof methods / sizeof *methods;
+         i++)
+        if (strcmp(name, methods[i]) == 0)
+            return "a list or tuple stays as it is; fill a small array of this call, "
+                   "`lw.local(shape, dtype)`, and count what is in it";
+    return NULL;
+}
+
 lw_status
 lw_infer_method(lw_frame *f, uint32_t node, lw_value object, const char *name,
                 const lw_arg *args, uint32_t n, lw_value *out)

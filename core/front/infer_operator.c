@@ -206,7 +206,11 @@ complain_kind(binary *b, lw_type type, const char *wanted)
 
     return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                        lw_say(f, "this is %s", text ? "a text" : lw_say_type(f, type)),
-                       lw_help_for_text(f, b->x), "`%s` needs %s", lw_pyop_text[b->op], wanted);
+                       b->op == LW_PY_MUL && lw_tuple_row(f, type)
+                           ? "write it out, or fill a small array of this call, "
+                             "`lw.local(shape, dtype)`"
+                           : lw_help_for_text(f, b->x),
+                       "`%s` needs %s", lw_pyop_text[b->op], wanted);
 }
 
 static lw_status
@@ -410,12 +414,16 @@ subscript_of(lw_frame *f, lw_type type)
 
 /* "`out[i] = A[i] + 1.0`": the element's form of what was written. */
 static const char *
-say_elements(lw_frame *f, lw_pyop op, uint32_t x_node, lw_type x, uint32_t y_node, lw_type y)
+say_elements(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_type x,
+             uint32_t y_node, lw_type y)
 {
     const char *left = lw_say_source(f, x_node), *right = lw_say_source(f, y_node);
 
     if (!f->report || left == NULL || right == NULL || !*left || !*right)
         return NULL;
+    if (lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN && *subscript_of(f, x))
+        return lw_say(f, "`%s%s %s= %s%s`", left, subscript_of(f, x), lw_pyop_text[op], right,
+                      subscript_of(f, y));
     if (op == LW_PY_MATMUL)
         return "sum the products in a loop over elements";
     if (op == LW_PY_IN || op == LW_PY_NOT_IN)
@@ -430,7 +438,7 @@ complain_array_operand(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, 
 {
     return lw_complain_whole_array(f, node, lw_say(f, "`%s`", lw_pyop_text[op]),
                                    lw_array_row(f, x) ? x : y,
-                                   say_elements(f, op, x_node, x, y_node, y));
+                                   say_elements(f, node, op, x_node, x, y_node, y));
 }
 
 lw_status

@@ -419,7 +419,7 @@ lw_infer_attribute(lw_frame *f, uint32_t node, lw_value *out)
     return lw_complain(
         f, n->loc, "E161", lw_say(f, "the object is %s", lw_say_type(f, object.type)),
         is_object(f, object) ? "name it in full where it is used: no variable can hold it"
-                             : NULL,
+                             : lw_help_for_list(f, object, name),
         "no attribute `%s` in compiled code", name);
 fail:
     return status;

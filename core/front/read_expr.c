@@ -617,8 +617,12 @@ needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
 static uint32_t
 read_unsupported(lw_reader *r, PyObject *node)
 {
-    static const char iterated[] = "write a loop, or a tuple; directly in `sum`, `min`, `max`, "
-                                   "`any`, `all` or `math.prod` it is a loop";
+    static const char small[] = "write a tuple, `(x, y)`, or fill a small array of this call, "
+                                "`lw.local(shape, dtype)`";
+    static const char iterated[] =
+        "write a loop that fills `lw.local(shape, dtype)`, or a tuple; "
+        "directly in `sum`, `min`, `max`, `any`, `all` or "
+        "`math.prod` it is a loop";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
 
     switch (kind) {
@@ -628,7 +632,7 @@ read_unsupported(lw_reader *r, PyObject *node)
     case LW_AST_DictComp:
         return needs_memory(r, node, "a dict comprehension", "write a loop, or a tuple");
     case LW_AST_GeneratorExp: return needs_memory(r, node, "a generator expression", iterated);
-    case LW_AST_List: return needs_memory(r, node, "a list", "write a tuple");
+    case LW_AST_List: return needs_memory(r, node, "a list", small);
     case LW_AST_Set: return needs_memory(r, node, "a set", "write a tuple");
     case LW_AST_Dict: return needs_memory(r, node, "a dict", "write a tuple");
     case LW_AST_TemplateStr:

@@ -541,6 +541,23 @@ hint_for_numpy(PyObject *object)
     return hint;
 }
 
+/* list(x), sorted(x), set(): they need memory. */
+static const char *
+hint_for_container(PyObject *object)
+{
+    static const char *const makers[] = {"list",   "dict",      "set", "frozenset",
+                                         "sorted", "bytearray", NULL};
+    PyObject *text = comes_from(object, "builtins") ? attribute_text(object, "__name__") : NULL;
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+
+    if (name != NULL && is_one_of(name, makers))
+        hint = "it needs memory allocation; compiled code has tuples, and "
+               "`lw.local(shape, dtype)` for a small array of this call";
+    lw_read_clear();
+    Py_XDECREF(text);
+    return hint;
+}
+
 /* random.random, np.random.normal: methods of a generator of the host's. */
 static const char *
 hint_for_random(PyObject *object)
@@ -562,8 +579,9 @@ hint_for(lw_reader *r, PyObject *object)
     const char *hint = hint_for_numpy(object);
 
     if (hint == NULL)
+        hint = hint_for_container(object);
+    if (hint == NULL)
         hint = hint_for_random(object);
-
     if (hint != NULL)
         return hint;
     if (lw_read_is_numpy(r, object, "ndarray"))

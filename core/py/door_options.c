@@ -5,9 +5,8 @@
 
 #include "core/py/door_options.h"
 
-#include "core/front/diagnose.h"
-
 #include "core/base/env.h"
+#include "core/py/keyword.h"
 #include "core/py/link_read.h"
 #include "core/py/raise.h"
 
@@ -443,34 +442,40 @@ hint_for(PyObject *name)
     return NULL;
 }
 
-/* The door's keyword that is nearest to a word, or NULL. */
-static const char *
-nearest(lw_door door, PyObject *name)
-{
-    const char *names[N_KEYWORDS], *word = PyUnicode_AsUTF8(name);
-    uint32_t n = 0;
-
-    PyErr_Clear();
-    for (size_t i = 0; i < N_KEYWORDS; i++)
-        if (keywords_known[i].doors & door)
-            names[n++] = keywords_known[i].name;
-    return word ? lw_nearest(word, names, n) : NULL;
-}
+/* What the doors take out before they ask for the rest: names to be near to. */
+static const struct {
+    const char *name;
+    uint32_t doors;
+} taken_before[] = {
+    {"ndim", LW_DOOR_FORALL},        {"layout", LW_DOOR_GUVECTORIZE},
+    {"sizes", LW_DOOR_GUVECTORIZE},  {"writable_args", LW_DOOR_GUVECTORIZE},
+    {"combine", LW_DOOR_REDUCE},     {"map", LW_DOOR_REDUCE},
+    {"finish", LW_DOOR_REDUCE},      {"identity", LW_DOOR_REDUCE},
+    {"commutative", LW_DOOR_REDUCE}, {"device", LW_DOOR_JIT},
+    {"inline", LW_DOOR_JIT},         {"forceinline", LW_DOOR_JIT},
+    {"cooperative", LW_DOOR_JIT},    {"launch_bounds", LW_DOOR_JIT},
+    {"boundscheck", LW_DOOR_JIT},
+};
 
 static void
 refuse_keyword(lw_door door, PyObject *name)
 {
-    const char *hint = hint_for(name), *near = hint ? NULL : nearest(door, name);
+    enum { N_TAKEN = sizeof taken_before / sizeof *taken_before };
+    const char *names[N_KEYWORDS + N_TAKEN], *hint = hint_for(name);
+    size_t n = 0;
 
-    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'%s%s%s",
-                 name_of(door), name,
-                 hint   ? ": "
-                 : near ? "; did you mean '"
-                        : "",
-                 hint   ? hint
-                 : near ? near
-                        : "",
-                 near ? "'?" : "");
+    if (hint != NULL) {
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U': %s",
+                     name_of(door), name, hint);
+        return;
+    }
+    for (size_t i = 0; i < N_KEYWORDS; i++)
+        if (keywords_known[i].doors & door)
+            names[n++] = keywords_known[i].name;
+    for (size_t i = 0; i < N_TAKEN; i++)
+        if (taken_before[i].doors & door)
+            names[n++] = taken_before[i].name;
+    lw_keyword_refuse(name_of(door), name, names, n);
 }
 
 static const struct keyword *

@@ -241,6 +241,49 @@ add_loop_line(lw_text *text, lw_ufunc_head *self, void *loop, const lw_wanted *w
                      lw_dtypes[types_of(self, loop)[0]].public_name);
 }
 
+/* What signature= needs beside it for this loop. */
+static const char *
+casting_for(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
+{
+    for (int i = 0; i < self->nin; i++)
+        if (!lw_can_cast_same_kind(wanted->in[i], types_of(self, loop)[i]))
+            return ", casting=\"unsafe\"";
+    return ""; /* same_kind, as it is */
+}
+
+static bool
+has_codes(const lw_ufunc_head *self, const void *loop)
+{
+    for (int i = 0; i < self->nin + self->nout; i++)
+        if (lw_dtypes[types_of(self, loop)[i]].numpy == 0)
+            return false;
+    return true;
+}
+
+/* signature="f->f": of the first loop that the arguments may be cast to without being asked, or
+ * of the first one. Reductions, and functions of whole arrays, take none. */
+static void
+add_advice(lw_text *text, lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    uint32_t n = self->kind->n_loops(self), at = 0;
+    void *loop;
+
+    lw_text_add(text, "\n  = help: add a signature with add(), ");
+    while (at < n && *casting_for(self, self->kind->loop_at(self, at), wanted))
+        at++;
+    loop = n > 0 ? self->kind->loop_at(self, at < n ? at : 0) : NULL;
+    if (loop == NULL || wanted->reduction || n_shown(self) != self->nin ||
+        !has_codes(self, loop)) {
+        lw_text_add(text, "or convert the argument");
+        return;
+    }
+    lw_text_add(text, "convert the argument, or pass signature=\"");
+    for (int i = 0; i < self->nin + self->nout; i++)
+        lw_text_addf(text, "%s%c", i == self->nin ? "->" : "",
+                     lw_dtypes[types_of(self, loop)[i]].numpy);
+    lw_text_addf(text, "\"%s", casting_for(self, loop, wanted));
+}
+
 void
 lw_loops_raise_none(lw_ufunc_head *self, const lw_wanted *wanted)
 {
@@ -256,8 +299,7 @@ lw_loops_raise_none(lw_ufunc_head *self, const lw_wanted *wanted)
         add_loop_line(&text, self, self->kind->loop_at(self, i), wanted);
     if (n > SHOWN)
         lw_text_addf(&text, "\n  and %u more", (unsigned)(n - SHOWN));
-    lw_text_add(&text, "\n  = help: add a signature with add(), convert the argument, or pass "
-                       "signature= with casting=\"same_kind\"");
+    add_advice(&text, self, wanted);
     PyErr_SetString(PyExc_TypeError, lw_text_get(&text));
     lw_text_reset(&text);
 }

@@ -634,3 +634,59 @@ def test_others(work, error, words):
 
 def test_there_are_enough_cases():
     assert len(KEYWORDS) + len(BAD_SIGNATURES) + len(SIGNATURES) + len(ADDED) + len(CALLS) + len(FUNCTIONS) + len(OTHERS) >= 300
+
+
+# ---- near misses ----
+
+
+def identity_of(x):
+    return x
+
+
+def add_two(x, y):
+    return x + y
+
+
+def store(i, x):
+    x[i] = i
+
+
+MISSPELT = [
+    (lambda: lw.reduce(add_two, ident=0), "identity"),
+    (lambda: lw.reduce(add_two, comutative=True), "commutative"),
+    (lambda: lw.reduce(add_two, finnish=identity_of), "finish"),
+    (lambda: lw.vectorize(identity_of, ident=0), "identity"),
+    (lambda: lw.vectorize(nopyton=True), "nopython"),
+    (lambda: lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)", size=lambda n: n), "sizes"),
+    (lambda: lw.guvectorize("(n)->(n)", writeable_args=(0,)), "writable_args"),
+    (lambda: lw.forall(dim=2), "ndim"),
+    (lambda: lw.jit(devise=True), "device"),
+    (lambda: lw.jit(launch_bound=32), "launch_bounds"),
+    (lambda: lw.jit(max_register=32), "max_registers"),
+    (lambda: lw.reduce(add_two)(np.ones(3), axs=0), "axis"),
+    (lambda: lw.reduce(add_two)(np.ones(3), keepdim=True), "keepdims"),
+    (lambda: lw.reduce(add_two).accumulate(np.ones(3), exclusve=True), "exclusive"),
+    (lambda: lw.forall(store)(3, xs=np.ones(3)), None),
+    (lambda: lw.forall(store)(3, np.ones(3), streem=0), "stream"),
+    (lambda: lw.forall(store)(3, np.ones(3), shared=0), "sharedmem"),
+    (lambda: lw.vectorize(identity_of, zzzz=0), None),
+]
+
+
+@pytest.mark.parametrize("call, meant", MISSPELT, ids=[str(i) for i in range(len(MISSPELT))])
+def test_misspelt_keywords(call, meant):
+    with pytest.raises(TypeError, match=r"\(\) got an unexpected keyword argument '\w+'") as caught:
+        call()
+    assert str(caught.value).endswith(f"; did you mean '{meant}'?") or (meant is None and "mean" not in str(caught.value))
+
+
+@pytest.mark.parametrize("signatures, argument", [
+    (["f4(f4)"], np.arange(3.0)), (["f4(f4)"], np.arange(3) + 1j), (["i4(i4)"], np.arange(3.0)), (["i4(i4)"], 2),
+    (["u1(u1)", "f4(f4)"], np.arange(3.0))])
+@pytest.mark.filterwarnings("ignore:Casting complex")
+def test_advice_of_e181_helps(signatures, argument):
+    f = lw.vectorize(signatures)(identity_of)
+    with pytest.raises(TypeError, match="E181") as caught:
+        f(argument)
+    advice = str(caught.value).split("or pass ")[1]
+    np.testing.assert_array_equal(eval(f"f(argument, {advice})", {"f": f, "argument": argument}), np.real(argument))
