@@ -135,12 +135,47 @@ class Distributions:
     def _made(self, name, draws, given, size, dtype, out, stream, integers=False):
         """Numbers by the kernel of that name. draws: "uniform", "normal", "exponential" or ("gamma", k, factor, more):
         of the shape factor * parameter k + more. given: name, value and rule of each parameter."""
+        if size is dtype is out is None and stream == 0 and self._is_near() and all(type(value) in (float, int) for _, value, _ in given):
+            return self._one(name, draws, given, integers)
         target = None if self.target or not any(on_device(value) for _, value, _ in given) else "cuda"
         arrays = [parameter(*one) for one in given]
         size = common_shape(_tuple(size), arrays, out)
         if integers:
             return self._start(name, size, dtype, out, "iu", stream, target, np.int64).made(name, draws, arrays)
         return self._start(name, size, dtype, out, (np.dtype(np.float32), np.dtype(np.float64)), stream, target).made(name, draws, arrays)
+
+    def _is_near(self):
+        """May numbers be made ahead: on the host, by place, in one launch?"""
+        return self._is_philox and self._is_here() and (self._place + 1024) >> 32 == self._place >> 32
+
+    def _one(self, name, draws, given, integers):
+        """One number: of those that were made ahead with these parameters, for each place that may come."""
+        key, place = (name, *[value for _, value, _ in given]), self._place
+        start, made = self._formulas.get(key, (place, ()))
+        at = place - start
+        if not 0 <= at < len(made):
+            arrays = [parameter(*one) for one in given]
+            follows = made and 0 <= at < len(made) + 16
+            made = self._several(name, draws, arrays, integers, place, min(max(2 * len(made), 8), 512) if follows else 1)
+            if len(self._formulas) >= 16:
+                self._formulas.clear()
+            self._formulas[key], at = (place, made), 0
+        self._place = place + len(draws)
+        return made[at]
+
+    def _several(self, name, draws, arrays, integers, place, count):
+        """What a call for one number gives at each of the next places: its standard numbers are a block's first each."""
+        from lanewise import _distribution_kernels as shared, _random_host as host
+
+        drawn = []
+        for k, draw in enumerate(draws):
+            if isinstance(draw, tuple):
+                drawn.append(self._ahead("gamma", place + k, count, draw[2] * arrays[draw[1]] + draw[3], 1.0))
+            else:
+                drawn.append(np.ascontiguousarray(self._ahead(draw, place + k, count, 0.0, 0.0)[::2]))
+        out = np.empty(count, np.int64 if integers else np.float64)
+        getattr(host if name == "beta" else shared, name)(count, *drawn, *[a.reshape(1) for a in arrays], out)
+        return out.tolist()
 
 
 def _placed(loc, scale):

@@ -14,6 +14,7 @@ _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
 _FEW = 32  # numbers for which a kernel that may be drawn twice is not worth its second launch
 _PIECE = 1 << 16  # numbers of a formula's parts at once on the host
+_ZERO, _ONE = np.zeros(()), np.ones(())
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -61,6 +62,7 @@ class Generator(_core._Draws, Distributions):
         k0, k1 = (int(word) for word in self._sequence.generate_state(2))
         self._key = (k0, k1)
         self._round_keys = None
+        self._formulas = {}  # their numbers made ahead: by name and parameters, the first's place and a list
 
     def __repr__(self):
         return f"Generator({self.bit_generator!r}, place={self._place})"
@@ -99,6 +101,7 @@ class Generator(_core._Draws, Distributions):
         new = tuple(value["key"]), value["jumps"], value["place"], None if states is None else states.copy()
         self._key, self._jumps, self._place, self._states = new
         self._round_keys = None
+        self._formulas = {}
 
     def __getstate__(self):
         return {"state": self.state, "sequence": self._sequence, "target": self.target}
@@ -110,7 +113,7 @@ class Generator(_core._Draws, Distributions):
     # ---- distributions: what `_Draws` leaves of its methods of the same names ----
 
     def _random(self, size=None, dtype=None, out=None, *, stream=0):
-        return self._uniform(0.0, 1.0, size, dtype, out, stream=stream)
+        return self._placed("random", _ZERO, _ONE, size, dtype, out, stream, None)
 
     def _uniform(self, low=0.0, high=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(low, high)
@@ -125,7 +128,7 @@ class Generator(_core._Draws, Distributions):
         return self._placed("random", low, np.asarray(width), size, dtype, out, stream, target)
 
     def _standard_normal(self, size=None, dtype=None, out=None, *, stream=0):
-        return self._normal(0.0, 1.0, size, dtype, out, stream=stream)
+        return self._placed("normal", _ZERO, _ONE, size, dtype, out, stream, None)
 
     def _normal(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(loc, scale)
@@ -133,11 +136,11 @@ class Generator(_core._Draws, Distributions):
         return self._placed("normal", loc, scale, size, dtype, out, stream, target)
 
     def _standard_exponential(self, size=None, dtype=None, out=None, *, stream=0):
-        return self._exponential(1.0, size, dtype, out, stream=stream)
+        return self._placed("exponential", _ZERO, _ONE, size, dtype, out, stream, None)
 
     def _exponential(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         target = self._target_of(scale)
-        return self._placed("exponential", np.zeros(()), parameter("scale", scale, "not negative"), size, dtype, out, stream, target)
+        return self._placed("exponential", _ZERO, parameter("scale", scale, "not negative"), size, dtype, out, stream, target)
 
     def _ahead(self, name, place, blocks, *parameters):
         """The numbers of some blocks, made for `_Draws`: standard ones, or with the parameters."""
@@ -153,6 +156,8 @@ class Generator(_core._Draws, Distributions):
             from lanewise._random_host import fill_gamma
 
             (fill_gamma if blocks >= _FEW else kernels.philox_gamma)(blocks, *stream, first, second, out := np.empty(blocks))
+        elif name == "uniform":
+            kernels.philox_random_float64(blocks, *stream, np.float64(0.0), np.float64(1.0), out := np.empty(2 * blocks))
         else:
             kernels.philox_poisson(blocks, *stream, first, out := np.empty(blocks, np.int64))
         return out

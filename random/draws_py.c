@@ -18,7 +18,7 @@
 #include "random/shuffle.h"
 
 /* A kernel on the pool's threads is worth its call from MOST_COMPUTED numbers on. */
-enum { MOST_COMPUTED = 4096, MOST_TAKEN = 512, FIRST_AHEAD = 8, MOST_AHEAD = 1024 };
+enum { MOST_COMPUTED = 8192, MOST_TAKEN = 512, FIRST_AHEAD = 8, MOST_AHEAD = 1024 };
 enum { MOST_PARAMETERS = 2 };
 
 typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, N_KINDS } kind;

@@ -30,7 +30,7 @@ def same(x, y):
 @pytest.mark.parametrize("name, parameters", FEW)
 def test_few_numbers_are_those_of_the_kernels(name, parameters):
     quick, slow = Generator(5).jumped(3), Generator(5).jumped(3)
-    for size in [None] * 20 + [5, None, 0, 64, 63, 1, (2,), 512, None, 513, 301, 128, 129, 4096, 4097, 1001] + [None] * 300 + [40]:
+    for size in [None] * 20 + [5, None, 0, 64, 63, 1, (2,), 512, None, 513, 301, 128, 129, 8192, 8193, 1001] + [None] * 300 + [40]:
         x, y = getattr(quick, name)(*parameters, size=size), getattr(slow, "_" + name)(*parameters, size=size)
         assert same(x, y) and quick.state == slow.state, (size, x, y)
 
@@ -40,6 +40,30 @@ def test_few_numbers_of_many_kinds_and_parameters_by_turns():
     for k in range(40):
         for name, parameters in [("normal", (k, 1.0 + k)), ("random", ()), ("gamma", (1.0 + k,)), ("exponential", (k,)), ("poisson", (float(k),)), ("integers", (-k, 3))]:
             assert same(getattr(quick, name)(*parameters), getattr(slow, "_" + name)(*parameters)) and quick.state == slow.state
+
+
+ONE = [("lognormal", (0.0, 1.0)), ("laplace", (1, 2)), ("logistic", ()), ("gumbel", ()), ("rayleigh", (2.0,)), ("weibull", (1.5,)), ("pareto", (3.0,)),
+       ("power", (3.0,)), ("standard_cauchy", ()), ("standard_t", (3.0,)), ("chisquare", (3.0,)), ("f", (3.0, 4.0)), ("beta", (0.5, 2)),
+       ("triangular", (0, 1, 3)), ("wald", (1.0, 2.0)), ("geometric", (0.2,))]
+
+
+@pytest.mark.parametrize("name, parameters", ONE)
+def test_one_number_of_a_formula(name, parameters, monkeypatch):
+    quick, slow = Generator(5).jumped(2), Generator(5).jumped(2)
+    monkeypatch.setattr(slow, "_is_near", lambda: False)
+    for k in range(150):
+        assert same(getattr(quick, name)(*parameters), getattr(slow, name)(*parameters)) and quick.state == slow.state, k
+        if k % 3 == 0 and k > 50:
+            assert quick.random() == slow.random() and quick.beta(1.0, 1.0 + k) == slow.beta(1.0, 1.0 + k)
+    state = quick.state
+    first = [getattr(quick, name)(*parameters) for _ in range(5)]
+    quick.state = state
+    assert [getattr(quick, name)(*parameters) for _ in range(5)] == first
+    quick.state = slow.state = state | {"place": 2**32 - 30}
+    assert [getattr(quick, name)(*parameters) for _ in range(40)] == [getattr(slow, name)(*parameters) for _ in range(40)]
+    if parameters:
+        with pytest.raises(ValueError, match="must be"):
+            getattr(quick, name)(*[-1.0] * len(parameters))
 
 
 def test_few_numbers_follow_the_state():
