@@ -1,6 +1,7 @@
 """lanewise against NumPy, numba (parallel) and numexpr on the CPU, interleaved in one run.
 
     python bench/cpu.py
+    python bench/cpu.py barriers    # that row alone
 
 Peers that are not installed are left out. Each figure is the least of 30 interleaved rounds.
 """
@@ -8,12 +9,14 @@ Peers that are not installed are left out. Each figure is the least of 30 interl
 from __future__ import annotations
 
 import math
+import sys
 import time
 from typing import Any, Callable
 
 import numpy as np
 
 import lanewise as lw
+from lanewise import cuda
 
 try:
     import numba
@@ -118,8 +121,29 @@ def small_row() -> None:
     print(f"{'8 elements, out=':<28} " + "  ".join(f"{name} {seconds / 2000 * 1e9:.0f} ns" for name, seconds in times.items()))
 
 
-if __name__ == "__main__":
+@cuda.jit(target="cpu")
+def barriers(out, n):
+    for k in range(n):
+        cuda.syncthreads()
+    out[cuda.grid(1)] = n
+
+
+def barrier_row() -> None:
+    """What a block barrier costs each thread on the CPU target: one block, so one core."""
+    rounds, text = 2000, []
+    for threads in (32, 256, 1024):
+        out = np.zeros(threads, np.int32)
+        launch = barriers[1, threads]
+        times = race({"with": lambda: launch(out, rounds), "without": lambda: launch(out, 0)}, 10)
+        text.append(f"{threads} threads {(times['with'] - times['without']) / (rounds * threads) * 1e9:.1f} ns")
+    print(f"{'barrier, CPU target':<28} a thread, of a block of: " + "  ".join(text))
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["barriers"]:
+    barrier_row()
+elif __name__ == "__main__":
     print(f"NumPy {np.__version__}, numba {numba.__version__ if numba else '-'}, {lw._core._vector_bits}-bit vectors")
     math_rows()
     muladd_row()
     small_row()
+    barrier_row()
