@@ -495,7 +495,7 @@ class _Fill:
 
     def _piece(self, name, draws, rooms, shapes, given, rows, flat, places=None):
         """Numbers of `flat`; places: where each of the standard numbers begin."""
-        if self.on_host and name == "beta":
+        if self.on_host and name in ("beta", "dirichlet"):
             from lanewise import _random_host as kernels
         else:
             from lanewise import _distribution_kernels as kernels

@@ -91,6 +91,11 @@ def gamma_each(i, keys, c3, base, shape, scale, out):
 
 
 @forall
+def gamma_each_from_1(i, keys, c3, base, shape, scale, out):
+    out[i] = _attempt(keys, c3, base + np.uint64(i), r._at(shape, i), 1.0, r._at(scale, i))
+
+
+@forall
 def gamma_rest(i, keys, c3, base, shape, scale, out):
     if out[i] < 0.0:
         out[i] = _gamma(keys, c3, base + np.uint64(i), shape, scale)
@@ -107,7 +112,7 @@ def fill_gamma(count, keys, c3, base, shape, scale, out, *, stream=0):
     if isinstance(shape, np.ndarray) and shape.size == scale.size == 1:
         shape, scale = shape[0], scale[0]
     if isinstance(shape, np.ndarray):
-        first, rest = gamma_each, gamma_rest_each
+        first, rest = gamma_each_from_1 if shape.min() >= 1.0 else gamma_each, gamma_rest_each
     else:
         first, rest = gamma if shape >= 1.0 else gamma_below_1 if shape > 0.0 else philox_gamma, gamma_rest
     for kernel in (first, rest):
@@ -122,3 +127,41 @@ def beta(i, gamma, boost, other, second, a, b, out):
     x = r._log_float64(gamma[i]) - boost[i] / r._at(a, i)
     y = r._log_float64(other[i]) - second[i] / r._at(b, i)
     out[i] = 1.0 / (1.0 + _exp_any(y - x))
+
+
+@forall
+def _logarithms(i, gamma, boost, alpha):
+    gamma[i] = r._log_float64(gamma[i]) - boost[i] / alpha[i]
+
+
+@forall
+def _below_most(i, x):
+    """Row i less its largest number."""
+    most = -math.inf
+    for j in range(x.shape[1]):
+        most = max(most, x[i, j])
+    for j in range(x.shape[1]):
+        x[i, j] = x[i, j] - most
+
+
+@forall
+def _exps(i, x):
+    x[i] = _exp_any(x[i])
+
+
+@forall
+def _shares(i, x, out):
+    total = 0.0
+    for j in range(x.shape[1]):
+        total += x[i, j]
+    for j in range(x.shape[1]):
+        out[i, j] = x[i, j] / total
+
+
+def dirichlet(count, gamma, boost, alpha, out, *, stream=0):
+    """`dirichlet` of rows: what stands in each place first, then what a row has in common."""
+    x = gamma.reshape(-1)
+    _logarithms(x.size, x, boost.reshape(-1), np.tile(alpha, count), stream=stream)
+    _below_most(count, gamma, stream=stream)
+    _exps(x.size, x, stream=stream)
+    _shares(count, gamma, out, stream=stream)

@@ -38,6 +38,7 @@ def test_gamma_of_one_shape(shape, dtype, monkeypatch):
 
 @pytest.mark.parametrize("draw", [
     lambda g: g.gamma(np.linspace(0, 3, N), 1.7), lambda g: g.gamma(2.2, np.linspace(0, 3, N)), lambda g: g.gamma(np.linspace(0, 300, N), np.linspace(0, 3, N)),
+    lambda g: g.gamma(np.linspace(1, 30, N), 1.7, dtype=np.float32), lambda g: g.gamma(np.linspace(-1, 1, N) ** 2 * 2),
     lambda g: g.beta(2, 3, N), lambda g: g.beta(0.05, 0.03, N), lambda g: g.beta(np.linspace(0.001, 4, N), 3), lambda g: g.standard_t(3, N),
     lambda g: g.chisquare(np.linspace(0.1, 9, N)), lambda g: g.f(3, np.linspace(1, 2, N)), lambda g: g.dirichlet([1, 2, 0.5], N), lambda g: g.dirichlet([3.0], N),
     lambda g: g.dirichlet(np.ones(700), 7), lambda g: g.lognormal(0, 1, N, np.float32), lambda g: g.wald(np.linspace(1, 2, N), 1.0),
@@ -71,4 +72,15 @@ def test_beta_of_far_numbers():
     x, y = np.empty(N), np.empty(N)
     _random_host.beta(N, *numbers, *parameters, x)
     _distribution_kernels.beta(N, *numbers, *parameters, y)
+    np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 500])
+def test_dirichlet_of_far_shapes(rows):
+    g = np.random.default_rng(3)
+    alpha = np.exp(g.uniform(-8, 4, rows))
+    gamma, boost = g.gamma(alpha + 1, size=(501, rows)), g.exponential(size=(501, rows))
+    x, y = np.empty((501, rows)), np.empty((501, rows))
+    _random_host.dirichlet(501, gamma.copy(), boost, alpha, x)
+    _distribution_kernels.dirichlet(501, gamma.copy(), boost, alpha, y)
     np.testing.assert_array_equal(x, y)
