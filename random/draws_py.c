@@ -3,7 +3,7 @@
  * method of the same name with an underscore, written in Python. Uniform numbers and integers
  * are computed here; all others are taken from numbers that the distribution's kernel has made
  * ahead: a number depends on its place alone, so that it does not matter when it is made. */
-#include "core/py/numpy_api.h"
+#include "random/draws_parts_py.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -12,13 +12,12 @@
 #include <structmember.h>
 
 #include "core/base/env.h"
-#include "core/py/cuda_py.h"
-#include "core/py/raise.h"
+#include "random/integers.h"
 #include "random/random_py.h"
-#include "random/shuffle.h"
 
 /* A kernel on the pool's threads is worth its call from MOST_COMPUTED numbers on. */
 enum { MOST_COMPUTED = 8192, MOST_TAKEN = 512, FIRST_AHEAD = 8, MOST_AHEAD = 1024 };
+
 enum { MOST_PARAMETERS = 2 };
 
 typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, N_KINDS } kind;
@@ -40,9 +39,7 @@ typedef struct ahead {
 } ahead;
 
 typedef struct draws {
-    PyObject_HEAD
-    lw_philox philox;
-    uint64_t place;
+    lw_drawing base;
     PyObject *target;
     char is_philox;
     ahead ahead[N_KINDS];
@@ -167,7 +164,7 @@ is_quick(const draws *self, const method *m, PyObject *const *args, Py_ssize_t n
          PyObject *kwnames, few *out)
 {
     return is_here(self) && read_few(m, args, n, kwnames, out) &&
-           self->place < UINT64_MAX - MOST_COMPUTED;
+           self->base.place < UINT64_MAX - INT32_MAX;
 }
 
 static PyObject *
@@ -227,30 +224,13 @@ uniforms(draws *self, const few *asked, double low, double width)
         return NULL;
     for (int at = 0, n = (int)asked->n; at < n; at += 2 * LW_PHILOX_BATCH) {
         int here = n - at < 2 * LW_PHILOX_BATCH ? n - at : 2 * LW_PHILOX_BATCH;
-        lw_philox_blocks(&self->philox, self->place, (here + 1) / 2, words);
-        self->place += (uint64_t)(here + 1) / 2;
+        lw_philox_blocks(&self->base.philox, self->base.place, (here + 1) / 2, words);
+        self->base.place += (uint64_t)(here + 1) / 2;
         for (int k = 0; k < here; k++)
             to[at + k] = lw_philox_unit(words + 2 * k);
     }
     move(to, asked->n, low, width);
     return asked->one ? PyFloat_FromDouble(one) : array;
-}
-
-/* By the low 32 bits of a product: four numbers a block. */
-static void
-bounded32(draws *self, int n, uint64_t low, uint64_t span, int64_t *to)
-{
-    uint32_t words[4 * LW_PHILOX_BATCH];
-
-    for (int at = 0; at < n; at += 4 * LW_PHILOX_BATCH) {
-        int here = n - at < 4 * LW_PHILOX_BATCH ? n - at : 4 * LW_PHILOX_BATCH;
-        uint64_t element = 4 * self->place;
-        lw_philox_blocks(&self->philox, self->place, (here + 3) / 4, words);
-        self->place += (uint64_t)(here + 3) / 4;
-        for (int k = 0; k < here; k++)
-            to[at + k] = (int64_t)(low + lw_philox_below32(&self->philox, element + (uint64_t)k,
-                                                           words[k], span));
-    }
 }
 
 static PyObject *
@@ -263,12 +243,21 @@ bounded(draws *self, const few *asked, int64_t low, int64_t high)
     to = room_for(asked, NPY_INT64, &one, &array);
     if (to == NULL)
         return NULL;
-    if (span <= UINT64_C(1) << 32) {
-        bounded32(self, (int)asked->n, (uint64_t)low, span, to);
-    } else {
-        for (int64_t k = 0; k < asked->n; k++, self->place++)
+    if (span > UINT64_C(1) << 32) {
+        for (int64_t k = 0; k < asked->n; k++, self->base.place++)
             to[k] = (int64_t)((uint64_t)low +
-                              lw_philox_integer64(&self->philox, self->place, span));
+                              lw_philox_integer64(&self->base.philox, self->base.place, span));
+    } else {
+        uint64_t place = self->base.place;
+        lw_philox philox = self->base.philox;
+        self->base.place += ((uint64_t)asked->n + 3) / 4;
+        if (asked->n <= MOST_COMPUTED) {
+            lw_philox_integers32(&philox, place, (uint64_t)low, span, asked->n, to);
+        } else {
+            Py_BEGIN_ALLOW_THREADS
+            lw_philox_integers32(&philox, place, (uint64_t)low, span, asked->n, to);
+            Py_END_ALLOW_THREADS
+        }
     }
     return asked->one ? numpy_integer(one) : array;
 }
@@ -279,7 +268,7 @@ static method uniform_method = {.most = MOST_COMPUTED,
                                 .names = {"low", "high"},
                                 .fallback = {0, 1}};
 static method random_method = {.most = MOST_COMPUTED, .slow = "_random"};
-static method integers_method = {.most = MOST_COMPUTED,
+static method integers_method = {.most = INT32_MAX,
                                  .slow = "_integers",
                                  .n_parameters = 2,
                                  .integers = true,
@@ -320,7 +309,7 @@ draw_integers(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *k
         return slow(self, &integers_method, args, n, kwnames);
     low = asked.n_given > 1 ? asked.integer[0] : 0;
     high = asked.n_given > 1 ? asked.integer[1] : asked.integer[0];
-    if (low >= high)
+    if (low >= high || (asked.n > MOST_COMPUTED && (uint64_t)high - (uint64_t)low > UINT32_MAX))
         return slow(self, &integers_method, args, n, kwnames);
     return bounded(self, &asked, low, high);
 }
@@ -339,9 +328,9 @@ blocks_ahead(const draws *self, kind k, const double *p, uint64_t needed)
 {
     const ahead *a = &self->ahead[k];
     uint64_t blocks = FIRST_AHEAD,
-             rest = (UINT64_C(1) << 32) - self->place % (UINT64_C(1) << 32);
+             rest = (UINT64_C(1) << 32) - self->base.place % (UINT64_C(1) << 32);
 
-    if (a->made != NULL && a->place + a->blocks == self->place && is_fitting(a, k, p))
+    if (a->made != NULL && a->place + a->blocks == self->base.place && is_fitting(a, k, p))
         blocks = 2 * a->blocks < MOST_AHEAD ? 2 * a->blocks : MOST_AHEAD;
     if (blocks < needed)
         blocks = needed;
@@ -351,7 +340,7 @@ blocks_ahead(const draws *self, kind k, const double *p, uint64_t needed)
 static int
 make_ahead(draws *self, kind k, const double *p, uint64_t needed)
 {
-    uint64_t blocks = blocks_ahead(self, k, p, needed), place = self->place;
+    uint64_t blocks = blocks_ahead(self, k, p, needed), place = self->base.place;
     int type = kinds[k].integers ? NPY_INT64 : NPY_DOUBLE;
     ahead *a = &self->ahead[k];
     PyObject *old = (PyObject *)a->made, *made;
@@ -381,17 +370,17 @@ take(draws *self, kind k, const double *p, int64_t n)
     ahead *a = &self->ahead[k];
     const char *values;
 
-    if (a->made == NULL || self->place < a->place ||
-        self->place + blocks > a->place + a->blocks || !is_fitting(a, k, p))
+    if (a->made == NULL || self->base.place < a->place ||
+        self->base.place + blocks > a->place + a->blocks || !is_fitting(a, k, p))
         if (make_ahead(self, k, p, blocks) < 0)
             return NULL;
-    if (self->place < a->place || self->place + blocks > a->place + a->blocks) {
+    if (self->base.place < a->place || self->base.place + blocks > a->place + a->blocks) {
         PyErr_SetString(PyExc_RuntimeError, "the generator was used while it drew");
         return NULL;
     }
     values = (const char *)PyArray_DATA(a->made) +
-             (self->place - a->place) * (uint64_t)kinds[k].per * 8;
-    self->place += blocks;
+             (self->base.place - a->place) * (uint64_t)kinds[k].per * 8;
+    self->base.place += blocks;
     return values;
 }
 
@@ -399,7 +388,7 @@ take(draws *self, kind k, const double *p, int64_t n)
 static bool
 is_near(const draws *self, const few *asked)
 {
-    return (self->place + MOST_TAKEN) >> 32 == self->place >> 32 || asked->n == 1;
+    return (self->base.place + MOST_TAKEN) >> 32 == self->base.place >> 32 || asked->n == 1;
 }
 
 static PyObject *
@@ -424,7 +413,7 @@ placed(draws *self, kind k, const few *asked, double loc, double scale)
 static PyObject *
 fitted(draws *self, kind k, const few *asked)
 {
-    uint64_t place = self->place;
+    uint64_t place = self->base.place;
     const void *values = take(self, k, asked->p, asked->n);
     npy_intp n = asked->n;
     PyObject *array;
@@ -438,7 +427,7 @@ fitted(draws *self, kind k, const few *asked)
     if (array != NULL)
         memcpy(PyArray_DATA((PyArrayObject *)array), values, (size_t)n * 8);
     else
-        self->place = place;
+        self->base.place = place;
     return array;
 }
 
@@ -558,140 +547,6 @@ draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kw
     return fitted(self, POISSON, &asked);
 }
 
-/* ---- orders ---- */
-
-enum { LONG = 10000 }; /* steps that are worth letting other threads run */
-
-/* words: an array of 64-bit words, one a step, or None: Philox's, and the place moves on. */
-static int
-start_steps(draws *self, PyObject *words, int64_t n, int64_t steps, lw_draws *out)
-{
-    *out = (lw_draws){.philox = self->philox, .place = self->place};
-    if (words == Py_None) {
-        self->place += lw_shuffle_blocks(n, steps);
-        return 0;
-    }
-    if (!PyArray_Check(words) || PyArray_TYPE((PyArrayObject *)words) != NPY_UINT64 ||
-        !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)words) ||
-        PyArray_SIZE((PyArrayObject *)words) < steps) {
-        PyErr_SetString(PyExc_TypeError, "words must be a uint64 array of one word a step");
-        return -1;
-    }
-    out->words = PyArray_DATA((PyArrayObject *)words);
-    out->place -= (uint64_t)steps; /* drawing them has moved it */
-    return 0;
-}
-
-/* Nothing runs on it: it is looked at all the same. */
-static int
-check_stream(PyObject *stream)
-{
-    CUstream handle;
-
-    return lw_stream_read(stream, &handle);
-}
-
-static PyObject *
-draw_sample(PyObject *object, PyObject *args)
-{
-    long long n, count;
-    npy_intp shape;
-    PyObject *words, *stream, *result;
-    lw_status status;
-    lw_error err = {0};
-    lw_draws from;
-
-    if (!PyArg_ParseTuple(args, "LLOO:_sample", &n, &count, &words, &stream) ||
-        check_stream(stream) < 0)
-        return NULL;
-    if (count < 0 || count > n)
-        return PyErr_Format(PyExc_ValueError, "count must be from 0 to %lld, not %lld", n,
-                            count);
-    shape = (npy_intp)count;
-    result = PyArray_SimpleNew(1, &shape, NPY_INT64);
-    if (result == NULL || start_steps((draws *)object, words, n, count, &from) < 0) {
-        Py_XDECREF(result);
-        return NULL;
-    }
-    Py_BEGIN_ALLOW_THREADS
-    status = lw_sample(&from, PyArray_DATA((PyArrayObject *)result), n, count, &err);
-    Py_END_ALLOW_THREADS
-    if (status == LW_OK)
-        return result;
-    Py_DECREF(result);
-    return lw_py_raise(&err);
-}
-
-/* A contiguous array as outer x length x inner items of `bytes`. */
-typedef struct lines {
-    char *items;
-    size_t bytes;
-    int64_t outer, length, inner;
-} lines;
-
-/* Each line along the dimension in the middle in an order of its own. */
-static void
-shuffle_lines(const lw_draws *from, const lines *l)
-{
-    uint64_t step = 0;
-    size_t stride = (size_t)l->inner * l->bytes;
-
-    for (int64_t a = 0; a < l->outer; a++)
-        for (int64_t b = 0; b < l->inner; b++, step += (uint64_t)l->length)
-            lw_shuffle(from, step,
-                       l->items + (size_t)(a * l->length) * stride + (size_t)b * l->bytes,
-                       l->bytes, stride, l->length, l->length);
-}
-
-/* together: all lines in one order. */
-static int
-read_lines(PyObject *object, int axis, bool together, lines *out)
-{
-    PyArrayObject *array = (PyArrayObject *)object;
-
-    if (!PyArray_Check(object) || !PyArray_IS_C_CONTIGUOUS(array) ||
-        !PyArray_ISWRITEABLE(array) || axis < 0 || axis >= PyArray_NDIM(array) ||
-        PyArray_SIZE(array) == 0 || (together && axis != 0)) {
-        PyErr_SetString(PyExc_TypeError, "_mix takes a contiguous array and its axis");
-        return -1;
-    }
-    *out = (lines){PyArray_DATA(array), (size_t)PyArray_ITEMSIZE(array), 1,
-                   PyArray_DIM(array, axis), 1};
-    for (int d = 0; d < axis; d++)
-        out->outer *= PyArray_DIM(array, d);
-    out->inner = PyArray_SIZE(array) / out->outer / out->length;
-    if (together) {
-        out->bytes *= (size_t)out->inner;
-        out->inner = 1;
-    }
-    return 0;
-}
-
-static PyObject *
-draw_mix(PyObject *object, PyObject *args)
-{
-    PyObject *words, *array, *stream;
-    int axis, together;
-    int64_t steps;
-    lw_draws from;
-    lines l;
-
-    if (!PyArg_ParseTuple(args, "OipOO:_mix", &array, &axis, &together, &words, &stream) ||
-        check_stream(stream) < 0 || read_lines(array, axis, together, &l) < 0)
-        return NULL;
-    steps = l.outer * l.length * l.inner;
-    if (start_steps((draws *)object, words, l.length, steps, &from) < 0)
-        return NULL;
-    if (steps < LONG || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)array))) {
-        shuffle_lines(&from, &l);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        shuffle_lines(&from, &l);
-        Py_END_ALLOW_THREADS
-    }
-    Py_RETURN_NONE;
-}
-
 /* ---- the object ---- */
 
 static void
@@ -707,7 +562,7 @@ forget(draws *self)
 static PyObject *
 get_key(PyObject *object, void *Py_UNUSED(closure))
 {
-    const lw_philox *philox = &((draws *)object)->philox;
+    const lw_philox *philox = &((draws *)object)->base.philox;
 
     return Py_BuildValue("(II)", (unsigned)philox->key[0], (unsigned)philox->key[1]);
 }
@@ -740,8 +595,8 @@ set_key(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
     for (int k = 0; k < 2; k++)
         if (read_word32(PyTuple_GET_ITEM(value, k), UINT32_MAX, "key", &key[k]) < 0)
             return -1;
-    self->philox.key[0] = key[0];
-    self->philox.key[1] = key[1];
+    self->base.philox.key[0] = key[0];
+    self->base.philox.key[1] = key[1];
     forget(self);
     return 0;
 }
@@ -749,7 +604,7 @@ set_key(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
 static PyObject *
 get_jumps(PyObject *object, void *Py_UNUSED(closure))
 {
-    return PyLong_FromUnsignedLong(((draws *)object)->philox.c3 / 2);
+    return PyLong_FromUnsignedLong(((draws *)object)->base.philox.c3 / 2);
 }
 
 static int
@@ -760,7 +615,7 @@ set_jumps(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
 
     if (value == NULL || read_word32(value, (1u << 30) - 1, "jumps", &jumps) < 0)
         return -1;
-    self->philox.c3 = 2 * jumps;
+    self->base.philox.c3 = 2 * jumps;
     forget(self);
     return 0;
 }
@@ -793,7 +648,7 @@ dealloc(PyObject *object)
 }
 
 static PyMemberDef members[] = {
-    {"_place", T_ULONGLONG, offsetof(draws, place), 0, PyDoc_STR("the next block")},
+    {"_place", T_ULONGLONG, offsetof(draws, base.place), 0, PyDoc_STR("the next block")},
     {"_is_philox", T_BOOL, offsetof(draws, is_philox), 0, PyDoc_STR("numbers by place")},
     {"target", T_OBJECT, offsetof(draws, target), 0,
      PyDoc_STR("where results are made: None, \"cpu\" or \"cuda\"")},
@@ -830,17 +685,16 @@ static PyMethodDef methods[] = {
     DRAW("standard_gamma", draw_standard_gamma, "shape, ", "Gamma numbers of scale 1."),
     DRAW("poisson", draw_poisson, "lam=1.0, ",
          "Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from "
-         "there "
-         "on."),
+         "there on."),
     {"integers", (PyCFunction)(void (*)(void))draw_integers, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("integers($self, low, high=None, size=None, dtype=None, endpoint=False, "
                "out=None, *, stream=0)\n--\n\n"
                "Integers from low up to high (endpoint: including it), without bias; from 0 up "
                "to low where high is None.")},
-    {"_sample", draw_sample, METH_VARARGS,
+    {"_sample", lw_draws_sample, METH_VARARGS,
      PyDoc_STR("_sample(n, count, words, stream): the first of the numbers below n in random "
                "order")},
-    {"_mix", draw_mix, METH_VARARGS,
+    {"_mix", lw_draws_mix, METH_VARARGS,
      PyDoc_STR("_mix(array, axis, together, words, stream): its lines along the axis in random "
                "orders, in place")},
     {NULL, NULL, 0, NULL}};

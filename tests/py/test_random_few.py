@@ -35,6 +35,17 @@ def test_few_numbers_are_those_of_the_kernels(name, parameters):
         assert same(x, y) and quick.state == slow.state, (size, x, y)
 
 
+@pytest.mark.parametrize("bounds", [(10,), (-3, 3 * 2**30), (0, 2**32), (5, 6)])
+def test_many_integers_are_those_of_the_kernels(bounds):
+    quick, slow = Generator(5).jumped(), Generator(5).jumped()
+    for size in (100_003, 32_768, 1, 33_025):
+        x = quick.integers(*bounds, size=size)
+        assert same(x, slow._integers(*bounds, size=size)) and quick.state == slow.state
+        with lw.config(threads=1):
+            assert same(quick.integers(*bounds, size=size), slow._integers(*bounds, size=size))
+    assert same(quick.integers(0, 2**40, size=8193), slow._integers(0, 2**40, size=8193)) and quick.state == slow.state
+
+
 def test_few_numbers_of_many_kinds_and_parameters_by_turns():
     quick, slow = Generator(6), Generator(6)
     for k in range(40):
