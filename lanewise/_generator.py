@@ -99,7 +99,12 @@ class Generator(_core._Draws, Distributions):
             raise ValueError(f"state must be a dict of a {self.bit_generator} generator, as `state` gives it")
         states = value["states"]
         new = tuple(value["key"]), value["jumps"], value["place"], None if states is None else states.copy()
-        self._key, self._jumps, self._place, self._states = new
+        before = self._key, self._jumps, self._place, self._states
+        try:
+            self._key, self._jumps, self._place, self._states = new
+        except BaseException:
+            self._key, self._jumps, self._place, self._states = before
+            raise
         self._round_keys = None
         self._formulas = {}
 
@@ -331,7 +336,10 @@ class Generator(_core._Draws, Distributions):
         keys = self.standard_exponential(out=np.empty(n), stream=stream)
         with np.errstate(divide="ignore"):
             keys /= p
-        return np.argsort(keys, kind="stable")[:count]
+        if not 0 < count < n // 4:
+            return np.argsort(keys, kind="stable")[:count]
+        least = np.sort(np.argpartition(keys, count - 1)[:count])
+        return least[np.argsort(keys[least], kind="stable")]
 
     def _is_here(self):
         from lanewise import config

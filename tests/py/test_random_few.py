@@ -95,6 +95,22 @@ def test_few_numbers_follow_the_state():
     assert [other.normal(), other.gamma(2.0), other.random()] == first
 
 
+@pytest.mark.parametrize("part, value", [("key", (1, 2, 3)), ("key", (1, -2)), ("jumps", 2**31), ("jumps", "1"), ("place", -1), ("place", 2**64), ("place", "x")])
+def test_a_wrong_state_changes_nothing(part, value):
+    g = Generator(7)
+    state = g.state
+    with pytest.raises((ValueError, TypeError, OverflowError)):
+        g.state = state | {"key": (5, 6), part: value}
+    assert g.state == state
+    g.state = state | {"place": 2**64 - 3}
+    for draw in (g.normal, lambda: g.random(10**5), lambda: g.beta(2, 3)):  # the last place is 2**64 - 1
+        with pytest.raises(OverflowError):
+            draw()
+            draw()
+            draw()
+    assert g.state["place"] >= 2**64 - 3
+
+
 def test_few_numbers_by_keywords_and_wrong_ones():
     g, slow = Generator(9), Generator(9)
     assert g.normal(scale=2.0, loc=1) == slow._normal(scale=2.0, loc=1) and g.uniform(high=3) == slow._uniform(high=3)
@@ -223,6 +239,13 @@ def test_items_of_every_size(dtype):
     items = before.tolist()
     Generator(2).shuffle(items)
     assert items == before[order].tolist()
+
+
+def test_a_small_sample_by_weights_is_the_front_of_a_large_one():
+    p = np.arange(1000.0) / np.arange(1000.0).sum()
+    whole = Generator(4).choice(1000, 999, False, p)
+    for count in (1, 2, 100, 249, 250, 500):
+        np.testing.assert_array_equal(Generator(4).choice(1000, count, False, p), whole[:count])
 
 
 @pytest.mark.parametrize("kind", KINDS)
