@@ -104,6 +104,16 @@ put_number(binder *r, uint8_t tag, lw_dtype dtype, const void *value)
     return 0;
 }
 
+static bool
+fits_u64(PyObject *object)
+{
+    bool fits =
+        PyLong_AsUnsignedLongLong(object) != (unsigned long long)-1 || !PyErr_Occurred();
+
+    PyErr_Clear();
+    return fits;
+}
+
 static int
 put_int(binder *r, PyObject *object)
 {
@@ -113,8 +123,9 @@ put_int(binder *r, PyObject *object)
     if (overflow) {
         PyErr_Format(PyExc_OverflowError,
                      "%s: argument `%s`: a Python int is int64 here, and %.100R does not fit; "
-                     "pass np.uint64(...)",
-                     lw_function_name(r->self), name_of(r), object);
+                     "pass %s",
+                     lw_function_name(r->self), name_of(r), object,
+                     overflow > 0 && fits_u64(object) ? "np.uint64(...)" : "a float");
         return -1;
     }
     if (value == -1 && PyErr_Occurred())

@@ -8,8 +8,9 @@ wrong(const lw_function *self, PyObject *object)
 {
     if (self->n_index == 1)
         PyErr_Format(PyExc_TypeError,
-                     "%s: the index space must be an int, a range or a slice, not %.100s",
-                     lw_function_name(self), Py_TYPE(object)->tp_name);
+                     "%s: the index space must be an int, a range or a slice, not %.100s%s",
+                     lw_function_name(self), Py_TYPE(object)->tp_name,
+                     PyTuple_Check(object) ? "; forall(ndim=2) takes two" : "");
     else
         PyErr_Format(PyExc_TypeError,
                      "%s: the index space must be a tuple of %u ints, ranges or slices, not "

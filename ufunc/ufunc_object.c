@@ -59,9 +59,10 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
         return -1;
     }
     if (n == 0 || n >= LW_MAX_ARGS) {
-        PyErr_Format(PyExc_ValueError,
-                     "vectorize: `%s` has %u operands; expected 1 to %d inputs", fn->name,
-                     (unsigned)n, LW_MAX_ARGS - 1);
+        PyErr_Format(
+            PyExc_ValueError, "vectorize: `%s` has %u operands; expected 1 to %d inputs%s",
+            fn->name, (unsigned)n, LW_MAX_ARGS - 1,
+            n == 0 && most ? " (a signature says how many its `*` parameter takes)" : "");
         return -1;
     }
     self->base.nin = (int)n;

@@ -542,7 +542,10 @@ check_store(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_type f
     if (element >= LW_N_DTYPES)
         return lw_infer_store_record(f, source, element, from);
     if (!lw_type_is_number(f, from))
-        return lw_complain(f, loc, "E120", lw_say(f, "this is %s", lw_say_type(f, from)), NULL,
+        return lw_complain(f, loc, "E120", lw_say(f, "this is %s", lw_say_type(f, from)),
+                           lw_array_row(f, from) && lw_array_row(f, from)->ndim == 0
+                               ? lw_say(f, "its element is `%s[()]`", lw_say_source(f, source))
+                               : NULL,
                            "an element of a %s array must be a number",
                            lw_dtypes[element].public_name);
     return lw_check_conversion(f, loc, from, (lw_dtype)element, "array");

@@ -70,6 +70,18 @@ lw_help_for_text(lw_frame *f, lw_value object)
     return "in `print`, `raise` and `assert` an f-string shows numbers: f\"{x:.3f}\"";
 }
 
+static const char *
+help_for_array(const char *name)
+{
+    static const char *const forms[] = {"reshape", "ravel",    "flatten",   "view",   "astype",
+                                        "squeeze", "swapaxes", "transpose", "tolist", "copy"};
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strcmp(name, forms[i]) == 0)
+            return "do it before the call, and pass what it gives";
+    return "write the loop over its elements";
+}
+
 const char *
 lw_help_for_list(lw_frame *f, lw_value object, const char *name)
 {
@@ -108,7 +120,7 @@ lw_infer_method(lw_frame *f, uint32_t node, lw_value object, const char *name,
     if (strcmp(name, "conjugate") != 0 || n || !lw_type_is_number(f, object.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E161",
                            lw_say(f, "the object is %s", lw_say_type(f, object.type)),
-                           lw_array_row(f, object.type) ? "write the loop over its elements"
+                           lw_array_row(f, object.type) ? help_for_array(name)
                                                         : lw_help_for_text(f, object),
                            "no method `%s` in compiled code", name);
     out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;

@@ -178,7 +178,8 @@ stored_alike(lw_frame *f, const lw_type *items, uint32_t n, lw_type joined)
     if (kind == LW_TK_WEAK || kind == LW_TK_LITERAL)
         return true;
     for (uint32_t i = 0; i < n; i++)
-        if (items[i] != joined && kind == LW_TK_SCALAR)
+        if (items[i] != joined && kind == LW_TK_SCALAR &&
+            lw_type_kind_of(types, items[i]) == LW_TK_SCALAR) /* weak ones take its type */
             return false;
     return true;
 }

@@ -442,3 +442,35 @@ def test_bit_count_of_integers():
     assert f(np.arange(5, dtype=np.uint8)).tolist() == [0, 1000, 1000, 2000, 1000]
     with pytest.raises(lw.errors.TypingError, match="E161"):
         f(1.5)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "i8", "f4", "f8"])
+def test_a_tuple_of_a_number_and_constants_is_indexed(dtype):
+    """Constants take the number's type, as on the arms of an `if`; where they do not fit it is E124."""
+    x = np.arange(5, dtype=dtype)
+    f = lw.vectorize(lambda n: (n, 2, 3)[int(n) % 3])
+    assert f(x).dtype == x.dtype and f(x).tolist() == [0, 2, 3, 3, 2]
+    if dtype == "i1":
+        with pytest.raises(lw.errors.TypingError, match="E124"):
+            lw.vectorize(lambda n: (n, 200)[n > 0])(x)
+
+
+def test_messages_of_kernel_arguments():
+    @lw.forall
+    def fill(i, n, out):
+        out[i] = n
+
+    out = np.zeros(2)
+    with pytest.raises(OverflowError, match=r"pass np\.uint64\(...\)"):
+        fill(2, 2**63, out)
+    for n in (2**64, -(2**63) - 1):
+        with pytest.raises(OverflowError, match="pass a float"):
+            fill(2, n, out)
+    with pytest.raises(TypeError, match=r"not tuple; forall\(ndim=2\) takes two"):
+        fill((2, 3), 1, out)
+    with pytest.raises(lw.errors.TypingError, match=r"its element is `n\[\(\)\]`"):
+        fill(2, np.array(1.0), out)
+    with pytest.raises(ValueError, match="a signature says how many"):
+        lw.vectorize(lambda *a: a[0])
+    with pytest.raises(lw.errors.TypingError, match="(?s)no method `reshape`.*do it before the call"):
+        lw.forall(lambda i, x: x.reshape(2, 2))(2, np.zeros(4))
