@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/py/args.h"
 #include "core/py/convert.h"
+#include "core/py/device_array.h"
 #include "core/py/keyword.h"
 #include "core/py/raise.h"
 #include "core/py/type_num.h"
@@ -180,27 +181,14 @@ lw_reduce_read_dtype(lw_reduce_call *call)
     return call->dtype == LW_DT_void ? -1 : 0;
 }
 
-/* As NumPy: the dtype that was asked for may leave half of every element out. */
 int
 lw_reduce_warn_of_complex(const lw_reduce_call *call, Py_ssize_t n)
 {
-    PyObject *module, *class;
-    bool loses = false;
-    int failed = -1;
+    Py_ssize_t i = 0;
 
-    for (Py_ssize_t i = 0; i < n; i++)
-        loses |= lw_is_complex(call->array[i].dtype);
-    if (!loses || call->dtype == LW_DT_void || call->dtype == LW_DT_b1 ||
-        lw_is_complex(call->dtype))
-        return 0;
-    module = PyImport_ImportModule("numpy.exceptions");
-    class = module ? PyObject_GetAttrString(module, "ComplexWarning") : NULL;
-    if (class != NULL)
-        failed = PyErr_WarnEx(class,
-                              "Casting complex values to real discards the imaginary part", 1);
-    Py_XDECREF(class);
-    Py_XDECREF(module);
-    return failed;
+    while (i < n && !lw_is_complex(call->array[i].dtype))
+        i++;
+    return i < n ? lw_warn_of_complex(call->array[i].dtype, call->dtype) : 0;
 }
 
 int

@@ -48,6 +48,7 @@ int lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ss
 /* What that is made of, for arrays that are elsewhere. */
 int lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n);
 int lw_reduce_read_dtype(lw_reduce_call *call);
+/* As NumPy, where dtype= drops imaginary parts. */
 int lw_reduce_warn_of_complex(const lw_reduce_call *call, Py_ssize_t n);
 /* Without dtype=, out= widens what is computed in, as NumPy has it. */
 void lw_reduce_widen_by_out(lw_reduce_call *call, lw_dtype loaded, lw_dtype out);

@@ -87,6 +87,24 @@ make_descrs(void)
     return 0;
 }
 
+int
+lw_warn_of_complex(lw_dtype from, lw_dtype to)
+{
+    PyObject *module, *class;
+    int failed = -1;
+
+    if (!lw_is_complex(from) || lw_is_complex(to) || to == LW_DT_b1 || to == LW_DT_void)
+        return 0;
+    module = PyImport_ImportModule("numpy.exceptions");
+    class = module ? PyObject_GetAttrString(module, "ComplexWarning") : NULL;
+    if (class != NULL)
+        failed = PyErr_WarnEx(class,
+                              "Casting complex values to real discards the imaginary part", 1);
+    Py_XDECREF(class);
+    Py_XDECREF(module);
+    return failed;
+}
+
 lw_dtype
 lw_dtype_of_descr(PyArray_Descr *descr)
 {

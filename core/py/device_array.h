@@ -101,6 +101,8 @@ lw_device_array_use(lw_device_array *array, CUstream stream, lw_error *err)
 PyArray_Descr *lw_descr_of(lw_dtype dtype);
 /* Ours for NumPy's; LW_DT_void when it has no arithmetic here (also when byte-swapped). */
 lw_dtype lw_dtype_of_descr(PyArray_Descr *descr);
+/* NumPy's ComplexWarning where this cast drops imaginary parts. -1 with an exception. */
+int lw_warn_of_complex(lw_dtype from, lw_dtype to);
 
 /* A copy on the host as a new ndarray; waits. */
 PyObject *lw_device_array_to_host(lw_device_array *array, CUstream stream);

@@ -154,8 +154,10 @@ method_astype(PyObject *self, PyObject *args, PyObject *kwargs)
             return Py_NewRef(self);
         return (PyObject *)lw_device_array_copy(array, layout);
     }
-    out = lw_device_array_new_descr(array->device, array->root->stream, descr, array->ndim,
-                                    array->shape, layout);
+    out = lw_warn_of_complex((lw_dtype)array->dtype, dtype) < 0
+              ? NULL
+              : lw_device_array_new_descr(array->device, array->root->stream, descr,
+                                          array->ndim, array->shape, layout);
     Py_DECREF(descr);
     if (out != NULL)
         out->dtype = (uint8_t)dtype;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -346,6 +347,15 @@ def test_assign_with_cast_and_strides():
     same(d, expected)
     for dtype in DTYPES:
         same(cuda.to_device(a).astype(dtype), a.astype(dtype))
+
+
+def test_imaginary_parts_are_not_lost_in_silence():
+    d = cuda.to_device(np.empty(0, "c8"))
+    with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+        assert d.astype("f4").dtype == "f4"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert d.astype("c16").dtype == "c16" and d.astype("?").dtype == "?"
 
 
 def test_bad_assignment():
