@@ -732,19 +732,12 @@ def alias_table(weights):
     p = np.asarray(weights, np.float64)
     if p.ndim != 1 or p.size == 0:
         raise ValueError(f"weights must be one-dimensional and not empty, not of shape {p.shape}")
-    if not (p >= 0).all() or not 0 < p.sum() < math.inf:
+    if not ((p >= 0) & (p < math.inf)).all() or not p.any():
         raise ValueError("weights must be finite and not negative, and one of them positive")
-    n = p.size
-    probability, alias = p * (n / p.sum()), np.arange(n, dtype=np.int64)
-    small = [i for i in range(n) if probability[i] < 1.0]
-    large = [i for i in range(n) if probability[i] >= 1.0]
-    while small and large:
-        i, j = small.pop(), large[-1]
-        alias[i] = j
-        probability[j] -= 1.0 - probability[i]
-        if probability[j] < 1.0:
-            small.append(large.pop())
-    probability[small + large] = 1.0
+    if not 1e-280 < p.max() < 1e280:  # the sum or its inverse may be infinite
+        p = p / p.max()
+    probability, alias = p * (p.size / p.sum()), np.empty(p.size, np.int64)
+    _core._alias_table(probability, alias)
     return probability, alias
 
 

@@ -1,6 +1,7 @@
 #include "random/random_py.h"
 
 #include "core/py/raise.h"
+#include "random/alias.h"
 #include "random/xoroshiro.h"
 
 /* Any int from -2^63 to 2^64 - 1, as its 64 bits. */
@@ -93,7 +94,32 @@ jump_table(PyObject *module, PyObject *object)
     return PyBytes_FromStringAndSize((const char *)table, LW_XOROSHIRO_TABLE_BYTES);
 }
 
+static PyObject *
+alias_table(PyObject *module, PyObject *args)
+{
+    Py_buffer probability, alias;
+    lw_status status = LW_OK;
+    lw_error err = {0};
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "w*w*:_alias_table", &probability, &alias))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    if (probability.len == alias.len)
+        status = lw_alias_table(probability.buf, alias.buf, (int64_t)(alias.len / 8), &err);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&probability);
+    PyBuffer_Release(&alias);
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"_alias_table", alias_table, METH_VARARGS,
+     PyDoc_STR(
+         "_alias_table(probability, alias): float64 weights of mean 1, and int64 of the same "
+         "length, in place")},
     {"_xoroshiro_seed", seed_state, METH_VARARGS,
      PyDoc_STR("_xoroshiro_seed(seed, subsequence_start) -> (s0, s1)")},
     {"_xoroshiro_states", fill_states, METH_VARARGS,

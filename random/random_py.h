@@ -5,7 +5,8 @@
 
 #include <Python.h>
 
-/* _core._xoroshiro_states, _xoroshiro_seed, _xoroshiro_table, _Draws. -1 with an exception. */
+/* _core._xoroshiro_states, _xoroshiro_seed, _xoroshiro_table, _alias_table, _Draws. -1 with an
+ * exception. */
 int lw_random_register(PyObject *module);
 
 /* ---- draws_py.c ---- */

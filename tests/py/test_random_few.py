@@ -300,3 +300,40 @@ def test_orders_of_nothing():
     g.shuffle([])
     g.shuffle(np.empty((0, 2)))
     assert g.choice(0, 0, replace=False).shape == (0,) and g.choice([], 0).shape == (0,) and g._place == 1
+
+
+# ---- weights ----
+
+
+def vose(weights):
+    p = np.asarray(weights, np.float64)
+    probability, alias = p * (p.size / p.sum()), np.arange(p.size)
+    small, large = [i for i in range(p.size) if probability[i] < 1.0], [i for i in range(p.size) if probability[i] >= 1.0]
+    while small and large:
+        i, j = small.pop(), large[-1]
+        alias[i] = j
+        probability[j] -= 1.0 - probability[i]
+        if probability[j] < 1.0:
+            small.append(large.pop())
+    probability[small + large] = 1.0
+    return probability, alias
+
+
+@pytest.mark.parametrize("weights", [[1], [1, 3], [0, 0, 5], [1, 1, 1, 1], list(range(100)), list(range(100, 0, -1)), [0.1] * 10, [1e-300, 1e200]])
+def test_alias_tables(weights):
+    for ours, theirs in zip(r.alias_table(weights), vose(weights)):
+        np.testing.assert_array_equal(ours, theirs)
+        assert ours.dtype == theirs.dtype
+
+
+def test_alias_tables_of_far_weights():
+    for weights in ([1e308] * 3, [5e-324], [1.7e308, 5e-324], [5e-324, 1e-323]):
+        probability, alias = r.alias_table(weights)
+        chance = probability.copy()
+        np.add.at(chance, alias, 1.0 - probability)
+        largest = np.asarray(weights) / max(weights)
+        np.testing.assert_allclose(chance / len(weights), largest / largest.sum(), rtol=1e-12)
+    weights = np.random.default_rng(1).random(2000)
+    probability, alias = r.alias_table(weights)
+    np.add.at(probability, alias, 1.0 - probability)
+    np.testing.assert_allclose(probability / 2000, weights / weights.sum(), rtol=1e-9)
