@@ -90,19 +90,22 @@ class Distributions:
 
     def negative_binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
         """Failures before n > 0 successes: Poisson numbers whose means are gamma numbers; 0 < p <= 1."""
+        from lanewise._generator import _Alone
+
         given = [("n", n, "positive shape"), ("p", p, "positive chance")]
         size = common_shape(_tuple(size), [parameter(*one) for one in given], out)
-        place = self._place
         target = None if self.target or not any(map(on_device, (n, p))) else "cuda"
         if out is not None and size is None:
             size = tuple(out.shape)
         start = self._start("random", size, np.float64, None, "f", stream, target or (None if out is None else _where(out)))
-        try:
-            mean = start.made("failures", [("gamma", 0, 1.0, 0.0)], [parameter(*one) for one in given])
-            return self.poisson(mean, size, dtype, out, stream=stream)
-        except BaseException:
-            self._place = place
-            raise
+        with _Alone(self):
+            place = self._place
+            try:
+                mean = start.made("failures", [("gamma", 0, 1.0, 0.0)], [parameter(*one) for one in given])
+                return self._poisson(mean, size, dtype, out, stream=stream)
+            except BaseException:
+                self._place = place
+                raise
 
     def multinomial(self, n, pvals, size=None, *, stream=0):
         """How often each of len(pvals) outcomes comes in n trials: an int64 NumPy array of the shape (*size, len(pvals)).
@@ -136,7 +139,9 @@ class Distributions:
         """Numbers by the kernel of that name. draws: "uniform", "normal", "exponential" or ("gamma", k, factor, more):
         of the shape factor * parameter k + more. given: name, value and rule of each parameter."""
         if size is dtype is out is None and stream == 0 and self._is_near() and all(type(value) in (float, int) for _, value, _ in given):
-            return self._one(name, draws, given, integers)
+            number = self._one(name, draws, given, integers)
+            if number is not None:
+                return number
         target = None if self.target or not any(on_device(value) for _, value, _ in given) else "cuda"
         arrays = [parameter(*one) for one in given]
         size = common_shape(_tuple(size), arrays, out)
@@ -149,19 +154,27 @@ class Distributions:
         return self._is_philox and self._is_here() and (self._place + 1024) >> 32 == self._place >> 32
 
     def _one(self, name, draws, given, integers):
-        """One number: of those that were made ahead with these parameters, for each place that may come."""
-        key, place = (name, *[value for _, value, _ in given]), self._place
-        start, made = self._formulas.get(key, (place, ()))
+        """One number: of those that were made ahead with these parameters, for each place that may come. None: another
+        thread draws."""
+        known, place = self._formulas, self._take_blocks(len(draws))
+        if place is None:
+            return None
+        key = name, *[value for _, value, _ in given]
+        start, made = known.get(key, (place, ()))
         at = place - start
-        if not 0 <= at < len(made):
+        if 0 <= at < len(made):
+            return made[at]
+        try:
             arrays = [parameter(*one) for one in given]
             follows = made and 0 <= at < len(made) + 16
             made = self._several(name, draws, arrays, integers, place, min(max(2 * len(made), 8), 512) if follows else 1)
-            if len(self._formulas) >= 16:
-                self._formulas.clear()
-            self._formulas[key], at = (place, made), 0
-        self._place = place + len(draws)
-        return made[at]
+        except BaseException:
+            self._give_back(place, len(draws))
+            raise
+        if len(known) >= 16:
+            known.clear()
+        known[key] = place, made
+        return made[0]
 
     def _several(self, name, draws, arrays, integers, place, count):
         """What a call for one number gives at each of the next places: its standard numbers are a block's first each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy as np
 
@@ -61,7 +62,8 @@ class Generator(_core._Draws, Distributions):
         self._states = None
         k0, k1 = (int(word) for word in self._sequence.generate_state(2))
         self._key = (k0, k1)
-        self._round_keys = None
+        self._round_keys = None, None  # of which key, and they
+        self._lock = threading.RLock()
         self._formulas = {}  # their numbers made ahead: by name and parameters, the first's place and a list
 
     def __repr__(self):
@@ -87,11 +89,12 @@ class Generator(_core._Draws, Distributions):
     @property
     def state(self):
         """All that the next numbers depend on, as a dict that can be kept and assigned again."""
-        states = self._states
-        if states is not None:
-            states = np.array(states if isinstance(states, np.ndarray) else states.copy_to_host())
-        return {"bit_generator": self.bit_generator, "key": self._key, "jumps": self._jumps,
-                "place": self._place, "states": states}
+        with _Alone(self):
+            states = self._states
+            if states is not None:
+                states = np.array(states if isinstance(states, np.ndarray) else states.copy_to_host())
+            return {"bit_generator": self.bit_generator, "key": self._key, "jumps": self._jumps,
+                    "place": self._place, "states": states}
 
     @state.setter
     def state(self, value):
@@ -99,14 +102,14 @@ class Generator(_core._Draws, Distributions):
             raise ValueError(f"state must be a dict of a {self.bit_generator} generator, as `state` gives it")
         states = value["states"]
         new = tuple(value["key"]), value["jumps"], value["place"], None if states is None else states.copy()
-        before = self._key, self._jumps, self._place, self._states
-        try:
-            self._key, self._jumps, self._place, self._states = new
-        except BaseException:
-            self._key, self._jumps, self._place, self._states = before
-            raise
-        self._round_keys = None
-        self._formulas = {}
+        with _Alone(self):
+            before = self._key, self._jumps, self._place, self._states
+            try:
+                self._key, self._jumps, self._place, self._states = new
+            except BaseException:
+                self._key, self._jumps, self._place, self._states = before
+                raise
+            self._formulas = {}
 
     def __getstate__(self):
         return {"state": self.state, "sequence": self._sequence, "target": self.target}
@@ -168,11 +171,13 @@ class Generator(_core._Draws, Distributions):
         return out
 
     def _keys(self):
-        if self._round_keys is None:
+        key, (known, keys) = self._key, self._round_keys
+        if key != known:
             from lanewise._random_kernels import round_keys
 
-            self._round_keys = round_keys(*self._key)
-        return self._round_keys
+            keys = round_keys(*key)
+            self._round_keys = key, keys
+        return keys
 
     def _placed(self, name, loc, scale, size, dtype, out, stream, target):
         """loc + scale * standard numbers."""
@@ -330,7 +335,7 @@ class Generator(_core._Draws, Distributions):
         if count > n:
             raise ValueError(f"cannot take {count} of {n} elements without replacement: a larger sample than population")
         if p is None:
-            return self._sample(n, count, self._words(count, stream), stream)
+            return self._first(n, count, stream)
         if np.count_nonzero(p) < count:
             raise ValueError(f"fewer non-zero entries in p than size: {np.count_nonzero(p)} and {count}")
         keys = self.standard_exponential(out=np.empty(n), stream=stream)
@@ -354,12 +359,18 @@ class Generator(_core._Draws, Distributions):
 
     def _order(self, n, stream):
         """The numbers below n in random order."""
-        return self._sample(n, n, self._words(n, stream), stream)
+        return self._first(n, n, stream)
+
+    def _first(self, n, count, stream):
+        """The first of them."""
+        with _Alone(self):
+            return self._sample(n, count, self._words(count, stream), stream)
 
     def _mixed(self, array, axis, together, stream):
         """Exchanges in a contiguous array: parts along its first axis, or the elements of each line along any."""
         if array.size:
-            self._mix(array, axis, together, self._words(array.shape[0] if together else array.size, stream), stream)
+            with _Alone(self):
+                self._mix(array, axis, together, self._words(array.shape[0] if together else array.size, stream), stream)
         return array
 
     def permutation(self, x, axis=0, *, stream=0):
@@ -440,6 +451,24 @@ for _name in ("random", "uniform", "standard_normal", "normal", "standard_expone
     getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
 
 
+class _Alone:
+    """While threads draw from one generator: what begins at its place has all blocks up to where it ends. Calls that
+    `_Draws` would serve come here meanwhile, and wait."""
+
+    __slots__ = ("generator", "before")
+
+    def __init__(self, generator):
+        self.generator = generator
+
+    def __enter__(self):
+        self.generator._lock.acquire()
+        self.before, self.generator._is_busy = self.generator._is_busy, True
+
+    def __exit__(self, *raised):
+        self.generator._is_busy = self.before
+        self.generator._lock.release()
+
+
 class _Fill:
     """One array being filled: where it lies, and which kernel does it."""
 
@@ -463,22 +492,25 @@ class _Fill:
 
     def run(self, per_block, *parameters):
         """Fill it; per_block: numbers that one philox block gives. The place is as before if that fails."""
-        place = self.generator._place
-        try:
-            return self._run(per_block, parameters)
-        except BaseException:
-            self.generator._place = place
-            raise
+        with _Alone(self.generator):
+            place = self.generator._place
+            try:
+                return self._run(per_block, parameters)
+            except BaseException:
+                self.generator._place = place
+                raise
 
     def made(self, name, draws, arrays, rows=0):
         """Fill it with the kernel of that name in _distribution_kernels; rows: where one index makes that many numbers."""
-        place, flat = self.generator._place, self._flat()
-        try:
-            if flat.size:
-                self._made(name, draws, arrays, rows, flat)
-        except BaseException:
-            self.generator._place = place
-            raise
+        flat = self._flat()
+        with _Alone(self.generator):
+            place = self.generator._place
+            try:
+                if flat.size:
+                    self._made(name, draws, arrays, rows, flat)
+            except BaseException:
+                self.generator._place = place
+                raise
         return self._result(flat)
 
     def _made(self, name, draws, arrays, rows, flat):

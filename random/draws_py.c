@@ -41,7 +41,8 @@ typedef struct ahead {
 typedef struct draws {
     lw_drawing base;
     PyObject *target;
-    char is_philox;
+    char is_philox, is_busy; /* busy: another method draws, which alone moves the place */
+    uint64_t stream;         /* changes where the numbers of each place do */
     ahead ahead[N_KINDS];
 } draws;
 
@@ -163,7 +164,7 @@ static bool
 is_quick(const draws *self, const method *m, PyObject *const *args, Py_ssize_t n,
          PyObject *kwnames, few *out)
 {
-    return is_here(self) && read_few(m, args, n, kwnames, out) &&
+    return !self->is_busy && is_here(self) && read_few(m, args, n, kwnames, out) &&
            self->base.place < UINT64_MAX - INT32_MAX;
 }
 
@@ -322,28 +323,34 @@ is_fitting(const ahead *a, kind k, const double *p)
     return !kinds[k].fitted || (a->parameters[0] == p[0] && a->parameters[1] == p[1]);
 }
 
+static bool
+has_blocks(const ahead *a, kind k, const double *p, uint64_t place, uint64_t blocks)
+{
+    return a->made != NULL && place >= a->place && place + blocks <= a->place + a->blocks &&
+           is_fitting(a, k, p);
+}
+
 /* How many blocks from here on: twice as many as the last time where those are used up. */
 static uint64_t
-blocks_ahead(const draws *self, kind k, const double *p, uint64_t needed)
+blocks_ahead(const ahead *a, kind k, const double *p, uint64_t place, uint64_t needed)
 {
-    const ahead *a = &self->ahead[k];
-    uint64_t blocks = FIRST_AHEAD,
-             rest = (UINT64_C(1) << 32) - self->base.place % (UINT64_C(1) << 32);
+    uint64_t blocks = FIRST_AHEAD, rest = (UINT64_C(1) << 32) - place % (UINT64_C(1) << 32);
 
-    if (a->made != NULL && a->place + a->blocks == self->base.place && is_fitting(a, k, p))
+    if (a->made != NULL && a->place + a->blocks == place && is_fitting(a, k, p))
         blocks = 2 * a->blocks < MOST_AHEAD ? 2 * a->blocks : MOST_AHEAD;
     if (blocks < needed)
         blocks = needed;
     return blocks < rest ? blocks : rest; /* a launch ends where the lower word does */
 }
 
+/* `needed` blocks from a place on, or some more; made: a new reference. -1 with an exception.
+ */
 static int
-make_ahead(draws *self, kind k, const double *p, uint64_t needed)
+make_ahead(draws *self, kind k, const double *p, uint64_t place, uint64_t needed, ahead *out)
 {
-    uint64_t blocks = blocks_ahead(self, k, p, needed), place = self->base.place;
+    uint64_t blocks = blocks_ahead(&self->ahead[k], k, p, place, needed);
     int type = kinds[k].integers ? NPY_INT64 : NPY_DOUBLE;
-    ahead *a = &self->ahead[k];
-    PyObject *old = (PyObject *)a->made, *made;
+    PyObject *made;
 
     made =
         PyObject_CallMethod((PyObject *)self, "_ahead", "sKKdd", kinds[k].name,
@@ -357,31 +364,61 @@ make_ahead(draws *self, kind k, const double *p, uint64_t needed)
         Py_DECREF(made);
         return -1;
     }
-    *a = (ahead){(PyArrayObject *)made, place, blocks, {p[0], p[1]}};
-    Py_XDECREF(old);
+    *out = (ahead){(PyArrayObject *)made, place, blocks, {p[0], p[1]}};
     return 0;
 }
 
-/* The numbers of the blocks at the place, which moves on; NULL with an exception. */
-static const void *
-take(draws *self, kind k, const double *p, int64_t n)
+/* They are kept for the next calls, unless they are of a stream that was left meanwhile. */
+static void
+keep(draws *self, kind k, const ahead *made, uint64_t stream)
+{
+    PyArrayObject *old = self->ahead[k].made;
+
+    if (stream != self->stream) {
+        Py_DECREF(made->made);
+        return;
+    }
+    self->ahead[k] = *made;
+    Py_XDECREF(old);
+}
+
+static void
+copy_from(const ahead *a, kind k, uint64_t place, int64_t n, void *to)
+{
+    size_t from = (size_t)(place - a->place) * (size_t)kinds[k].per;
+
+    memcpy(to, (const char *)PyArray_DATA(a->made) + 8 * from, (size_t)n * 8);
+}
+
+/* Unless another thread has taken those behind. */
+static void
+give_back(draws *self, uint64_t place, uint64_t blocks)
+{
+    if (!self->is_busy && self->base.place == place + blocks)
+        self->base.place = place;
+}
+
+/* n numbers of the blocks at the place, which moves on. It has moved before Python's code runs:
+ * other threads may draw then. -1 with an exception. */
+static int
+take(draws *self, kind k, const double *p, int64_t n, void *to)
 {
     uint64_t blocks = ((uint64_t)n + (uint64_t)kinds[k].per - 1) / (uint64_t)kinds[k].per;
-    ahead *a = &self->ahead[k];
-    const char *values;
+    uint64_t place = self->base.place, stream = self->stream;
+    ahead made;
 
-    if (a->made == NULL || self->base.place < a->place ||
-        self->base.place + blocks > a->place + a->blocks || !is_fitting(a, k, p))
-        if (make_ahead(self, k, p, blocks) < 0)
-            return NULL;
-    if (self->base.place < a->place || self->base.place + blocks > a->place + a->blocks) {
-        PyErr_SetString(PyExc_RuntimeError, "the generator was used while it drew");
-        return NULL;
-    }
-    values = (const char *)PyArray_DATA(a->made) +
-             (self->base.place - a->place) * (uint64_t)kinds[k].per * 8;
     self->base.place += blocks;
-    return values;
+    if (has_blocks(&self->ahead[k], k, p, place, blocks)) {
+        copy_from(&self->ahead[k], k, place, n, to);
+        return 0;
+    }
+    if (make_ahead(self, k, p, place, blocks, &made) < 0) {
+        give_back(self, place, blocks);
+        return -1;
+    }
+    copy_from(&made, k, place, n, to);
+    keep(self, k, &made, stream);
+    return 0;
 }
 
 /* May it come of one launch? */
@@ -394,17 +431,14 @@ is_near(const draws *self, const few *asked)
 static PyObject *
 placed(draws *self, kind k, const few *asked, double loc, double scale)
 {
-    const double *standard;
-    double one, *to;
     PyObject *array;
+    double one, *to;
 
     to = room_for(asked, NPY_DOUBLE, &one, &array);
-    standard = to ? take(self, k, asked->p, asked->n) : NULL;
-    if (standard == NULL) {
+    if (to == NULL || take(self, k, asked->p, asked->n, to) < 0) {
         Py_XDECREF(array);
         return NULL;
     }
-    memcpy(to, standard, (size_t)asked->n * sizeof *to);
     move(to, asked->n, loc, scale);
     return asked->one ? PyFloat_FromDouble(one) : array;
 }
@@ -413,22 +447,21 @@ placed(draws *self, kind k, const few *asked, double loc, double scale)
 static PyObject *
 fitted(draws *self, kind k, const few *asked)
 {
-    uint64_t place = self->base.place;
-    const void *values = take(self, k, asked->p, asked->n);
-    npy_intp n = asked->n;
+    bool integers = kinds[k].integers;
     PyObject *array;
+    int64_t integer;
+    double one;
+    void *to;
 
-    if (values == NULL)
+    to = room_for(asked, integers ? NPY_INT64 : NPY_DOUBLE,
+                  integers ? (void *)&integer : (void *)&one, &array);
+    if (to == NULL || take(self, k, asked->p, asked->n, to) < 0) {
+        Py_XDECREF(array);
         return NULL;
-    if (asked->one)
-        return kinds[k].integers ? PyLong_FromLongLong(*(const int64_t *)values)
-                                 : PyFloat_FromDouble(*(const double *)values);
-    array = PyArray_SimpleNew(1, &n, kinds[k].integers ? NPY_INT64 : NPY_DOUBLE);
-    if (array != NULL)
-        memcpy(PyArray_DATA((PyArrayObject *)array), values, (size_t)n * 8);
-    else
-        self->base.place = place;
-    return array;
+    }
+    if (!asked->one)
+        return array;
+    return integers ? PyLong_FromLongLong(integer) : PyFloat_FromDouble(one);
 }
 
 static method normal_method = {.most = MOST_TAKEN,
@@ -547,11 +580,39 @@ draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kw
     return fitted(self, POISSON, &asked);
 }
 
+/* ---- blocks for Python's code ---- */
+
+static PyObject *
+draw_take_blocks(PyObject *object, PyObject *count)
+{
+    draws *self = (draws *)object;
+    uint64_t place = self->base.place, blocks = PyLong_AsUnsignedLongLong(count);
+
+    if (PyErr_Occurred())
+        return NULL;
+    if (self->is_busy)
+        Py_RETURN_NONE;
+    self->base.place += blocks;
+    return PyLong_FromUnsignedLongLong(place);
+}
+
+static PyObject *
+draw_give_back(PyObject *object, PyObject *args)
+{
+    unsigned long long place, blocks;
+
+    if (!PyArg_ParseTuple(args, "KK:_give_back", &place, &blocks))
+        return NULL;
+    give_back((draws *)object, place, blocks);
+    Py_RETURN_NONE;
+}
+
 /* ---- the object ---- */
 
 static void
 forget(draws *self)
 {
+    self->stream++;
     for (int k = 0; k < N_KINDS; k++) {
         PyObject *made = (PyObject *)self->ahead[k].made;
         self->ahead[k] = (ahead){0};
@@ -650,6 +711,7 @@ dealloc(PyObject *object)
 static PyMemberDef members[] = {
     {"_place", T_ULONGLONG, offsetof(draws, base.place), 0, PyDoc_STR("the next block")},
     {"_is_philox", T_BOOL, offsetof(draws, is_philox), 0, PyDoc_STR("numbers by place")},
+    {"_is_busy", T_BOOL, offsetof(draws, is_busy), 0, PyDoc_STR("calls go to Python's code")},
     {"target", T_OBJECT, offsetof(draws, target), 0,
      PyDoc_STR("where results are made: None, \"cpu\" or \"cuda\"")},
     {NULL, 0, 0, 0, NULL}};
@@ -694,6 +756,11 @@ static PyMethodDef methods[] = {
     {"_sample", lw_draws_sample, METH_VARARGS,
      PyDoc_STR("_sample(n, count, words, stream): the first of the numbers below n in random "
                "order")},
+    {"_take_blocks", draw_take_blocks, METH_O,
+     PyDoc_STR(
+         "_take_blocks(count): the place, which moves on; None while the generator is busy")},
+    {"_give_back", draw_give_back, METH_VARARGS,
+     PyDoc_STR("_give_back(place, count): blocks that were not used after all")},
     {"_mix", lw_draws_mix, METH_VARARGS,
      PyDoc_STR("_mix(array, axis, together, words, stream): its lines along the axis in random "
                "orders, in place")},
