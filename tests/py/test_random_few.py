@@ -7,6 +7,7 @@ import gc
 import itertools
 import math
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -135,6 +136,28 @@ def test_few_numbers_where_the_target_says():
         assert isinstance(g.random(), float) and isinstance(g.choice(5), int)
     g.target = None
     assert isinstance(g.normal(), float)
+
+
+def test_threads_draw_different_numbers():
+    g, drawn = Generator(12), [[] for _ in range(6)]
+
+    def draw(mine):
+        for k in range(400):
+            mine += [g.normal(), g.random(), *g.normal(size=20), g.gamma(2.0 + k % 2), g.exponential()]
+
+    threads = [threading.Thread(target=draw, args=(mine,)) for mine in drawn]
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(switch)
+    numbers = sum(drawn, [])
+    assert len(numbers) == 6 * 400 * 24 == len(set(numbers))
+    assert g._place == 6 * 400 * (1 + 1 + 10 + 1 + 1)
 
 
 def test_a_generator_gives_its_memory_back():
