@@ -217,7 +217,7 @@ static PyObject *
 uniforms(draws *self, const few *asked, double low, double width)
 {
     uint32_t words[4 * LW_PHILOX_BATCH];
-    double one, *to;
+    double one = 0, *to;
     PyObject *array;
 
     to = room_for(asked, NPY_DOUBLE, &one, &array);
@@ -238,7 +238,7 @@ static PyObject *
 bounded(draws *self, const few *asked, int64_t low, int64_t high)
 {
     uint64_t span = (uint64_t)high - (uint64_t)low;
-    int64_t one, *to;
+    int64_t one = 0, *to;
     PyObject *array;
 
     to = room_for(asked, NPY_INT64, &one, &array);
@@ -432,7 +432,7 @@ static PyObject *
 placed(draws *self, kind k, const few *asked, double loc, double scale)
 {
     PyObject *array;
-    double one, *to;
+    double one = 0, *to;
 
     to = room_for(asked, NPY_DOUBLE, &one, &array);
     if (to == NULL || take(self, k, asked->p, asked->n, to) < 0) {
@@ -449,8 +449,8 @@ fitted(draws *self, kind k, const few *asked)
 {
     bool integers = kinds[k].integers;
     PyObject *array;
-    int64_t integer;
-    double one;
+    int64_t integer = 0;
+    double one = 0;
     void *to;
 
     to = room_for(asked, integers ? NPY_INT64 : NPY_DOUBLE,
