@@ -183,11 +183,14 @@ lw_infer_instance(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n, 
     } else {
         LW_TRY(add_memo(run, fn, params, n, memo));
     }
-    if (run->frame != NULL && run->n_frames >= LW_MAX_FRAMES)
-        return lw_diagnose(run->tree, loc, run->frame->fn->name, LW_ERR_UNSUPPORTED, "E151",
-                           NULL, "use a loop; recursion is not supported",
-                           run->quiet ? NULL : run->err,
-                           "calls nested more than %d levels deep", LW_MAX_FRAMES);
+    if (run->frame != NULL && run->n_frames >= LW_MAX_FRAMES) {
+        status = lw_diagnose(run->tree, loc, run->frame->fn->name, LW_ERR_UNSUPPORTED, "E151",
+                             NULL, "write some of them into their callers",
+                             run->quiet ? NULL : run->err,
+                             "calls nested more than %d levels deep", LW_MAX_FRAMES);
+        run->memos.data[*memo].status = status;
+        return status;
+    }
     LW_TRY(run_frame(run, *memo));
 fail:
     return status;
