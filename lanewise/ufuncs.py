@@ -11,6 +11,7 @@ dtypes and errors are NumPy's, but for what docs/differences.md lists.
 from __future__ import annotations
 
 import itertools
+import linecache
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,9 @@ def _make(name: str) -> "_core.Ufunc":
     parameters = ", ".join("xyz"[: reference.nin])
     source = _SOURCES.get(name, f"def {name}({parameters}):\n    return np.{name}({parameters})\n")
     scope: dict[str, Any] = {"np": np, "__name__": __name__}
-    exec(compile(source, f"<lanewise.ufuncs.{name}>", "exec"), scope)
+    file = f"<lanewise.ufuncs.{name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # where a compiled function calls it
+    exec(compile(source, file, "exec"), scope)
     function = scope[name]
     function.__doc__ = f"{name}({parameters}): as numpy.{name}, on host and device arrays."
     identity = reference.identity

@@ -184,10 +184,10 @@ lw_infer_instance(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n, 
         LW_TRY(add_memo(run, fn, params, n, memo));
     }
     if (run->frame != NULL && run->n_frames >= LW_MAX_FRAMES) {
-        status = lw_diagnose(run->tree, loc, run->frame->fn->name, LW_ERR_UNSUPPORTED, "E151",
-                             NULL, "write some of them into their callers",
-                             run->quiet ? NULL : run->err,
-                             "calls nested more than %d levels deep", LW_MAX_FRAMES);
+        status =
+            lw_diagnose(run->tree, loc, run->frame->fn->name, LW_ERR_UNSUPPORTED, "E151", NULL,
+                        "write some of them into their callers", run->quiet ? NULL : run->err,
+                        "calls nested more than %d levels deep", LW_MAX_FRAMES);
         run->memos.data[*memo].status = status;
         return status;
     }

@@ -474,3 +474,24 @@ def test_messages_of_kernel_arguments():
         lw.vectorize(lambda *a: a[0])
     with pytest.raises(lw.errors.TypingError, match="(?s)no method `reshape`.*do it before the call"):
         lw.forall(lambda i, x: x.reshape(2, 2))(2, np.zeros(4))
+
+
+def test_our_ufuncs_in_compiled_functions():
+    x = np.array([0.5, 4.0])
+    f = lw.vectorize(lambda x: lw.sqrt(x) + lw.ufuncs.maximum(x, 1) + lw.square(x))
+    np.testing.assert_array_equal(f(x), np.sqrt(x) + np.maximum(x, 1) + np.square(x))
+
+
+@pytest.mark.parametrize("depth, good", [(40, True), (60, False), (300, False)])
+def test_many_calls_in_each_other(depth, good):
+    def nested(n):
+        if n == 0:
+            return lambda x: x
+        inner = nested(n - 1)
+        return lambda x: inner(x) + 1
+
+    if good:
+        assert lw.vectorize(nested(depth))(1.0) == depth + 1
+    else:
+        with pytest.raises(lw.errors.UnsupportedError, match="E151: calls nested more than 48 levels deep"):
+            lw.vectorize(nested(depth))(1.0)
