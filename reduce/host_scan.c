@@ -56,7 +56,7 @@ static void
 scan_in_order(const scan *c, int64_t row, int64_t at, int64_t n, const bank *acc, bool seeded,
               uint32_t worker)
 {
-    enum { PIECE = 1 << 20 };
+    enum { PIECE = 1 << 14 }; /* a tenth of a second where an element takes some microseconds */
     row_args a;
 
     for (int64_t begin = at, end = at + n; at < end && !is_ended(&c->s, worker, at - begin);

@@ -1,5 +1,7 @@
 #include "core/py/signals.h"
 
+#include <fenv.h>
+
 bool
 lw_signal_raised(void *context)
 {
@@ -12,13 +14,18 @@ lw_signal_raised(void *context)
     return raised;
 }
 
+/* The handler computes with flags of its own: what it divides by zero is not the loop's. */
 bool
 lw_signal_raised_anyhow(void *unused)
 {
     PyGILState_STATE gil = PyGILState_Ensure();
-    bool raised = PyErr_CheckSignals() < 0;
+    fenv_t flags;
+    bool raised;
 
     (void)unused;
+    feholdexcept(&flags);
+    raised = PyErr_CheckSignals() < 0;
+    fesetenv(&flags);
     PyGILState_Release(gil);
     return raised;
 }

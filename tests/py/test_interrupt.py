@@ -36,6 +36,7 @@ def one(x, n, out):
     out[0] = total
 
 total = lw.reduce(lambda x, y: x + y)
+costly = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 5_000))
 any_zero = lw.reduce(lambda x, y: x | y, map=lambda x: x == 0)
 x = np.ones(1_000_000)
 endless = np.broadcast_to(np.ones(1), 10**12)
@@ -58,6 +59,7 @@ CALLS = {
     "reduce, rows": "total(np.broadcast_to(np.ones(1), (10**7, 3000)), axis=1)",
     "reduce, long rows": "total(tall, axis=1)",
     "reduce, columns": "total(tall, axis=0)",
+    "scan": "costly.accumulate(x)",
     "reduceat": "total.reduceat(endless, np.arange(0, 10**12, 10**10))",
     "reduceat, short": "total.reduceat(np.broadcast_to(np.ones(1), (10**4, 10**6)), np.arange(0, 10**6, 500), axis=1)",
     "reduceat, wide": "total.reduceat(tall, np.arange(0, 10**6, 10**4), axis=0)",
@@ -119,6 +121,26 @@ start = time.perf_counter()
 while time.perf_counter() - start < 2 or len(seen) < 3:
     for call, want in zip(calls, wanted):
         np.testing.assert_array_equal(call(), want)
+signal.setitimer(signal.ITIMER_REAL, 0)
+""")
+    run_python(str(script), timeout=110)
+
+
+def test_what_a_handler_divides_by_zero_is_not_the_calls(run_python, tmp_path):
+    script = tmp_path / "flags.py"
+    script.write_text(START + """
+import warnings
+seen = []
+
+def handle(*_):
+    with np.errstate(all="ignore"):
+        seen.append(np.ones(1) / 0)
+
+warnings.simplefilter("error")
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+while len(seen) < 5:
+    slow(x[:2000], 20_000)
 signal.setitimer(signal.ITIMER_REAL, 0)
 """)
     run_python(str(script), timeout=110)
