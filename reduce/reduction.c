@@ -1,30 +1,10 @@
-#include "reduce/reduction.h"
+#include "reduce/reduction_internal.h"
 
 #include "core/base/memory.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The types of a value's numbers: strong scalars or the weak INDEX, PYFLOAT, PYCOMPLEX, which
- * are the same in every typed tree. */
-typedef struct shape {
-    uint32_t n;
-    lw_type type[LW_REDUCE_MOST];
-    lw_reduce_form form;
-    bool too_many; /* numbers, or tuples in tuples */
-} shape;
-
-typedef struct builder {
-    const lw_reduce_source *source;
-    lw_reduction *made;
-    shape mapped, acc;
-    lw_arena arena;
-    lw_types types; /* for joining */
-    shape array[LW_REDUCE_MOST];
-    lw_dtype dtype; /* that was asked for; void: none */
-    lw_error *err;
-} builder;
 
 /* ---- what functions take and give ---- */
 
@@ -131,9 +111,9 @@ complain_result(builder *b, const lw_typed *typed, const char *role, const lw_tr
     return status;
 }
 
-static lw_status
-result_shape(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree,
-             shape *out)
+lw_status
+lw_reduce_result_shape(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree,
+                       shape *out)
 {
     bool good;
 
@@ -178,8 +158,8 @@ add_record(const lw_arg_record *record, const char *name, shape *to)
 }
 
 /* Of the same numbers in the same places, whatever these are called. */
-static bool
-same_places(const lw_reduce_form *x, const lw_reduce_form *y)
+bool
+lw_reduce_same_places(const lw_reduce_form *x, const lw_reduce_form *y)
 {
     if (x->n_nodes != y->n_nodes)
         return false;
@@ -189,8 +169,8 @@ same_places(const lw_reduce_form *x, const lw_reduce_form *y)
     return true;
 }
 
-static lw_dtype
-stored(lw_type type)
+lw_dtype
+lw_reduce_stored(lw_type type)
 {
     return type == LW_T_INDEX       ? LW_DT_i64
            : type == LW_T_PYFLOAT   ? LW_DT_f64
@@ -203,7 +183,7 @@ spec_of(lw_type type, lw_arg_spec *out)
 {
     memset(out, 0, sizeof *out);
     out->kind = type >= LW_T_INDEX ? LW_ARGK_WEAK : LW_ARGK_SCALAR;
-    out->dtype = stored(type);
+    out->dtype = lw_reduce_stored(type);
 }
 
 /* The spec of node *node and what belongs to it; both counters move on. */
@@ -261,9 +241,9 @@ complain_count(builder *b, const lw_tree *tree, const char *role, uint32_t n, ui
 }
 
 /* The accumulators of `shape`, as `n` parameters each or as one each. */
-static lw_status
-infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc, uint32_t times,
-         lw_typed **out)
+lw_status
+lw_reduce_infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc,
+                   uint32_t times, lw_typed **out)
 {
     lw_arg_spec whole = {0}, specs[2 * LW_REDUCE_MOST];
     uint32_t wanted = n_params(tree), n = 0, items = n_items(acc);
@@ -341,7 +321,7 @@ find_mapped(builder *b)
         return LW_OK;
     }
     LW_TRY(infer_map(b, &typed));
-    LW_TRY(result_shape(b, typed, "map", b->source->map, &b->mapped));
+    LW_TRY(lw_reduce_result_shape(b, typed, "map", b->source->map, &b->mapped));
 fail:
     lw_typed_free(typed);
     return status;
@@ -364,9 +344,9 @@ widen(builder *b, bool *changed)
     const char *problem = NULL;
     shape given;
 
-    LW_TRY(infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
-    LW_TRY(result_shape(b, typed, "combine", b->source->combine, &given));
-    if (!same_places(&given.form, &b->acc.form)) {
+    LW_TRY(lw_reduce_infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
+    LW_TRY(lw_reduce_result_shape(b, typed, "combine", b->source->combine, &given));
+    if (!lw_reduce_same_places(&given.form, &b->acc.form)) {
         status = lw_fail(b->err, LW_ERR_TYPE,
                          "reduce: combine function `%s` gives %s%u number%s, but the "
                          "accumulators that it takes have %s%u",
@@ -379,12 +359,12 @@ widen(builder *b, bool *changed)
         lw_type both[2] = {b->acc.type[i], given.type[i]};
         lw_type joined = lw_join(&b->types, b->source->options->typing, both, 2, &problem);
         if (problem != NULL || joined == LW_T_BOTTOM) {
-            status =
-                lw_fail(b->err, LW_ERR_TYPE,
-                        "reduce: number %u of the accumulator is %s, but combine "
-                        "function `%s` makes %s of it: no type holds both",
-                        (unsigned)i + 1, lw_dtypes[stored(both[0])].public_name,
-                        name_of(b->source->combine), lw_dtypes[stored(both[1])].public_name);
+            status = lw_fail(b->err, LW_ERR_TYPE,
+                             "reduce: number %u of the accumulator is %s, but combine "
+                             "function `%s` makes %s of it: no type holds both",
+                             (unsigned)i + 1, lw_dtypes[lw_reduce_stored(both[0])].public_name,
+                             name_of(b->source->combine),
+                             lw_dtypes[lw_reduce_stored(both[1])].public_name);
             goto fail;
         }
         joined = plain(&b->types, joined);
@@ -469,7 +449,7 @@ lower_combine(builder *b)
     lw_status status = LW_OK;
     lw_typed *typed = NULL;
 
-    LW_TRY(infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
+    LW_TRY(lw_reduce_infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
     LW_TRY(
         lower(b, b->source->combine, typed, b->made->acc, b->made->n_acc, &b->made->combine));
 fail:
@@ -499,162 +479,21 @@ lower_finish(builder *b, const shape *narrow)
         r->n_out = narrow->n;
         r->out_form = narrow->form;
         for (uint32_t i = 0; i < narrow->n; i++)
-            r->out[i] = said_bool(b) ? LW_DT_b1 : stored(narrow->type[i]);
+            r->out[i] = said_bool(b) ? LW_DT_b1 : lw_reduce_stored(narrow->type[i]);
         return LW_OK;
     }
-    LW_TRY(infer_on(b, b->source->finish, "finish", narrow, 1, &typed));
-    LW_TRY(result_shape(b, typed, "finish", b->source->finish, &results));
+    LW_TRY(lw_reduce_infer_on(b, b->source->finish, "finish", narrow, 1, &typed));
+    LW_TRY(lw_reduce_result_shape(b, typed, "finish", b->source->finish, &results));
     lw_typed_free(typed);
     typed = NULL;
     r->n_out = results.n;
     r->out_form = results.form;
     for (uint32_t i = 0; i < results.n; i++)
-        r->out[i] = stored(results.type[i]);
-    LW_TRY(infer_on(b, b->source->finish, "finish", &b->acc, 1, &typed));
+        r->out[i] = lw_reduce_stored(results.type[i]);
+    LW_TRY(lw_reduce_infer_on(b, b->source->finish, "finish", &b->acc, 1, &typed));
     LW_TRY(lower(b, b->source->finish, typed, r->out, r->n_out, &r->finish));
 fail:
     lw_typed_free(typed);
-    return status;
-}
-
-/* ---- sums of small numbers ---- */
-
-/* Sums and products of bool and of integers below int64 are made in int64, as NumPy's; only
- * where nobody said what they should be. */
-static bool
-widens(const builder *b)
-{
-    const lw_tree *tree = b->source->combine;
-    const lw_fn *fn = &tree->fns.data[1];
-    const lw_node *node;
-
-    if (b->dtype != LW_DT_void || b->source->map != NULL || b->made->n_in != 1 ||
-        b->made->array[0].record != NULL || fn->params.n != 2 ||
-        b->source->said[0] == b->made->in[0] ||
-        !(lw_is_integer(b->made->in[0]) || b->made->in[0] == LW_DT_b1))
-        return false;
-    for (uint32_t i = 1; i < tree->nodes.n; i++) {
-        node = &tree->nodes.data[i];
-        if (node->kind != LW_NODE_RETURN || node->a == 0)
-            continue;
-        node = &tree->nodes.data[node->a];
-        return node->kind == LW_NODE_BINARY &&
-               (node->op == LW_PY_ADD || node->op == LW_PY_MUL) &&
-               tree->nodes.data[node->a].kind == LW_NODE_NAME &&
-               tree->nodes.data[node->b].kind == LW_NODE_NAME &&
-               tree->nodes.data[node->a].a != tree->nodes.data[node->b].a;
-    }
-    return false;
-}
-
-static lw_dtype
-widened(lw_dtype dtype)
-{
-    return lw_dtypes[dtype].kind == LW_KIND_UINT ? LW_DT_u64 : LW_DT_i64;
-}
-
-static bool
-is_narrow(lw_type type)
-{
-    return type == LW_DT_b1 || (type < LW_T_INDEX && lw_is_integer((lw_dtype)type) &&
-                                lw_dtypes[type].size_bytes < lw_dtypes[LW_DT_i64].size_bytes);
-}
-
-/* Records keep their dtype. */
-static bool
-is_in_record(const lw_reduce_form *form, uint32_t number)
-{
-    uint32_t seen = 0, end = 0;
-
-    for (uint32_t at = 0; at < form->n_nodes; at++) {
-        if (form->node[at].kind == LW_REDUCE_RECORD && at >= end)
-            end = lw_reduce_form_next(form, at);
-        if (form->node[at].kind == LW_REDUCE_NUMBER && seen++ == number)
-            return at < end;
-    }
-    return false;
-}
-
-/* The scalar that number i of an accumulator begins with. */
-static uint32_t
-first_part(const shape *acc, uint32_t i)
-{
-    uint32_t part = 0;
-
-    for (uint32_t k = 0; k < i; k++)
-        part += (uint32_t)lw_reduce_parts(stored(acc->type[k]));
-    return part;
-}
-
-/* Of accumulators whose number i has become wider: do combine's numbers keep their types, and
- * is number i a sum or a product that nothing else sees? */
-static lw_status
-sums_alone(builder *b, const shape *wider, uint32_t i, bool *alone)
-{
-    const lw_tree *tree = b->source->combine;
-    lw_dtype out[LW_REDUCE_MOST];
-    lw_scalar *scalar = NULL;
-    lw_typed *typed = NULL;
-    lw_status status = LW_OK;
-    shape given;
-
-    LW_TRY(infer_on(b, tree, "combine", wider, 2, &typed));
-    LW_TRY(result_shape(b, typed, "combine", tree, &given));
-    *alone = same_places(&given.form, &wider->form);
-    for (uint32_t k = 0; *alone && k < given.n; k++) {
-        *alone = stored(given.type[k]) == stored(wider->type[k]);
-        out[k] = stored(given.type[k]);
-    }
-    if (*alone) {
-        LW_TRY(lw_lower(typed, out, given.n, &scalar, b->err));
-        *alone = lw_reduce_sums_alone(scalar, first_part(wider, i));
-    }
-fail:
-    lw_scalar_free(scalar);
-    lw_typed_free(typed);
-    return status;
-}
-
-/* What is wrong with the wider number is nobody's fault: then it stays as it is. */
-static lw_status
-widen_sum(builder *b, uint32_t i)
-{
-    lw_front_options options = *b->source->options;
-    lw_reduce_source source = *b->source;
-    builder trial = {.source = &source, .made = b->made};
-    lw_error err = {0};
-    shape wider = b->acc;
-    lw_status status;
-    bool alone = false;
-
-    options.checks = 0; /* they would be uses of the numbers */
-    source.options = &options;
-    trial.err = &err;
-    lw_arena_init(&trial.arena);
-    wider.type[i] = widened((lw_dtype)b->acc.type[i]);
-    status = sums_alone(&trial, &wider, i, &alone);
-    lw_arena_reset(&trial.arena);
-    lw_error_reset(&err);
-    if (status == LW_ERR_OUT_OF_MEMORY)
-        return lw_fail_memory(b->err);
-    if (status == LW_OK && alone)
-        b->acc.type[i] = wider.type[i];
-    return LW_OK;
-}
-
-/* The same, number by number, of accumulators of any form. */
-static lw_status
-widen_sums(builder *b)
-{
-    lw_status status = LW_OK;
-
-    if (b->dtype != LW_DT_void)
-        return LW_OK;
-    for (uint32_t i = 0; i < b->acc.n; i++)
-        if (is_narrow(b->acc.type[i]) && (lw_type)b->source->said[i] != b->acc.type[i] &&
-            !is_in_record(&b->acc.form, i))
-            LW_TRY(widen_sum(b, i));
-fail:
     return status;
 }
 
@@ -688,13 +527,12 @@ build(builder *b)
     lw_status status;
     shape narrow;
 
-    if (widens(b))
-        r->in[0] = widened(r->in[0]);
+    lw_reduce_widen_elements(b);
     LW_TRY(take_arrays(b));
     LW_TRY(find_mapped(b));
     b->acc = b->mapped;
     LW_TRY(fix_point(b));
-    LW_TRY(widen_sums(b));
+    LW_TRY(lw_reduce_widen_sums(b));
     narrow = b->acc;
     for (uint32_t i = 0; i < b->acc.n; i++)
         b->acc.type[i] = wide(b->acc.type[i]);
@@ -702,7 +540,7 @@ build(builder *b)
     r->n_acc = b->acc.n;
     r->acc_form = b->acc.form;
     for (uint32_t i = 0; i < b->acc.n; i++)
-        r->acc[i] = stored(b->acc.type[i]);
+        r->acc[i] = lw_reduce_stored(b->acc.type[i]);
     LW_TRY(lower_map(b));
     LW_TRY(lower_combine(b));
     LW_TRY(lower_finish(b, &narrow));

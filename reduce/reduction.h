@@ -29,7 +29,8 @@ typedef struct lw_reduce_source {
     const lw_front_options *options;
     int commutative; /* 0, 1; -1: as combine shows itself */
     lw_text *types;  /* out: the typed trees as text, or NULL */
-    /* Dtypes that identity= gives the accumulator's numbers; void: it says nothing. */
+    /* Dtypes of what stands in identity=, number by number, a record as one: void, which says
+     * nothing. */
     lw_dtype said[LW_REDUCE_MOST];
 } lw_reduce_source;
 

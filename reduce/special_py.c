@@ -38,7 +38,8 @@ refresh(lw_reducer *self)
     return 0;
 }
 
-/* The dtypes of NumPy's numbers in identity=, one after the other; Python's say nothing. */
+/* The dtypes of NumPy's numbers in identity=, one after the other; Python's and records say
+ * nothing. */
 static void
 read_said(PyObject *identity, lw_reduce_source *source, uint32_t *at)
 {

@@ -75,6 +75,12 @@ def test_sums_that_keep_their_type():
     said = lw.reduce(parts, map=pair, identity=(np.uint8(0), 0))(x)
     assert [v.dtype for v in said] == ["u1", "u8"] and said == (96, 60000)
     assert lw.reduce(lambda a, b: a + b, identity=np.uint8(0))(x).dtype == "u1"
+    records = np.zeros(300, [("a", "u1"), ("b", "u1")])
+    records["a"] = x
+    behind = lambda p, q: (p[0], p[1] + q[1])  # noqa: E731
+    for nothing in ({"a": 0, "b": 0}, np.zeros((), records.dtype)[()]):
+        got = lw.reduce(behind, map=lambda r: (r, r.a), identity=(nothing, np.uint8(0)))(records)
+        assert got[0] == records[0] and got[1] == 96 and got[1].dtype == "u1"
     assert [v.dtype for v in lw.reduce(parts, map=pair)(x, dtype="u1")] == ["u1", "u1"]
     for combine in (lambda a, b: (a[0] + b[0], a[1] + b[0]), lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]),
                     lambda a, b: (a[0] | b[0], a[1] ^ b[1]), lambda a, b: (a[1] + b[1], a[0] + b[0]),
