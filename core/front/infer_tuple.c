@@ -105,6 +105,20 @@ tuple_konst(lw_frame *f, uint32_t node, const values *items, const lw_konst *nam
     return LW_OK;
 }
 
+/* Items of a tuple, and of those in it, counted no further than just beyond `most`. */
+static uint32_t
+items_in(lw_frame *f, lw_type type, uint32_t most)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    uint32_t n = 0;
+
+    if (row == NULL)
+        return 1;
+    for (uint32_t i = 0; i < row->n && n <= most; i++)
+        n += items_in(f, row->elements[i], most);
+    return n;
+}
+
 lw_status
 lw_infer_tuple(lw_frame *f, uint32_t node, lw_value *out)
 {
@@ -141,6 +155,12 @@ lw_infer_tuple(lw_frame *f, uint32_t node, lw_value *out)
     LW_TRY(tuple_konst(f, node, &items, names, &out->konst));
     out->type = lw_type_tuple(lw_types_of(f), types, items.n,
                               names && names->n == items.n ? names->names : NULL);
+    if (out->konst == 0 && items_in(f, out->type, LW_MAX_ITEMS) > LW_MAX_ITEMS) {
+        out->type = LW_T_BOTTOM;
+        return lw_complain(f, n->loc, "E101", "with all that is in its items",
+                           "keep that many numbers in an array", "tuple of more than %d items",
+                           LW_MAX_ITEMS);
+    }
 fail:
     return status;
 }

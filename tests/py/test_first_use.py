@@ -495,3 +495,13 @@ def test_many_calls_in_each_other(depth, good):
     else:
         with pytest.raises(lw.errors.UnsupportedError, match="E151: calls nested more than 48 levels deep"):
             lw.vectorize(nested(depth))(1.0)
+
+
+def test_tuples_that_double():
+    """Each number of a tuple is a value of its own: 2^25 of them are refused, not built."""
+    doubled = "".join(f"    a{i} = g(a{i - 1})\n" for i in range(1, 26))
+    source = "def f(x):\n    def g(t): return (t, t)\n    a0 = x\n" + doubled + "    return x\n"
+    scope = {}
+    exec(source, scope)
+    with pytest.raises(lw.errors.UnsupportedError, match="E101: tuple of more than 4096 items"):
+        lw.vectorize(scope["f"], source=source)(1.0)
