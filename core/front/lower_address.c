@@ -226,7 +226,9 @@ static void
 check_bounds(lw_frame *f, lw_value array, lw_ref index, lw_ref extent, uint32_t axis)
 {
     lw_builder *b = &f->b;
-    bool dynamic = b->func && b->func->insts.data[lw_part_at(&array, 0)].op == LW_OP_DYNAMIC;
+    bool guards = !(f->l->typed->options.checks & LW_CHECK_BOUNDS); /* else as on a GPU */
+    bool dynamic = guards && b->func != NULL &&
+                   b->func->insts.data[lw_part_at(&array, 0)].op == LW_OP_DYNAMIC;
     char message[128];
 
     snprintf(message, sizeof message, "index out of bounds for axis %u%s", axis,
