@@ -20,7 +20,8 @@ show_layout(const lw_core_layout *layout)
 {
     PyObject *type, *value, *trace, *text, *short_one, *long_one, *better = NULL;
 
-    if (!PyErr_ExceptionMatches(PyExc_ValueError))
+    if (!PyErr_ExceptionMatches(PyExc_ValueError) ||
+        strcmp(layout->numpy_text, layout->text) == 0)
         return;
     PyErr_Fetch(&type, &value, &trace);
     text = value ? PyObject_Str(value) : NULL;
@@ -28,6 +29,8 @@ show_layout(const lw_core_layout *layout)
     long_one = PyUnicode_FromString(layout->text);
     if (type == PyExc_ValueError && text != NULL && short_one != NULL && long_one != NULL)
         better = PyUnicode_Replace(text, short_one, long_one, 1);
+    if (better != NULL && PyUnicode_Compare(better, text) == 0) /* not NumPy's: as it is */
+        Py_CLEAR(better);
     Py_XDECREF(text);
     Py_XDECREF(short_one);
     Py_XDECREF(long_one);

@@ -506,6 +506,9 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
 
     if (refresh_tree(self) < 0)
         return NULL;
+    loop = declared ? NULL : lw_gufunc_find(self, in);
+    if (loop != NULL) /* reading runs Python's code, where another thread has made it */
+        return loop;
     loop = lw_alloc_zero(1, sizeof *loop);
     if (loop == NULL)
         return (lw_gufunc_loop *)PyErr_NoMemory();

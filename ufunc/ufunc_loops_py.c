@@ -172,9 +172,15 @@ loop_of_scalar(lw_ufunc_object *self, lw_scalar *scalar, const lw_dtype *in, boo
 lw_loop *
 lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out, bool declared)
 {
-    lw_scalar *scalar = make_scalar(self, in, out);
+    lw_scalar *scalar;
     lw_loop *loop;
 
+    if (refresh_tree(self) < 0)
+        return NULL;
+    loop = declared ? NULL : lw_ufunc_find(self, in);
+    if (loop != NULL) /* reading runs Python's code, where another thread has made it */
+        return loop;
+    scalar = make_scalar(self, in, out);
     if (scalar == NULL)
         return NULL;
     loop = loop_of_scalar(self, scalar, in, declared);

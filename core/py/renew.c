@@ -60,6 +60,11 @@ lw_read_again(PyObject *function, PyObject *source, lw_tree **tree, lw_captures 
         lw_py_raise(&err);
         return -1;
     }
+    if (*captures != before) { /* Python's code ran: another thread has done it meanwhile */
+        lw_tree_free(read);
+        lw_captures_free(after);
+        return 0;
+    }
     lw_tree_free(*tree);
     *tree = read;
     *captures = after;

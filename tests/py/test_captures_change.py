@@ -1,6 +1,7 @@
 """What a compiled function captured changes: every door reads and compiles it again."""
 
 import gc
+import linecache
 import math
 import threading
 import warnings
@@ -360,3 +361,28 @@ def test_old_versions_go():
     del f
     gc.collect()
     assert gone() is None
+
+
+DOORS = {"vectorize": (lw.vectorize, lambda f: f(3.0)), "guvectorize": (lw.guvectorize("()->()"), lambda f: f(3.0)),
+         "reduce": (lambda f: lw.reduce(lambda a, b: a + b, map=f), lambda f: f(np.array([3.0])))}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_two_calls_read_a_function_at_once(door, monkeypatch):
+    """Reading runs Python's code, and other threads while it does."""
+    global K
+    make, call = DOORS[door]
+    f, inner = make(lambda x: x * K + K), []
+    K = 5
+    read = linecache.getlines
+
+    def getlines(*args, **keywords):
+        if not inner:
+            inner.append(None)
+            inner[0] = call(f)
+        return read(*args, **keywords)
+
+    monkeypatch.setattr(linecache, "getlines", getlines)
+    assert call(f) == 20 and inner == [20]
+    K = 2
+    assert call(f) == 8

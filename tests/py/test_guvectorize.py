@@ -125,6 +125,14 @@ def test_broadcastable_dimensions():
         dot(a, 2.0)
     assert dot.signature == "(n|1),(n|1)->()"
 
+    class Wrong:
+        def __array__(self, *args, **keywords):
+            raise ValueError("no array")
+
+    with pytest.raises(ValueError, match="no array") as caught:
+        dot(a, Wrong())
+    assert caught.traceback[-1].name == "__array__"  # errors that do not show the layout are as they were
+
     @lw.guvectorize("(n|1)->(n)")
     def spread(a, out):
         for i in range(out.shape[0]):
