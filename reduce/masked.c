@@ -79,7 +79,7 @@ make_map(const lw_reduction *of, lw_scalar *made, lw_error *err)
 {
     lw_dtype parts[LW_REDUCE_PARTS];
     uint32_t n_parts = lw_reduce_acc_parts(of, parts), n = 0, first = 0;
-    lw_ref values[LW_REDUCE_PARTS], acc[LW_REDUCE_PARTS], mask;
+    lw_ref values[LW_REDUCE_PARTS], acc[LW_REDUCE_PARTS] = {0}, mask;
     lw_builder b;
     lw_status status = LW_OK;
 

@@ -54,14 +54,14 @@ typedef struct lw_reduction {
     uint32_t n_out;
     lw_dtype out[LW_REDUCE_MOST];
     lw_reduce_form out_form;
-    bool commutative;                        /* elements may change places */
-    bool has_identity;                       /* as combine shows itself */
-    bool stops;                              /* `and`, `or` of bools: ... */
-    bool stop;                               /* ... nothing changes this any more */
-    bool exact;                              /* it rounds nothing: any order gives the same */
+    bool commutative;  /* elements may change places */
+    bool has_identity; /* as combine shows itself */
+    bool stops;        /* `and`, `or` of bools: ... */
+    bool stop;         /* ... nothing changes this any more */
+    bool exact;        /* it rounds nothing: any order gives the same */
+    bool has_neutral;  /* there is what combine gives the other operand with, bit by bit */
     lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */
-    bool has_neutral; /* what combine gives the other operand with, bit by bit: ... */
-    lw_reduce_item neutral[LW_REDUCE_MOST]; /* ... -0 of float sums, infinities of extremes */
+    lw_reduce_item neutral[LW_REDUCE_MOST];  /* -0 of float sums, infinities of extremes */
 } lw_reduction;
 
 /* dtype: what operands are converted to first; void: their own. User diagnostics, LW_ERR_TYPE
