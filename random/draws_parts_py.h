@@ -4,6 +4,8 @@
 
 #include "core/py/numpy_api.h"
 
+#include <stdbool.h>
+
 #include "random/philox.h"
 
 typedef struct lw_drawing { /* in front of `_Draws` */
@@ -11,6 +13,30 @@ typedef struct lw_drawing { /* in front of `_Draws` */
     lw_philox philox;
     uint64_t place; /* the next block */
 } lw_drawing;
+
+/* ---- arguments_py.c ---- */
+
+enum { LW_MOST_PARAMETERS = 2 };
+
+typedef struct lw_few {
+    double p[LW_MOST_PARAMETERS];
+    int64_t integer[LW_MOST_PARAMETERS];
+    int n_given; /* of the parameters: those in front */
+    int64_t n;   /* numbers */
+    bool one;    /* no array */
+} lw_few;
+
+typedef struct lw_method {
+    const char *slow;       /* the method in Python */
+    int n_parameters, most; /* numbers at once */
+    bool integers;
+    const char *names[LW_MOST_PARAMETERS];
+    double fallback[LW_MOST_PARAMETERS];
+} lw_method;
+
+/* False: not a call for here, or a wrong one. */
+bool lw_read_few(const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                 lw_few *out);
 
 /* ---- orders_py.c: rows of METH_VARARGS ---- */
 

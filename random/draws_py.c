@@ -18,8 +18,6 @@
 /* A kernel on the pool's threads is worth its call from MOST_COMPUTED numbers on. */
 enum { MOST_COMPUTED = 8192, MOST_TAKEN = 512, FIRST_AHEAD = 8, MOST_AHEAD = 1024 };
 
-enum { MOST_PARAMETERS = 2 };
-
 typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, N_KINDS } kind;
 
 /* per: numbers of a block. fitted: made for the parameters, else standard. */
@@ -35,7 +33,7 @@ static const struct {
 typedef struct ahead {
     PyArrayObject *made; /* NULL: nothing */
     uint64_t place, blocks;
-    double parameters[MOST_PARAMETERS];
+    double parameters[LW_MOST_PARAMETERS];
 } ahead;
 
 typedef struct draws {
@@ -45,108 +43,6 @@ typedef struct draws {
     uint64_t stream;         /* changes where the numbers of each place do */
     ahead ahead[N_KINDS];
 } draws;
-
-/* ---- the arguments ---- */
-
-typedef struct few {
-    double p[MOST_PARAMETERS];
-    int64_t integer[MOST_PARAMETERS];
-    int n_given; /* of the parameters: those in front */
-    int64_t n;   /* numbers */
-    bool one;    /* no array */
-} few;
-
-typedef struct method {
-    const char *slow;       /* the method in Python */
-    int n_parameters, most; /* numbers at once */
-    bool integers;
-    const char *names[MOST_PARAMETERS];
-    double fallback[MOST_PARAMETERS];
-    PyObject *name; /* of it, interned */
-} method;
-
-static bool
-read_number(PyObject *object, double *out)
-{
-    int overflow;
-    long long value;
-
-    if (PyFloat_Check(object)) {
-        *out = PyFloat_AS_DOUBLE(object);
-        return true;
-    }
-    if (!PyLong_CheckExact(object))
-        return false;
-    value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    *out = (double)value;
-    return !overflow && value < INT64_C(1) << 53 && value > -(INT64_C(1) << 53);
-}
-
-static bool
-read_integer(PyObject *object, int64_t *out)
-{
-    int overflow;
-
-    if (!PyLong_CheckExact(object))
-        return false;
-    *out = PyLong_AsLongLongAndOverflow(object, &overflow);
-    return !overflow;
-}
-
-static bool
-read_size(PyObject *object, int most, few *out)
-{
-    out->one = object == Py_None;
-    out->n = 1;
-    return out->one || (read_integer(object, &out->n) && out->n >= 0 && out->n <= most);
-}
-
-/* Argument k: a parameter, or the size behind them. */
-static bool
-read_one(const method *m, int k, PyObject *object, few *out)
-{
-    if (k == m->n_parameters)
-        return read_size(object, m->most, out);
-    out->n_given = k + 1 > out->n_given ? k + 1 : out->n_given;
-    return m->integers ? read_integer(object, &out->integer[k])
-                       : read_number(object, &out->p[k]);
-}
-
-static int
-named(const method *m, PyObject *name)
-{
-    for (int k = 0; k < m->n_parameters; k++)
-        if (PyUnicode_CompareWithASCIIString(name, m->names[k]) == 0)
-            return k;
-    return PyUnicode_CompareWithASCIIString(name, "size") == 0 ? m->n_parameters : -1;
-}
-
-/* False: not a call for here, or a wrong one. */
-static bool
-read_few(const method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, few *out)
-{
-    Py_ssize_t n_named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    unsigned seen, needed = 0;
-
-    if (n > m->n_parameters + 1)
-        return false;
-    seen = (1u << n) - 1;
-    *out = (few){.n = 1, .one = true};
-    for (int k = 0; k < m->n_parameters; k++) {
-        out->p[k] = m->fallback[k];
-        needed |= isnan(m->fallback[k]) ? 1u << k : 0;
-    }
-    for (int k = 0; k < n; k++)
-        if (!read_one(m, k, args[k], out))
-            return false;
-    for (Py_ssize_t i = 0; i < n_named; i++) {
-        int k = named(m, PyTuple_GET_ITEM(kwnames, i));
-        if (k < 0 || seen >> k & 1 || !read_one(m, k, args[n + i], out))
-            return false;
-        seen |= 1u << k;
-    }
-    return (seen & needed) == needed;
-}
 
 /* Does the result lie on the host? */
 static bool
@@ -161,17 +57,17 @@ is_here(const draws *self)
 }
 
 static bool
-is_quick(const draws *self, const method *m, PyObject *const *args, Py_ssize_t n,
-         PyObject *kwnames, few *out)
+is_quick(const draws *self, const lw_method *m, PyObject *const *args, Py_ssize_t n,
+         PyObject *kwnames, lw_few *out)
 {
-    return !self->is_busy && is_here(self) && read_few(m, args, n, kwnames, out) &&
+    return !self->is_busy && is_here(self) && lw_read_few(m, args, n, kwnames, out) &&
            self->base.place < UINT64_MAX - INT32_MAX;
 }
 
 static PyObject *
-slow(draws *self, const method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+slow(draws *self, const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    PyObject *bound = PyObject_GetAttr((PyObject *)self, m->name);
+    PyObject *bound = PyObject_GetAttrString((PyObject *)self, m->slow);
     PyObject *result = bound ? PyObject_Vectorcall(bound, args, (size_t)n, kwnames) : NULL;
 
     Py_XDECREF(bound);
@@ -180,7 +76,7 @@ slow(draws *self, const method *m, PyObject *const *args, Py_ssize_t n, PyObject
 
 /* Where the numbers go: an array, or for one number `own`. NULL with an exception. */
 static void *
-room_for(const few *asked, int type, void *own, PyObject **array)
+room_for(const lw_few *asked, int type, void *own, PyObject **array)
 {
     npy_intp n = asked->n;
 
@@ -214,7 +110,7 @@ move(double *x, int64_t n, double loc, double scale)
 /* ---- computed here ---- */
 
 static PyObject *
-uniforms(draws *self, const few *asked, double low, double width)
+uniforms(draws *self, const lw_few *asked, double low, double width)
 {
     uint32_t words[4 * LW_PHILOX_BATCH];
     double one = 0, *to;
@@ -235,7 +131,7 @@ uniforms(draws *self, const few *asked, double low, double width)
 }
 
 static PyObject *
-bounded(draws *self, const few *asked, int64_t low, int64_t high)
+bounded(draws *self, const lw_few *asked, int64_t low, int64_t high)
 {
     uint64_t span = (uint64_t)high - (uint64_t)low;
     int64_t one = 0, *to;
@@ -263,23 +159,23 @@ bounded(draws *self, const few *asked, int64_t low, int64_t high)
     return asked->one ? numpy_integer(one) : array;
 }
 
-static method uniform_method = {.most = MOST_COMPUTED,
-                                .slow = "_uniform",
-                                .n_parameters = 2,
-                                .names = {"low", "high"},
-                                .fallback = {0, 1}};
-static method random_method = {.most = MOST_COMPUTED, .slow = "_random"};
-static method integers_method = {.most = INT32_MAX,
-                                 .slow = "_integers",
-                                 .n_parameters = 2,
-                                 .integers = true,
-                                 .names = {"low", "high"}};
+static const lw_method uniform_method = {.most = MOST_COMPUTED,
+                                         .slow = "_uniform",
+                                         .n_parameters = 2,
+                                         .names = {"low", "high"},
+                                         .fallback = {0, 1}};
+static const lw_method random_method = {.most = MOST_COMPUTED, .slow = "_random"};
+static const lw_method integers_method = {.most = INT32_MAX,
+                                          .slow = "_integers",
+                                          .n_parameters = 2,
+                                          .integers = true,
+                                          .names = {"low", "high"}};
 
 static PyObject *
 draw_random(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
     draws *self = (draws *)object;
-    few asked;
+    lw_few asked;
 
     if (!is_quick(self, &random_method, args, n, kwnames, &asked))
         return slow(self, &random_method, args, n, kwnames);
@@ -290,7 +186,7 @@ static PyObject *
 draw_uniform(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
     draws *self = (draws *)object;
-    few asked;
+    lw_few asked;
 
     if (!is_quick(self, &uniform_method, args, n, kwnames, &asked) ||
         !isfinite(asked.p[1] - asked.p[0]) || asked.p[1] < asked.p[0])
@@ -303,7 +199,7 @@ draw_integers(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *k
 {
     draws *self = (draws *)object;
     int64_t low, high;
-    few asked;
+    lw_few asked;
 
     if (n == 0 || (n > 1 && args[1] == Py_None) ||
         !is_quick(self, &integers_method, args, n, kwnames, &asked))
@@ -423,13 +319,13 @@ take(draws *self, kind k, const double *p, int64_t n, void *to)
 
 /* May it come of one launch? */
 static bool
-is_near(const draws *self, const few *asked)
+is_near(const draws *self, const lw_few *asked)
 {
     return (self->base.place + MOST_TAKEN) >> 32 == self->base.place >> 32 || asked->n == 1;
 }
 
 static PyObject *
-placed(draws *self, kind k, const few *asked, double loc, double scale)
+placed(draws *self, kind k, const lw_few *asked, double loc, double scale)
 {
     PyObject *array;
     double one = 0, *to;
@@ -445,7 +341,7 @@ placed(draws *self, kind k, const few *asked, double loc, double scale)
 
 /* Numbers that were made for the parameters, as they are. */
 static PyObject *
-fitted(draws *self, kind k, const few *asked)
+fitted(draws *self, kind k, const lw_few *asked)
 {
     bool integers = kinds[k].integers;
     PyObject *array;
@@ -464,40 +360,41 @@ fitted(draws *self, kind k, const few *asked)
     return integers ? PyLong_FromLongLong(integer) : PyFloat_FromDouble(one);
 }
 
-static method normal_method = {.most = MOST_TAKEN,
-                               .slow = "_normal",
-                               .n_parameters = 2,
-                               .names = {"loc", "scale"},
-                               .fallback = {0, 1}};
-static method standard_normal_method = {.most = MOST_TAKEN, .slow = "_standard_normal"};
-static method exponential_method = {.most = MOST_TAKEN,
-                                    .slow = "_exponential",
-                                    .n_parameters = 1,
-                                    .names = {"scale"},
-                                    .fallback = {1}};
-static method standard_exponential_method = {.most = MOST_TAKEN,
-                                             .slow = "_standard_exponential"};
-static method gamma_method = {.most = MOST_TAKEN,
-                              .slow = "_gamma",
-                              .n_parameters = 2,
-                              .names = {"shape", "scale"},
-                              .fallback = {NAN, 1}};
-static method standard_gamma_method = {.most = MOST_TAKEN,
-                                       .slow = "_standard_gamma",
-                                       .n_parameters = 1,
-                                       .names = {"shape"},
+static const lw_method normal_method = {.most = MOST_TAKEN,
+                                        .slow = "_normal",
+                                        .n_parameters = 2,
+                                        .names = {"loc", "scale"},
+                                        .fallback = {0, 1}};
+static const lw_method standard_normal_method = {.most = MOST_TAKEN,
+                                                 .slow = "_standard_normal"};
+static const lw_method exponential_method = {.most = MOST_TAKEN,
+                                             .slow = "_exponential",
+                                             .n_parameters = 1,
+                                             .names = {"scale"},
+                                             .fallback = {1}};
+static const lw_method standard_exponential_method = {.most = MOST_TAKEN,
+                                                      .slow = "_standard_exponential"};
+static const lw_method gamma_method = {.most = MOST_TAKEN,
+                                       .slow = "_gamma",
+                                       .n_parameters = 2,
+                                       .names = {"shape", "scale"},
                                        .fallback = {NAN, 1}};
-static method poisson_method = {.most = MOST_TAKEN,
-                                .slow = "_poisson",
-                                .n_parameters = 1,
-                                .names = {"lam"},
-                                .fallback = {1}};
+static const lw_method standard_gamma_method = {.most = MOST_TAKEN,
+                                                .slow = "_standard_gamma",
+                                                .n_parameters = 1,
+                                                .names = {"shape"},
+                                                .fallback = {NAN, 1}};
+static const lw_method poisson_method = {.most = MOST_TAKEN,
+                                         .slow = "_poisson",
+                                         .n_parameters = 1,
+                                         .names = {"lam"},
+                                         .fallback = {1}};
 
 static PyObject *
 draw_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
     draws *self = (draws *)object;
-    few asked;
+    lw_few asked;
 
     if (!is_quick(self, &normal_method, args, n, kwnames, &asked) || isnan(asked.p[0]) ||
         !(asked.p[1] >= 0) || !is_near(self, &asked))
@@ -509,7 +406,7 @@ static PyObject *
 draw_standard_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
     draws *self = (draws *)object;
-    few asked;
+    lw_few asked;
 
     if (!is_quick(self, &standard_normal_method, args, n, kwnames, &asked) ||
         !is_near(self, &asked))
@@ -521,7 +418,7 @@ static PyObject *
 draw_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
     draws *self = (draws *)object;
-    few asked;
+    lw_few asked;
 
     if (!is_quick(self, &exponential_method, args, n, kwnames, &asked) || !(asked.p[0] >= 0) ||
         !is_near(self, &asked))
@@ -534,7 +431,7 @@ draw_standard_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n,
                           PyObject *kwnames)
 {
     draws *self = (draws *)object;
-    few asked;
+    lw_few asked;
 
     if (!is_quick(self, &standard_exponential_method, args, n, kwnames, &asked) ||
         !is_near(self, &asked))
@@ -543,9 +440,9 @@ draw_standard_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n,
 }
 
 static PyObject *
-gammas(draws *self, const method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+gammas(draws *self, const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    few asked;
+    lw_few asked;
 
     if (!is_quick(self, m, args, n, kwnames, &asked))
         return slow(self, m, args, n, kwnames);
@@ -572,7 +469,7 @@ static PyObject *
 draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
     draws *self = (draws *)object;
-    few asked;
+    lw_few asked;
 
     if (!is_quick(self, &poisson_method, args, n, kwnames, &asked) ||
         !(asked.p[0] >= 0 && asked.p[0] <= 1e15) || !is_near(self, &asked))
@@ -784,18 +681,9 @@ static PyType_Spec spec = {.name = "lanewise._core._Draws",
 int
 lw_draws_register(PyObject *module)
 {
-    method *all[] = {&random_method,  &uniform_method,     &standard_normal_method,
-                     &normal_method,  &exponential_method, &standard_exponential_method,
-                     &gamma_method,   &poisson_method,     &standard_gamma_method,
-                     &integers_method};
     PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
     int failed = type == NULL || PyModule_AddObjectRef(module, "_Draws", type) < 0;
 
-    for (size_t k = 0; !failed && k < sizeof all / sizeof *all; k++) {
-        if (all[k]->name == NULL)
-            all[k]->name = PyUnicode_InternFromString(all[k]->slow);
-        failed = all[k]->name == NULL;
-    }
     Py_XDECREF(type);
     return failed ? -1 : 0;
 }
