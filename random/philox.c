@@ -2,6 +2,19 @@
 
 enum { ROUNDS = 10, LANES = 16 };
 
+static const uint32_t KEY_0 = 0x9E3779B9u, KEY_1 = 0xBB67AE85u; /* added from round to round */
+
+static inline __attribute__((always_inline)) void
+one_round(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t k0, uint32_t k1)
+{
+    uint64_t x = (uint64_t)*c0 * 0xD2511F53u, y = (uint64_t)*c2 * 0xCD9E8D57u;
+
+    *c0 = (uint32_t)(y >> 32) ^ *c1 ^ k0;
+    *c1 = (uint32_t)y;
+    *c2 = (uint32_t)(x >> 32) ^ *c3 ^ k1;
+    *c3 = (uint32_t)x;
+}
+
 /* `LANES` blocks side by side, which the compiler keeps in vector registers. */
 typedef struct lanes {
     uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
@@ -19,15 +32,9 @@ blocks_of(const lw_philox *stream, uint64_t first, lanes *c)
         c->c2[i] = 0;
         c->c3[i] = stream->c3;
     }
-    for (int r = 0; r < ROUNDS; r++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
-        for (int i = 0; i < LANES; i++) {
-            uint64_t x = (uint64_t)c->c0[i] * 0xD2511F53u;
-            uint64_t y = (uint64_t)c->c2[i] * 0xCD9E8D57u;
-            c->c0[i] = (uint32_t)(y >> 32) ^ c->c1[i] ^ k0;
-            c->c1[i] = (uint32_t)y;
-            c->c2[i] = (uint32_t)(x >> 32) ^ c->c3[i] ^ k1;
-            c->c3[i] = (uint32_t)x;
-        }
+    for (int r = 0; r < ROUNDS; r++, k0 += KEY_0, k1 += KEY_1) {
+        for (int i = 0; i < LANES; i++)
+            one_round(&c->c0[i], &c->c1[i], &c->c2[i], &c->c3[i], k0, k1);
     }
 }
 
@@ -63,13 +70,8 @@ one_block(const lw_philox *stream, uint64_t counter, uint32_t c2, uint32_t c3, u
     uint32_t c0 = (uint32_t)counter, c1 = (uint32_t)(counter >> 32);
     uint32_t k0 = stream->key[0], k1 = stream->key[1];
 
-    for (int r = 0; r < ROUNDS; r++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
-        uint64_t x = (uint64_t)c0 * 0xD2511F53u, y = (uint64_t)c2 * 0xCD9E8D57u;
-        c0 = (uint32_t)(y >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)y;
-        c2 = (uint32_t)(x >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)x;
-    }
+    for (int r = 0; r < ROUNDS; r++, k0 += KEY_0, k1 += KEY_1)
+        one_round(&c0, &c1, &c2, &c3, k0, k1);
     out[0] = c0;
     out[1] = c1;
     out[2] = c2;
