@@ -51,21 +51,36 @@ args_at(const scan *c, int64_t row, int64_t at, const bank *acc, row_args *to)
     }
 }
 
-/* Elements [at, at + n) of a row, from what acc holds, which then holds the last. */
+/* A row on its way. */
+typedef struct way {
+    const scan *c;
+    int64_t row;
+    const bank *acc;
+    bool seeded;
+} way;
+
+static bool
+scan_piece(void *context, int64_t begin, int64_t end)
+{
+    way *w = context;
+    row_args a;
+
+    args_at(w->c, w->row, begin, w->acc, &a);
+    w->c->s.code->scans.scan(a.args, end - begin, a.strides, w->seeded, w->c->before);
+    w->seeded = true;
+    return true;
+}
+
+/* Elements [at, at + n) of a row, from what acc holds, which then holds the last. The first
+ * piece is short, for elements may be costly. */
 static void
 scan_in_order(const scan *c, int64_t row, int64_t at, int64_t n, const bank *acc, bool seeded,
               uint32_t worker)
 {
-    enum { PIECE = 1 << 14 }; /* a tenth of a second where an element takes some microseconds */
-    row_args a;
+    enum { FIRST = 64 };
+    way w = {c, row, acc, seeded};
 
-    for (int64_t begin = at, end = at + n; at < end && !is_ended(&c->s, worker, at - begin);
-         at += PIECE) {
-        args_at(c, row, at, acc, &a);
-        c->s.code->scans.scan(a.args, end - at < PIECE ? end - at : PIECE, a.strides, seeded,
-                              c->before);
-        seeded = true;
-    }
+    lw_in_pieces(c->s.job->stop, worker, at, at + n, FIRST, 1, scan_piece, &w);
 }
 
 static bool

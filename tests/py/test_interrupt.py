@@ -36,6 +36,7 @@ def one(x, n, out):
     out[0] = total
 
 total = lw.reduce(lambda x, y: x + y)
+costliest = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 10_000_000))
 costly = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 5_000))
 any_zero = lw.reduce(lambda x, y: x | y, map=lambda x: x == 0)
 x = np.ones(1_000_000)
@@ -60,6 +61,7 @@ CALLS = {
     "reduce, long rows": "total(tall, axis=1)",
     "reduce, columns": "total(tall, axis=0)",
     "scan": "costly.accumulate(x)",
+    "scan of few": "costliest.accumulate(x[:4000])",
     "reduceat": "total.reduceat(endless, np.arange(0, 10**12, 10**10))",
     "reduceat, short": "total.reduceat(np.broadcast_to(np.ones(1), (10**4, 10**6)), np.arange(0, 10**6, 500), axis=1)",
     "reduceat, wide": "total.reduceat(tall, np.arange(0, 10**6, 10**4), axis=0)",
