@@ -19,6 +19,7 @@
 
 #include "core/device/pool.h"
 #include "core/device/stream.h"
+#include "core/py/descr.h"
 #include "core/py/print_py.h"
 #include "core/py/reports.h"
 #include "core/tables/dtypes.h"
@@ -95,14 +96,6 @@ lw_device_array_use(lw_device_array *array, CUstream stream, lw_error *err)
         return LW_OK;
     return lw_device_array_move_stream(root, stream, err);
 }
-
-/* NumPy's dtype for one of ours (borrowed): bfloat16 is ml_dtypes' when that is loaded, else
- * two raw bytes. NULL with an exception set for LW_DT_void. */
-PyArray_Descr *lw_descr_of(lw_dtype dtype);
-/* Ours for NumPy's; LW_DT_void when it has no arithmetic here (also when byte-swapped). */
-lw_dtype lw_dtype_of_descr(PyArray_Descr *descr);
-/* NumPy's ComplexWarning where this cast drops imaginary parts. -1 with an exception. */
-int lw_warn_of_complex(lw_dtype from, lw_dtype to);
 
 /* A copy on the host as a new ndarray; waits. */
 PyObject *lw_device_array_to_host(lw_device_array *array, CUstream stream);

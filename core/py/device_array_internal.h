@@ -22,9 +22,6 @@ typedef struct lw_layout {
 /* ---- device_array.c ---- */
 /* Raise what err holds; returns -1. */
 int lw_array_fail(lw_error *err);
-/* dtype= argument: anything numpy.dtype takes, or "bfloat16". Gives new references in *descr.
- */
-int lw_dtype_read(PyObject *object, lw_dtype *dtype, PyArray_Descr **descr);
 /* A view with another dtype: descr is borrowed. */
 lw_device_array *lw_array_view_as(lw_device_array *array, CUdeviceptr data, lw_dtype dtype,
                                   PyArray_Descr *descr, const lw_layout *layout);

@@ -1,0 +1,128 @@
+#include "core/py/descr.h"
+
+#include <string.h>
+
+static PyArray_Descr *descrs[LW_N_DTYPES]; /* made once, immortal as NumPy's own */
+
+static PyArray_Descr *
+descr_of_bf16(void)
+{
+    PyObject *modules = PyImport_GetModuleDict(), *module, *type;
+    PyArray_Descr *descr = NULL;
+
+    module = PyDict_GetItemString(modules, "ml_dtypes"); /* borrowed; never imported by us */
+    if (module != NULL) {
+        type = PyObject_GetAttrString(module, "bfloat16");
+        if (type != NULL && PyArray_DescrConverter(type, &descr) == NPY_SUCCEED) {
+            Py_DECREF(type);
+            return descrs[LW_DT_bf16] = descr;
+        }
+        Py_XDECREF(type);
+        PyErr_Clear();
+    }
+    static PyArray_Descr *raw;
+    if (raw == NULL) {
+        raw = PyArray_DescrNewFromType(NPY_VOID);
+        if (raw != NULL)
+            PyDataType_SET_ELSIZE(raw, 2);
+    }
+    return raw;
+}
+
+PyArray_Descr *
+lw_descr_of(lw_dtype dtype)
+{
+    if (descrs[dtype] != NULL)
+        return descrs[dtype];
+    if (dtype == LW_DT_bf16)
+        return descr_of_bf16();
+    PyErr_Format(PyExc_TypeError, "%s has no NumPy dtype", lw_dtypes[dtype].public_name);
+    return NULL;
+}
+
+int
+lw_descrs_make(void)
+{
+    for (int dtype = 0; dtype < LW_N_DTYPES; dtype++)
+        if (descrs[dtype] == NULL && lw_dtypes[dtype].numpy != 0) {
+            descrs[dtype] = PyArray_DescrFromType(lw_dtypes[dtype].numpy);
+            if (descrs[dtype] == NULL)
+                return -1;
+        }
+    return 0;
+}
+
+int
+lw_warn_of_complex(lw_dtype from, lw_dtype to)
+{
+    PyObject *module, *class;
+    int failed = -1;
+
+    if (!lw_is_complex(from) || lw_is_complex(to) || to == LW_DT_b1 || to == LW_DT_void)
+        return 0;
+    module = PyImport_ImportModule("numpy.exceptions");
+    class = module ? PyObject_GetAttrString(module, "ComplexWarning") : NULL;
+    if (class != NULL)
+        failed = PyErr_WarnEx(class,
+                              "Casting complex values to real discards the imaginary part", 1);
+    Py_XDECREF(class);
+    Py_XDECREF(module);
+    return failed;
+}
+
+lw_dtype
+lw_dtype_of_descr(PyArray_Descr *descr)
+{
+    const char *name;
+
+    if (!PyArray_ISNBO(descr->byteorder))
+        return LW_DT_void;
+    if (PyTypeNum_ISBOOL(descr->type_num) || PyTypeNum_ISNUMBER(descr->type_num))
+        return lw_dtype_from_char(descr->type);
+    if (descr->type_num < NPY_USERDEF || PyDataType_ELSIZE(descr) != 2)
+        return LW_DT_void;
+    name = strrchr(descr->typeobj->tp_name, '.');
+    name = name != NULL ? name + 1 : descr->typeobj->tp_name;
+    return strcmp(name, "bfloat16") == 0 ? LW_DT_bf16 : LW_DT_void;
+}
+
+/* "bfloat16" and the scalars of lanewise.types; LW_DT_void: ask NumPy. */
+static lw_dtype
+own_type(PyObject *object)
+{
+    PyObject *number;
+    long row = 0;
+
+    if (PyUnicode_Check(object))
+        return PyUnicode_CompareWithASCIIString(object, "bfloat16") == 0 ? LW_DT_bf16
+                                                                         : LW_DT_void;
+    if (PyType_Check(object) || PyArray_DescrCheck(object))
+        return LW_DT_void;
+    number = PyObject_GetAttrString(object, "__lanewise_dtype__");
+    if (number != NULL && PyLong_Check(number))
+        row = PyLong_AsLong(number);
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return row > LW_DT_void && row < LW_DT_ptr ? (lw_dtype)row : LW_DT_void;
+}
+
+int
+lw_dtype_read(PyObject *object, lw_dtype *dtype, PyArray_Descr **descr)
+{
+    *dtype = own_type(object);
+    if (*dtype != LW_DT_void) {
+        *descr = lw_descr_of(*dtype);
+        Py_XINCREF(*descr);
+        return *descr == NULL ? -1 : 0;
+    }
+    *descr = NULL;
+    if (PyArray_DescrConverter(object, descr) != NPY_SUCCEED)
+        return -1;
+    *dtype = lw_dtype_of_descr(*descr);
+    if (!PyDataType_REFCHK(*descr))
+        return 0;
+    PyErr_Format(PyExc_TypeError, "dtype: %R holds Python objects, which device memory cannot",
+                 (PyObject *)*descr);
+    Py_CLEAR(*descr);
+    return -1;
+}
