@@ -184,7 +184,8 @@ class Generator(_core._Draws, Distributions):
         size = common_shape(None if size is None else _shape(size), (loc, scale), out)
         fill = self._start(name, size, dtype, out, _FLOATS, stream, target)
         cast, per_block = fill.dtype.type, 4 if fill.dtype.itemsize == 4 else 2
-        if not is_scalar(loc, scale):
+        lanes = name == "random" and per_block == 4 and not self._is_philox  # whose kernel rounds once more
+        if not is_scalar(loc, scale) or lanes and not (loc == 0 and scale == 1):
             fill.place, loc, scale = (loc, scale), 0.0, 1.0
         if name == "normal" and per_block == 4 and loc == 0 and scale == 1 and self.bit_generator == "philox":
             fill.name = "standard_normal"
@@ -209,9 +210,13 @@ class Generator(_core._Draws, Distributions):
         bounds = np.iinfo(kind)
         if not bounds.min <= low < high <= int(bounds.max) + 1:
             raise ValueError(f"low and high must be within {kind} and low below high, not {low} and {high}")
+        return self._integers_one(low, high, size, kind, out, stream)
+
+    def _integers_one(self, low, high, size, kind, out, stream, target=None):
+        """Bounds that are ints, the same for every number: up to 2**32 numbers apart 32 bits make one."""
         span, wide = high - low, np.uint64 if kind == np.uint64 else np.int64
         one = self.bit_generator == "philox" and span <= 2**32
-        fill = self._start("integers32" if one else "integers64", size, kind, out, (kind,), stream)
+        fill = self._start("integers32" if one else "integers64", size, kind, out, (kind,), stream, target)
         if span == 2**64:
             fill.name = "bits"
             return fill.run(2)
@@ -237,6 +242,8 @@ class Generator(_core._Draws, Distributions):
             raise ValueError(f"high is out of bounds for {kind}: it must be at most {int(bounds.max) + (not endpoint)}, not {high.max()}")
         if not ((low <= high) if endpoint else (low < high)).all():
             raise ValueError(f"low {'> high: low must be at most' if endpoint else '>= high: low must be below'} high everywhere")
+        if low.size and high.size and (low == low.flat[0]).all() and (high == high.flat[0]).all():
+            return self._integers_one(int(low.flat[0]), int(high.flat[0]) + endpoint, size, kind, out, stream, target)
         span = high.astype(np.uint64) - low.astype(np.uint64) + np.uint64(endpoint)
         fill = self._start("integers_each", size, kind, out, (kind,), stream, target)
         return fill.run(1, spread(low.astype(np.uint64), fill.shape, np.uint64), spread(span, fill.shape, np.uint64))
