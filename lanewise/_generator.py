@@ -9,7 +9,7 @@ import numpy as np
 
 from lanewise import _core
 from lanewise._distributions import Distributions
-from lanewise._parameters import chances, common_shape, fits, integers, is_scalar, on_device, parameter, spread
+from lanewise._parameters import chances, common_shape, fits, integers, is_scalar, on_device, parameter, refuse_masked, spread
 
 _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
@@ -301,6 +301,7 @@ class Generator(_core._Draws, Distributions):
         left. With p that is done by exponential keys: the elements with the least e / p (Efraimidis and Spirakis,
         "Weighted Random Sampling with a Reservoir", 2006). shuffle is there for NumPy's sake: the order is always random.
         """
+        refuse_masked("a", a)
         items = None if type(a) is int or np.ndim(a) == 0 and not on_device(a) else np.asarray(a)
         if items is None:
             n = max(_integer("a", a), 0)
@@ -382,6 +383,7 @@ class Generator(_core._Draws, Distributions):
 
     def permutation(self, x, axis=0, *, stream=0):
         """A copy of x with its parts along the axis in random order (an int: of arange(x))."""
+        refuse_masked("x", x)
         if type(x) is int or np.ndim(x) == 0 and not on_device(x):
             return self._order(max(_integer("x", x), 0), stream)
         host = x.copy_to_host() if hasattr(x, "copy_to_host") else np.asarray(x)
@@ -416,12 +418,14 @@ class Generator(_core._Draws, Distributions):
     def permuted(self, x, axis=None, out=None, *, stream=0):
         """A NumPy array like x where each line along the axis is in a random order of its own (None: all elements in one).
         out: an array of x's shape for it, perhaps x itself."""
+        refuse_masked("x", x)
         x = np.asarray(x)
         if not x.ndim:
             raise TypeError("x must be an array with a dimension")
         if out is not None:
             if not isinstance(out, np.ndarray):
                 raise TypeError(f"out must be a NumPy array, not {type(out).__name__}")
+            refuse_masked("out", out)
             if out.shape != x.shape:
                 raise ValueError(f"out has shape {out.shape}, x {x.shape}: different shapes")
             if not out.flags.writeable:
@@ -680,6 +684,7 @@ def _target(out, name="out"):
     """out as one of the two kinds of arrays that are filled; another library's is viewed."""
     from lanewise import cuda
 
+    refuse_masked(name, out)
     if out is None or isinstance(out, (np.ndarray, cuda.DeviceArray)):
         return out
     if not cuda.is_cuda_array(out) and not hasattr(out, "__dlpack__"):
@@ -695,6 +700,7 @@ def _on_device(parameters):
 
 def _sequence(seed):
     """The SeedSequence of None, an int or ints."""
+    refuse_masked("seed", seed)
     parts = () if seed is None else seed if isinstance(seed, (tuple, list, np.ndarray)) else (seed,)
     for part in parts:
         if isinstance(part, (bool, np.bool_)) or not hasattr(part, "__index__"):
@@ -717,6 +723,7 @@ def _dtype_of(dtype, out, default):
 def _shape(size):
     if size is None:
         return ()
+    refuse_masked("size", size)
     if isinstance(size, np.ndarray) and size.ndim == 1:
         size = size.tolist()
     parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
@@ -729,6 +736,7 @@ def _shape(size):
 
 
 def _integer(name, value):
+    refuse_masked(name, value)
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or np.ndim(value) != 0:
         raise TypeError(f"{name} must be an int, not {type(value).__name__}")
     if isinstance(value, np.ndarray) and value.dtype.kind not in "iu":

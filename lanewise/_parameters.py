@@ -38,7 +38,14 @@ def on_device(value):
     return cuda.is_cuda_array(value)
 
 
+def refuse_masked(name, value):
+    """TypeError for an array of numpy.ma."""
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask a Generator would not see; pass its .data")
+
+
 def _host(name, value, expected):
+    refuse_masked(name, value)
     if on_device(value):
         from lanewise import cuda
 

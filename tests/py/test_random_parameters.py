@@ -42,3 +42,26 @@ def test_one_pair_of_bounds_in_every_element(kind, low, high, dtype):
 def test_bounds_that_differ():
     found = Generator(1).integers([0, 10, 20], [[10, 20, 30]] * 1000)
     assert (found // 10 == [0, 1, 2]).all() and len(np.unique(found)) == 30
+
+
+MASKED = np.ma.masked_array([1, 2, 3, 4], [True, False, False, False])
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda g: g.normal(MASKED), "loc"), (lambda g: g.normal(0, MASKED, 4), "scale"), (lambda g: g.uniform(0, MASKED), "high"),
+    (lambda g: g.exponential(MASKED), "scale"), (lambda g: g.gamma(MASKED), "shape"), (lambda g: g.poisson(MASKED), "lam"),
+    (lambda g: g.integers(MASKED), "high"), (lambda g: g.integers(MASKED, 9), "low"), (lambda g: g.integers(MASKED[1:2].reshape(())), "high"),
+    (lambda g: g.normal(np.ma.masked), "loc"), (lambda g: g.binomial(MASKED, 0.5), "n"), (lambda g: g.wald(MASKED, 1), "mean"),
+    (lambda g: g.triangular(0, MASKED, 9), "mode"), (lambda g: g.negative_binomial(MASKED, 0.5), "n"), (lambda g: g.geometric(MASKED / 8.0), "p"),
+    (lambda g: g.dirichlet(MASKED), "alpha"), (lambda g: g.multinomial(MASKED, [0.5, 0.5]), "n"), (lambda g: g.multinomial(3, MASKED / 10.0), "pvals"),
+    (lambda g: g.shuffle(MASKED), "x"), (lambda g: g.permutation(MASKED), "x"), (lambda g: g.permuted(MASKED), "x"),
+    (lambda g: g.permuted(np.arange(4), out=MASKED), "out"), (lambda g: g.choice(MASKED), "a"), (lambda g: g.choice(4, p=MASKED / 10.0), "p"),
+    (lambda g: g.random(out=MASKED.astype(float)), "out"), (lambda g: g.poisson(2, out=MASKED), "out"),
+    (lambda g: g.integers(0, 2, out=MASKED.astype(bool)), "out"), (lambda g: g.lognormal(out=MASKED.astype(float)), "out"),
+    (lambda g: g.negative_binomial(2, 0.5, out=MASKED), "out"), (lambda g: Generator(MASKED), "seed"), (lambda g: g.random(MASKED), "size"),
+])
+def test_masked_arrays(call, name):
+    g = Generator(1)
+    with pytest.raises(TypeError, match=f"^{name} is a masked array, whose mask a Generator would not see; pass its .data$"):
+        call(g)
+    assert g._place == 0 and MASKED.tolist() == [None, 2, 3, 4]
