@@ -9,7 +9,7 @@ import numpy as np
 
 from lanewise import _core
 from lanewise._distributions import Distributions
-from lanewise._parameters import chances, common_shape, fits, integers, is_scalar, on_device, parameter, refuse_masked, spread
+from lanewise._parameters import chances, common_shape, fits, integers, is_scalar, kind_of, on_device, parameter, refuse_masked, spread
 
 _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
@@ -80,10 +80,11 @@ class Generator(_core._Draws, Distributions):
 
     def jumped(self, jumps=1):
         """A generator with this one's seed, from the start of a stream that overlaps with none of the other jumps."""
-        if isinstance(jumps, bool) or not hasattr(jumps, "__index__") or not 0 <= jumps.__index__() < 2**30 - self._jumps:
-            raise ValueError(f"jumps must be an int from 0 to 2**30, not {jumps!r}")
+        jumps = _integer("jumps", jumps)
+        if not 0 <= jumps < 2**30 - self._jumps:
+            raise ValueError(f"jumps must be from 0 to {2**30 - 1 - self._jumps}, not {jumps}: a seed has 2**30 streams")
         new = Generator(self._sequence, self.bit_generator, self.target)
-        new._jumps = self._jumps + jumps.__index__()
+        new._jumps = self._jumps + jumps
         return new
 
     @property
@@ -202,15 +203,15 @@ class Generator(_core._Draws, Distributions):
         kind = _dtype_of(dtype, out, np.int64)
         if any(on_device(v) or np.ndim(v) for v in (low, high)):
             return self._integers_each(low, high, size, kind, bool(endpoint), out, stream)
-        low, high = _integer("low", low), _integer("high", high) + bool(endpoint)
+        low, high, end = _integer("low", low), _integer("high", high), bool(endpoint)
         if kind.kind == "b":
-            return self._booleans(low, high, size, out, stream)
+            return self._booleans(low, high, end, size, out, stream)
         if kind.kind not in "iu":
             raise TypeError(f"{'dtype' if out is None else 'out.dtype'} must be bool or an integer type, not {kind}")
         bounds = np.iinfo(kind)
-        if not bounds.min <= low < high <= int(bounds.max) + 1:
-            raise ValueError(f"low and high must be within {kind} and low below high, not {low} and {high}")
-        return self._integers_one(low, high, size, kind, out, stream)
+        if not bounds.min <= low < high + end <= int(bounds.max) + 1:
+            raise _out_of_bounds(kind, low, high, end)
+        return self._integers_one(low, high + end, size, kind, out, stream)
 
     def _integers_one(self, low, high, size, kind, out, stream, target=None):
         """Bounds that are ints, the same for every number: up to 2**32 numbers apart 32 bits make one."""
@@ -248,12 +249,13 @@ class Generator(_core._Draws, Distributions):
         fill = self._start("integers_each", size, kind, out, (kind,), stream, target)
         return fill.run(1, spread(low.astype(np.uint64), fill.shape, np.uint64), spread(span, fill.shape, np.uint64))
 
-    def _booleans(self, low, high, size, out, stream):
+    def _booleans(self, low, high, end, size, out, stream):
         """integers of dtype bool: bytes that are 0 or 1."""
         from lanewise import cuda
 
-        if not 0 <= low < high <= 2:
-            raise ValueError(f"low and high must be within bool and low below high, not {low} and {high}")
+        if not 0 <= low < high + end <= 2:
+            raise _out_of_bounds("bool", low, high, end)
+        high += end
         if out is None:
             return self.integers(low, high, size, np.uint8, stream=stream).astype(np.bool_)
         if isinstance(out, np.ndarray):
@@ -304,7 +306,9 @@ class Generator(_core._Draws, Distributions):
         refuse_masked("a", a)
         items = None if type(a) is int or np.ndim(a) == 0 and not on_device(a) else np.asarray(a)
         if items is None:
-            n = max(_integer("a", a), 0)
+            if isinstance(a, (bool, np.bool_)) or not hasattr(a, "__index__") or isinstance(a, np.ndarray) and a.dtype.kind not in "iu":
+                raise ValueError(f"a must be an int or an array with a dimension, not {kind_of(a, np.asarray(a))}")
+            n = max(a.__index__(), 0)
             if axis != 0 or isinstance(axis, bool):
                 _axis(axis, np.empty(0))
         else:
@@ -315,9 +319,7 @@ class Generator(_core._Draws, Distributions):
         if n == 0 and count > 0:
             raise ValueError("a must be a positive int or not empty, unless size is 0")
         if p is not None:
-            p = chances("p", p)
-            if p.size != n:
-                raise ValueError(f"p must have {n} elements, not {p.size}: a and p must have same size")
+            p = chances("p", p, n)
         if replace:
             index = self._choose(n, shape, p, stream)
         else:
@@ -385,6 +387,8 @@ class Generator(_core._Draws, Distributions):
         """A copy of x with its parts along the axis in random order (an int: of arange(x))."""
         refuse_masked("x", x)
         if type(x) is int or np.ndim(x) == 0 and not on_device(x):
+            if not hasattr(x, "__index__"):
+                raise TypeError(f"x must be an int or an array with a dimension, not {type(x).__name__}")
             return self._order(max(_integer("x", x), 0), stream)
         host = x.copy_to_host() if hasattr(x, "copy_to_host") else np.asarray(x)
         axis = _axis(axis, host)
@@ -405,9 +409,9 @@ class Generator(_core._Draws, Distributions):
                 raise NotImplementedError("axis must be 0 for a list")
             x[:] = [x[k] for k in self._order(len(x), stream)]
             return
-        x = _target(x, "x")
+        x = _target(x, "x", "a NumPy or device array, or a list")
         if x is None or not x.ndim:
-            raise TypeError("x must be an array with a dimension, or a list")
+            raise TypeError(f"x must be a NumPy or device array with a dimension, or a list, not {type(x).__name__}")
         if isinstance(x, np.ndarray) and not x.flags.writeable:
             raise ValueError("x is read-only")
         if type(x) is np.ndarray and x.flags.c_contiguous and _axis(axis, x) == 0:
@@ -672,6 +676,10 @@ class _Fill:
         return g._states
 
 
+def _out_of_bounds(kind, low, high, endpoint):
+    return ValueError(f"low and high must be within {kind} and low {'at most' if endpoint else 'below'} high, not {low} and {high}")
+
+
 def _axis(axis, array):
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise TypeError(f"axis must be an int, not {type(axis).__name__}")
@@ -680,7 +688,7 @@ def _axis(axis, array):
     return axis.__index__() % array.ndim
 
 
-def _target(out, name="out"):
+def _target(out, name="out", expected="a NumPy or device array"):
     """out as one of the two kinds of arrays that are filled; another library's is viewed."""
     from lanewise import cuda
 
@@ -688,7 +696,7 @@ def _target(out, name="out"):
     if out is None or isinstance(out, (np.ndarray, cuda.DeviceArray)):
         return out
     if not cuda.is_cuda_array(out) and not hasattr(out, "__dlpack__"):
-        raise TypeError(f"{name} must be a NumPy or device array, not {type(out).__name__}")
+        raise TypeError(f"{name} must be {expected}, not {type(out).__name__}")
     return cuda.as_cuda_array(out)
 
 

@@ -57,6 +57,11 @@ def _host(name, value, expected):
     return array
 
 
+def kind_of(value, array):
+    """For messages: its type, and of what."""
+    return f"{type(value).__name__} of {array.dtype}" if array.ndim or isinstance(value, np.ndarray) else type(value).__name__
+
+
 def parameter(name, value, rule="number"):
     """The parameter as a float64 array of its own shape: () for a number."""
     if type(value) is float or type(value) is int and -(2**53) < value < 2**53:
@@ -70,7 +75,7 @@ def parameter(name, value, rule="number"):
         except OverflowError:
             raise OverflowError(f"{name} is too large for a float") from None
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be a number or an array of numbers, not {type(value).__name__}")
+        raise TypeError(f"{name} must be a number or an array of numbers, not {kind_of(value, array)}")
     return check(name, array.astype(np.float64), rule)
 
 
@@ -85,7 +90,7 @@ def integers(name, value, rule=None):
     if array.size == 0 and isinstance(value, (list, tuple)):  # of no type of its own
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be an int or an array of ints, not {type(value).__name__}")
+        raise TypeError(f"{name} must be an int or an array of ints, not {kind_of(value, array)}")
     array = array.astype(np.uint64 if array.dtype == np.uint64 else np.int64)
     return array if rule is None else check(name, array, rule)
 
@@ -135,11 +140,13 @@ def fits(name, dtype, largest):
             raise ValueError(f"{name} is too large for numbers of {dtype}: take a wider dtype")
 
 
-def chances(name, value):
-    """One-dimensional chances with the sum 1."""
+def chances(name, value, count):
+    """One-dimensional chances with the sum 1, of things of that count."""
     p = parameter(name, value, "chance")
     if p.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, not of shape {p.shape}")
+    if p.size != count:
+        raise ValueError(f"{name} must have {count} elements, not {p.size}: a and {name} must have same size")
     if not abs(math.fsum(p) - 1.0) <= 1e-8:
         raise ValueError(f"{name} must have the sum 1, not {math.fsum(p)}: probabilities do not sum to 1")
     return p

@@ -308,7 +308,7 @@ def test_orders_keep_references():
     (lambda g: g.permutation(5, stream="x"), TypeError, "stream: expected a stream"),
     (lambda g: g.choice(5, 2, False, stream="x"), TypeError, "stream: expected a stream"),
     (lambda g: g.choice(5, stream="x"), TypeError, "stream: expected a stream"),
-    (lambda g: g.choice(5.5), TypeError, "a must be an int"),
+    (lambda g: g.choice(5.5), ValueError, "a must be an int or an array with a dimension, not float"),
     (lambda g: g.choice(10**6, 10**6 + 1, False), ValueError, "larger sample than population"),
     (lambda g: g.permutation(1.5), TypeError, "x must be an int"),
 ])

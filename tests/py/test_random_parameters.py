@@ -65,3 +65,34 @@ def test_masked_arrays(call, name):
     with pytest.raises(TypeError, match=f"^{name} is a masked array, whose mask a Generator would not see; pass its .data$"):
         call(g)
     assert g._place == 0 and MASKED.tolist() == [None, 2, 3, 4]
+
+
+@pytest.mark.parametrize("call, problem, text", [
+    (lambda g: g.integers(0, 256, dtype="u1", endpoint=True), ValueError, "low and high must be within uint8 and low at most high, not 0 and 256"),
+    (lambda g: g.integers(0, 257, dtype="u1"), ValueError, "low and high must be within uint8 and low below high, not 0 and 257"),
+    (lambda g: g.integers(5, 4, endpoint=True), ValueError, "low and high must be within int64 and low at most high, not 5 and 4"),
+    (lambda g: g.integers(0, 2, dtype=bool, endpoint=True), ValueError, "low and high must be within bool and low at most high, not 0 and 2"),
+    (lambda g: g.integers(0, 5, endpoint=np.ones(2)), ValueError, "The truth value of an array"),
+    (lambda g: g.jumped(2**30), ValueError, "jumps must be from 0 to 1073741823, not 1073741824: a seed has 2[*][*]30 streams"),
+    (lambda g: g.jumped(3).jumped(2**30 - 3), ValueError, "jumps must be from 0 to 1073741820, not 1073741821"),
+    (lambda g: g.jumped(-1), ValueError, "jumps must be from 0 to 1073741823, not -1"),
+    (lambda g: g.jumped(1.0), TypeError, "jumps must be an int, not float"),
+    (lambda g: g.choice(5, 3, p=[0.2] * 4), ValueError, "p must have 5 elements, not 4: a and p must have same size"),
+    (lambda g: g.choice("abc"), ValueError, "a must be an int or an array with a dimension, not str"),
+    (lambda g: g.choice(5.0), ValueError, "a must be an int or an array with a dimension, not float"),
+    (lambda g: g.choice(True), ValueError, "a must be an int or an array with a dimension, not bool"),
+    (lambda g: g.choice(None), ValueError, "a must be an int or an array with a dimension, not NoneType"),
+    (lambda g: g.permutation("abc"), TypeError, "x must be an int or an array with a dimension, not str"),
+    (lambda g: g.shuffle(np.array(5)), TypeError, "x must be a NumPy or device array with a dimension, or a list, not ndarray"),
+    (lambda g: g.shuffle(None), TypeError, "x must be a NumPy or device array with a dimension, or a list, not NoneType"),
+    (lambda g: g.normal(np.zeros(3, complex)), TypeError, "loc must be a number or an array of numbers, not ndarray of complex128"),
+    (lambda g: g.integers(np.array([1.5])), TypeError, "high must be an int or an array of ints, not ndarray of float64"),
+    (lambda g: g.integers([1.5], 3), TypeError, "low must be an int or an array of ints, not list of float64"),
+    (lambda g: g.poisson(["a"]), TypeError, "lam must be a number or an array of numbers, not list of <U1"),
+    (lambda g: g.binomial([True], 0.5), TypeError, "n must be an int or an array of ints, not list of bool"),
+])
+def test_bad_parameters(call, problem, text):
+    g = Generator(1)
+    with pytest.raises(problem, match=f"^{text}"):
+        call(g)
+    assert g._place == 0
