@@ -79,12 +79,15 @@ class Generator(_core._Draws, Distributions):
         return [Generator(child, self.bit_generator, self.target) for child in self._sequence.spawn(n_children)]
 
     def jumped(self, jumps=1):
-        """A generator with this one's seed, from the start of a stream that overlaps with none of the other jumps."""
+        """A generator at this one's place in another of its seed's streams, none of which overlap: jumped(0) is a copy."""
         jumps = _integer("jumps", jumps)
         if not 0 <= jumps < 2**30 - self._jumps:
             raise ValueError(f"jumps must be from 0 to {2**30 - 1 - self._jumps}, not {jumps}: a seed has 2**30 streams")
-        new = Generator(self._sequence, self.bit_generator, self.target)
-        new._jumps = self._jumps + jumps
+        new, state = Generator(self._sequence, self.bit_generator, self.target), self.state
+        state["jumps"] += jumps
+        if state["states"] is not None:
+            state["states"] = _jumped(state["states"], jumps * _LANES)
+        new.state = state
         return new
 
     @property
@@ -674,6 +677,17 @@ class _Fill:
         elif not self.on_host and isinstance(g._states, np.ndarray):
             g._states = cuda.to_device(g._states, stream=self.stream)
         return g._states
+
+
+def _jumped(states, jumps):
+    """xoroshiro128+ states that many jumps on: products by bytes with the tables of J**(2**level)."""
+    words = np.ascontiguousarray(states).view(np.uint64).reshape(-1, 2)
+    for level in range(jumps.bit_length()):
+        if jumps >> level & 1:
+            table = np.frombuffer(_core._xoroshiro_table(level), np.uint64).reshape(16, 256, 2)
+            places = words.astype("<u8").view(np.uint8)
+            words = np.bitwise_xor.reduce([table[k, places[:, k]] for k in range(16)])
+    return words.reshape(-1).view(states.dtype)
 
 
 def _out_of_bounds(kind, low, high, endpoint):

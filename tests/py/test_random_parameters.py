@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,22 @@ def test_bad_parameters(call, problem, text):
     with pytest.raises(problem, match=f"^{text}"):
         call(g)
     assert g._place == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("jumps", [0, 1, 5, 2**29 + 1])
+def test_jumps_start_where_the_generator_stands(kind, jumps):
+    g, far = Generator(3, kind), Generator(3, kind).jumped(jumps)
+    for draw in (lambda g: g.random(1000), lambda g: g.random(70000), lambda g: g.standard_normal(3)):
+        np.testing.assert_array_equal(g.jumped(jumps).random(8), pickle.loads(pickle.dumps(far)).random(8))
+        draw(g), draw(far)
+    last = g.jumped(jumps)
+    assert last.state["place"] == g.state["place"] and (last.random() == g.random()) == (jumps == 0)
+    if 0 < jumps < 9:
+        np.testing.assert_array_equal(g.jumped(jumps - 1).jumped().random(9), g.jumped(jumps).random(9))
+
+
+def test_a_jump_keeps_the_key_of_the_state():
+    g, other = Generator(1), Generator(2)
+    g.state = other.state
+    assert g.jumped(2).random() == other.jumped(2).random()
