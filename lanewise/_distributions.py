@@ -127,13 +127,17 @@ class Distributions:
         return counts
 
     def dirichlet(self, alpha, size=None, *, stream=0):
-        """Shares with the sum 1: gamma numbers of the shapes alpha > 0 by their sum. An array of shape (*size, len(alpha))."""
-        shapes = parameter("alpha", alpha, "positive shape")
+        """Shares with the sum 1: gamma numbers of the shapes alpha >= 0 by their sum. An array of shape (*size, len(alpha))."""
+        shapes = parameter("alpha", alpha, "shape")
         if shapes.ndim != 1 or shapes.size == 0:
             raise ValueError(f"alpha must be one-dimensional and not empty, not of shape {shapes.shape}")
-        size = (*(_tuple(size) or ()), shapes.size)
+        some = shapes[shapes > 0]
+        if not some.size:
+            raise ValueError("alpha must have an element above 0: all are 0")
+        size = (*(_tuple(size) or ()), some.size)
         fill = self._start("random", size, np.float64, None, "f", stream, "cuda" if on_device(alpha) and not self.target else None)
-        return fill.made("dirichlet", [("gamma", 0, 1.0, 1.0), "exponential"], [shapes], rows=shapes.size)
+        made = fill.made("dirichlet", [("gamma", 0, 1.0, 1.0), "exponential"], [some], rows=some.size)
+        return made if some.size == shapes.size else _with_zeros(made, shapes > 0, stream)
 
     def _made(self, name, draws, given, size, dtype, out, stream, integers=False):
         """Numbers by the kernel of that name. draws: "uniform", "normal", "exponential" or ("gamma", k, factor, more):
@@ -193,6 +197,18 @@ class Distributions:
 
 def _placed(loc, scale):
     return [("loc", loc, "number"), ("scale", scale, "not negative")]
+
+
+def _with_zeros(rows, places, stream):
+    """The rows' elements at the places that are True, 0 at the others."""
+    host = rows if isinstance(rows, np.ndarray) else rows.copy_to_host(stream=stream)
+    wide = np.zeros((*host.shape[:-1], places.size))
+    wide[..., places] = host
+    if host is rows:
+        return wide
+    from lanewise import cuda
+
+    return cuda.to_device(wide, stream=stream)
 
 
 def _where(out):

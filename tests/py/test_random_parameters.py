@@ -117,3 +117,10 @@ def test_a_jump_keeps_the_key_of_the_state():
     g, other = Generator(1), Generator(2)
     g.state = other.state
     assert g.jumped(2).random() == other.jumped(2).random()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dirichlet_of_some_zeros(kind):
+    expected, found = Generator(1, kind).dirichlet([2.0, 0.1], (5, 40)), Generator(1, kind).dirichlet([0, 2.0, 0, 0.1], (5, 40))
+    np.testing.assert_array_equal(found, np.stack([0 * expected[..., 0], expected[..., 0], 0 * expected[..., 0], expected[..., 1]], -1))
+    assert Generator(1, kind).dirichlet([0, 3.0]).tolist() == [0.0, 1.0]
