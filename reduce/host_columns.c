@@ -60,7 +60,7 @@ tile_row(const run *s, tile_rows *t, int64_t row, int64_t last, int64_t n, const
 
 /* Chunk of rows `item / tiles`, tile `item % tiles` of the group. */
 static void
-one_tile(const run *s, int64_t item)
+one_tile(const run *s, int64_t item, uint32_t worker)
 {
     _Alignas(64) char memory[TILE + 64 * LW_REDUCE_MOST];
     int64_t tiles = (s->count + s->tile - 1) / s->tile, column = item % tiles * s->tile;
@@ -75,8 +75,11 @@ one_tile(const run *s, int64_t item)
     for (int64_t row = begin; row < end; row += BLOCK_ROWS) {
         int64_t last = row + BLOCK_ROWS < end ? row + BLOCK_ROWS : end;
         const bank *acc = row == begin ? &to : &block;
-        for (int64_t i = row; i < last;)
+        for (int64_t i = row; i < last;) {
             i += tile_row(s, &t, i, last, n, acc, i == row);
+            if (is_cut(s, worker))
+                return;
+        }
         if (acc == &block)
             merge(s, &to, &block, n);
     }
@@ -86,7 +89,7 @@ static lw_status
 some_tiles(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     for (int64_t i = begin; i < end && !is_ended(context, worker, i - begin); i++)
-        one_tile(context, i);
+        one_tile(context, i, worker);
     return LW_OK;
 }
 
@@ -118,8 +121,10 @@ lw_reduce_by_column(run *s, lw_error *err)
     s->tile = tile_columns(s->r, columns);
     s->chunk = 2 * WORK / s->tile / BLOCK_ROWS * BLOCK_ROWS;
     s->chunk = s->chunk < BLOCK_ROWS ? BLOCK_ROWS : s->chunk;
+    if (s->code->costly && s->tile > COSTLY / 4) /* four rows of a tile go together */
+        s->tile = COSTLY / 4;
     s->n_chunks = (s->n_reduced + s->chunk - 1) / s->chunk;
-    group = GROUP / s->n_chunks / s->tile * s->tile;
+    group = (s->code->costly ? GROUP / 16 : GROUP) / s->n_chunks / s->tile * s->tile;
     group = group < s->tile ? s->tile : group;
     group = group > columns ? columns : group;
     memory = lw_alloc(bank_bytes(s->r, group * s->n_chunks) + 64);

@@ -461,6 +461,23 @@ find_other_loops(lw_reduce_code *out, lw_error *err)
     return find_loops(out->code, found, sizeof found / sizeof *found, err);
 }
 
+/* A loop, or more code than what is read between two looks at the clock should have. */
+static bool
+may_take_long(const lw_scalar *function)
+{
+    enum { MANY = 1000 };
+    uint32_t n = 0;
+
+    for (uint32_t f = 0; function != NULL && f < function->module->funcs.n; f++) {
+        const lw_func *func = function->module->funcs.data[f];
+        n += func->insts.n;
+        for (uint32_t i = 1; i < func->insts.n; i++)
+            if (func->insts.data[i].op == LW_OP_LOOP)
+                return true;
+    }
+    return n > MANY;
+}
+
 lw_status
 lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
                      lw_reduce_code *out, lw_build_report *report, lw_error *err)
@@ -471,6 +488,8 @@ lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
     memset(out, 0, sizeof *out);
     out->n_operands = r->n_in + r->indexed;
     out->width = width_of(r);
+    out->costly =
+        may_take_long(r->map) || may_take_long(r->combine) || may_take_long(r->finish);
     out->extreme = lw_reduce_extreme_of(r);
     if (out->extreme.kind != LW_REDUCE_NO_EXTREME)
         out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;

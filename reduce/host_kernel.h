@@ -81,6 +81,7 @@ typedef struct lw_reduce_code {
     lw_reduce_best_code best; /* NULL, as the next two: combine is something else */
     lw_reduce_judge_code judge;
     lw_reduce_find_code find;
+    bool costly;         /* an element may take long: there are loops, or much code */
     uint32_t value_size; /* of the value that decides */
     uint32_t n_operands; /* with the index */
     uint32_t width;      /* of `lanes`: a power of two */

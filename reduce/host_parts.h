@@ -19,6 +19,7 @@ enum {
     GROUP = 1 << 16,     /* accumulators held at one time */
     WORK = 1 << 15,      /* elements worth a thread */
     ITEM = 16,           /* bytes of the largest number */
+    COSTLY = 256,        /* elements that take long which are worth a thread, or go together */
     SMALL_REDUCED = 160  /* fewer elements than these: columns side by side */
 };
 
@@ -38,6 +39,7 @@ typedef struct run {
     int64_t n_kept, n_reduced;
     int64_t block, chunk, n_chunks; /* elements, elements, of a result */
     int64_t several;                /* elements that go together: of one or more blocks */
+    bool best;                      /* look for the best by the loops of lw_reduce_extreme */
     bool at_once;                   /* chunks by one call each, or several by one */
     bank partial;                   /* of the group that is worked on */
     uint8_t *has;                   /* by partial; NULL without a mask */
@@ -51,6 +53,13 @@ static inline bool
 is_ended(const run *s, uint32_t worker, int64_t done)
 {
     return done > 0 && lw_stop_asked(s->job->stop, worker);
+}
+
+/* The same between elements that may take long. */
+static inline bool
+is_cut(const run *s, uint32_t worker)
+{
+    return s->code->costly && lw_stop_asked(s->job->stop, worker);
 }
 
 static inline lw_status
@@ -148,9 +157,9 @@ grain_of(int64_t elements, int64_t work)
 /* The job's sizes and dtypes; `block` and `chunk` stand, too. */
 run lw_reduce_run_of(lw_reduce_job *job);
 /* Elements [begin, end) of result `which`, a chunk at most, into one accumulator; the index of
- * element `from` is 0. False: the mask left none. */
+ * element `from` is 0. False: the mask left none, or the job is to end. */
 bool lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
-                     const bank *to);
+                     const bank *to, uint32_t worker);
 /* Neighbouring results side by side; operands have no mask. */
 lw_status lw_reduce_by_column(run *s, lw_error *err);
 /* `times` banks of n each, one behind the other: all into the first, neighbours first. */

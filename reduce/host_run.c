@@ -41,9 +41,28 @@ set_args(const run *s, char **args, char *const *operands, int64_t first, const 
     memcpy(args + s->n_operands, acc->at, acc->n * sizeof *args);
 }
 
-/* Gives how many lanes there are: fewer than `width` where there are fewer elements. */
+/* What elements are on their way into. */
+typedef struct block_way {
+    const run *s;
+    char *const *operands;
+    const bank *to;
+} block_way;
+
+static bool
+some_lanes(void *context, int64_t begin, int64_t end)
+{
+    const block_way *w = context;
+    char *args[2 * LW_REDUCE_MOST + 1];
+
+    set_args(w->s, args, w->operands, (begin + 1) * w->s->code->width, w->to);
+    w->s->code->lanes(args, end - begin);
+    return true;
+}
+
+/* Gives how many lanes there are: fewer than `width` where there are fewer elements. Rows that
+ * may take long go four at a time, as `lanes` itself takes them. */
 static int64_t
-block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to)
+block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to, uint32_t worker)
 {
     int64_t width = s->code->width, rows = n / width, lanes = n < width ? n : width;
     char *args[2 * LW_REDUCE_MOST + 1];
@@ -51,10 +70,9 @@ block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to)
 
     set_args(s, args, operands, 0, to);
     s->code->seed(args, lanes, &unused);
-    if (rows > 1) {
-        set_args(s, args, operands, width, to);
-        s->code->lanes(args, rows - 1);
-    }
+    if (rows > 1)
+        lw_in_pieces(s->code->costly ? s->job->stop : NULL, worker, 0, rows - 1, 4, 4,
+                     some_lanes, &(block_way){s, operands, to});
     if (rows > 0 && n % width > 0) {
         set_args(s, args, operands, rows * width, to);
         s->code->columns(args, n % width, &unused);
@@ -62,20 +80,30 @@ block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to)
     return lanes;
 }
 
-static int64_t
-block_in_order(const run *s, char *const *operands, int64_t n, const bank *to)
+static bool
+some_in_order(void *context, int64_t begin, int64_t end)
 {
+    const block_way *w = context;
     char *args[2 * LW_REDUCE_MOST + 1];
     int64_t strides[LW_REDUCE_MOST + 1];
 
-    for (uint32_t i = 0; i < s->n_operands; i++)
-        strides[i] = s->operand_size[i];
+    for (uint32_t i = 0; i < w->s->n_operands; i++)
+        strides[i] = w->s->operand_size[i];
+    set_args(w->s, args, w->operands, begin, w->to);
+    w->s->code->fold(args, end - begin, strides);
+    return true;
+}
+
+static int64_t
+block_in_order(const run *s, char *const *operands, int64_t n, const bank *to, uint32_t worker)
+{
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t unused = 0;
+
     set_args(s, args, operands, 0, to);
-    s->code->seed(args, 1, strides);
-    if (n > 1) {
-        set_args(s, args, operands, 1, to);
-        s->code->fold(args, n - 1, strides);
-    }
+    s->code->seed(args, 1, &unused);
+    lw_in_pieces(s->code->costly ? s->job->stop : NULL, worker, 1, n, 64, 1, some_in_order,
+                 &(block_way){s, operands, to});
     return 1;
 }
 
@@ -206,7 +234,8 @@ bring(const run *s, int64_t which, int64_t at, int64_t n, scratch *space, char *
 /* Elements at … at + n of result `which` into accumulators. Gives how many: 0 where the mask
  * left no element. */
 static int64_t
-one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to)
+one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to,
+          uint32_t worker)
 {
     const lw_reduce_job *job = s->job;
     char *operands[LW_REDUCE_MOST + 1] = {0}, *free_at;
@@ -229,8 +258,8 @@ one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, cons
         if (n == 0)
             return 0;
     }
-    return s->r->commutative ? block_in_lanes(s, operands, n, to)
-                             : block_in_order(s, operands, n, to);
+    return s->r->commutative ? block_in_lanes(s, operands, n, to, worker)
+                             : block_in_order(s, operands, n, to, worker);
 }
 
 /* ---- where combine takes one of its operands ---- */
@@ -249,8 +278,7 @@ block_best(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, can
     int64_t verdict = 0;
     scratch space;
 
-    if (s->code->best == NULL || s->has != NULL ||
-        n * s->code->value_size < 4 * LW_REDUCE_BEST_BYTES)
+    if (!s->best || s->has != NULL || n * s->code->value_size < 4 * LW_REDUCE_BEST_BYTES)
         return false;
     bring(s, which, at, n, &space, operands);
     s->code->best(operands, n, lane, at - from);
@@ -382,7 +410,7 @@ chunks_at_once(const run *s, int64_t which, int64_t n, int64_t begin, int64_t en
 
 bool
 lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
-                const bank *to)
+                const bank *to, uint32_t worker)
 {
     _Alignas(64) char memory[(LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
     joined j;
@@ -404,10 +432,12 @@ lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
         n = end - at < s->several ? end - at : s->several;
         if (block_best(s, which, at, n, from, &best))
             continue;
-        if (s->code->best != NULL) /* there is NaN: element by element */
+        if (s->best) /* there is NaN: element by element */
             n = n < s->block ? n : s->block;
         join_best(s, &j, which, from, &best);
-        lanes = one_block(s, which, at, n, from, &j.level[j.depth]);
+        lanes = one_block(s, which, at, n, from, &j.level[j.depth], worker);
+        if (is_cut(s, worker))
+            return false;
         if (lanes > 0)
             join_block(s, &j, lanes);
     }
@@ -417,7 +447,7 @@ lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
 
 /* Chunk number `item % n_chunks` of result `item / n_chunks` of the group. */
 static void
-one_chunk(const run *s, int64_t item)
+one_chunk(const run *s, int64_t item, uint32_t worker)
 {
     bank to = bank_from(&s->partial, item);
     int64_t begin = item % s->n_chunks * s->chunk;
@@ -428,19 +458,19 @@ one_chunk(const run *s, int64_t item)
     if (s->at_once)
         chunks_at_once(s, which, 1, begin, end, &to);
     else
-        any = lw_reduce_chunk(s, which, begin, end, 0, &to);
+        any = lw_reduce_chunk(s, which, begin, end, 0, &to, worker);
     if (s->has != NULL)
         s->has[item] = any;
 }
 
 /* Where one chunk is enough to know the result, others need not be looked at. */
 static void
-one_chunk_or_none(const run *s, int64_t item)
+one_chunk_or_none(const run *s, int64_t item, uint32_t worker)
 {
     char *to = bank_from(&s->partial, item).at[0];
 
     if (!atomic_load_explicit(s->stopped, memory_order_relaxed)) {
-        one_chunk(s, item);
+        one_chunk(s, item, worker);
         if ((s->has == NULL || s->has[item]) && (*to != 0) == s->r->stop)
             atomic_store_explicit(s->stopped, true, memory_order_relaxed);
         return;
@@ -455,7 +485,8 @@ static void
 some_rows(const run *s, int64_t begin, int64_t end, uint32_t worker)
 {
     enum { MANY = 1 << 22 }; /* elements */
-    int64_t most = s->n_reduced < MANY ? MANY / s->n_reduced : 1;
+    int64_t many = s->code->costly ? COSTLY : MANY;
+    int64_t most = s->n_reduced < many ? many / s->n_reduced : 1;
 
     for (int64_t i = begin; i < end && !is_ended(s, worker, i - begin); i += most) {
         bank to = bank_from(&s->partial, i);
@@ -473,7 +504,7 @@ some_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
         return LW_OK;
     }
     for (int64_t i = begin; i < end && !is_ended(s, worker, i - begin); i++)
-        one_chunk(s, i);
+        one_chunk(s, i, worker);
     return LW_OK;
 }
 
@@ -482,7 +513,7 @@ static lw_status
 other_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     for (int64_t i = begin; i < end && !is_ended(context, worker, i - begin); i++)
-        one_chunk_or_none(context, i + 1);
+        one_chunk_or_none(context, i + 1, worker);
     return LW_OK;
 }
 
@@ -490,7 +521,7 @@ other_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
 static lw_status
 until_known(run *s, int64_t grain)
 {
-    one_chunk_or_none(s, 0);
+    one_chunk_or_none(s, 0, 0);
     if (atomic_load_explicit(s->stopped, memory_order_relaxed))
         return other_chunks(s, 0, s->n_chunks - 1, 0);
     return lw_parallel_for(s->n_chunks - 1, grain, other_chunks, s);
@@ -624,14 +655,18 @@ lw_reduce_work_of(const run *s)
     const lw_reduction *r = s->r;
     bool cheap = r->commutative && instructions(r->map) + instructions(r->combine) <= FEW;
 
-    cheap |= s->code->best != NULL;
+    if (s->code->costly)
+        return COSTLY;
+    cheap |= s->best;
     return cheap ? BYTES / lw_dtypes[r->acc[0]].size_bytes : WORK;
 }
 
 static lw_status
 by_result(run *s, lw_error *err)
 {
-    int64_t group = GROUP / s->n_chunks > 0 ? GROUP / s->n_chunks : 1;
+    int64_t most =
+        s->code->costly ? GROUP / 16 : GROUP; /* none is asked while they are joined */
+    int64_t group = most / s->n_chunks > 0 ? most / s->n_chunks : 1;
     int64_t per_item = s->chunk < s->n_reduced ? s->chunk : s->n_reduced;
     int64_t grain = grain_of(per_item, lw_reduce_work_of(s));
     lw_status status = LW_OK;
@@ -717,6 +752,7 @@ lw_reduce_run_of(lw_reduce_job *job)
     for (uint32_t i = 0; i < s.n_in; i++)
         s.operand_size[i] = lw_dtypes[s.r->loaded[i]].size_bytes;
     s.operand_size[s.n_in] = sizeof(int64_t);
+    s.best = s.code->best != NULL && !s.code->costly;
     s.n_kept = size_of(&job->kept);
     s.n_reduced = size_of(&job->reduced);
     s.block = s.several = block_of(&s);
@@ -754,7 +790,7 @@ blocks_together(const run *s)
             return 1;
     if (s->job->operand[s->n_in] != NULL)
         return 1;
-    return s->code->best != NULL           ? 4 /* one of them is searched for the best */
+    return s->best                         ? 4 /* one of them is searched for the best */
            : s->r->exact && !s->r->indexed ? CHUNK_BLOCKS
                                            : 1;
 }
@@ -765,6 +801,8 @@ may_go_at_once(const run *s)
     for (uint32_t i = 0; i < s->n_in; i++)
         if (!lies_straight(s, i))
             return false;
+    if (s->code->costly && s->n_reduced > COSTLY)
+        return false;
     return s->code->chunks != NULL && s->job->operand[s->n_in] == NULL;
 }
 

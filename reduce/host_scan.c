@@ -8,6 +8,7 @@ typedef struct scan {
     run s;
     const lw_reduce_space *results; /* kept dimensions, then the reduced one */
     bool before;
+    int64_t segment; /* elements */
 } scan;
 
 static int64_t
@@ -115,9 +116,9 @@ some_rows(void *context, int64_t begin, int64_t end, uint32_t worker)
 /* ---- long rows: totals of segments, then each segment from what is before it ---- */
 
 enum {
-    SEGMENT = 2032,     /* not a power of two: their lines would fall together in a cache */
-    FOUR = 4 * SEGMENT, /* elements that one call of the loops takes */
-    TOGETHER = 64,      /* such pieces whose totals are made before their results */
+    SEGMENT = 2032,      /* not a power of two: their lines would fall together in a cache */
+    COSTLY_SEGMENT = 48, /* of elements that may take long: four are one call */
+    TOGETHER = 64,       /* such calls whose totals are made before their results */
     LONG_ROW = 1 << 15
 };
 
@@ -132,19 +133,19 @@ some_totals(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     const long_row *l = context;
     const run *s = &l->c->s;
+    int64_t n = l->c->segment;
     row_args a;
 
-    (void)worker;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end && !(i > begin && is_cut(s, worker)); i++) {
         bank to = bank_from(&l->totals, 4 * i);
-        int64_t at = l->at + i * FOUR, slices[8];
+        int64_t at = l->at + i * 4 * n, slices[8];
         args_at(l->c, l->row, at, &to, &a);
         for (int k = 0; k < 8; k++)
-            slices[k] = k % 2 ? SEGMENT : k / 2 * SEGMENT;
+            slices[k] = k % 2 ? n : k / 2 * n;
         if (s->r->commutative && !s->r->indexed)
             s->code->scans.slices(a.args, 4, a.strides, slices);
         else
-            s->code->scans.totals(a.args, SEGMENT, a.strides, SEGMENT, at);
+            s->code->scans.totals(a.args, n, a.strides, n, at);
     }
     return LW_OK;
 }
@@ -153,14 +154,14 @@ static lw_status
 some_segments(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     const long_row *l = context;
+    int64_t n = l->c->segment;
     row_args a;
 
-    (void)worker;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end && !(i > begin && is_cut(&l->c->s, worker)); i++) {
         bank from = bank_from(&l->totals, 4 * i);
-        int64_t at = l->at + i * FOUR;
+        int64_t at = l->at + i * 4 * n;
         args_at(l->c, l->row, at, &from, &a);
-        l->c->s.code->scans.segments(a.args, SEGMENT, a.strides, SEGMENT, at, l->c->before);
+        l->c->s.code->scans.segments(a.args, n, a.strides, n, at, l->c->before);
     }
     return LW_OK;
 }
@@ -186,20 +187,23 @@ one_long_row(const scan *c, int64_t row, char *memory)
     _Alignas(64) char acc_memory[LW_REDUCE_MOST * 64];
     bank acc = bank_at(c->s.r, acc_memory, 1);
     long_row l = {.c = c, .row = row, .totals = bank_at(c->s.r, memory, 4 * TOGETHER)};
-    int64_t n = c->s.n_reduced, most = lw_host_threads() > 1 ? TOGETHER : 1;
+    int64_t n = c->s.n_reduced, four = 4 * c->segment,
+            most = lw_host_threads() > 1 ? TOGETHER : 1;
 
     if (!start_row(c, &acc, acc_memory, sizeof acc_memory)) {
         scan_in_order(c, row, 0, 1, &acc, false, 0);
         l.at = 1;
     }
-    while (n - l.at >= FOUR && !is_ended(&c->s, 0, l.at)) {
-        int64_t pieces = (n - l.at) / FOUR < most ? (n - l.at) / FOUR : most;
+    while (n - l.at >= four && !is_ended(&c->s, 0, l.at)) {
+        int64_t pieces = (n - l.at) / four < most ? (n - l.at) / four : most;
         lw_parallel_for(pieces, 2, some_totals, &l);
+        if (ended(&c->s) != LW_OK)
+            return;
         put_before(&c->s, &l.totals, 4 * pieces, &acc);
         lw_parallel_for(pieces, 2, some_segments, &l);
-        l.at += pieces * FOUR;
+        l.at += pieces * four;
     }
-    if (l.at < n)
+    if (l.at < n && ended(&c->s) == LW_OK)
         scan_in_order(c, row, l.at, n - l.at, &acc, true, 0);
 }
 
@@ -246,6 +250,7 @@ lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool befo
             index[i] = i;
         job->operand[c.s.n_in] = (char *)index;
     }
+    c.segment = c.s.code->costly ? COSTLY_SEGMENT : SEGMENT;
     if (in_segments(&c.s))
         status = long_rows(&c, err);
     else

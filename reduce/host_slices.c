@@ -23,15 +23,15 @@ typedef struct slices_run {
 
 /* One slice of any length: its chunks, from the left. */
 static void
-long_slice(const run *s, int64_t row, const host_slice *slice, const bank *to)
+long_slice(const run *s, int64_t row, const host_slice *slice, const bank *to, uint32_t worker)
 {
     _Alignas(64) char memory[LW_REDUCE_MOST * 64];
     bank next = bank_at(s->r, memory, 1);
     int64_t begin = slice->begin, stop = slice->begin + slice->count;
 
-    for (int64_t at = begin; at < stop; at += s->chunk) {
+    for (int64_t at = begin; at < stop && (at == begin || !is_cut(s, worker)); at += s->chunk) {
         int64_t end = at + s->chunk < stop ? at + s->chunk : stop;
-        lw_reduce_chunk(s, row, at, end, begin, at == begin ? to : &next);
+        lw_reduce_chunk(s, row, at, end, begin, at == begin ? to : &next, worker);
         if (at > begin)
             merge(s, to, &next, 1);
     }
@@ -40,7 +40,7 @@ long_slice(const run *s, int64_t row, const host_slice *slice, const bank *to)
 /* n slices of a row into n accumulators. */
 static void
 reduce_slices(const slices_run *c, int64_t row, const host_slice *slices, int64_t n,
-              const bank *to)
+              const bank *to, uint32_t worker)
 {
     char *args[2 * LW_REDUCE_MOST + 1] = {0};
     int64_t strides[LW_REDUCE_MOST + 1] = {0}, end;
@@ -50,15 +50,15 @@ reduce_slices(const slices_run *c, int64_t row, const host_slice *slices, int64_
         args[i] = s->job->operand[i] + offset_of(&s->job->kept, i, row);
         strides[i] = s->job->reduced.stride[i][0];
     }
-    for (int64_t i = 0; i < n; i = end) {
+    for (int64_t i = 0; i < n && (i == 0 || !is_cut(s, worker)); i = end) {
         const host_slice *slice = &slices[i];
         bank at = bank_from(to, i);
         end = i + 1;
         if (slice->count > SHORT) {
-            long_slice(s, row, slice, &at);
+            long_slice(s, row, slice, &at, worker);
             continue;
         }
-        while (end < n && slices[end].count <= SHORT)
+        while (end < n && slices[end].count <= SHORT && !s->code->costly)
             end++;
         memcpy(args + s->n_operands, at.at, at.n * sizeof *args);
         s->code->scans.slices(args, end - i, strides, &slice->begin);
@@ -112,7 +112,9 @@ some_groups(void *context, int64_t begin, int64_t end, uint32_t worker)
         int64_t row = i / c->groups, first = i % c->groups * TOGETHER;
         int64_t n = c->n - first < TOGETHER ? c->n - first : TOGETHER;
         read_slices(c, first, n, slices);
-        reduce_slices(c, row, slices, n, &acc);
+        reduce_slices(c, row, slices, n, &acc, worker);
+        if (is_cut(&c->s, worker))
+            break;
         put_results(c, &acc, (row / c->inner * c->n + first) * c->inner + row % c->inner, n);
     }
     return LW_OK;
@@ -127,7 +129,9 @@ lw_reduce_slices_run(lw_reduce_job *job, const int64_t *index, int64_t n, int64_
     if (c.s.n_kept == 0 || n == 0)
         return LW_OK;
     c.groups = (n + TOGETHER - 1) / TOGETHER;
-    lw_parallel_for(c.s.n_kept * c.groups, grain_of(c.s.n_reduced / c.groups + TOGETHER, WORK),
-                    some_groups, &c);
+    lw_parallel_for(
+        c.s.n_kept * c.groups,
+        grain_of(c.s.n_reduced / c.groups + TOGETHER, c.s.code->costly ? COSTLY : WORK),
+        some_groups, &c);
     return ended(&c.s);
 }

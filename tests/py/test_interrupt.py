@@ -37,6 +37,9 @@ def one(x, n, out):
 
 total = lw.reduce(lambda x, y: x + y)
 costliest = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 10_000_000))
+costlier = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 300_000))
+in_order = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 300_000), commutative=False)
+largest = lw.reduce(lambda x, y: y if y[0] > x[0] or y[0] == x[0] and y[1] < x[1] else x, map=lambda x, index: (slow(x, 300_000), index))
 costly = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 5_000))
 any_zero = lw.reduce(lambda x, y: x | y, map=lambda x: x == 0)
 x = np.ones(1_000_000)
@@ -62,6 +65,17 @@ CALLS = {
     "reduce, columns": "total(tall, axis=0)",
     "scan": "costly.accumulate(x)",
     "scan of few": "costliest.accumulate(x[:4000])",
+    "reduce, costly": "costlier(x)",
+    "reduce, costly, short rows": "costlier(x.reshape(-1, 100), axis=1)",
+    "reduce, costly, rows": "costlier(x.reshape(-1, 10_000), axis=1)",
+    "reduce, costly, columns": "costlier(x.reshape(-1, 500), axis=0)",
+    "reduce, costly, in order": "in_order(x)",
+    "reduce, costly, mask": "in_order(x, where=x > 0)",
+    "reduce, costly, largest": "largest(x)",
+    "scan, costly": "costlier.accumulate(x)",
+    "scan, costly, in order": "in_order.accumulate(x)",
+    "reduceat, costly": "costlier.reduceat(x, np.arange(0, 10**6, 100))",
+    "reduceat, costly, long": "costlier.reduceat(x, [0, 500_000])",
     "reduceat": "total.reduceat(endless, np.arange(0, 10**12, 10**10))",
     "reduceat, short": "total.reduceat(np.broadcast_to(np.ones(1), (10**4, 10**6)), np.arange(0, 10**6, 500), axis=1)",
     "reduceat, wide": "total.reduceat(tall, np.arange(0, 10**6, 10**4), axis=0)",
@@ -119,6 +133,37 @@ wanted = [call() for call in calls]
 seen = []
 signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
 signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+start = time.perf_counter()
+while time.perf_counter() - start < 2 or len(seen) < 3:
+    for call, want in zip(calls, wanted):
+        np.testing.assert_array_equal(call(), want)
+signal.setitimer(signal.ITIMER_REAL, 0)
+""")
+    run_python(str(script), timeout=110)
+
+
+def test_cuts_between_costly_elements_change_no_bit(run_python, tmp_path):
+    """Where a call of costly elements is looked at depends on the clock; its result does not."""
+    script = tmp_path / "cuts.py"
+    script.write_text(START + """
+near = lambda x: slow(x, 300)
+some = lw.reduce(lambda x, y: x + y, map=lambda x: near(x))
+ordered = lw.reduce(lambda x, y: x + y, map=lambda x: near(x), commutative=False)
+x = np.random.default_rng(0).random(70_001)
+calls = [lambda: some(x), lambda: ordered(x), lambda: some(x[::-1]), lambda: some(x, where=x > 0.5), lambda: ordered(x, where=x > 0.5),
+         lambda: some(x[:70_000].reshape(100, 700), axis=0), lambda: some(x[:70_000].reshape(100, 700), axis=1),
+         lambda: some(x[:70_000].reshape(700, 100), axis=1), lambda: some.accumulate(x), lambda: ordered.accumulate(x),
+         lambda: some.reduceat(x, [0, 100, 60_000]), lambda: ordered.reduceat(x, [0, 100, 60_000])]
+wanted = [call() for call in calls]
+mapped = slow(x, 300)
+np.testing.assert_allclose(wanted[0], mapped.sum())
+np.testing.assert_allclose(wanted[1], mapped.sum())
+np.testing.assert_allclose(wanted[6], mapped[:70_000].reshape(100, 700).sum(axis=1))
+np.testing.assert_allclose(wanted[8], np.add.accumulate(mapped))
+np.testing.assert_allclose(wanted[10], np.add.reduceat(mapped, [0, 100, 60_000]))
+seen = []
+signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+signal.setitimer(signal.ITIMER_REAL, 0.003, 0.003)
 start = time.perf_counter()
 while time.perf_counter() - start < 2 or len(seen) < 3:
     for call, want in zip(calls, wanted):
