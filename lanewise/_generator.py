@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import MutableSequence
 
 import numpy as np
 
@@ -406,15 +407,16 @@ class Generator(_core._Draws, Distributions):
         return cuda.to_device(mixed, stream=stream)
 
     def shuffle(self, x, axis=0, *, stream=0):
-        """Put the parts of x along the axis in random order, in place: a NumPy or device array, or a list."""
-        if isinstance(x, list):
+        """Put the parts of x along the axis in random order, in place: a NumPy or device array, or a list or the like."""
+        if isinstance(x, MutableSequence):
             if axis != 0:
-                raise NotImplementedError("axis must be 0 for a list")
-            x[:] = [x[k] for k in self._order(len(x), stream)]
+                raise NotImplementedError(f"axis must be 0 for a {type(x).__name__}")
+            for k, item in enumerate([x[k] for k in self._order(len(x), stream).tolist()]):
+                x[k] = item
             return
-        x = _target(x, "x", "a NumPy or device array, or a list")
+        x = _target(x, "x", "a NumPy or device array, or a mutable sequence")
         if x is None or not x.ndim:
-            raise TypeError(f"x must be a NumPy or device array with a dimension, or a list, not {type(x).__name__}")
+            raise TypeError(f"x must be a NumPy or device array with a dimension, or a mutable sequence, not {type(x).__name__}")
         if isinstance(x, np.ndarray) and not x.flags.writeable:
             raise ValueError("x is read-only")
         if type(x) is np.ndarray and x.flags.c_contiguous and _axis(axis, x) == 0:

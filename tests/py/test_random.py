@@ -418,7 +418,7 @@ def test_out_of_other_kinds_of_arrays():
     (lambda g: g.dirichlet([0, 0]), ValueError, "alpha must have an element above 0"),
     (lambda g: g.choice(3, 3, replace=False, p=[0.5, 0.5, 0]), ValueError, "fewer non-zero entries in p than size"),
     (lambda g: g.choice(3, axis=1), ValueError, "axis must be from -1 to 0, not 1"),
-    (lambda g: g.shuffle((1, 2)), TypeError, "x must be a NumPy or device array, or a list, not tuple"),
+    (lambda g: g.shuffle((1, 2)), TypeError, "x must be a NumPy or device array, or a mutable sequence, not tuple"),
     (lambda g: g.bytes(-1), ValueError, "length must not be negative"),
     (lambda g: g.lognormal(size=3, dtype=int), TypeError, "dtype must be float32 or float64"),
     (lambda g: g.geometric(0.5, 3, float), TypeError, "dtype must be an integer type"),

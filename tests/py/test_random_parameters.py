@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import collections
 import pickle
 
 import numpy as np
@@ -85,8 +87,8 @@ def test_masked_arrays(call, name):
     (lambda g: g.choice(True), ValueError, "a must be an int or an array with a dimension, not bool"),
     (lambda g: g.choice(None), ValueError, "a must be an int or an array with a dimension, not NoneType"),
     (lambda g: g.permutation("abc"), TypeError, "x must be an int or an array with a dimension, not str"),
-    (lambda g: g.shuffle(np.array(5)), TypeError, "x must be a NumPy or device array with a dimension, or a list, not ndarray"),
-    (lambda g: g.shuffle(None), TypeError, "x must be a NumPy or device array with a dimension, or a list, not NoneType"),
+    (lambda g: g.shuffle(np.array(5)), TypeError, "x must be a NumPy or device array with a dimension, or a mutable sequence, not ndarray"),
+    (lambda g: g.shuffle(None), TypeError, "x must be a NumPy or device array with a dimension, or a mutable sequence, not NoneType"),
     (lambda g: g.normal(np.zeros(3, complex)), TypeError, "loc must be a number or an array of numbers, not ndarray of complex128"),
     (lambda g: g.integers(np.array([1.5])), TypeError, "high must be an int or an array of ints, not ndarray of float64"),
     (lambda g: g.integers([1.5], 3), TypeError, "low must be an int or an array of ints, not list of float64"),
@@ -124,3 +126,11 @@ def test_dirichlet_of_some_zeros(kind):
     expected, found = Generator(1, kind).dirichlet([2.0, 0.1], (5, 40)), Generator(1, kind).dirichlet([0, 2.0, 0, 0.1], (5, 40))
     np.testing.assert_array_equal(found, np.stack([0 * expected[..., 0], expected[..., 0], 0 * expected[..., 0], expected[..., 1]], -1))
     assert Generator(1, kind).dirichlet([0, 3.0]).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("kind", [list, bytearray, collections.deque, collections.UserList, lambda x: array.array("d", x)])
+def test_shuffle_of_sequences(kind):
+    x, order = kind(range(10, 200)), Generator(1).permutation(190)
+    assert Generator(1).shuffle(x) is None and list(x) == (order + 10).tolist()
+    with pytest.raises(NotImplementedError, match=f"axis must be 0 for a {type(x).__name__}"):
+        Generator(1).shuffle(x, 1)
