@@ -24,7 +24,7 @@ walk(lw_frame *f, bool report)
     f->round++;
     f->report = report;
     f->changed = false;
-    f->returns.n = f->return_locs.n = 0;
+    f->returns.n = f->return_nodes.n = 0;
     f->can_raise = false;
     f->prints = false;
     f->loop = NULL;
@@ -86,6 +86,22 @@ new_instance(lw_run *run, lw_frame *f, uint32_t fn, const lw_value *params, uint
     return LW_OK;
 }
 
+/* The frame's own list is used again by the next. */
+static lw_status
+keep_returns(lw_frame *f, lw_instance *instance)
+{
+    uint32_t n = (uint32_t)f->return_nodes.n;
+    uint32_t *kept = lw_arena_take(f->run->arena, (n + 1) * sizeof *kept);
+
+    if (kept == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++)
+        kept[i] = f->return_nodes.data[i];
+    instance->returns = kept;
+    instance->n_returns = n;
+    return LW_OK;
+}
+
 static lw_status
 infer_frame(lw_frame *f, lw_value *result)
 {
@@ -101,6 +117,7 @@ infer_frame(lw_frame *f, lw_value *result)
     instance->can_raise = f->can_raise;
     instance->prints = f->prints;
     instance->falls_off = f->falls_off;
+    LW_TRY(keep_returns(f, instance));
     if (f->run->arena->failed || f->run->typed->types.failed)
         return lw_out_of_memory(f);
 fail:

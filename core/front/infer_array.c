@@ -548,7 +548,7 @@ check_store(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_type f
                                : NULL,
                            "an element of a %s array must be a number",
                            lw_dtypes[element].public_name);
-    return lw_check_conversion(f, loc, from, (lw_dtype)element, "array");
+    return lw_check_value(f, source, from, (lw_dtype)element, "array");
 }
 
 lw_status

@@ -129,25 +129,30 @@ lw_out_of_memory(lw_frame *f)
 
 /* ---- conversions at the edges ---- */
 
+static bool
+does_not_fit(lw_frame *f, lw_type type, lw_dtype to)
+{
+    return lw_is_integer(to) && lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL &&
+           !lw_literal_fits(lw_types_of(f), type, to);
+}
+
 lw_status
 lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to, const char *what)
 {
     lw_dtype from = lw_type_stored(lw_types_of(f), type);
     const char *to_name = lw_dtypes[to].public_name, *lost = "fraction";
 
+    if (does_not_fit(f, type, to))
+        return lw_complain(f, loc, "E130",
+                           lw_say(f, "%s does not fit %s", lw_say_type(f, type), to_name), NULL,
+                           "integer constant out of range");
     if (type == LW_T_BOTTOM || lw_can_cast_same_kind(from, to))
         return LW_OK;
     if (from == LW_DT_void)
         return lw_complain(f, loc, "E142", lw_say(f, "this is %s", lw_say_type(f, type)), NULL,
                            "a %s of type %s cannot receive this", what, to_name);
-    if (lw_is_integer(from) && lw_is_integer(to)) {
-        if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL &&
-            !lw_literal_fits(lw_types_of(f), type, to))
-            return lw_complain(f, loc, "E130",
-                               lw_say(f, "%s does not fit %s", lw_say_type(f, type), to_name),
-                               NULL, "integer constant out of range");
+    if (lw_is_integer(from) && lw_is_integer(to))
         return LW_OK;
-    }
     if (f->run->typed->options.casting_unsafe ||
         (!lw_weak_mode(f) && !lw_is_complex(from))) /* numba truncates */
         return LW_OK;
@@ -162,4 +167,33 @@ lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to, const 
                        : to == LW_DT_b1    ? "compare with `!= 0`"
                                            : "`int(...)` or `round(...)`",
                        "%s cannot be stored as %s", lw_say_type(f, type), to_name);
+}
+
+lw_status
+lw_check_constants(lw_frame *f, uint32_t node, lw_dtype to, const char *what)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_status status = LW_OK;
+
+    if (f->nodes[node].dead || !lw_is_integer(to))
+        return LW_OK;
+    if (n->kind == LW_NODE_IFEXP) {
+        LW_TRY(lw_check_constants(f, n->b, to, what));
+        return lw_check_constants(f, n->c, to, what);
+    }
+    if (does_not_fit(f, f->nodes[node].type, to))
+        return lw_check_conversion(f, n->loc, f->nodes[node].type, to, what);
+fail:
+    return status;
+}
+
+lw_status
+lw_check_value(lw_frame *f, uint32_t node, lw_type type, lw_dtype to, const char *what)
+{
+    lw_status status;
+
+    LW_TRY(lw_check_constants(f, node, to, what));
+    return lw_check_conversion(f, lw_node_of(f, node)->loc, type, to, what);
+fail:
+    return status;
 }

@@ -85,15 +85,13 @@ check_array(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
 static lw_status
 check_argument(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
 {
-    uint32_t loc = lw_node_of(c->f, arg->node)->loc;
-
     if (wanted->kind == LW_SIG_POINTER)
         return check_pointer(c, arg, wanted);
     if (wanted->kind == LW_SIG_ARRAY)
         return check_array(c, arg, wanted);
     if (!lw_type_is_number(c->f, arg->value.type))
         return complain(c, arg, wanted, NULL);
-    return lw_check_conversion(c->f, loc, arg->value.type, wanted->dtype, "parameter");
+    return lw_check_value(c->f, arg->node, arg->value.type, wanted->dtype, "parameter");
 }
 
 static lw_status

@@ -96,7 +96,7 @@ typedef struct lw_frame {
     LW_ARRAY(lw_def) defs;
     LW_ARRAY(lw_region) regions;
     LW_ARRAY(lw_value) returns;
-    LW_ARRAY(uint32_t) return_locs;
+    LW_ARRAY(uint32_t) return_nodes;
     LW_ARRAY(uint64_t *) backs; /* of loops: what comes round; node.args = index + 1 */
     LW_ARRAY(uint32_t) fixups;  /* entries of typed->lists that hold a definition */
     uint32_t *first_def;        /* by variable */
@@ -134,6 +134,12 @@ lw_status lw_out_of_memory(lw_frame *f);
  * not fit. what: "variable", "result". */
 lw_status lw_check_conversion(lw_frame *f, uint32_t loc, lw_type type, lw_dtype to,
                               const char *what);
+/* E130 when an expression is a literal that does not fit, or has one in an arm of `a if c else
+ * b`, whose own type no longer shows it. */
+lw_status lw_check_constants(lw_frame *f, uint32_t node, lw_dtype to, const char *what);
+/* Both, of the expression whose value has this type. */
+lw_status lw_check_value(lw_frame *f, uint32_t node, lw_type type, lw_dtype to,
+                         const char *what);
 
 /* ---- infer_results.c ---- */
 /* The type of what a frame returned, after a walk. */

@@ -6,10 +6,16 @@
 
 /* ---- the type of the returns ---- */
 
+static uint32_t
+loc_of_return(const lw_frame *f, uint32_t i)
+{
+    return lw_node_of(f, f->return_nodes.data[i])->loc;
+}
+
 static lw_status
 complain_missing_return(lw_frame *f, uint32_t value, uint32_t none)
 {
-    uint32_t loc = f->return_locs.data[value];
+    uint32_t loc = loc_of_return(f, value);
     const char *type = lw_say_type(f, f->returns.data[value].type), *name = f->fn->name;
     uint32_t body_loc = lw_node_of(f, f->fn->body)->loc;
     const lw_loc *end = &f->run->tree->locs.data[body_loc ? body_loc : f->fn->loc];
@@ -17,7 +23,7 @@ complain_missing_return(lw_frame *f, uint32_t value, uint32_t none)
 
     if (none != UINT32_MAX)
         label = lw_say(f, "returns %s here, but line %u returns nothing", type,
-                       f->run->tree->locs.data[f->return_locs.data[none]].line);
+                       f->run->tree->locs.data[loc_of_return(f, none)].line);
     else
         label = lw_say(
             f, "returns %s here, but line %u reaches the end of `%s` and returns nothing", type,
@@ -44,14 +50,14 @@ complain_returns(lw_frame *f, const char *problem)
         lw_join2(f, x, y, &why);
         if (why)
             return lw_complain(
-                f, f->return_locs.data[i], problem,
+                f, loc_of_return(f, i), problem,
                 lw_say(f, "returns %s here and %s at line %u", lw_say_type(f, y),
-                       lw_say_type(f, x), f->run->tree->locs.data[f->return_locs.data[0]].line),
+                       lw_say_type(f, x), f->run->tree->locs.data[loc_of_return(f, 0)].line),
                 strcmp(problem, "E143") == 0 ? "cast one of them, as in `np.int64(...)`"
                                              : "return the same kind of value everywhere",
                 "a compiled function has one return type");
     }
-    return lw_complain(f, f->return_locs.data[0], problem, NULL,
+    return lw_complain(f, loc_of_return(f, 0), problem, NULL,
                        "return the same kind of value everywhere",
                        "the returns of `%s` have no common type", f->fn->name);
 }
@@ -91,6 +97,17 @@ common_konst(lw_frame *f)
     return f->returns.n ? f->returns.data[0].konst : 0;
 }
 
+static lw_status
+check_returned(lw_frame *f, uint32_t i, lw_dtype to)
+{
+    lw_status status;
+
+    LW_TRY(lw_check_constants(f, lw_node_of(f, f->return_nodes.data[i])->a, to, "result"));
+    return lw_check_conversion(f, loc_of_return(f, i), f->returns.data[i].type, to, "result");
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_result(lw_frame *f, lw_value *result)
 {
@@ -106,8 +123,7 @@ lw_infer_result(lw_frame *f, lw_value *result)
         return complain_missing_return(f, value, none);
     if (annotation && annotation->kind == LW_K_DTYPE) {
         for (uint32_t i = 0; i < f->returns.n; i++)
-            LW_TRY(lw_check_conversion(f, f->return_locs.data[i], f->returns.data[i].type,
-                                       annotation->dtype, "result"));
+            LW_TRY(check_returned(f, i, annotation->dtype));
         result->type = annotation->dtype;
         return LW_OK;
     }
@@ -155,6 +171,39 @@ fail:
     return status;
 }
 
+/* The constants among what a `return` gives, number by number. */
+static lw_status
+check_constants(lw_frame *f, uint32_t node, lw_type type, const lw_dtype *to, uint32_t *at)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    const lw_node *n = lw_node_of(f, node);
+    bool stands = node && n->kind == LW_NODE_TUPLE && row && n->c == row->n;
+    lw_status status = LW_OK;
+
+    if (row == NULL)
+        return node ? lw_check_constants(f, node, to[(*at)++], "result") : ((*at)++, LW_OK);
+    for (uint32_t i = 0; i < row->n; i++) {
+        uint32_t item = stands ? f->run->tree->lists.data[n->b + i] : 0;
+        LW_TRY(check_constants(f, item, row->elements[i], to, at));
+    }
+fail:
+    return status;
+}
+
+static lw_status
+check_returns(lw_frame *f, const lw_instance *instance, const lw_dtype *to)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < instance->n_returns; i++) {
+        uint32_t at = 0;
+        LW_TRY(check_constants(f, lw_node_of(f, instance->returns[i])->a, instance->result, to,
+                               &at));
+    }
+fail:
+    return status;
+}
+
 /* A frame for complaints about the function's results; its arena takes the texts. */
 static lw_status
 frame_of_results(const lw_typed *typed, lw_run *run, lw_frame *f, lw_error *err)
@@ -171,6 +220,7 @@ frame_of_results(const lw_typed *typed, lw_run *run, lw_frame *f, lw_error *err)
     *f = (lw_frame){.run = run,
                     .fn = &typed->tree->fns.data[1],
                     .fn_index = 1,
+                    .nodes = instance->nodes,
                     .report = true,
                     .n_params = instance->n_params,
                     .params = params};
@@ -219,6 +269,8 @@ check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, 
     lw_frame f;
 
     LW_TRY(frame_of_results(typed, &run, &f, err));
+    if (nested || n == n_out)
+        LW_TRY(check_returns(&f, instance, out_types));
     if (nested)
         return check_leaves(&f, loc, instance->result, out_types, &at);
     if (n != n_out)

@@ -154,8 +154,7 @@ infer_annassign(lw_frame *f, uint32_t node)
         return LW_OK;
     LW_TRY(lw_infer_expr(f, n->c, &value));
     if (pins)
-        LW_TRY(lw_check_conversion(f, lw_node_of(f, n->c)->loc, value.type, annotation->dtype,
-                                   "variable"));
+        LW_TRY(lw_check_value(f, n->c, value.type, annotation->dtype, "variable"));
     LW_TRY(lw_define(f, target->a, n->a, value));
 fail:
     return status;
@@ -455,7 +454,7 @@ infer_return(lw_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_value value = {LW_T_NONE, 0}, *slot;
-    uint32_t *loc;
+    uint32_t *kept;
     lw_status status = LW_OK;
 
     if (n->a) {
@@ -464,11 +463,11 @@ infer_return(lw_frame *f, uint32_t node)
         LW_TRY(check_entry_returned(f, n->a, value.type));
     }
     slot = lw_array_push(&f->returns, f->run->arena);
-    loc = lw_array_push(&f->return_locs, f->run->arena);
-    if (slot == NULL || loc == NULL)
+    kept = lw_array_push(&f->return_nodes, f->run->arena);
+    if (slot == NULL || kept == NULL)
         return lw_out_of_memory(f);
     *slot = value;
-    *loc = n->loc;
+    *kept = node;
     f->now.live = false;
 fail:
     return status;

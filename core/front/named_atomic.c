@@ -71,8 +71,7 @@ lw_infer_atomic(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
         if (!lw_type_is_number(f, args[i].value.type))
             return lw_complain_argument(f, name, &args[i], "a number here", NULL);
         LW_TRY(lw_check_literal(f, args[i].node, args[i].value, element, 0));
-        LW_TRY(lw_check_conversion(f, lw_node_of(f, args[i].node)->loc, args[i].value.type,
-                                   (lw_dtype)element, "array"));
+        LW_TRY(lw_check_value(f, args[i].node, args[i].value.type, (lw_dtype)element, "array"));
     }
     f->nodes[node].operand = out->type = element;
 fail:

@@ -141,11 +141,13 @@ typedef struct lw_instance {
                                      function, …) */
     const uint32_t *param_webs;   /* web that receives parameter i; 0: never used */
     lw_type result;               /* join of the returns; LW_T_NONE for procedures */
-    bool can_raise;               /* has a live assert or raise, or calls one that has */
-    bool prints;                  /* has a live print, or calls one that has */
-    bool falls_off;               /* the end of the body can be reached */
-    lw_typed_node *nodes;         /* indexed by tree node */
-    LW_ARRAY(lw_web) webs;        /* [0] unused */
+    const uint32_t *returns;      /* the live RETURN nodes */
+    uint32_t n_returns;
+    bool can_raise;        /* has a live assert or raise, or calls one that has */
+    bool prints;           /* has a live print, or calls one that has */
+    bool falls_off;        /* the end of the body can be reached */
+    lw_typed_node *nodes;  /* indexed by tree node */
+    LW_ARRAY(lw_web) webs; /* [0] unused */
 } lw_instance;
 
 typedef struct lw_typed {

@@ -314,6 +314,8 @@ def check_stored(t, to):
     rank = [KIND_RANKS.index(stored(one)[0]) for one in (t, to)]
     if rank[0] > max(rank[1], KIND_RANKS.index("i") if rank[1] else 0):
         raise Reject("E142")
+    if is_lit(t) and is_strong_int(to) and not fits(t, to):
+        raise Reject("E130")
 
 
 def compare_operand(op, x, y):

@@ -203,3 +203,37 @@ def test_int_of_a_constant_is_exact():
     assert lw.vectorize(lambda x: x + int(big))(np.uint64(1)) == 2**63 + 6
     with pytest.raises(lw.errors.TypingError, match="9223372036854775813 does not fit int64"):
         lw.vectorize(lambda x: x + int(big))(np.int64(1))
+
+
+def _stores(value):
+    def kernel(i, out):
+        out[i] = value
+    return kernel
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_constants_are_stored_where_they_fit(dtype):
+    """NumPy raises OverflowError where a Python int does not fit; so does compilation."""
+    least, most = (int(getattr(np.iinfo(dtype), name)) for name in ("min", "max"))
+    for value in (least, most):
+        out = np.zeros(1, dtype)
+        lw.forall(_stores(value))(1, out)
+        assert out[0] == value
+    for value in (least - 1, most + 1, 2**63 if most < 2**63 else 2**64):
+        out = np.zeros(1, dtype)
+        with pytest.raises(lw.errors.TypingError, match="E130"):
+            lw.forall(_stores(value))(1, out)
+
+
+def _early(x):
+    if x > 5:
+        return x
+    return 300
+
+
+@pytest.mark.parametrize("function", [lambda x: 300, lambda x: x if x > 5 else 300, _early])
+@pytest.mark.parametrize("signature", ["i1(i1)", "u1(u1)"])
+def test_constants_are_returned_where_they_fit(function, signature):
+    for door in (lw.jit, lambda text: lw.vectorize([text])):
+        with pytest.raises(lw.errors.TypingError, match="E130"):
+            door(signature)(function)(1)
