@@ -65,9 +65,12 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
     case LW_ARGK_SCALAR:
         if (declared->dtype == given->dtype)
             return 0;
-        return lw_can_cast_safe(given->dtype, declared->dtype)        ? 2
-               : lw_can_cast_same_kind(given->dtype, declared->dtype) ? 4
-                                                                      : -1;
+        if (lw_can_cast_safe(given->dtype, declared->dtype))
+            return 2;
+        return lw_can_cast_same_kind(given->dtype, declared->dtype) &&
+                       !lw_is_integer(declared->dtype) /* an integer would wrap */
+                   ? 4
+                   : -1;
     case LW_ARGK_WEAK: return declared->dtype == given->dtype ? 0 : -1;
     case LW_ARGK_ARRAY:
         if (declared->dtype != given->dtype || declared->ndim != given->ndim ||
@@ -122,16 +125,35 @@ count_values(const lw_arg_spec *spec)
     return n;
 }
 
+static lw_special_cast
+cast_of(const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value, uint32_t param)
+{
+    lw_special_cast cast = {
+        .value = value, .param = param, .from = from->dtype, .to = to->dtype};
+    uint32_t unused = 64 - lw_dtypes[to->dtype].bits;
+
+    cast.bounded =
+        from->kind == LW_ARGK_WEAK && from->dtype == LW_DT_i64 && lw_is_integer(to->dtype);
+    if (cast.bounded && lw_dtypes[to->dtype].kind == LW_KIND_INT) {
+        cast.least = INT64_MIN >> unused;
+        cast.most = INT64_MAX >> unused;
+    } else if (cast.bounded) {
+        cast.most = unused ? (int64_t)(UINT64_MAX >> unused) : INT64_MAX;
+    }
+    return cast;
+}
+
 /* Numbers that change type, those in tuples too; value: where the first of them stands. */
 static void
-note_cast(lw_special *special, const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value)
+note_cast(lw_special *special, const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value,
+          uint32_t param)
 {
     lw_special_cast *casts = (lw_special_cast *)special->casts;
 
     if (from->dtype != to->dtype && from->kind <= LW_ARGK_WEAK)
-        casts[special->n_casts++] = (lw_special_cast){value, from->dtype, to->dtype};
+        casts[special->n_casts++] = cast_of(from, to, value, param);
     for (uint32_t i = 0; to->kind == LW_ARGK_TUPLE && i < to->n; i++) {
-        note_cast(special, &from->items[i], &to->items[i], value);
+        note_cast(special, &from->items[i], &to->items[i], value, param);
         value += count_values(&to->items[i]);
     }
 }
@@ -152,7 +174,7 @@ note_casts(lw_special *special, const lw_special *target)
     }
     special->casts = casts;
     for (uint32_t i = special->function->n_index; i < n; i++) {
-        note_cast(special, &special->specs[i], &target->specs[i], value);
+        note_cast(special, &special->specs[i], &target->specs[i], value, i);
         value += count_values(&target->specs[i]);
     }
     return 0;
@@ -230,6 +252,18 @@ lw_special_choose(lw_special *special)
     return special->target ? note_casts(special, special->target) : -1;
 }
 
+static int
+out_of_bounds(const lw_special *special, const lw_special_cast *cast, int64_t value)
+{
+    lw_function *self = special->function;
+
+    PyErr_Format(PyExc_OverflowError,
+                 "%s: argument `%s`: %lld does not fit %s, its type in the signature",
+                 lw_function_name(self), self->tree->fns.data[1].params.data[cast->param].name,
+                 (long long)value, lw_dtypes[cast->to].public_name);
+    return -1;
+}
+
 /* In order: a value stands where the casts before it, which may have made room for imaginary
  * parts, have left it. */
 int
@@ -244,6 +278,8 @@ lw_special_cast_values(const lw_special *special, lw_bound *bound)
         uint64_t *at = bound->values + cast->value;
 
         memcpy(from.bytes, &at[0], size);
+        if (cast->bounded && (from.i64 < cast->least || from.i64 > cast->most))
+            return out_of_bounds(special, cast, from.i64);
         if (two)
             memcpy(from.bytes + size, &at[1], size);
         lw_value_cast(&from, cast->from, &to, cast->to);

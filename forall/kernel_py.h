@@ -165,8 +165,10 @@ lw_status lw_bound_done(lw_bound *bound, CUstream stream, lw_error *err);
 /* ---- specialisations ---- */
 
 typedef struct lw_special_cast { /* a number that the declared signature has in another type */
-    uint32_t value;
+    uint32_t value, param;
     lw_dtype from, to;
+    bool bounded; /* a Python int: outside of these it is an OverflowError */
+    int64_t least, most;
 } lw_special_cast;
 
 /* Machine code on a device. */

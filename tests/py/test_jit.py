@@ -597,3 +597,56 @@ def test_wrong_code_is_told_with_its_place(cpu):
         wrong[1, 1](np.zeros(3))
     assert caught.value.filename == __file__ and caught.value.lineno
     assert math.isfinite(caught.value.lineno)
+
+
+# ---- numbers for a declared type ----
+
+def _keeps(out, n):
+    out[0] = int(n)
+
+
+def _sums(out, t):
+    out[0] = t[0] + t[1]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"])
+def test_ints_fit_the_declared_type(dtype):
+    """NumPy raises OverflowError for a Python int that a type does not hold; so does a launch, the first and any later one."""
+    kernel = cuda.jit(f"void(int64[:], {dtype})", target="cpu")(_keeps)
+    each = lw.forall(f"void(int64[:], {dtype})", target="cpu")(lambda i, out, n: _keeps(out, n))
+    value = lw.jit(f"int64({dtype})", target="cpu")(lambda n: int(n))
+    limits = np.iinfo(dtype)
+    out = np.zeros(1, np.int64)
+    for n in (int(limits.min), min(int(limits.max), 2**63 - 1)) * 2:
+        kernel[1, 1](out, n)
+        assert out[0] == n
+        each(1, out, n)
+        each.bind(1, out, n)()
+        assert out[0] == value(n) == n
+    for n in {int(limits.min) - 1, min(int(limits.max) + 1, 2**63 - 1)} - {2**63 - 1}:
+        for call in (lambda: kernel[1, 1](out, n), lambda: kernel[1, 1].bind(out, n)(), lambda: kernel.forall(1)(out, n),
+                     lambda: each(1, out, n), lambda: each.bind(1, out, n), lambda: value(n)):
+            with pytest.raises(OverflowError, match=rf"argument `n`: {n} does not fit {dtype}"):
+                call()
+
+
+def test_ints_in_tuples_fit_the_declared_type():
+    kernel = cuda.jit("void(int64[:], Tuple(uint8, int16))", target="cpu")(_sums)
+    out = np.zeros(1, np.int64)
+    kernel[1, 1](out, (255, -1))
+    assert out[0] == 254
+    for t in ((256, 0), (0, 2**15)):
+        with pytest.raises(OverflowError, match=f"argument `t`: {max(t)} does not fit"):
+            kernel[1, 1](out, t)
+
+
+@pytest.mark.parametrize(("declared", "given"), [("uint8", np.int64(5)), ("uint8", np.uint64(2**63)), ("int32", np.int64(2**40)),
+                                                 ("int64", np.uint64(1)), ("int8", np.uint8(1))])
+def test_numpy_integers_are_cast_where_that_is_safe(declared, given):
+    kernel = cuda.jit(f"void(int64[:], {declared})", target="cpu")(_keeps)
+    with pytest.raises(TypeError, match="E181(.|\n)*argument `n` is"):
+        kernel[1, 1](np.zeros(1, np.int64), given)
+    out = np.zeros(1, np.int64)
+    kernel[1, 1](out, np.dtype(declared).type(7))
+    kernel[1, 1](out, np.bool_(True))
+    assert out[0] == 1

@@ -239,3 +239,22 @@ def test_a_callback_that_raises():
     del k
     gc.collect()
     assert gone == []
+
+
+@needs_device
+def test_ints_fit_the_declared_type_at_every_launch():
+    """The first launch, those that find its types again, and one made ready."""
+    def keeps(out, n):
+        out[0] = n
+
+    kernel = cuda.jit("void(int64[:], uint8)")(keeps)
+    each = lw.forall("void(int64[:], uint8)")(lambda i, out, n: keeps(out, n))
+    out = cuda.to_device(np.zeros(1, np.int64))
+    for n in (0, 255, 7):
+        kernel[1, 1](out, n)
+        each(1, out, n)
+    for n in (-1, 256, 2**40):
+        for call in (lambda: kernel[1, 1](out, n), lambda: kernel[1, 1].bind(out, n)(), lambda: kernel.forall(1)(out, n),
+                     lambda: each(1, out, n), lambda: each.bind(1, out, n)):
+            with pytest.raises(OverflowError, match=f"argument `n`: {n} does not fit uint8"):
+                call()
