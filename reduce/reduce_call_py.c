@@ -126,26 +126,61 @@ run_job(lw_reduce_call *call)
 
 /* ---- r(...) ---- */
 
+/* The number of elements, up to all of them. New reference. */
+static PyObject *
+read_size(PyObject *array, PyObject *size)
+{
+    PyObject *shape, *stop;
+    Py_ssize_t ndim, n;
+
+    if (!PyIndex_Check(size) || PyBool_Check(size) || PyArray_Check(size))
+        return PyErr_Format(PyExc_TypeError, "size= must be an int, not %.100s %.200R",
+                            Py_TYPE(size)->tp_name, size);
+    shape = PyObject_GetAttrString(array, "shape");
+    ndim = shape ? PyObject_Length(shape) : -1;
+    Py_XDECREF(shape);
+    if (ndim < 0)
+        return NULL;
+    if (ndim != 1)
+        return PyErr_Format(PyExc_ValueError,
+                            "size= is for an array of one dimension, not of %zd", ndim);
+    n = PyObject_Length(array);
+    stop = n < 0 ? NULL : PyNumber_Index(size);
+    if (stop != NULL) {
+        Py_ssize_t wanted = PyNumber_AsSsize_t(stop, NULL);
+        if (wanted >= 0 && wanted <= n)
+            return stop;
+        PyErr_Format(PyExc_ValueError,
+                     "size= must be 0 to %zd, the number of elements, not %.200R", n, size);
+        Py_DECREF(stop);
+    }
+    return NULL;
+}
+
 /* numba's size=: the first so many elements of a one-dimensional array. New tuple. */
 static PyObject *
 first_elements(PyObject *args, PyObject *size)
 {
-    PyObject *stop, *slice = NULL, *part = NULL, *all = NULL;
+    PyObject *array, *stop, *slice = NULL, *part = NULL, *all = NULL;
 
     if (PyTuple_GET_SIZE(args) != 1) {
         PyErr_SetString(PyExc_TypeError, "size= is for one array");
         return NULL;
     }
-    stop = PyNumber_Index(size);
+    array = any_on_device(args) || PyArray_Check(PyTuple_GET_ITEM(args, 0))
+                ? Py_NewRef(PyTuple_GET_ITEM(args, 0))
+                : PyArray_FROM_O(PyTuple_GET_ITEM(args, 0));
+    stop = array ? read_size(array, size) : NULL;
     if (stop != NULL)
         slice = PySlice_New(NULL, stop, NULL);
     if (slice != NULL)
-        part = PyObject_GetItem(PyTuple_GET_ITEM(args, 0), slice);
+        part = PyObject_GetItem(array, slice);
     if (part != NULL)
         all = PyTuple_Pack(1, part);
     Py_XDECREF(part);
     Py_XDECREF(slice);
     Py_XDECREF(stop);
+    Py_XDECREF(array);
     return all;
 }
 

@@ -483,6 +483,18 @@ def test_numbas_call():
     x = np.arange(10.0)
     r = cuda.reduce(lambda a, b: a + b)
     assert r(x, size=4) == 6 and r(x, init=100) == 145 and r(x, stream=0) == 45
+    assert r(x, size=10) == 45 and r(x, size=np.int8(3)) == 3 and r([1, 2, 3], size=2) == 3 and r(x, size=None) == 45
+    for size in (-1, -3, 11, 2**70):
+        with pytest.raises(ValueError, match=rf"size= must be 0 to 10, the number of elements, not {size}"):
+            r(x, size=size)
+    for size in (2.5, "3", True, np.array(3)):
+        with pytest.raises(TypeError, match="size= must be an int, not "):
+            r(x, size=size)
+    for array in (x.reshape(2, 5), np.float64(3)):
+        with pytest.raises(ValueError, match="size= is for an array of one dimension, not of [20]"):
+            r(array, size=1)
+    with pytest.raises(TypeError, match="size= is for one array"):
+        lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)(x, x, size=1)
     res = np.zeros(2)
     assert r(x, res=res) is None and res.tolist() == [45, 0]
 
