@@ -234,8 +234,8 @@ def _check_not_empty(shape: Any, axis: Any, text: str) -> None:
 
 
 def _options(**given: Any) -> dict[str, Any]:
-    """Those that say something. np._NoValue is how NumPy's functions say nothing."""
-    return {name: value for name, value in given.items() if value is not None and value is not np._NoValue}
+    """Those that say something. np._NoValue is how NumPy's functions say nothing; keepdims=None is an error."""
+    return {name: value for name, value in given.items() if (value is not None or name == "keepdims") and value is not np._NoValue}
 
 
 def _initial(value: Any) -> dict[str, Any]:
@@ -367,11 +367,20 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
 
 
+def _degrees(name: str, value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
+        raise TypeError(f"{name}= must be a number, not {type(value).__name__} {value!r}")
+    return value
+
+
 def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, stream):
     if correction is not ... and correction is not np._NoValue:
         if ddof != 0:
             raise ValueError("ddof= and correction= are the same: give one")
-        ddof = correction
+        ddof = _degrees("correction", correction)
+    ddof = _degrees("ddof", ddof)
     a = _array(a)
     _warn_of_nothing(a, axis, where, ddof, "Degrees of freedom <= 0 for slice", above=1)
     kind = _asked_for(dtype)

@@ -72,6 +72,20 @@ drop_nothing(lw_reduce_keywords *out)
         out->out = NULL;
 }
 
+static int
+refuse_masked_where(PyObject *where)
+{
+    bool plain = where == NULL || PyBool_Check(where) || PyArray_CheckExact(where);
+    int masked = plain ? 0 : lw_is_masked_array(where);
+
+    if (masked > 0)
+        PyErr_SetString(
+            PyExc_TypeError,
+            "where= is a masked array, whose mask compiled code would not see; pass "
+            "where.filled(False)");
+    return masked ? -1 : 0;
+}
+
 int
 lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
                         const char *function)
@@ -94,7 +108,22 @@ lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
         *place = value;
     }
     drop_nothing(out);
+    if (refuse_masked_where(out->where) < 0)
+        return -1;
     return out->stream == NULL ? 0 : lw_stream_read(out->stream, &stream);
+}
+
+int
+lw_reduce_read_flag(PyObject *value, const char *name)
+{
+    if (value == NULL || value == Py_False)
+        return 0;
+    if (PyBool_Check(value) || PyArray_IsScalar(value, Bool) || PyLong_Check(value) ||
+        PyArray_IsScalar(value, Integer))
+        return PyObject_IsTrue(value);
+    PyErr_Format(PyExc_TypeError, "%s= must be True or False, not %.100s %.200R", name,
+                 Py_TYPE(value)->tp_name, value);
+    return -1;
 }
 
 /* ---- operands ---- */

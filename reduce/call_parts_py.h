@@ -41,6 +41,8 @@ enum { /* which keywords a call takes */
 /* For all: 0 or -1 with an exception. */
 int lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
                             const char *function);
+/* Of keepdims= and exclusive=: 0 or 1, or -1 with a TypeError that names it. NULL: 0. */
+int lw_reduce_read_flag(PyObject *value, const char *name);
 /* The arrays, broadcast together, with dtype=; then the specialisation and its machine code.
  * where: the mask or NULL. */
 int lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n,

@@ -521,7 +521,7 @@ copy_all(device_call *d)
 static int
 new_results(device_call *d)
 {
-    int keepdims = d->call->keywords.keepdims ? PyObject_IsTrue(d->call->keywords.keepdims) : 0;
+    int keepdims = lw_reduce_read_flag(d->call->keywords.keepdims, "keepdims");
     int64_t shape[LW_REDUCE_DIMS];
     int ndim;
 

@@ -280,9 +280,9 @@ look_whether_kept(const reader *self, PyObject *object)
 }
 
 static int
-wrong_number(const reader *self, PyObject *object)
+wrong_number(const reader *self, PyObject *object, PyObject *class)
 {
-    PyErr_Format(PyExc_TypeError, "%s= must be a number that %s can hold, not %.100s %.200R",
+    PyErr_Format(class, "%s= must be a number that %s can hold, not %.100s %.200R",
                  self->keyword, lw_dtypes[self->r->acc[self->number]].public_name,
                  Py_TYPE(object)->tp_name, object);
     return -1;
@@ -300,10 +300,14 @@ not_held(const reader *self, PyObject *object)
         *self->kept = false;
         return 0;
     }
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        return wrong_number(self, object, PyExc_OverflowError);
+    }
     if (!PyErr_ExceptionMatches(PyExc_TypeError))
         return -1;
     PyErr_Clear();
-    return wrong_number(self, object);
+    return wrong_number(self, object, PyExc_TypeError);
 }
 
 static int
@@ -316,7 +320,7 @@ read_number(const reader *self, PyObject *object)
 
     memset(out, 0, sizeof *out);
     if (!is_number(object) && !PyTuple_Check(object))
-        return wrong_number(self, object);
+        return wrong_number(self, object, PyExc_TypeError);
     Py_XINCREF(descr);
     if (descr != NULL)
         array = (PyArrayObject *)PyArray_FromAny(

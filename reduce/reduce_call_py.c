@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/py/args.h"
+#include "core/py/host_cuda.h"
 #include "core/py/raise.h"
 #include "core/py/signals.h"
 #include "reduce/call_parts_py.h"
@@ -42,12 +43,20 @@ any_on_device(PyObject *args)
     return false;
 }
 
-/* target="cpu" is for host arrays. */
+/* target="cpu" is for host arrays, stream= for those of a device. */
 static int
-check_target(const lw_reducer *self, bool on_device)
+check_target(const lw_reduce_call *call, bool on_device)
 {
+    const lw_reducer *self = call->self;
     lw_error err = {0};
 
+    if (!on_device && call->keywords.stream != NULL &&
+        !lw_stream_says_nothing(call->keywords.stream)) {
+        PyErr_Format(PyExc_TypeError,
+                     "stream= is for device arrays; `%s` was called with host operands only",
+                     lw_reducer_name(self));
+        return -1;
+    }
     if (!on_device || !self->cpu_only)
         return 0;
     lw_fail(&err, LW_ERR_UNSUPPORTED,
@@ -201,10 +210,8 @@ call_on_host(lw_reduce_call *call, PyObject *args)
 {
     PyObject *const *arrays = PySequence_Fast_ITEMS(args);
     int64_t shape[LW_REDUCE_DIMS];
-    int keepdims = 0, ndim;
+    int keepdims = lw_reduce_read_flag(call->keywords.keepdims, "keepdims"), ndim;
 
-    if (call->keywords.keepdims != NULL)
-        keepdims = PyObject_IsTrue(call->keywords.keepdims);
     if (keepdims < 0 ||
         lw_reduce_read_operands(call, arrays, PyTuple_GET_SIZE(args), call->keywords.where) <
             0 ||
@@ -269,7 +276,7 @@ lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs)
             return call_end(call, NULL);
         args = part;
     }
-    if (check_target(call->self, any_on_device(args)) == 0)
+    if (check_target(call, any_on_device(args)) == 0)
         result =
             any_on_device(args) ? lw_reduce_on_device(call, args) : call_on_host(call, args);
     if (call->keywords.res != NULL && call->keywords.res != Py_None && result != NULL)
@@ -357,7 +364,7 @@ accumulate(lw_reduce_call *call, PyObject *args)
 
     if (n < 0 || take_next(args, &at, &call->keywords.axis, "axis") < 0 ||
         take_next(args, &at, &call->keywords.exclusive, "exclusive") < 0 ||
-        end_of(args, at, "accumulate") < 0 || check_target(call->self, on_device) < 0)
+        end_of(args, at, "accumulate") < 0 || check_target(call, on_device) < 0)
         return NULL;
     if (on_device)
         return lw_reduce_accumulate_on_device(call, arrays, n);
@@ -519,7 +526,7 @@ reduceat(lw_reduce_call *call, PyObject *args)
         return NULL;
     }
     on_device = any_on_device(args);
-    if (check_target(call->self, on_device) < 0)
+    if (check_target(call, on_device) < 0)
         return NULL;
     if (on_device)
         return lw_reduce_reduceat_on_device(call, PySequence_Fast_ITEMS(args), n, given);

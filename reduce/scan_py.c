@@ -15,8 +15,7 @@
 int
 lw_reduce_read_scan(lw_reduce_call *call, int *axis, bool *exclusive)
 {
-    PyObject *value = call->keywords.exclusive;
-    int is = value ? PyObject_IsTrue(value) : 0;
+    int is = lw_reduce_read_flag(call->keywords.exclusive, "exclusive");
 
     if (is < 0)
         return -1;

@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+import types
 import warnings
 
 import numpy as np
@@ -474,6 +475,44 @@ def test_closures_are_read_at_the_first_call():
     r = lw.reduce(lambda a, b: a + b, map=lambda x: x + offset)
     offset = 2
     assert r(np.arange(3)) == 9
+
+
+# ---- keywords that say nothing sensible ----
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda r, x: r(x, keepdims="no"), TypeError, "keepdims= must be True or False, not str 'no'"),
+    (lambda r, x: r(x, keepdims=None), TypeError, "keepdims= must be True or False, not NoneType None"),
+    (lambda r, x: reductions.mean(x, keepdims="no"), TypeError, "keepdims= must be True or False, not str 'no'"),
+    (lambda r, x: reductions.sum(x, keepdims=None), TypeError, "keepdims= must be True or False, not NoneType None"),
+    (lambda r, x: r.accumulate(x, exclusive="a"), TypeError, "exclusive= must be True or False, not str 'a'"),
+    (lambda r, x: r.accumulate(x, 0, None), TypeError, "exclusive= must be True or False, not NoneType None"),
+    (lambda r, x: r(x, where=np.ma.array(x > 2, mask=x > 3)), TypeError, "where= is a masked array, whose mask compiled code would not see"),
+    (lambda r, x: r(x, stream=types.SimpleNamespace(ptr=0)), TypeError, "stream= is for device arrays; `sum_of` was called with host operands only"),
+    (lambda r, x: r.accumulate(x, stream=types.SimpleNamespace(ptr=0)), TypeError, "stream= is for device arrays"),
+    (lambda r, x: r.reduceat(x, [0], stream=types.SimpleNamespace(ptr=0)), TypeError, "stream= is for device arrays"),
+    (lambda r, x: r(x.astype(int), initial=2**70), OverflowError, "initial= must be a number that int64 can hold, not int 1180591620717411303424"),
+    (lambda r, x: reductions.var(x, ddof="a"), TypeError, "ddof= must be a number, not str 'a'"),
+    (lambda r, x: reductions.std(x, ddof=None), TypeError, "ddof= must be a number, not NoneType None"),
+    (lambda r, x: reductions.std(x, correction=[1]), TypeError, r"correction= must be a number, not list \[1\]"),
+])
+def test_wrong_keywords(call, error, text):
+    def sum_of(a, b):
+        return a + b
+
+    r, x = lw.reduce(sum_of), np.arange(10.0)
+    with pytest.raises(error, match="^" + text):
+        call(r, x)
+
+
+def test_keywords_as_numbers():
+    r, x = lw.reduce(lambda a, b: a + b), np.arange(10.0)
+    for keepdims in (1, np.True_, np.int8(1)):
+        assert r(x, keepdims=keepdims).tolist() == [45]
+    assert r(x, keepdims=0) == r(x, keepdims=np.False_) == r(x, where=np.ones(10, bool)) == 45
+    assert r.accumulate(x[:3], exclusive=1).tolist() == [0, 0, 1]
+    for ddof in (1, 1.0, True, np.float32(1), np.array(1)):
+        assert reductions.var(x, ddof=ddof) == reductions.var(x, ddof=1)
 
 
 # ---- numba's spelling ----
