@@ -1,7 +1,10 @@
 /* The call: look at the operands once, then go to NumPy's inner gufunc, to the device, or to
  * whoever overrides. */
+#include "core/py/numpy_api.h"
+
 #include "gufunc/gufunc_parts_py.h"
 
+#include "core/py/args.h"
 #include "core/py/call_sorts.h"
 #include "core/py/host_cuda.h"
 #include "core/py/raise.h"
@@ -88,6 +91,39 @@ lw_gufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
     return call_sized(self, args, nargsf, kwnames);
 }
 
+/* ---- masked arrays ---- */
+
+static int
+refuse_masked(lw_gufunc_object *self, PyObject *object)
+{
+    int masked =
+        PyArray_Check(object) && !PyArray_CheckExact(object) ? lw_is_masked_array(object) : 0;
+
+    for (Py_ssize_t i = 0; PyTuple_CheckExact(object) && i < PyTuple_GET_SIZE(object); i++)
+        if (refuse_masked(self, PyTuple_GET_ITEM(object, i)) < 0)
+            return -1;
+    if (masked > 0)
+        PyErr_Format(PyExc_TypeError,
+                     "`%s` got a masked array, whose mask compiled code would not see; pass "
+                     "its .data, or .filled(...)",
+                     self->table->name);
+    return masked ? -1 : 0;
+}
+
+/* Items that have elements would be made of masked ones, too. Without core dimensions masks are
+ * those of the elements, and numpy.ma sees to them. */
+static int
+refuse_all_masked(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                  PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+
+    for (Py_ssize_t i = 0; self->base.layout.n_dims > 0 && i < n; i++)
+        if (!PyArray_CheckExact(args[i]) && refuse_masked(self, args[i]) < 0)
+            return -1;
+    return 0;
+}
+
 /* ---- device calls ---- */
 
 PyObject *
@@ -164,6 +200,8 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
         ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames,
                       self->base.nin, &result))
         return result;
+    if (refuse_all_masked(self, args, PyVectorcall_NARGS(nargsf), kwnames) < 0)
+        return NULL;
     if ((s.sorts & LW_SORT_DEVICE) && target == LW_CHOOSE_CPU)
         return lw_refuse_device((lw_ufunc_head *)self);
     if ((s.sorts & LW_SORT_DEVICE) || target == LW_CHOOSE_CUDA)

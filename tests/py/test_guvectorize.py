@@ -308,6 +308,23 @@ def test_a_gufunc_is_a_ufunc():
     assert (plain.signature, total_of.signature) == (None, "(n)->()")
 
 
+def test_masked_arrays():
+    """Items would be made of masked elements; without core dimensions masks are those of the elements."""
+    m = np.ma.array(np.arange(6.0).reshape(2, 3), mask=[[0, 1, 0], [0, 0, 0]])
+    double = lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")(lambda x, out: _double(x, out))
+    for call in (lambda: total_of(m), lambda: total_of(m[0]), lambda: double(m), lambda: double(m.data, m.copy()),
+                 lambda: double(m.data, out=m.copy()), lambda: double(m.data, out=(m.copy(),)), lambda: lw.matmul(m, m.T)):
+        with pytest.raises(TypeError, match="^`.*` got a masked array, whose mask compiled code would not see; pass its .data"):
+            call()
+    assert double(m.data).tolist() == (2 * m.data).tolist()
+    same = lw.guvectorize(["void(f8, f8[:])"], "()->()")(lambda x, out: _first(x, out))
+    assert same(m).tolist() == [[0, None, 2], [3, 4, 5]]
+
+
+def _first(x, out):
+    out[0] = x
+
+
 def test_methods_of_ufunc_serve_gufuncs():
     """What stands in Ufunc is reached through the class too: it must not take one object for the other."""
     g = lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)", identity=3)(lambda x, out: _double(x, out))
