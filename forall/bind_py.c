@@ -561,13 +561,28 @@ put(binder *r, PyObject *object)
 
 /* ---- the call ---- */
 
+/* Of those behind the n that were given. */
+static const char *
+first_missing(const lw_function *self, uint32_t n)
+{
+    const lw_fn *fn = &self->tree->fns.data[1];
+    uint32_t i = self->n_index + n;
+
+    while (i + 1 < fn->params.n && fn->params.data[i].default_konst != 0)
+        i++;
+    return fn->params.data[i].name;
+}
+
 static int
 wrong_count(const lw_function *self, Py_ssize_t n)
 {
     uint32_t most = self->n_params - self->n_index;
     const char *more = self->n_index ? " behind the index" : "";
 
-    if (self->n_required == most)
+    if (n < (Py_ssize_t)self->n_required)
+        PyErr_Format(PyExc_TypeError, "%s() missing a required argument: '%s'",
+                     lw_function_name(self), first_missing(self, (uint32_t)n));
+    else if (self->n_required == most)
         PyErr_Format(PyExc_TypeError, "%s() takes %u argument%s%s but %zd %s given",
                      lw_function_name(self), (unsigned)most, most == 1 ? "" : "s", more, n,
                      n == 1 ? "was" : "were");

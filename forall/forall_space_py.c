@@ -8,15 +8,36 @@ wrong(const lw_function *self, PyObject *object)
 {
     if (self->n_index == 1)
         PyErr_Format(PyExc_TypeError,
-                     "%s: the index space must be an int, a range or a slice, not %.100s%s",
-                     lw_function_name(self), Py_TYPE(object)->tp_name,
-                     PyTuple_Check(object) ? "; forall(ndim=2) takes two" : "");
+                     "%s: the index space must be an int, a range or a slice, not %.100s",
+                     lw_function_name(self), Py_TYPE(object)->tp_name);
     else
         PyErr_Format(PyExc_TypeError,
                      "%s: the index space must be a tuple of %u ints, ranges or slices, not "
-                     "%.100s%s",
-                     lw_function_name(self), (unsigned)self->n_index, Py_TYPE(object)->tp_name,
-                     PyTuple_Check(object) ? " of another length" : "");
+                     "%.100s",
+                     lw_function_name(self), (unsigned)self->n_index, Py_TYPE(object)->tp_name);
+    return -1;
+}
+
+static int
+wrong_length(const lw_function *self, PyObject *tuple)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+
+    if (self->n_index == 1 && (n == 2 || n == 3))
+        PyErr_Format(PyExc_TypeError,
+                     "%s: the index space must be an int, a range or a slice, not a tuple of "
+                     "%zd; forall(ndim=%zd) takes one",
+                     lw_function_name(self), n, n);
+    else if (self->n_index == 1)
+        PyErr_Format(PyExc_TypeError,
+                     "%s: the index space must be an int, a range or a slice, not a tuple of "
+                     "%zd",
+                     lw_function_name(self), n);
+    else
+        PyErr_Format(PyExc_TypeError,
+                     "%s: the index space must be a tuple of %u ints, ranges or slices, not a "
+                     "tuple of %zd",
+                     lw_function_name(self), (unsigned)self->n_index, n);
     return -1;
 }
 
@@ -102,7 +123,7 @@ read_one(const lw_function *self, PyObject *object, lw_space *out, int d)
 
     if (PyRange_Check(object) || PySlice_Check(object))
         return read_range(self, object, out, d);
-    if (!PyLong_Check(object) && (PyBool_Check(object) || !PyIndex_Check(object)))
+    if (PyBool_Check(object) || !PyIndex_Check(object))
         return wrong(self, object);
     if (read_number(self, object, 0, &n) < 0)
         return -1;
@@ -129,8 +150,10 @@ lw_space_read(const lw_function *self, PyObject *object, lw_space *out, int64_t 
         *n = out->n[0];
         return 0;
     }
-    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != (Py_ssize_t)ndim)
+    if (!PyTuple_Check(object))
         return wrong(self, object);
+    if (PyTuple_GET_SIZE(object) != (Py_ssize_t)ndim)
+        return wrong_length(self, object);
     for (uint32_t d = 0; d < ndim; d++)
         if (read_one(self, PyTuple_GET_ITEM(object, d), out, (int)d) < 0)
             return -1;

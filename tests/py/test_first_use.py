@@ -466,7 +466,7 @@ def test_messages_of_kernel_arguments():
     for n in (2**64, -(2**63) - 1):
         with pytest.raises(OverflowError, match="pass a float"):
             fill(2, n, out)
-    with pytest.raises(TypeError, match=r"not tuple; forall\(ndim=2\) takes two"):
+    with pytest.raises(TypeError, match=r"not a tuple of 2; forall\(ndim=2\) takes one"):
         fill((2, 3), 1, out)
     with pytest.raises(lw.errors.TypingError, match=r"its element is `n\[\(\)\]`"):
         fill(2, np.array(1.0), out)

@@ -162,7 +162,7 @@ def test_keywords_and_defaults(target):
 
 
 @pytest.mark.parametrize("call, words", [
-    (lambda k: k(np.zeros(3)), "1 was given"),
+    (lambda k: k(np.zeros(3)), "missing a required argument: 'out'"),
     (lambda k: k(out=np.zeros(3)), "missing a required argument: 'x'"),
     (lambda k: k(np.zeros(3), np.zeros(3), 1, 2), "positional"),
     (lambda k: k(np.zeros(3), np.zeros(3), depth=2), "depth"),
