@@ -93,7 +93,7 @@ infer_bound(lw_frame *f, uint32_t node, bool is_step)
         return LW_OK;
     if (!lw_type_is_int(f, value.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_type(f, value.type)),
+                           lw_say(f, "this is %s", lw_say_value(f, value)),
                            lw_type_is_real(f, value.type) ? "use `//`, or `int(...)`" : NULL,
                            "slice bounds must be integers, not %s", lw_say_type(f, value.type));
     if (!is_step)
@@ -531,8 +531,9 @@ check_copy(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_type fr
 }
 
 static lw_status
-check_store(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_type from)
+check_store(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_value value)
 {
+    lw_type from = value.type;
     const lw_type_row *row = lw_array_row(f, to);
     uint32_t loc = lw_node_of(f, source)->loc;
     lw_type element = row ? row->elements[0] : to;
@@ -542,7 +543,7 @@ check_store(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_type f
     if (element >= LW_N_DTYPES)
         return lw_infer_store_record(f, source, element, from);
     if (!lw_type_is_number(f, from))
-        return lw_complain(f, loc, "E120", lw_say(f, "this is %s", lw_say_type(f, from)),
+        return lw_complain(f, loc, "E120", lw_say(f, "this is %s", lw_say_value(f, value)),
                            lw_array_row(f, from) && lw_array_row(f, from)->ndim == 0
                                ? lw_say(f, "its element is `%s[()]`", lw_say_source(f, source))
                                : NULL,
@@ -560,7 +561,7 @@ lw_infer_store(lw_frame *f, uint32_t target, lw_value value)
 
     LW_TRY(infer_place(f, target, &type));
     if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
-        LW_TRY(check_store(f, target, type, source, value.type));
+        LW_TRY(check_store(f, target, type, source, value));
 fail:
     return status;
 }

@@ -43,7 +43,7 @@ add_star(lw_frame *f, uint32_t node, arg_list *args)
     row = lw_tuple_row(f, tuple.type);
     if (row == NULL)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_type(f, tuple.type)), NULL,
+                           lw_say(f, "this is %s", lw_say_value(f, tuple)), NULL,
                            "only a tuple can be unpacked with `*`");
     n = row->n;
     for (uint32_t i = 0; i < n; i++) {
@@ -729,7 +729,7 @@ lw_infer_call(lw_frame *f, uint32_t node, lw_value *out)
     if (row && row->kind == LW_TK_FUNCTION)
         return call_function(f, node, row->fn, callee.type, &args, out);
     return lw_complain(f, lw_node_of(f, n->a)->loc, "E152",
-                       lw_say(f, "this is %s", lw_say_type(f, callee.type)), NULL,
+                       lw_say(f, "this is %s", lw_say_value(f, callee)), NULL,
                        "only functions can be called");
 fail:
     return status;

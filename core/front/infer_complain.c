@@ -48,6 +48,20 @@ lw_say_type(lw_frame *f, lw_type type)
 }
 
 const char *
+lw_say_value(lw_frame *f, lw_value value)
+{
+    const lw_konst *konst = value.konst ? lw_konst_of(f, value.konst) : NULL;
+    const char *said;
+
+    if (konst == NULL || konst->kind != LW_K_STR || konst->text == NULL)
+        return lw_say_type(f, value.type);
+    said = strlen(konst->text) <= 40 && strpbrk(konst->text, "'\n") == NULL
+               ? lw_say(f, "the text '%s'", konst->text)
+               : "a text";
+    return said ? said : "";
+}
+
+const char *
 lw_say_source(lw_frame *f, uint32_t node)
 {
     const lw_tree *tree = f->run->tree;

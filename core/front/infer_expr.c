@@ -49,7 +49,7 @@ check_truth(lw_frame *f, uint32_t node, lw_value x, int truth)
                    lw_say_source(f, node)),
             "an array has no truth value");
     return lw_complain(f, lw_node_of(f, node)->loc, "E104",
-                       lw_say(f, "this is %s", lw_say_type(f, x.type)), NULL,
+                       lw_say(f, "this is %s", lw_say_value(f, x)), NULL,
                        "this has no truth value in compiled code");
 }
 

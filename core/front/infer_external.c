@@ -32,7 +32,7 @@ complain(const call *c, const lw_arg *arg, const lw_sig_type *wanted, const char
     const char *said = say_sig_type(c->f, wanted);
 
     return lw_complain(c->f, lw_node_of(c->f, arg->node)->loc, "E120",
-                       lw_say(c->f, "this is %s", lw_say_type(c->f, arg->value.type)), help,
+                       lw_say(c->f, "this is %s", lw_say_value(c->f, arg->value)), help,
                        "`%s` takes %s here", c->external->name, said ? said : "");
 }
 
@@ -44,7 +44,7 @@ check_written(const call *c, const lw_arg *arg, bool readonly)
     if (!readonly)
         return LW_OK;
     return lw_complain(c->f, lw_node_of(c->f, arg->node)->loc, "E162",
-                       lw_say(c->f, "this is %s", lw_say_type(c->f, arg->value.type)),
+                       lw_say(c->f, "this is %s", lw_say_value(c->f, arg->value)),
                        "pass a copy that may be written", "`%s` may write through its pointers",
                        c->external->name);
 }

@@ -127,6 +127,8 @@ lw_status lw_complain_kept(lw_frame *f, uint32_t diag);
 /* A text in the arena; NULL in all but the last walk. */
 const char *lw_say(lw_frame *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *lw_say_type(lw_frame *f, lw_type type);
+/* The same, and of a text constant the text. */
+const char *lw_say_value(lw_frame *f, lw_value value);
 /* The source between two ends of one line, "" when it spans lines. */
 const char *lw_say_source(lw_frame *f, uint32_t node);
 lw_status lw_out_of_memory(lw_frame *f);

@@ -202,10 +202,9 @@ complain_kind(binary *b, lw_type type, const char *wanted)
     lw_frame *f = b->f;
     lw_value value = type == b->x.type ? b->x : b->y;
     uint32_t node = type == b->x.type ? b->x_node : b->y_node;
-    bool text = value.konst && lw_konst_of(f, value.konst)->kind == LW_K_STR;
 
     return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                       lw_say(f, "this is %s", text ? "a text" : lw_say_type(f, type)),
+                       lw_say(f, "this is %s", lw_say_value(f, value)),
                        b->op == LW_PY_MUL && lw_tuple_row(f, type)
                            ? "write it out, or fill a small array of this call, "
                              "`lw.local(shape, dtype)`"
@@ -691,7 +690,7 @@ infer_in(lw_frame *f, uint32_t node, lw_pyop op, lw_value x, lw_value y, int *tr
     }
     if (row == NULL)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_type(f, y.type)),
+                           lw_say(f, "this is %s", lw_say_value(f, y)),
                            "write the values as a tuple: `x in (1, 2)`",
                            "`%s` needs a tuple on its right", lw_pyop_text[op]);
     for (uint32_t i = 0; i < n; i++) {

@@ -45,7 +45,7 @@ check_shown(lw_frame *f, const lw_arg *arg)
         lw_can_be_shown(f, arg->value.type))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), NULL,
+                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), NULL,
                        "`print` shows constant texts, numbers and tuples of numbers");
 }
 
@@ -60,8 +60,8 @@ infer_field(lw_frame *f, uint32_t node, lw_type *out)
     if (status != LW_OK || value.type == LW_T_BOTTOM || value.type == LW_DT_b1 ||
         lw_type_is_number(f, value.type))
         return status;
-    return lw_complain(f, n->loc, "E104", lw_say(f, "this is %s", lw_say_type(f, value.type)),
-                       NULL, "a field of an f-string shows a number");
+    return lw_complain(f, n->loc, "E104", lw_say(f, "this is %s", lw_say_value(f, value)), NULL,
+                       "a field of an f-string shows a number");
 }
 
 lw_status
@@ -100,9 +100,8 @@ check_keyword(lw_frame *f, const lw_arg *arg, lw_arg placed[2])
                            "`sep` and `end` are there; lines go to `sys.stdout`",
                            "`print` in compiled code has no such parameter");
     if (!lw_is_constant_text(f, arg->value) && arg->value.type != LW_T_NONE)
-        return lw_complain(f, loc, "E104",
-                           lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), NULL,
-                           "`%s` must be a constant text or None", arg->keyword);
+        return lw_complain(f, loc, "E104", lw_say(f, "this is %s", lw_say_value(f, arg->value)),
+                           NULL, "`%s` must be a constant text or None", arg->keyword);
     if (arg->value.type != LW_T_NONE)
         placed[is_end] = *arg;
     return LW_OK;

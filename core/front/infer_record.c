@@ -63,7 +63,7 @@ lw_infer_field_name(lw_frame *f, uint32_t node, lw_type type, const char **name)
         *name = konst->text;
     else if (single && index.type != LW_T_BOTTOM)
         return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_type(f, index.type)), NULL,
+                           lw_say(f, "this is %s", lw_say_value(f, index)), NULL,
                            "a record is indexed with the name of a field");
 fail:
     return status;

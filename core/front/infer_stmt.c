@@ -5,6 +5,32 @@
 
 /* ---- assignment ---- */
 
+/* `a, b = p[j]`, a row of an array: "a, b = p[j, 0], p[j, 1]". */
+static const char *
+help_for_row(lw_frame *f, uint32_t target, lw_type type)
+{
+    const lw_node *n = lw_node_of(f, target), *s = lw_node_of(f, f->source);
+    const lw_type_row *row = lw_array_row(f, type);
+    const char *from = lw_say_source(f, f->source), *names = lw_say_source(f, target), *said;
+    int part = 0;
+
+    if (row == NULL || row->ndim != 1)
+        return NULL;
+    if (f->source == 0 || f->nodes[f->source].type != type || *from == '\0' || *names == '\0' ||
+        strchr(names, '*') || n->c < 2 || n->c > 4)
+        return "take its elements one by one: `a = row[0]`";
+    part = (int)strlen(from);
+    if (s->kind == LW_NODE_SUBSCRIPT && from[part - 1] == ']' &&
+        lw_node_of(f, s->b)->kind != LW_NODE_SLICE &&
+        lw_node_of(f, s->b)->kind != LW_NODE_TUPLE)
+        part--;
+    said = lw_say(f, "`%s = ", names);
+    for (uint32_t i = 0; said && i < n->c; i++)
+        said = lw_say(f, "%s%s%.*s%s%u]%s", said, i ? ", " : "", part, from,
+                      from[part] ? ", " : "[", i, i + 1 == n->c ? "`" : "");
+    return said;
+}
+
 static lw_status
 assign_tuple(lw_frame *f, uint32_t target, lw_value value)
 {
@@ -16,8 +42,8 @@ assign_tuple(lw_frame *f, uint32_t target, lw_value value)
 
     if (value.type != LW_T_BOTTOM && row == NULL)
         return lw_complain(f, n->loc, "E120",
-                           lw_say(f, "the value is %s", lw_say_type(f, value.type)), NULL,
-                           "only a tuple can be unpacked");
+                           lw_say(f, "the value is %s", lw_say_value(f, value)),
+                           help_for_row(f, target, value.type), "only a tuple can be unpacked");
     for (uint32_t i = 0; i < n->c; i++)
         if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
             star = i;
@@ -512,7 +538,7 @@ infer_raise(lw_frame *f, uint32_t node)
         if (value.type != LW_T_BOTTOM && !lw_can_be_shown(f, value.type) &&
             !lw_is_constant_text(f, value))
             LW_TRY(lw_complain(f, lw_node_of(f, item)->loc, "E104",
-                               lw_say(f, "this is %s", lw_say_type(f, value.type)), NULL,
+                               lw_say(f, "this is %s", lw_say_value(f, value)), NULL,
                                "an exception can carry constants and numbers"));
         n_words += lw_shown_slots(f, value.type);
     }

@@ -72,7 +72,7 @@ add_star(lw_frame *f, uint32_t node, values *items)
         return value.type == LW_T_BOTTOM
                    ? LW_OK
                    : lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                                 lw_say(f, "this is %s", lw_say_type(f, value.type)), NULL,
+                                 lw_say(f, "this is %s", lw_say_value(f, value)), NULL,
                                  "only a tuple can be unpacked with `*`");
     n = row->n;
     for (uint32_t i = 0; i < n; i++)
@@ -241,7 +241,7 @@ slice_bound(lw_frame *f, uint32_t node, __int128 absent, __int128 *out)
     if (value.type == LW_T_NONE || value.type == LW_T_BOTTOM || int_konst(f, value, out))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E124",
-                       lw_say(f, "this is %s", lw_say_type(f, value.type)),
+                       lw_say(f, "this is %s", lw_say_value(f, value)),
                        "slice with constants, or index one item",
                        "the bounds of a tuple's slice must be constant integers");
 fail:
@@ -306,7 +306,7 @@ complain_not_indexable(lw_frame *f, uint32_t node, lw_value object)
             f, loc, "E104", is_object ? lw_say(f, "this is %s", konst->text) : NULL,
             is_object ? konst->help : NULL, "this constant cannot be indexed in compiled code");
     return lw_complain(
-        f, loc, "E121", lw_say(f, "this is %s", lw_say_type(f, object.type)),
+        f, loc, "E121", lw_say(f, "this is %s", lw_say_value(f, object)),
         options->procedure || options->threads
             ? "pass an array, if only of one element"
             : "a function of scalars gets one element of each argument, not the arrays",
@@ -363,7 +363,7 @@ lw_infer_subscript(lw_frame *f, uint32_t node, lw_value *out)
         return LW_OK;
     if (!lw_type_is_int(f, index.type) && index.type != LW_DT_b1)
         return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_type(f, index.type)),
+                           lw_say(f, "this is %s", lw_say_value(f, index)),
                            lw_type_is_real(f, index.type) ? "use `//`, or `int(...)`" : NULL,
                            "tuple index must be an integer");
     f->nodes[node].operand = lw_weak_int(f);
@@ -488,7 +488,7 @@ lw_infer_items(lw_frame *f, uint32_t node, lw_value iterable, lw_value *item, in
         if (iterable.type == LW_T_BOTTOM)
             return LW_OK;
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_type(f, iterable.type)),
+                           lw_say(f, "this is %s", lw_say_value(f, iterable)),
                            lw_type_is_int(f, iterable.type) ? "use `range(...)`" : NULL,
                            "a for loop needs a range, a tuple or an array");
     }

@@ -42,7 +42,7 @@ static lw_status
 complain(lw_frame *f, const lw_fn *fn, const lw_arg *arg, const char *wanted)
 {
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), NULL,
+                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), NULL,
                        "`%s` needs %s in compiled code", fn->whole, wanted);
 }
 

@@ -120,8 +120,8 @@ static lw_status
 complain_argument(call *c, uint32_t i, const char *wanted)
 {
     return lw_complain(c->f, lw_node_of(c->f, c->args[i].node)->loc, "E120",
-                       lw_say(c->f, "this is %s", lw_say_type(c->f, c->args[i].value.type)),
-                       NULL, "`%s` needs %s", lw_name_shown(c->name), wanted);
+                       lw_say(c->f, "this is %s", lw_say_value(c->f, c->args[i].value)), NULL,
+                       "`%s` needs %s", lw_name_shown(c->name), wanted);
 }
 
 static bool

@@ -8,7 +8,7 @@ static lw_status
 complain_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted)
 {
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), NULL,
+                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), NULL,
                        "`%s` needs %s", lw_name_shown(name), wanted);
 }
 
@@ -515,7 +515,7 @@ lw_infer_cast(lw_frame *f, uint32_t node, lw_dtype to, const lw_arg *args, uint3
         return complain_count(f, node, n, 1);
     if (n && !lw_type_is_number(f, args[0].value.type))
         return lw_complain(f, lw_node_of(f, args[0].node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_type(f, args[0].value.type)), NULL,
+                           lw_say(f, "this is %s", lw_say_value(f, args[0].value)), NULL,
                            "only numbers can be converted to %s", lw_dtypes[to].public_name);
     if (n && lw_type_is_complex(args[0].value.type) && !lw_is_complex(to) && to != LW_DT_b1)
         return lw_complain(

@@ -37,7 +37,7 @@ lw_complain_argument(lw_frame *f, lw_name_id name, const lw_arg *arg, const char
                      const char *help)
 {
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_type(f, arg->value.type)), help,
+                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), help,
                        "`%s` needs %s", lw_name_shown(name), wanted);
 }
 

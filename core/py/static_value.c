@@ -3,6 +3,7 @@
 #include "core/py/static_value.h"
 
 #include "core/front/read_python.h"
+#include "core/py/device_array.h"
 
 /* ---- keys ---- */
 
@@ -59,7 +60,9 @@ lw_static_key(PyObject *value, const char *function, const char *parameter)
                      "%s: static argument `%s` must be hashable (a number, bool, str, None, or "
                      "a tuple of these), not %.100s%s",
                      function, parameter, Py_TYPE(value)->tp_name,
-                     PyArray_Check(value)  ? "; name it in excluded= instead"
+                     PyArray_Check(value) || lw_is_device_array(value)
+                         ? "; an output comes behind all arguments or by out=, an array that "
+                           "is read is named in excluded="
                      : PyList_Check(value) ? "; make it a tuple"
                                            : "");
     }

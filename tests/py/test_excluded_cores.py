@@ -200,6 +200,7 @@ def test_operands_must_fit_the_layout():
 @pytest.mark.parametrize("call, exception, message", [
     (lambda: look_up(X), TypeError, "missing a required argument: 'table'"),
     (lambda: look_up(X, TABLE, times=[1]), TypeError, "static argument `times` must be hashable"),
+    (lambda: look_up(X, TABLE, np.zeros(3)), TypeError, "`times` must be hashable .* an output comes behind all arguments or by out="),
     (lambda: look_up(X, 3.0), TypeError, "excluded argument `table` must be an array"),
     (lambda: look_up(X, TABLE, other=1), TypeError, "unexpected keyword argument 'other'"),
     (lambda: look_up(X, TABLE, keepdims=True), TypeError, "keepdims= cannot be given beside excluded arrays"),
