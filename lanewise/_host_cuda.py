@@ -194,6 +194,8 @@ def to_device(obj, stream=0, copy=True, to=None):
         return as_cuda_array(obj)
     array = np.asarray(_on_host(obj))
     _check_dtype(array.dtype)
+    if isinstance(obj, (str, bytes)):
+        raise TypeError(f"obj: expected an array or numbers, got {type(obj).__name__} (dtype {array.dtype})")
     if not copy:
         return _like(array)
     return np.array(array, order="A").view(HostArray)

@@ -64,6 +64,12 @@ to_device(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     if (lw_is_device_operand(object)) /* (numba) it is there already: no copy */
         return (PyObject *)lw_operand_as_array(object);
     host = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    if (host != NULL && (PyUnicode_Check(object) || PyBytes_Check(object))) {
+        PyErr_Format(PyExc_TypeError,
+                     "obj: expected an array or numbers, got %.100s (dtype %S)",
+                     Py_TYPE(object)->tp_name, PyArray_DESCR(host));
+        Py_CLEAR(host);
+    }
     device = host != NULL ? lw_current_device() : NULL;
     if (device == NULL)
         result = NULL;
@@ -174,6 +180,12 @@ device_array_like(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         return result;
     }
     host = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    if (host != NULL && (PyUnicode_Check(object) || PyBytes_Check(object))) {
+        PyErr_Format(PyExc_TypeError,
+                     "obj: expected an array or numbers, got %.100s (dtype %S)",
+                     Py_TYPE(object)->tp_name, PyArray_DESCR(host));
+        Py_CLEAR(host);
+    }
     device = host != NULL ? lw_current_device() : NULL;
     if (device != NULL)
         result = like_host(host, device, stream);

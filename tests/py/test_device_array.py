@@ -576,3 +576,10 @@ def test_printing_fetches_edges_only():
     d.fill(3)
     with np.printoptions(edgeitems=2):
         assert repr(d) == "DeviceArray([3, 3, ..., 3, 3], dtype=uint8, device=0)"
+
+
+def test_a_text_is_no_array():
+    for text, dtype in (("abc", "<U3"), (b"abc", "S3")):
+        with pytest.raises(TypeError, match=f"obj: expected an array or numbers, got {type(text).__name__} .*{dtype}"):
+            cuda.to_device(text)
+    assert cuda.to_device(np.array(["abc"])).copy_to_host()[0] == "abc"

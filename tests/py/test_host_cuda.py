@@ -480,6 +480,8 @@ def test_methods(host):
 @pytest.mark.parametrize("call, error, text", [
     (lambda: cuda.to_device([1], stream="x"), TypeError, "stream: expected a stream"),
     (lambda: cuda.to_device([None]), TypeError, "holds Python objects"),
+    (lambda: cuda.to_device("abc"), TypeError, "expected an array or numbers, got str .dtype <U3"),
+    (lambda: cuda.to_device(b"abc"), TypeError, "got bytes .dtype .S3"),
     (lambda: cuda.to_device([1], to=np.ones(1)), TypeError, "to: expected a DeviceArray, got ndarray"),
     (lambda: cuda.device_array(3, order="Z"), ValueError, "order: expected 'C' or 'F'"),
     (lambda: cuda.device_array(3, object), TypeError, "holds Python objects"),
