@@ -170,5 +170,8 @@ def main():
 
 
 if __name__ == "__main__":
-    with lw.config(target="cuda" if cuda.is_available() else "cpu"):
+    if cuda.is_available():  # a GPU, or the CPU in its place: LANEWISE_TARGET=cpu
         main()
+    else:
+        with lw.config(target="cpu"):
+            main()

@@ -139,6 +139,10 @@ def test_examples_run(name, run_python):
     assert run_python(str(ROOT / name)).stdout
 
 
+def test_kernels_run_with_the_cpu_in_the_place_of_a_gpu(run_python):
+    assert run_python(str(ROOT / "examples" / "jit.py"), LANEWISE_TARGET="cpu").stdout
+
+
 def test_generated_parts_are_fresh():
     done = subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py"), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}: run `python docs/generate.py`"
