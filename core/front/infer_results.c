@@ -212,10 +212,6 @@ frame_of_results(const lw_typed *typed, lw_run *run, lw_frame *f, lw_error *err)
     lw_typed *own = (lw_typed *)(uintptr_t)typed;
     lw_value *params = lw_arena_take(&own->arena, (instance->n_params + 1) * sizeof *params);
 
-    if (params == NULL)
-        return lw_fail_memory(err);
-    for (uint32_t i = 0; i < instance->n_params; i++)
-        params[i].type = instance->param_types[i];
     *run = (lw_run){.tree = typed->tree, .typed = own, .arena = &own->arena, .err = err};
     *f = (lw_frame){.run = run,
                     .fn = &typed->tree->fns.data[1],
@@ -224,6 +220,10 @@ frame_of_results(const lw_typed *typed, lw_run *run, lw_frame *f, lw_error *err)
                     .report = true,
                     .n_params = instance->n_params,
                     .params = params};
+    if (params == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < instance->n_params; i++)
+        params[i].type = instance->param_types[i];
     return LW_OK;
 }
 
