@@ -162,15 +162,15 @@ class Generator(_core._Draws, Distributions):
         stream = self._keys(), np.uint32(2 * self._jumps), np.uint64(place)
         first, second = map(np.float64, parameters)
         if name == "normal":
-            kernels.philox_normal_float64(blocks, *stream, np.float64(0.0), np.float64(1.0), out := np.empty(2 * blocks))
+            kernels.philox_normal_float64(blocks, *stream, np.float64(0.0), np.float64(1.0), out := np.empty(2 * blocks, np.float64))
         elif name == "exponential":
-            kernels.philox_exponential_float64(blocks, *stream, np.float64(1.0), out := np.empty(2 * blocks))
+            kernels.philox_exponential_float64(blocks, *stream, np.float64(1.0), out := np.empty(2 * blocks, np.float64))
         elif name == "gamma":
             from lanewise._random_host import fill_gamma
 
-            (fill_gamma if blocks >= _FEW else kernels.philox_gamma)(blocks, *stream, first, second, out := np.empty(blocks))
+            (fill_gamma if blocks >= _FEW else kernels.philox_gamma)(blocks, *stream, first, second, out := np.empty(blocks, np.float64))
         elif name == "uniform":
-            kernels.philox_random_float64(blocks, *stream, np.float64(0.0), np.float64(1.0), out := np.empty(2 * blocks))
+            kernels.philox_random_float64(blocks, *stream, np.float64(0.0), np.float64(1.0), out := np.empty(2 * blocks, np.float64))
         else:
             kernels.philox_poisson(blocks, *stream, first, out := np.empty(blocks, np.int64))
         return out
@@ -352,7 +352,7 @@ class Generator(_core._Draws, Distributions):
             return self._first(n, count, stream)
         if np.count_nonzero(p) < count:
             raise ValueError(f"fewer non-zero entries in p than size: {np.count_nonzero(p)} and {count}")
-        keys = self.standard_exponential(out=np.empty(n), stream=stream)
+        keys = self.standard_exponential(out=np.empty(n, np.float64), stream=stream)
         with np.errstate(divide="ignore"):
             keys /= p
         if not 0 < count < n // 4:

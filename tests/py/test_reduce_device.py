@@ -128,7 +128,7 @@ def test_numbas_call_forms():
 
 def test_target_cuda_takes_host_arrays():
     r, x, out = lw.reduce(lambda a, b: a + b, target="cuda"), np.arange(12, dtype=">f4").reshape(3, 4), np.zeros(3)
-    results = r(x), r(x, axis=0, where=x > 3), r.accumulate(x[0]), r.reduceat(x[0], indices=[0, 2]), r(x, size=2), r(x, out=...)
+    results = r(x), r(x, axis=0, where=x > 3), r.accumulate(x[0]), r.reduceat(x[0], indices=[0, 2]), r(x[0], size=2), r(x, out=...)
     assert [type(v) for v in results] == [np.float32, np.ndarray, np.ndarray, np.ndarray, np.float32, np.ndarray]
     assert r(x, axis=1, out=out) is out and r(x, res=out) is None
     with pytest.raises(ValueError, match="out= has shape"):
