@@ -20,6 +20,13 @@ _ZERO, _ONE = np.zeros(()), np.ones(())
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
+def _new_lock():
+    try:
+        return threading.RLock()
+    except RuntimeError as error:  # its word for no memory
+        raise MemoryError("no memory for a Generator's lock") from error
+
+
 class Generator(_core._Draws, Distributions):
     """Fills arrays with random numbers, with the method names and keywords of `numpy.random.Generator`.
 
@@ -64,7 +71,7 @@ class Generator(_core._Draws, Distributions):
         k0, k1 = (int(word) for word in self._sequence.generate_state(2))
         self._key = (k0, k1)
         self._round_keys = None, None  # of which key, and they
-        self._lock = threading.RLock()
+        self._lock = _new_lock()
         self._formulas = {}  # their numbers made ahead: by name and parameters, the first's place and a list
 
     def __repr__(self):
