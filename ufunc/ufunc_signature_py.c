@@ -1,8 +1,6 @@
 /* What a signature means to this door: dtypes of inputs and outputs; annotations. */
 #include "ufunc/ufunc_parts.h"
 
-#include <string.h>
-
 int
 lw_signature_dtypes(const lw_signature *signature, lw_dtype *in, lw_dtype *out, uint32_t *n_out)
 {
@@ -59,20 +57,13 @@ done:
 
 /* ---- annotations ---- */
 
+/* One of our types or NumPy's; Python's own (`x: float`) are hints for readers. */
 static lw_dtype
 dtype_of_annotation(const lw_tree *tree, uint32_t konst)
 {
-    static const lw_dtype python_types[] = {LW_DT_i64, LW_DT_f64, LW_DT_b1, LW_DT_c128};
     const lw_konst *k = &tree->konsts.data[konst];
 
-    if (konst == 0)
-        return LW_DT_void;
-    switch (k->kind) {
-    case LW_K_DTYPE: return k->dtype;
-    case LW_K_PYTYPE: return k->u < 4 ? python_types[k->u] : LW_DT_void;
-    case LW_K_STR: return lw_scalar_from_name(k->text, strlen(k->text));
-    default: return LW_DT_void;
-    }
+    return konst != 0 && k->kind == LW_K_DTYPE ? k->dtype : LW_DT_void;
 }
 
 static bool

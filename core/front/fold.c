@@ -414,8 +414,8 @@ apply_order(lw_pyop op, int order) /* order: -1, 0, 1; 2: unordered */
     }
 }
 
-static bool
-scalar_int(const lw_konst *konst, __int128 *out)
+bool
+lw_konst_any_int(const lw_konst *konst, __int128 *out)
 {
     if (konst->kind != LW_K_SCALAR)
         return lw_konst_int_value(konst, out);
@@ -437,7 +437,7 @@ scalar_double(const lw_konst *konst, double *out)
         *out = konst->d;
         return true;
     }
-    if (!scalar_int(konst, &value) || value > (1ll << 53) || value < -(1ll << 53))
+    if (!lw_konst_any_int(konst, &value) || value > (1ll << 53) || value < -(1ll << 53))
         return false;
     *out = (double)value;
     return true;
@@ -474,7 +474,7 @@ lw_fold_compare_konst(lw_frame *f, lw_pyop op, uint32_t x, uint32_t y)
     __int128 i, j;
     double d, e;
 
-    if (scalar_int(a, &i) && scalar_int(b, &j))
+    if (lw_konst_any_int(a, &i) && lw_konst_any_int(b, &j))
         return apply_order(op, i < j ? -1 : i > j);
     if (scalar_double(a, &d) && scalar_double(b, &e))
         return apply_order(op, d < e ? -1 : d > e ? 1 : d == e ? 0 : 2);
@@ -498,7 +498,7 @@ lw_fold_truth_konst(lw_frame *f, uint32_t x)
     __int128 i;
     double d;
 
-    if (scalar_int(konst, &i))
+    if (lw_konst_any_int(konst, &i))
         return i != 0;
     if (scalar_double(konst, &d))
         return d != 0;
@@ -539,7 +539,7 @@ cast_to_int(const lw_konst *from, lw_dtype to, __int128 *out)
     __int128 one = 1;
     double d;
 
-    if (!scalar_int(from, out)) {
+    if (!lw_konst_any_int(from, out)) {
         if (!scalar_double(from, &d))
             return false;
         *out = saturated(d, row);
@@ -564,7 +564,8 @@ lw_fold_cast_konst(lw_frame *f, uint32_t old, uint32_t x, lw_dtype to, bool weak
         return truth < 0 ? 0 : lw_konst_bool(f, old, truth);
     }
     if (lw_is_integer(to)) {
-        if (weak && scalar_int(from, &value)) /* int() of an integer: itself, as Python's */
+        if (weak &&
+            lw_konst_any_int(from, &value)) /* int() of an integer: itself, as Python's */
             return lw_konst_int(f, old, value);
         if (!cast_to_int(from, to, &value))
             return 0;

@@ -194,6 +194,7 @@ uint32_t lw_konst_add(lw_frame *f, uint32_t old, const lw_konst *konst);
 uint32_t lw_konst_bool(lw_frame *f, uint32_t old, bool value);
 uint32_t lw_konst_int(lw_frame *f, uint32_t old, __int128 value);
 bool lw_konst_int_value(const lw_konst *konst, __int128 *out); /* BOOL, INT, UINT, BIGINT */
+bool lw_konst_any_int(const lw_konst *konst, __int128 *out);   /* these, and SCALAR integers */
 /* 0 when it cannot be folded. */
 uint32_t lw_fold_binary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t y);
 uint32_t lw_fold_unary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x);

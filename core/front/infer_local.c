@@ -15,7 +15,7 @@ extent(lw_frame *f, uint32_t konst, int64_t *out)
 {
     __int128 value;
 
-    if (konst == 0 || !lw_konst_int_value(lw_konst_of(f, konst), &value) || value < 0 ||
+    if (konst == 0 || !lw_konst_any_int(lw_konst_of(f, konst), &value) || value < 0 ||
         value > INT32_MAX)
         return false;
     *out = (int64_t)value;

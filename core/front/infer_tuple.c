@@ -170,7 +170,7 @@ fail:
 static bool
 int_konst(lw_frame *f, lw_value value, __int128 *out)
 {
-    return value.konst && lw_konst_int_value(lw_konst_of(f, value.konst), out);
+    return value.konst && lw_konst_any_int(lw_konst_of(f, value.konst), out);
 }
 
 static lw_status

@@ -137,6 +137,7 @@ uint32_t lw_read_annotation(lw_reader *r, PyObject *annotation);
 
 /* A konst that stands for `object` (may be NULL). */
 uint32_t lw_read_push(lw_reader *r, PyObject *object, lw_konst konst);
+uint32_t lw_read_push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype);
 /* The field names of a namedtuple class (new reference), or NULL. */
 PyObject *lw_read_field_names(PyObject *type);
 

@@ -210,8 +210,8 @@ from_tuple_or_list(lw_reader *r, PyObject *object)
 
 /* ---- types and functions ---- */
 
-static uint32_t
-push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype)
+uint32_t
+lw_read_push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype)
 {
     return lw_read_push(
         r, object,
@@ -284,7 +284,7 @@ from_type(lw_reader *r, PyObject *object)
                     : 0;
     }
     dtype = lw_read_numpy_class(r, object);
-    return dtype != LW_DT_void ? push_dtype(r, object, dtype) : 0;
+    return dtype != LW_DT_void ? lw_read_push_dtype(r, object, dtype) : 0;
 }
 
 static int
@@ -651,11 +651,11 @@ from_object(lw_reader *r, PyObject *object)
         konst = lw_read_numpy_array(r, object);
     else if (lw_read_is_numpy(r, object, "dtype") &&
              (dtype = lw_read_numpy_dtype(object)) != LW_DT_void)
-        konst = push_dtype(r, object, dtype);
+        konst = lw_read_push_dtype(r, object, dtype);
     else if (lw_read_is_numpy(r, object, "dtype"))
         konst = from_record_dtype(r, object);
     else if ((dtype = of_type_object(object)) != LW_DT_void)
-        konst = push_dtype(r, object, dtype);
+        konst = lw_read_push_dtype(r, object, dtype);
     if (konst == 0 && r->status == LW_OK && PyCallable_Check(object))
         konst = from_callable(r, object);
     return konst;

@@ -204,13 +204,13 @@ annotation_from_around(lw_reader *r, PyObject *text)
     PyObject *locals = PyEval_GetLocals();
     PyObject *object = locals && PyDict_Check(locals) ? PyDict_GetItem(locals, text) : NULL;
     const char *utf8 = PyUnicode_AsUTF8(text);
+    lw_dtype dtype;
 
     lw_read_clear();
     if (object != NULL)
         return PyUnicode_Check(object) ? 0 : lw_read_annotation(r, object);
-    if (utf8 == NULL || lw_scalar_from_name(utf8, strlen(utf8)) == LW_DT_void)
-        return 0;
-    return lw_read_konst(r, text);
+    dtype = utf8 ? lw_scalar_from_name(utf8, strlen(utf8)) : LW_DT_void;
+    return dtype != LW_DT_void ? lw_read_push_dtype(r, NULL, dtype) : 0;
 }
 
 static bool

@@ -168,10 +168,33 @@ param_var(const lw_frame *f, uint32_t i)
                                : f->fn->captures.data[i - f->fn->params.n].var;
 }
 
+/* What a parameter holds: its argument, a number converted where one of our types annotates it.
+ * Python's own types (`x: float`) are hints for readers. */
+static lw_status
+param_value(lw_frame *f, uint32_t i, uint32_t old, lw_value *value)
+{
+    uint32_t number = i < f->fn->params.n ? f->fn->params.data[i].annotation : 0;
+    const lw_konst *annotation = number ? lw_konst_of(f, number) : NULL;
+    lw_status status = LW_OK;
+
+    *value = f->params[i];
+    if (annotation == NULL || annotation->kind != LW_K_DTYPE || value->type == LW_T_BOTTOM ||
+        value->type == annotation->dtype || !lw_type_is_number(f, value->type))
+        return LW_OK;
+    LW_TRY(lw_check_conversion(f, f->fn->loc, value->type, annotation->dtype, "parameter"));
+    if (value->konst != 0)
+        value->konst = lw_fold_cast_konst(f, old, value->konst, annotation->dtype, false);
+    value->type = annotation->dtype;
+fail:
+    return status;
+}
+
 /* Parameter i is definition i + 1. */
 lw_status
 lw_webs_begin_round(lw_frame *f)
 {
+    lw_status status;
+
     if (!lw_array_reserve(&f->regions, 1, f->run->arena))
         return lw_out_of_memory(f);
     f->regions.n = 1;
@@ -185,12 +208,14 @@ lw_webs_begin_round(lw_frame *f)
 
         if (def == 0)
             return lw_out_of_memory(f);
-        f->defs.data[def].value = f->params[i];
+        LW_TRY(param_value(f, i, f->defs.data[def].value.konst, &f->defs.data[def].value));
         f->defs.data[def].known = true;
         f->defs.data[def].region = 0;
         f->now.reach[var] = 1ull << f->defs.data[def].bit;
     }
     return LW_OK;
+fail:
+    return status;
 }
 
 /* A definition met a second time keeps what it had: an int that keeps growing becomes a
