@@ -24,7 +24,7 @@ def cholesky(a, out):
     out[:] = 0
     for i in range(a.shape[0]):
         for j in range(i + 1):
-            total = a[i, j]
+            total: lw.float64 = a[i, j]  # in float32 each product would be rounded away a little: W203
             for k in range(j):
                 total -= out[i, k] * out[j, k]
             out[i, j] = np.sqrt(total) if i == j else total / out[j, j]

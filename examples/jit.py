@@ -37,7 +37,7 @@ def histogram(data, bins):
 
 
 # Each block goes through all bodies, a tile of them in shared memory at a time.
-@cuda.jit
+@cuda.jit(warn=False)  # float32 sums are wanted: no W203
 def accelerate(bodies, softening, out):
     tile = cuda.shared.array((BLOCK, 4), float32)
     i, t = cuda.grid(1), cuda.threadIdx.x
@@ -64,7 +64,7 @@ def accelerate(bodies, softening, out):
 
 
 # Tiles of both factors in shared memory; any sizes.
-@cuda.jit
+@cuda.jit(warn=False)
 def matmul(a, b, c):
     left = cuda.shared.array((TILE, TILE), float32)
     right = cuda.shared.array((TILE, TILE), float32)

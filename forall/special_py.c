@@ -339,7 +339,7 @@ lower(lw_special *special)
         PyErr_NoMemory();
         return -1;
     }
-    return 0;
+    return lw_door_warn_of_sums(&special->function->options, special->scalar->warning);
 }
 
 static void

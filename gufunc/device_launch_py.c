@@ -175,27 +175,20 @@ static int
 warn_of_idle(lw_gcall *call)
 {
     const lw_gresolution *resolution = call->resolution;
-    PyObject *errors, *class;
-    lw_text where = {0};
-    int result = -1;
+    lw_text text = {0};
+    int result;
 
     if (resolution->spread.possible || resolution->warned || !call->self->options.warn ||
         !lw_core_plan_is_large(&call->plan))
         return 0;
     call->resolution->warned = true;
-    lw_text_add(&where, resolution->spread.line
-                            ? ". What prevents that more of them share an item is "
-                            : "");
-    lw_core_spread_tell(&resolution->spread, true, &where);
-    errors = PyImport_ImportModule("lanewise.errors");
-    class = errors ? PyObject_GetAttrString(errors, "PerformanceWarning") : NULL;
-    if (class != NULL)
-        result = PyErr_WarnFormat(
-            class, 1, "`%s`: %lld items with large cores run on one thread each%s",
-            call->shape.name, (long long)call->plan.n, lw_text_get(&where));
-    lw_text_reset(&where);
-    Py_XDECREF(class);
-    Py_XDECREF(errors);
+    lw_text_addf(&text, "`%s`: %lld items with large cores run on one thread each%s",
+                 call->shape.name, (long long)call->plan.n,
+                 resolution->spread.line ? ". What prevents that more of them share an item is "
+                                         : "");
+    lw_core_spread_tell(&resolution->spread, true, &text);
+    result = lw_door_warn(&call->self->options, "PerformanceWarning", lw_text_get(&text));
+    lw_text_reset(&text);
     return result;
 }
 

@@ -523,6 +523,10 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
         loop_free(loop);
         return (lw_gufunc_loop *)lw_py_raise(&err);
     }
+    if (lw_door_warn_of_sums(&self->base.options, loop->scalar->warning) < 0) {
+        loop_free(loop);
+        return NULL;
+    }
     return lw_gufunc_add_loop(self, loop) < 0 ? NULL : loop;
 }
 

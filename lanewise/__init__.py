@@ -48,10 +48,10 @@ from lanewise._core import (
 )
 from lanewise._core import intrinsics as _intrinsics
 from lanewise.config import config
-from lanewise.errors import LanewiseError, PerformanceWarning
+from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 
 __all__ = [
-    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
+    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
     "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "reduce", "reductions", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",

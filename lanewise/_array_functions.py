@@ -3,7 +3,9 @@
 Compiled, never called. The front end takes the function of this module that has the name of
 what is called (core/front/read_whole.c, which has their list); Python's own ones have an
 underscore behind. Elements are taken in the order of their indices, the last axis fastest, and sums and products
-are made in that order in the type of the result; of float16 and bfloat16 in float32, which is rounded once.
+are made in that order. Sums of float32 and complex64, where NumPy adds in pairs, are made in float64 and
+complex128 and rounded once: one by one in float32 the error would grow with the length. Products are made in the type of the result;
+sums and products of float16 and bfloat16 in float64 and float32.
 """
 
 from __future__ import annotations
@@ -32,9 +34,18 @@ def _mean_type(t):
 
 
 def _work_type(t):
-    """In what sums and products of type t are made."""
+    """In what products of type t are made."""
     if t == np.float16 or t == lw.bfloat16:
         return np.float32
+    return t
+
+
+def _total_type(t):
+    """In what sums of type t are made."""
+    if t == np.float32 or t == np.float16 or t == lw.bfloat16:
+        return np.float64
+    if t == np.complex64:
+        return np.complex128
     return t
 
 
@@ -107,7 +118,7 @@ def all_(a):
 
 def sum(a, dtype=None, initial=0):
     t = _sum_type(a.dtype.type) if dtype is None else dtype
-    return t(_add(a, _work_type(t)(initial)))
+    return t(_add(a, _total_type(t)(initial)))
 
 
 def prod(a, dtype=None, initial=1):
@@ -117,7 +128,7 @@ def prod(a, dtype=None, initial=1):
 
 def mean(a, dtype=None):
     t = _mean_type(a.dtype.type) if dtype is None else dtype
-    return t(_add(a, _work_type(t)(0)) / _work_type(t)(a.size))
+    return t(_add(a, _total_type(t)(0)) / _total_type(t)(a.size))
 
 
 def _squares(a, middle, start):
@@ -133,7 +144,7 @@ def _squares(a, middle, start):
 
 def var(a, ddof=0):
     t = _mean_type(a.dtype.type)
-    w = _work_type(t)
+    w = _total_type(t)
     middle = _add(a, w(0)) / w(a.size)
     zero = abs(w(0))
     n = a.size - ddof

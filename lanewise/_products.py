@@ -122,7 +122,7 @@ def _tile_kernel(dtype, target):
     wide = np.float32 if dtype == np.float16 else scalar
     zero, zero_sum = scalar(0), wide(0)
 
-    @cuda.jit(target=target, lineinfo=False)
+    @cuda.jit(target=target, lineinfo=False, warn=False)
     def tiles(a, b, c):
         left = cuda.shared.array((_DEPTH, _SIDE + 1), scalar)
         right = cuda.shared.array((_DEPTH, _SIDE), scalar)

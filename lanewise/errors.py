@@ -5,7 +5,7 @@ from __future__ import annotations
 
 __all__ = [
     "CompileError", "CompilerNotFound", "DriverError", "KernelError", "LanewiseError",
-    "LinkError", "PerformanceWarning", "SignatureError", "TypingError", "UnsupportedError",
+    "LinkError", "PerformanceWarning", "PrecisionWarning", "SignatureError", "TypingError", "UnsupportedError",
 ]
 
 
@@ -57,3 +57,7 @@ class KernelError(LanewiseError, RuntimeError):
 
 class PerformanceWarning(UserWarning):
     """Works, but slower than it could."""
+
+
+class PrecisionWarning(UserWarning):
+    """Does what it says, and loses digits on the way."""

@@ -87,6 +87,18 @@ lw_reducer_print_types(const lw_reducer *self, const lw_reduce_special *special,
     return status;
 }
 
+/* Of loops in the three functions; the tree of combines itself is the cure of long sums. */
+static int
+warn_of_sums(lw_reducer *self, const lw_reduction *r)
+{
+    const lw_scalar *scalars[] = {r->map, r->combine, r->finish};
+
+    for (int i = 0; i < 3; i++)
+        if (scalars[i] && lw_door_warn_of_sums(&self->options, scalars[i]->warning) < 0)
+            return -1;
+    return 0;
+}
+
 static lw_reduce_special *
 make(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dtype)
 {
@@ -102,6 +114,11 @@ make(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dty
     if (lw_reduction_new(&source, arrays, n, dtype, &special->reduction, &err) != LW_OK) {
         lw_free(special);
         return (lw_reduce_special *)lw_py_raise(&err);
+    }
+    if (warn_of_sums(self, special->reduction) < 0) {
+        lw_reduction_free(special->reduction);
+        lw_free(special);
+        return NULL;
     }
     special->next = self->specials;
     self->specials = special;

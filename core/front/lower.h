@@ -37,7 +37,8 @@ typedef struct lw_scalar {
     const lw_raise_row *raises;
     uint32_t n_args; /* parameters of the Python function */
     const lw_arg_parts *args;
-    bool pure_integer; /* no float operation anywhere: no FP flags can be raised */
+    bool pure_integer;   /* no float operation anywhere: no FP flags can be raised */
+    const char *warning; /* W203, for the user; NULL: none */
 } lw_scalar;
 
 /* out_types: what the signature wants the results to be, or NULL: as inferred (weak int -> i64,

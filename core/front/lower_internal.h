@@ -114,6 +114,10 @@ void lw_lower_pass_on(lw_frame *f, lw_ref call);
 uint32_t lw_lower_instance(lw_lowering *l, uint32_t instance); /* its function number */
 bool lw_instance_raises(lw_lowering *l, uint32_t instance);
 
+/* ---- lower_sums.c ---- */
+/* Fills scalar->warning where a loop of the finished module adds up in narrow floats. */
+lw_status lw_lower_note_sums(const lw_lowering *l, lw_scalar *scalar);
+
 /* ---- lower_opened.c ---- */
 /* May the instance's body stand in the place of a call? */
 bool lw_may_open(const lw_frame *f, uint32_t instance);

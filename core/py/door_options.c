@@ -528,3 +528,31 @@ lw_door_build_options(const lw_door_options *options, const char *name)
                               .max_registers = options->max_registers,
                               .name = name};
 }
+
+/* ---- warnings ---- */
+
+int
+lw_door_warn(const lw_door_options *options, const char *class, const char *text)
+{
+    PyObject *errors, *category;
+    int result = -1;
+
+    if (!options->warn)
+        return 0;
+    errors = PyImport_ImportModule("lanewise.errors");
+    category = errors ? PyObject_GetAttrString(errors, class) : NULL;
+    if (category != NULL)
+        result = PyErr_WarnEx(category, text, 1);
+    Py_XDECREF(category);
+    Py_XDECREF(errors);
+    return result;
+}
+
+int
+lw_door_warn_of_sums(lw_door_options *options, const char *warning)
+{
+    if (warning == NULL || options->told_sums)
+        return 0;
+    options->told_sums = true;
+    return lw_door_warn(options, "PrecisionWarning", warning);
+}

@@ -25,6 +25,7 @@ typedef struct lw_door_options {
     lw_target_choice target;
     lw_front_options front;
     bool cache, debug, lineinfo, opt, warn, order_given;
+    bool told_sums; /* W203 has been given: once for each function */
     int max_registers, max_blocksize;
     enum { LW_RAISE, LW_DEFER, LW_IGNORE } errors;
 } lw_door_options;
@@ -40,6 +41,10 @@ typedef struct lw_door_arguments { /* what is not plain code generation; borrowe
  * the door. -1 with an exception. */
 int lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords,
                  lw_door_options *options, lw_door_arguments *arguments);
+/* A warning of this class of lanewise.errors, unless warn=False. -1: it is an exception. */
+int lw_door_warn(const lw_door_options *options, const char *class, const char *text);
+/* W203, lw_scalar.warning of what has been compiled. -1: it is an exception. */
+int lw_door_warn_of_sums(lw_door_options *options, const char *warning);
 /* What core/link hears of them; name is borrowed. */
 lw_build_options lw_door_build_options(const lw_door_options *options, const char *name);
 

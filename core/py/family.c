@@ -665,7 +665,7 @@ warn_of_many(const lw_family_args *c)
                  "`%s` has been compiled for %d tuples of static values and types of excluded "
                  "arrays: a value that keeps changing belongs among the operands",
                  lw_family_name(c->self), MANY);
-    result = lw_ufunc_head_warn(c->self, lw_text_get(&text));
+    result = lw_door_warn(&c->self->options, "PerformanceWarning", lw_text_get(&text));
     lw_text_reset(&text);
     return result;
 }

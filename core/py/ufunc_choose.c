@@ -87,23 +87,6 @@ raise_remembered(lw_ufunc_head *self, const lw_dtype *in)
 
 /* ---- warnings ---- */
 
-int
-lw_ufunc_head_warn(lw_ufunc_head *self, const char *text)
-{
-    PyObject *errors, *class;
-    int result = -1;
-
-    if (!self->options.warn)
-        return 0;
-    errors = PyImport_ImportModule("lanewise.errors");
-    class = errors ? PyObject_GetAttrString(errors, "PerformanceWarning") : NULL;
-    if (class != NULL)
-        result = PyErr_WarnEx(class, text, 1);
-    Py_XDECREF(class);
-    Py_XDECREF(errors);
-    return result;
-}
-
 /* Every dtype tuple costs a compile: a caller that brings ever new ones should know. */
 static int
 warn_of_many(lw_ufunc_head *self)
@@ -119,7 +102,7 @@ warn_of_many(lw_ufunc_head *self)
         "`%s` has been compiled for %d tuples of dtypes; give it signatures, or convert "
         "its operands",
         self->kind->name(self), MANY);
-    result = lw_ufunc_head_warn(self, lw_text_get(&text));
+    result = lw_door_warn(&self->options, "PerformanceWarning", lw_text_get(&text));
     lw_text_reset(&text);
     return result;
 }
@@ -157,7 +140,7 @@ warn_of_pair(lw_ufunc_head *self, const void *a, const void *b)
                                  "and neither is narrower: the first is taken",
                                  first, second, self->kind->name(self));
     if (text != NULL)
-        result = lw_ufunc_head_warn(self, PyUnicode_AsUTF8(text));
+        result = lw_door_warn(&self->options, "PerformanceWarning", PyUnicode_AsUTF8(text));
     Py_XDECREF(text);
     Py_XDECREF(first);
     Py_XDECREF(second);
@@ -190,7 +173,7 @@ lw_loops_find_or_make(lw_ufunc_head *self, const lw_dtype *in)
         return NULL;
     loop = self->kind->make(self, in);
     if (loop == NULL && !PyErr_ExceptionMatches(PyExc_MemoryError) &&
-        PyErr_ExceptionMatches(PyExc_Exception))
+        !PyErr_ExceptionMatches(PyExc_Warning) && PyErr_ExceptionMatches(PyExc_Exception))
         remember_failure(self, in);
     return loop;
 }

@@ -31,7 +31,5 @@ void *lw_loops_resolve(lw_ufunc_head *self, const lw_dtype *dtypes, const char *
                        bool chosen, PyObject *casting);
 /* W202: two signatures of which neither is narrower. -1 where the warning is an error. */
 int lw_loops_warn_ambiguous(lw_ufunc_head *self);
-/* A PerformanceWarning, unless warn=False. -1: it is an error. */
-int lw_ufunc_head_warn(lw_ufunc_head *self, const char *text);
 
 #endif

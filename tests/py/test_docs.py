@@ -184,6 +184,7 @@ def test_nearly_every_code_has_a_program():
 def test_program_of_an_error(code, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # `x is 3`
+        warnings.simplefilter("error", lw.errors.PrecisionWarning)
         with pytest.raises(Exception) as caught:
             as_module(PROGRAMS[code], tmp_path / f"program_{code}.py")
     message = str(caught.value)
@@ -192,7 +193,7 @@ def test_program_of_an_error(code, tmp_path):
     if isinstance(caught.value, lw.errors.CompileError):
         assert caught.value.code == code
     else:
-        assert isinstance(caught.value, (TypeError, OSError)), type(caught.value)
+        assert isinstance(caught.value, (TypeError, OSError, lw.errors.PrecisionWarning)), type(caught.value)
 
 
 # ---- typing.md against the library ----

@@ -1,0 +1,142 @@
+/* W203: sums of unknown length in narrow floats, told in terms of the user's source. */
+#include "core/front/lower_internal.h"
+
+#include <string.h>
+
+#include "core/opt/narrow_sum.h"
+
+/* Functions of lanewise/_array_functions.py that are called: what they do is told of the call.
+ */
+static bool
+is_ours(const lw_lowering *l, const lw_func *func)
+{
+    const char *file = l->module->files.data[func->file];
+
+    for (uint32_t i = 1; i < l->tree->fns.n; i++)
+        if (l->tree->fns.data[i].whole &&
+            strcmp(l->tree->files.data[l->tree->fns.data[i].file].path, file) == 0)
+            return true;
+    return false;
+}
+
+/* The instruction of the user's function that calls func, or what calls it; NULL: none. */
+static const lw_inst *
+call_of(const lw_lowering *l, uint32_t func, int depth)
+{
+    for (uint32_t f = 0; depth > 0 && f < l->module->funcs.n; f++) {
+        const lw_func *caller = l->module->funcs.data[f];
+
+        for (uint32_t i = 1; i < caller->insts.n; i++)
+            if (caller->insts.data[i].op == LW_OP_CALL && caller->insts.data[i].a == func &&
+                f != func)
+                return is_ours(l, caller) ? call_of(l, f, depth - 1) : &caller->insts.data[i];
+    }
+    return NULL;
+}
+
+/* The first narrow sum of any of the functions, and the instruction that tells its place. */
+static lw_status
+find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **place)
+{
+    enum { NESTED_CALLS = 8 };
+    lw_status status = LW_OK;
+
+    *place = NULL;
+    for (uint32_t f = 0; f < l->module->funcs.n && *place == NULL; f++) {
+        const lw_func *func = l->module->funcs.data[f];
+
+        LW_TRY(lw_find_narrow_sum(func, sum, l->err));
+        if (sum->at)
+            *place =
+                is_ours(l, func) ? call_of(l, f, NESTED_CALLS) : &func->insts.data[sum->at];
+    }
+fail:
+    return status;
+}
+
+/* ---- what is said ---- */
+
+/* The statement in this line of the file that adds; 0: it is hidden in a call. */
+static uint32_t
+statement_in(const lw_lowering *l, const lw_ir_loc *loc)
+{
+    const char *path = l->module->files.data[loc->file];
+
+    for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
+        const lw_node *n = &l->tree->nodes.data[i];
+        const lw_loc *at = &l->tree->locs.data[n->loc];
+
+        if (at->line == loc->line && strcmp(l->tree->files.data[at->file].path, path) == 0 &&
+            n->kind == LW_NODE_AUGASSIGN && (n->op == LW_PY_ADD || n->op == LW_PY_SUB))
+            return i;
+    }
+    return 0;
+}
+
+static bool
+is_complex_line(const lw_lowering *l, const lw_ir_loc *loc)
+{
+    for (uint32_t k = 1; k < l->typed->instances.n; k++)
+        for (uint32_t i = 1; i < l->tree->nodes.n; i++)
+            if (l->typed->instances.data[k].nodes[i].type == LW_DT_c64 &&
+                l->tree->locs.data[l->tree->nodes.data[i].loc].line == loc->line)
+                return true;
+    return false;
+}
+
+static const char *
+name_of_total(const lw_lowering *l, uint32_t statement)
+{
+    const lw_node *target = &l->tree->nodes.data[l->tree->nodes.data[statement].a];
+
+    for (uint32_t i = 1; statement && target->kind == LW_NODE_NAME && i < l->typed->instances.n;
+         i++) {
+        const lw_instance *inst = &l->typed->instances.data[i];
+        const lw_fn *fn = &l->tree->fns.data[inst->fn];
+
+        if (inst->nodes[statement].type != LW_T_BOTTOM && target->a < fn->vars.n)
+            return fn->vars.data[target->a].name;
+    }
+    return NULL;
+}
+
+static void
+say(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc, lw_text *out)
+{
+    uint32_t statement = statement_in(l, loc);
+    const char *name = name_of_total(l, statement);
+    bool hidden = statement == 0 || (name && *name == '.'); /* in a call, or a generator's */
+    bool is_complex = is_complex_line(l, loc);
+    const char *wide = is_complex ? "complex128" : "float64";
+
+    lw_text_addf(
+        out,
+        "W203: line %u of %s adds up in %s, in a loop that may be long: every addition "
+        "rounds, and the errors add up too. ",
+        (unsigned)loc->line, l->module->files.data[loc->file],
+        is_complex ? "complex64" : lw_dtypes[sum->dtype].public_name);
+    if (name != NULL && !hidden && !sum->in_memory)
+        lw_text_addf(out, "Declare the total `%s: %s = 0.0`, or add `lw.%s(...)`", name, wide,
+                     wide);
+    else if (!hidden || sum->in_memory)
+        lw_text_addf(out, "Add up in a variable, `total: %s = 0.0`, and store that", wide);
+    else
+        lw_text_addf(out, "Convert what is added, `lw.%s(...)`, or pass %s", wide, wide);
+    lw_text_add(out, "; warn=False where that is meant");
+}
+
+lw_status
+lw_lower_note_sums(const lw_lowering *l, lw_scalar *scalar)
+{
+    lw_narrow_sum sum;
+    const lw_inst *place;
+    lw_text text = {0};
+    lw_status status = find(l, &sum, &place);
+
+    if (status != LW_OK || place == NULL || place->loc == 0)
+        return status;
+    say(l, &sum, &l->module->locs.data[place->loc], &text);
+    scalar->warning = lw_arena_strdup(l->arena, lw_text_get(&text));
+    lw_text_reset(&text);
+    return scalar->warning ? LW_OK : lw_fail_memory(l->err);
+}

@@ -1,0 +1,493 @@
+#include "core/opt/narrow_sum.h"
+
+#include <string.h>
+
+#include "core/ir/operands.h"
+
+enum { MOST_LOOPS = 32, MOST_DEPTH = 64, UNKNOWN = -1 };
+
+typedef struct loop {
+    uint32_t first, end; /* the LOOP and its END */
+    uint32_t depth;      /* of regions, inside */
+} loop;
+
+typedef struct search {
+    const lw_func *func;
+    lw_arena arena;
+    uint8_t *follows; /* by instruction, slots among them */
+    uint8_t *holds;   /* by the root of pointers: whether what lies behind it follows */
+    uint32_t *ends;   /* by LOOP: its END */
+    loop loops[MOST_LOOPS];
+    uint32_t n_loops; /* around the instruction that is looked at, outermost first */
+} search;
+
+/* What is summed up: a slot, or the memory that a LOAD and a STORE reach. */
+typedef struct total {
+    lw_ref slot, load; /* one of them */
+    lw_ref set;
+} total;
+
+static const lw_inst *
+at(const search *s, lw_ref ref)
+{
+    return &s->func->insts.data[ref];
+}
+
+/* Bits of precision; 0: wide enough, or no float. */
+static int
+precision(lw_dtype dtype)
+{
+    switch (dtype) {
+    case LW_DT_f16: return 11;
+    case LW_DT_bf16: return 8;
+    case LW_DT_f32: return 24;
+    default: return 0;
+    }
+}
+
+static bool
+opens(lw_op op)
+{
+    return op == LW_OP_IF || op == LW_OP_BLOCK || op == LW_OP_LOOP;
+}
+
+static void
+find_ends(search *s)
+{
+    uint32_t stack[MOST_DEPTH], n = 0;
+
+    for (uint32_t i = 1; i < s->func->insts.n; i++) {
+        lw_op op = (lw_op)at(s, i)->op;
+
+        if (opens(op)) {
+            if (n < MOST_DEPTH)
+                stack[n] = i;
+            n++;
+        } else if (op == LW_OP_END && n-- <= MOST_DEPTH) {
+            s->ends[stack[n]] = i;
+        }
+    }
+}
+
+/* ---- what follows from what ---- */
+
+static lw_ref
+root_of(const search *s, lw_ref pointer)
+{
+    while (at(s, pointer)->op == LW_OP_OFFSET)
+        pointer = at(s, pointer)->a;
+    return pointer;
+}
+
+static bool
+any_operand_follows(const search *s, const lw_inst *inst)
+{
+    uint32_t n = 0;
+    lw_ref operand;
+
+    while (lw_ir_next_operand(s->func, inst, &n, &operand))
+        if (s->follows[operand])
+            return true;
+    return false;
+}
+
+static bool
+mark(uint8_t *marks, lw_ref ref, bool follows)
+{
+    bool changed = follows && !marks[ref];
+
+    marks[ref] |= follows;
+    return changed;
+}
+
+/* One walk over the loop; whether anything was new. A variable, and an array as a whole, follow
+ * from all that they are ever set to. */
+static bool
+spread(search *s, const loop *l)
+{
+    bool changed = false;
+
+    for (uint32_t i = l->first; i < l->end; i++) {
+        const lw_inst *inst = at(s, i);
+
+        if (inst->op == LW_OP_SET)
+            changed |= mark(s->follows, inst->a, s->follows[inst->b]);
+        else if (inst->op == LW_OP_STORE)
+            changed |= mark(s->holds, root_of(s, inst->a), s->follows[inst->b]);
+        else
+            changed |= mark(s->follows, i,
+                            any_operand_follows(s, inst) ||
+                                (inst->op == LW_OP_LOAD && s->holds[root_of(s, inst->a)]));
+    }
+    return changed;
+}
+
+static void
+spread_all(search *s, const loop *l)
+{
+    while (spread(s, l))
+        continue;
+}
+
+static void
+forget(search *s)
+{
+    memset(s->follows, 0, s->func->insts.n);
+    memset(s->holds, 0, s->func->insts.n);
+}
+
+/* ---- carried from iteration to iteration ---- */
+
+/* Whether an iteration may read the slot before it has set it for itself. A SET under an IF
+ * does not count as one that is always done. */
+static bool
+is_carried(const search *s, const loop *l, lw_ref slot)
+{
+    uint32_t ifs = 0, n = 0;
+    bool is_if[MOST_DEPTH];
+
+    for (uint32_t i = l->first + 1; i < l->end; i++) {
+        const lw_inst *inst = at(s, i);
+
+        if (opens((lw_op)inst->op) && n < MOST_DEPTH) {
+            is_if[n] = inst->op == LW_OP_IF;
+            ifs += is_if[n++];
+        } else if (inst->op == LW_OP_END && n > 0) {
+            ifs -= is_if[--n];
+        } else if (inst->op == LW_OP_GET && inst->a == slot) {
+            return true;
+        } else if (inst->op == LW_OP_SET && inst->a == slot && ifs == 0) {
+            return false;
+        }
+    }
+    return false;
+}
+
+static bool
+sets(const search *s, const loop *l, lw_ref slot)
+{
+    for (uint32_t i = l->first; i < l->end; i++)
+        if (at(s, i)->op == LW_OP_SET && at(s, i)->a == slot)
+            return true;
+    return false;
+}
+
+/* Marks what is another value in each iteration of the loop. */
+static void
+mark_varying(search *s, const loop *l)
+{
+    forget(s);
+    for (uint32_t i = 1; i < s->func->insts.n; i++)
+        if (at(s, i)->op == LW_OP_SLOT && sets(s, l, i) && is_carried(s, l, i))
+            s->follows[i] = 1;
+    spread_all(s, l);
+}
+
+/* ---- how often ---- */
+
+static lw_ref
+through_casts(const search *s, lw_ref value)
+{
+    while (at(s, value)->op == LW_OP_CAST)
+        value = at(s, value)->a;
+    return value;
+}
+
+static bool
+is_constant(const search *s, lw_ref value, int64_t *out)
+{
+    const lw_inst *inst = at(s, through_casts(s, value));
+
+    if (inst->op != LW_OP_CONST || !lw_is_integer((lw_dtype)inst->type))
+        return false;
+    *out = (int64_t)s->func->konsts.data[inst->a].bits;
+    return true;
+}
+
+/* What the counter holds before the loop, and what each iteration adds to it. */
+static bool
+read_counter(const search *s, const loop *l, lw_ref slot, int64_t *start, int64_t *step)
+{
+    uint32_t n = 0, i = l->first;
+
+    while (--i > slot && !(at(s, i)->op == LW_OP_SET && at(s, i)->a == slot))
+        continue;
+    if (i <= slot || !is_constant(s, at(s, i)->b, start))
+        return false;
+    for (i = l->first; i < l->end; i++) {
+        const lw_inst *inst = at(s, i), *sum;
+
+        if (inst->op != LW_OP_SET || inst->a != slot)
+            continue;
+        sum = at(s, through_casts(s, inst->b));
+        if (n++ || sum->op != LW_OP_ADD || at(s, through_casts(s, sum->a))->op != LW_OP_GET ||
+            at(s, through_casts(s, sum->a))->a != slot || !is_constant(s, sum->b, step))
+            return false;
+    }
+    return n == 1;
+}
+
+/* Of `if not counter < n: break`, the first thing in the loop; UNKNOWN. */
+static int64_t
+iterations(const search *s, const loop *l)
+{
+    int64_t start, step, stop;
+    const lw_inst *test;
+    uint32_t i = l->first + 1;
+
+    while (i < l->end && !opens((lw_op)at(s, i)->op))
+        i++;
+    if (at(s, i)->op != LW_OP_IF)
+        return UNKNOWN;
+    test = at(s, at(s, i)->a);
+    if (test->op == LW_OP_NOT)
+        test = at(s, test->a);
+    if (test->op != LW_OP_LT || !is_constant(s, test->b, &stop) ||
+        at(s, through_casts(s, test->a))->op != LW_OP_GET ||
+        !read_counter(s, l, at(s, through_casts(s, test->a))->a, &start, &step) || step <= 0)
+        return UNKNOWN;
+    return stop <= start ? 0 : (stop - start + step - 1) / step;
+}
+
+/* ---- sums ---- */
+
+static bool
+is_total(const search *s, const total *t, lw_ref value)
+{
+    const lw_inst *inst = at(s, value);
+
+    return t->slot ? inst->op == LW_OP_GET && inst->a == t->slot : value == t->load;
+}
+
+/* Whether the value is the total with something added: along ADDs and what else leaves it as it
+ * is. *added: at least once. */
+static bool
+is_sum(const search *s, const total *t, lw_ref value, bool *added, int depth)
+{
+    const lw_inst *inst = at(s, value);
+
+    if (is_total(s, t, value))
+        return true;
+    if (depth == 0)
+        return false;
+    switch (inst->op) {
+    case LW_OP_CAST: return is_sum(s, t, inst->a, added, depth - 1);
+    case LW_OP_SELECT:
+        return is_sum(s, t, inst->b, added, depth - 1) &&
+               is_sum(s, t, inst->c, added, depth - 1);
+    case LW_OP_ADD:
+        *added = true;
+        return is_sum(s, t, inst->a, added, depth - 1) ||
+               is_sum(s, t, inst->b, added, depth - 1);
+    case LW_OP_SUB: *added = true; return is_sum(s, t, inst->a, added, depth - 1);
+    case LW_OP_FMA: *added = true; return is_sum(s, t, inst->c, added, depth - 1);
+    default: return false;
+    }
+}
+
+/* Whether something that is added follows from the total; what it follows from is marked. The
+ * walk is that of is_sum. */
+static bool
+adds_itself(const search *s, const total *t, lw_ref value)
+{
+    const lw_inst *inst = at(s, value);
+    bool added;
+
+    if (is_total(s, t, value))
+        return false;
+    switch (inst->op) {
+    case LW_OP_CAST: return adds_itself(s, t, inst->a);
+    case LW_OP_SELECT: return adds_itself(s, t, inst->b) || adds_itself(s, t, inst->c);
+    case LW_OP_SUB: return s->follows[inst->b] || adds_itself(s, t, inst->a);
+    case LW_OP_FMA:
+        return s->follows[inst->a] || s->follows[inst->b] || adds_itself(s, t, inst->c);
+    default: break;
+    }
+    if (is_sum(s, t, inst->a, &added, MOST_DEPTH))
+        return s->follows[inst->b] || adds_itself(s, t, inst->a);
+    return s->follows[inst->a] || adds_itself(s, t, inst->b);
+}
+
+/* Whether the loop starts the total anew in each iteration: it sets it to what does not follow
+ * from it, before it adds. */
+static bool
+starts_anew(const search *s, const loop *l, const total *t)
+{
+    lw_ref root = root_of(s, at(s, t->load)->a);
+
+    for (uint32_t i = l->first; i < t->load; i++)
+        if (at(s, i)->op == LW_OP_STORE && root_of(s, at(s, i)->a) == root &&
+            !s->follows[at(s, i)->b])
+            return true;
+    return false;
+}
+
+/* Marks what follows from the total within the loop. */
+static void
+mark_followers(search *s, const loop *l, const total *t)
+{
+    forget(s);
+    s->follows[t->slot ? t->slot : t->load] = 1;
+    spread_all(s, l);
+}
+
+static bool
+accumulates_over(search *s, const loop *l, const total *t)
+{
+    if (t->slot)
+        return is_carried(s, l, t->slot);
+    mark_varying(s, l);
+    return !s->follows[at(s, t->load)->a];
+}
+
+/* Whether a comparison of floats that the loop itself computes can end it. Sums such as `t +=
+ * dt` count as data, not as something that converges: their counters are marked as followers of
+ * nothing but themselves. */
+static bool
+converges(search *s, const loop *l)
+{
+    forget(s);
+    for (uint32_t i = 1; i < s->func->insts.n; i++) {
+        total t = {.slot = i};
+        bool plain = true;
+
+        if (at(s, i)->op != LW_OP_SLOT || !lw_is_float((lw_dtype)at(s, i)->type) ||
+            !sets(s, l, i) || !is_carried(s, l, i))
+            continue;
+        for (uint32_t k = l->first; k < l->end; k++)
+            if (at(s, k)->op == LW_OP_SET && at(s, k)->a == i)
+                plain &= is_sum(s, &t, at(s, k)->b, &(bool){false}, MOST_DEPTH);
+        s->follows[i] = !plain;
+    }
+    spread_all(s, l);
+    for (uint32_t i = l->first; i < l->end; i++)
+        if (at(s, i)->op == LW_OP_IF && s->follows[at(s, i)->a] &&
+            (at(s, i + 1)->op == LW_OP_BREAK || at(s, i + 1)->op == LW_OP_RETURN))
+            return true;
+    return false;
+}
+
+/* The loops that the total goes through, from the innermost on: how many additions. */
+static bool
+is_long(search *s, const total *t, int bits)
+{
+    int64_t n = 1, limit = (int64_t)1 << (bits / 2);
+    const loop *outermost = NULL;
+
+    for (uint32_t i = s->n_loops; i-- > 0;) {
+        const loop *l = &s->loops[i];
+        int64_t times;
+
+        if (!accumulates_over(s, l, t)) {
+            if (t->slot)
+                break;
+            continue;
+        }
+        mark_followers(s, l, t);
+        if (!t->slot && starts_anew(s, l, t))
+            break;
+        if (adds_itself(s, t, at(s, t->set)->b) || converges(s, l))
+            return false;
+        outermost = l;
+        times = iterations(s, l);
+        n = n == UNKNOWN || times == UNKNOWN ? UNKNOWN : n > limit ? n : n * times;
+    }
+    return outermost != NULL && (n == UNKNOWN || n > limit);
+}
+
+/* Whether two values of one iteration are computed alike. */
+static bool
+is_same(const search *s, lw_ref x, lw_ref y, int depth)
+{
+    const lw_inst *p = at(s, x), *q = at(s, y);
+    uint32_t n = 0, m = 0;
+    lw_ref of_p, of_q;
+
+    if (x == y)
+        return true;
+    if (depth == 0 || p->op != q->op || p->type != q->type ||
+        lw_ops[p->op].class == LW_CLASS_DECL || lw_ops[p->op].class == LW_CLASS_WRITE)
+        return false;
+    if (p->op == LW_OP_CONST)
+        return s->func->konsts.data[p->a].bits == s->func->konsts.data[q->a].bits;
+    if (p->op == LW_OP_PARAM || p->op == LW_OP_SREG || p->op == LW_OP_GET)
+        return p->a == q->a;
+    while (lw_ir_next_operand(s->func, p, &n, &of_p))
+        if (!lw_ir_next_operand(s->func, q, &m, &of_q) || !is_same(s, of_p, of_q, depth - 1))
+            return false;
+    return n > 0 && p->op != LW_OP_INTRINSIC;
+}
+
+/* The LOAD from the address that is stored to, in front of the STORE. */
+static lw_ref
+load_of(const search *s, lw_ref store, lw_ref value, int depth)
+{
+    const lw_inst *inst = at(s, value);
+    uint32_t n = 0;
+    lw_ref operand, load;
+
+    if (inst->op == LW_OP_LOAD)
+        return is_same(s, inst->a, at(s, store)->a, MOST_DEPTH) ? value : 0;
+    if (depth == 0 || inst->op == LW_OP_GET || inst->op == LW_OP_CALL)
+        return 0;
+    while (lw_ir_next_operand(s->func, inst, &n, &operand))
+        if ((load = load_of(s, store, operand, depth - 1)) != 0)
+            return load;
+    return 0;
+}
+
+static bool
+is_narrow_sum(search *s, lw_ref i, lw_narrow_sum *out)
+{
+    enum { DEEP = 8 };
+    const lw_inst *inst = at(s, i);
+    bool is_set = inst->op == LW_OP_SET, added = false;
+    lw_dtype dtype = (lw_dtype)at(s, is_set ? inst->a : inst->b)->type;
+    total t = {.set = i, .slot = is_set ? inst->a : 0};
+
+    if (precision(dtype) == 0 || at(s, inst->b)->lanes > 1)
+        return false;
+    if (!is_set)
+        t.load = load_of(s, i, inst->b, DEEP);
+    if (t.slot + t.load == 0 || !is_sum(s, &t, inst->b, &added, DEEP) || !added ||
+        !is_long(s, &t, precision(dtype)))
+        return false;
+    *out = (lw_narrow_sum){.dtype = dtype, .at = i, .in_memory = !is_set};
+    return true;
+}
+
+static void
+look(search *s, lw_narrow_sum *out)
+{
+    for (uint32_t i = 1; i < s->func->insts.n && out->at == 0; i++) {
+        const lw_inst *inst = at(s, i);
+
+        while (s->n_loops > 0 && s->loops[s->n_loops - 1].end <= i)
+            s->n_loops--;
+        if (inst->op == LW_OP_LOOP && s->n_loops < MOST_LOOPS && s->ends[i])
+            s->loops[s->n_loops++] = (loop){.first = i, .end = s->ends[i]};
+        if (s->n_loops > 0 && (inst->op == LW_OP_SET || inst->op == LW_OP_STORE))
+            is_narrow_sum(s, i, out);
+    }
+}
+
+lw_status
+lw_find_narrow_sum(const lw_func *func, lw_narrow_sum *out, lw_error *err)
+{
+    search s = {.func = func};
+    lw_status status = LW_OK;
+
+    *out = (lw_narrow_sum){0};
+    lw_arena_init(&s.arena);
+    s.follows = lw_arena_take(&s.arena, func->insts.n + 1);
+    s.holds = lw_arena_take(&s.arena, func->insts.n + 1);
+    s.ends = lw_arena_take(&s.arena, (func->insts.n + 1) * sizeof *s.ends);
+    if (s.follows == NULL || s.holds == NULL || s.ends == NULL)
+        status = lw_fail_memory(err);
+    else {
+        find_ends(&s);
+        look(&s, out);
+    }
+    lw_arena_reset(&s.arena);
+    return status;
+}

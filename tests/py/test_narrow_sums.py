@@ -1,0 +1,338 @@
+"""W203: loops that add up in narrow floats say so, those that do not lose digits do not."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import cuda, float32, float64
+
+X = np.ones(10, np.float32)
+
+
+def told(compile_, *args):
+    """The lines, from the function's own first line on, of the W203s of one call."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        compile_(*args)
+    texts = [str(w.message) for w in seen if issubclass(w.category, lw.errors.PrecisionWarning)]
+    assert all(t.startswith("W203: line ") and __file__ in t for t in texts), texts
+    return texts
+
+
+def core(f, x=X, **options):
+    return told(lw.guvectorize("(n)->()", **options)(f), x)
+
+
+# ---- what loses digits ----
+
+
+def augmented(x, out):
+    m = 0.0
+    for v in x:
+        m += v
+    out[0] = m
+
+
+def subtracted(x, out):
+    m = float32(0)
+    for i in range(1, x.size):
+        m = m - x[i] * x[i]
+    out[0] = m
+
+
+def while_and_tuple(x, out):
+    i, s, t = 0, float32(0), float32(0)
+    while i < x.size:
+        s, t = s + x[i], x[i] + t
+        i += 1
+    out[0] = s + t
+
+
+def conditional(x, out):
+    s = t = float32(0)
+    for v in x:
+        s = s + v if v > 0 else s
+        if v < 0:
+            t += v
+    out[0] = s + t
+
+
+def in_memory(x, out):
+    out[0] = 0
+    for i in range(x.size):
+        out[0] += x[i]
+
+
+def in_memory_spelled_out(x, out):
+    out[0] = 0
+    for i in range(x.size):
+        out[0] = out[0] + x[i]
+
+
+def nested(x, out):
+    s = float32(0)
+    for v in x:
+        for k in range(4):
+            s += v * k
+    out[0] = s
+
+
+def python_sum(x, out):
+    out[0] = sum(x)
+
+
+def generator(x, out):
+    out[0] = sum(v * v for v in x)
+
+
+def dot(x, out):
+    out[0] = np.dot(x, x)
+
+
+def _callee(x):
+    s = float32(0)
+    for v in x:
+        s += v
+    return s
+
+
+def called(x, out):
+    out[0] = _callee(x)
+
+
+def long_known(x, out):
+    s = float32(0)
+    for i in range(100):
+        for k in range(100):
+            s += x[(i + k) % x.size]
+    out[0] = s
+
+
+LOSE = [augmented, subtracted, while_and_tuple, conditional, in_memory, in_memory_spelled_out, nested, python_sum, generator, dot,
+        called, long_known]
+
+
+@pytest.mark.parametrize("f", LOSE, ids=lambda f: f.__name__)
+def test_what_loses_digits(f):
+    assert len(core(f)) == 1
+    assert core(f, X.astype(np.float64)) == []
+    assert core(f, warn=False) == []
+
+
+@pytest.mark.parametrize("dtype, named", [("float16", "in float16"), ("float32", "`m: float64 = 0.0`"), ("complex64", "`m: complex128 = 0.0`")])
+def test_dtypes(dtype, named):
+    def add(x, out):
+        m = x[0] - x[0]
+        for v in x:
+            m += v
+        out[0] = m
+
+    assert named in core(add, np.ones(3, dtype))[0]
+
+
+def test_the_line():
+    line = augmented.__code__.co_firstlineno + 3
+    assert f"line {line} of {__file__}" in core(augmented)[0]
+    line = _callee.__code__.co_firstlineno + 3
+    assert f"line {line} of {__file__}" in core(called)[0]
+    line = dot.__code__.co_firstlineno + 1  # np.dot's loop is lanewise's own
+    assert f"line {line} of {__file__}" in core(dot)[0]
+
+
+# ---- what does not ----
+
+
+def wide_total(x, out):
+    m: float64 = 0.0
+    for v in x:
+        m += v
+    out[0] = m
+
+
+def wide_terms(x, out):
+    m = 0.0
+    for v in x:
+        m += lw.float64(v)
+    out[0] = m
+
+
+def short(x, out):
+    s = float32(0)
+    for i in range(64):
+        for k in range(64):
+            s += x[k % x.size]
+    i = 0
+    while i < 8:
+        s += x[i]
+        i += 1
+    out[0] = s
+
+
+def of_each_row(x, out):
+    for i in range(x.size):
+        s = float32(0)
+        for k in range(3):
+            s += x[i]
+        out[0] = s
+
+
+def weighted(x, out):
+    s = float32(0)
+    for v in x:
+        s = s * float32(0.9) + v
+    out[0] = s
+
+
+def compensated(x, out):
+    s = c = float32(0)
+    for v in x:
+        y = v - c
+        t = s + y
+        c = (t - s) - y
+        s = t
+    out[0] = s
+
+
+def welford(x, out):
+    n, mean = float32(0), float32(0)
+    for v in x:
+        n = np.float32(n + 1) if n < 1e6 else n * 1
+        mean += (v - mean) / 7
+    out[0] = mean
+
+
+def newton(x, out):
+    s = float32(1)
+    while abs(s * s - x[0]) > 1e-3:
+        s = s - (s * s - x[0]) / (2 * s)
+    out[0] = s
+
+
+def series(x, out):
+    term, s, k = float32(1), float32(0), 1
+    while abs(term) > 1e-7:
+        s += term
+        term *= x[0] / k
+        k += 1
+    out[0] = s
+
+
+def products(x, out):
+    p = float32(1)
+    for v in x:
+        p *= v
+    out[0] = p
+
+
+def elementwise(x, out):
+    y = lw.local(16, float32)
+    for i in range(x.size):
+        y[i] += x[i]
+    out[0] = y[0]
+
+
+def integers(x, out):
+    n = 0
+    for v in x:
+        n += int(v)
+    out[0] = n
+
+
+def numpy_sums(x, out):
+    out[0] = np.sum(x) + x.mean() + x.var() + np.std(x) + np.prod(x)
+
+
+KEEP = [wide_total, wide_terms, short, of_each_row, weighted, compensated, welford, newton, series, products, elementwise, integers, numpy_sums]
+
+
+@pytest.mark.parametrize("f", KEEP, ids=lambda f: f.__name__)
+def test_what_keeps_them(f):
+    assert core(f) == []
+
+
+# ---- generators ----
+
+
+def test_once_for_each_function():
+    f = lw.guvectorize("(n)->()")(augmented)
+    texts = told(lambda: (f(X), f(X.astype("f2")), f(X), f(X.astype("f8"))))
+    assert len(texts) == 1
+
+
+def test_vectorize():
+    def f(x, n):
+        s = x - x
+        for _ in range(n):
+            s += x
+        return s
+
+    assert len(told(lw.vectorize(f), X, 3)) == 1
+    assert len(told(lambda: lw.vectorize(["f4(f4, i8)"])(f))) == 1
+    assert told(lambda: lw.vectorize(["f4(f4, i8)"], warn=False)(f)) == []
+
+
+def test_forall_and_jit():
+    def rows(i, x, out):
+        s = float32(0)
+        for k in range(x.shape[1]):
+            s += x[i, k]
+        out[i] = s
+
+    def kernel(x, out):
+        s = float32(0)
+        for k in range(cuda.grid(1), x.shape[1], cuda.gridsize(1)):
+            s += x[0, k]
+        out[0] = s
+
+    def columns(x, out):
+        for i in range(x.shape[0]):
+            for k in range(x.shape[1]):
+                out[k] += x[i, k]
+
+    x, out = np.ones((3, 4), np.float32), np.zeros(4, np.float32)
+    assert len(told(lw.forall(rows), 3, x, out)) == 1
+    assert len(told(lw.jit(columns), x, out)) == 1
+    assert len(told(lambda: cuda.jit(kernel, target="cpu")[1, 1](x, out))) == 1
+    assert told(lambda: cuda.jit(kernel, target="cpu", warn=False)[1, 1](x, out)) == []
+
+
+def test_reduce():
+    """Its tree adds in pairs; a loop in one of its functions does not."""
+
+    def mapped(x):
+        s = x - x
+        for _ in range(int(x)):
+            s += x
+        return s
+
+    assert told(lw.reduce(lambda a, b: a + b), X) == []
+    assert len(told(lw.reduce(map=mapped, combine=lambda a, b: a + b), X)) == 1
+
+
+def test_a_warning_that_is_an_error_comes_once():
+    f = lw.vectorize(lambda x, n: sum(x for _ in range(n)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", lw.errors.PrecisionWarning)
+        with pytest.raises(lw.errors.PrecisionWarning):
+            f(X, np.int64(4))
+        assert f(X, np.int64(4))[0] == 4
+
+
+def test_numpys_sums_are_numpys():
+    """Data near 10000 with a variance of 1/12: NumPy adds in pairs, one by one in float32 nothing is left."""
+    x = (10000 + np.random.default_rng(3).random(200_000)).astype(np.float32)
+
+    def moments(x, total, mean, var, std):
+        total[0], mean[0], var[0], std[0] = np.sum(x), x.mean(), np.var(x), x.std()
+
+    got = lw.guvectorize("(n)->(),(),(),()")(moments)(x)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(got, [wide.sum(), wide.mean(), wide.var(), wide.std()], rtol=1e-6)
+    z = (x + 1j * x).astype(np.complex64)
+    np.testing.assert_allclose(lw.guvectorize("(n)->()")(complex_mean)(z), z.astype(complex).mean(), rtol=1e-6)
+
+
+def complex_mean(x, out):
+    out[0] = x.mean()
