@@ -231,7 +231,7 @@ read_counter(const search *s, const loop *l, lw_ref slot, int64_t *start, int64_
 static int64_t
 iterations(const search *s, const loop *l)
 {
-    int64_t start, step, stop;
+    int64_t start = 0, step = 0, stop = 0;
     const lw_inst *test;
     uint32_t i = l->first + 1;
 
