@@ -36,12 +36,57 @@ lw_bound_copy_of(const lw_bound *bound, PyArrayObject *array)
     return NULL;
 }
 
+static bool
+is_same_device_array(const lw_device_array *x, const lw_device_array *y)
+{
+    size_t n = (size_t)x->ndim * sizeof *x->shape;
+
+    return x->data == y->data && x->ndim == y->ndim && x->readonly == y->readonly &&
+           memcmp(x->shape, y->shape, n) == 0 && memcmp(x->strides, y->strides, n) == 0 &&
+           x->dtype == y->dtype && PyArray_EquivTypes(x->descr, y->descr);
+}
+
+lw_operand *
+lw_bound_aligned_once(lw_bound *bound)
+{
+    lw_operand *operand = bound->operands[bound->n_operands - 1];
+
+    if (operand->aligned == NULL)
+        return operand;
+    bound->n_copies++;
+    for (uint32_t i = 0; i + 1 < bound->n_operands; i++)
+        if (bound->operands[i]->aligned != NULL &&
+            is_same_device_array(bound->operands[i]->original, operand->original)) {
+            lw_operand_release(operand);
+            bound->n_operands--;
+            return bound->operands[i];
+        }
+    return operand;
+}
+
+static bool
+stands_for_another(const lw_bound_array *array)
+{
+    return array->operand != NULL ? array->operand->aligned != NULL : is_copy(array->object);
+}
+
 /* The user's array. */
 static PyObject *
 original(const lw_bound_array *array)
 {
     return is_copy(array->object) ? PyArray_BASE((PyArrayObject *)array->object)
                                   : array->object;
+}
+
+/* Of the user's array, on a device. */
+static lw_reach
+reach_of(const lw_bound_array *array)
+{
+    const lw_device_array *x = array->operand ? array->operand->original : NULL;
+
+    if (x == NULL)
+        return (lw_reach){array->low, array->high};
+    return lw_reach_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
 }
 
 /* -1 with an exception. */
@@ -68,11 +113,14 @@ check_copies(const lw_function *self, const lw_bound *bound, const lw_bound_arra
     for (uint32_t i = 0; i < bound->n_arrays; i++) {
         const lw_bound_array *other = &bound->arrays[i];
         int shared;
-        if (other->object == written->object || !PyArray_Check(other->object) ||
-            !PyArray_Check(written->object) ||
-            !(is_copy(other->object) || is_copy(written->object)))
+        if (other->object == written->object || other->record || written->record ||
+            (other->operand != NULL && other->operand == written->operand) ||
+            !(stands_for_another(other) || stands_for_another(written)))
             continue;
-        shared = may_share(original(written), original(other));
+        if (bound->where == LW_WHERE_DEVICE)
+            shared = lw_reaches_meet(reach_of(written), reach_of(other));
+        else
+            shared = may_share(original(written), original(other));
         if (shared > 0)
             PyErr_Format(PyExc_ValueError,
                          "%s: arguments `%s` and `%s` share memory, but are not aligned, or "
@@ -92,8 +140,11 @@ lw_bound_writes(lw_bound *bound, const lw_function *self, const uint32_t *writte
     for (uint32_t i = 0; bound->n_copies != 0 && i < n; i++)
         if (check_copies(self, bound, &bound->arrays[written[i]]) < 0)
             return -1;
-    for (uint32_t i = 0; bound->n_copies != 0 && i < n; i++)
+    for (uint32_t i = 0; bound->n_copies != 0 && i < n; i++) {
         bound->arrays[written[i]].back = true;
+        if (bound->arrays[written[i]].operand != NULL)
+            bound->arrays[written[i]].operand->written = true;
+    }
     return 0;
 }
 
@@ -107,7 +158,7 @@ lw_bound_copies_back(lw_bound *bound)
         if (bound->arrays[i].back && PyArray_Check(bound->arrays[i].object) &&
             PyArray_ResolveWritebackIfCopy((PyArrayObject *)bound->arrays[i].object) < 0)
             PyErr_WriteUnraisable(bound->arrays[i].object);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(bound->owned); i++)
+    for (Py_ssize_t i = 0; bound->owned != NULL && i < PyList_GET_SIZE(bound->owned); i++)
         PyArray_DiscardWritebackIfCopy((PyArrayObject *)PyList_GET_ITEM(bound->owned, i));
     PyErr_Restore(type, value, traceback);
 }

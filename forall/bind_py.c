@@ -510,7 +510,7 @@ put_other(binder *r, PyObject *object)
     if (operand->kind == LW_OPERAND_DEVICE || operand->release != NULL) /* lent for the call */
         r->bound->operands[r->bound->n_operands++] = operand;
     switch ((lw_operand_kind)operand->kind) {
-    case LW_OPERAND_DEVICE: return put_foreign(r, operand);
+    case LW_OPERAND_DEVICE: return put_foreign(r, lw_bound_aligned_once(r->bound));
     case LW_OPERAND_HOST:
         return refuse_masked(r, object) < 0 ? -1 : put_host(r, (PyArrayObject *)object);
     case LW_OPERAND_SCALAR:
@@ -534,7 +534,7 @@ put_other(binder *r, PyObject *object)
 static int
 put(binder *r, PyObject *object)
 {
-    if (lw_is_device_array(object))
+    if (lw_is_device_array(object) && !((lw_device_array *)object)->misaligned)
         return put_own(r, (lw_device_array *)object);
     if (PyArray_CheckExact(object))
         return put_host(r, (PyArrayObject *)object);

@@ -281,6 +281,17 @@ fail:
     return -1;
 }
 
+/* That of the first array of another library. */
+static CUstream
+stream_of(const lw_bound *bound)
+{
+    for (uint32_t i = 0; i < bound->n_operands; i++)
+        if (bound->operands[i]->kind == LW_OPERAND_DEVICE &&
+            bound->operands[i]->library != LW_LIB_OWN)
+            return bound->operands[i]->stream;
+    return 0;
+}
+
 static int
 prepare_device(lw_prepared *p, const lw_forall_keywords *keywords)
 {
@@ -289,9 +300,7 @@ prepare_device(lw_prepared *p, const lw_forall_keywords *keywords)
     p->device = p->bound.device ? p->bound.device : lw_current_device();
     if (p->device == NULL)
         return -1;
-    p->stream = p->bound.n_operands && p->bound.operands[0]->kind == LW_OPERAND_DEVICE
-                    ? p->bound.operands[0]->stream
-                    : 0;
+    p->stream = stream_of(&p->bound);
     if (keywords->stream != NULL && lw_stream_read(keywords->stream, &p->stream) < 0)
         return -1;
     key_of(p, true, &key);

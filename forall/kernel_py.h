@@ -132,7 +132,7 @@ typedef struct lw_bound {
     bool narrow;       /* on a device: every byte offset inside every array fits 31 bits */
     bool negative;     /* set before lw_bind: an index may be negative */
     uint32_t n_args, n_arrays, n_values, n_key, n_operands;
-    uint32_t n_copies; /* of host arrays that are not aligned, or of the other byte order */
+    uint32_t n_copies; /* of arrays that are not aligned, or of the other byte order */
     uint32_t most_arrays, most_values, most_key; /* that the three have room for */
     lw_bound_array *arrays;
     uint64_t *values; /* what the body takes behind its index, in order */
@@ -158,7 +158,8 @@ int lw_bind(const lw_function *self, PyObject *const *args, Py_ssize_t n_args, l
  */
 void lw_bound_release(lw_bound *bound);
 /* Order `stream` behind whoever produced the arrays, and bring np.void records to the device;
- * then, after the launch, let foreign producers wait for it. */
+ * then, after the launch, copy back what misaligned device arrays' copies were written, and let
+ * foreign producers wait for it. */
 lw_status lw_bound_use(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err);
 lw_status lw_bound_done(lw_bound *bound, CUstream stream, lw_error *err);
 

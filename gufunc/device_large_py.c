@@ -37,7 +37,7 @@ view_of(const lw_gcall *call, int operand)
         shape[d] = call->shape.loop[d];
     for (uint32_t d = 0; d < core->n; d++)
         shape[n + (int)d] = call->shape.sizes[core->dims[d]];
-    array = lw_operand_as_array(call->operands[operand].object);
+    array = lw_operand_array(&call->operands[operand]);
     if (array == NULL)
         return NULL;
     view = lw_device_array_view(array, array->data, ndim, shape, strides);

@@ -432,9 +432,10 @@ make_copies(lw_gcall *call)
     const lw_gufunc_loop *loop = loop_of(call);
 
     for (int i = 0; i < call->n_read; i++) {
-        const lw_operand *operand = &call->operands[i];
+        lw_operand *operand = &call->operands[i];
         if (operand->kind != LW_OPERAND_DEVICE)
             continue;
+        operand->written = is_written(call, i);
         if (i < call->self->nin && loop->writable[i] && operand->readonly) {
             PyErr_Format(PyExc_ValueError, "argument %d is read-only, and %s() writes into it",
                          i + 1, lw_gufunc_name(call->self));
@@ -455,7 +456,7 @@ tell_source(const lw_gcall *call, int i)
     lw_error err = {0};
     lw_status status = LW_OK;
 
-    if (lw_operand_read(&source, call->source[i]) < 0)
+    if (lw_operand_look(&source, call->source[i]) < 0)
         return -1;
     if (source.kind == LW_OPERAND_DEVICE && source.library != LW_LIB_OWN)
         status = lw_operand_done(&source, call->stream, &err);

@@ -8,6 +8,7 @@
 #include "core/device/load.h"
 #include "core/host/simulator.h"
 #include "core/py/args.h"
+#include "core/py/convert.h"
 #include "core/py/raise.h"
 #include "reduce/device_parts_py.h"
 #include "reduce/device_plan.h"
@@ -261,38 +262,62 @@ lw_reduce_refuse(const char *what)
     return -1;
 }
 
-/* Kernels load whole numbers. */
+/* Does a kernel load each number of the records where it lies? */
 static bool
-is_aligned(const lw_operand *operand, lw_dtype dtype, int64_t offset)
+is_aligned(const lw_operand *records, uint32_t n, const lw_dtype *dtype, const int64_t *offset)
 {
-    int64_t bits = (int64_t)operand->data + offset;
+    for (uint32_t k = 0; k < n; k++) {
+        int64_t align = lw_dtype_alignment(dtype[k], NULL);
+        if (lw_layout_alignment(records->ndim, records->shape, records->strides,
+                                records->data + (uint64_t)offset[k], align) < align)
+            return false;
+    }
+    return true;
+}
 
-    for (int a = 0; a < operand->ndim; a++)
-        bits |= operand->shape[a] > 1 ? operand->strides[a] : 0;
-    return bits % lw_dtypes[lw_dtypes[dtype].parts].size_bytes == 0;
+/* One number of each record, in an array of its own. */
+static lw_device_array *
+copy_number(lw_device_array *records, lw_dtype dtype, int64_t offset)
+{
+    lw_device_array *copy,
+        *view = lw_device_array_over(
+            records->device, records->root->stream, records->data + (CUdeviceptr)offset, dtype,
+            NULL, records->ndim, records->shape, records->strides, true, (PyObject *)records);
+
+    copy = view ? lw_device_array_copy(view, 'C') : NULL;
+    Py_XDECREF(view);
+    return copy;
+}
+
+/* Numbers of packed records, which no kernel loads where they lie. The first takes the place of
+ * the records, and is the last to do so. */
+static int
+copy_numbers(device_call *d, uint32_t at, uint32_t n, const lw_dtype *dtype,
+             const int64_t *offset)
+{
+    lw_operand *first = &d->operand[at];
+    lw_device_array *records = lw_operand_array(first), *copy = records;
+
+    d->n_read += n - 1; /* those that are not reached hold nothing */
+    for (uint32_t k = n; copy != NULL && k-- > 0;) {
+        lw_operand *to = &d->operand[at + k];
+        copy = copy_number(records, dtype[k], offset[k]);
+        to->library = first->library;
+        to->object = first->object;
+        if (copy != NULL)
+            lw_operand_replace(to, NULL, copy);
+    }
+    Py_XDECREF(records);
+    return copy != NULL ? 0 : -1;
 }
 
 /* Numbers of records are operands of their own that share what the first one holds. */
-static int
-take_numbers(device_call *d, uint32_t i, uint32_t at)
+static void
+share_numbers(device_call *d, uint32_t at, uint32_t n, const lw_dtype *dtype,
+              const int64_t *offset)
 {
-    lw_operand *first = &d->operand[at];
-    PyArray_Descr *descr = first->descr ? first->descr : lw_descr_of((lw_dtype)first->dtype);
-    lw_dtype dtype[LW_REDUCE_MOST];
-    int64_t offset[LW_REDUCE_MOST];
-    uint32_t n = lw_reduce_take_dtype(d->call, i, descr, dtype, offset);
+    const lw_operand *first = &d->operand[at];
 
-    d->call->n_in += n;
-    if (n == 0 || d->call->array[i].record == NULL)
-        return n > 0 ? 0 : -1;
-    for (uint32_t k = 0; k < n; k++)
-        if (!is_aligned(first, dtype[k], offset[k])) {
-            PyErr_Format(PyExc_TypeError,
-                         "argument %u has records whose fields are not aligned: copy it to a "
-                         "dtype made with numpy.dtype(..., align=True)",
-                         (unsigned)i + 1);
-            return -1;
-        }
     for (uint32_t k = n; k-- > 0;) { /* the first one last: the others are made of it */
         lw_operand *to = &d->operand[at + k];
         if (k > 0) {
@@ -308,6 +333,23 @@ take_numbers(device_call *d, uint32_t i, uint32_t at)
         to->c_contiguous = false;
     }
     d->n_read += n - 1;
+}
+
+static int
+take_numbers(device_call *d, uint32_t i, uint32_t at)
+{
+    const lw_operand *first = &d->operand[at];
+    PyArray_Descr *descr = first->descr ? first->descr : lw_descr_of((lw_dtype)first->dtype);
+    lw_dtype dtype[LW_REDUCE_MOST];
+    int64_t offset[LW_REDUCE_MOST];
+    uint32_t n = lw_reduce_take_dtype(d->call, i, descr, dtype, offset);
+
+    d->call->n_in += n;
+    if (n == 0 || d->call->array[i].record == NULL)
+        return n > 0 ? 0 : -1;
+    if (!is_aligned(first, n, dtype, offset))
+        return copy_numbers(d, at, n, dtype, offset);
+    share_numbers(d, at, n, dtype, offset);
     return 0;
 }
 
@@ -388,7 +430,7 @@ look_at_out(device_call *d, lw_dtype loaded)
 
     if (object == NULL || !lw_is_device_operand(object))
         return 0;
-    if (lw_operand_read(&out, object) < 0)
+    if (lw_operand_look(&out, object) < 0)
         return -1;
     lw_reduce_widen_by_out(d->call, loaded, (lw_dtype)out.dtype);
     lw_operand_release(&out);
@@ -472,7 +514,7 @@ lw_reduce_dense_copy(device_call *d, uint32_t i)
 {
     const lw_reduce_call *call = d->call;
     lw_operand *operand = &d->operand[i];
-    lw_device_array *array = lw_operand_as_array(operand->object), *view = NULL, *made = NULL;
+    lw_device_array *array = lw_operand_array(operand), *view = NULL, *made = NULL;
     int64_t shape[LW_REDUCE_DIMS], strides[LW_REDUCE_DIMS];
     lw_error err = {0};
     int n = 0;
@@ -539,11 +581,7 @@ lw_reduce_order_behind(device_call *d, lw_error *err)
     lw_status status = LW_OK;
 
     for (uint32_t i = 0; i < d->n_read; i++)
-        if (d->operand[i].library == LW_LIB_OWN)
-            LW_TRY(
-                lw_device_array_use((lw_device_array *)d->operand[i].object, d->stream, err));
-        else
-            LW_TRY(lw_operand_use(&d->operand[i], d->stream, err));
+        LW_TRY(lw_operand_use(&d->operand[i], d->stream, err));
 fail:
     return status;
 }
@@ -554,8 +592,7 @@ lw_reduce_order_after(device_call *d, lw_error *err)
     lw_status status = LW_OK;
 
     for (uint32_t i = 0; i < d->n_read; i++)
-        if (d->operand[i].library != LW_LIB_OWN)
-            LW_TRY(lw_operand_done(&d->operand[i], d->stream, err));
+        LW_TRY(lw_operand_done(&d->operand[i], d->stream, err));
 fail:
     return status;
 }

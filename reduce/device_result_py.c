@@ -54,7 +54,7 @@ can_be_result(const device_call *d, uint32_t i, PyObject *object, int ndim,
     return object != NULL && lw_is_device_array(object) &&
            lw_reduce_form_arrays(&r->out_form) == r->n_out &&
            out->dtype == (uint8_t)r->out[i] && !out->readonly && out->device == d->device &&
-           out->c_contiguous && out->ndim == ndim &&
+           out->c_contiguous && !out->misaligned && out->ndim == ndim &&
            memcmp(out->shape, shape, (size_t)ndim * sizeof *shape) == 0 &&
            stands_alone(d, i, out);
 }
@@ -139,7 +139,7 @@ put_out(device_call *d, uint32_t i, PyObject *object)
                      Py_TYPE(object)->tp_name);
         return -1;
     }
-    if (lw_operand_read(&operand, object) < 0)
+    if (lw_operand_look(&operand, object) < 0)
         return -1;
     out = lw_operand_as_array(object);
     if (out != NULL && check_out(out, d->result[i]) == 0) {

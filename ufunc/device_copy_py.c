@@ -1,10 +1,12 @@
-/* Copies with a cast and fills of any strides on the device: the kernel of `lambda x: x`, made
- * by the same templates. Gives DeviceArray its hooks. */
+/* Copies with a cast and fills of any strides and alignment on the device: the kernel of
+ * `lambda x: x`, made by the same templates. Gives DeviceArray its hooks. */
 #include "core/py/numpy_api.h"
 
 #include "ufunc/device_copy_py.h"
 
+#include "core/device/copy.h"
 #include "core/ir/build.h"
+#include "core/py/convert.h"
 #include "core/py/raise.h"
 #include "ufunc/device_call_py.h"
 #include "ufunc/host_kernel.h"
@@ -107,19 +109,6 @@ copier_for(lw_device *device, lw_dtype from, lw_dtype to)
     return at;
 }
 
-/* The unsigned type that moves one item of a dtype no kernel knows; u8 with one more dimension
- * when there is none. */
-static lw_dtype
-mover(int64_t itemsize)
-{
-    switch (itemsize) {
-    case 2: return LW_DT_u16;
-    case 4: return LW_DT_u32;
-    case 8: return LW_DT_u64;
-    default: return LW_DT_u8;
-    }
-}
-
 static int
 launch_copy(lw_call *call, lw_device_array *to, int ndim, const int64_t *shape,
             const int64_t *to_strides, const int64_t *from_strides)
@@ -140,26 +129,15 @@ launch_copy(lw_call *call, lw_device_array *to, int ndim, const int64_t *shape,
     return lw_call_run(call);
 }
 
+/* Items of these dtypes, from one layout to the other. */
 static int
-copy_strided(lw_device_array *to, lw_device_array *from, CUstream stream)
+copy_items(lw_device_array *to, lw_dtype to_dtype, lw_device_array *from, lw_dtype from_dtype,
+           int ndim, const int64_t *shape, const int64_t *to_strides,
+           const int64_t *from_strides, CUstream stream)
 {
-    int64_t shape[LW_MAX_DIMS + 1], to_strides[LW_MAX_DIMS + 1], from_strides[LW_MAX_DIMS + 1];
-    bool raw = to->dtype == LW_DT_void || from->dtype == LW_DT_void;
-    lw_dtype to_dtype = raw ? mover(to->itemsize) : (lw_dtype)to->dtype;
-    lw_dtype from_dtype = raw ? to_dtype : (lw_dtype)from->dtype;
-    int ndim = to->ndim;
-    copier *copy;
+    copier *copy = copier_for(to->device, from_dtype, to_dtype);
     lw_call call;
 
-    memcpy(shape, to->shape, (size_t)ndim * sizeof *shape);
-    memcpy(to_strides, to->strides, (size_t)ndim * sizeof *shape);
-    memcpy(from_strides, from->strides, (size_t)ndim * sizeof *shape);
-    if (raw && lw_dtypes[to_dtype].size_bytes != to->itemsize) {
-        shape[ndim] = to->itemsize;
-        to_strides[ndim] = from_strides[ndim] = 1;
-        ndim++;
-    }
-    copy = copier_for(to->device, from_dtype, to_dtype);
     if (copy == NULL)
         return -1;
     memset(&call, 0, offsetof(lw_call, operands));
@@ -173,6 +151,91 @@ copy_strided(lw_device_array *to, lw_device_array *from, CUstream stream)
     return launch_copy(&call, to, ndim, shape, to_strides, from_strides);
 }
 
+static int64_t
+alignment_of(const lw_device_array *array, int64_t most)
+{
+    return lw_layout_alignment(array->ndim, array->shape, array->strides, array->data, most);
+}
+
+/* Bytes as they are, by the widest unsigned integers of which both arrays' items consist and at
+ * whose multiples they lie. */
+static int
+copy_raw(lw_device_array *to, lw_device_array *from, CUstream stream)
+{
+    static const uint8_t movers[9] = {
+        [1] = LW_DT_u8, [2] = LW_DT_u16, [4] = LW_DT_u32, [8] = LW_DT_u64};
+    int64_t shape[LW_MAX_DIMS + 1], to_strides[LW_MAX_DIMS + 1], from_strides[LW_MAX_DIMS + 1];
+    int64_t unit = alignment_of(to, alignment_of(from, 8));
+    int ndim = to->ndim;
+    lw_dtype mover;
+
+    while (to->itemsize % unit != 0)
+        unit /= 2;
+    mover = (lw_dtype)movers[unit];
+    memcpy(shape, to->shape, (size_t)ndim * sizeof *shape);
+    memcpy(to_strides, to->strides, (size_t)ndim * sizeof *shape);
+    memcpy(from_strides, from->strides, (size_t)ndim * sizeof *shape);
+    if (unit != to->itemsize) {
+        shape[ndim] = to->itemsize / unit;
+        to_strides[ndim] = from_strides[ndim] = unit;
+        ndim++;
+    }
+    return copy_items(to, mover, from, mover, ndim, shape, to_strides, from_strides, stream);
+}
+
+/* By way of an aligned array of the misaligned one's dtype: a cast loads and stores whole
+ * numbers. */
+static int
+cast_misaligned(lw_device_array *to, lw_device_array *from, CUstream stream)
+{
+    lw_device_array *model = from->misaligned ? from : to;
+    lw_device_array *aligned = lw_device_array_new(to->device, stream, (lw_dtype)model->dtype,
+                                                   model->ndim, model->shape, 'C');
+    int failed = aligned == NULL ||
+                 lw_device_array_hooks.copy_strided(aligned, from, stream) < 0 ||
+                 lw_device_array_hooks.copy_strided(to, aligned, stream) < 0;
+
+    Py_XDECREF(aligned);
+    return failed ? -1 : 0;
+}
+
+static int
+copy_strided(lw_device_array *to, lw_device_array *from, CUstream stream)
+{
+    bool misaligned = to->misaligned || from->misaligned;
+
+    if (to->dtype == LW_DT_void || from->dtype == LW_DT_void ||
+        (misaligned && to->dtype == from->dtype))
+        return copy_raw(to, from, stream);
+    if (misaligned)
+        return cast_misaligned(to, from, stream);
+    return copy_items(to, (lw_dtype)to->dtype, from, (lw_dtype)from->dtype, to->ndim, to->shape,
+                      to->strides, from->strides, stream);
+}
+
+/* The item once in device memory, and its copies. */
+static int
+fill_raw(lw_device_array *to, const void *item, CUstream stream)
+{
+    const int64_t zeros[LW_MAX_DIMS] = {0};
+    lw_device_array *one =
+        lw_device_array_new_descr(to->device, stream, to->descr, 0, NULL, 'C');
+    lw_device_array *all = NULL;
+    lw_error err = {0};
+    int result = -1;
+
+    if (one != NULL && lw_copy_to_device(to->device, one->data, item, (size_t)to->itemsize,
+                                         stream, false, &err) == LW_OK)
+        all = lw_device_array_view(one, one->data, to->ndim, to->shape, zeros);
+    if (err.status != LW_OK)
+        lw_py_raise(&err);
+    if (all != NULL)
+        result = copy_raw(to, all, stream);
+    Py_XDECREF(all);
+    Py_XDECREF(one);
+    return result;
+}
+
 static int
 fill_strided(lw_device_array *to, const void *item, CUstream stream)
 {
@@ -180,11 +243,8 @@ fill_strided(lw_device_array *to, const void *item, CUstream stream)
     copier *copy;
     lw_call call;
 
-    if (to->dtype == LW_DT_void) {
-        PyErr_Format(PyExc_TypeError, "cannot fill an array of dtype %R on the device",
-                     (PyObject *)to->descr);
-        return -1;
-    }
+    if (to->dtype == LW_DT_void || to->misaligned)
+        return fill_raw(to, item, stream);
     copy = copier_for(to->device, (lw_dtype)to->dtype, (lw_dtype)to->dtype);
     if (copy == NULL)
         return -1;

@@ -46,10 +46,11 @@ read_outputs(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
 static int
 check_output(lw_call *call, int which)
 {
-    const lw_operand *operand = &call->operands[call->self->nin + which];
+    lw_operand *operand = &call->operands[call->self->nin + which];
 
     if (lw_call_check_output(operand, call->out_objects[which]) < 0)
         return -1;
+    operand->written = true;
     if (operand->dtype == LW_DT_void) {
         PyErr_Format(PyExc_TypeError, "out has a dtype that kernels cannot write: %R",
                      operand->descr ? (PyObject *)operand->descr : Py_None);

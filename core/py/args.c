@@ -2,6 +2,7 @@
 
 #include "core/py/args_internal.h"
 #include "core/py/convert.h"
+#include "core/py/device_array_internal.h"
 
 #include "core/base/memory.h"
 
@@ -18,6 +19,7 @@ read_own(lw_operand *out, PyObject *object)
     out->library = LW_LIB_OWN;
     out->dtype = array->dtype;
     out->readonly = array->readonly;
+    out->misaligned = array->misaligned;
     out->c_contiguous = array->c_contiguous;
     out->ordered = true;
     out->ndim = array->ndim;
@@ -148,9 +150,59 @@ lw_args_read(lw_operand *out, PyObject *object, bool retain)
 }
 
 int
-lw_operand_read(lw_operand *out, PyObject *object)
+lw_operand_look(lw_operand *out, PyObject *object)
 {
     return lw_args_read(out, object, false);
+}
+
+/* ---- misaligned arrays ---- */
+
+static void
+drop_aligned(lw_operand *operand)
+{
+    Py_CLEAR(operand->aligned);
+    Py_CLEAR(operand->original);
+}
+
+void
+lw_operand_replace(lw_operand *operand, lw_device_array *original, lw_device_array *copy)
+{
+    const lw_operand before = {
+        .library = operand->library, .readonly = operand->readonly, .object = operand->object};
+
+    lw_operand_release(operand);
+    memset(operand, 0, offsetof(lw_operand, dims));
+    (void)read_own(operand, (PyObject *)copy);
+    operand->object = before.object;
+    operand->library = before.library;
+    operand->readonly = before.readonly;
+    operand->aligned = copy;
+    operand->original = original;
+    operand->release = drop_aligned;
+}
+
+/* The copy is made on the stream that used the array last. */
+static int
+stand_aligned(lw_operand *operand)
+{
+    lw_device_array *original = lw_operand_as_array(operand->object);
+    lw_device_array *copy = original ? lw_device_array_copy(original, 'C') : NULL;
+
+    if (copy != NULL) {
+        lw_operand_replace(operand, original, copy);
+        return 0;
+    }
+    Py_XDECREF(original);
+    lw_operand_release(operand);
+    return -1;
+}
+
+int
+lw_operand_read(lw_operand *out, PyObject *object)
+{
+    if (lw_args_read(out, object, false) < 0)
+        return -1;
+    return out->misaligned ? stand_aligned(out) : 0;
 }
 
 lw_reach
@@ -181,10 +233,7 @@ int
 lw_operand_check(lw_operand *operand)
 {
     int64_t low, high, *strides = (int64_t *)operand->strides;
-    int64_t align = operand->dtype != LW_DT_void
-                        ? lw_dtypes[lw_dtypes[operand->dtype].parts].size_bytes
-                        : 1;
-    bool askew;
+    int64_t align = lw_dtype_alignment((lw_dtype)operand->dtype, operand->descr);
 
     if (!lw_layout_reach(operand->ndim, operand->shape, strides, operand->itemsize, &low,
                          &high) ||
@@ -194,19 +243,12 @@ lw_operand_check(lw_operand *operand)
                         "strides: the array reaches beyond the address space");
         return -1;
     }
-    askew = operand->size > 0 && operand->data % (CUdeviceptr)align != 0;
-    for (int i = 0; i < operand->ndim; i++) {
+    for (int i = 0; i < operand->ndim; i++)
         if (operand->shape[i] == 1 || operand->size == 0)
             strides[i] = operand->itemsize;
-        askew = askew || strides[i] % align != 0;
-    }
-    if (askew) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "the array's address and strides must be multiples of %d bytes, as %s needs",
-            (int)align, lw_dtypes[operand->dtype].public_name);
-        return -1;
-    }
+    operand->misaligned =
+        operand->size > 0 && lw_layout_alignment(operand->ndim, operand->shape, strides,
+                                                 operand->data, align) < align;
     operand->c_contiguous =
         lw_layout_is_c(operand->ndim, operand->shape, strides, operand->itemsize);
     return 0;
@@ -282,6 +324,8 @@ lw_is_device_operand(PyObject *object)
 lw_status
 lw_operand_use(lw_operand *operand, CUstream stream, lw_error *err)
 {
+    if (operand->aligned != NULL)
+        return lw_device_array_use(operand->aligned, stream, err);
     if (operand->library == LW_LIB_OWN)
         return lw_device_array_use((lw_device_array *)operand->object, stream, err);
     if (operand->kind != LW_OPERAND_DEVICE || !operand->ordered || operand->stream == stream)
@@ -289,9 +333,26 @@ lw_operand_use(lw_operand *operand, CUstream stream, lw_error *err)
     return lw_stream_after(operand->device, stream, operand->stream, err);
 }
 
+/* What a kernel has written to the aligned copy. */
+static lw_status
+write_back(const lw_operand *operand, CUstream stream, lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    LW_TRY(lw_device_array_use(operand->original, stream, err));
+    LW_TRY(lw_device_array_use(operand->aligned, stream, err));
+    if (lw_array_copy_same_shape(operand->original, operand->aligned, stream) < 0)
+        return lw_fail(err, LW_ERR_PYTHON, "a copy to a misaligned array");
+    return LW_OK;
+fail:
+    return status;
+}
+
 lw_status
 lw_operand_done(lw_operand *operand, CUstream stream, lw_error *err)
 {
+    if (operand->aligned != NULL)
+        return operand->written ? write_back(operand, stream, err) : LW_OK;
     if (operand->library == LW_LIB_OWN || operand->kind != LW_OPERAND_DEVICE ||
         operand->stream == stream)
         return LW_OK;

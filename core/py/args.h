@@ -51,6 +51,9 @@ typedef struct lw_operand {
     uint8_t
         dtype; /* lw_dtype; for weak scalars i64, u64, f64, c128; LW_DT_void: none of ours */
     bool readonly, c_contiguous;
+    bool
+        misaligned; /* as of lw_device_array; false once an aligned copy stands for the array */
+    bool written; /* set by who calls: what an aligned copy holds goes back behind the launch */
     bool ordered; /* work on `stream` is not yet known to be over: order behind it */
     bool big;     /* LW_OPERAND_INT beyond int64 and uint64: no value */
     int ndim;     /* arrays only, as all that follows */
@@ -65,7 +68,9 @@ typedef struct lw_operand {
     PyObject *object;       /* borrowed: the argument */
     PyArray_Descr *descr;   /* borrowed from object for HOST and own arrays; NULL for others */
     lw_value value;         /* scalars */
+    lw_device_array *aligned; /* the copy that stands for a misaligned array, or NULL; owned */
     /* internal */
+    lw_device_array *original;                /* what `aligned` is a copy of; owned */
     void (*release)(struct lw_operand *self); /* NULL: nothing to give back */
     void *keep;
     int64_t *heap;
@@ -75,11 +80,17 @@ typedef struct lw_operand {
 
 /* At import: names that are looked up at calls. -1 with an exception. */
 int lw_args_names_make(void);
-/* -1 with TypeError, ValueError or BufferError set. */
+/* -1 with TypeError, ValueError or BufferError set. A misaligned array is copied to aligned
+ * memory, which then is the operand: kernels load and store whole items. Who writes to it sets
+ * `written` before the launch, and lw_operand_done copies it back. */
 int lw_operand_read(lw_operand *out, PyObject *object);
-/* For readers: has the claimed layout a reach that can be addressed, and is it aligned to the
- * type's parts (as the kernels need it)? Sets c_contiguous; strides of extents of 1 are made
- * harmless. -1 with ValueError. */
+/* The same for who reads no elements: a misaligned array is not copied. */
+int lw_operand_look(lw_operand *out, PyObject *object);
+/* `copy` stands for the operand's array from now on, which it gives back. original: where what
+ * is written goes back to, or NULL. Steals both arrays. */
+void lw_operand_replace(lw_operand *operand, lw_device_array *original, lw_device_array *copy);
+/* For readers: has the claimed layout a reach that can be addressed? Sets c_contiguous and
+ * misaligned; strides of extents of 1 are made harmless. -1 with ValueError. */
 int lw_operand_check(lw_operand *operand);
 /* Give back what a foreign exporter lent; may be called once after each good read. */
 void lw_operand_release(lw_operand *operand);
@@ -95,8 +106,9 @@ bool lw_is_known_library(PyObject *object);
 
 /* Order work on `stream` behind the producer's. Own arrays: lw_device_array_use. */
 lw_status lw_operand_use(lw_operand *operand, CUstream stream, lw_error *err);
-/* After work that used a foreign operand was given to another stream than its own: let the
- * producer's stream wait for it. Nothing to do for own arrays. */
+/* After work that used an operand was given to a stream: an aligned copy that was written goes
+ * back, and where the operand is another library's and the stream another than its own, the
+ * producer's stream waits for it. */
 lw_status lw_operand_done(lw_operand *operand, CUstream stream, lw_error *err);
 
 /* The value of a scalar operand as an item of `dtype`, by NumPy 2's rules: a weak int that does
@@ -109,6 +121,9 @@ PyObject *lw_result_wrap(const lw_operand *first, lw_device_array *result);
 
 /* A view of any device operand as our own array (new reference); keeps the exporter alive. */
 lw_device_array *lw_operand_as_array(PyObject *object);
+/* The array that a device operand's data, shape and strides are of (new reference): as above,
+ * or the aligned copy. */
+lw_device_array *lw_operand_array(const lw_operand *operand);
 
 /* The same of a DLPack exporter or capsule alone. */
 lw_device_array *lw_array_from_dlpack(PyObject *object);

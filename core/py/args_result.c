@@ -142,6 +142,14 @@ lw_operand_as_array(PyObject *object)
 }
 
 lw_device_array *
+lw_operand_array(const lw_operand *operand)
+{
+    if (operand->aligned != NULL)
+        return (lw_device_array *)Py_NewRef((PyObject *)operand->aligned);
+    return lw_operand_as_array(operand->object);
+}
+
+lw_device_array *
 lw_array_from_dlpack(PyObject *object)
 {
     lw_operand *operand;

@@ -379,3 +379,15 @@ lw_layout_is_f(int ndim, const int64_t *shape, const int64_t *strides, int64_t i
 {
     return is_ordered(ndim, shape, strides, itemsize, true);
 }
+
+int64_t
+lw_layout_alignment(int ndim, const int64_t *shape, const int64_t *strides, uint64_t data,
+                    int64_t most)
+{
+    uint64_t bits = data | (uint64_t)most;
+
+    for (int i = 0; i < ndim; i++)
+        if (shape[i] > 1)
+            bits |= (uint64_t)strides[i];
+    return (int64_t)(bits & -bits);
+}

@@ -29,5 +29,9 @@ void lw_layout_fill(int ndim, const int64_t *shape, int64_t itemsize, char order
 /* Contiguous in C order? Extents of 1 and empty arrays do not look at strides. */
 bool lw_layout_is_c(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize);
 bool lw_layout_is_f(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize);
+/* The largest power of two, up to `most`, that divides the address of every element: of `data`
+ * and of the strides of extents beyond 1. */
+int64_t lw_layout_alignment(int ndim, const int64_t *shape, const int64_t *strides,
+                            uint64_t data, int64_t most);
 
 #endif

@@ -98,9 +98,6 @@ strided_array(lw_device *device, CUstream stream, lw_dtype dtype, PyArray_Descr 
     bytes = lw_device_array_new(device, stream, LW_DT_u8, 1, &n_bytes, 'C');
     if (bytes == NULL)
         return NULL;
-    for (int i = 0; i < layout->ndim; i++)
-        if (dtype != LW_DT_void && layout->strides[i] % PyDataType_ELSIZE(descr) != 0)
-            dtype = LW_DT_void; /* askew: for copying only */
     view = lw_array_view_as(bytes, bytes->data - (CUdeviceptr)low, dtype, descr, layout);
     Py_DECREF(bytes);
     return (PyObject *)view;

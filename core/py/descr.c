@@ -1,5 +1,7 @@
 #include "core/py/descr.h"
 
+#include "core/py/record_intern.h"
+
 #include <string.h>
 
 static PyArray_Descr *descrs[LW_N_DTYPES]; /* made once, immortal as NumPy's own */
@@ -84,6 +86,22 @@ lw_dtype_of_descr(PyArray_Descr *descr)
     name = strrchr(descr->typeobj->tp_name, '.');
     name = name != NULL ? name + 1 : descr->typeobj->tp_name;
     return strcmp(name, "bfloat16") == 0 ? LW_DT_bf16 : LW_DT_void;
+}
+
+int64_t
+lw_dtype_alignment(lw_dtype dtype, PyArray_Descr *descr)
+{
+    const lw_arg_record *record;
+    PyObject *type, *value, *traceback;
+
+    if (dtype != LW_DT_void)
+        return lw_dtypes[lw_dtypes[dtype].parts].size_bytes;
+    if (descr == NULL || !PyDataType_HASFIELDS(descr))
+        return 1;
+    PyErr_Fetch(&type, &value, &traceback); /* of fields that compiled code does not know */
+    record = lw_record_intern(descr);
+    PyErr_Restore(type, value, traceback);
+    return record != NULL ? (int64_t)record->align : 1;
 }
 
 /* "bfloat16" and the scalars of lanewise.types; LW_DT_void: ask NumPy. */

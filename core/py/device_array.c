@@ -137,6 +137,16 @@ set_layout(lw_device_array *self, const int64_t *shape, const int64_t *strides, 
     return 0;
 }
 
+static void
+note_alignment(lw_device_array *self)
+{
+    int64_t align = lw_dtype_alignment((lw_dtype)self->dtype, self->descr);
+
+    self->misaligned =
+        self->size > 0 &&
+        lw_layout_alignment(self->ndim, self->shape, self->strides, self->data, align) < align;
+}
+
 /* The Stream behind a handle must live while the memory was last used on it, and so must the
  * one it came with. Those in between may go: the later one was put behind them. */
 static void
@@ -237,6 +247,7 @@ lw_device_array_over(lw_device *device, CUstream stream, CUdeviceptr data, lw_dt
         Py_DECREF(self);
         return NULL;
     }
+    note_alignment(self);
     self->base = Py_XNewRef(keeper);
     return self;
 }
@@ -262,6 +273,7 @@ lw_array_view_as(lw_device_array *array, CUdeviceptr data, lw_dtype dtype, PyArr
         Py_DECREF(self);
         return NULL;
     }
+    note_alignment(self);
     return self;
 }
 

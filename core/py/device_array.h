@@ -39,6 +39,8 @@ typedef struct lw_device_array {
     uint8_t
         dtype; /* lw_dtype; LW_DT_void: a NumPy dtype that no kernel reads (records, dates) */
     bool c_contiguous, f_contiguous, readonly;
+    bool misaligned; /* some element is not at a multiple of lw_dtype_alignment: only copies
+                        reach it, and kernels get an aligned copy (lw_operand_read) */
     CUstream stream; /* in a root: last used on; elsewhere meaningless */
     lw_block *block; /* in a root over our own memory, else NULL */
     PyObject *base;  /* a view's root or the keeper of foreign memory; NULL in an owning root */
@@ -106,8 +108,9 @@ lw_device_array *lw_device_array_from_host(PyArrayObject *host, lw_device *devic
                                            CUstream stream);
 
 /* ---- hooks: what the ufuncs give to arrays once they are there ---- */
-/* Copy with cast, any strides, same shape, one device: to[...] = from[...]. Both arrays are
- * already ordered on the stream. Returns -1 with an exception set. */
+/* Copy with cast, any strides and alignment, same shape, one device: to[...] = from[...]. Where
+ * either dtype is LW_DT_void, items of one size move as they are. Both arrays are already
+ * ordered on the stream. Returns -1 with an exception set. */
 typedef int (*lw_copy_strided_hook)(lw_device_array *to, lw_device_array *from,
                                     CUstream stream);
 /* to[...] = one item of to's dtype (itemsize bytes on the host). */

@@ -428,32 +428,9 @@ broadcast(lw_device_array *from, lw_device_array *to)
     return NULL;
 }
 
-/* The kernels know no records: items of their sizes move as integers do. */
-static lw_device_array *
-as_bits(lw_device_array *array)
-{
-    static const uint8_t by_size[17] = {
-        [1] = LW_DT_u8, [2] = LW_DT_u16, [4] = LW_DT_u32, [8] = LW_DT_u64, [16] = LW_DT_c128};
-    lw_dtype dtype = array->itemsize <= 16 ? (lw_dtype)by_size[array->itemsize] : LW_DT_void;
-    lw_layout layout = {.ndim = array->ndim};
-
-    if (array->dtype != LW_DT_void)
-        return (lw_device_array *)Py_NewRef((PyObject *)array);
-    if (dtype == LW_DT_void) {
-        need_kernels("copying items of this size");
-        return NULL;
-    }
-    memcpy(layout.shape, array->shape, (size_t)array->ndim * sizeof(int64_t));
-    memcpy(layout.strides, array->strides, (size_t)array->ndim * sizeof(int64_t));
-    return lw_array_view_as(array, array->data, dtype, lw_descr_of(dtype), &layout);
-}
-
 static int
 copy_by_kernel(lw_device_array *to, lw_device_array *from, CUstream stream)
 {
-    lw_device_array *a = NULL, *b = NULL;
-    int result = -1;
-
     if (lw_device_array_hooks.copy_strided == NULL)
         return need_kernels(same_dtype(to, from) ? "copying" : "casting");
     if (!same_dtype(to, from) && (to->dtype == LW_DT_void || from->dtype == LW_DT_void)) {
@@ -461,13 +438,7 @@ copy_by_kernel(lw_device_array *to, lw_device_array *from, CUstream stream)
                      (PyObject *)from->descr, (PyObject *)to->descr);
         return -1;
     }
-    a = as_bits(to);
-    b = a != NULL ? as_bits(from) : NULL;
-    if (b != NULL)
-        result = lw_device_array_hooks.copy_strided(a, b, stream);
-    Py_XDECREF(a);
-    Py_XDECREF(b);
-    return result;
+    return lw_device_array_hooks.copy_strided(to, from, stream);
 }
 
 /* Same shape and dtype, in n runs. */

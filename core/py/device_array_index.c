@@ -150,10 +150,7 @@ field_view(lw_device_array *array, PyObject *name)
     lw_layout layout = {.ndim = array->ndim};
     int64_t extents[LW_MAX_DIMS];
     PyArray_Descr *descr;
-    lw_device_array *view;
-    npy_intp align;
     int n_sub = 0;
-    lw_dtype dtype;
 
     if (field == NULL) {
         if (!PyErr_Occurred())
@@ -181,17 +178,8 @@ field_view(lw_device_array *array, PyObject *name)
                        layout.strides + array->ndim);
         layout.ndim += n_sub;
     }
-    /* kernels load whole items: a field that packing has put askew is only for copying */
-    dtype = lw_dtype_of_descr(descr);
-    align = dtype != LW_DT_void ? lw_dtypes[dtype].size_bytes : 1;
-    if ((array->data + (CUdeviceptr)layout.offset) % (CUdeviceptr)align != 0)
-        dtype = LW_DT_void;
-    for (int i = 0; i < array->ndim; i++)
-        if (array->shape[i] > 1 && array->strides[i] % align != 0)
-            dtype = LW_DT_void;
-    view = lw_array_view_as(array, array->data + (CUdeviceptr)layout.offset, dtype, descr,
-                            &layout);
-    return view;
+    return lw_array_view_as(array, array->data + (CUdeviceptr)layout.offset,
+                            lw_dtype_of_descr(descr), descr, &layout);
 }
 
 PyObject *

@@ -371,11 +371,6 @@ method_view(PyObject *self, PyObject *args)
     itemsize = PyDataType_ELSIZE(descr);
     if (itemsize != array->itemsize && resize_last_axis(array, itemsize, &layout) < 0)
         goto done;
-    for (int i = 0; dtype != LW_DT_void && i < layout.ndim; i++)
-        if (layout.shape[i] > 1 && layout.strides[i] % itemsize != 0)
-            dtype = LW_DT_void; /* askew: for copying only */
-    if (dtype != LW_DT_void && array->data % (CUdeviceptr)itemsize != 0)
-        dtype = LW_DT_void;
     view = lw_array_view_as(array, array->data, dtype, descr, &layout);
 done:
     Py_DECREF(descr);

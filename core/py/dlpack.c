@@ -339,6 +339,8 @@ fill_tensor(lw_device_array *array, lw_dl_tensor *tensor, int64_t *dims)
 
     if (fill_type(array, tensor) < 0)
         return -1;
+    if (array->misaligned)
+        return bad("an array that is not aligned to its dtype cannot be expressed: copy() it");
     for (int i = 0; i < array->ndim; i++) {
         bool means = array->shape[i] > 1 && array->size > 0;
         if (means && array->strides[i] % itemsize != 0)

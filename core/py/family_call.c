@@ -341,7 +341,7 @@ device_of(const lw_family_args *c)
         lw_operand operand;
         if (!lw_family_broadcasts(c, i) || !lw_is_device_operand(c->values[i]))
             continue;
-        if (lw_operand_read(&operand, c->values[i]) < 0)
+        if (lw_operand_look(&operand, c->values[i]) < 0)
             return NULL;
         device = operand.kind == LW_OPERAND_DEVICE ? operand.device : NULL;
         lw_operand_release(&operand);
@@ -419,6 +419,8 @@ run_device(lw_family_args *c)
     member = lw_family_find(c);
     if (member == NULL)
         return NULL;
+    for (int i = 0; i < c->n_arrays; i++)
+        c->arrays[i].operand.written = member->member->written >> i & 1;
     Py_INCREF(member);
     if (make_row(c, &r) == 0)
         result =

@@ -7,7 +7,7 @@
 /* Puts the stream behind whoever produced the operands. extra: may be NULL. */
 lw_status lw_operands_behind(lw_operand *operands, int n, const lw_extra_arrays *extra,
                              CUstream stream, lw_error *err);
-/* Lets foreign producers wait for the stream. */
+/* Aligned copies that were written go back, and foreign producers wait for the stream. */
 lw_status lw_operands_after(lw_operand *operands, int n, const lw_extra_arrays *extra,
                             CUstream stream, lw_error *err);
 

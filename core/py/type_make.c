@@ -233,7 +233,7 @@ type_of(PyObject *module, PyObject *value)
         return lw_type_object_of(LW_DT_void);
     if (PyLong_CheckExact(value)) /* of any size: int is int64 in compiled code */
         return lw_type_object_of(LW_DT_i64);
-    if (lw_operand_read(&operand, value) < 0)
+    if (lw_operand_look(&operand, value) < 0)
         return NULL;
     if (operand.kind == LW_OPERAND_OTHER) {
         lw_operand_release(&operand);

@@ -228,7 +228,7 @@ lw_array_reach(PyObject *object, lw_reach *reach)
                              (uint64_t)(uintptr_t)PyArray_DATA(array));
         return true;
     }
-    if (!lw_is_device_operand(object) || lw_operand_read(&operand, object) < 0)
+    if (!lw_is_device_operand(object) || lw_operand_look(&operand, object) < 0)
         return false;
     found = operand.kind == LW_OPERAND_DEVICE;
     if (found)

@@ -25,7 +25,7 @@ LONG = {"test_reductions_device.py", "test_guvectorize_scan.py", "test_guvectori
 @pytest.mark.parametrize("devices", ["1", "2"])
 @pytest.mark.parametrize("name", ["test_device_array.py", "test_device_array_life.py", "test_operands.py", "test_cuda.py", "test_forall_device.py", "test_jit_device.py",
                                   "test_guvectorize_device.py", "test_guvectorize_scan.py", "test_guvectorize_pairs.py", "test_guvectorize_tiles.py", "test_reduce_device.py", "test_reduce_records.py", "test_reductions_device.py", "test_ufunc_methods.py", "test_scan_device.py",
-                                  "test_memory_manager.py", "test_numba_names.py", "test_products.py", "test_gufunc_examples.py", "test_excluded_device.py", "test_excluded_cores_device.py", "test_captures_change_device.py"])
+                                  "test_memory_manager.py", "test_numba_names.py", "test_products.py", "test_gufunc_examples.py", "test_excluded_device.py", "test_excluded_cores_device.py", "test_misaligned_device.py", "test_captures_change_device.py"])
 def test_on_fake_driver(name, devices, fake_driver, run_python):
     if name in LONG and "LW_ASAN" in os.environ:
         pytest.skip("runs without the sanitizer")
@@ -33,7 +33,7 @@ def test_on_fake_driver(name, devices, fake_driver, run_python):
                       str(ROOT / "tests/py" / name), check=False, LANEWISE_CUDA_DRIVER=str(fake_driver),
                       LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=devices)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > (5 if name.startswith(("test_forall", "test_jit", "test_reduce", "test_scan", "test_ufunc", "test_memory", "test_numba", "test_excluded", "test_captures")) else 20)
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > (5 if name.startswith(("test_forall", "test_jit", "test_reduce", "test_scan", "test_ufunc", "test_memory", "test_numba", "test_excluded", "test_misaligned", "test_captures")) else 20)
 
 
 def test_no_driver(run_python, tmp_path):
