@@ -10,6 +10,7 @@
 Importing touches no GPU and loads no compiler.
 """
 
+from lanewise import _toolchain as _toolchain  # holds up forks while a thread compiles: before any does
 from lanewise import errors
 from lanewise._core import (
     Forall,

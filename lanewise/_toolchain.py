@@ -6,6 +6,7 @@ some 50 ms, and a cached kernel never asks for it.
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from typing import Any
@@ -31,14 +32,6 @@ def pathfinder(name: str) -> str:
         return finder.load_nvidia_dynamic_lib(name).abs_path or ""
     except Exception:  # its own words for "not found" differ from version to version
         return ""
-
-
-def llvm_version() -> str:
-    """As "llvmlite 0.50.0, LLVM 22.1.0"; imports llvmlite."""
-    import llvmlite
-    import llvmlite.binding as llvm
-
-    return f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
 
 
 def _machine(opt: int, baseline: bool) -> Any:
@@ -84,10 +77,18 @@ def _free_manager(manager: Any) -> None:
 def compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
     """LLVM text -> "object", "asm" or "llvm" (the optimised text).
 
-    RuntimeError with LLVM's words when the text is refused, ImportError without llvmlite.
+    RuntimeError with LLVM's words when the text is refused, ImportError without llvmlite. The thread is one that
+    no handler of a signal runs on. Nor may a garbage collection run here: it would call finalizers of the
+    program's objects, which may do anything, compile as well.
     """
     with _compiling:
-        return _compile_host(text, opt, baseline, output)
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return _compile_host(text, opt, baseline, output)
+        finally:
+            if collects:
+                gc.enable()
 
 
 def _compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:

@@ -1,6 +1,7 @@
 #include "core/link/build.h"
 
 #include "core/base/clock.h"
+#include "core/base/deep_thread.h"
 #include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/ir/ir.h"
@@ -88,16 +89,26 @@ cuda_options(const job *j)
 typedef struct source_job {
     const lw_link_input *source;
     const job *job;
+    lw_bytes *out;
 } source_job;
 
 static lw_status
-make_source(void *context, lw_bytes *out, lw_error *err)
+run_nvrtc(void *context, lw_error *err)
 {
     const source_job *s = context;
     lw_cuda_options options = cuda_options(s->job);
 
     return lw_nvrtc_compile(s->source->data, s->source->n, s->source->name, s->job->cc,
-                            &options, out, err);
+                            &options, s->out, err);
+}
+
+static lw_status
+make_source(void *context, lw_bytes *out, lw_error *err)
+{
+    source_job *s = context;
+
+    s->out = out;
+    return lw_run_deep(run_nvrtc, s, err);
 }
 
 /* What a source includes is not in its key, so that such a one is compiled anew by each
@@ -121,7 +132,7 @@ includes(const lw_link_input *source)
 static lw_status
 compile_source(const job *j, const lw_link_code *code, lw_blob **out, lw_error *err)
 {
-    source_job s = {&code->input, j};
+    source_job s = {.source = &code->input, .job = j};
     lw_digest nvrtc, key;
     lw_status status;
     lw_sha256 sha;

@@ -1,5 +1,6 @@
 #include "core/py/llvm_bridge.h"
 
+#include "core/base/deep_thread.h"
 #include "core/link/host_llvm.h"
 #include "core/link/kernel_cache.h"
 #include "core/link/toolchain.h"
@@ -143,6 +144,15 @@ find_by_pathfinder(const char *name, lw_text *out, lw_error *err)
     return status;
 }
 
+/* ---- llvmlite ---- */
+
+typedef struct host_job {
+    const char *llvm_text;
+    const lw_host_options *options;
+    lw_host_output output;
+    lw_bytes *out;
+} host_job;
+
 static lw_status
 copy_result(PyObject *result, lw_bytes *out, lw_error *err)
 {
@@ -154,22 +164,67 @@ copy_result(PyObject *result, lw_bytes *out, lw_error *err)
     return lw_bytes_copy(out, data, (size_t)n) ? LW_OK : lw_fail_memory(err);
 }
 
+/* needs: the GIL */
+static lw_status
+call_llvmlite(const host_job *j, lw_error *err)
+{
+    static const char *const outputs[] = {"object", "asm", "llvm"};
+    PyObject *result =
+        call("compile_host",
+             Py_BuildValue("(siNs)", j->llvm_text, j->options->opt,
+                           PyBool_FromLong(j->options->baseline), outputs[j->output]));
+    lw_status status = result ? copy_result(result, j->out, err)
+                              : fail_from_exception("LLVM refused the code for the CPU", err);
+
+    Py_XDECREF(result);
+    return status;
+}
+
+/* On a thread that is new to Python what PyGILState_Ensure does, which ends the process where
+ * memory for the thread's state is out. */
+static lw_status
+compile_with_gil(void *context, lw_error *err)
+{
+    PyThreadState *state = NULL;
+    lw_status status;
+
+    if (PyGILState_GetThisThreadState() != NULL) {
+        PyGILState_STATE gil = PyGILState_Ensure();
+        status = call_llvmlite(context, err);
+        PyGILState_Release(gil);
+        return status;
+    }
+    state = PyThreadState_New(PyInterpreterState_Main());
+    if (state == NULL)
+        return lw_fail_memory(err);
+    PyEval_RestoreThread(state);
+    status = call_llvmlite(context, err);
+    PyThreadState_Clear(state);
+    PyThreadState_DeleteCurrent();
+    return status;
+}
+
+static bool
+python_is_ending(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
+}
+
+/* On a thread of its own, where no handler of a signal runs: an exception that one raises in
+ * the midst of llvmlite would leave it with what it frees twice. A Python that is ending gives
+ * its GIL to no other thread. */
 static lw_status
 compile_host(const char *llvm_text, const lw_host_options *options, lw_host_output output,
              lw_bytes *out, lw_error *err)
 {
-    static const char *const outputs[] = {"object", "asm", "llvm"};
-    bool own_state = PyGILState_GetThisThreadState() != NULL;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *result = call("compile_host",
-                            Py_BuildValue("(siNs)", llvm_text, options->opt,
-                                          PyBool_FromLong(options->baseline), outputs[output]));
-    lw_status status = result ? copy_result(result, out, err)
-                              : fail_call("LLVM refused the code for the CPU", own_state, err);
+    host_job j = {llvm_text, options, output, out};
 
-    Py_XDECREF(result);
-    PyGILState_Release(gil);
-    return status;
+    return python_is_ending() ? compile_with_gil(&j, err)
+                              : lw_run_deep(compile_with_gil, &j, err);
 }
 
 void

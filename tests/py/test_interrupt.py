@@ -1,8 +1,11 @@
-"""Ctrl-C in long calls on the CPU: ufuncs, gufuncs, reductions. forall and kernels: test_kernel_threads.py."""
+"""Ctrl-C in long calls on the CPU (ufuncs, gufuncs, reductions; forall and kernels: test_kernel_threads.py), and while
+code is compiled."""
 
 from __future__ import annotations
 
 import pytest
+
+from lanewise import _core
 
 START = """
 import signal, time
@@ -191,3 +194,180 @@ while len(seen) < 5:
 signal.setitimer(signal.ITIMER_REAL, 0)
 """)
     run_python(str(script), timeout=110)
+
+
+# ---- while code is compiled ----
+
+COMPILE = """
+import gc, signal, sys, time, numpy.testing
+import numpy as np
+import lanewise as lw
+from lanewise import cuda, float32
+
+x = np.arange(1.0, 4.0)
+
+def ufunc(k):
+    f = lw.vectorize(lambda v: v * k)
+    return lambda: f(x)
+
+def gufunc(k):
+    @lw.guvectorize("(n)->()")
+    def f(v, out):
+        out[0] = v[0] * k
+        for i in range(1, v.size):
+            out[0] += v[i] * k
+    return lambda: f(x)
+
+def reduction(k):
+    f = lw.reduce(lambda a, b: a + b, map=lambda v: v * k)
+    return lambda: f(x)
+
+def forall(k):
+    @lw.forall(target="cpu")
+    def f(i, v, out):
+        out[i] = v[i] * k
+    def call():
+        out = np.empty(3)
+        f(3, x, out)
+        return out
+    return call
+
+def kernel(k):
+    @cuda.jit
+    def f(v, out):
+        i = cuda.grid(1)
+        if i < v.size:
+            out[i] = v[i] * k
+    def call():
+        out = np.empty(3)
+        with lw.config(target="cpu"):
+            f[1, 3](x, out)
+        return out
+    return call
+
+def asm(k):
+    f = lw.vectorize(["f8(f8)"])(lambda v: v * k)
+    return lambda: "ret" in f.inspect_asm("f8(f8)")
+
+def cubin(k):
+    f = lw.vectorize(["f8(f8)"])(lambda v: v * k)
+    return lambda: lw.compile(f, "f8(f8)", "sm_90", "cubin")[:4] == b"\\x7fELF"
+
+def linked(k):
+    source = cuda.CUSource('extern "C" __device__ float scaled(float x) { return x * %d; }' % k, "scaled.cu")
+    scaled = cuda.declare_device("scaled", "float32(float32)", abi="c", link=source)
+    @lw.forall(target="cuda")
+    def f(i, v, out):
+        out[i] = scaled(v[i])
+    return lambda: f.inspect_cubin("void(float32[::1], float32[::1])", "sm_90")[:4] == b"\\x7fELF"
+
+def right(result, k, make):
+    wanted = {ufunc: x * k, forall: x * k, kernel: x * k, gufunc: x.sum() * k, reduction: x.sum() * k}.get(make, True)
+    np.testing.assert_allclose(result, wanted)
+
+unraisable = []
+sys.unraisablehook = lambda what: unraisable.append(repr(what))
+"""
+MAKERS = ["ufunc", "gufunc", "reduction", "forall", "kernel", "asm",
+          *(pytest.param(name, marks=pytest.mark.skipif(not all(_core._toolchain_info()[part][0] for part in parts), reason="no GPU compiler"))
+            for name, parts in {"cubin": ["libNVVM", "nvJitLink"], "linked": ["libNVVM", "nvJitLink"]}.items())]
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_no_handler_runs_inside_llvmlite(name, run_python, tmp_path):
+    """What a handler raised there would leave llvmlite with something that it frees twice."""
+    script = tmp_path / "handlers.py"
+    script.write_text(COMPILE + f"""
+make = {name}
+inside, calls = [], 0
+def handle(_, frame):
+    global calls
+    calls += 1
+    while frame is not None:
+        if "llvmlite" in frame.f_code.co_filename or frame.f_code.co_name in ("compile_host", "_compile_host"):
+            inside.append(frame.f_code.co_name)
+        frame = frame.f_back
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+start, k = time.perf_counter(), 2
+while time.perf_counter() - start < 0.7 or calls < 20:
+    right(make(k)(), k, make)
+    k += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert not inside, set(inside)
+assert not unraisable, unraisable
+assert gc.isenabled()
+""")
+    run_python(str(script), timeout=110, LANEWISE_CACHE_DIR=str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_control_c_while_compiling(name, run_python, tmp_path):
+    """It ends the program's work, not the process; the next call works."""
+    script = tmp_path / "interrupted.py"
+    script.write_text(COMPILE + f"""
+import random
+make, raised, seen, k = {name}, 0, 0, 1
+def handle(*_):
+    global raised
+    raised += 1
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, handle)
+start = time.perf_counter()
+right(make(1)(), 1, make)
+rng = random.Random({name!r})
+while raised < 40 and time.perf_counter() - start < 5 or raised < 5:
+    k += 1
+    call = make(k)
+    before = time.perf_counter()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 0.015))
+        call()
+        time.sleep(0.1)
+    except KeyboardInterrupt:
+        seen += 1
+    right(call(), k, make)
+assert seen == raised, (seen, raised)
+assert not unraisable, unraisable
+""")
+    run_python(str(script), timeout=110, LANEWISE_CACHE_DIR=str(tmp_path / "cache"))
+
+
+def test_a_compile_in_another_thread_in_a_child_and_at_the_end(run_python, tmp_path):
+    script = tmp_path / "places.py"
+    script.write_text(COMPILE + """
+import atexit, os, threading
+
+def work(k):
+    right(ufunc(k)(), k, ufunc)
+    done.append(k)
+
+done = []
+threads = [threading.Thread(target=work, args=(k,)) for k in range(2, 6)]
+for thread in threads:
+    thread.start()
+for k in range(10, 14):  # forks while others compile
+    child = os.fork()
+    if child == 0:
+        work(k)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+for thread in threads:
+    thread.join()
+assert sorted(done) == [2, 3, 4, 5]
+
+class Late:
+    def __init__(self, call):
+        self.call = call
+    def __del__(self, write=os.write):  # at the end nothing can be imported; all that counts is that it ends
+        try:
+            self.call()
+        except Exception:
+            pass
+        write(1, b"finalizer")
+
+atexit.register(lambda: (work(20), print("atexit", flush=True)))
+late, sys.unraisablehook = Late(ufunc(21)), sys.__unraisablehook__  # a hook would keep this module alive
+""")
+    done = run_python(str(script), timeout=110, LANEWISE_CACHE_DIR=str(tmp_path / "cache"))
+    assert done.stdout.split() == ["atexit", "finalizer"], (done.stdout, done.stderr)

@@ -1,0 +1,83 @@
+/* A thread for each piece of work, not one that waits for the next: it costs some 50 us where a
+ * compile costs milliseconds, and there is nothing that a fork or the end of the process could
+ * find asleep. */
+#include "core/base/deep_thread.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Address space, of which only what is touched becomes memory. Where so much is not to be had
+ * (a limit on the address space), a half is asked for, down to what a main thread has. */
+enum { MOST_STACK_BYTES = 256 << 20, LEAST_STACK_BYTES = 8 << 20 };
+
+typedef struct job {
+    lw_deep_work work;
+    void *context;
+    lw_error *err;
+    lw_status status;
+} job;
+
+static _Thread_local bool is_deep;
+
+static void *
+run(void *argument)
+{
+    job *j = argument;
+
+    is_deep = true;
+    fesetenv(FE_DFL_ENV); /* a thread begins with its creator's */
+    j->status = j->work(j->context, j->err);
+    return NULL;
+}
+
+static bool
+start(pthread_t *thread, job *j, size_t stack_bytes)
+{
+    pthread_attr_t attributes;
+    bool started;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    started = pthread_attr_setstacksize(&attributes, stack_bytes) == 0 &&
+              pthread_create(thread, &attributes, run, j) == 0;
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+/* Signals are for the program's own threads; what a fault of the thread's own raises comes
+ * through all the same, so that a handler for these (Python's faulthandler) says where. */
+static bool
+start_without_signals(pthread_t *thread, job *j)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
+    bool started = false;
+    sigset_t blocked, before;
+
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    for (size_t n = MOST_STACK_BYTES; !started && n >= LEAST_STACK_BYTES; n /= 2)
+        started = start(thread, j, n);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+lw_status
+lw_run_deep(lw_deep_work work, void *context, lw_error *err)
+{
+    job j = {work, context, err, LW_ERR_INTERNAL};
+    pthread_t thread;
+
+    if (is_deep || !start_without_signals(&thread, &j))
+        return work(context, err);
+    pthread_join(thread, NULL);
+    /* A Python that is ending ends the threads that ask for its GIL, before they have a result.
+     */
+    if (j.status == LW_ERR_INTERNAL)
+        lw_fail(err, LW_ERR_INTERNAL, "the thread that compiles was ended");
+    return j.status;
+}
