@@ -51,11 +51,11 @@ lw_bound_aligned_once(lw_bound *bound)
 {
     lw_operand *operand = bound->operands[bound->n_operands - 1];
 
-    if (operand->aligned == NULL)
+    if (operand->original == NULL)
         return operand;
     bound->n_copies++;
     for (uint32_t i = 0; i + 1 < bound->n_operands; i++)
-        if (bound->operands[i]->aligned != NULL &&
+        if (bound->operands[i]->original != NULL &&
             is_same_device_array(bound->operands[i]->original, operand->original)) {
             lw_operand_release(operand);
             bound->n_operands--;
@@ -67,7 +67,7 @@ lw_bound_aligned_once(lw_bound *bound)
 static bool
 stands_for_another(const lw_bound_array *array)
 {
-    return array->operand != NULL ? array->operand->aligned != NULL : is_copy(array->object);
+    return array->operand != NULL ? array->operand->original != NULL : is_copy(array->object);
 }
 
 /* The user's array. */

@@ -240,7 +240,7 @@ is_plain_array(const lw_reduce_device *d, uint32_t i)
     const lw_operand *operand = &d->operand[i];
 
     return operand->library == LW_LIB_OWN && operand->ndim <= LW_RECALL_DIMS &&
-           operand->aligned == NULL && d->copy[i] == NULL && d->call->array[i].record == NULL;
+           operand->own == NULL && d->copy[i] == NULL && d->call->array[i].record == NULL;
 }
 
 static bool

@@ -2,6 +2,7 @@
 
 #include "core/py/args_internal.h"
 #include "core/py/convert.h"
+#include "core/py/cuda_py.h"
 #include "core/py/device_array_internal.h"
 
 #include "core/base/memory.h"
@@ -95,11 +96,32 @@ read_numpy_scalar(lw_operand *out, PyObject *object)
 
 /* ---- the reader ---- */
 
+static void
+drop_own(lw_operand *operand)
+{
+    Py_CLEAR(operand->own);
+    Py_CLEAR(operand->original);
+}
+
+/* A mapped or managed array: our own array over its memory knows its stream. */
+static int
+read_mapped(lw_operand *out, lw_device_array *own)
+{
+    out->own = own;
+    out->release = drop_own;
+    return read_own(out, (PyObject *)own);
+}
+
 static int
 read_foreign(lw_operand *out, PyObject *object, bool retain)
 {
     const lw_args_row *row = lw_args_type(Py_TYPE(object));
+    lw_device_array *mapped = PyArray_Check(object) ? lw_mapped_as_array(object) : NULL;
 
+    if (mapped != NULL)
+        return read_mapped(out, mapped);
+    if (PyErr_Occurred())
+        return -1;
     out->library = (uint8_t)row->library;
     switch (row->class) {
     case LW_ARGS_HOST: return lw_args_read_host(out, object);
@@ -157,13 +179,6 @@ lw_operand_look(lw_operand *out, PyObject *object)
 
 /* ---- misaligned arrays ---- */
 
-static void
-drop_aligned(lw_operand *operand)
-{
-    Py_CLEAR(operand->aligned);
-    Py_CLEAR(operand->original);
-}
-
 void
 lw_operand_replace(lw_operand *operand, lw_device_array *original, lw_device_array *copy)
 {
@@ -176,9 +191,9 @@ lw_operand_replace(lw_operand *operand, lw_device_array *original, lw_device_arr
     operand->object = before.object;
     operand->library = before.library;
     operand->readonly = before.readonly;
-    operand->aligned = copy;
+    operand->own = copy;
     operand->original = original;
-    operand->release = drop_aligned;
+    operand->release = drop_own;
 }
 
 /* The copy is made on the stream that used the array last. */
@@ -324,8 +339,8 @@ lw_is_device_operand(PyObject *object)
 lw_status
 lw_operand_use(lw_operand *operand, CUstream stream, lw_error *err)
 {
-    if (operand->aligned != NULL)
-        return lw_device_array_use(operand->aligned, stream, err);
+    if (operand->own != NULL)
+        return lw_device_array_use(operand->own, stream, err);
     if (operand->library == LW_LIB_OWN)
         return lw_device_array_use((lw_device_array *)operand->object, stream, err);
     if (operand->kind != LW_OPERAND_DEVICE || !operand->ordered || operand->stream == stream)
@@ -340,8 +355,8 @@ write_back(const lw_operand *operand, CUstream stream, lw_error *err)
     lw_status status = LW_OK;
 
     LW_TRY(lw_device_array_use(operand->original, stream, err));
-    LW_TRY(lw_device_array_use(operand->aligned, stream, err));
-    if (lw_array_copy_same_shape(operand->original, operand->aligned, stream) < 0)
+    LW_TRY(lw_device_array_use(operand->own, stream, err));
+    if (lw_array_copy_same_shape(operand->original, operand->own, stream) < 0)
         return lw_fail(err, LW_ERR_PYTHON, "a copy to a misaligned array");
     return LW_OK;
 fail:
@@ -351,8 +366,8 @@ fail:
 lw_status
 lw_operand_done(lw_operand *operand, CUstream stream, lw_error *err)
 {
-    if (operand->aligned != NULL)
-        return operand->written ? write_back(operand, stream, err) : LW_OK;
+    if (operand->own != NULL)
+        return operand->original && operand->written ? write_back(operand, stream, err) : LW_OK;
     if (operand->library == LW_LIB_OWN || operand->kind != LW_OPERAND_DEVICE ||
         operand->stream == stream)
         return LW_OK;

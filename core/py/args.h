@@ -68,9 +68,11 @@ typedef struct lw_operand {
     PyObject *object;       /* borrowed: the argument */
     PyArray_Descr *descr;   /* borrowed from object for HOST and own arrays; NULL for others */
     lw_value value;         /* scalars */
-    lw_device_array *aligned; /* the copy that stands for a misaligned array, or NULL; owned */
+    /* our own array that stands for the object: a mapped array's memory, an aligned copy; NULL:
+     * none; owned */
+    lw_device_array *own;
     /* internal */
-    lw_device_array *original;                /* what `aligned` is a copy of; owned */
+    lw_device_array *original; /* what `own` is an aligned copy of, or NULL; owned */
     void (*release)(struct lw_operand *self); /* NULL: nothing to give back */
     void *keep;
     int64_t *heap;
@@ -122,7 +124,7 @@ PyObject *lw_result_wrap(const lw_operand *first, lw_device_array *result);
 /* A view of any device operand as our own array (new reference); keeps the exporter alive. */
 lw_device_array *lw_operand_as_array(PyObject *object);
 /* The array that a device operand's data, shape and strides are of (new reference): as above,
- * or the aligned copy. */
+ * or the one that stands for the object. */
 lw_device_array *lw_operand_array(const lw_operand *operand);
 
 /* The same of a DLPack exporter or capsule alone. */

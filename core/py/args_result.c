@@ -119,10 +119,14 @@ array_over_operand(lw_operand *operand)
 lw_device_array *
 lw_operand_as_array(PyObject *object)
 {
+    lw_device_array *array;
     lw_operand *operand;
 
     if (lw_is_device_array(object))
         return (lw_device_array *)Py_NewRef(object);
+    array = PyArray_Check(object) ? lw_mapped_as_array(object) : NULL;
+    if (array != NULL || PyErr_Occurred())
+        return array;
     operand = lw_alloc(sizeof *operand);
     if (operand == NULL)
         return (lw_device_array *)PyErr_NoMemory();
@@ -144,8 +148,8 @@ lw_operand_as_array(PyObject *object)
 lw_device_array *
 lw_operand_array(const lw_operand *operand)
 {
-    if (operand->aligned != NULL)
-        return (lw_device_array *)Py_NewRef((PyObject *)operand->aligned);
+    if (operand->own != NULL)
+        return (lw_device_array *)Py_NewRef((PyObject *)operand->own);
     return lw_operand_as_array(operand->object);
 }
 

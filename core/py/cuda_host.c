@@ -134,28 +134,50 @@ request_read(request *out, PyObject *shape, PyObject *dtype, PyObject *strides,
     return -1;
 }
 
+/* What keeps the memory, and, for mapped memory, is a device array of its bytes: it knows the
+ * stream of its last use. Steals capsule. */
+static PyObject *
+host_owner(PyObject *capsule, const lw_host_block *block, lw_device *device, CUstream stream,
+           int64_t n_bytes)
+{
+    const int64_t step = 1;
+    lw_device_array *bytes;
+
+    if (block->address == 0)
+        return capsule;
+    bytes = lw_device_array_over(device, stream, block->address, LW_DT_u8, NULL, 1, &n_bytes,
+                                 &step, false, capsule);
+    Py_DECREF(capsule);
+    return (PyObject *)bytes;
+}
+
 /* Steals request->descr. */
 static PyObject *
-host_array_new(request *wish, lw_host_kind kind, PyTypeObject *type)
+host_array_new(request *wish, lw_host_kind kind, CUstream stream)
 {
+    PyTypeObject *type = kind == LW_HOST_PINNED ? &PyArray_Type : mapped_type;
     npy_intp shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
     lw_device *device = lw_current_device();
-    lw_host_block *block;
-    PyObject *capsule = NULL, *array;
+    lw_host_block *block = NULL;
+    PyObject *owner = NULL, *array;
+    char *memory;
 
     if (device != NULL)
-        capsule = block_new(device, kind, wish->n_bytes > 0 ? wish->n_bytes : 1, &block);
-    if (capsule == NULL)
+        owner = block_new(device, kind, wish->n_bytes > 0 ? wish->n_bytes : 1, &block);
+    memory = owner != NULL ? block->host : NULL;
+    if (owner != NULL)
+        owner = host_owner(owner, block, device, stream, wish->n_bytes);
+    if (owner == NULL)
         goto fail;
     for (int i = 0; i < wish->ndim; i++) {
         shape[i] = (npy_intp)wish->shape[i];
         strides[i] = (npy_intp)wish->strides[i];
     }
     array = PyArray_NewFromDescr(type, wish->descr, wish->ndim, shape, strides,
-                                 (char *)block->host - wish->low, NPY_ARRAY_WRITEABLE, NULL);
+                                 memory - wish->low, NPY_ARRAY_WRITEABLE, NULL);
     if (array == NULL)
-        Py_DECREF(capsule);
-    else if (PyArray_SetBaseObject((PyArrayObject *)array, capsule) < 0) /* steals */
+        Py_DECREF(owner);
+    else if (PyArray_SetBaseObject((PyArrayObject *)array, owner) < 0) /* steals */
         Py_CLEAR(array);
     return array;
 fail:
@@ -165,42 +187,56 @@ fail:
 
 /* ---- the ndarray that is a device operand too ---- */
 
-static lw_host_block *
-block_of(PyObject *array)
+/* Borrowed; NULL: the result of some NumPy operation, in ordinary memory. */
+static lw_device_array *
+bytes_of(PyObject *array)
 {
     while (array != NULL && PyArray_Check(array))
         array = PyArray_BASE((PyArrayObject *)array);
-    return array != NULL && PyCapsule_IsValid(array, CAPSULE)
-               ? PyCapsule_GetPointer(array, CAPSULE)
-               : NULL;
+    return array != NULL && lw_is_device_array(array) ? (lw_device_array *)array : NULL;
+}
+
+lw_device_array *
+lw_mapped_as_array(PyObject *object)
+{
+    lw_device_array *bytes =
+        mapped_type && PyObject_TypeCheck(object, mapped_type) ? bytes_of(object) : NULL;
+    PyArrayObject *array = (PyArrayObject *)object;
+    const lw_host_block *block;
+    lw_device_array *view;
+    lw_layout layout;
+
+    if (bytes == NULL)
+        return NULL;
+    block = PyCapsule_GetPointer(bytes->base, CAPSULE);
+    if (block == NULL)
+        return NULL;
+    layout.ndim = PyArray_NDIM(array);
+    for (int i = 0; i < layout.ndim; i++) {
+        layout.shape[i] = PyArray_DIM(array, i);
+        layout.strides[i] = PyArray_STRIDE(array, i);
+    }
+    view = lw_array_view_as(
+        bytes, bytes->data + (CUdeviceptr)(PyArray_BYTES(array) - (char *)block->host),
+        lw_dtype_of_descr(PyArray_DESCR(array)), PyArray_DESCR(array), &layout);
+    if (view != NULL)
+        view->readonly = !PyArray_ISWRITEABLE(array);
+    return view;
 }
 
 static PyObject *
 mapped_interface(PyObject *self, void *Py_UNUSED(closure))
 {
-    PyArrayObject *array = (PyArrayObject *)self;
-    lw_host_block *block = block_of(self);
-    PyObject *host, *data, *address, *result = NULL;
+    PyObject *array = (PyObject *)lw_mapped_as_array(self), *face;
 
-    if (block == NULL) { /* the result of some NumPy operation, in ordinary memory */
-        PyErr_SetString(PyExc_AttributeError, "__cuda_array_interface__");
+    if (array == NULL) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_AttributeError, "__cuda_array_interface__");
         return NULL;
     }
-    host = PyObject_GetAttrString(self, "__array_interface__");
-    if (host == NULL)
-        return NULL;
-    address = PyLong_FromUnsignedLongLong(
-        block->address + (CUdeviceptr)(PyArray_BYTES(array) - (char *)block->host));
-    data = address != NULL
-               ? PyTuple_Pack(2, address, PyArray_ISWRITEABLE(array) ? Py_False : Py_True)
-               : NULL;
-    if (data != NULL && PyDict_SetItemString(host, "data", data) == 0 &&
-        PyDict_SetItemString(host, "stream", Py_None) == 0)
-        result = Py_NewRef(host);
-    Py_XDECREF(address);
-    Py_XDECREF(data);
-    Py_DECREF(host);
-    return result;
+    face = PyObject_GetAttrString(array, "__cuda_array_interface__");
+    Py_DECREF(array);
+    return face;
 }
 
 /* What NumPy computes lies in ordinary memory, so it is an ordinary array or scalar. */
@@ -355,7 +391,7 @@ pinned_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                                      &strides, &order) ||
         request_read(&wish, shape, dtype, strides, order) < 0)
         return NULL;
-    return host_array_new(&wish, LW_HOST_PINNED, &PyArray_Type);
+    return host_array_new(&wish, LW_HOST_PINNED, NULL);
 }
 
 static PyObject *
@@ -374,7 +410,7 @@ mapped_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         lw_stream_read(stream, &handle) < 0 ||
         request_read(&wish, shape, dtype, strides, order) < 0)
         return NULL;
-    return host_array_new(&wish, wc ? LW_HOST_WRITE_COMBINED : LW_HOST_MAPPED, mapped_type);
+    return host_array_new(&wish, wc ? LW_HOST_WRITE_COMBINED : LW_HOST_MAPPED, handle);
 }
 
 static PyObject *
@@ -399,7 +435,7 @@ managed_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     }
     if (request_read(&wish, shape, dtype, strides, order) < 0)
         return NULL;
-    return host_array_new(&wish, LW_HOST_MANAGED, mapped_type);
+    return host_array_new(&wish, LW_HOST_MANAGED, handle);
 }
 
 /* What has its like without a GPU. */

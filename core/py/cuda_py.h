@@ -10,6 +10,10 @@
 PyObject *lw_stream_owner(CUstream handle);
 /* Is it our Stream? Then *out is its handle. */
 bool lw_stream_of(PyObject *object, CUstream *out);
+/* Our own array over the memory of an array of cuda.mapped_array or cuda.managed_array, which
+ * keeps it alive and knows the stream of its last use (new reference). NULL: the object is
+ * none, or an exception is set. */
+lw_device_array *lw_mapped_as_array(PyObject *object);
 /* The Device object of a device (new reference; one per ordinal). */
 PyObject *lw_device_object(lw_device *device);
 /* The calling thread's device, entered. NULL with an exception. */

@@ -255,7 +255,7 @@ is_array(const lw_operand *operand)
 {
     return operand->kind == LW_OPERAND_DEVICE && operand->library == LW_LIB_OWN &&
            operand->ndim <= LW_RECALL_DIMS && operand->dtype != LW_DT_void &&
-           operand->aligned == NULL;
+           operand->own == NULL;
 }
 
 /* The very same elements, in the same order. */

@@ -8,6 +8,7 @@ import gc
 import numpy as np
 import pytest
 
+import lanewise as lw
 from fake_driver import FAKE, needs_device
 from lanewise import cuda
 from lanewise.errors import DriverError
@@ -219,6 +220,36 @@ def test_arrays_that_the_device_reaches(make):
     assert type(a.sum()) is np.int64
     a.flags.writeable = False
     assert not cuda.as_cuda_array(a).flags["WRITEABLE"]
+
+
+@pytest.mark.parametrize("make", [cuda.mapped_array, cuda.managed_array])
+def test_they_know_the_stream_of_their_last_use(make):
+    """A consumer that is told no stream would not wait for a kernel that is still writing."""
+    first, second = cuda.stream(), cuda.stream()
+    a = make(40, "f4")
+    half, bytes_ = a[::2], a.view("u1")
+    faces = [a, half, bytes_, cuda.as_cuda_array(half)]
+
+    def streams():
+        return {x.__cuda_array_interface__["stream"] for x in faces}
+
+    assert streams() == {1}  # the default stream
+    cuda.as_cuda_array(half).fill(3, stream=first)
+    assert streams() == {first.handle}
+    result = lw.vectorize(lambda x: x + 1)(a, out=bytes_.view("f4"), stream=second)
+    assert result.__cuda_array_interface__["stream"] == second.handle and streams() == {second.handle}
+
+    @lw.forall
+    def double(i, x):
+        x[i] *= 2
+
+    double(40, a, stream=first)
+    assert streams() == {first.handle}
+    lw.reduce(lambda x, y: x + y)(half)
+    assert streams() == {1}
+    assert make(3, stream=second).__cuda_array_interface__["stream"] == second.handle
+    first.synchronize()
+    second.synchronize()
 
 
 def test_managed_array_for_one_stream_is_refused():
