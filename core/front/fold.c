@@ -68,12 +68,10 @@ lw_konst_int_value(const lw_konst *konst, __int128 *out)
 static lw_type
 int_type(lw_frame *f, const lw_konst *konst)
 {
-    /* beyond 122 bits the exact value no longer matters: nothing holds it */
-    const __int128 huge = (__int128)1 << 124;
     __int128 value;
 
     if (!lw_konst_int_value(konst, &value))
-        value = konst->d < 0 ? -huge : huge;
+        value = konst->d < 0 ? -LW_LITERAL_FAR : LW_LITERAL_FAR;
     if (lw_weak_mode(f) || value > UINT64_MAX || value < INT64_MIN)
         return lw_type_literal(lw_types_of(f), value, value);
     return value > INT64_MAX ? LW_DT_u64 : LW_DT_i64;
@@ -379,6 +377,20 @@ lw_fold_binary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t
     return 0;
 }
 
+/* How many bits the magnitude has, or has set; 0: not a constant integer of Python's. */
+uint32_t
+lw_fold_bits_konst(lw_frame *f, uint32_t old, bool count, uint32_t x)
+{
+    const lw_konst *konst = lw_konst_of(f, x);
+    __int128 value, n = 0;
+
+    if (!lw_konst_int_value(konst, &value))
+        return 0;
+    for (value = value < 0 ? -value : value; value; value >>= 1)
+        n += count ? value & 1 : 1;
+    return lw_konst_int(f, old, n);
+}
+
 uint32_t
 lw_fold_unary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x)
 {
@@ -441,6 +453,23 @@ scalar_double(const lw_konst *konst, double *out)
         return false;
     *out = (double)value;
     return true;
+}
+
+/* The float64 nearest to a number of Python's. Of NumPy's integers the target is nearest. */
+static bool
+nearest_double(const lw_konst *konst, double *out)
+{
+    __int128 value;
+
+    if (scalar_double(konst, out))
+        return true;
+    if (konst->kind == LW_K_BIGINT)
+        *out = konst->d;
+    else if (lw_konst_int_value(konst, &value))
+        *out = (double)value;
+    else
+        return false;
+    return isfinite(*out);
 }
 
 static int
@@ -574,7 +603,7 @@ lw_fold_cast_konst(lw_frame *f, uint32_t old, uint32_t x, lw_dtype to, bool weak
         konst.u = (uint64_t)value;
         return lw_konst_add(f, old, &konst);
     }
-    if ((to != LW_DT_f32 && to != LW_DT_f64) || !scalar_double(from, &d))
+    if ((to != LW_DT_f32 && to != LW_DT_f64) || !nearest_double(from, &d))
         return 0;
     if (weak)
         return konst_float(f, old, d);

@@ -179,12 +179,21 @@ check_extents(lw_frame *f, uint32_t array, lw_type type, const lw_index *items)
 static lw_status
 check_index(lw_frame *f, uint32_t array, lw_type type, uint32_t index, const lw_index *items)
 {
-    for (uint32_t i = 0; i < items->n; i++)
-        if (items->items[i].kind == LW_INDEX_AT && !lw_type_is_int(f, items->items[i].type))
-            return complain_index(f, &items->items[i]);
+    lw_status status;
+
+    for (uint32_t i = 0; i < items->n; i++) {
+        const lw_index_item *item = &items->items[i];
+
+        if (item->kind == LW_INDEX_AT && !lw_type_is_int(f, item->type))
+            return complain_index(f, item);
+        if (item->kind == LW_INDEX_AT)
+            LW_TRY(lw_check_wide(f, item->node, (lw_value){item->type, item->konst}));
+    }
     if (items->n_named > lw_array_row(f, type)->ndim || items->n_kept > LW_MAX_ARRAY_DIMS)
         return complain_count(f, index, array, type, items->n_named);
     return check_extents(f, array, type, items);
+fail:
+    return status;
 }
 
 /* ---- views ---- */

@@ -256,12 +256,11 @@ join_set(lw_frame *f, uint32_t node, const lw_value *set, uint32_t n, lw_type *o
                            "one of several texts or objects, chosen by numbers",
                            "compiled code chooses among numbers: give each a number",
                            "which constant this is would be known only at run time");
-    return lw_complain(
-        f, lw_node_of(f, node)->loc, problem && problem[3] == '3' ? "E143" : "E140",
-        lw_say(f, "one way gives %s, another %s", lw_say_type(f, types[0]),
-               lw_say_type(f, types[n - 1])),
-        problem && problem[3] == '3' ? "cast one of them, as in `np.int64(...)`" : NULL,
-        "the possible values have no common type");
+    return lw_complain(f, lw_node_of(f, node)->loc,
+                       strcmp(problem, "E112") == 0 ? "E140" : problem,
+                       lw_say(f, "one way gives %s, another %s", lw_say_type(f, types[0]),
+                              lw_say_type(f, types[n - 1])),
+                       lw_help_for_join(problem), "the possible values have no common type");
 }
 
 static lw_status

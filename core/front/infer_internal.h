@@ -183,6 +183,8 @@ void lw_flow_merge(lw_frame *f, lw_flow *into, const lw_flow *from);
 void lw_flow_set(lw_frame *f, const lw_flow *from);
 uint32_t lw_region_open(lw_frame *f, uint32_t node, bool otherwise); /* returns the outer one */
 lw_type lw_join2(lw_frame *f, lw_type x, lw_type y, const char **problem);
+/* What to do about a problem of lw_join, or NULL. */
+const char *lw_help_for_join(const char *problem);
 
 /* ---- fold.c ---- */
 const lw_konst *lw_konst_of(lw_frame *f, uint32_t konst);
@@ -193,11 +195,11 @@ bool lw_konst_same(lw_frame *f, uint32_t x, uint32_t y);
 uint32_t lw_konst_add(lw_frame *f, uint32_t old, const lw_konst *konst);
 uint32_t lw_konst_bool(lw_frame *f, uint32_t old, bool value);
 uint32_t lw_konst_int(lw_frame *f, uint32_t old, __int128 value);
-bool lw_konst_int_value(const lw_konst *konst, __int128 *out); /* BOOL, INT, UINT, BIGINT */
-bool lw_konst_any_int(const lw_konst *konst, __int128 *out);   /* these, and SCALAR integers */
+bool lw_konst_any_int(const lw_konst *konst, __int128 *out); /* of SCALAR integers, too */
 /* 0 when it cannot be folded. */
 uint32_t lw_fold_binary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t y);
 uint32_t lw_fold_unary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x);
+uint32_t lw_fold_bits_konst(lw_frame *f, uint32_t old, bool count, uint32_t x);
 int lw_fold_compare_konst(lw_frame *f, lw_pyop op, uint32_t x, uint32_t y); /* -1 unknown */
 int lw_fold_truth_konst(lw_frame *f, uint32_t x);
 uint32_t lw_fold_cast_konst(lw_frame *f, uint32_t old, uint32_t x, lw_dtype to, bool weak);
@@ -226,6 +228,8 @@ lw_status lw_promote_values(lw_frame *f, uint32_t x_node, lw_value x, uint32_t y
 /* E130 when a literal does not fit the type it is converted to. */
 lw_status lw_check_literal(lw_frame *f, uint32_t node, lw_value x, lw_type to,
                            uint32_t other_node);
+/* E130 when a literal is in neither int64 nor uint64: where an integer of any type is taken. */
+lw_status lw_check_wide(lw_frame *f, uint32_t node, lw_value x);
 void lw_note_arithmetic(lw_frame *f, uint32_t node, lw_type type);
 
 /* ---- infer_expr.c ---- */

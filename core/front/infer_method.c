@@ -50,10 +50,7 @@ call_view(lw_frame *f, uint32_t node, lw_value object, const lw_arg *args, uint3
 static bool
 is_integer(lw_frame *f, lw_type type)
 {
-    lw_dtype stored =
-        lw_type_is_number(f, type) ? lw_type_stored(lw_types_of(f), type) : LW_DT_void;
-
-    return stored == LW_DT_b1 || lw_is_integer(stored);
+    return type == LW_DT_b1 || lw_type_is_int(f, type);
 }
 
 static bool
@@ -96,6 +93,27 @@ lw_help_for_list(lw_frame *f, lw_value object, const char *name)
     return NULL;
 }
 
+/* bit_length and bit_count: ints, of NumPy's integers too. */
+static lw_status
+call_bits(lw_frame *f, uint32_t node, lw_value object, bool count, lw_value *out)
+{
+    lw_typed_node *typed = &f->nodes[node];
+    uint32_t bits = object.konst ? lw_fold_bits_konst(f, typed->konst, count, object.konst) : 0;
+    lw_status status;
+
+    if (bits) {
+        *out = lw_konst_value(f, bits);
+        return LW_OK;
+    }
+    LW_TRY(lw_check_wide(f, node, object));
+    out->type = lw_weak_int(f);
+    typed->operand = object.type == LW_DT_b1 ? out->type : object.type;
+    status = take_object(f, node, LW_CALL_METHOD,
+                         count ? LW_NAME_numpy_bitwise_count : LW_NAME_int_bit_length);
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_method(lw_frame *f, uint32_t node, lw_value object, const char *name,
                 const lw_arg *args, uint32_t n, lw_value *out)
@@ -105,13 +123,8 @@ lw_infer_method(lw_frame *f, uint32_t node, lw_value object, const char *name,
     if (strcmp(name, "view") == 0 && lw_type_is_number(f, object.type))
         return call_view(f, node, object, args, n, out);
     if ((strcmp(name, "bit_count") == 0 || strcmp(name, "bit_length") == 0) && n == 0 &&
-        is_integer(f, object.type)) {
-        out->type = lw_weak_int(f); /* an int, of NumPy's integers too */
-        typed->operand = object.type == LW_DT_b1 ? out->type : object.type;
-        return take_object(f, node, LW_CALL_METHOD,
-                           strcmp(name, "bit_count") == 0 ? LW_NAME_numpy_bitwise_count
-                                                          : LW_NAME_int_bit_length);
-    }
+        is_integer(f, object.type))
+        return call_bits(f, node, object, strcmp(name, "bit_count") == 0, out);
     if (strcmp(name, "is_integer") == 0 && n == 0 && is_real(f, object.type)) {
         out->type = LW_DT_b1;
         typed->operand = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;

@@ -1,6 +1,7 @@
 /* The types of operators: docs/typing.md, "Operators". */
 #include "core/front/infer_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- kinds of types ---- */
@@ -86,18 +87,30 @@ lw_complex_of(lw_frame *f, lw_type type)
 
 /* ---- common types ---- */
 
+/* Every float holds every integer that float64 holds, if only as infinity. */
+static bool
+fits(lw_frame *f, lw_value x, lw_dtype dtype)
+{
+    const lw_konst *konst = x.konst ? lw_konst_of(f, x.konst) : NULL;
+
+    if (is_strong_int(dtype))
+        return lw_literal_fits(lw_types_of(f), x.type, dtype);
+    return dtype == LW_DT_b1 || konst == NULL || konst->kind != LW_K_BIGINT ||
+           isfinite(konst->d);
+}
+
 lw_status
 lw_check_literal(lw_frame *f, uint32_t node, lw_value x, lw_type to, uint32_t other_node)
 {
     lw_dtype dtype = lw_type_stored(lw_types_of(f), to);
     const char *other, *type, *value;
 
-    if (!is_literal(f, x.type) || is_literal(f, to) || !is_strong_int(dtype) ||
-        lw_literal_fits(lw_types_of(f), x.type, dtype) || !f->report)
+    if (!is_literal(f, x.type) || is_literal(f, to) || !f->report || fits(f, x, dtype))
         return LW_OK;
     other = other_node ? lw_say_source(f, other_node) : "";
     type = lw_dtypes[dtype].public_name;
-    value = lw_say_type(f, x.type);
+    value = x.konst && lw_konst_of(f, x.konst)->kind == LW_K_BIGINT ? lw_konst_text(f, x.konst)
+                                                                    : lw_say_type(f, x.type);
     if (strncmp(value, "int ", 4) == 0)
         value += 4;
     return lw_complain(
@@ -108,10 +121,19 @@ lw_check_literal(lw_frame *f, uint32_t node, lw_value x, lw_type to, uint32_t ot
                      "here too)",
                      value, type, other)
             : lw_say(f, "%s does not fit %s", value, type),
-        *other && dtype < LW_DT_i32
+        !is_strong_int(dtype) ? NULL
+        : *other && dtype < LW_DT_i32
             ? lw_say(f, "`np.int32(%s)` in its place computes in int32", other)
             : "Python ints are 64-bit in compiled code: use a float, `float(...)`",
         "integer constant out of range");
+}
+
+lw_status
+lw_check_wide(lw_frame *f, uint32_t node, lw_value x)
+{
+    return lw_literal_is_wide(lw_types_of(f), x.type)
+               ? lw_check_literal(f, node, x, LW_T_INDEX, 0)
+               : LW_OK;
 }
 
 /* A range of literals that does not fit counts as a run-time int. */
@@ -300,7 +322,7 @@ type_power(binary *b)
     else if (int_base && !lw_weak_mode(f))
         b->type = lw_dtypes[b->x.type].kind == LW_KIND_UINT ? LW_DT_u64 : LW_DT_i64;
     b->operand = b->type;
-    return LW_OK;
+    return int_base ? lw_check_wide(f, b->y_node, b->y) : LW_OK;
 }
 
 static bool
@@ -337,6 +359,7 @@ type_shift(binary *b)
         b->type = is_literal(f, x) && is_strong_int(y) ? y : (lw_type)LW_T_INDEX;
     b->operand = b->type;
     LW_TRY(lw_check_literal(f, b->x_node, b->x, b->type, b->y_node));
+    LW_TRY(lw_check_wide(f, b->y_node, b->y));
 fail:
     return status;
 }

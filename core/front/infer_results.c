@@ -53,8 +53,8 @@ complain_returns(lw_frame *f, const char *problem)
                 f, loc_of_return(f, i), problem,
                 lw_say(f, "returns %s here and %s at line %u", lw_say_type(f, y),
                        lw_say_type(f, x), f->run->tree->locs.data[loc_of_return(f, 0)].line),
-                strcmp(problem, "E143") == 0 ? "cast one of them, as in `np.int64(...)`"
-                                             : "return the same kind of value everywhere",
+                lw_help_for_join(problem) ? lw_help_for_join(problem)
+                                          : "return the same kind of value everywhere",
                 "a compiled function has one return type");
     }
     return lw_complain(f, loc_of_return(f, 0), problem, NULL,

@@ -426,7 +426,7 @@ check_returned(lw_frame *f, uint32_t loc, lw_type type)
         return lw_complain(f, loc, "E102", NULL, "loop over it here",
                            "a range is not a value that can be returned");
     case LW_TK_LITERAL:
-        if (!lw_literal_fits(lw_types_of(f), type, lw_type_stored(lw_types_of(f), type)))
+        if (lw_literal_is_wide(lw_types_of(f), type))
             return lw_complain(
                 f, loc, "E130",
                 lw_say(f, "%s is outside of int64 and uint64", lw_say_type(f, type)),

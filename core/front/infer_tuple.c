@@ -219,6 +219,11 @@ runtime_index(lw_frame *f, uint32_t node, lw_value tuple, lw_type *out)
         *out = joined;
         return LW_OK;
     }
+    if (problem && strcmp(problem, "E130") == 0)
+        return lw_complain(f, lw_node_of(f, node)->loc, problem,
+                           lw_say(f, "`%s` is %s", lw_say_source(f, lw_node_of(f, node)->a),
+                                  lw_say_type(f, tuple.type)),
+                           lw_help_for_join(problem), "no 64-bit integer type holds all items");
     return lw_complain(f, lw_node_of(f, node)->loc, "E124",
                        lw_say(f, "`%s` is %s: a run-time index needs elements of one type",
                               lw_say_source(f, lw_node_of(f, node)->a),
@@ -458,7 +463,7 @@ join_items(lw_frame *f, uint32_t node, const lw_type *items, uint32_t n, lw_type
         return LW_OK;
     *out = LW_T_BOTTOM;
     return lw_complain(f, lw_node_of(f, node)->loc,
-                       strcmp(problem ? problem : "", "E143") == 0 ? "E143" : "E140",
+                       problem == NULL || strcmp(problem, "E112") == 0 ? "E140" : problem,
                        "the items have no common type",
                        "index the tuple with constants instead of looping",
                        "a loop variable has one type in all rounds");

@@ -3,6 +3,7 @@
  * selected afterwards. */
 #include "core/front/integers.h"
 
+#include "core/front/overflow.h"
 #include "core/tables/intrinsics.h"
 
 #include <stdio.h>
@@ -418,6 +419,25 @@ lw_int_isqrt(lw_builder *b, lw_ref x)
 
 /* ---- products ---- */
 
+/* A product of two positive numbers in a loop's slots, which says when it wraps. */
+static void
+multiply(lw_builder *b, lw_ref result, lw_ref wraps, lw_ref x, lw_ref y)
+{
+    lw_ref product = lw_ir_mul(b, x, y), over = lw_int_product_overflows(b, x, y, product);
+
+    lw_ir_set(b, result, product);
+    lw_ir_set(b, wraps, lw_ir_or(b, lw_ir_get(b, wraps), over));
+}
+
+static void
+return_counted(lw_builder *b, lw_ref result, lw_ref wraps)
+{
+    lw_ref values[2] = {lw_ir_get(b, result), lw_ir_get(b, wraps)};
+
+    lw_ir_return(b, values, 2);
+    lw_helper_end(b);
+}
+
 /* n (n-1) … (n-k+1), for 0 <= k: the falling factorial, with its early ends. 66 factors make
  * any product of consecutive numbers 0 modulo 2**64. */
 static uint32_t
@@ -430,28 +450,38 @@ falling_helper(lw_module *module, lw_dtype type)
         return number;
     lw_ref n = lw_ir_param_add(b, type, 0, "n"), k = lw_ir_param_add(b, type, 0, "k");
     lw_ir_result_add(b, type);
+    lw_ir_result_add(b, LW_DT_b1);
     lw_ref limit = lw_ir_int(b, type, 66), one = lw_ir_int(b, type, 1);
-    lw_ref result = lw_ir_slot(b, type);
+    lw_ref result = lw_ir_slot(b, type), wraps = lw_ir_slot(b, LW_DT_b1);
     lw_ir_set(b, result, one);
+    lw_ir_set(b, wraps, lw_ir_int(b, LW_DT_b1, 0));
     lw_ref rounds = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, k, limit), k, limit);
     lw_for loop = lw_ir_for(b, lw_ir_zero(b, type), rounds, one, LW_LOOP_NO_VECTORIZE, 0);
-    lw_ir_set(b, result, lw_ir_mul(b, lw_ir_get(b, result), lw_ir_sub(b, n, loop.i)));
+    multiply(b, result, wraps, lw_ir_get(b, result), lw_ir_sub(b, n, loop.i));
     lw_ir_for_end(b, &loop);
-    lw_ref value = lw_ir_get(b, result);
-    lw_ir_return(b, &value, 1);
-    lw_helper_end(b);
+    return_counted(b, result, wraps);
     return number;
 }
 
-lw_ref
-lw_int_factorial(lw_builder *b, lw_ref x)
+/* The value of a helper that counts, 0 where `wrong`; *wraps: whether it does not fit. */
+static lw_ref
+counted(lw_builder *b, uint32_t helper, const lw_ref *args, lw_ref wrong, lw_ref *wraps)
 {
-    lw_dtype type = lw_ir_type(b, x);
-    lw_ref wide = lw_ir_cast(b, LW_DT_i64, x), args[2] = {wide, wide};
-    lw_ref value = lw_ir_call(b, falling_helper(b->module, LW_DT_i64), args, 2);
-    lw_ref outside_i64 = lw_ir_compare(b, LW_OP_LT, wide, lw_ir_zero(b, LW_DT_i64));
+    lw_ref call = lw_ir_call(b, helper, args, 2), value = lw_ir_result(b, call, 0);
 
-    return lw_ir_select(b, outside_i64, lw_ir_zero(b, type), lw_ir_cast(b, type, value));
+    if (wraps != NULL)
+        *wraps = lw_ir_and(b, lw_ir_result(b, call, 1), lw_ir_not(b, wrong));
+    return lw_ir_select(b, wrong, lw_ir_zero(b, lw_ir_type(b, value)), value);
+}
+
+lw_ref
+lw_int_factorial(lw_builder *b, lw_ref x, lw_ref *wraps)
+{
+    lw_ref wide = lw_ir_cast(b, LW_DT_i64, x), args[2] = {wide, wide};
+    lw_ref negative = lw_ir_compare(b, LW_OP_LT, wide, lw_ir_zero(b, LW_DT_i64));
+    lw_ref value = counted(b, falling_helper(b->module, LW_DT_i64), args, negative, wraps);
+
+    return lw_ir_cast(b, lw_ir_type(b, x), value);
 }
 
 static lw_ref
@@ -465,13 +495,12 @@ outside(lw_builder *b, lw_ref n, lw_ref k)
 }
 
 lw_ref
-lw_int_perm(lw_builder *b, lw_ref n, lw_ref k)
+lw_int_perm(lw_builder *b, lw_ref n, lw_ref k, lw_ref *wraps)
 {
-    lw_dtype type = lw_ir_type(b, n);
     lw_ref args[2] = {n, k};
-    lw_ref value = lw_ir_call(b, falling_helper(b->module, type), args, 2);
 
-    return lw_ir_select(b, outside(b, n, k), lw_ir_zero(b, type), value);
+    return counted(b, falling_helper(b->module, lw_ir_type(b, n)), args, outside(b, n, k),
+                   wraps);
 }
 
 /* c(n, j+1) = c(n, j) (n-j) / (j+1) with g = gcd taken out first, so that the division is exact
@@ -486,36 +515,34 @@ comb_helper(lw_module *module, lw_dtype type)
         return number;
     lw_ref n = lw_ir_param_add(b, type, 0, "n"), k = lw_ir_param_add(b, type, 0, "k");
     lw_ir_result_add(b, type);
+    lw_ir_result_add(b, LW_DT_b1);
     lw_ref one = lw_ir_int(b, type, 1), other = lw_ir_sub(b, n, k);
     lw_ref fewer = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, other, k), other, k);
-    lw_ref result = lw_ir_slot(b, type);
+    lw_ref result = lw_ir_slot(b, type), wraps = lw_ir_slot(b, LW_DT_b1);
     lw_ir_set(b, result, one);
+    lw_ir_set(b, wraps, lw_ir_int(b, LW_DT_b1, 0));
     lw_for loop = lw_ir_for(b, lw_ir_zero(b, type), fewer, one, LW_LOOP_NO_VECTORIZE, 0);
     lw_ref so_far = lw_ir_get(b, result), factor = lw_ir_sub(b, n, loop.i);
     lw_ref divisor = lw_ir_add(b, loop.i, one), common = lw_int_gcd(b, so_far, divisor);
     lw_ref rest = lw_int_floordiv(b, divisor, common);
     so_far = lw_int_floordiv(b, so_far, common);
-    lw_ref next = lw_ir_mul(b, so_far, lw_int_floordiv(b, factor, rest));
-    lw_ir_set(b, result, next);
-    lw_ir_if(b, is_zero(b, next)); /* wrapped to nothing: it stays so */
+    multiply(b, result, wraps, so_far, lw_int_floordiv(b, factor, rest));
+    lw_ir_if(b, lw_ir_get(b, wraps)); /* what follows is no coefficient */
     lw_ir_break(b, 0);
     lw_ir_end(b);
     lw_ir_for_end(b, &loop);
-    lw_ref value = lw_ir_get(b, result);
-    lw_ir_return(b, &value, 1);
-    lw_helper_end(b);
+    return_counted(b, result, wraps);
     return number;
 }
 
 lw_ref
-lw_int_comb(lw_builder *b, lw_ref n, lw_ref k)
+lw_int_comb(lw_builder *b, lw_ref n, lw_ref k, lw_ref *wraps)
 {
     lw_dtype type = lw_ir_type(b, n);
     lw_ref wrong = outside(b, n, k),
            args[2] = {n, lw_ir_select(b, wrong, lw_ir_zero(b, type), k)};
-    lw_ref value = lw_ir_call(b, comb_helper(b->module, type), args, 2);
 
-    return lw_ir_select(b, wrong, lw_ir_zero(b, type), value);
+    return counted(b, comb_helper(b->module, type), args, wrong, wraps);
 }
 
 /* ---- bits and digits ---- */

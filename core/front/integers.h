@@ -24,10 +24,12 @@ lw_ref lw_int_abs(lw_builder *b, lw_ref x);
 lw_ref lw_int_sign(lw_builder *b, lw_ref x);
 lw_ref lw_int_gcd(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_int_lcm(lw_builder *b, lw_ref x, lw_ref y);
-lw_ref lw_int_isqrt(lw_builder *b, lw_ref x);          /* of a negative number: 0 */
-lw_ref lw_int_factorial(lw_builder *b, lw_ref x);      /* wraps; of a negative number: 0 */
-lw_ref lw_int_comb(lw_builder *b, lw_ref n, lw_ref k); /* i64 or u64; out of range: 0 */
-lw_ref lw_int_perm(lw_builder *b, lw_ref n, lw_ref k);
+lw_ref lw_int_isqrt(lw_builder *b, lw_ref x); /* of a negative number: 0 */
+/* These wrap, and say so in *wraps where that is not NULL; of a negative number, or for k > n,
+ * they are 0. */
+lw_ref lw_int_factorial(lw_builder *b, lw_ref x, lw_ref *wraps);
+lw_ref lw_int_comb(lw_builder *b, lw_ref n, lw_ref k, lw_ref *wraps); /* i64 or u64 */
+lw_ref lw_int_perm(lw_builder *b, lw_ref n, lw_ref k, lw_ref *wraps);
 lw_ref lw_int_popcount(lw_builder *b, lw_ref x);   /* of the magnitude; u8 */
 lw_ref lw_int_bit_length(lw_builder *b, lw_ref x); /* of the magnitude; u8 */
 /* Half to even at 10**-digits; digits: i64, counts when negative. */

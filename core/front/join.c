@@ -67,8 +67,13 @@ join_integers(lw_types *types, lw_typing typing, numbers *set, const char **prob
         literal = lw_type_literal(types, set->lo, set->hi);
     }
     if (set->has_literal && !lw_literal_fits(types, literal, LW_DT_i64)) {
+        if (lw_literal_is_wide(types, literal)) {
+            *problem =
+                set->lo >= INT64_MIN && set->hi <= (__int128)UINT64_MAX ? "E143" : "E130";
+            return LW_T_BOTTOM;
+        }
         /* from 2^63 on only uint64 holds it */
-        if (set->lo < 0 || set->has_signed || set->has_index) {
+        if (set->has_signed || set->has_index) {
             *problem = "E143";
             return LW_T_BOTTOM;
         }

@@ -1,6 +1,7 @@
 /* Functions: the user's and those it calls, each instance once. */
 #include "core/front/lower_internal.h"
 
+#include "core/front/diagnose.h"
 #include "core/front/named.h"
 #include "core/opt/contract.h"
 
@@ -41,6 +42,24 @@ lw_lower_fail(lw_frame *f, uint32_t node, const char *what)
             lw_fail(f->l->err, LW_ERR_INTERNAL,
                     "lowering `%s`, line %u: %s reached the back end", f->fn->name, line, what);
     return (lw_value){.type = lw_typed_at(f, node)->type};
+}
+
+lw_value
+lw_lower_refuse_number(lw_frame *f, const char *number, lw_dtype dtype)
+{
+    lw_text label = {0};
+
+    lw_text_addf(&label, "%s does not fit %s", number, lw_dtypes[dtype].public_name);
+    if (f->l->status == LW_OK)
+        f->l->status =
+            lw_diagnose(f->l->tree, lw_node_at(f, f->node)->loc, f->fn->name, LW_ERR_TYPING,
+                        "E130", lw_text_get(&label),
+                        lw_is_integer(dtype) ? "Python ints are 64-bit in compiled code: use a "
+                                               "float, `float(...)`"
+                                             : "Python raises OverflowError here too",
+                        f->l->err, "integer constant out of range");
+    lw_text_reset(&label);
+    return (lw_value){.type = (lw_type)dtype};
 }
 
 void
@@ -257,6 +276,15 @@ has_unknown_step(const lw_lowering *l, const lw_typed_node *t)
     return step != 0;
 }
 
+/* Numbers that grow so fast that they hardly ever fit: wrapping would be no answer. */
+static bool
+counts(const lw_typed_node *t)
+{
+    lw_impl impl = t->call == LW_CALL_NAMED ? lw_names[t->target].impl : LW_IMPL_NONE;
+
+    return impl == LW_IMPL_FACTORIAL || impl == LW_IMPL_COMB || impl == LW_IMPL_PERM;
+}
+
 static bool
 node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
 {
@@ -266,6 +294,8 @@ node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
         return false;
     if (t->call == LW_CALL_INSTANCE)
         return lw_instance_raises(l, t->target);
+    if (counts(t))
+        return true;
     if (!has_unknown_step(l, t))
         return false;
     return lw_step_may_be_zero(l, inst, l->typed->lists.data[t->args + 2]);

@@ -25,7 +25,8 @@ larger(lw_builder *b, lw_ref x, lw_ref y)
     return lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, x, y), x, y);
 }
 
-/* A bound as Python clips it: negative ones count from the end, then low … high. */
+/* A bound as Python clips it: negative ones count from the end, then low … high. An integer
+ * that no 64-bit type holds is beyond an end: the cast saturates. */
 static lw_ref
 clipped(lw_frame *f, uint32_t node, lw_ref extent, lw_ref low, lw_ref high)
 {

@@ -98,6 +98,8 @@ const lw_typed_node *lw_typed_at(const lw_frame *f, uint32_t node);
 uint32_t lw_list_at(const lw_frame *f, uint32_t index); /* of tree->lists */
 /* An internal error, once: something reached lowering that inference should have refused. */
 lw_value lw_lower_fail(lw_frame *f, uint32_t node, const char *what);
+/* E130 at f->node: `number`, a constant or a range of them, is outside of what dtype holds. */
+lw_value lw_lower_refuse_number(lw_frame *f, const char *number, lw_dtype dtype);
 void lw_lower_place(lw_frame *f, uint32_t node); /* later instructions come from this node */
 void lw_lower_return(lw_frame *f, lw_value value);
 /* Leave the function with an exception when the condition holds; 0: always. */

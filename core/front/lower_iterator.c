@@ -20,14 +20,12 @@ rounds_of(lw_builder *b, lw_ref distance, lw_ref stride)
     return lw_ir_add(b, lw_int_floordiv(b, lw_ir_sub(b, distance, one), stride), one);
 }
 
-static uint64_t
-constant_count(int64_t start, int64_t stop, int64_t step)
+static __int128
+constant_count(__int128 start, __int128 stop, __int128 step)
 {
-    uint64_t from = (uint64_t)start, to = (uint64_t)stop, stride = (uint64_t)step;
-
     if (step > 0)
-        return start < stop ? (to - from - 1) / stride + 1 : 0;
-    return step < 0 && start > stop ? (from - to - 1) / (0 - stride) + 1 : 0;
+        return start < stop ? (stop - start - 1) / step + 1 : 0;
+    return step < 0 && start > stop ? (start - stop - 1) / -step + 1 : 0;
 }
 
 /* Rounds of range(start, stop, step), unsigned: no difference of two int64 overflows there. */
@@ -128,6 +126,49 @@ lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step
     return (step & LW_ARG_TAG) || (!inst->nodes[step].konst && !is_positive(l, inst, step, 6));
 }
 
+/* An argument that is a constant of Python's; without one, `otherwise`. */
+static bool
+constant_argument(const lw_frame *f, uint32_t call, uint32_t index, __int128 otherwise,
+                  __int128 *out)
+{
+    const lw_typed_node *t = lw_typed_at(f, call);
+    uint32_t entry = index < t->n_args ? f->l->typed->lists.data[t->args + index] : 0, k;
+
+    *out = otherwise;
+    if (entry == 0)
+        return true;
+    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
+        k = entry & ~(uint32_t)LW_ARG_TAG;
+    else
+        k = entry & LW_ARG_TAG ? 0 : lw_typed_at(f, entry)->konst;
+    return k != 0 && lw_konst_int_value(lw_typed_konst(f->l->typed, k), out);
+}
+
+/* Bounds that an int64 does not hold, of a range whose items it holds: range(2**63 - 3, 2**63)
+ * has three. A step that is never taken may be any. */
+static bool
+of_wide_range(lw_frame *f, uint32_t call, lw_iterator *it)
+{
+    lw_builder *b = &f->b;
+    bool only_stop = !lw_argument_given(f, call, 1);
+    __int128 start, stop, step, count, last;
+
+    if (!constant_argument(f, call, 0, 0, &start) ||
+        !constant_argument(f, call, 1, start, &stop) ||
+        !constant_argument(f, call, 2, 1, &step) || step == 0)
+        return false;
+    start = only_stop ? 0 : start;
+    count = constant_count(start, stop, step);
+    step = count > 1 ? step : 1;
+    last = start + (count - 1) * step;
+    if (count <= 0 || start != (int64_t)start || last != (int64_t)last)
+        return false;
+    it->start = lw_ir_int(b, LW_DT_i64, (int64_t)start);
+    it->step = lw_ir_int(b, LW_DT_i64, (int64_t)step);
+    it->count = lw_ir_int(b, LW_DT_u64, (int64_t)count);
+    return stop != (int64_t)stop;
+}
+
 /* A step of 0 that is known at run time only: an exception where the function can raise one. */
 static lw_iterator
 of_range(lw_frame *f, uint32_t call)
@@ -137,6 +178,9 @@ of_range(lw_frame *f, uint32_t call)
     const uint32_t *lists = f->l->typed->lists.data;
     lw_builder *b = &f->b;
     bool only_stop = !lw_argument_given(f, call, 1), has_step = lw_argument_given(f, call, 2);
+
+    if (of_wide_range(f, call, &it))
+        return it;
     lw_ref first = integer_argument(f, call, 0, 0);
     lw_ref stop = only_stop ? first : integer_argument(f, call, 1, 0);
 

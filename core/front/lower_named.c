@@ -333,15 +333,18 @@ lower_convert(const lw_named_call *c)
 static lw_value
 lower_counting(const lw_named_call *c)
 {
-    lw_ref n = lw_named_scalar(c, 0);
+    lw_ref n = lw_named_scalar(c, 0), k = 0, value, wraps;
 
     if (c->impl == LW_IMPL_ISQRT)
         return lw_named_result(c, lw_int_isqrt(c->b, n));
-    if (c->impl == LW_IMPL_FACTORIAL || !lw_named_given(c, 1) || lw_named_is_none(c, 1))
-        return lw_named_result(c, lw_int_factorial(c->b, n));
-    lw_ref k = lw_named_scalar(c, 1);
-    return lw_named_result(c, c->impl == LW_IMPL_COMB ? lw_int_comb(c->b, n, k)
-                                                      : lw_int_perm(c->b, n, k));
+    if (c->impl != LW_IMPL_FACTORIAL && lw_named_given(c, 1) && !lw_named_is_none(c, 1))
+        k = lw_named_scalar(c, 1);
+    value = k == 0                    ? lw_int_factorial(c->b, n, &wraps)
+            : c->impl == LW_IMPL_COMB ? lw_int_comb(c->b, n, k, &wraps)
+                                      : lw_int_perm(c->b, n, k, &wraps);
+    if (lw_raises_errors(c->f))
+        lw_lower_raise(c->f, wraps, "OverflowError", "the result does not fit int64");
+    return lw_named_result(c, value);
 }
 
 /* ---- NumPy ---- */

@@ -263,6 +263,42 @@ common_type(lw_frame *f, lw_value x, lw_value y)
     return (lw_type)lw_promote_dtypes(dx, dy);
 }
 
+/* -1, 0 or 1: the order of two of Python's ints of which one or both are outside of the 64-bit
+ * types, which is known now. Inference folds comparisons of constants; elements of tuples come
+ * here. */
+static int
+order_of_wide(lw_frame *f, lw_type x, lw_type y)
+{
+    const lw_type_row *a = lw_type_get(f->l->types, x), *b = lw_type_get(f->l->types, y);
+
+    if (!lw_literal_is_wide(f->l->types, y))
+        return a->lo < 0 ? -1 : 1;
+    if (!lw_literal_is_wide(f->l->types, x))
+        return b->lo < 0 ? 1 : -1;
+    if (a->lo == b->lo && (a->lo == LW_LITERAL_FAR || a->lo == -LW_LITERAL_FAR))
+        lw_lower_refuse_number(f, "an integer of more than 122 bits", LW_DT_i64);
+    return a->lo < b->lo ? -1 : a->lo > b->lo;
+}
+
+static bool
+holds(lw_op op, int order)
+{
+    switch (op) {
+    case LW_OP_EQ: return order == 0;
+    case LW_OP_NE: return order != 0;
+    case LW_OP_LT: return order < 0;
+    case LW_OP_LE: return order <= 0;
+    case LW_OP_GT: return order > 0;
+    default: return order >= 0;
+    }
+}
+
+static bool
+is_whole(const lw_types *types, lw_type type)
+{
+    return lw_type_is_integer(types, type) || lw_literal_is_wide(types, type);
+}
+
 static lw_ref
 contains(lw_frame *f, lw_value x, lw_value tuple, lw_type operand)
 {
@@ -292,6 +328,9 @@ lw_lower_compare(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_type operan
         return compare_tuples(f, op, x, y, operand);
     if (x.n == 0 || y.n == 0 || x.n > 2 || y.n > 2) /* None == 1, (1, 2) == 1 */
         return constant_bool(f, machine_compare(op) == LW_OP_NE);
+    if (is_whole(types, x.type) && is_whole(types, y.type) &&
+        (lw_literal_is_wide(types, x.type) || lw_literal_is_wide(types, y.type)))
+        return constant_bool(f, holds(machine_compare(op), order_of_wide(f, x.type, y.type)));
     if (lw_type_is_integer(types, x.type) && lw_type_is_integer(types, y.type))
         return lw_int_compare(b, machine_compare(op), x.parts[0], y.parts[0]);
     if (operand == LW_T_BOTTOM || lw_parts_of(types, operand) == 0)

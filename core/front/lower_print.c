@@ -38,12 +38,30 @@ as_word(lw_builder *b, lw_ref value)
     }
 }
 
+/* An int that no 64-bit type holds is a text already. */
+static void
+add_wide(line *l, lw_type literal, const char *spec)
+{
+    __int128 number = lw_type_get(l->f->l->types, literal)->lo;
+    lw_text digits = {0};
+
+    lw_text_add_int128(&digits, number);
+    if (number == LW_LITERAL_FAR || number == -LW_LITERAL_FAR || (spec != NULL && *spec))
+        lw_lower_refuse_number(l->f, lw_text_get(&digits), LW_DT_i64);
+    add_text(l, lw_text_get(&digits));
+    lw_text_reset(&digits);
+}
+
 static void
 add_number(line *l, lw_value value, const char *spec)
 {
     lw_frame *f = l->f;
     lw_format_value *row;
 
+    if (lw_literal_is_wide(f->l->types, value.type)) {
+        add_wide(l, value.type, spec);
+        return;
+    }
     if (l->n_words + value.n > LW_FORMAT_SLOTS + 1) {
         lw_lower_fail(f, l->node, "a print of so many numbers");
         return;

@@ -2,6 +2,7 @@
 #include "core/front/lower_internal.h"
 
 #include "core/front/floats.h"
+#include "core/front/integers.h"
 #include "core/front/numeric.h"
 
 #include <math.h>
@@ -208,12 +209,36 @@ konst_is_integer(const lw_konst *k)
            (k->kind == LW_K_SCALAR && (lw_is_integer(k->dtype) || k->dtype == LW_DT_b1));
 }
 
+static bool
+is_python_int(const lw_konst *k)
+{
+    return k->kind == LW_K_INT || k->kind == LW_K_UINT || k->kind == LW_K_BIGINT;
+}
+
 static double
 konst_imaginary(const lw_konst *k)
 {
     bool two = k->kind == LW_K_COMPLEX || (k->kind == LW_K_SCALAR && lw_is_complex(k->dtype));
 
     return two ? k->im : 0;
+}
+
+/* Inference refuses an int of Python's where it sees that it does not fit; none gets past here.
+ * numba's literals wrap, but for those that no 64-bit type holds. */
+static bool
+konst_fits(const lw_frame *f, const lw_konst *k, lw_dtype dtype)
+{
+    bool wraps = f->l->typed->options.typing == LW_TYPING_NUMBA;
+    __int128 value = 0, one = 1, low, high;
+
+    if (k->kind == LW_K_BIGINT && !lw_is_integer(dtype))
+        return dtype == LW_DT_b1 || isfinite(k->d);
+    if (!lw_is_integer(dtype) || k->kind == LW_K_BOOL || !is_python_int(k) ||
+        (wraps && k->kind != LW_K_BIGINT))
+        return true;
+    low = lw_is_signed(dtype) ? -(one << (lw_dtypes[dtype].bits - 1)) : 0;
+    high = low + (one << lw_dtypes[dtype].bits);
+    return lw_konst_int_value(k, &value) && value >= low && value < high;
 }
 
 /* The bits of an integer, cut to the width and extended again: how IR constants are kept. */
@@ -266,6 +291,23 @@ table_constant(lw_frame *f, const lw_konst *k, lw_type type)
     return lw_value_scalar(f, type, lw_ir_data(&f->b, k->bytes, n, TABLE_ALIGN));
 }
 
+static lw_value
+refuse_konst(lw_frame *f, const lw_konst *k, lw_dtype dtype)
+{
+    lw_text number = {0};
+    lw_value none;
+
+    if (k->kind == LW_K_BIGINT)
+        return lw_lower_refuse_number(f, k->text, dtype);
+    if (k->kind == LW_K_UINT)
+        lw_text_addf(&number, "%llu", (unsigned long long)k->u);
+    else
+        lw_text_addf(&number, "%lld", (long long)k->i);
+    none = lw_lower_refuse_number(f, lw_text_get(&number), dtype);
+    lw_text_reset(&number);
+    return none;
+}
+
 lw_value
 lw_value_konst(lw_frame *f, uint32_t konst, lw_type type)
 {
@@ -279,6 +321,8 @@ lw_value_konst(lw_frame *f, uint32_t konst, lw_type type)
     if (kind == LW_TK_ARRAY)
         return table_constant(f, k, type);
     lw_dtype dtype = lw_type_stored(f->l->types, type), half = lw_dtypes[dtype].parts;
+    if (!konst_fits(f, k, dtype))
+        return refuse_konst(f, k, dtype);
     if (!lw_is_complex(dtype))
         return lw_value_scalar(f, type, scalar_constant(&f->b, k, dtype));
     lw_complex both = {scalar_constant(&f->b, k, half),
@@ -320,6 +364,29 @@ convert_tuple(lw_frame *f, lw_value value, lw_type to)
     return wrap(to, parts, at);
 }
 
+/* Whether a literal without a constant, as from a tuple's item, may not become this type. */
+static bool
+is_refused(const lw_frame *f, lw_type type, lw_dtype dtype)
+{
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_LITERAL || !lw_is_integer(dtype))
+        return false;
+    return f->l->typed->options.typing == LW_TYPING_NUMBA
+               ? lw_literal_is_wide(f->l->types, type)
+               : !lw_literal_fits(f->l->types, type, dtype);
+}
+
+static lw_value
+refuse_literal(lw_frame *f, lw_type literal, lw_dtype dtype)
+{
+    lw_text number = {0};
+    lw_value none;
+
+    lw_type_print(f->l->types, literal, &number);
+    none = lw_lower_refuse_number(f, lw_text_get(&number), dtype);
+    lw_text_reset(&number);
+    return none;
+}
+
 lw_value
 lw_value_convert(lw_frame *f, lw_value value, lw_type to)
 {
@@ -341,6 +408,8 @@ lw_value_convert(lw_frame *f, lw_value value, lw_type to)
                              "a value that only exists at compile time is converted");
     lw_dtype from = lw_type_stored(f->l->types, value.type),
              dtype = lw_type_stored(f->l->types, to);
+    if (is_refused(f, value.type, dtype))
+        return refuse_literal(f, value.type, dtype);
     lw_lower_cast(&f->b, from, from_parts, dtype, parts);
     return lw_value_of(f, to, parts, lw_is_complex(dtype) ? 2 : 1);
 }

@@ -136,6 +136,8 @@ enum { TAKES_COMPLEX = 1, TAKES_FLOAT = 2, TAKES_BOOL = 4 };
 static lw_status
 check_arguments(call *c, uint32_t from, uint32_t n, int takes)
 {
+    lw_status status = LW_OK;
+
     for (uint32_t i = from; i < n; i++) {
         lw_type type = c->args[i].value.type;
 
@@ -150,10 +152,13 @@ check_arguments(call *c, uint32_t from, uint32_t n, int takes)
                                          : "real numbers");
         if (!(takes & TAKES_FLOAT) && !is_whole(c->f, type))
             return complain_argument(c, i, "integers");
+        if (!(takes & TAKES_FLOAT))
+            LW_TRY(lw_check_wide(c->f, c->args[i].node, c->args[i].value));
         if (!(takes & TAKES_BOOL) && type == LW_DT_b1)
             return complain_argument(c, i, "a number, not bool");
     }
-    return LW_OK;
+fail:
+    return status;
 }
 
 /* The common type of arguments from … n-1, as operators promote. */
@@ -224,6 +229,8 @@ numpy_operand(call *c, uint32_t from, uint32_t n, int takes)
 
     LW_TRY(check_arguments(c, from, n, takes));
     LW_TRY(promote_arguments(c, from, n, &c->operand));
+    if (from < n) /* of one argument: NumPy gives an object for such an int */
+        LW_TRY(lw_check_wide(c->f, c->args[from].node, (lw_value){c->operand, 0}));
     c->operand = strong(c->f, c->operand);
 fail:
     return status;
@@ -281,6 +288,7 @@ type_ldexp(call *c, bool numpy)
     LW_TRY(numpy ? numpy_float_operand(c, 1, 0) : float_operand(c, 1));
     if (!is_whole(c->f, c->args[1].value.type))
         return complain_argument(c, 1, "an integer exponent");
+    LW_TRY(lw_check_wide(c->f, c->args[1].node, c->args[1].value));
     c->type = c->operand;
 fail:
     return status;
@@ -438,6 +446,8 @@ type_numpy_unary(call *c)
     case LW_RULE_NP_DECIMALS:
         if (c->n > 1 && c->args[1].entry && !is_whole(c->f, c->args[1].value.type))
             return complain_argument(c, 1, "an integer number of decimals");
+        if (c->n > 1)
+            LW_TRY(lw_check_wide(c->f, c->args[1].node, c->args[1].value));
         break;
     default: break;
     }

@@ -40,16 +40,22 @@ type_round(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint
 {
     bool digits = n > 1 && args[1].entry && args[1].value.type != LW_T_NONE;
     lw_type type = args[0].value.type;
+    lw_status status = LW_OK;
 
     if (!lw_type_is_number(f, type) || lw_type_is_complex(type))
         return complain_argument(f, name, &args[0], "a real number");
     if (digits && !is_whole(f, args[1].value.type))
         return complain_argument(f, name, &args[1], "an integer number of digits");
+    if (digits)
+        LW_TRY(lw_check_wide(f, args[1].node, args[1].value));
     if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
         type = lw_weak_int(f);
+    if (digits && lw_type_is_real(f, type) && !lw_weak_mode(f)) /* numba scales by a float64 */
+        type = LW_DT_f64;
     f->nodes[node].operand = type;
     out->type = lw_type_is_real(f, type) && !digits ? lw_weak_int(f) : type;
-    return LW_OK;
+fail:
+    return status;
 }
 
 static lw_status
@@ -146,7 +152,7 @@ type_min_max(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, ui
         return lw_complain(
             f, lw_node_of(f, node)->loc, problem,
             lw_say(f, "%s and %s", lw_say_type(f, types[0]), lw_say_type(f, types[count - 1])),
-            "cast one of them, as in `np.int64(...)`", "the arguments have no common type");
+            lw_help_for_join(problem), "the arguments have no common type");
 fail:
     return status;
 }
@@ -347,10 +353,10 @@ python_class(lw_frame *f, lw_type type)
 {
     lw_dtype stored = lw_type_stored(lw_types_of(f), type);
 
+    if (lw_type_is_int(f, type))
+        return 0;
     switch (lw_dtypes[stored].kind) {
     case LW_KIND_BOOL: return 2;
-    case LW_KIND_INT:
-    case LW_KIND_UINT: return 0;
     case LW_KIND_FLOAT: return 1;
     case LW_KIND_COMPLEX: return 3;
     default: return -1;
@@ -523,7 +529,7 @@ lw_infer_cast(lw_frame *f, uint32_t node, lw_dtype to, const lw_arg *args, uint3
             lw_say(f, "%s to %s would drop the imaginary part",
                    lw_say_type(f, args[0].value.type), lw_dtypes[to].public_name),
             "use `.real` or `abs(...)`", "complex number where a real one is needed");
-    if (n && lw_is_integer(to))
+    if (n)
         LW_TRY(lw_check_literal(f, args[0].node, args[0].value, to, 0));
     LW_TRY(conversion(f, node, to, to, args, n, out));
 fail:
@@ -555,6 +561,7 @@ lw_infer_pytype(lw_frame *f, uint32_t node, uint32_t pytype, const lw_arg *args,
     static const lw_name_id names[] = {LW_NAME_builtins_int, LW_NAME_builtins_float,
                                        LW_NAME_builtins_bool, LW_NAME_builtins_complex};
     lw_type type = n ? args[0].value.type : (lw_type)LW_T_BOTTOM;
+    lw_status status;
     int truth;
 
     pytype &= 3;
@@ -576,6 +583,8 @@ lw_infer_pytype(lw_frame *f, uint32_t node, uint32_t pytype, const lw_arg *args,
         if (out->konst)
             return LW_OK;
     }
+    if (n && pytype == 1)
+        LW_TRY(lw_check_literal(f, args[0].node, args[0].value, LW_DT_f64, 0));
     return conversion(f, node,
                       pytype == 0   ? LW_DT_i64
                       : pytype == 1 ? LW_DT_f64
@@ -584,6 +593,8 @@ lw_infer_pytype(lw_frame *f, uint32_t node, uint32_t pytype, const lw_arg *args,
                       : pytype == 1 ? lw_weak_float(f)
                                     : (lw_type)LW_DT_b1,
                       args, n, out);
+fail:
+    return status;
 }
 
 lw_status

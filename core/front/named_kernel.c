@@ -68,7 +68,7 @@ static lw_status
 check_whole(lw_frame *f, lw_name_id name, const lw_arg *arg)
 {
     if (arg->entry == 0 || is_whole(f, arg->value.type))
-        return LW_OK;
+        return lw_check_wide(f, arg->node, arg->value);
     return lw_complain_argument(f, name, arg, "an integer here", NULL);
 }
 

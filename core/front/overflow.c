@@ -6,8 +6,8 @@
 
 /* ---- products and powers ---- */
 
-static lw_ref
-product_overflows(lw_builder *b, lw_ref x, lw_ref y, lw_ref product)
+lw_ref
+lw_int_product_overflows(lw_builder *b, lw_ref x, lw_ref y, lw_ref product)
 {
     lw_dtype type = lw_ir_type(b, x);
     lw_ref fill = lw_ir_zero(b, type);
@@ -27,9 +27,9 @@ power_round(lw_builder *b, lw_ref result, lw_ref square, lw_ref left, lw_ref ove
     lw_ref odd = lw_ir_compare(b, LW_OP_NE, lw_ir_and(b, bits, one), zero);
     lw_ref so_far = lw_ir_get(b, result), factor = lw_ir_get(b, square);
     lw_ref product = lw_ir_mul(b, so_far, factor), next = lw_ir_mul(b, factor, factor);
-    lw_ref here = lw_ir_and(b, odd, product_overflows(b, so_far, factor, product));
+    lw_ref here = lw_ir_and(b, odd, lw_int_product_overflows(b, so_far, factor, product));
     lw_ref later = lw_ir_and(b, lw_ir_compare(b, LW_OP_NE, more, zero),
-                             product_overflows(b, factor, factor, next));
+                             lw_int_product_overflows(b, factor, factor, next));
 
     lw_ir_set(b, over, lw_ir_or(b, lw_ir_get(b, over), lw_ir_or(b, here, later)));
     lw_ir_set(b, result, lw_ir_select(b, odd, product, so_far));
@@ -128,7 +128,7 @@ lw_int_overflows(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y, lw_ref result)
     switch (op) {
     case LW_PY_ADD:
     case LW_PY_SUB: return sum_overflows(b, op == LW_PY_ADD, x, y, result);
-    case LW_PY_MUL: return product_overflows(b, x, y, result);
+    case LW_PY_MUL: return lw_int_product_overflows(b, x, y, result);
     case LW_PY_POW: return power_overflows(b, x, y, type);
     case LW_PY_FLOORDIV:
         if (!lw_is_signed(type))

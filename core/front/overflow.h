@@ -10,6 +10,9 @@
  * drops is meant to go. */
 lw_ref lw_int_overflows(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y, lw_ref result);
 
+/* Whether x * y is not `product`, of their type. */
+lw_ref lw_int_product_overflows(lw_builder *b, lw_ref x, lw_ref y, lw_ref product);
+
 /* The same for -x and for abs(x). */
 lw_ref lw_int_neg_overflows(lw_builder *b, lw_ref x);
 lw_ref lw_int_abs_overflows(lw_builder *b, lw_ref x);

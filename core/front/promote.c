@@ -110,6 +110,13 @@ lw_literal_fits(const lw_types *types, lw_type literal, lw_dtype dtype)
     }
 }
 
+bool
+lw_literal_is_wide(const lw_types *types, lw_type type)
+{
+    return lw_type_kind_of(types, type) == LW_TK_LITERAL &&
+           lw_type_stored(types, type) == LW_DT_f64;
+}
+
 /* A weak number beside a strong one. */
 static lw_type
 promote_weak(lw_type_kind kind, lw_type weak, lw_dtype strong)
@@ -168,10 +175,17 @@ promote_numba(lw_dtype x, lw_dtype y)
     return lw_promote_dtypes(x, y);
 }
 
+/* numba's literals are as strong as arguments; one that is too wide is refused as an int64. */
+static lw_dtype
+strong_of(const lw_types *types, lw_type type)
+{
+    return lw_literal_is_wide(types, type) ? LW_DT_i64 : lw_type_stored(types, type);
+}
+
 lw_type
 lw_promote(lw_types *types, lw_typing typing, lw_type x, lw_type y)
 {
-    lw_dtype sx = lw_type_stored(types, x), sy = lw_type_stored(types, y);
+    lw_dtype sx = strong_of(types, x), sy = strong_of(types, y);
 
     if (sx == LW_DT_void || sy == LW_DT_void)
         return LW_T_BOTTOM;

@@ -46,8 +46,9 @@ guarded_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject *valu
     return result;
 }
 
-/* What attributes of a value are known when reading: the parts of a number, the fields of a
- * namedtuple, the shape of a table. The rest is left to inference. */
+/* What attributes of a value are known when reading: the parts of a number, its methods that
+ * are folded, the fields of a namedtuple, the shape of a table. The rest is left to inference.
+ */
 static bool
 is_value_attribute(lw_reader *r, PyObject *object, PyObject *name)
 {
@@ -61,7 +62,8 @@ is_value_attribute(lw_reader *r, PyObject *object, PyObject *name)
         return false;
     if (PyLong_Check(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object))
         return strcmp(text, "real") == 0 || strcmp(text, "imag") == 0 ||
-               strcmp(text, "value") == 0 || strcmp(text, "name") == 0;
+               strcmp(text, "value") == 0 || strcmp(text, "name") == 0 ||
+               lw_fold_is_method(object, text);
     fields = lw_read_field_names((PyObject *)Py_TYPE(object));
     if (fields != NULL) {
         has = PySequence_Contains(fields, name);

@@ -201,6 +201,35 @@ lw_fold_subscript(PyObject *x, PyObject *index)
     return folded(PyObject_GetItem(x, index));
 }
 
+bool
+lw_fold_is_method(PyObject *object, const char *name)
+{
+    static const char *const methods[] = {"bit_length", "bit_count", "conjugate", "is_integer"};
+
+    if (!PyLong_CheckExact(object) && !PyFloat_CheckExact(object) &&
+        !PyComplex_CheckExact(object))
+        return false;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (strcmp(name, methods[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Built into a module of functions without state, or a bound method of a number. */
+static bool
+is_builtin(PyObject *callee)
+{
+    PyObject *self = PyCFunction_Check(callee) ? PyCFunction_GET_SELF(callee) : NULL;
+    const char *module = self && PyModule_Check(self) ? PyModule_GetName(self) : NULL;
+
+    if (self != NULL && PyModule_Check(self) && module == NULL)
+        lw_read_clear();
+    if (module != NULL)
+        return strcmp(module, "math") == 0 || strcmp(module, "cmath") == 0;
+    return self != NULL && is_number(self) &&
+           lw_fold_is_method(self, ((PyCFunctionObject *)callee)->m_ml->ml_name);
+}
+
 /* Functions whose value depends on their arguments alone and that Python computes exactly or
  * with the C library, as compiled code would. */
 static bool
@@ -210,12 +239,11 @@ is_foldable(PyObject *callee, const char *path)
                                            "len", "sum", "any", "all",   NULL};
 
     if (callee == (PyObject *)&PyLong_Type || callee == (PyObject *)&PyFloat_Type ||
-        callee == (PyObject *)&PyBool_Type || callee == (PyObject *)&PyComplex_Type)
+        callee == (PyObject *)&PyBool_Type || callee == (PyObject *)&PyComplex_Type ||
+        is_builtin(callee))
         return true;
     if (path == NULL)
         return false;
-    if (strncmp(path, "math.", 5) == 0 || strncmp(path, "cmath.", 6) == 0)
-        return true;
     for (int i = 0; builtins[i] != NULL; i++)
         if (strncmp(path, "builtins.", 9) == 0 && strcmp(path + 9, builtins[i]) == 0)
             return true;
@@ -233,6 +261,23 @@ named_path(uint32_t row)
     return row < LW_N_NAMES ? paths[row] : NULL;
 }
 
+/* factorial(n), comb(n, k), perm(n, k) of far more bits than any type has take long. */
+static bool
+counts_too_far(const char *path, PyObject *const *args, uint32_t n)
+{
+    bool comb = path != NULL && strcmp(path, "math.comb") == 0;
+    double top, factors;
+
+    if (!comb && (path == NULL ||
+                  (strcmp(path, "math.factorial") != 0 && strcmp(path, "math.perm") != 0)))
+        return false;
+    top = n && PyLong_Check(args[0]) ? size_of(args[0]) : 0;
+    factors = n > 1 && PyLong_Check(args[1]) ? size_of(args[1]) : top;
+    if (comb && top - factors < factors)
+        factors = top - factors;
+    return factors > 1 && factors * bits_of(args[0]) > MAX_BITS;
+}
+
 PyObject *
 lw_fold_call(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n)
 {
@@ -245,9 +290,7 @@ lw_fold_call(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n)
             (PyLong_Check(args[i]) && bits_of(args[i]) > MAX_BITS))
             return NULL;
     path = named_path(lw_read_named(r, callee));
-    if (path != NULL && strcmp(path, "math.factorial") == 0 && n == 1 && size_of(args[0]) > 170)
-        return NULL;
-    if (!is_foldable(callee, path))
+    if (!is_foldable(callee, path) || counts_too_far(path, args, n))
         return NULL;
     if (path != NULL && strcmp(path, "builtins.pow") == 0 && n == 2)
         return lw_fold_binary(LW_PY_POW, args[0], args[1]);

@@ -293,9 +293,9 @@ lw_type_stored(const lw_types *types, lw_type type)
     switch (lw_type_kind_of(types, type)) {
     case LW_TK_SCALAR: return (lw_dtype)type;
     case LW_TK_LITERAL:
-        return lw_type_get(types, type)->hi > INT64_MAX && lw_type_get(types, type)->lo >= 0
-                   ? LW_DT_u64
-                   : LW_DT_i64;
+        return lw_literal_fits(types, type, LW_DT_i64)   ? LW_DT_i64
+               : lw_literal_fits(types, type, LW_DT_u64) ? LW_DT_u64
+                                                         : LW_DT_f64;
     case LW_TK_WEAK:
         return type == LW_T_INDEX ? LW_DT_i64 : type == LW_T_PYFLOAT ? LW_DT_f64 : LW_DT_c128;
     default: return LW_DT_void;
@@ -351,15 +351,24 @@ print_array(const lw_types *types, const lw_type_row *row, lw_text *out)
 }
 
 static void
+print_int(__int128 value, lw_text *out)
+{
+    if (value == LW_LITERAL_FAR || value == -LW_LITERAL_FAR)
+        lw_text_add(out, value < 0 ? "below -2**122" : "above 2**122");
+    else
+        lw_text_add_int128(out, value);
+}
+
+static void
 print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
 {
     switch (row->kind) {
     case LW_TK_LITERAL:
         lw_text_add(out, "int ");
-        lw_text_add_int128(out, row->lo);
+        print_int(row->lo, out);
         if (row->hi != row->lo) {
             lw_text_add(out, " to ");
-            lw_text_add_int128(out, row->hi);
+            print_int(row->hi, out);
         }
         break;
     case LW_TK_TUPLE:

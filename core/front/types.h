@@ -27,7 +27,8 @@ typedef enum lw_type_kind {
     LW_TK_SCALAR,
     LW_TK_WEAK,    /* INDEX, PYFLOAT, PYCOMPLEX */
     LW_TK_LITERAL, /* an int known to lie in lo … hi (128-bit safe): weak, stored as i64, from
-                      2^63 on as u64 */
+                      2^63 on as u64. What neither holds is stored as the nearest f64: beside
+                      integers it is E130, and beside floats it takes their type */
     LW_TK_NONE,
     LW_TK_STATIC,
     LW_TK_TUPLE,    /* elements */
@@ -43,6 +44,10 @@ typedef enum lw_type_kind {
     LW_TK_RECORD, /* a structured item in memory: a value is its address (ptr). Reading a field
                      loads, assigning one stores */
 } lw_type_kind;
+
+/* Stands for every int of more than 122 bits, with its sign: nothing holds one, so that its
+ * exact value matters to other constants only. */
+#define LW_LITERAL_FAR ((__int128)1 << 124)
 
 typedef enum lw_layout { LW_LAYOUT_ANY, LW_LAYOUT_C, LW_LAYOUT_F } lw_layout;
 
@@ -115,9 +120,9 @@ lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
 struct lw_arg_spec;
 lw_type lw_type_of_spec(lw_types *types, const struct lw_arg_spec *spec);
 const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* compound types only */
-/* The scalar a value of this type is kept in: weak int i64 (constants from 2^63 on: u64), weak
- * float f64, weak complex c128, itself for scalars; LW_DT_void for tuples and compile-time
- * types. */
+/* The scalar a value of this type is kept in: weak int i64 (constants from 2^63 on u64, outside
+ * of both f64), weak float f64, weak complex c128, itself for scalars; LW_DT_void for tuples
+ * and compile-time types. */
 lw_dtype lw_type_stored(const lw_types *types, lw_type type);
 /* "float32", "int (weak)", "tuple(float32, int64)": as messages and explain() show it. */
 void lw_type_print(const lw_types *types, lw_type type, lw_text *out);
@@ -128,8 +133,11 @@ void lw_text_add_int128(lw_text *out, __int128 value);
  * LITERAL operand matters for E130 (does not fit); the caller checks with lw_literal_fits. */
 lw_type lw_promote(lw_types *types, lw_typing typing, lw_type x, lw_type y);
 bool lw_literal_fits(const lw_types *types, lw_type literal, lw_dtype dtype);
+/* An int, or a range of them, that neither int64 nor uint64 holds. */
+bool lw_literal_is_wide(const lw_types *types, lw_type type);
 /* The type of a variable or result that receives all of these: a function of the set, not of
- * the order. LW_T_BOTTOM with *problem set ("E140", "E143", "E112") when there is none. */
+ * the order. LW_T_BOTTOM with *problem set ("E130", "E140", "E143", "E112") when there is
+ * none. */
 lw_type lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                 const char **problem);
 /* Casts between strong scalars, as np.can_cast. */

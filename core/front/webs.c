@@ -368,6 +368,16 @@ complain_unbound(lw_frame *f, uint32_t var, uint32_t loc)
         "variable `%s` may have no value here", name);
 }
 
+const char *
+lw_help_for_join(const char *problem)
+{
+    if (strcmp(problem, "E143") == 0)
+        return "cast one of them, as in `np.int64(...)`";
+    return strcmp(problem, "E130") == 0
+               ? "Python ints are 64-bit in compiled code: use floats, `float(...)`"
+               : NULL;
+}
+
 lw_type
 lw_join2(lw_frame *f, lw_type x, lw_type y, const char **problem)
 {
@@ -398,13 +408,12 @@ complain_conflict(lw_frame *f, uint32_t root, uint32_t loc)
                 continue;
             if (a->node)
                 loc = lw_node_of(f, a->node)->loc;
-            if (strcmp(problem, "E143") == 0)
+            if (lw_help_for_join(problem))
                 return lw_complain(
-                    f, loc, "E143",
+                    f, loc, problem,
                     lw_say(f, "`%s` is %s here and %s at line %u", name, lw_say_type(f, tx),
                            lw_say_type(f, ty), line_of(f, y)),
-                    "cast one of them, as in `np.int64(...)`",
-                    "no 64-bit integer type holds both signed and unsigned values");
+                    lw_help_for_join(problem), "no 64-bit integer type holds both values");
             return lw_complain(
                 f, loc, "E140",
                 lw_say(f, "`%s` is %s here and %s at line %u; both reach line %u", name,
@@ -566,8 +575,7 @@ check_range(lw_frame *f, uint32_t root, lw_type type)
 {
     uint32_t node = f->defs.data[root].node;
 
-    if (lw_type_kind_of(lw_types_of(f), type) != LW_TK_LITERAL ||
-        lw_literal_fits(lw_types_of(f), type, lw_type_stored(lw_types_of(f), type)))
+    if (!lw_literal_is_wide(lw_types_of(f), type))
         return LW_OK;
     return lw_complain(
         f, node ? lw_node_of(f, node)->loc : f->fn->loc, "E130",

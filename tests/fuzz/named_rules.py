@@ -76,11 +76,6 @@ def whole(x, how):
 
 
 @_runtime
-def factorial(n):
-    return 0 if n < 0 or n >= 66 else semantics.wrap("i8", math.factorial(n))
-
-
-@_runtime
 def make_complex(re, im):
     return complex(re, im)
 
@@ -205,9 +200,7 @@ def rule_INT(row, args, types):
 
 def rule_INDEX(row, args, types):
     check(types, floats=False)
-    if row.impl != "FACTORIAL":
-        raise Unclear(row.impl)
-    return Call(Value("ix"), ["ix"], lambda a: f"factorial({a[0]})")
+    raise Unclear(row.impl)  # an OverflowError where it does not fit
 
 
 def rule_ABS(row, args, types):

@@ -21,7 +21,7 @@ import pytest
 import ir_tools
 
 ROOT = ir_tools.ROOT
-HELPERS = ("integers", "floats", "numeric", "complex", "complex_functions")
+HELPERS = ("integers", "overflow", "floats", "numeric", "complex", "complex_functions")
 STORAGE = {"b1": "?", "f16": "f2", "bf16": "u2", "f32": "f4", "f64": "f8"}
 
 

@@ -237,3 +237,92 @@ def test_constants_are_returned_where_they_fit(function, signature):
     for door in (lw.jit, lambda text: lw.vectorize([text])):
         with pytest.raises(lw.errors.TypingError, match="E130"):
             door(signature)(function)(1)
+
+
+# ---- docs/typing.md, sentence by sentence ----
+
+def _dtype(function, *args, **options):
+    return lw.vectorize(function, target="cpu", **options)(*args).dtype
+
+
+@pytest.mark.parametrize("integer", INTEGERS)
+def test_quotients_of_integers_are_float64(integer):
+    """Strong, as NumPy's; of Python's ints weak, as Python's floats are."""
+    x = np.array([7]).astype(integer)[0]
+    for function in (lambda x: x / x, lambda x: x / 2, lambda x: 2 / x, lambda x: x / x * np.float32(2), lambda x: x / len((1, 2))):
+        assert _dtype(function, x) == function(x).dtype == np.float64
+    assert _dtype(lambda x: int(x) / int(x) * np.float32(2), x) == np.float32
+    assert _dtype(lambda x: (x > 1) / 2 * np.float32(2), x) == np.float32
+
+
+@pytest.mark.parametrize("integer", INTEGERS)
+def test_counts_of_shifts_outside_of_the_width(integer):
+    info = np.iinfo(integer)
+    values = np.array([info.min, info.min // 2, 0, 1, 5, info.max], integer)
+    for count in (info.bits - 1, info.bits, info.bits + 1, 127):
+        wide = np.int64(count)  # NumPy promotes: the reference shifts in Python's ints
+        for shifted, exact in ((lambda x, n: x >> n, [int(v) >> count for v in values]), (lambda x, n: x << n, [int(v) << count for v in values])):
+            wanted = [(v + 2**(info.bits - 1)) % 2**info.bits - 2**(info.bits - 1) if info.min < 0 else v % 2**info.bits for v in exact]
+            assert lw.vectorize(shifted, target="cpu")(values, wide).tolist() == wanted
+    for count in (-1, -info.bits, -128):
+        both = [lw.vectorize(lambda x, n: x >> n, target="cpu")(values, np.int64(count)), lw.vectorize(lambda x, n: x << n, target="cpu")(values, np.int64(count))]
+        assert both[0].tolist() == [-1 if v < 0 else 0 for v in values] and not both[1].any()
+        if integer[0] == "i":  # NumPy's own
+            assert (both[0] == values >> np.array(count, integer)).all() and (both[1] == values << np.array(count, integer)).all()
+
+
+def test_constant_counts_of_shifts():
+    values = np.array([-5, 0, 5], "i4")
+    assert lw.vectorize(lambda x: x >> -1)(values).tolist() == [-1, 0, 0]
+    assert lw.vectorize(lambda x: x << -1)(values).tolist() == [0, 0, 0]
+    assert lw.vectorize(lambda x: x >> 70)(values).tolist() == [-1, 0, 0]
+
+
+def test_constants_have_to_fit_where_a_type_is_called():
+    for function in (lambda x: lw.uint8(300), lambda x: np.uint8(300), lambda x: lw.int8(-129), lambda x: np.uint64(-1)):
+        with pytest.raises(lw.errors.TypingError, match="E130"):
+            lw.vectorize(function)(1)
+    assert lw.vectorize(lambda x: lw.uint8(x))(300) == 44 == lw.uint8(300)
+    assert lw.vectorize(lambda x: lw.int8(x))(300.7) == 127 == lw.int8(300.7)
+    assert lw.vectorize(lambda x: lw.uint8(300), typing="numba")(1) == 44
+
+
+@pytest.mark.parametrize("integer", INTEGERS)
+def test_uint64_with_signed_integers_of_any_width(integer):
+    x, y = np.array([1]).astype(integer)[0], np.uint64(2)
+    for function in (lambda x, y: x if x > 1 else y, lambda x, y: max(x, y), lambda x, y: x or y):
+        if integer[0] == "u":
+            assert _dtype(function, x, y) == np.uint64
+            continue
+        with pytest.raises(lw.errors.TypingError, match="E143"):
+            lw.vectorize(function)(x, y)
+        assert _dtype(function, x, y, typing="numba") == np.float64
+    for function in (lambda x, y: y if x > 1 else -1, lambda x, y: max(y, len((1, 2)) if x > 1 else int(x))):
+        with pytest.raises(lw.errors.TypingError, match="E143"):
+            lw.vectorize(function)(x, y)
+
+
+def test_what_is_chosen_at_compile_time_keeps_its_type():
+    """As in CPython: one of the operands, not their common type."""
+    for function in (lambda x: np.int8(3) or 7.5, lambda x: np.int8(0) or np.float32(7), lambda x: np.int8(3) and np.float32(7), lambda x: min(np.int8(3), 7.5),
+                     lambda x: max(np.int8(3), np.float32(7)), lambda x: min(np.uint64(3), np.int8(7)), lambda x: max((np.int8(3), 300))):
+        wanted = function(np.float64(1))
+        assert _dtype(function, np.float64(1)) == np.asarray(wanted).dtype
+        assert lw.vectorize(function)(np.float64(1)) == wanted
+    x = np.float32(1)
+    assert _dtype(lambda x: x or 7.5, x) == np.float32 and _dtype(lambda x: x or np.float64(7), x) == np.float64
+    assert _dtype(lambda x: min(x, 2), x) == np.float32 and _dtype(lambda x: min(x, np.float64(2)), x) == np.float64
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_rounding_to_decimals(dtype):
+    """NumPy's, bit for bit, where x * 10**n does not overflow; with numba's typing as numba: a float64."""
+    values = np.array([2.675, 0.5, 1.5, 2.5, -0.25, 0.15, 123.456, -321.5, 1e-3, np.inf, -np.inf, np.nan, -0.0], dtype)
+    for n in (-3, -1, 0, 1, 2):
+        for function in (lambda x, n: round(x, n), lambda x, n: np.round(x, n)):
+            got = lw.vectorize(function, target="cpu")(values, np.int64(n))
+            assert got.dtype == values.dtype and np.array_equal(got, np.round(values, n), equal_nan=True)
+        got = lw.vectorize(lambda x, n: round(x, n), target="cpu", typing="numba")(values, np.int64(n))
+        assert got.dtype == np.float64 and np.array_equal(got, np.round(values.astype("f8"), n), equal_nan=True)
+    assert lw.vectorize(lambda x: round(x, 2), typing="numba")(np.float32(2.675)) == 2.67
+    assert lw.vectorize(lambda x: round(x, 30))(np.float32(1e30)) == np.float32(1e30)  # NumPy: inf
