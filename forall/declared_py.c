@@ -40,37 +40,16 @@ items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
     return cost;
 }
 
-/* Kinds of numbers: bool < integer < float < complex. */
-static int
-rank(lw_dtype dtype)
-{
-    if (dtype == LW_DT_b1)
-        return 0;
-    if (lw_is_integer(dtype))
-        return 1;
-    return lw_is_complex(dtype) ? 3 : 2;
-}
-
 int
 lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
 {
-    if (declared->kind == LW_ARGK_SCALAR && given->kind == LW_ARGK_WEAK)
-        return rank(given->dtype) > rank(declared->dtype) ? -1
-               : rank(given->dtype) == rank(declared->dtype)
-                   ? 1 + (declared->dtype != given->dtype)
-                   : 3;
+    if (declared->kind == LW_ARGK_SCALAR &&
+        (given->kind == LW_ARGK_WEAK || given->kind == LW_ARGK_SCALAR))
+        return lw_cast_cost(given->dtype, given->kind == LW_ARGK_WEAK, declared->dtype);
     if (declared->kind != given->kind)
         return -1;
     switch (declared->kind) {
-    case LW_ARGK_SCALAR:
-        if (declared->dtype == given->dtype)
-            return 0;
-        if (lw_can_cast_safe(given->dtype, declared->dtype))
-            return 2;
-        return lw_can_cast_same_kind(given->dtype, declared->dtype) &&
-                       !lw_is_integer(declared->dtype) /* an integer would wrap */
-                   ? 4
-                   : -1;
+    case LW_ARGK_SCALAR: break; /* above */
     case LW_ARGK_WEAK: return declared->dtype == given->dtype ? 0 : -1;
     case LW_ARGK_ARRAY:
         if (declared->dtype != given->dtype || declared->ndim != given->ndim ||

@@ -318,6 +318,17 @@ get_signatures(PyObject *object, void *Py_UNUSED(closure))
     return list;
 }
 
+/* For the reader: what it was made for, or None where it compiles for any types. */
+static PyObject *
+get_declared(PyObject *object, void *closure)
+{
+    const lw_jit *self = (lw_jit *)object;
+    bool declared = self->own.device || !self->base.lazy ||
+                    (self->value != NULL && !self->value->base.lazy);
+
+    return declared ? get_signatures(object, closure) : Py_NewRef(Py_None);
+}
+
 static PyObject *
 get_overloads(PyObject *object, void *Py_UNUSED(closure))
 {
@@ -374,6 +385,7 @@ get_link(PyObject *object, void *Py_UNUSED(closure))
 static PyGetSetDef kernel_getset[] = {
     {"signatures", get_signatures, NULL,
      PyDoc_STR("what it is compiled for: ['void(float32[::1], int64)']"), NULL},
+    {"_declared_signatures", get_declared, NULL, NULL, NULL},
     {"overloads", get_overloads, NULL,
      PyDoc_STR("what it is compiled for, a mapping from signatures to objects to ask"), NULL},
     {"specialized", get_specialized, NULL,

@@ -125,11 +125,12 @@ fail:
 }
 
 static uint32_t
-find_memo(lw_run *run, lw_frame *caller, uint32_t fn, const lw_value *params, uint32_t n)
+find_memo(lw_run *run, lw_frame *caller, uint32_t fn, const lw_value *params, uint32_t n,
+          const lw_signature *declared)
 {
     for (uint32_t i = 0; i < run->memos.n; i++) {
         const lw_memo *memo = &run->memos.data[i];
-        bool same = memo->fn == fn && memo->n == n;
+        bool same = memo->fn == fn && memo->n == n && memo->declared == declared;
 
         for (uint32_t j = 0; same && j < n; j++)
             same = memo->params[j].type == params[j].type &&
@@ -142,7 +143,8 @@ find_memo(lw_run *run, lw_frame *caller, uint32_t fn, const lw_value *params, ui
 }
 
 static lw_status
-add_memo(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n, uint32_t *out)
+add_memo(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n,
+         const lw_signature *declared, uint32_t *out)
 {
     lw_value *copy = lw_arena_take(run->arena, (n + 1) * sizeof *copy);
     lw_memo *memo = lw_array_push(&run->memos, run->arena);
@@ -150,7 +152,7 @@ add_memo(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n, uint32_t 
     if (copy == NULL || memo == NULL)
         return lw_fail_memory(run->err);
     memcpy(copy, params, n * sizeof *copy);
-    *memo = (lw_memo){.fn = fn, .n = n, .params = copy};
+    *memo = (lw_memo){.fn = fn, .n = n, .params = copy, .declared = declared};
     *out = run->memos.n - 1;
     return LW_OK;
 }
@@ -168,6 +170,7 @@ run_frame(lw_run *run, uint32_t memo)
     if (frame == NULL)
         return lw_fail_memory(run->err);
     frame->caller = caller;
+    frame->declared = row.declared;
     LW_TRY(new_instance(run, frame, row.fn, row.params, row.n));
     run->memos.data[memo].busy = true;
     run->memos.data[memo].instance = frame->instance;
@@ -187,18 +190,18 @@ fail:
 /* On LW_OK with memo->busy the function is calling itself. A failure is remembered, and made
  * again when it is to be reported. */
 lw_status
-lw_infer_instance(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n, uint32_t loc,
-                  uint32_t *memo)
+lw_infer_instance(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n,
+                  const lw_signature *declared, uint32_t loc, uint32_t *memo)
 {
     lw_status status;
 
-    *memo = run->frame ? find_memo(run, run->frame, fn, params, n) : UINT32_MAX;
+    *memo = run->frame ? find_memo(run, run->frame, fn, params, n, declared) : UINT32_MAX;
     if (*memo != UINT32_MAX) {
         const lw_memo *found = &run->memos.data[*memo];
         if (found->busy || found->status == LW_OK || run->quiet)
             return found->busy ? LW_OK : found->status;
     } else {
-        LW_TRY(add_memo(run, fn, params, n, memo));
+        LW_TRY(add_memo(run, fn, params, n, declared, memo));
     }
     if (run->frame != NULL && run->n_frames >= LW_MAX_FRAMES) {
         status =
@@ -486,7 +489,7 @@ lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_ar
     LW_TRY(values_of_specs(scratch, specs, n_args, args, err));
     run->lint = is_narrow(scratch, args, n_args);
     LW_TRY(bind_arguments(scratch, specs, args, n_args, params, err));
-    LW_TRY(lw_infer_instance(run, 1, params, n_params, scratch->fn->loc, &memo));
+    LW_TRY(lw_infer_instance(run, 1, params, n_params, NULL, scratch->fn->loc, &memo));
     LW_TRY(drop_unused(run));
     LW_TRY(warn_wide(run));
     *out = typed;

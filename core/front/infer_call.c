@@ -466,13 +466,19 @@ instantiate(binding *b, lw_value *out)
     lw_run *run = f->run;
     uint32_t loc = lw_node_of(f, b->node)->loc, memo = 0;
     bool final = f->report;
+    const lw_signature *declared = NULL;
     lw_status status;
 
     for (uint32_t i = 0; i < b->n; i++)
         if (b->values[i].type == LW_T_BOTTOM)
             return LW_OK;
+    if (b->row->n_declared) {
+        LW_TRY(lw_infer_declared(f, b->node, b->row, b->values, b->entries, &declared));
+        if (declared == NULL)
+            return LW_OK;
+    }
     run->quiet += !final;
-    status = lw_infer_instance(run, b->fn, b->values, b->n, loc, &memo);
+    status = lw_infer_instance(run, b->fn, b->values, b->n, declared, loc, &memo);
     run->quiet -= !final;
     if (status != LW_OK) {
         if (!final && is_users_fault(status))
@@ -484,6 +490,8 @@ instantiate(binding *b, lw_value *out)
     if (run->memos.data[memo].busy)
         return complain_recursion(f, loc, b->fn, say_types(f, b->values, b->row->params.n));
     return finish_call(b, memo, out);
+fail:
+    return status;
 }
 
 /* What is wrong with the function that is called was found when it was read. */

@@ -16,6 +16,7 @@
 
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
+#include "core/front/signature.h"
 #include "core/front/typed.h"
 
 /* Bounds that turn runaway input into a diagnostic. */
@@ -65,6 +66,7 @@ typedef struct lw_loop {
 /* An instance by what makes it one. */
 typedef struct lw_memo {
     uint32_t fn, n, instance;
+    const lw_signature *declared; /* that the arguments were converted to, or NULL */
     const lw_value *params;
     lw_status status;
     bool busy;
@@ -92,6 +94,8 @@ typedef struct lw_frame {
     const lw_fn *fn;
     uint32_t fn_index, instance, n_params;
     const lw_value *params;
+    const lw_signature
+        *declared; /* what its arguments and results were converted to, or NULL */
     lw_typed_node *nodes;
     LW_ARRAY(lw_def) defs;
     LW_ARRAY(lw_region) regions;
@@ -148,8 +152,9 @@ lw_status lw_check_value(lw_frame *f, uint32_t node, lw_type type, lw_dtype to,
 lw_status lw_infer_result(lw_frame *f, lw_value *result);
 
 /* ---- infer.c ---- */
+/* declared: the signature that params were converted to, or NULL. */
 lw_status lw_infer_instance(lw_run *run, uint32_t fn, const lw_value *params, uint32_t n,
-                            uint32_t loc, uint32_t *memo);
+                            const lw_signature *declared, uint32_t loc, uint32_t *memo);
 /* Push on typed->lists; false when memory is out. */
 bool lw_list_add(lw_frame *f, uint32_t entry);
 static inline bool
@@ -313,6 +318,17 @@ lw_status lw_infer_match(lw_frame *f, uint32_t node);
 /* A call of the LW_K_EXTERNAL `konst`. */
 lw_status lw_infer_external(lw_frame *f, uint32_t node, uint32_t konst, const lw_arg *args,
                             uint32_t n, lw_value *out);
+/* ---- infer_declared.c ---- */
+/* The signature of `fn` that takes a call's arguments, which become what it has. *out NULL:
+ * none does, which has been said. */
+lw_status lw_infer_declared(lw_frame *f, uint32_t node, const lw_fn *fn, lw_value *values,
+                            const uint32_t *entries, const lw_signature **out);
+/* What the signature or the annotation of f's function says of its result; kind NONE: nothing.
+ */
+lw_sig_type lw_promised_result(lw_frame *f);
+/* A result as promised. loc: of a return, for complaints. */
+lw_status lw_infer_promised(lw_frame *f, uint32_t loc, const lw_sig_type *promised,
+                            lw_type *result);
 /* ---- infer_call.c ---- */
 lw_status lw_infer_call(lw_frame *f, uint32_t node, lw_value *out);
 /* ---- named.c ---- */

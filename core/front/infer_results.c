@@ -111,8 +111,7 @@ fail:
 lw_status
 lw_infer_result(lw_frame *f, lw_value *result)
 {
-    const lw_konst *annotation =
-        f->fn->return_annotation ? lw_konst_of(f, f->fn->return_annotation) : NULL;
+    const lw_sig_type promised = lw_promised_result(f);
     uint32_t value = find_return(f, false), none = find_return(f, true);
     lw_status status = LW_OK;
 
@@ -121,14 +120,15 @@ lw_infer_result(lw_frame *f, lw_value *result)
         return LW_OK;
     if (none != UINT32_MAX || f->falls_off)
         return complain_missing_return(f, value, none);
-    if (annotation && annotation->kind == LW_K_DTYPE) {
+    if (promised.kind == LW_SIG_SCALAR) {
         for (uint32_t i = 0; i < f->returns.n; i++)
-            LW_TRY(check_returned(f, i, annotation->dtype));
-        result->type = annotation->dtype;
+            LW_TRY(check_returned(f, i, promised.dtype));
+        result->type = promised.dtype;
         return LW_OK;
     }
-    result->konst = common_konst(f);
+    result->konst = promised.kind == LW_SIG_NONE ? common_konst(f) : 0;
     LW_TRY(join_returns(f, &result->type));
+    LW_TRY(lw_infer_promised(f, loc_of_return(f, value), &promised, &result->type));
 fail:
     return status;
 }

@@ -91,6 +91,31 @@ lw_can_cast_same_kind(lw_dtype from, lw_dtype to)
     return kind_rank(from) >= 0 && kind_rank(from) <= kind_rank(to);
 }
 
+/* Kinds of numbers: bool < integer < float < complex. */
+static int
+kind_of_number(lw_dtype dtype)
+{
+    if (dtype == LW_DT_b1)
+        return 0;
+    if (lw_is_integer(dtype))
+        return 1;
+    return lw_is_complex(dtype) ? 3 : 2;
+}
+
+int
+lw_cast_cost(lw_dtype from, bool weak, lw_dtype to)
+{
+    int given = kind_of_number(from), wanted = kind_of_number(to);
+
+    if (weak)
+        return given > wanted ? -1 : given < wanted ? 3 : 1 + (from != to);
+    if (from == to)
+        return 0;
+    if (lw_can_cast_safe(from, to))
+        return 2 + (given != wanted);
+    return lw_can_cast_same_kind(from, to) && wanted != 1 /* an integer would wrap */ ? 4 : -1;
+}
+
 bool
 lw_literal_fits(const lw_types *types, lw_type literal, lw_dtype dtype)
 {

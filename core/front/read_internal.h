@@ -8,7 +8,7 @@
  *   read_fold.c      exact folding with Python's own arithmetic
  *   read_expr.c      expressions     read_stmt.c  statements, patterns
  *   read_ufunc.c     ufuncs with an output     read_whole.c  functions of whole arrays
- *   read_external.c functions in other languages
+ *   read_external.c functions in other languages    read_declared.c  with signatures
  *   read_captures.c  what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
@@ -50,7 +50,7 @@ typedef struct lw_reader {
     LW_ARRAY(PyObject *) objects; /* by konst: the Python object, owned, or NULL */
     LW_ARRAY(lw_read_work) queue;
     PyObject *konst_of;    /* dict: id -> konst; objects keeps the ids unique */
-    PyObject *function_of; /* dict: (id of function, id of self) -> fn */
+    PyObject *function_of; /* dict: ids of function, its self, its maker -> fn */
     PyObject *named;       /* dict: id -> row of names.def; built at first need */
     PyObject *named_kept;  /* list: keeps those ids unique */
     PyObject *numpy;       /* the module if it is loaded, else NULL; owned */
@@ -104,8 +104,10 @@ uint32_t lw_read_error(lw_reader *r, PyObject *ast_node, lw_status status, const
                        const char *label, const char *help, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 bool lw_read_is_error(const lw_reader *r, uint32_t node);
-/* The fn of a Python function object, put on the work list at first sight. */
-uint32_t lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self);
+/* The fn of a Python function object, put on the work list at first sight. made: the object of
+ * ours that holds it, where that has signatures of its own; or NULL. */
+uint32_t lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self,
+                                PyObject *made);
 /* A def or lambda inside the current function: its fn. */
 uint32_t lw_read_nested(lw_reader *r, PyObject *ast_node);
 
@@ -154,6 +156,11 @@ uint32_t lw_read_numpy_array(lw_reader *r, PyObject *object);
 
 /* ---- functions in other languages (read_external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
+
+/* ---- functions with signatures (read_declared.c) ---- */
+/* The fn of the function behind an object, with the signatures that the object was made with.
+ */
+uint32_t lw_read_declared(lw_reader *r, PyObject *object, PyObject *function, PyObject *self);
 
 /* ---- parameters (read_params.c); false: stop ---- */
 bool lw_read_params(lw_reader *r, PyObject *args);

@@ -453,7 +453,7 @@ from_callable(lw_reader *r, PyObject *object)
     lw_read_clear();
     if (function == NULL)
         return 0;
-    fn = note_link(r, object) ? lw_read_function_konst(r, function, self) : 0;
+    fn = note_link(r, object) ? lw_read_declared(r, object, function, self) : 0;
     Py_DECREF(function);
     return fn ? lw_read_push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
 }

@@ -219,9 +219,10 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
 }
 
 uint32_t
-lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self)
+lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self, PyObject *made)
 {
-    PyObject *key = Py_BuildValue("(nn)", (Py_ssize_t)function, (Py_ssize_t)self);
+    PyObject *key =
+        Py_BuildValue("(nnn)", (Py_ssize_t)function, (Py_ssize_t)self, (Py_ssize_t)made);
     PyObject *known = key ? PyDict_GetItemWithError(r->function_of, key) : NULL, *number;
     uint32_t fn = known ? (uint32_t)PyLong_AsUnsignedLong(known) : 0;
 
@@ -514,7 +515,7 @@ reader_init(lw_reader *r, bool wants_captures, lw_error *err)
 static void
 read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text)
 {
-    uint32_t root = lw_read_function_konst(r, function, self);
+    uint32_t root = lw_read_function_konst(r, function, self, NULL);
 
     for (uint32_t i = 0; root && i < r->queue.n && r->status == LW_OK; i++) {
         lw_read_work work = r->queue.data[i];

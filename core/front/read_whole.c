@@ -62,7 +62,7 @@ helper_of(lw_reader *r, const whole *row, const char *shown)
 {
     PyObject *module = PyImport_ImportModule("lanewise._array_functions");
     PyObject *helper = module ? PyObject_GetAttrString(module, row->helper) : NULL;
-    uint32_t fn = helper ? lw_read_function_konst(r, helper, NULL) : lw_read_failed(r);
+    uint32_t fn = helper ? lw_read_function_konst(r, helper, NULL, NULL) : lw_read_failed(r);
 
     Py_XDECREF(module);
     Py_XDECREF(helper);

@@ -164,6 +164,9 @@ typedef struct lw_fn {
                           NULL */
     bool opened;       /* its loops stand in the caller's body, where doors see them */
     uint32_t n_whole, most_axes; /* leading parameters that are arrays; of one axis, or any */
+    const struct lw_signature *declared; /* n_declared: calls convert to one of these */
+    uint32_t n_declared;
+    bool declared_safe; /* by safe casts alone, as a ufunc's loops are chosen */
 } lw_fn;
 
 /* A function of lanewise/_array_functions.py that calls may need once types are known. */

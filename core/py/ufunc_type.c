@@ -125,6 +125,14 @@ get_signatures(PyObject *self, void *Py_UNUSED(closure))
     return list_of_loops(self, head_of(self)->kind->signature_text);
 }
 
+/* For the reader: what it was made for, or None where it compiles for any dtypes. */
+static PyObject *
+get_declared(PyObject *self, void *closure)
+{
+    return head_of(self)->lazy || head_of(self)->family ? Py_NewRef(Py_None)
+                                                        : get_signatures(self, closure);
+}
+
 static PyObject *
 get_identity(PyObject *object, void *Py_UNUSED(closure))
 {
@@ -192,6 +200,7 @@ PyGetSetDef lw_ufunc_type_getset[] = {
      PyDoc_STR("the loops, narrow to wide, as NumPy writes them: ['ff->f', 'dd->d']"), NULL},
     {"signatures", get_signatures, NULL,
      PyDoc_STR("the loops as signatures: ['float32(float32, float32)']"), NULL},
+    {"_declared_signatures", get_declared, NULL, NULL, NULL},
     {"identity", get_identity, NULL, PyDoc_STR("the value a reduction starts from, or None"),
      NULL},
     {"signature", get_signature, NULL,
