@@ -240,16 +240,16 @@ give_to_numpy(const lw_gufunc_object *self, PyObject *inner, const lw_gufunc_loo
                              loop->scalar->pure_integer);
 }
 
-/* Declared ones first; both parts narrow to wide, unless the user's order was asked for. */
-static int
+/* Declared ones first; both parts narrow to wide, unless the user's order was asked for. There
+ * is room. */
+static void
 add_to_array(lw_gufunc_object *self, lw_gufunc_loop *loop)
 {
     lw_gufunc *base = &self->base;
     uint32_t first = loop->declared ? 0 : self->base.n_declared;
     uint32_t at = loop->declared ? self->base.n_declared : base->loops.n;
 
-    if (lw_array_push(&base->loops, NULL) == NULL)
-        return -1;
+    base->loops.n++;
     self->base.n_declared += loop->declared;
     while (!base->options.order_given && at > first &&
            lw_types_go_before(loop->types, base->loops.data[at - 1]->types, loop->nin))
@@ -257,21 +257,28 @@ add_to_array(lw_gufunc_object *self, lw_gufunc_loop *loop)
     memmove(base->loops.data + at + 1, base->loops.data + at,
             (base->loops.n - 1 - at) * sizeof *base->loops.data);
     base->loops.data[at] = loop;
-    return 0;
 }
 
+/* What may fail comes first: a loop that we had and NumPy had not would be chosen by the
+ * promoter for ever, and never run. */
 int
 lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop)
 {
+    if (!lw_array_reserve(&self->base.loops, 1, NULL)) {
+        PyErr_NoMemory();
+        goto fail;
+    }
+    if (self->base.inner != NULL && give_to_numpy(self, self->base.inner, loop) < 0)
+        goto fail;
     loop->next = self->table->loops;
     atomic_store_explicit(&self->table->loops, loop, memory_order_release);
     if (loop->scalar->can_raise)
         lw_gufunc_items_reset(); /* the call that is under way began before this was known */
-    if (add_to_array(self, loop) < 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return self->base.inner ? give_to_numpy(self, self->base.inner, loop) : 0;
+    add_to_array(self, loop);
+    return 0;
+fail:
+    lw_gufunc_loop_free(loop);
+    return -1;
 }
 
 /* ---- sizes of outputs ---- */

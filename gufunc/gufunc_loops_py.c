@@ -490,8 +490,8 @@ fail:
     return status;
 }
 
-static void
-loop_free(lw_gufunc_loop *loop)
+void
+lw_gufunc_loop_free(lw_gufunc_loop *loop)
 {
     lw_scalar_free(loop->scalar);
     lw_free(loop);
@@ -520,11 +520,11 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
     memcpy(loop->types, in, (size_t)loop->nin * sizeof *in);
     describe(self, loop, arrays);
     if (build(self, loop, out, &err) != LW_OK) {
-        loop_free(loop);
+        lw_gufunc_loop_free(loop);
         return (lw_gufunc_loop *)lw_py_raise(&err);
     }
     if (lw_door_warn_of_sums(&self->base.options, loop->scalar->warning) < 0) {
-        loop_free(loop);
+        lw_gufunc_loop_free(loop);
         return NULL;
     }
     return lw_gufunc_add_loop(self, loop) < 0 ? NULL : loop;

@@ -58,6 +58,7 @@ void lw_gufunc_table_drop(lw_gufunc_table *table); /* NULL is allowed */
 PyObject *lw_gufunc_inner_new(lw_gufunc_object *self);
 /* Takes the loop. -1 with an exception. */
 int lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop);
+void lw_gufunc_loop_free(lw_gufunc_loop *loop);
 /* Machine code for these arguments of NumPy's. NULL with an exception; with or without the GIL.
  */
 lw_gufunc_code *lw_gufunc_code_for(lw_gufunc_table *table, lw_gufunc_loop *loop,

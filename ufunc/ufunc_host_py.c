@@ -113,26 +113,32 @@ lw_host_table_drop(lw_host_table *table)
     lw_free(table);
 }
 
-static int
-publish(lw_host_table *table, lw_loop *loop)
+/* The table's list and one more; NULL when memory is out. */
+static lw_loop_list *
+list_with(const lw_host_table *table, lw_loop *loop)
 {
     lw_loop_list *old = table->list;
     uint32_t n = old ? old->n : 0;
     lw_loop_list *list = lw_alloc(sizeof *list + (n + 1) * sizeof list->loops[0]);
 
     if (list == NULL)
-        return -1;
+        return NULL;
     if (n)
         memcpy(list->loops, old->loops, n * sizeof list->loops[0]);
     list->loops[n] = loop;
     list->n = n + 1;
     list->older = old;
+    return list;
+}
+
+static void
+publish(lw_host_table *table, lw_loop_list *list, const lw_loop *loop)
+{
     atomic_store_explicit(&table->list, list, memory_order_release);
     if (loop->scalar->can_raise) {
         table->can_raise = true;
         lw_host_elements_reset(); /* the call that is under way began before this was known */
     }
-    return 0;
 }
 
 /* ---- machine code ---- */
@@ -267,15 +273,26 @@ give_to_numpy(lw_ufunc_object *self, PyObject *inner, const lw_loop *loop)
                              loop->scalar->pure_integer);
 }
 
+static bool
+make_room(lw_ufunc *base)
+{
+    bool made;
+
+    lw_lock_take(&base->lock);
+    made = lw_array_reserve(&base->loops, 1, NULL);
+    lw_lock_give(&base->lock);
+    return made;
+}
+
 /* Declared ones first; both parts narrow to wide, unless the user's order was asked for. */
-static int
+static void
 add_to_array(lw_ufunc *base, lw_loop *loop)
 {
     uint32_t first = loop->declared ? 0 : base->n_declared;
     uint32_t at = loop->declared ? base->n_declared : base->loops.n;
 
-    if (lw_array_push(&base->loops, NULL) == NULL)
-        return -1;
+    lw_lock_take(&base->lock);
+    base->loops.n++; /* there is room */
     base->n_declared += loop->declared;
     while (!base->options.order_given && at > first &&
            lw_types_go_before(loop->types, base->loops.data[at - 1]->types, loop->nin))
@@ -283,27 +300,30 @@ add_to_array(lw_ufunc *base, lw_loop *loop)
     memmove(base->loops.data + at + 1, base->loops.data + at,
             (base->loops.n - 1 - at) * sizeof *base->loops.data);
     base->loops.data[at] = loop;
-    return 0;
+    lw_lock_give(&base->lock);
 }
 
+/* Whatever may fail comes first, and what NumPy may refuse for want of memory last of it: a
+ * loop that we had and NumPy had not would be chosen by the promoter for ever, and never run.
+ */
 int
 lw_ufunc_add_loop(lw_ufunc_object *self, lw_loop *loop)
 {
-    int failed;
+    lw_loop_list *list = list_with(self->table, loop);
 
-    if (publish(self->table, loop) < 0) {
-        lw_loop_free(loop);
+    if (list == NULL || !make_room(&self->base)) {
         PyErr_NoMemory();
-        return -1;
+        goto fail;
     }
-    lw_lock_take(&self->base.lock);
-    failed = add_to_array(&self->base, loop);
-    lw_lock_give(&self->base.lock);
-    if (failed) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return self->base.inner ? give_to_numpy(self, self->base.inner, loop) : 0;
+    if (self->base.inner != NULL && give_to_numpy(self, self->base.inner, loop) < 0)
+        goto fail;
+    publish(self->table, list, loop);
+    add_to_array(&self->base, loop);
+    return 0;
+fail:
+    lw_free(list);
+    lw_loop_free(loop);
+    return -1;
 }
 
 /* ---- making it ---- */

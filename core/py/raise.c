@@ -25,6 +25,20 @@ class_of(lw_status status)
     return class;
 }
 
+bool
+lw_py_refused(void)
+{
+    PyObject *type = NULL, *value = NULL, *traceback = NULL, *class = NULL;
+    bool refused;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    class = type ? class_of(LW_ERR_COMPILE) : NULL;
+    refused = class != NULL && PyErr_GivenExceptionMatches(type, class);
+    Py_XDECREF(class);
+    PyErr_Restore(type, value, traceback); /* in place of one of class_of's own */
+    return refused;
+}
+
 /* Steals value; a failure leaves its exception set. */
 static void
 set(PyObject *exception, const char *name, PyObject *value)

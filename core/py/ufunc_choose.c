@@ -468,7 +468,7 @@ retry_with_ints(lw_ufunc_head *self, const lw_wanted *wanted, lw_dtype *in)
         return NULL;
     PyErr_Fetch(&type, &value, &traceback);
     loop = lw_loops_find_or_make(self, in);
-    if (loop == NULL) { /* the first error says it better */
+    if (loop == NULL && lw_py_refused()) { /* the first error says it better */
         PyErr_Clear();
         PyErr_Restore(type, value, traceback);
         return NULL;
@@ -488,7 +488,7 @@ choose_by_inputs(lw_ufunc_head *self, const lw_wanted *wanted)
     for (int i = 0; i < self->nin; i++)
         in[i] = wanted->weak[i] ? weak_dtype(wanted->weak[i], strong) : wanted->in[i];
     loop = lw_loops_find_or_make(self, in);
-    return loop ? loop : retry_with_ints(self, wanted, in);
+    return loop == NULL && lw_py_refused() ? retry_with_ints(self, wanted, in) : loop;
 }
 
 /* With an output dtype asked for, all free inputs take it; NumPy checks the casts. */
@@ -549,7 +549,7 @@ choose_lazily(lw_ufunc_head *self, const lw_wanted *wanted)
     lw_dtype asked = output_asked_for(self, wanted);
     void *loop = any_foreign(self, wanted) ? NULL : choose_by_inputs(self, wanted);
 
-    if (loop == NULL && asked == LW_DT_void)
+    if (loop == NULL && (asked == LW_DT_void || (PyErr_Occurred() && !lw_py_refused())))
         return NULL;
     if (loop != NULL && outputs_fit(self, loop, wanted)) {
         if (!wanted->reduction || types_of(self, loop)[0] == types_of(self, loop)[self->nin])

@@ -172,6 +172,102 @@ HOST = {
     "settings": (lambda: settings(), None),
     "bind": (lambda: KEPT.bind(X, X)(), None),
 }
+
+
+def forall_of(x):
+    out = np.zeros(x.shape)
+    return lambda kernel: (kernel(x.size, x, out), out)[1]
+
+
+def kernel_of(x):
+    out = np.zeros(x.shape)
+
+    def call(kernel):
+        with lw.config(target="cpu"):
+            kernel[1, x.size](x, out)
+        return out
+
+    return call
+
+
+def doubled(i, x, out):
+    out[i] = x[i] * 2
+
+
+def doubled_by_threads(x, out):
+    i = lw.cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i] * 2
+
+
+WHOLE = np.arange(1, 5)
+FEW, FEW_FLOATS = WHOLE * 0.5, (WHOLE * 0.5).astype(np.float32)
+# name -> (what makes the object, its first call): the object whose first call failed is called again
+AGAIN = {
+    "ufunc of a mix": (lambda: lw.vectorize(axpy), lambda f: f(FEW, WHOLE)),
+    "ufunc of a Python int": (lambda: lw.vectorize(axpy), lambda f: f(FEW_FLOATS, 2)),
+    "ufunc with dtype": (lambda: lw.vectorize(axpy), lambda f: f(WHOLE, WHOLE, dtype="f4", casting="unsafe")),
+    "declared ufunc": (lambda: lw.vectorize(["f8(f8, f8)", "f4(f4, f4)"])(axpy), lambda f: f(2, FEW_FLOATS)),
+    "gufunc of a mix": (lambda: lw.guvectorize("(n),(n)->()")(row_sums), lambda f: f(ROWS, [1, 2, 3, 4])),
+    "ufunc.reduce": (lambda: lw.vectorize(identity=0)(lambda x, y: x + y), lambda f: f.reduce(FEW)),
+    "ufunc.reduce with dtype": (lambda: lw.vectorize(identity=0)(lambda x, y: x + y), lambda f: f.reduce(WHOLE, dtype="f8")),
+    "static value": (lambda: lw.vectorize(static="n")(lambda a, n: a * n), lambda f: f(FEW, 3)),
+    "excluded array": (lambda: lw.vectorize(excluded={"t"})(lambda a, t: a * t[0]), lambda f: f(FEW, WHOLE)),
+    "reduction": (lambda: lw.reduce(lambda a, b: a + b, map=lambda v: v * 2), lambda f: f(FEW)),
+    "forall": (lambda: lw.forall(target="cpu")(doubled), forall_of(FEW)),
+    "kernel": (lambda: lw.cuda.jit(doubled_by_threads), kernel_of(FEW)),
+}
+
+
+def like(got, wanted):
+    assert got.dtype == wanted.dtype and got.tobytes() == wanted.tobytes(), (got, wanted)
+
+
+def sweep_again(name, most=300):
+    """Our n-th allocation fails in an object's first call; the number of those that were noticed."""
+    make, call = AGAIN[name]
+    wanted = call(make()).copy()
+    for n in range(most):
+        made = make()
+        _core._memory_fail_at(n)
+        problem = once(lambda: like(call(made), wanted))
+        if _core._memory_fail_at(-1):
+            return n
+        assert problem is None or issubclass(problem[0], MemoryError), (n, *problem)
+        problem = once(lambda: like(call(made), wanted))
+        assert problem is None, (n, *problem)
+    raise AssertionError(f"still failing after {most} allocations")
+
+
+def sweep_python_again(name, most=40):
+    """The same for Python's and NumPy's allocations, each in a child of its own: NumPy 2.4 ends the process where its
+    PyArrayMethod_FromSpec gets no memory."""
+    import _testcapi
+    import os
+
+    make, call = AGAIN[name]
+    wanted, bad = call(make()).copy(), 0
+    for n in range(most):
+        made = make()
+        child = os.fork()
+        if child == 0:
+            _testcapi.set_nomemory(n, n + 1)
+            try:
+                call(made)
+            except (MemoryError, SystemError):
+                pass
+            finally:
+                _testcapi.remove_mem_hooks()
+            try:
+                like(call(made), wanted)
+            except BaseException as problem:
+                print(f"{name}: after allocation {n} failed the next call gave {problem!r}", flush=True)
+                os._exit(1)
+            os._exit(0)
+        bad += os.waitpid(child, 0)[1] == 1 << 8
+    return bad
+
+
 HEAVY = {
     "compile to cubin": (lambda: lw.compile(axpy, "f4(f4, f4)", "sm_90", "cubin"), None),
     "cold compile": (lambda: equal(lw.vectorize(calls, cache=False)(X), "calls"), forget),
@@ -290,6 +386,8 @@ def sweep_python(name, work, most):
 if __name__ == "__main__":
     kind, most, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     bad = 0
+    if kind == "again":
+        sys.exit(sum(sweep_python_again(name, most) for name in wanted or AGAIN) != 0)
     for title in wanted or [name for name in HOST if name not in NUMPYS_OWN]:
         print(title, flush=True)
         bad += sweep_python(title, HOST[title][0], most)

@@ -31,6 +31,21 @@ def test_failures_are_noticed():
         assert total == noticed > 0, name
 
 
+@pytest.mark.parametrize("name", sweep.AGAIN)
+def test_the_same_object_again(name):
+    """What a first call could not do for want of memory the next one does, with the same dtypes."""
+    assert sweep.sweep_again(name) > 5
+
+
+@pytest.mark.skipif("LW_ASAN" in os.environ, reason="set_nomemory replaces the allocator that ASan watches")
+def test_the_same_object_again_after_pythons_allocations(run_python):
+    """A loop that NumPy could not be given is not one that its promoter finds from then on."""
+    pytest.importorskip("_testcapi")
+    names = [name for name in sweep.AGAIN if "ufunc" in name]
+    done = run_python(str(HERE / "sweep.py"), "again", "30", *names, check=False, timeout=200)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-3000:]
+
+
 GROUPS = [[name for name in sweep.HOST if name not in sweep.NUMPYS_OWN][i::8] for i in range(8)]
 
 
