@@ -476,8 +476,14 @@ refuse_masked(const binder *r, PyObject *object)
 static int
 put_foreign_host(binder *r, PyObject *object)
 {
-    PyArrayObject *view = lw_host_view(object);
-    int failed = view == NULL || own(r->bound, (PyObject *)view) < 0 || put_host(r, view) < 0;
+    char what[160];
+    PyArrayObject *view;
+    int failed;
+
+    PyOS_snprintf(what, sizeof what, "%.70s: argument `%.70s`", lw_function_name(r->self),
+                  name_of(r));
+    view = lw_host_view(object, what);
+    failed = view == NULL || own(r->bound, (PyObject *)view) < 0 || put_host(r, view) < 0;
 
     Py_XDECREF(view);
     return failed ? -1 : 0;

@@ -450,8 +450,8 @@ take_over(travel *t, PyObject *const *args, Py_ssize_t n, lw_device *device, CUs
             continue;
         while (args[same] != object)
             same++;
-        t->hosts[t->n] =
-            PyArray_Check(object) ? (PyArrayObject *)Py_NewRef(object) : lw_host_view(object);
+        t->hosts[t->n] = PyArray_Check(object) ? (PyArrayObject *)Py_NewRef(object)
+                                               : lw_host_view(object, "an argument");
         if (t->hosts[t->n] != NULL)
             t->copies[t->n] = same < t->n
                                   ? (lw_device_array *)Py_XNewRef(t->copies[same])

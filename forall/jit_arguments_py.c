@@ -87,7 +87,7 @@ travel_one(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstream 
     PyObject *inner = lw_jit_unwrap(object, &way);
 
     if (lw_is_foreign_host(inner)) {
-        inner = (PyObject *)lw_host_view(inner);
+        inner = (PyObject *)lw_host_view(inner, "an argument");
         if (inner == NULL || PyList_Append(travel->keep, inner) < 0) {
             Py_XDECREF(inner);
             return NULL;
@@ -211,7 +211,7 @@ copy_for_host(PyObject *array, PyObject **keep)
 static PyObject *
 view_for_host(PyObject *object, PyObject **keep)
 {
-    return held((PyObject *)lw_host_view(object), keep);
+    return held((PyObject *)lw_host_view(object, "an argument"), keep);
 }
 
 int

@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 
+from lanewise._containers import refuse_loss
+
 # rule: what holds, what NumPy says where it does not, what is expected
 _RULES = {
     "number": (lambda a: ~np.isnan(a), "{0} is NaN", "a number"),
@@ -39,9 +41,10 @@ def on_device(value):
 
 
 def refuse_masked(name, value):
-    """TypeError for an array of numpy.ma."""
+    """TypeError for an array of numpy.ma, or a table with missing values."""
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask a Generator would not see; pass its .data")
+    refuse_loss(name, value, labels=False)
 
 
 def _host(name, value, expected):

@@ -4,6 +4,8 @@ import inspect
 
 import numpy as np
 
+from lanewise._containers import refuse_loss
+
 
 def _call(a, /, *more, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, stream=0,
           size=None, res=None, init=...):
@@ -19,6 +21,7 @@ def _there(array):
 
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError("compiled code would not see the mask of a masked array; pass its .data, and where=~x.mask")
+    refuse_loss("an argument", array, labels=True)
     array = np.asarray(array)
     return cuda.to_device(array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))
 
@@ -63,6 +66,8 @@ def by_key(reduction, keys, *values, stream=0):
     kinds = [type(array) for array in (keys, *values) if isinstance(array, np.ndarray) and hasattr(array, "copy_to_host")]
     if any(isinstance(array, np.ma.MaskedArray) for array in (keys, *values)):
         raise TypeError("by_key() does not see the mask of a masked array: pass its .data, or .compressed() of all")
+    for i, array in enumerate((keys, *values)):
+        refuse_loss(f"by_key(): argument {i + 1}", array, labels=True)
     keys = np.asarray(keys)
     if keys.ndim != 1:
         raise ValueError(f"keys must have one dimension, not {keys.ndim}")

@@ -12,6 +12,7 @@ where all axes are reduced, and nothing waits; these functions are the methods o
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import warnings
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
+from lanewise._containers import answers_itself, refuse_loss
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
@@ -186,8 +188,29 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
 # ---- their arguments ----
 
 
+_PLAIN = frozenset((np.ndarray, lw.cuda.DeviceArray, list, tuple, int, float))
+
+
+_NOTHING = (None, False, True, ..., np._NoValue)  # defaults that say nothing
+_builtin_any = builtins.any
+
+
+def _theirs(a: Any, name: str, axis: Any, **given: Any) -> Any:
+    """What a container answers that has the method (pandas, xarray, Dask), asked as NumPy's function asks it; else NotImplemented."""
+    if type(a) in _PLAIN or not answers_itself(a) or not hasattr(a, name):
+        return NotImplemented
+    given = {key: value for key, value in given.items() if not _builtin_any(value is nothing for nothing in _NOTHING)}
+    if axis is not None or len(a.shape if hasattr(a, "shape") else ()) != 1:
+        given["axis"] = axis
+    return getattr(a, name)(**given)
+
+
 def _array(a: Any) -> Any:
     """`a` if it is an array, wherever it lies."""
+    if type(a) not in _PLAIN:
+        refuse_loss("argument 1", a, labels=True)
+        if answers_itself(a):
+            return np.asarray(a)
     return a if hasattr(a, "dtype") else np.asarray(a)
 
 
@@ -250,6 +273,8 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     >>> lw.reductions.sum([1, 2, 3], where=[True, False, True])
     np.int64(4)
     """
+    if (answer := _theirs(a, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
+        return answer
     return _sum(_array(a), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
@@ -259,6 +284,8 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     >>> lw.reductions.prod([1.5, 4.0])
     np.float64(6.0)
     """
+    if (answer := _theirs(a, "prod", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
+        return answer
     return _prod(_array(a), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
@@ -268,6 +295,8 @@ def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     >>> lw.reductions.min([[3, 1], [2, 5]], axis=1)
     array([1, 2])
     """
+    if (answer := _theirs(a, "min", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
+        return answer
     return _min(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
 
 
@@ -277,6 +306,8 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     >>> lw.reductions.max([3, 9, 1], initial=5)
     np.int64(9)
     """
+    if (answer := _theirs(a, "max", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
+        return answer
     return _max(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
 
 
@@ -286,6 +317,8 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     >>> lw.reductions.any([[0, 0], [0, 2]], axis=1)
     array([False,  True])
     """
+    if (answer := _theirs(a, "any", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
+        return answer
     return _any(_array(a), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
 
 
@@ -295,6 +328,8 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     >>> lw.reductions.all([1.0, 0.5])
     np.True_
     """
+    if (answer := _theirs(a, "all", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
+        return answer
     return _all(_array(a), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
 
 
@@ -326,6 +361,8 @@ def argmin(a, axis=None, out=None, *, keepdims=False, stream=None):
 
 
 def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
+    if (answer := _theirs(a, name, axis, out=out, keepdims=keepdims)) is not NotImplemented:
+        return answer
     a = _array(a)
     if isinstance(axis, tuple):
         raise TypeError("axis= must be an int or None, not a tuple")
@@ -340,6 +377,8 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     >>> lw.reductions.mean([1, 2, 6])
     np.float64(3.0)
     """
+    if (answer := _theirs(a, "mean", axis, dtype=dtype, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
+        return answer
     a = _array(a)
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
     kind = _asked_for(dtype)
@@ -381,6 +420,9 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, strea
             raise ValueError("ddof= and correction= are the same: give one")
         ddof = _degrees("correction", correction)
     ddof = _degrees("ddof", ddof)
+    given = {"dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
+    if (answer := _theirs(a, "std" if root else "var", axis, **given)) is not NotImplemented:
+        return answer
     a = _array(a)
     _warn_of_nothing(a, axis, where, ddof, "Degrees of freedom <= 0 for slice", above=1)
     kind = _asked_for(dtype)
@@ -445,6 +487,8 @@ def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     >>> lw.reductions.cumsum([[1, 2], [3, 4]])
     array([ 1,  3,  6, 10])
     """
+    if (answer := _theirs(a, "cumsum", axis, dtype=dtype, out=out)) is not NotImplemented:
+        return answer
     a, axis = _flat(a, axis)
     return _sum.accumulate(a, axis, **_options(dtype=dtype, out=out, stream=stream))
 
@@ -456,6 +500,8 @@ def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
     array([[ 1,  2],
            [ 3, 12]])
     """
+    if (answer := _theirs(a, "cumprod", axis, dtype=dtype, out=out)) is not NotImplemented:
+        return answer
     a, axis = _flat(a, axis)
     return _prod.accumulate(a, axis, **_options(dtype=dtype, out=out, stream=stream))
 

@@ -6,6 +6,7 @@
 #include "core/py/args.h"
 #include "core/py/convert.h"
 #include "core/py/device_array.h"
+#include "core/py/host_view.h"
 #include "core/py/keyword.h"
 #include "core/py/raise.h"
 #include "core/py/type_num.h"
@@ -83,7 +84,7 @@ refuse_masked_where(PyObject *where)
             PyExc_TypeError,
             "where= is a masked array, whose mask compiled code would not see; pass "
             "where.filled(False)");
-    return masked ? -1 : 0;
+    return masked ? -1 : plain ? 0 : lw_refuse_container(where, true, "where=");
 }
 
 int
@@ -284,10 +285,15 @@ take_numbers(lw_reduce_call *call, uint32_t i, PyArrayObject *array)
 }
 
 static int
-refuse_masked(const lw_reduce_call *call, uint32_t i, PyObject *object)
+refuse_container(const lw_reduce_call *call, uint32_t i, PyObject *object)
 {
     int masked = PyArray_CheckExact(object) ? 0 : lw_is_masked_array(object);
+    char what[128];
 
+    PyOS_snprintf(what, sizeof what, "%.90s: argument %u", shown_name(call->self),
+                  (unsigned)i + 1);
+    if (lw_refuse_container(object, true, what) < 0)
+        return -1;
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
                      "%s: argument %u is a masked array, whose mask compiled code would not "
@@ -299,7 +305,8 @@ refuse_masked(const lw_reduce_call *call, uint32_t i, PyObject *object)
 static int
 read_array(lw_reduce_call *call, uint32_t i, PyObject *object)
 {
-    PyArrayObject *array = refuse_masked(call, i, object) < 0 ? NULL : as_array(object, NULL);
+    PyArrayObject *array =
+        refuse_container(call, i, object) < 0 ? NULL : as_array(object, NULL);
     int result;
 
     if (array == NULL)

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/py/args.h"
 #include "core/py/host_cuda.h"
+#include "core/py/host_view.h"
 #include "core/py/raise.h"
 #include "core/py/signals.h"
 #include "reduce/call_parts_py.h"
@@ -178,6 +179,8 @@ first_elements(PyObject *args, PyObject *size)
     }
     array = any_on_device(args) || PyArray_Check(PyTuple_GET_ITEM(args, 0))
                 ? Py_NewRef(PyTuple_GET_ITEM(args, 0))
+            : lw_refuse_container(PyTuple_GET_ITEM(args, 0), true, "argument 1") < 0
+                ? NULL
                 : PyArray_FROM_O(PyTuple_GET_ITEM(args, 0));
     stop = array ? read_size(array, size) : NULL;
     if (stop != NULL)

@@ -3,6 +3,7 @@
 #include "core/py/device_array_internal.h"
 #include "core/py/dlpack.h"
 #include "core/py/host_cuda.h"
+#include "core/py/host_view.h"
 
 #include <string.h>
 
@@ -63,7 +64,9 @@ to_device(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         return fill_to(to, object, stream_object, copy);
     if (lw_is_device_operand(object)) /* (numba) it is there already: no copy */
         return (PyObject *)lw_operand_as_array(object);
-    host = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    host = lw_refuse_container(object, false, "obj") < 0
+               ? NULL
+               : (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
     if (host != NULL && (PyUnicode_Check(object) || PyBytes_Check(object))) {
         PyErr_Format(PyExc_TypeError,
                      "obj: expected an array or numbers, got %.100s (dtype %S)",
@@ -176,7 +179,9 @@ device_array_like(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         Py_DECREF(array);
         return result;
     }
-    host = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    host = lw_refuse_container(object, false, "obj") < 0
+               ? NULL
+               : (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
     if (host != NULL && (PyUnicode_Check(object) || PyBytes_Check(object))) {
         PyErr_Format(PyExc_TypeError,
                      "obj: expected an array or numbers, got %.100s (dtype %S)",

@@ -6,6 +6,7 @@
 
 #include "core/base/memory.h"
 #include "core/device/copy.h"
+#include "core/py/host_view.h"
 
 #include <assert.h>
 #include <string.h>
@@ -596,6 +597,8 @@ lw_array_host_value(lw_device_array *to, PyObject *value)
 {
     if (to->dtype == LW_DT_bf16 && to->descr->type_num == NPY_VOID)
         return convert_bf16(value, to->descr);
+    if (lw_refuse_container(value, false, "the value") < 0)
+        return NULL;
     Py_INCREF(to->descr); /* stolen */
     return (PyArrayObject *)PyArray_FromAny(value, to->descr, 0, 0, NPY_ARRAY_FORCECAST, NULL);
 }

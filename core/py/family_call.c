@@ -6,6 +6,7 @@
 
 #include "core/py/call_sorts.h"
 #include "core/py/cuda_py.h"
+#include "core/py/host_view.h"
 #include "core/py/override.h"
 
 #include <stddef.h>
@@ -444,7 +445,9 @@ plain_table(PyObject *object)
     if (PyArray_Check(object) || !lw_has_override(object) || lw_is_device_operand(object) ||
         !PyObject_HasAttrString(object, "__array__"))
         return Py_NewRef(object);
-    array = PyArray_FROM_O(object);
+    array = lw_refuse_container(object, false, "an excluded argument") < 0
+                ? NULL
+                : PyArray_FROM_O(object);
     view = array ? PyArray_View((PyArrayObject *)array, NULL, &PyArray_Type) : NULL;
     Py_XDECREF(array);
     if (view != NULL)

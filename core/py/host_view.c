@@ -48,11 +48,32 @@ by_dlpack(PyObject *object)
     return array;
 }
 
+int
+lw_refuse_container(PyObject *object, bool labels, const char *what)
+{
+    PyObject *module, *lost;
+
+    if (PyArray_Check(object) || PyArray_IsPythonNumber(object) ||
+        PyArray_IsScalar(object, Generic) || PyList_CheckExact(object) ||
+        PyTuple_CheckExact(object) || lw_is_device_operand(object))
+        return 0;
+    module = PyImport_ImportModule("lanewise._containers");
+    lost = module ? PyObject_CallMethod(module, "what_is_lost", "OO", object,
+                                        labels ? Py_True : Py_False)
+                  : NULL;
+    if (lost != NULL && lost != Py_None)
+        PyErr_Format(PyExc_TypeError, "%s is %U", what, lost);
+    Py_XDECREF(lost);
+    Py_XDECREF(module);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 PyArrayObject *
-lw_host_view(PyObject *object)
+lw_host_view(PyObject *object, const char *what)
 {
     bool may_share = shares(object) || is_on_cpu(object);
-    PyObject *array = !shares(object) && may_share
+    PyObject *array = lw_refuse_container(object, false, what) < 0 ? NULL
+                      : !shares(object) && may_share
                           ? by_dlpack(object)
                           : PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
 

@@ -11,7 +11,14 @@
 /* Whether this is such an array; not those of NumPy and of devices, texts and bytes. */
 bool lw_is_foreign_host(PyObject *object);
 
-/* A new reference; NULL with an exception: it is none, or its library refuses. */
-PyArrayObject *lw_host_view(PyObject *object);
+/* TypeError, "<what> is a pandas Series … with missing values, …", where an array made of the
+ * object would not have what it says. labels: where the result is made of it as a whole, and
+ * would not have its names of dimensions, columns or chunks. Arrays, numbers and lists cost
+ * nothing. */
+int lw_refuse_container(PyObject *object, bool labels, const char *what);
+
+/* A new reference; NULL with an exception: it is none, its library refuses, or the view would
+ * not have what the object says. what: the argument, for messages. */
+PyArrayObject *lw_host_view(PyObject *object, const char *what);
 
 #endif

@@ -1,0 +1,72 @@
+"""Tables, columns and labelled arrays of other libraries, where a NumPy array would be made of them.
+
+`np.asarray` makes NaN of a missing value, numbers of categories, and loses names of dimensions, all without a word.
+Where compiled code takes such an object (core/py/host_view.c), this module says what would be lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def _library(a: Any) -> str:
+    return type(a).__module__.partition(".")[0]
+
+
+def _has_missing(a: Any) -> bool:
+    """Values that are no values: NA of pandas, null of Arrow and Polars. NaN is a number."""
+    nulls = getattr(a, "null_count", None)  # pyarrow's attribute, Polars' method
+    if nulls is not None:
+        nulls = nulls() if callable(nulls) else nulls
+        return not isinstance(nulls, int) or nulls > 0  # a Polars frame counts by column
+    if _library(a) != "pandas":
+        return False
+    dtypes = a.dtypes if getattr(a, "ndim", 1) == 2 else [a.dtype]
+    nullable = any(type(getattr(dtype, "na_value", None)).__name__ == "NAType" for dtype in dtypes)
+    return nullable and bool(a.isna().any(axis=None) if hasattr(a, "columns") else a.isna().any())
+
+
+def _is_category(a: Any) -> bool:
+    return _library(a) == "pandas" and str(getattr(a, "dtype", "")) == "category"
+
+
+def _named(a: Any) -> str:
+    dtype = getattr(a, "dtype", None)
+    return f"a {_library(a)} {type(a).__name__}" + ("" if dtype is None else f" of dtype {dtype}")
+
+
+def what_is_lost(a: Any, labels: bool) -> "str | None":
+    """What stands behind "argument 1 is ", or None. labels: the result is made of `a` as a whole, and would not have its labels."""
+    library, shown = _library(a), _named(a)
+    if _has_missing(a):
+        how = "x.fill_null(...).to_numpy()" if library in ("pyarrow", "polars") else "x.to_numpy(dtype=..., na_value=...), or x.dropna().to_numpy()"
+        return f"{shown} with missing values, which compiled code would not see; pass {how}"
+    if _is_category(a):
+        return f"{shown}, whose elements are no numbers; pass their codes"
+    if not labels:
+        return None
+    if library == "xarray":
+        return f"{shown}, whose dimensions and coordinates the result would not have; pass x.data, or let it call the reduction, x.reduce(f)"
+    if library == "dask":
+        return f"{shown}, which would be computed as a whole; pass x.compute()"
+    if hasattr(a, "columns"):
+        return f"{shown}, whose columns the result would not have; pass x.to_numpy()"
+    return None
+
+
+def refuse_loss(what: str, a: Any, labels: bool) -> None:
+    """TypeError, "<what> is a pandas Series of dtype Int64 with missing values, ..."."""
+    if isinstance(a, (int, float, np.ndarray, np.generic, list, tuple)):
+        return
+    lost = what_is_lost(a, labels)
+    if lost is not None:
+        raise TypeError(f"{what} is {lost}")
+
+
+def answers_itself(a: Any) -> bool:
+    """Does it say itself what NumPy's functions make of it? Arrays of NumPy and of devices do not."""
+    from lanewise import cuda
+
+    return getattr(type(a), "__array_ufunc__", None) is not None and not hasattr(type(a), "__array_finalize__") and not cuda.is_cuda_array(a)
