@@ -25,7 +25,7 @@ GROWING, MANY = 12, 60  # walks over a function
 
 
 def evaluate(node):
-    return eval(compile(ast.Expression(node), "<constant>", "eval"), {"np": np, "math": math})
+    return eval(compile(ast.Expression(node), "<constant>", "eval"), {"np": np, "math": math, "range": range, "tuple": tuple})
 
 
 class Frame:
@@ -69,7 +69,7 @@ class Frame:
         if is_tuple(t):
             for one in t[1:]:
                 self.check_storable(one)
-        elif is_lit(t) and not rules.fits(t, "i8"):
+        elif is_lit(t) and not rules.fits(t, "i8") and not rules.fits(t, "u8"):
             raise Reject("E130")
 
     def walk(self):
@@ -641,6 +641,8 @@ class Frame:
         return Value(to)
 
     def call_named(self, node, path, args):
+        if any(rules.is_wide(a.type) for a in args):
+            raise Unclear("a function of a constant beyond int64")
         found = self.guard(named_rules.type_call, path, args)
         if found is None:
             return NOWHERE
@@ -695,7 +697,7 @@ def _free(fn):
     return {n.id for part in body for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - own
 
 
-EXACT = 1 << 61
+EXACT = 1 << 500  # nothing larger than that is written
 
 
 def _fold_binary(op, x, y):

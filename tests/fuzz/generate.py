@@ -30,6 +30,7 @@ INT_PAIRS = ("np.maximum", "np.minimum", "math.gcd", "np.gcd", "np.lcm", "np.bit
              "np.right_shift", "np.floor_divide", "np.remainder", "np.fmod", "np.add", "np.subtract", "np.multiply", "np.power")
 LEAVES = ("sin", "cos", "tan", "exp", "exp2", "expm1", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "asinh", "cbrt", "log", "atan")
 NP_LEAVES = ("sin", "cos", "tan", "exp", "log", "arctan", "arcsin", "arccos", "arctanh", "arccosh", "arcsinh", "cbrt", "log1p", "expm1")
+LIMITS = tuple(sign * 2**k + d for k in (7, 8, 15, 16, 31, 32, 53, 63, 64, 70, 100) for sign in (1, -1) for d in (-1, 0, 1)) + (10**18, 10**19, 10**30, -(10**25))
 FLOAT_TEXTS = ("0.5", "1.5", "2.0", "0.1", "-0.25", "3.0", "1e10", "-1.0", "0.0", "1e-5", "100.0", "-0.0", "1e300", "3.4e38")
 
 
@@ -96,7 +97,8 @@ class Generator:
 
     def int_literal(self):
         wild = self.rng.random()
-        value = self.rng.randrange(0, 8) if wild < 0.8 else self.rng.randrange(0, 100) if wild < 0.97 else self.pick([127, 255, 256, 65535, 2**31, 2**40, -1, -7])
+        value = (self.rng.randrange(0, 8) if wild < 0.8 else self.rng.randrange(0, 100) if wild < 0.96
+                 else self.pick([127, 255, 256, 65535, 2**31, 2**40, -1, -7]) if wild < 0.985 else self.pick(LIMITS))
         return (str(value) if value >= 0 else f"({value})"), ("lit", value, value)
 
     def value_of(self, text, t):
@@ -129,6 +131,32 @@ class Generator:
 
     def any_expr(self, depth):
         return self.expr(self.pick(["int", "int", "float", "float", "bool"] + (["complex"] if self.of_kind("complex") else [])), depth)
+
+    tables: dict = {}
+
+    def make_table(self):
+        """A long constant from outside: a tuple of Python's numbers, or an array."""
+        n, name = self.pick([64, 64, 128, 256]), f"T_{self.name}"
+        k, m = self.rng.randrange(1, 40), self.rng.randrange(2, 200)
+        if self.chance(0.6):
+            t = self.pick(["i1", "i2", "i4", "i8", "u1", "u4", "f4", "f8"])
+            text = f"np.array([({k} * i) % {min(m, 127)} for i in range({n})], '{t}')"
+            self.tables = {name: (n, t, True)}
+        elif self.chance(0.5):
+            text, self.tables = f"tuple(({k} * i) % {m} - {m // 3} for i in range({n}))", {name: (n, "ix", False)}
+        else:
+            text, self.tables = f"tuple(({k} * i) % {m} / 4 for i in range({n}))", {name: (n, "pf", False)}
+        return name, text
+
+    def table_item(self, what):
+        (name, (n, t, _)), = self.tables.items()
+        if kind(t) != what:
+            raise Unclear("of the other kind")
+        at = self.expr("int", 1)[0]
+        if not self.reads_variable(at):
+            raise Unclear("a constant index")
+        index = f"int({at}) & {n - 1}" if self.chance(0.8) else str(self.rng.randrange(-n, n))
+        return f"{name}[{index}]", t
 
     def ternary(self, what, depth):
         c, _ = self.expr("bool", depth - 1)
@@ -177,6 +205,8 @@ class Generator:
         return f"{name}({', '.join(args)})", {"int": "i8", "float": "f8", "bool": "b1"}[results]
 
     def int_expr(self, depth):
+        if self.tables and self.chance(0.08):
+            return self.table_item("int")
         if depth <= 0 or self.chance(0.15):
             return self.atom("int")
         d = depth - 1
@@ -228,6 +258,8 @@ class Generator:
         return self.ternary("int", depth)
 
     def float_expr(self, depth):
+        if self.tables and self.chance(0.08):
+            return self.table_item("float")
         if depth <= 0 or self.chance(0.15):
             return self.atom("float")
         d = depth - 1
@@ -391,7 +423,7 @@ class Generator:
             self.vars[name] = rules.join([self.vars[name], t])
             if rules.is_lit(self.vars[name]):
                 self.vars[name] = "ix"
-        except Reject:
+        except (Reject, Unclear):
             pass
 
     def assign_tuple(self):
@@ -419,7 +451,7 @@ class Generator:
         y, t = self.expr(what, 2)
         try:
             result = rules.type_binary(op, self.value_of(name, self.vars[name]), self.value_of(y, t))[0]
-        except Reject:
+        except (Reject, Unclear):
             return
         self.line(f"{name} {op}= {y}")
         if self.depth > 1:
@@ -495,6 +527,16 @@ class Generator:
         bounds = (str(self.rng.randrange(1, 6)) if r < 0.5 else f"{self.atom('int')[0]} & {self.pick([3, 7])}" if r < 0.75
                   else f"{self.rng.randrange(-3, 3)}, {self.rng.randrange(3, 12)}, {self.rng.randrange(1, 4)}" if r < 0.9
                   else f"{self.rng.randrange(3, 8)}, {self.rng.randrange(-2, 2)}, -{self.rng.randrange(1, 4)}")
+        if self.depth == 1 and any(is_array or n <= 64 for n, _, is_array in self.tables.values()) and self.chance(0.3):
+            (table, (_, t, _)), = self.tables.items()
+            self.line(f"for {name} in {table}:")
+            self.protected.add(name)
+            outer = dict(self.vars)
+            self.vars[name] = t
+            self.jump(self.pick(["break", "continue"]))
+            self.block(1)
+            self.vars = {n: t for n, t in self.vars.items() if n in outer or n.startswith("v")}
+            return
         if r >= 0.88 and self.depth == 1:
             self.other_loop(name)
             return
@@ -502,7 +544,7 @@ class Generator:
             items = [self.atom(self.pick(["int", "float"])) for _ in range(3)]
             try:
                 t = rules.join([t for _, t in items])
-            except Reject:
+            except (Reject, Unclear):
                 t, items = "ix", [("1", ("lit", 1, 1))] * 2
             self.line(f"for {name} in ({', '.join(x for x, _ in items)}):")
         else:
@@ -590,7 +632,7 @@ class Generator:
         self.line(f"{other} = {name}({x})")
         try:
             self.vars[other] = rules.join([rules.common(t, self.vars[captured]), t])
-        except Reject:
+        except (Reject, Unclear):
             self.vars[other] = "f8"
 
     def statement(self):
@@ -659,6 +701,9 @@ class Generator:
                 if not rules.is_lit(t) and t != "b1":
                     self.vars[name] = t
                     self.protected.add(name)
+        if not closure and self.chance(0.12):
+            name, text = self.make_table()
+            constants[name] = text
         for _ in range(self.rng.randrange(1, 7)):
             self.statement()
         results = self.outcome()

@@ -71,7 +71,15 @@ def is_number(t):
 
 
 def stored(t):
-    return "i8" if is_lit(t) else STORED.get(t, t)
+    """Alone a constant is int64, or uint64 where only that holds it; what neither holds is only ever a float."""
+    if is_lit(t):
+        return "i8" if fits(t, "i8") else "u8" if fits(t, "u8") else "f8"
+    return STORED.get(t, t)
+
+
+def is_wide(t):
+    """A constant that int64 does not hold."""
+    return is_lit(t) and not fits(t, "i8")
 
 
 def literal(value):
@@ -94,6 +102,8 @@ def of_python(value):
         return Value("pf", value)
     if isinstance(value, complex):
         return Value("pc", value)
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = tuple(value)  # a table: strong numbers
     if isinstance(value, tuple):
         items = tuple(of_python(v) for v in value)
         return Value(("tup", *(v.type for v in items)), items)
@@ -199,6 +209,8 @@ def _join_numbers(types):
 
 def _join_ints(lits, index, ints, has_bool):
     lit = None
+    if any(map(is_wide, lits)):
+        raise Unclear("joined with a constant beyond int64")
     if lits:
         low, high = min(t[1] for t in lits), max(t[2] for t in lits)
         lit = ("lit", min(low, 0), max(high, 1)) if has_bool else ("lit", low, high)
@@ -272,6 +284,8 @@ def _is_bits(t):
 def _type_shift(x, y):
     if not _is_bits(x) or not _is_bits(y):
         raise Reject("E120", "integers")
+    if is_wide(y):
+        raise Unclear("a count beyond int64")
     t = x if is_strong_int(x) or x == "ix" else y if is_lit(x) and is_strong_int(y) else "ix"
     check_literal(x, t)
     return t, t
