@@ -48,6 +48,7 @@ class HostArray(np.ndarray):
     """
 
     __hash__ = None
+    __lanewise_live__ = True  # code that captured it reads its memory, as of a device array, not a constant
 
     # So isinstance(x, cuda.DeviceArray) holds; type checkers take a plain property amiss.
     vars()["__class__"] = property(lambda self: _cuda.DeviceArray)

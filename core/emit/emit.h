@@ -16,6 +16,7 @@ typedef struct lw_emit_options {
     bool lineinfo;        /* CUDA: line tables of the user's Python */
     bool precise;         /* CPU: scalar libm, neither libmvec nor our own */
     bool watch;           /* CPU: accesses to shared memory call lw_sim_access first */
+    bool frozen;          /* CPU: for another process: what is live is constant as of now */
     bool has_fma;         /* CPU: a fused multiply-add; then some functions are our own */
     int vector_bits;      /* CPU: preferred vector width, 128, 256 or 512 */
     /* CPU: whether the C library has this vector function; NULL = none has */

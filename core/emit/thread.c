@@ -12,6 +12,7 @@
 #include "core/ir/kernel_context.h"
 #include "core/tables/kernel_ops.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -154,12 +155,23 @@ space_of(const lw_emitter *e, uint32_t number)
     return e->module->datas.data[number].n <= room ? 4 : 1;
 }
 
+static bool
+is_live(const lw_emitter *e, const lw_data *data)
+{
+    return data->address != 0 && !e->gpu && !e->options->frozen;
+}
+
 static void
 emit_data(lw_emitter *e)
 {
     const lw_data *data = &e->module->datas.data[e->inst->a];
     lw_name name;
 
+    if (is_live(e, data)) {
+        snprintf(name.text, sizeof name.text, "%" PRIu64, data->address);
+        lw_result(e, "inttoptr i64 $s to ptr", name.text);
+        return;
+    }
     snprintf(name.text, sizeof name.text, "@lw_data_%u", e->inst->a);
     if (e->gpu)
         as_pointer(e, "addrspacecast", data->n ? data->n : 1, space_of(e, e->inst->a),
@@ -206,6 +218,8 @@ lw_globals_print(lw_emitter *e)
     for (uint32_t i = 0; i < e->module->datas.n; i++) {
         const lw_data *data = &e->module->datas.data[i];
         unsigned space = space_of(e, i);
+        if (is_live(e, data))
+            continue;
         lw_text_addf(e->out, "\n@lw_data_%u = %s unnamed_addr ", i,
                      e->gpu ? "internal" : "private");
         if (space)

@@ -282,13 +282,13 @@ tuple_constant(lw_frame *f, const lw_konst *k, lw_type type)
     return wrap(type, parts, at);
 }
 
-/* The bytes of the table go with the module. */
+/* The bytes of the table go with the module, as does the address of live memory. */
 static lw_value
 table_constant(lw_frame *f, const lw_konst *k, lw_type type)
 {
     uint32_t n = (uint32_t)lw_type_bytes(f->l->types, type);
 
-    return lw_value_scalar(f, type, lw_ir_data(&f->b, k->bytes, n, TABLE_ALIGN));
+    return lw_value_scalar(f, type, lw_ir_live_data(&f->b, k->u, k->bytes, n, TABLE_ALIGN));
 }
 
 static lw_value

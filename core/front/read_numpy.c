@@ -149,6 +149,25 @@ lw_read_numpy_scalar(lw_reader *r, PyObject *object)
     return result;
 }
 
+/* The stand-in of a device array on the host (lanewise/_host_cuda.py), whose contents change as
+ * those of a device array do. */
+static bool
+is_live(PyObject *object)
+{
+    return PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__lanewise_live__");
+}
+
+/* Compiled code addresses what is live as an aligned array in C order. */
+static bool
+can_be_read(PyObject *object, const Py_buffer *view, lw_dtype dtype,
+            const lw_arg_record *record)
+{
+    uintptr_t align = record ? record->align : lw_dtypes[lw_dtypes[dtype].parts].size_bytes;
+
+    return !is_live(object) ||
+           (PyBuffer_IsContiguous(view, 'C') && (uintptr_t)view->buf % align == 0);
+}
+
 static uint32_t
 push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype,
            const lw_arg_record *record)
@@ -166,6 +185,7 @@ push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype
                         (lw_konst){.kind = LW_K_ARRAY,
                                    .dtype = dtype,
                                    .n = (uint32_t)view->ndim,
+                                   .u = is_live(object) ? (uint64_t)(uintptr_t)view->buf : 0,
                                    .items = shape,
                                    .bytes = bytes,
                                    .record = record});
@@ -214,7 +234,7 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
         lw_read_clear();
         return 0;
     }
-    if (view.len <= MAX_TABLE_BYTES)
+    if (view.len <= MAX_TABLE_BYTES && can_be_read(object, &view, dtype, record))
         konst = push_array(r, object, &view, dtype, record);
     PyBuffer_Release(&view);
     Py_DECREF(source);

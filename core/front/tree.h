@@ -99,7 +99,8 @@ typedef enum lw_konst_kind {
     LW_K_RECORD, /* a structured dtype as a value: bytes = its lw_arg_record (typed.h), text its
                     name */
     LW_K_ARRAY,  /* a small constant table: dtype, n = ndim, items = shape, bytes, C order; of
-                    records: dtype void, and record */
+                    records: dtype void, and record. u: the address of the memory that code of
+                    this process on the host reads instead, 0: none */
     LW_K_ELLIPSIS,
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */

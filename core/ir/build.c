@@ -527,14 +527,16 @@ lw_ir_context(lw_builder *b)
 }
 
 uint32_t
-lw_ir_data_add(lw_module *module, const void *bytes, uint32_t n, uint32_t align_log2)
+lw_ir_data_add(lw_module *module, uint64_t address, const void *bytes, uint32_t n,
+               uint32_t align_log2)
 {
     lw_data *data;
     uint8_t *copy;
 
     for (uint32_t i = 0; i < module->datas.n; i++) {
         data = &module->datas.data[i];
-        if (data->n != n || (n > 0 && memcmp(data->bytes, bytes, n) != 0))
+        if (data->n != n || data->address != address ||
+            (n > 0 && memcmp(data->bytes, bytes, n) != 0))
             continue;
         if (data->align_log2 < align_log2)
             data->align_log2 = (uint8_t)align_log2;
@@ -548,16 +550,24 @@ lw_ir_data_add(lw_module *module, const void *bytes, uint32_t n, uint32_t align_
     }
     if (n > 0)
         memcpy(copy, bytes, n);
-    *data = (lw_data){.bytes = copy, .n = n, .align_log2 = (uint8_t)align_log2};
+    *data =
+        (lw_data){.bytes = copy, .address = address, .n = n, .align_log2 = (uint8_t)align_log2};
     return module->datas.n - 1;
+}
+
+lw_ref
+lw_ir_live_data(lw_builder *b, uint64_t address, const void *bytes, uint32_t n,
+                uint32_t align_bytes)
+{
+    uint32_t number = lw_ir_data_add(b->module, address, bytes, n, log2_of(align_bytes));
+
+    return lw_ir_emit(b, LW_OP_DATA, LW_DT_ptr, number, 0, 0);
 }
 
 lw_ref
 lw_ir_data(lw_builder *b, const void *bytes, uint32_t n, uint32_t align_bytes)
 {
-    uint32_t number = lw_ir_data_add(b->module, bytes, n, log2_of(align_bytes));
-
-    return lw_ir_emit(b, LW_OP_DATA, LW_DT_ptr, number, 0, 0);
+    return lw_ir_live_data(b, 0, bytes, n, align_bytes);
 }
 
 /* ---- between threads ---- */

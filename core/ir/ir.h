@@ -187,6 +187,7 @@ typedef struct lw_extern {
 
 typedef struct lw_data {
     const uint8_t *bytes;
+    uint64_t address; /* of the memory that host code of this process reads instead; 0: none */
     uint32_t n;
     uint8_t align_log2;
 } lw_data;

@@ -18,8 +18,10 @@ const char *lw_ir_number_name(lw_op op, uint32_t value);
 enum { LW_IR_DATA_WORD = 32 };  /* bytes in a word of the text of a datum */
 bool lw_ir_is_memory(lw_op op); /* LOAD, STORE: has an alignment */
 
-/* The number of a datum with these bytes, which are copied; one there is made more aligned. */
-uint32_t lw_ir_data_add(lw_module *module, const void *bytes, uint32_t n, uint32_t align_log2);
+/* The number of a datum with these bytes, which are copied, and this address; one there is made
+ * more aligned. */
+uint32_t lw_ir_data_add(lw_module *module, uint64_t address, const void *bytes, uint32_t n,
+                        uint32_t align_log2);
 
 extern const char *const lw_linkage_names[4];
 extern const lw_ir_flag lw_param_flags[]; /* ended by a NULL text */

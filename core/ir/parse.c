@@ -536,12 +536,18 @@ read_data(parser *p)
 {
     uint32_t wanted = number(p), before = p->module->datas.n, align, n, at = 0;
     LW_ARRAY(uint8_t) bytes = {0};
+    uint64_t address = 0;
 
     next(p);
     if (!is(p, "align"))
         complain(p, "align");
     align = log2_of(p, number(p));
     while (!p->failed && (next(p), !at_line_end(p))) {
+        if (is(p, "at")) {
+            next(p);
+            address = strtoull(p->token, NULL, 10);
+            continue;
+        }
         if (!lw_array_reserve(&bytes, LW_IR_DATA_WORD, NULL) || bytes.data == NULL) {
             p->module->failed = true;
             break;
@@ -554,7 +560,7 @@ read_data(parser *p)
     if (!p->failed && at != wanted)
         complain(p, "as many bytes as it says");
     if (!p->failed && !p->module->failed &&
-        lw_ir_data_add(p->module, bytes.data, at, align) != before)
+        lw_ir_data_add(p->module, address, bytes.data, at, align) != before)
         complain(p, "each datum once");
     lw_array_free(&bytes);
 }

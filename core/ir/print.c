@@ -2,6 +2,7 @@
  *
  *     extern i32 "lw_call_back" ptr i64
  *     data 3 align 4 0a0b0c
+ *     data 3 align 4 at 140200000000 0a0b0c
  *     func internal axpy {
  *         param f32 "a"
  *         result f32
@@ -250,6 +251,8 @@ print_data(lw_text *out, const lw_data *data)
     char word[2 * LW_IR_DATA_WORD];
 
     lw_text_addf(out, "data %u align %u", data->n, 1u << data->align_log2);
+    if (data->address)
+        lw_text_addf(out, " at %" PRIu64, data->address);
     for (uint32_t i = 0; i < data->n; i += LW_IR_DATA_WORD) {
         uint32_t n = data->n - i < LW_IR_DATA_WORD ? data->n - i : LW_IR_DATA_WORD;
         for (uint32_t k = 0; k < n; k++) {

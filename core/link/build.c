@@ -53,6 +53,7 @@ typedef struct job {
     const lw_module *module;
     const lw_build_options *options;
     int cc;                /* 0: the host */
+    bool frozen;           /* host code for another process */
     lw_link_input *extra;  /* options->links, CUDA C++ compiled */
     lw_blob **extra_blobs; /* … to these; NULL: the input's own bytes */
 } job;
@@ -66,6 +67,7 @@ emit_options(const job *j)
     options.lineinfo = j->options->lineinfo && j->cc;
     options.watch = j->options->watch && !j->cc;
     options.precise = j->options->precise;
+    options.frozen = j->frozen;
     options.has_fma = lw_host_has_fma();
     options.vector_bits = lw_host_vector_bits();
     options.has_vector_function = lw_mvec_has;
@@ -503,7 +505,10 @@ lw_build_output(const lw_module *module, int target_cc, const char *output,
                 const lw_build_options *options, lw_bytes *out, lw_error *err)
 {
     lw_status status = LW_OK;
-    job j = {.module = module, .options = options, .cc = target_cc};
+    job j = {.module = module,
+             .options = options,
+             .cc = target_cc,
+             .frozen = strcmp(output, "object") == 0};
     lw_text text;
 
     lw_text_init(&text);
