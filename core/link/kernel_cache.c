@@ -2,6 +2,7 @@
  * lock, and everybody else who wants it sleeps on `changed`. */
 #include "core/link/kernel_cache.h"
 
+#include "core/base/env.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 #include "core/link/disk_cache.h"
@@ -9,13 +10,9 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { N_BUCKETS = 1024 };
-/* When the table grows past either, the older half goes: a bound on long sessions that compile
- * forever, far above what a program keeps in use (kernels are some ten KB). */
-enum { MAX_ENTRIES = 4096, MAX_MEMORY_BYTES = 32 << 20 };
 
 struct lw_blob {
     atomic_int references;
@@ -25,7 +22,8 @@ struct lw_blob {
 typedef enum entry_state { MAKING, READY, FAILED } entry_state;
 
 typedef struct entry {
-    struct entry *next;
+    struct entry *next;            /* in its bucket */
+    struct entry *older, *younger; /* by its last use */
     lw_digest key;
     lw_cache_kind kind;
     entry_state state;
@@ -34,14 +32,15 @@ typedef struct entry {
     pthread_t owner;  /* while MAKING */
     lw_blob *blob;    /* READY */
     lw_error failure; /* FAILED */
-    uint64_t tick;    /* of the last use */
+    size_t size_bytes;
 } entry;
 
 static lw_lock lock = LW_LOCK_INIT;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static entry *buckets[N_BUCKETS];
-static uint64_t n_entries, memory_bytes, clock_tick;
+static entry *oldest, *youngest;
+static uint64_t n_entries, memory_bytes;
 static uint64_t memory_hits, disk_hits, n_made, n_failed;
 
 /* ---- blobs ---- */
@@ -115,6 +114,29 @@ entry_free(entry *e)
     lw_free(e);
 }
 
+static void
+leave_order(entry *e)
+{
+    *(e->older ? &e->older->younger : &oldest) = e->younger;
+    *(e->younger ? &e->younger->older : &youngest) = e->older;
+}
+
+static void
+become_youngest(entry *e)
+{
+    e->older = youngest;
+    e->younger = NULL;
+    *(youngest ? &youngest->younger : &oldest) = e;
+    youngest = e;
+}
+
+static void
+set_size(entry *e, size_t size_bytes)
+{
+    memory_bytes += size_bytes - e->size_bytes;
+    e->size_bytes = size_bytes;
+}
+
 /* Takes it out of the table; it is freed now, or by its last waiter. */
 static void
 drop(entry *e)
@@ -124,10 +146,10 @@ drop(entry *e)
     while (*at != e)
         at = &(*at)->next;
     *at = e->next;
+    leave_order(e);
+    set_size(e, 0);
     e->gone = true;
     n_entries--;
-    if (e->blob != NULL)
-        memory_bytes -= e->blob->bytes.n;
     if (e->waiters == 0)
         entry_free(e);
 }
@@ -143,49 +165,39 @@ insert(const lw_digest *key, lw_cache_kind kind)
     e->kind = kind;
     e->state = MAKING;
     e->owner = pthread_self();
-    e->tick = ++clock_tick;
     e->next = *at;
     *at = e;
     n_entries++;
+    become_youngest(e);
+    set_size(e, sizeof *e);
     return e;
 }
 
 static void
-drop_older_than(uint64_t tick)
+use(entry *e)
 {
-    for (int b = 0; b < N_BUCKETS; b++)
-        for (entry *e = buckets[b], *next; e != NULL; e = next) {
-            next = e->next;
-            if (e->state != MAKING && e->tick < tick)
-                drop(e);
-        }
+    leave_order(e);
+    become_youngest(e);
 }
 
-static int
-by_tick(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
+/* The least recently used go until the others take no more than so many bytes. What loaded
+ * code, or a waiter, holds of them stays valid: blobs are counted. */
 static void
-trim_memory(void)
+trim(uint64_t most_bytes)
 {
-    uint64_t *ticks, n = 0, middle = clock_tick;
-
-    if (n_entries <= MAX_ENTRIES && memory_bytes <= MAX_MEMORY_BYTES)
-        return;
-    ticks = lw_alloc(n_entries * sizeof *ticks);
-    if (ticks != NULL) { /* without memory for the list all but the newest goes */
-        for (int b = 0; b < N_BUCKETS; b++)
-            for (entry *e = buckets[b]; e != NULL; e = e->next)
-                ticks[n++] = e->tick;
-        qsort(ticks, n, sizeof *ticks, by_tick);
-        middle = ticks[n / 2];
-        lw_free(ticks);
+    for (entry *e = oldest, *younger; e != NULL && memory_bytes > most_bytes; e = younger) {
+        younger = e->younger;
+        if (e->state != MAKING)
+            drop(e);
     }
-    drop_older_than(middle);
+}
+
+static uint64_t
+most_memory_bytes(void)
+{
+    int64_t megabytes = lw_env_int(LW_ENV_memory_cache_mb);
+
+    return megabytes > 0 ? (uint64_t)megabytes << 20 : 0;
 }
 
 /* ---- failures ---- */
@@ -290,15 +302,16 @@ publish(entry *e, lw_blob *blob, const lw_error *failure)
     if (blob != NULL) {
         e->state = READY;
         e->blob = lw_blob_ref(blob);
-        memory_bytes += blob->bytes.n;
-        trim_memory();
+        set_size(e, sizeof *e + sizeof *blob + blob->bytes.n);
     } else {
         e->state = FAILED;
         n_failed++;
         copy_error(failure, &e->failure);
+        set_size(e, sizeof *e + (failure->text ? strlen(failure->text) : 0));
         if (!is_lasting(e->failure.status))
             drop(e);
     }
+    trim(most_memory_bytes());
     pthread_cond_broadcast(&changed);
     lw_lock_give(&lock);
 }
@@ -367,7 +380,7 @@ lw_cache_get_or_make(const lw_digest *key, lw_cache_kind kind, bool use_disk,
         e = find(key, kind);
         if (e == NULL)
             break;
-        e->tick = ++clock_tick;
+        use(e);
         if (e->state == MAKING && pthread_equal(e->owner, pthread_self())) {
             lw_lock_give(&lock);
             return lw_fail(err, LW_ERR_INTERNAL, "a kernel needs itself to be compiled");
@@ -413,7 +426,7 @@ void
 lw_cache_forget_memory(void)
 {
     lw_lock_take(&lock);
-    drop_older_than(UINT64_MAX);
+    trim(0);
     lw_lock_give(&lock);
 }
 

@@ -560,10 +560,20 @@ test_fork(void)
 }
 
 static void
+check_memory(uint64_t most_bytes, uint64_t least_entries)
+{
+    lw_cache_info about;
+
+    CHECK(lw_cache_info_get(&about, NULL) == LW_OK);
+    CHECK(about.memory_bytes <= most_bytes && about.memory_entries >= least_entries);
+    CHECK((about.memory_entries == 0) == (about.memory_bytes == 0));
+    lw_cache_info_reset(&about);
+}
+
+static void
 test_memory_bound(void)
 {
     maker m = {.n_bytes = 1 << 20, .fill = 'm'};
-    lw_cache_info about;
     char key[16];
 
     use_folder("bound");
@@ -573,9 +583,24 @@ test_memory_bound(void)
         CHECK(get(key, &m) == LW_CACHE_MADE);
     }
     CHECK(get("m99", &m) == LW_CACHE_MEMORY);
-    CHECK(lw_cache_info_get(&about, NULL) == LW_OK);
-    CHECK(about.memory_bytes <= 33u << 20 && about.memory_entries >= 16);
-    lw_cache_info_reset(&about);
+    check_memory(32u << 20, 31);
+    CHECK(lw_env_set(LW_ENV_memory_cache_mb, "4")); /* three of a MB and what an entry takes */
+    CHECK(get("a", &m) == LW_CACHE_MADE);
+    check_memory(4u << 20, 3);
+    CHECK(get("b", &m) == LW_CACHE_MADE && get("c", &m) == LW_CACHE_MADE);
+    CHECK(get("a", &m) == LW_CACHE_MEMORY); /* younger than b from here on */
+    CHECK(get("d", &m) == LW_CACHE_MADE);
+    CHECK(get("a", &m) == LW_CACHE_MEMORY && get("c", &m) == LW_CACHE_MEMORY);
+    CHECK(get("b", &m) == LW_CACHE_MADE);
+    CHECK(get("c", &m) == LW_CACHE_MEMORY && get("a", &m) == LW_CACHE_MEMORY);
+    m.n_bytes = 9 << 20; /* alone above the bound: it takes all others' place, and has none */
+    CHECK(get("large", &m) == LW_CACHE_MADE);
+    check_memory(4u << 20, 0);
+    CHECK(lw_env_set(LW_ENV_memory_cache_mb, "0"));
+    m.n_bytes = 100;
+    CHECK(get("small", &m) == LW_CACHE_MADE && get("small", &m) == LW_CACHE_MADE);
+    check_memory(0, 0);
+    CHECK(lw_env_set(LW_ENV_memory_cache_mb, NULL));
     CHECK(lw_env_set(LW_ENV_cache_size_mb, NULL));
     lw_cache_forget_memory();
 }
