@@ -148,18 +148,22 @@ def buffer_of(array, offset):
     return room, first
 
 
-def arrays_in(room, first, views):
-    """a and b in a buffer of the host or of a device."""
+def place_of_b(views):
+    return tuple(slice(views.first if k == 0 else None, None, step) for k, step in enumerate(views.steps))
+
+
+def arrays_in(room, first, views, shared=False):
+    """a and b in a buffer of the host or of a device. Kernels refuse misaligned arguments that share memory: then b is a copy."""
     size = int(np.prod(views.shape)) * np.dtype(views.dtype).itemsize
     a = room[first:first + size].view(views.dtype).reshape(views.shape)
-    b = a[tuple(slice(views.first if k == 0 else None, None, step) for k, step in enumerate(views.steps))]
-    return a, b if views.offset % np.dtype(views.dtype).alignment == 0 else b.copy()  # kernels refuse misaligned arguments that share memory
+    b = a[place_of_b(views)]
+    return a, b if shared or views.offset % np.dtype(views.dtype).alignment == 0 else b.copy()
 
 
-def reference(source, views):
+def reference(source, views, shared=False):
     """The bytes after NumPy ran the program."""
     room, first = buffer_of(contents(views), views.offset)
-    function_of(source)(*arrays_in(room, first, views))
+    function_of(source)(*arrays_in(room, first, views, shared))
     return room, first
 
 
@@ -172,6 +176,15 @@ def function_of(source):
 # ---- running ----
 
 
+def _around(text, f):
+    """A function of a text that calls f."""
+    from check import define
+
+    made = define(text, "g")
+    made.__globals__["f"] = f
+    return made
+
+
 def jit(f, views):
     import lanewise as lw
 
@@ -181,20 +194,23 @@ def jit(f, views):
 def forall(f, views):
     import lanewise as lw
 
-    space = {"f": f}
-    made = lw.forall(cache=False, warn=False, source="def g(i, a, b):\n    f(a, b)\n")(_in(space, "def g(i, a, b):\n    f(a, b)\n", "g"))
+    made = lw.forall(cache=False, warn=False)(_around("def g(i, a, b):\n    f(a, b)\n", f))
     return lambda a, b: made(1, a, b)
 
 
-def _in(space, text, name):
-    from check import define
+def guvectorize(f, views):
+    """The output is filled with the input, then the program runs on it; b is a view that the function makes."""
+    import lanewise as lw
 
-    g = define(text, name)
-    g.__globals__.update(space)
-    return g
+    every = ", ".join(":" for _ in views.shape)
+    part = ", ".join(f"{views.first if k == 0 else 0}::{step}" for k, step in enumerate(views.steps))
+    text = f"def g(x, a):\n    a[{every}] = x\n    f(a, a[{part}])\n"
+    names = ",".join("mn"[:len(views.shape)])
+    made = lw.guvectorize(f"({names})->({names})", cache=False, warn=False)(_around(text, f))
+    return lambda a, b: made(contents(views), out=a)
 
 
-HOST = {"jit": jit, "forall": forall}
+HOST = {"jit": jit, "forall": forall, "guvectorize": guvectorize}
 
 
 def run_host(door, source, views):
@@ -348,7 +364,7 @@ def check_program(source, views, door):
         return _told(refusal)
     except Exception as problem:
         return _told(problem)
-    return difference(got, reference(source, views), views)
+    return difference(got, reference(source, views, door == "guvectorize"), views)
 
 
 def smallest(lines, views, door):
