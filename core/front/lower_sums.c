@@ -5,18 +5,27 @@
 
 #include "core/opt/narrow_sum.h"
 
-/* Functions of lanewise/_array_functions.py that are called: what they do is told of the call.
- */
-static bool
-is_ours(const lw_lowering *l, const lw_func *func)
+/* Whose function it is, by its file. What lanewise/_array_functions.py does is told of the
+ * call, as the loop that stands there; of lanewise's other functions, which draw random
+ * numbers, nothing is. */
+typedef enum owner { USERS, LOOPS_FOR_CALLS, LANEWISES } owner;
+
+static owner
+owner_of(const lw_lowering *l, const lw_func *func)
 {
     const char *file = l->module->files.data[func->file];
+    owner found = USERS;
 
-    for (uint32_t i = 1; i < l->tree->fns.n; i++)
-        if (l->tree->fns.data[i].whole &&
-            strcmp(l->tree->files.data[l->tree->fns.data[i].file].path, file) == 0)
-            return true;
-    return false;
+    for (uint32_t i = 1; i < l->tree->fns.n; i++) {
+        const lw_fn *fn = &l->tree->fns.data[i];
+
+        if (!fn->wraps || strcmp(l->tree->files.data[fn->file].path, file) != 0)
+            continue;
+        if (fn->whole)
+            return LOOPS_FOR_CALLS;
+        found = LANEWISES;
+    }
+    return found;
 }
 
 /* The instruction of the user's function that calls func, or what calls it; NULL: none. */
@@ -29,7 +38,8 @@ call_of(const lw_lowering *l, uint32_t func, int depth)
         for (uint32_t i = 1; i < caller->insts.n; i++)
             if (caller->insts.data[i].op == LW_OP_CALL && caller->insts.data[i].a == func &&
                 f != func)
-                return is_ours(l, caller) ? call_of(l, f, depth - 1) : &caller->insts.data[i];
+                return owner_of(l, caller) == USERS ? &caller->insts.data[i]
+                                                    : call_of(l, f, depth - 1);
     }
     return NULL;
 }
@@ -44,11 +54,13 @@ find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **place)
     *place = NULL;
     for (uint32_t f = 0; f < l->module->funcs.n && *place == NULL; f++) {
         const lw_func *func = l->module->funcs.data[f];
+        owner who = owner_of(l, func);
 
+        if (who == LANEWISES)
+            continue;
         LW_TRY(lw_find_narrow_sum(func, sum, l->err));
         if (sum->at)
-            *place =
-                is_ours(l, func) ? call_of(l, f, NESTED_CALLS) : &func->insts.data[sum->at];
+            *place = who == USERS ? &func->insts.data[sum->at] : call_of(l, f, NESTED_CALLS);
     }
 fail:
     return status;
