@@ -382,6 +382,8 @@ lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
         goto fail;
     if (p->n == 0)
         return 0;
+    if (p->special->n_races > 0 && lw_forall_refuse_races(p->special, &p->space) < 0)
+        goto fail;
     if ((device ? prepare_device(p, keywords) : prepare_host(p)) == 0)
         return 0;
 fail:

@@ -63,6 +63,11 @@ int lw_forall_keywords_read(const lw_forall *self, PyObject *const **args, Py_ss
 /* The entry for contiguous arrays that do not overlap: inspection. */
 void lw_forall_common_key(const lw_forall *self, bool device, lw_entry_key *out);
 
+/* ---- forall_race_py.c ---- */
+
+/* E164 where several elements of the space meet in one of special->races. -1 with it. */
+int lw_forall_refuse_races(const lw_special *special, const lw_space *space);
+
 /* ---- forall_bind_py.c ---- */
 PyObject *lw_forall_bind(PyObject *self, PyObject *const *args, Py_ssize_t n_args,
                          PyObject *kwnames);

@@ -23,6 +23,7 @@
 #include "core/front/read_python.h"
 #include "core/front/signature.h"
 #include "core/link/build.h"
+#include "core/opt/race.h"
 #include "core/py/door_options.h"
 #include "core/py/link_read.h"
 #include "core/py/renew.h"
@@ -216,6 +217,8 @@ typedef struct lw_special {
     const uint32_t *written; /* numbers of the bound arrays that the body may write */
     uint32_t n_out; /* declared results of a function that gives a value; 0: as inferred */
     const lw_dtype *out;
+    uint32_t n_races; /* of forall: stores by which elements race wherever there are several */
+    const lw_race_store *races;
     bool declared, narrow, negative;
     uint64_t hash;  /* of the types: the same in every process */
     PyObject *held; /* list of the objects that the key names by address, or NULL */

@@ -314,6 +314,21 @@ lower_guarded(lw_special *special, lw_typed *typed, lw_error *err)
     return lw_lower(typed, special->out, special->n_out, &special->on_host, err);
 }
 
+static lw_status
+note_races(lw_special *special, lw_error *err)
+{
+    const lw_scalar *scalar = special->scalar;
+    lw_race_store *races = NULL;
+    lw_status status;
+
+    if (special->function->n_index == 0)
+        return LW_OK;
+    status = lw_opt_find_races(scalar->module, scalar->body, special->function->n_index,
+                               &special->arena, &races, &special->n_races, err);
+    special->races = races;
+    return status;
+}
+
 static int
 lower(lw_special *special)
 {
@@ -330,6 +345,8 @@ lower(lw_special *special)
         status = lw_lower(typed, special->out, special->n_out, &special->scalar, &err);
     if (status == LW_OK)
         status = lower_guarded(special, typed, &err);
+    if (status == LW_OK)
+        status = note_races(special, &err);
     lw_typed_free(typed);
     if (status != LW_OK) {
         lw_py_raise(&err);
