@@ -36,6 +36,11 @@ def settings() -> str:
     return table(["variable", "field", "kind", "default", "what it does"], body)
 
 
+def checks() -> str:
+    body = [[f"`{word}`", f"`{raises}`", where] for _, word, raises, where in (map(unquote, row) for row in rows("checks", "CHECK"))]
+    return table(["check", "raises", "where"], body)
+
+
 def names() -> str:
     """Every function that compiled code may call, module by module."""
     modules: dict[str, list[str]] = defaultdict(list)
@@ -157,7 +162,7 @@ def promotion(typing: str) -> str:
 
 
 PARTS = {
-    "settings": settings, "names": names, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
+    "settings": settings, "checks": checks, "names": names, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
     "promotion weak": lambda: promotion("weak"), "promotion numba": lambda: promotion("numba"),
 }
 

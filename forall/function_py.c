@@ -120,14 +120,18 @@ lw_function_refresh(lw_function *self)
 static bool
 is_stale(PyObject *object)
 {
-    return lw_captures_changed(((lw_function *)object)->captures);
+    lw_function *self = (lw_function *)object;
+
+    return lw_door_checks_changed(&self->options) ||
+           (self->captures != NULL && lw_captures_changed(self->captures));
 }
 
 bool
 lw_function_is_stale(const lw_function *self)
 {
-    return self->n_specials != 0 && self->captures != NULL &&
-           lw_captures_changed(self->captures);
+    return lw_door_checks_changed(&self->options) ||
+           (self->n_specials != 0 && self->captures != NULL &&
+            lw_captures_changed(self->captures));
 }
 
 lw_function *
@@ -140,8 +144,7 @@ lw_function_current(lw_function *self)
 lw_function *
 lw_function_renewed(lw_function *self)
 {
-    return (lw_function *)lw_renewed((PyObject *)self, &self->renewal, is_stale,
-                                     self->options.front.typing, self->options.warn,
+    return (lw_function *)lw_renewed((PyObject *)self, &self->renewal, is_stale, &self->options,
                                      lw_function_name(self));
 }
 

@@ -81,7 +81,8 @@ int lw_function_refresh(lw_function *self);
  * few ns where nothing has. */
 lw_function *lw_function_current(lw_function *self);
 lw_function *lw_function_renewed(lw_function *self); /* knowing that it is stale */
-bool lw_function_is_stale(const lw_function *self);  /* once something is compiled */
+bool
+lw_function_is_stale(const lw_function *self); /* of captures, once something is compiled */
 /* What core/link hears of it; borrowed from it. */
 lw_build_options lw_function_build_options(const lw_function *self);
 const char *lw_function_name(const lw_function *self);

@@ -213,20 +213,23 @@ refresh_tree(lw_gufunc_object *self)
 static bool
 is_stale(PyObject *object)
 {
-    return lw_captures_changed(((lw_gufunc_object *)object)->captures);
+    lw_gufunc_object *self = (lw_gufunc_object *)object;
+
+    return lw_door_checks_changed(&self->base.options) ||
+           (self->captures != NULL && lw_captures_changed(self->captures));
 }
 
 PyObject *
 lw_gufunc_current(lw_ufunc_head *head)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)head;
+    bool compiled = self->base.loops.n > 0 || self->base.family != NULL;
 
-    if ((self->base.loops.n == 0 && self->base.family == NULL) || self->base.member != NULL ||
-        self->captures == NULL || !is_stale((PyObject *)self))
+    if (self->base.member != NULL ||
+        !(compiled ? is_stale((PyObject *)self) : lw_door_checks_changed(&self->base.options)))
         return Py_NewRef(self);
     return lw_ufunc_head_renewed(head, lw_renewed((PyObject *)self, &self->renewal, is_stale,
-                                                  self->base.options.front.typing,
-                                                  self->base.options.warn, self->table->name));
+                                                  &self->base.options, self->table->name));
 }
 
 static void

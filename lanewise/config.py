@@ -19,6 +19,7 @@ from lanewise import _core
 
 
 _TARGETS = ("auto", "cpu", "cuda", "parallel")
+_CHECKS = tuple(_core._checks())
 _STAGES = ("typed", "ir", "llvm", "nvvm", "ptx", "sass", "asm")
 
 
@@ -26,6 +27,8 @@ def _expected(name: str, value: Any) -> str | None:
     """What a setting of a few words should be, where `value` is none of them."""
     if name == "target" and value not in _TARGETS:
         return "'auto', 'cpu', 'cuda' or 'parallel'"
+    if name == "check" and value and not set(str(value).split(",")) <= set(_CHECKS):
+        return "checks with commas between them: " + ", ".join(_CHECKS)
     if name == "dump" and value and not set(str(value).split(",")) <= set(_STAGES):
         return "stages with commas between them: " + ", ".join(_STAGES)
     return None

@@ -203,8 +203,7 @@ lw_reducer_current(lw_reducer *self)
 {
     if (self->specials == NULL || !is_stale((PyObject *)self))
         return (lw_reducer *)Py_NewRef((PyObject *)self);
-    return (lw_reducer *)lw_renewed((PyObject *)self, &self->renewal, is_stale,
-                                    self->options.front.typing, self->options.warn,
+    return (lw_reducer *)lw_renewed((PyObject *)self, &self->renewal, is_stale, &self->options,
                                     lw_reducer_name(self));
 }
 

@@ -56,14 +56,20 @@ note_uniforms(lw_member *member, const lw_scalar *scalar, lw_uniforms *out)
 bool
 lw_ufunc_is_stale(const lw_ufunc_object *self)
 {
-    return (self->base.loops.n > 0 || self->base.family != NULL) && self->base.member == NULL &&
-           self->captures != NULL && lw_captures_changed(self->captures);
+    if (self->base.member != NULL)
+        return false;
+    return lw_door_checks_changed(&self->base.options) ||
+           ((self->base.loops.n > 0 || self->base.family != NULL) && self->captures != NULL &&
+            lw_captures_changed(self->captures));
 }
 
 static bool
 is_stale(PyObject *object)
 {
-    return lw_captures_changed(((lw_ufunc_object *)object)->captures);
+    lw_ufunc_object *self = (lw_ufunc_object *)object;
+
+    return lw_door_checks_changed(&self->base.options) ||
+           (self->captures != NULL && lw_captures_changed(self->captures));
 }
 
 PyObject *
@@ -71,8 +77,7 @@ lw_ufunc_renewed(lw_ufunc_object *self)
 {
     return lw_ufunc_head_renewed((lw_ufunc_head *)self,
                                  lw_renewed((PyObject *)self, &self->renewal, is_stale,
-                                            self->base.options.front.typing,
-                                            self->base.options.warn, self->table->name));
+                                            &self->base.options, self->table->name));
 }
 
 /* ---- typing ---- */

@@ -312,7 +312,7 @@ lw_instance_raises(lw_lowering *l, uint32_t instance)
         return l->raising[instance] == 2;
     l->raising[instance] = 1;
     if (!options->ignore_errors)
-        raises = inst->can_raise || options->checks != 0;
+        raises = inst->can_raise || (options->checks & LW_CHECKS_RAISING) != 0;
     raises |= options->guard_dynamic;
     for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
         raises = node_raises(l, inst, i);

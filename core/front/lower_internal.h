@@ -108,6 +108,13 @@ void lw_lower_raise(lw_frame *f, lw_ref condition, const char *exception, const 
  * the condition is 0 there is none. */
 bool lw_lower_checks_overflow(const lw_frame *f, lw_dtype type);
 void lw_lower_check_overflow(lw_frame *f, lw_ref overflows);
+/* check={"nan"}: whether it is asked; whether a number, or one of a tuple, is NaN (0: none can
+ * be); and its FloatingPointError where `made` is and `before` (0: false) is not. */
+bool lw_lower_checks_nan(const lw_frame *f);
+lw_ref lw_lower_has_nan(lw_frame *f, lw_value value);
+void lw_lower_check_nan(lw_frame *f, lw_ref before, lw_value made);
+/* check={"divide"}: ZeroDivisionError where the divisor is 0. */
+void lw_lower_check_divisor(lw_frame *f, lw_value divisor, const char *message);
 /* lw_lower_raise, always, with a message that shows these words. */
 void lw_lower_raise_words(lw_frame *f, const char *exception, uint64_t format,
                           const lw_ref *words, uint32_t n);

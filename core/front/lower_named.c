@@ -38,26 +38,6 @@ static const struct simple_row {
 #undef REAL
 };
 
-static bool
-checks_nan(const lw_frame *f)
-{
-    return f->can_raise && (f->l->typed->options.checks & LW_CHECK_NAN) != 0;
-}
-
-/* check={"nan"}: a NaN that no argument was. y may be x. */
-static lw_value
-checked_result(const lw_named_call *c, lw_ref made, lw_ref x, lw_ref y)
-{
-    lw_builder *b = c->b;
-
-    if (checks_nan(c->f) && lw_is_float(lw_ir_type(b, made))) {
-        lw_ref was = lw_ir_or(b, lw_float_isnan(b, x), lw_float_isnan(b, y));
-        lw_ref fresh = lw_ir_and(b, lw_float_isnan(b, made), lw_ir_not(b, was));
-        lw_lower_raise(c->f, fresh, "FloatingPointError", "invalid value");
-    }
-    return lw_named_result(c, made);
-}
-
 static lw_value
 lower_simple(const lw_named_call *c)
 {
@@ -73,11 +53,14 @@ lower_simple(const lw_named_call *c)
         return lw_named_fail(c);
     lw_ref x = lw_named_scalar(c, 0);
     if (lw_intrinsics[row->intrinsic].n_args == 1)
-        return checked_result(c, lw_float_call(c->b, row->intrinsic, x), x, x);
+        return lw_named_result(c, lw_float_call(c->b, row->intrinsic, x));
     lw_ref y = lw_named_scalar(c, 1);
+    if (c->impl == LW_IMPL_FMOD)
+        lw_lower_check_divisor(c->f, lw_value_scalar(c->f, (lw_type)c->dtype, y),
+                               "modulo by zero");
     if (!lw_is_float(c->dtype))
         return lw_named_result(c, lw_num_fmod(c->b, x, y));
-    return checked_result(c, lw_float_call2(c->b, row->intrinsic, x, y), x, y);
+    return lw_named_result(c, lw_float_call2(c->b, row->intrinsic, x, y));
 }
 
 /* log(x, base) = log(x) / log(base) */
@@ -247,9 +230,8 @@ lower_divmod(const lw_named_call *c)
 {
     lw_ref x = lw_named_scalar(c, 0), y = lw_named_scalar(c, 1), quotient, rest;
 
-    if (c->f->can_raise && (c->f->l->typed->options.checks & LW_CHECK_DIVIDE))
-        lw_lower_raise(c->f, lw_ir_not(c->b, lw_num_truth(c->b, y)), "ZeroDivisionError",
-                       "division by zero");
+    lw_lower_check_divisor(c->f, lw_value_scalar(c->f, (lw_type)c->dtype, y),
+                           "division by zero");
     lw_num_divmod(c->b, x, y, &quotient, &rest);
     if (lw_lower_checks_overflow(c->f, lw_ir_type(c->b, x)))
         lw_lower_check_overflow(c->f, lw_int_overflows(c->b, LW_PY_FLOORDIV, x, y, quotient));
@@ -615,19 +597,41 @@ describe(lw_frame *f, uint32_t node)
     return c;
 }
 
+/* Functions whose result may be NaN where no argument is. Operators look by themselves. */
+static bool
+makes_nan(lw_impl impl)
+{
+    switch (impl) {
+    case LW_IMPL_HYPOT:
+    case LW_IMPL_DIVMOD:
+    case LW_IMPL_SQUARE:
+    case LW_IMPL_RECIPROCAL:
+    case LW_IMPL_SINC:
+    case LW_IMPL_LOGADDEXP:
+    case LW_IMPL_LOGADDEXP2:
+    case LW_IMPL_RECT:
+    case LW_IMPL_FMA: return true;
+    default: return simple[impl].known;
+    }
+}
+
 lw_value
 lw_lower_named(lw_frame *f, uint32_t node)
 {
     lw_named_call c = describe(f, node);
     lw_pyop op = lw_impl_operator(c.impl);
+    lw_ref had_nan = 0;
+    lw_value made;
 
     if (lw_is_kernel_rule(lw_names[lw_typed_at(f, node)->target].rule))
         return lw_lower_kernel(f, node);
     if (op != LW_PY_NONE)
         return lower_operator(&c, op);
-    if (simple[c.impl].known && c.impl != LW_IMPL_LOG)
-        return lower_simple(&c);
-    return lower_by_impl(&c);
+    c.had_nan = lw_lower_checks_nan(f) && makes_nan(c.impl) ? &had_nan : NULL;
+    made = simple[c.impl].known && c.impl != LW_IMPL_LOG ? lower_simple(&c) : lower_by_impl(&c);
+    if (c.had_nan != NULL)
+        lw_lower_check_nan(f, had_nan, made);
+    return made;
 }
 
 /* ---- cost ---- */

@@ -10,7 +10,12 @@ lw_first_part(lw_value value)
 lw_value
 lw_named_argument(const lw_named_call *c, uint32_t i)
 {
-    return lw_lower_argument_as(c->f, c->node, i, c->operand);
+    lw_value value = lw_lower_argument_as(c->f, c->node, i, c->operand);
+    lw_ref is = c->had_nan != NULL ? lw_lower_has_nan(c->f, value) : 0;
+
+    if (is)
+        *c->had_nan = *c->had_nan ? lw_ir_or(c->b, *c->had_nan, is) : is;
+    return value;
 }
 
 lw_ref

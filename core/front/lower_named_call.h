@@ -12,7 +12,8 @@ typedef struct lw_named_call {
     lw_impl impl;
     lw_type operand, type;
     uint32_t n_args;
-    lw_dtype dtype; /* operands are stored as; void: there is none */
+    lw_dtype dtype;  /* operands are stored as; void: there is none */
+    lw_ref *had_nan; /* gathers whether an argument is NaN; NULL: nobody asks */
 } lw_named_call;
 
 /* Argument i, converted to the type of the operands; as one scalar; as a complex number. */

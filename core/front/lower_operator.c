@@ -26,14 +26,43 @@ divides(lw_pyop op)
     return op == LW_PY_DIV || op == LW_PY_FLOORDIV || op == LW_PY_MOD;
 }
 
-static void
-check_divide(lw_frame *f, lw_pyop op, lw_value y)
+void
+lw_lower_check_divisor(lw_frame *f, lw_value divisor, const char *message)
 {
-    if (!checks(f, LW_CHECK_DIVIDE) || !divides(op) || y.n == 0)
-        return;
-    lw_ref zero = lw_ir_not(&f->b, lw_value_truth(f, y));
-    lw_lower_raise(f, zero, "ZeroDivisionError",
-                   op == LW_PY_MOD ? "integer modulo by zero" : "division by zero");
+    if (checks(f, LW_CHECK_DIVIDE) && divisor.n > 0)
+        lw_lower_raise(f, lw_ir_not(&f->b, lw_value_truth(f, divisor)), "ZeroDivisionError",
+                       message);
+}
+
+bool
+lw_lower_checks_nan(const lw_frame *f)
+{
+    return checks(f, LW_CHECK_NAN);
+}
+
+lw_ref
+lw_lower_has_nan(lw_frame *f, lw_value value)
+{
+    lw_ref any = 0;
+
+    for (uint32_t i = 0; i < value.n; i++) {
+        lw_ref is = lw_is_float(lw_ir_type(&f->b, value.parts[i]))
+                        ? lw_float_isnan(&f->b, value.parts[i])
+                        : 0;
+        any = any && is ? lw_ir_or(&f->b, any, is) : any ? any : is;
+    }
+    return any;
+}
+
+void
+lw_lower_check_nan(lw_frame *f, lw_ref before, lw_value made)
+{
+    lw_ref after = lw_lower_has_nan(f, made);
+
+    if (after && before)
+        after = lw_ir_and(&f->b, after, lw_ir_not(&f->b, before));
+    if (after)
+        lw_lower_raise(f, after, "FloatingPointError", "invalid value");
 }
 
 void
@@ -57,14 +86,17 @@ check_result(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_ref result)
 
     if (lw_lower_checks_overflow(f, type))
         lw_lower_check_overflow(f, lw_int_overflows(b, op, x.parts[0], y.parts[0], result));
-    if (checks(f, LW_CHECK_NAN) && lw_is_float(type)) {
-        lw_ref made = lw_float_isnan(b, result);
-        for (int i = 0; i < 2; i++) {
-            lw_ref operand = i == 0 ? x.parts[0] : y.parts[0];
-            made = lw_ir_and(b, made, lw_ir_not(b, lw_float_isnan(b, operand)));
-        }
-        lw_lower_raise(f, made, "FloatingPointError", "invalid value");
+}
+
+/* `made`, unless it is a NaN of numbers that are none. */
+static lw_value
+without_nan(lw_frame *f, lw_value x, lw_value y, lw_value made)
+{
+    if (lw_lower_checks_nan(f)) {
+        lw_ref p = lw_lower_has_nan(f, x), q = lw_lower_has_nan(f, y);
+        lw_lower_check_nan(f, p && q ? lw_ir_or(&f->b, p, q) : p ? p : q, made);
     }
+    return made;
 }
 
 /* ---- arithmetic ---- */
@@ -150,15 +182,17 @@ lw_lower_binary(lw_frame *f, lw_pyop op, lw_value x, lw_value y, lw_type result)
     if (x.n == 0 || y.n == 0)
         return lw_lower_fail(f, f->node,
                              "an operator on values that only exist at compile time");
-    check_divide(f, op, y);
+    if (divides(op))
+        lw_lower_check_divisor(f, y,
+                               op == LW_PY_MOD ? "integer modulo by zero" : "division by zero");
     if (lw_value_is_complex(&x, f))
-        return complex_binary(f, op, x, y, result);
+        return without_nan(f, x, y, complex_binary(f, op, x, y, result));
     lw_ref made = scalar_binary(f, op, x.parts[0], y.parts[0]);
     if (made == 0 && !f->l->module->failed && !f->l->module->arena.failed)
         return lw_lower_fail(f, f->node, "an operator that scalars lack");
     check_result(f, op, x, y, made);
     lw_type type = (lw_type)lw_ir_type(&f->b, made);
-    return lw_value_convert(f, lw_value_scalar(f, type, made), result);
+    return lw_value_convert(f, without_nan(f, x, y, lw_value_scalar(f, type, made)), result);
 }
 
 lw_value

@@ -62,7 +62,13 @@ typedef struct lw_arg_spec {
 
 enum { LW_RAISE_WORDS = 2 }; /* 64-bit words of numbers that an exception carries */
 
-enum { LW_CHECK_DIVIDE = 1, LW_CHECK_OVERFLOW = 2, LW_CHECK_NAN = 4, LW_CHECK_BOUNDS = 8 };
+enum {
+#define CHECK(name, word, raises, where) LW_CHECK_AT_##name,
+#include "core/tables/checks.def"
+#define CHECK(name, word, raises, where) LW_CHECK_##name = 1 << LW_CHECK_AT_##name,
+#include "core/tables/checks.def"
+    LW_CHECKS_RAISING = LW_CHECK_DIVIDE | LW_CHECK_OVERFLOW | LW_CHECK_NAN | LW_CHECK_BOUNDS
+};
 
 /* What a CALL node calls. */
 typedef enum lw_call_kind {

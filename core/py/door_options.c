@@ -10,6 +10,7 @@
 #include "core/py/link_read.h"
 #include "core/py/raise.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static const char *
@@ -197,15 +198,22 @@ read_errors(reader *r, PyObject *value)
     return 0;
 }
 
+static const char *const check_words[] = {
+#define CHECK(name, word, raises, where) word,
+#include "core/tables/checks.def"
+    NULL};
+
 static int
 read_check(reader *r, PyObject *value)
 {
-    static const char *const words[] = {"divide", "overflow", "nan", "bounds", NULL};
-    static const uint32_t bits[] = {LW_CHECK_DIVIDE, LW_CHECK_OVERFLOW, LW_CHECK_NAN,
-                                    LW_CHECK_BOUNDS};
+    static const uint32_t bits[] = {
+#define CHECK(name, word, raises, where) LW_CHECK_##name,
+#include "core/tables/checks.def"
+    };
     uint32_t checks;
 
-    if (read_words(r, value, words, bits, "a set of divide overflow nan bounds", &checks) < 0)
+    if (read_words(r, value, check_words, bits, "a set of divide overflow nan bounds race",
+                   &checks) < 0)
         return -1;
     r->options->front.checks |= checks;
     return 0;
@@ -248,7 +256,8 @@ read_debug(reader *r, PyObject *value)
     if (read_bool(r, value, &r->options->debug) < 0)
         return -1;
     if (r->options->debug) /* Python's errors instead of NumPy's values */
-        r->options->front.checks |= LW_CHECK_DIVIDE | LW_CHECK_BOUNDS | LW_CHECK_OVERFLOW;
+        r->options->front.checks |=
+            LW_CHECK_DIVIDE | LW_CHECK_BOUNDS | LW_CHECK_OVERFLOW | LW_CHECK_RACE;
     return 0;
 }
 
@@ -498,11 +507,14 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
     Py_ssize_t at = 0;
 
     *options = (lw_door_options){.target = default_target(),
+                                 .checks_everywhere = lw_checks_everywhere(),
                                  .front.fma = true,
                                  .cache = true,
                                  .lineinfo = true,
                                  .opt = true,
                                  .warn = true};
+    if (door != LW_DOOR_REDUCE) /* whose functions cannot raise */
+        options->front.checks = options->checks_everywhere;
     *arguments = (lw_door_arguments){.signatures = signatures, .identity = Py_None};
     while (keywords != NULL && PyDict_Next(keywords, &at, &name, &value)) {
         const struct keyword *known = find_keyword(door, name);
@@ -513,6 +525,44 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
             return -1;
     }
     return 0;
+}
+
+/* ---- the setting `check` ---- */
+
+/* Words with commas between them; config.py has refused others. */
+static uint32_t
+bits_of(const char *text)
+{
+    uint32_t bits = 0;
+
+    while (*text != '\0') {
+        size_t n = strcspn(text, ",");
+        for (uint32_t i = 0; check_words[i] != NULL; i++)
+            if (strlen(check_words[i]) == n && strncmp(text, check_words[i], n) == 0)
+                bits |= 1u << i;
+        text += n + (text[n] == ',');
+    }
+    return bits;
+}
+
+/* Read again where any setting has changed: the version above the bits. */
+uint32_t
+lw_checks_everywhere(void)
+{
+    static _Atomic uint64_t known; /* version + 1, and the bits in the low byte */
+    uint64_t version = lw_env_version() + 1, seen = atomic_load(&known);
+
+    if (seen >> 8 != version) {
+        seen = version << 8 | bits_of(lw_env_text(LW_ENV_check));
+        atomic_store(&known, seen);
+    }
+    return (uint32_t)(seen & 0xff);
+}
+
+bool
+lw_door_checks_changed(const lw_door_options *options)
+{
+    return options->checks_everywhere != lw_checks_everywhere();
 }
 
 lw_build_options

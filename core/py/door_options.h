@@ -27,6 +27,7 @@ typedef struct lw_door_options {
     bool cache, debug, lineinfo, opt, warn, order_given;
     bool told_sums; /* W203 has been given: once for each function */
     int max_registers, max_blocksize;
+    uint32_t checks_everywhere; /* the setting `check` when they were read; not of reduce */
     enum { LW_RAISE, LW_DEFER, LW_IGNORE } errors;
 } lw_door_options;
 
@@ -45,6 +46,10 @@ int lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords,
 int lw_door_warn(const lw_door_options *options, const char *class, const char *text);
 /* W203, lw_scalar.warning of what has been compiled. -1: it is an exception. */
 int lw_door_warn_of_sums(lw_door_options *options, const char *warning);
+/* The setting `check`, as LW_CHECK_* bits. A few ns. */
+uint32_t lw_checks_everywhere(void);
+/* Whether it has changed since the options were read: then the object is made anew. */
+bool lw_door_checks_changed(const lw_door_options *options);
 /* What core/link hears of them; name is borrowed. */
 lw_build_options lw_door_build_options(const lw_door_options *options, const char *name);
 

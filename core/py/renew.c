@@ -27,13 +27,13 @@ find(lw_renewal *renewal, lw_is_stale is_stale)
 }
 
 PyObject *
-lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale, lw_typing typing,
-           bool warn, const char *name)
+lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale,
+           const lw_door_options *options, const char *name)
 {
     PyObject *module, *made;
 
-    if (typing == LW_TYPING_NUMBA)
-        return warn && tell_once(renewal, name) < 0 ? NULL : Py_NewRef(object);
+    if (options->front.typing == LW_TYPING_NUMBA && !lw_door_checks_changed(options))
+        return options->warn && tell_once(renewal, name) < 0 ? NULL : Py_NewRef(object);
     made = find(renewal, is_stale);
     if (made != NULL)
         return made;

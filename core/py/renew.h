@@ -1,6 +1,7 @@
-/* What a compiled function captured may be bound to something else later. Its calls then go to
- * an object made anew of the same Python function and the same keywords; the old one keeps its
- * code, for calls that are under way and for the day when the old value comes back. */
+/* What a compiled function captured may be bound to something else later, and the setting
+ * `check` may change. Its calls then go to an object made anew of the same Python function and
+ * the same keywords; the old one keeps its code, for calls that are under way and for the day
+ * when the old value comes back. */
 #ifndef LW_PY_RENEW_H
 #define LW_PY_RENEW_H
 
@@ -9,7 +10,7 @@
 #include <stdbool.h>
 
 #include "core/front/read_python.h"
-#include "core/front/types.h"
+#include "core/py/door_options.h"
 
 enum { LW_RENEWED_KEPT = 4 }; /* values between which a program changes to and fro */
 
@@ -19,14 +20,15 @@ typedef struct lw_renewal {
     bool told;                       /* the warning was given */
 } lw_renewal;
 
-/* Has what the object captured changed since it was read? */
+/* Has what the object captured, or the setting, changed since it was read? */
 typedef bool (*lw_is_stale)(PyObject *object);
 
 /* Whom a call of `object`, which is stale, is for: a new reference to one that is not, or, with
- * typing="numba", to itself, with a RuntimeWarning once unless warn is false. NULL with an
- * exception. name: of the function, for that warning. */
+ * typing="numba", to itself, with a RuntimeWarning once unless warn=False (but where the
+ * setting `check` has changed, too). NULL with an exception. name: of the function, for that
+ * warning. */
 PyObject *lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale,
-                     lw_typing typing, bool warn, const char *name);
+                     const lw_door_options *options, const char *name);
 /* Before anything is compiled the function is read again instead: 1 with the new tree and
  * captures in place of the old, 0 where nothing has changed (*captures NULL: nothing can), -1
  * with an exception. */

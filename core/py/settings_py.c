@@ -39,6 +39,24 @@ setting_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 }
 
 static PyObject *
+check_words(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    static const char *const words[] = {
+#define CHECK(name, word, raises, where) word,
+#include "core/tables/checks.def"
+    };
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < sizeof words / sizeof *words; i++) {
+        PyObject *word = PyUnicode_FromString(words[i]);
+        if (word == NULL || PyList_Append(list, word) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(word);
+    }
+    return list;
+}
+
+static PyObject *
 setting_get(PyObject *Py_UNUSED(module), PyObject *field)
 {
     const char *name = PyUnicode_AsUTF8(field);
@@ -213,6 +231,7 @@ static PyMethodDef methods[] = {
     {"_driver_version", driver_version, METH_NOARGS, NULL},
     {"_driver_path", driver_path, METH_NOARGS, NULL},
     {"_settings", setting_rows, METH_NOARGS, NULL},
+    {"_checks", check_words, METH_NOARGS, NULL},
     {"_setting_get", setting_get, METH_O, NULL},
     {"_setting_set", setting_set, METH_VARARGS, NULL},
     {"_cache_info", cache_info, METH_NOARGS, NULL},

@@ -1,0 +1,177 @@
+"""check= of every generator, and the setting of this name, which turns checks on everywhere."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import cuda
+
+EVERY = "divide,overflow,nan,bounds,race"
+
+
+def quotient(x, y):
+    return x // y
+
+
+def beyond(x, out):
+    out[0] = x[x.shape[0]]
+
+
+def shifted(i, x, out):
+    out[i] = x[i + 1]
+
+
+def far(x):
+    return x[4]
+
+
+def launched(function, **options):
+    kernel = cuda.jit(function, target="cpu", **options)
+    return lambda *args: kernel[1, 1](*args)
+
+
+def first_beyond(x, out):
+    out[0] = x[cuda.grid(1) + 4]
+
+
+FOURS = np.arange(4, dtype=np.int32)
+MADE = {  # a call that breaks a rule, and what the check of it raises
+    "vectorize": (lambda **options: lw.vectorize(quotient, **options), lambda: (FOURS, FOURS), ZeroDivisionError),
+    "vectorize with signatures": (lambda **options: lw.vectorize(["i4(i4, i4)"], **options)(quotient), lambda: (FOURS, FOURS), ZeroDivisionError),
+    "vectorize as numba": (lambda **options: lw.vectorize(quotient, typing="numba", **options), lambda: (FOURS, FOURS), ZeroDivisionError),
+    "guvectorize": (lambda **options: lw.guvectorize("(n)->()", **options)(beyond), lambda: (FOURS,), IndexError),
+    "forall": (lambda **options: lw.forall(**options)(shifted), lambda: (4, np.arange(4.0), np.zeros(4)), IndexError),
+    "jit": (lambda **options: lw.jit(far, **options), lambda: (FOURS,), IndexError),
+    "cuda.jit": (lambda **options: launched(first_beyond, **options), lambda: (FOURS, np.zeros(1, np.int32)), IndexError),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_check_of_every_generator(name):
+    make, arguments, exception = MADE[name]
+    with pytest.raises(exception, match="test_checks.py"):
+        make(check=set(EVERY.split(",")))(*arguments())
+    with pytest.raises(exception):
+        make(debug=True)(*arguments())
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_setting_counts_at_each_call(name):
+    make, arguments, exception = MADE[name]
+    compiled, waiting = make(), make()
+    with np.errstate(all="ignore"):
+        compiled(*arguments())
+        for _ in range(2):
+            for called in (compiled, waiting):
+                with lw.config(check=EVERY):
+                    with pytest.raises(exception, match="test_checks.py"):
+                        called(*arguments())
+                called(*arguments())
+    with lw.config(check=EVERY):
+        inside = make()
+    inside(*arguments())
+
+
+def test_checks_that_were_asked_for_stay():
+    f = lw.vectorize(quotient, check={"divide"})
+    with lw.config(check="overflow"):
+        with pytest.raises(ZeroDivisionError):
+            f(FOURS, FOURS)
+    with pytest.raises(ZeroDivisionError):
+        f(FOURS, FOURS)
+
+
+def test_one_check_is_not_another():
+    f = lw.vectorize(lambda x, y: x * y // y)
+    with lw.config(check="overflow"):
+        assert f(np.int32(3), np.int32(0)) == 0
+        with pytest.raises(OverflowError, match="integer overflow .*test_checks.py"):
+            f(np.int32(2**30), np.int32(4))
+    with lw.config(check="divide"):
+        assert f(np.int32(2**30), np.int32(4)) == 0
+        with pytest.raises(ZeroDivisionError):
+            f(np.int32(3), np.int32(0))
+
+
+def test_errors_ignore_drops_them_too():
+    f = lw.vectorize(quotient, errors="ignore")
+    with lw.config(check=EVERY), np.errstate(all="ignore"):
+        assert f(FOURS, FOURS).tolist() == [0, 1, 1, 1]
+
+
+def test_reductions_do_without():
+    total = lw.reduce(lambda a, b: a + b)
+    with lw.config(check=EVERY):
+        assert total(np.arange(5)) == 10 and lw.reductions.mean(np.arange(5.0)) == 2
+    with pytest.raises(lw.errors.UnsupportedError, match="raise"):
+        lw.reduce(lambda a, b: a + b, check={"overflow"})(np.arange(5))
+
+
+@pytest.mark.parametrize("text", ["bound", "bounds overflow", "bounds,,nan", "all"])
+def test_words_that_are_none(text):
+    with pytest.raises(ValueError, match=f"lanewise.config.check must be checks with commas between them: divide, overflow, nan, bounds, race, not '{text}'"):
+        lw.config.check = text
+    with pytest.raises(ValueError, match="check= must be a set of divide overflow nan bounds race"):
+        lw.vectorize(quotient, check={text})
+
+
+# ---- what they find ----
+
+@pytest.mark.parametrize("function, x, y", [(lambda x, y: x - y, math.inf, math.inf), (lambda x, y: x * y, math.inf, 0.0), (lambda x, y: x / y, 0.0, 0.0),
+                                            (lambda x, y: x % y, 1.0, 0.0), (lambda x, y: x // y, math.inf, 1.0), (lambda x, y: math.sqrt(x) + y, -1.0, 0.0),
+                                            (lambda x, y: math.log(x) + y, -1.0, 0.0), (lambda x, y: np.arcsin(x) + y, 2.0, 0.0), (lambda x, y: x ** y, -1.0, 0.5),
+                                            (lambda x, y: np.fmod(x, y), 1.0, 0.0), (lambda x, y: divmod(x, y)[1], 1.0, 0.0), (lambda x, y: np.hypot(x - x, y), math.inf, 1.0),
+                                            (lambda x, y: np.remainder(x, y), 1.0, 0.0), (lambda x, y: np.divide(x, y), 0.0, 0.0), (lambda x, y: np.subtract(x, y), math.inf, math.inf),
+                                            (lambda x, y: np.floor_divide(x, y), 0.0, 0.0), (lambda x, y: np.power(x, y), -1.0, 0.5)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_nan(function, x, y, dtype):
+    f = lw.vectorize(function, check={"nan"})
+    x, y = np.array([1, x], dtype), np.array([1, y], dtype)
+    with np.errstate(all="ignore"):
+        with pytest.raises(FloatingPointError, match="invalid value .*test_checks.py.*element 1"):
+            f(x, y)
+        assert np.isnan(f(np.array([math.nan], dtype), y[:1]))  # it was one before
+        with lw.config(check="nan"), pytest.raises(FloatingPointError):
+            lw.vectorize(function)(x, y)
+
+
+@pytest.mark.parametrize("function", [lambda x, y: x / y, lambda x, y: x // y, lambda x, y: x % y, lambda x, y: divmod(x, y)[0], lambda x, y: np.floor_divide(x, y),
+                                      lambda x, y: np.remainder(x, y), lambda x, y: np.fmod(x, y), lambda x, y: np.divide(x, y), lambda x, y: np.true_divide(x, y),
+                                      lambda x, y: np.mod(x, y), lambda x, y: np.divmod(x, y)[1]])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u4", "i8", "u8", "f4", "f8"])
+def test_divide(function, dtype):
+    f = lw.vectorize(function, check={"divide"})
+    x, y = np.array([1, 1], dtype), np.array([1, 0], dtype)
+    with pytest.raises(ZeroDivisionError, match="by zero .*test_checks.py.*element 1"):
+        f(x, y)
+    f(x, x)
+
+
+def test_divide_complex():
+    f = lw.vectorize(lambda x, y: x / y, check={"divide"})
+    with pytest.raises(ZeroDivisionError):
+        f(1j, 0j)
+    assert f(1j, 1j) == 1
+
+
+def test_divide_by_an_augmented_assignment():
+    def halve(x, y):
+        x /= y
+        return x
+
+    with pytest.raises(ZeroDivisionError):
+        lw.vectorize(halve, check={"divide"})(1.0, 0.0)
+
+
+@pytest.mark.parametrize("function", [lambda x, y: x - y, lambda x, y: x / y, lambda x, y: np.subtract(x, y), lambda x, y: np.cos(x) + y])
+def test_nan_complex(function):
+    f = lw.vectorize(function, check={"nan"})
+    with np.errstate(all="ignore"):
+        with pytest.raises(FloatingPointError):
+            f(complex(math.inf, math.inf), complex(math.inf, math.inf))
+        f(complex(math.nan, 1), 1j)
+        f(1j, 1j)
