@@ -373,19 +373,30 @@ spec_of_type(lw_type type, uint32_t i, lw_arg_spec *out, lw_error *err)
     return LW_OK;
 }
 
+static bool
+is_number(const lw_arg_spec *spec)
+{
+    return spec->kind == LW_ARGK_SCALAR || spec->kind == LW_ARGK_WEAK ||
+           spec->kind == LW_ARGK_KONST;
+}
+
 /* Parameters beyond the arguments take their defaults; *args takes what is left. */
 static lw_status
 bind_arguments(lw_frame *scratch, const lw_arg_spec *specs, const lw_value *args, uint32_t n,
                lw_value *out, lw_error *err)
 {
     const lw_fn *fn = scratch->fn;
+    lw_typed *typed = scratch->run->typed;
     lw_type *types = lw_arena_take(scratch->run->arena, (n + 1) * sizeof *types);
     bool *counts = lw_arena_take(scratch->run->arena, fn->params.n + 1);
+    bool *guarded = lw_arena_take(scratch->run->arena, fn->params.n + 1);
     uint32_t at = 0;
 
-    if (types == NULL || counts == NULL)
+    if (types == NULL || counts == NULL || guarded == NULL)
         return lw_fail_memory(err);
-    scratch->run->typed->counts = counts;
+    typed->counts = counts;
+    typed->guarded = guarded;
+    typed->all_guarded = true;
     for (uint32_t i = 0; i < n; i++)
         types[i] = args[i].type;
 
@@ -397,6 +408,9 @@ bind_arguments(lw_frame *scratch, const lw_arg_spec *specs, const lw_value *args
             at = n;
         } else if (at < n) {
             counts[i] = specs[at].counts;
+            guarded[i] = specs[at].guarded;
+            typed->any_guarded |= guarded[i];
+            typed->all_guarded &= guarded[i] || is_number(&specs[at]);
             out[i] = args[at++];
         } else if (param->default_konst) {
             out[i] = lw_konst_value(scratch, param->default_konst);

@@ -139,6 +139,19 @@ status_of(lw_frame *f, lw_ref status, const lw_ref *words, uint32_t n, lw_ref *o
     return 1 + f->l->n_raise_words;
 }
 
+/* What was found late came before. */
+static lw_ref
+first_status(lw_frame *f, lw_ref status)
+{
+    lw_builder *b = &f->b;
+    lw_ref late = f->late ? lw_ir_get(b, f->late) : 0;
+
+    if (late == 0)
+        return status;
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_NE, late, lw_ir_zero(b, LW_DT_i32)), late,
+                        status);
+}
+
 void
 lw_lower_return(lw_frame *f, lw_value value)
 {
@@ -151,7 +164,7 @@ lw_lower_return(lw_frame *f, lw_value value)
     if (results == NULL || f->opened)
         return;
     if (f->can_raise)
-        at = status_of(f, lw_ir_zero(&f->b, LW_DT_i32), NULL, 0, results);
+        at = status_of(f, first_status(f, lw_ir_zero(&f->b, LW_DT_i32)), NULL, 0, results);
     if (is_entry(f))
         at += entry_parts(f, value, results + at);
     for (uint32_t i = 0; !is_entry(f) && i < value.n; i++)
@@ -174,8 +187,8 @@ return_zeros(lw_frame *f, lw_ref status, const lw_ref *words, uint32_t n_words)
     if (results == NULL)
         return;
     if (f->can_raise)
-        at = status_of(f, status ? status : lw_ir_zero(&f->b, LW_DT_i32), words, n_words,
-                       results);
+        at = status_of(f, first_status(f, status ? status : lw_ir_zero(&f->b, LW_DT_i32)),
+                       words, n_words, results);
     for (; at < n; at++)
         results[at] = lw_ir_zero(&f->b, f->b.func->results.data[at]);
     lw_ir_return(&f->b, results, n);
@@ -244,6 +257,21 @@ lw_lower_raise(lw_frame *f, lw_ref condition, const char *exception, const char 
 }
 
 void
+lw_lower_raise_late(lw_frame *f, lw_ref condition, const char *exception, const char *message)
+{
+    lw_builder *b = &f->b;
+    lw_ref status;
+
+    if (f->late == 0) {
+        lw_lower_raise(f, condition, exception, message);
+        return;
+    }
+    status = lw_ir_int(b, LW_DT_i32, status_here(f, exception, message, 0));
+    status = lw_ir_select(b, condition, status, lw_ir_zero(b, LW_DT_i32));
+    lw_ir_set(b, f->late, first_status(f, status));
+}
+
+void
 lw_lower_raise_words(lw_frame *f, const char *exception, uint64_t format, const lw_ref *words,
                      uint32_t n)
 {
@@ -259,6 +287,10 @@ lw_lower_pass_on(lw_frame *f, lw_ref call)
     lw_builder *b = &f->b;
     lw_ref status = lw_ir_result(b, call, 0), words[LW_RAISE_WORDS];
 
+    if (f->late) {
+        lw_ir_set(b, f->late, first_status(f, status));
+        return;
+    }
     for (uint32_t i = 0; i < f->l->n_raise_words; i++)
         words[i] = lw_ir_result(b, call, 1 + i);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_zero(b, LW_DT_i32)));
@@ -285,11 +317,32 @@ counts(const lw_typed_node *t)
     return impl == LW_IMPL_FACTORIAL || impl == LW_IMPL_COMB || impl == LW_IMPL_PERM;
 }
 
+/* A subscript of what options.guards names, or an atomic operation on it. */
+static bool
+may_be_guarded(const lw_lowering *l, const lw_instance *inst, uint32_t node)
+{
+    const lw_node *n = &l->tree->nodes.data[node];
+    const lw_typed_node *t = &inst->nodes[node];
+    lw_type_kind kind;
+
+    if (!l->guards || t->konst || t->dead || l->tree->fns.data[inst->fn].whole != NULL)
+        return false;
+    if (n->kind == LW_NODE_CALL)
+        return l->typed->any_guarded && t->call == LW_CALL_NAMED &&
+               lw_names[t->target].rule == LW_RULE_ATOMIC;
+    if (n->kind != LW_NODE_SUBSCRIPT)
+        return false;
+    kind = lw_type_kind_of(l->types, inst->nodes[n->a].type);
+    return kind == LW_TK_ARRAY || kind == LW_TK_TUPLE;
+}
+
 static bool
 node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
 {
     const lw_typed_node *t = &inst->nodes[node];
 
+    if (may_be_guarded(l, inst, node))
+        return true;
     if (t->konst || t->dead || l->tree->nodes.data[node].kind != LW_NODE_CALL)
         return false;
     if (t->call == LW_CALL_INSTANCE)
@@ -334,6 +387,17 @@ function_name(lw_lowering *l, const lw_fn *fn, uint32_t instance)
     return instance == 1 ? "lw_body" : lw_arena_strdup(l->arena, name);
 }
 
+/* needs: the n parts of parameter i are the last parameters */
+static void
+note_guarded(lw_frame *f, uint32_t i, uint32_t n)
+{
+    for (uint32_t k = 0; is_entry(f) && f->b.func != NULL && k < n; k++) {
+        bool *slot = lw_array_push(&f->guarded, f->l->arena);
+        if (slot != NULL)
+            *slot = f->l->typed->guarded[i];
+    }
+}
+
 /* Each parameter that is not known at compile time gives as many IR parameters as it has parts.
  */
 static void
@@ -352,8 +416,9 @@ add_parameters(lw_frame *f)
         for (uint32_t j = 0; j < n; j++)
             parts[j] = lw_ir_param_add(&f->b, dtypes[j], 0, name);
         if (is_entry(f) && n == 1 && f->l->typed->counts[i])
-            lw_lower_counts(f, parts[0], 0);
+            lw_lower_counts(f, parts[0], 0, 0);
         f->webs[web] = parts; /* of web 0: never read */
+        note_guarded(f, i, n);
     }
 }
 
@@ -426,6 +491,10 @@ lower_function(lw_frame *f)
     f->b.fast = options->fast | (options->fma ? LW_MAY_FUSE : 0);
     add_parameters(f);
     add_results(f);
+    if (f->can_raise && f->l->late) {
+        f->late = lw_ir_slot(&f->b, LW_DT_i32);
+        lw_ir_set(&f->b, f->late, lw_ir_zero(&f->b, LW_DT_i32));
+    }
     lw_lower_take_parameters(f);
     lw_lower_body(f, f->fn->body);
     if (!lw_ir_ended(&f->b))
@@ -578,13 +647,15 @@ fail:
     return status == LW_ERR_OUT_OF_MEMORY ? lw_fail_memory(l->err) : status;
 }
 
-lw_status
-lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
-         lw_error *err)
+static lw_status
+lower_all(const lw_typed *typed, bool guards, bool late, const lw_dtype *out_types,
+          uint32_t n_out, lw_scalar **out, lw_error *err)
 {
     lw_lowering l = {.typed = typed,
                      .tree = typed->tree,
                      .types = &typed->types,
+                     .guards = guards,
+                     .late = late,
                      .err = err,
                      .out_types = out_types,
                      .n_out = n_out};
@@ -603,6 +674,42 @@ lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_sc
 fail:
     lw_scalar_free(scalar);
     return status;
+}
+
+/* May functions run to their end with an element in place of one that is not there? They must
+ * end, and leave nothing behind; and what they load must lie in arrays that are guarded. */
+static bool
+may_be_late(const lw_module *module)
+{
+    static const lw_op lasting[] = {LW_OP_LOOP,        LW_OP_STORE,     LW_OP_ATOMIC,
+                                    LW_OP_KERNEL_CALL, LW_OP_HOST_CALL, LW_OP_PRINT};
+
+    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
+        if (lw_ir_has_op(module, lasting[i]))
+            return false;
+    return true;
+}
+
+/* Three ways, the first that is right: nothing can raise, for every index turns out to be
+ * inside; what is outside is told of at the end, which leaves loops over the function without a
+ * branch; or it is told of at once. */
+lw_status
+lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
+         lw_error *err)
+{
+    bool guards = typed->options.guards && !typed->options.ignore_errors;
+    bool late = guards && typed->all_guarded && !carries_numbers(typed->tree);
+    lw_status status = lower_all(typed, guards, late, out_types, n_out, out, err);
+
+    if (status != LW_OK || !guards || !(*out)->can_raise)
+        return status;
+    if ((*out)->n_raises == 0)
+        guards = late = false;
+    else if (!late || may_be_late((*out)->module))
+        return LW_OK;
+    lw_scalar_free(*out);
+    *out = NULL;
+    return lower_all(typed, guards, false, out_types, n_out, out, err);
 }
 
 void

@@ -104,7 +104,7 @@ lw_address_moved(lw_builder *b, lw_ref address, lw_ref bytes)
 enum { COUNTER_BITS = 47 };
 
 void
-lw_lower_counts(lw_frame *f, lw_ref value, lw_ref start)
+lw_lower_counts(lw_frame *f, lw_ref value, lw_ref start, lw_ref stop)
 {
     uint64_t least = 0;
     lw_counter *slot = lw_array_push(&f->counters, f->l->arena);
@@ -112,11 +112,11 @@ lw_lower_counts(lw_frame *f, lw_ref value, lw_ref start)
     if (start && !lw_ir_is_const(&f->b, start, &least))
         least = 0;
     if (slot)
-        *slot = (lw_counter){value, least};
+        *slot = (lw_counter){value, least, stop};
 }
 
-static const lw_counter *
-counter_of(const lw_frame *f, lw_ref value)
+const lw_counter *
+lw_counter_of(const lw_frame *f, lw_ref value)
 {
     for (uint32_t i = 0; i < f->counters.n; i++)
         if (f->counters.data[i].value == value)
@@ -137,7 +137,7 @@ bits_needed(const lw_frame *f, lw_ref value, int depth)
 
     if (lw_ir_is_const(&f->b, value, &known))
         return (int64_t)known < 0 ? 64 : known ? 64 - (unsigned)__builtin_clzll(known) : 0;
-    if (counter_of(f, value))
+    if (lw_counter_of(f, value))
         return COUNTER_BITS;
     if (depth == 0 || !lw_is_integer(type))
         return 64;
@@ -160,7 +160,7 @@ bits_needed(const lw_frame *f, lw_ref value, int depth)
         x = inst->op == LW_OP_MUL ? x + y : (x > y ? x : y) + 1;
         return x < lw_dtypes[type].bits ? x : 64;
     case LW_OP_SUB: /* `j - 1` in a loop from 1 on */
-        counter = counter_of(f, inst->a);
+        counter = lw_counter_of(f, inst->a);
         return counter && lw_ir_is_const(&f->b, inst->b, &known) && known <= counter->least
                    ? COUNTER_BITS
                    : 64;
@@ -211,6 +211,19 @@ may_be_dynamic(const lw_frame *f, lw_ref address)
     }
 }
 
+/* Whether an address may lie in an argument that is guarded. */
+static bool
+guarded_address(const lw_frame *f, lw_ref address)
+{
+    const lw_inst *inst = &f->b.func->insts.data[address];
+
+    while (inst->op == LW_OP_OFFSET)
+        inst = &f->b.func->insts.data[inst->a];
+    return inst->op != LW_OP_LOCAL && inst->op != LW_OP_SHARED &&
+           (inst->op != LW_OP_PARAM || f->instance != 1 || inst->a >= f->guarded.n ||
+            f->guarded.data[inst->a]);
+}
+
 static bool
 checks_bounds(const lw_frame *f, lw_value array)
 {
@@ -220,24 +233,56 @@ checks_bounds(const lw_frame *f, lw_value array)
            may_be_dynamic(f, array.parts[0]);
 }
 
-/* i64 or u64 that lies in the axis, or an exception; negative ones were counted from the end.
- */
+bool
+lw_guards(const lw_frame *f, lw_value array)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, array.type);
+    lw_ref address = lw_part_at(&array, 0);
+
+    if (!f->l->guards || !f->can_raise || f->fn->whole != NULL)
+        return false;
+    if (row == NULL || row->kind != LW_TK_ARRAY || (row->shape && row->readonly))
+        return true;
+    return f->l->typed->any_guarded && row->shape == NULL && guarded_address(f, address);
+}
+
+/* i64 or u64: is it outside of the axis? Negative ones were counted from the end. */
+static lw_ref
+is_outside(lw_builder *b, lw_ref index, lw_ref extent)
+{
+    return lw_ir_compare(b, LW_OP_GE, lw_ir_cast(b, LW_DT_u64, index),
+                         lw_ir_cast(b, LW_DT_u64, extent));
+}
+
 static void
-check_bounds(lw_frame *f, lw_value array, lw_ref index, lw_ref extent, uint32_t axis)
+raise_outside(lw_frame *f, lw_value array, lw_ref outside, uint32_t axis,
+              void (*raise)(lw_frame *, lw_ref, const char *, const char *))
 {
     lw_builder *b = &f->b;
-    bool guards = !(f->l->typed->options.checks & LW_CHECK_BOUNDS); /* else as on a GPU */
-    bool dynamic = guards && b->func != NULL &&
+    bool on_gpu_too = (f->l->typed->options.checks & LW_CHECK_BOUNDS) || lw_guards(f, array);
+    bool dynamic = !on_gpu_too && b->func != NULL &&
                    b->func->insts.data[lw_part_at(&array, 0)].op == LW_OP_DYNAMIC;
     char message[128];
 
     snprintf(message, sizeof message, "index out of bounds for axis %u%s", axis,
              dynamic ? " of the dynamic shared memory, whose bytes are the launch's sharedmem"
                      : "");
-    lw_lower_raise(f,
-                   lw_ir_compare(b, LW_OP_GE, lw_ir_cast(b, LW_DT_u64, index),
-                                 lw_ir_cast(b, LW_DT_u64, extent)),
-                   "IndexError", message);
+    raise(f, outside, "IndexError", message);
+}
+
+/* The first element where the index is outside, which is raised behind the load; where there is
+ * no element, at once. */
+static lw_ref
+kept_inside(lw_frame *f, lw_value array, lw_ref index, lw_ref extent, uint32_t axis)
+{
+    lw_builder *b = &f->b;
+    lw_ref outside = is_outside(b, index, extent);
+
+    f->outside[axis] = outside;
+    if (!lw_ir_is_const(b, extent, NULL))
+        raise_outside(f, array, lw_ir_compare(b, LW_OP_EQ, extent, lw_ir_zero(b, LW_DT_i64)),
+                      axis, lw_lower_raise);
+    return lw_ir_select(b, outside, lw_ir_zero(b, lw_ir_type(b, index)), index);
 }
 
 /* Of tables, and of what lies inside of read-only records: memory that is not there is not
@@ -269,11 +314,11 @@ nearest(lw_builder *b, lw_ref i, int64_t extent, bool negative)
 
 /* What the place is computed in: where it is compared, without loss. */
 static lw_dtype
-place_type(const lw_frame *f, lw_value array, lw_value index, lw_dtype type)
+place_type(const lw_frame *f, lw_value array, lw_value index, lw_dtype type, bool checked)
 {
     lw_dtype stored = lw_type_stored(f->l->types, index.type);
 
-    if (checks_bounds(f, array))
+    if (checked)
         return LW_DT_i64;
     if (!is_table(f, array.type))
         return type;
@@ -299,9 +344,12 @@ lw_ref
 lw_index_place(lw_frame *f, lw_value array, uint32_t axis, lw_value index, lw_dtype type)
 {
     lw_builder *b = &f->b;
-    lw_dtype wide = place_type(f, array, index, type);
-    bool negative = lw_may_be_negative(f, index), checked = checks_bounds(f, array);
     lw_ref extent = lw_array_extent(f, array, axis);
+    bool negative = lw_may_be_negative(f, index);
+    bool guarded =
+        lw_guards(f, array) && !lw_surely_inside(f, index.n ? index.parts[0] : 0, extent);
+    bool checked = guarded || checks_bounds(f, array);
+    lw_dtype wide = place_type(f, array, index, type, checked);
     lw_ref i = index.n ? lw_offset_cast(b, wide, index.parts[0]) : 0, n, below;
     uint64_t known;
 
@@ -313,8 +361,10 @@ lw_index_place(lw_frame *f, lw_value array, uint32_t axis, lw_value index, lw_dt
         else
             i = lw_ir_select(b, below, lw_ir_add(b, i, n), i);
     }
-    if (checked)
-        check_bounds(f, array, i, extent, axis);
+    if (guarded && f->outside != NULL)
+        i = kept_inside(f, array, i, extent, axis);
+    else if (checked)
+        raise_outside(f, array, is_outside(b, i, extent), axis, lw_lower_raise);
     else if (is_table(f, array.type))
         i = nearest(b, i, lw_array_row_of(f, array.type)->shape[axis], negative);
     return lw_offset_cast(b, type, i);
@@ -413,4 +463,22 @@ lw_lower_element_address(lw_frame *f, lw_value array, uint32_t index)
     const lw_index_items *it = lw_index_items_of(f, array, index);
 
     return it && it->index.is_element ? lw_index_address(f, array, it) : 0;
+}
+
+lw_value
+lw_lower_element(lw_frame *f, lw_value array, const lw_index_items *it, lw_type type,
+                 uint32_t align)
+{
+    lw_ref outside[LW_MAX_ARRAY_DIMS] = {0}, address;
+    lw_value value;
+
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_RECORD && type < LW_T_FIRST_COMPOUND)
+        f->outside = outside;
+    address = lw_index_address(f, array, it);
+    f->outside = NULL;
+    value = lw_lower_load(f, type, address, align);
+    for (uint32_t i = 0; i < LW_MAX_ARRAY_DIMS; i++)
+        if (outside[i])
+            raise_outside(f, array, outside[i], i, lw_lower_raise_late);
+    return value;
 }

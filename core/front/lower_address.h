@@ -35,6 +35,12 @@ int64_t lw_array_item_bytes(const lw_frame *f, lw_type array);
 /* Bytes from one element to the next of an axis: of dense layouts from the extents. */
 lw_ref lw_array_stride_in(lw_frame *f, lw_value array, uint32_t axis, lw_dtype type);
 
+/* Whether indices into the array, or the tuple, are checked whatever the options ask for
+ * (lw_front_options.guards); and whether this one needs none of it: it is surely inside of
+ * -extent … extent - 1. */
+bool lw_guards(const lw_frame *f, lw_value array);
+bool lw_surely_inside(const lw_frame *f, lw_ref index, lw_ref extent); /* lower_range.c */
+
 bool lw_may_be_negative(const lw_frame *f, lw_value index);
 /* The place that an index names, from 0, as `type`; wrapped around, checked as options say. */
 lw_ref lw_index_place(lw_frame *f, lw_value array, uint32_t axis, lw_value index,
@@ -49,5 +55,9 @@ typedef struct lw_index_items {
 lw_index_items *lw_index_items_of(lw_frame *f, lw_value array, uint32_t node);
 /* Of the one element that they name. */
 lw_ref lw_index_address(lw_frame *f, lw_value array, const lw_index_items *it);
+/* The element that the items name, loaded. What guards say is raised behind the load, which
+ * then reads some element: a load that does not hang on a branch is vectorised. */
+lw_value lw_lower_element(lw_frame *f, lw_value array, const lw_index_items *it, lw_type type,
+                          uint32_t align);
 
 #endif

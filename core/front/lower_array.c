@@ -241,7 +241,7 @@ lw_lower_array_subscript(lw_frame *f, uint32_t node, lw_value array)
     lw_lower_place(f, node);
     if (!it->index.is_element)
         return lower_view(f, array, it, type);
-    return lw_lower_load(f, type, lw_index_address(f, array, it), align_of(f, array.type));
+    return lw_lower_element(f, array, it, type, align_of(f, array.type));
 }
 
 static lw_value

@@ -1,5 +1,5 @@
 /* Expressions of the typed tree. */
-#include "core/front/lower_internal.h"
+#include "core/front/lower_address.h"
 
 #include <string.h>
 
@@ -438,10 +438,11 @@ lower_choose(lw_frame *f, lw_value tuple, lw_value index, lw_type type)
     if (n == 0)
         return lw_lower_fail(f, f->node, "an element of an empty tuple");
     i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), lw_ir_add(b, i, count), i);
-    if (f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS)) {
+    if ((f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS)) ||
+        (lw_guards(f, tuple) && !lw_surely_inside(f, index.n ? index.parts[0] : 0, count))) {
         lw_ref outside = lw_ir_or(b, lw_ir_compare(b, LW_OP_LT, i, zero),
                                   lw_ir_compare(b, LW_OP_GE, i, count));
-        lw_lower_raise(f, outside, "IndexError", "tuple index out of range");
+        lw_lower_raise_late(f, outside, "IndexError", "tuple index out of range");
     }
     lw_value chosen = lw_value_convert(f, lw_value_element(f, tuple, 0), type);
     for (uint32_t k = 1; k < n; k++) {

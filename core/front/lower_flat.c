@@ -117,7 +117,8 @@ cost_subscript(lw_frame *f, const lw_node *n)
 {
     lw_type_kind kind = lw_type_kind_of(f->l->types, lw_typed_at(f, n->a)->type);
 
-    if (kind == LW_TK_ARRAY && lw_typed_at(f, n->a)->konst && !f->l->typed->options.checks)
+    if (kind == LW_TK_ARRAY && lw_typed_at(f, n->a)->konst && !f->l->typed->options.checks &&
+        !f->l->guards)
         return sum(COST_TABLE,
                    lw_cost_expression(f, n->b)); /* always an element of the table */
     if (kind == LW_TK_ARRAY || kind == LW_TK_RECORD)
@@ -126,7 +127,7 @@ cost_subscript(lw_frame *f, const lw_node *n)
 
     if (lw_node_at(f, n->b)->kind == LW_NODE_SLICE || lw_typed_at(f, n->b)->konst)
         return cost;
-    if (f->l->typed->options.checks && f->can_raise)
+    if ((f->l->typed->options.checks || f->l->guards) && f->can_raise)
         return LW_COST_NEVER;
     return sum(cost, sum(lw_cost_expression(f, n->b),
                          2 * lw_parts_of(f->l->types, lw_typed_at(f, n->a)->type)));

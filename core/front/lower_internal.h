@@ -24,10 +24,12 @@ typedef struct lw_lowering {
     lw_module *module;
     lw_arena *arena; /* the module's: lives as long as the result */
     lw_error *err;
-    lw_status status;       /* the first failure */
-    uint32_t *funcs;        /* by instance: function number + 1; 0 = not yet lowered */
-    uint32_t *locs;         /* by tree loc: loc of the module + 1; 0 = not yet there */
-    uint8_t *raising;       /* by instance: 0 not known yet, 1 no, 2 yes */
+    lw_status status; /* the first failure */
+    uint32_t *funcs;  /* by instance: function number + 1; 0 = not yet lowered */
+    uint32_t *locs;   /* by tree loc: loc of the module + 1; 0 = not yet there */
+    uint8_t *raising; /* by instance: 0 not known yet, 1 no, 2 yes */
+    bool guards;      /* indices that options.guards names are checked … */
+    bool late;        /* … and functions go on to their end behind one that is outside */
     uint32_t n_raise_words; /* results behind the status of what can raise */
     const lw_dtype *out_types;
     uint32_t n_out;
@@ -52,6 +54,7 @@ typedef struct lw_pending {
 typedef struct lw_counter {
     lw_ref value;
     uint64_t least;
+    lw_ref stop; /* i64, above the value; 0: none is known */
 } lw_counter;
 
 /* A RETURN that the user wrote, with its node. */
@@ -81,6 +84,9 @@ typedef struct lw_frame {
     uint32_t flat_start; /* where this arm's begin */
     LW_ARRAY(lw_pending) pending;
     LW_ARRAY(lw_counter) counters;
+    lw_ref late;     /* slot: the status that the function will leave with; 0: none */
+    lw_ref *outside; /* by axis: where guards leave what they found, to raise behind the load */
+    LW_ARRAY(bool) guarded; /* the user's function: by parameter of the IR */
     LW_ARRAY(lw_return) returns;
 } lw_frame;
 
@@ -104,6 +110,9 @@ void lw_lower_place(lw_frame *f, uint32_t node); /* later instructions come from
 void lw_lower_return(lw_frame *f, lw_value value);
 /* Leave the function with an exception when the condition holds; 0: always. */
 void lw_lower_raise(lw_frame *f, lw_ref condition, const char *exception, const char *message);
+/* The same of a guard; where lowering.late says so, without a branch: the function goes on. */
+void lw_lower_raise_late(lw_frame *f, lw_ref condition, const char *exception,
+                         const char *message);
 /* check={"overflow"}: whether it is asked of numbers of this type, and its OverflowError; where
  * the condition is 0 there is none. */
 bool lw_lower_checks_overflow(const lw_frame *f, lw_dtype type);
@@ -214,8 +223,10 @@ lw_ref lw_lower_field_address(lw_frame *f, lw_value record, const char *name, ui
 /* ---- lower_address.c ---- */
 lw_ref lw_array_extent(lw_frame *f, lw_value array, uint32_t axis); /* i64 */
 lw_ref lw_array_stride(lw_frame *f, lw_value array, uint32_t axis); /* bytes, i64 */
-/* Remember that the value counts from `start`, which is never negative (0: from 0). */
-void lw_lower_counts(lw_frame *f, lw_ref value, lw_ref start);
+/* Remember that the value counts from `start`, which is never negative (0: from 0), and stays
+ * below `stop` (0: nobody knows). */
+void lw_lower_counts(lw_frame *f, lw_ref value, lw_ref start, lw_ref stop);
+const lw_counter *lw_counter_of(const lw_frame *f, lw_ref value); /* NULL: it counts nothing */
 bool lw_never_negative(const lw_frame *f, lw_ref value);
 /* Of array[index], one element: wrapped around and checked as the options say. Aligned as
  * lw_type_get(array.type)->align says (0: as its type is). */

@@ -409,7 +409,7 @@ item_range(lw_frame *f, const lw_iterator *it, lw_ref k)
     if (!lw_ir_is_const(b, it->start, &bits) || bits != 0)
         value = lw_ir_add(b, it->start, value);
     if (lw_never_negative(f, it->start) && lw_never_negative(f, it->step))
-        lw_lower_counts(f, value, it->start);
+        lw_lower_counts(f, value, it->start, it->stop);
     return lw_value_scalar(f, LW_T_INDEX, value);
 }
 

@@ -335,7 +335,7 @@ static lw_value
 rising_item(lw_frame *f, const lw_iterator *it, lw_ref i)
 {
     if (lw_never_negative(f, it->start))
-        lw_lower_counts(f, i, it->start);
+        lw_lower_counts(f, i, it->start, it->stop);
     return lw_value_scalar(f, LW_T_INDEX, i);
 }
 

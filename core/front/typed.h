@@ -15,6 +15,7 @@ typedef struct lw_front_options {
     bool promote_narrow; /* i32 with f32 gives f32 */
     uint32_t checks;     /* LW_CHECK_* */
     bool ignore_errors;  /* errors="ignore": assert and raise are dropped */
+    bool guards;         /* an index outside of a table, a tuple or a guarded argument raises */
     bool threads;   /* runs as a thread of a grid: indices, barriers, lanes have a meaning */
     bool procedure; /* a kernel: the user's function returns nothing (a value is E183) */
     bool guard_dynamic; /* on the host: an index beyond shared memory sized at launch raises */
@@ -52,6 +53,7 @@ typedef struct lw_arg_spec {
     lw_dtype dtype;
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout */
     bool readonly;        /* TUPLE: the fields of a record, by value */
+    bool guarded;         /* ARRAY: options.guards: an index outside of it raises */
     bool counts; /* WEAK int, never negative: an element's index. Saves the wrap-around */
     uint32_t n, konst;
     const lw_arg_record *record;
@@ -162,7 +164,8 @@ typedef struct lw_typed {
     lw_types types;
     lw_front_options options;
     LW_ARRAY(lw_instance) instances; /* [1] is the user's function */
-    const bool *counts;              /* by parameter of the user's function: as its spec says */
+    const bool *counts, *guarded;    /* by parameter of the user's function: as its spec says */
+    bool any_guarded, all_guarded;   /* of the arrays among the arguments */
     LW_ARRAY(uint32_t) lists;
     LW_ARRAY(lw_konst)
     konsts; /* made by folding; index i here is konst number tree->konsts.n + i */

@@ -515,6 +515,7 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
                                  .warn = true};
     if (door != LW_DOOR_REDUCE) /* whose functions cannot raise */
         options->front.checks = options->checks_everywhere;
+    options->front.guards = (door & UFUNCS) != 0; /* which have no arrays to index but these */
     *arguments = (lw_door_arguments){.signatures = signatures, .identity = Py_None};
     while (keywords != NULL && PyDict_Next(keywords, &at, &name, &value)) {
         const struct keyword *known = find_keyword(door, name);

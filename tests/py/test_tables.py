@@ -29,7 +29,7 @@ def test_elements_of_a_table():
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64", "int16", "int64"])
 def test_beyond_its_ends_a_table_gives_its_nearest_element(dtype):
-    f = lw.vectorize(lambda n: K[1, n])
+    f = lw.vectorize(lambda n: K[1, n], errors="ignore")  # else it is an IndexError: test_guarded_indices.py
     indices = np.array([0, 3, 4, 100, np.iinfo(dtype).max], dtype)
     np.testing.assert_array_equal(f(indices), [4, 7, 7, 7, 7])
     if dtype.startswith("i"):

@@ -1,0 +1,254 @@
+"""Indices outside of constants and of excluded arrays, in functions of one element and of cores."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+T = np.array([0, 1, 2, 3, 4])
+GRID = np.arange(12.0).reshape(3, 4)
+P = (1.0, 2.0, 3.0)
+
+
+def of_table(i):
+    return T[i]
+
+
+def of_tuple(i):
+    return P[i]
+
+
+def of_grid(i, j):
+    return GRID[i, j]
+
+
+def of_row(i, j):
+    row = GRID[i]
+    return row[j]
+
+
+def item(a, i):
+    return a[i]
+
+
+def of_helper(i):
+    return item(T, i) + 1
+
+
+def under_a_test(i):
+    return T[i] if i < 100 else -1
+
+
+def nested(i):
+    return T[T[i]]
+
+
+def mathematical(i):
+    return math.exp(-float(T[i]))
+
+
+CONSTANTS = [(of_table, ([3, -5, 0, 4],), ([3, 5],), ([-6, 3],)), (of_tuple, ([2, -3],), ([0, 3],), ([-4, 0],)), (of_grid, ([2, -3], [3, -4]), ([1, 1], [0, 4]), ([3, 0], [0, 0])),
+             (of_row, ([2, -3], [3, -4]), ([1, 1], [0, 4]), ([3, 0], [0, 0])), (of_helper, ([4, -5],), ([5, 0],), ([0, -6],)),
+             (under_a_test, ([4, -5, 100],), ([5, 0],), ([0, -6],)), (nested, ([4, -5],), ([5, 0],), ([0, -6],)), (mathematical, ([4, -5],), ([5, 0],), ([0, -6],))]
+
+
+@pytest.mark.parametrize("function, inside, above, below", CONSTANTS, ids=lambda v: getattr(v, "__name__", ""))
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+def test_constants(function, inside, above, below, dtype):
+    f = lw.vectorize(function)
+    inside, above, below = ([np.array(a, dtype) for a in case] for case in (inside, above, below))
+    expected = [function(*items) for items in zip(*(a.tolist() for a in inside))]
+    assert np.allclose(f(*inside), expected, rtol=1e-15)
+    for n in (1, 100):
+        for case in (above, below):
+            case = [np.concatenate([np.zeros(37 * (n - 1), dtype), a]) for a in case]
+            bad = [i for i, items in enumerate(zip(*case)) if not works(function, *items)]
+            with pytest.raises(IndexError, match=f"out of .*test_guarded_indices.py.*element {bad[0]}"):
+                f(*case)
+    with pytest.raises(IndexError):
+        f(*(a[0] if not works(function, *(b[0] for b in above)) else a[1] for a in above))  # numbers
+
+
+def works(function, *items):
+    try:
+        function(*items)
+    except IndexError:
+        return False
+    return True
+
+
+def test_unsigned_indices():
+    f = lw.vectorize(of_table)
+    assert f(np.array([0, 4], np.uint8)).tolist() == [0, 4]
+    for dtype, i in [("u1", 5), ("u1", 255), ("u4", 2**32 - 1), ("u8", 2**63), ("u8", 2**64 - 1), ("i8", 2**63 - 1), ("i8", -2**63)]:
+        with pytest.raises(IndexError):
+            f(np.array([0, i], dtype))
+
+
+def test_errors_option():
+    assert lw.vectorize(of_table, errors="ignore")([3, 10, -1, -10]).tolist() == [3, 4, 4, 0]
+    assert lw.vectorize(of_tuple, errors="ignore")([3, -9]).tolist() == [3, 1]
+    with pytest.raises(IndexError):
+        lw.vectorize(of_table, errors="defer")([3, 10])
+
+
+def test_declared_signatures_and_outputs():
+    f = lw.vectorize(["i8(i8)"])(of_table)
+    out = np.full(4, 9)
+    with pytest.raises(IndexError, match="element 2"):
+        f([1, 2, 10, 3], out=out)
+    assert f([1, 2], where=[True, False], out=out[:2])[0] == 1
+
+
+# ---- excluded arrays ----
+
+EXCLUDED = [np.arange(5.0), np.arange(10.0)[::2], np.arange(5.0)[::-1], np.arange(5, dtype=np.uint8), np.arange(5) * 1j]
+
+
+@pytest.mark.parametrize("a", EXCLUDED, ids=range(5))
+def test_excluded_arrays(a):
+    f = lw.vectorize(item, excluded={"a"})
+    assert f(a, [0, 4, -5]).tolist() == [a[0], a[4], a[-5]]
+    for bad in (5, -6, 2**40, -2**63):
+        with pytest.raises(IndexError, match="axis 0 .*element 1"):
+            f(a, [0, bad])
+    with pytest.raises(IndexError):
+        f(a[:0], [0, 0])
+    assert f(a[:0], np.zeros(0, int)).shape == (0,)
+
+
+@lw.vectorize(excluded={"a"})
+def corner(a, i, j):
+    return a[i, j]
+
+
+@lw.vectorize(excluded={"a"})
+def corner_of_a_view(a, i, j):
+    return item(a[i], j)
+
+
+@lw.vectorize(excluded={"a"})
+def corner_of_a_part(a, i, j):
+    part = a[1:]
+    return part[i - 1, j]
+
+
+@pytest.mark.parametrize("f", [corner, corner_of_a_view, corner_of_a_part], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_axes(f, order):
+    a = np.asarray(GRID, order=order)
+    assert f(a, [1, 2], [0, -4]).tolist() == [4, 8]
+    for i, j in ((3, 0), (1, 4), (1, -5), (9, 9)):
+        with pytest.raises(IndexError, match="element 1"):
+            f(a, [1, i], [0, j])
+
+
+def test_writing():
+    def put(a, i):
+        a[i] = 7
+        return i
+
+    f = lw.vectorize(put, excluded={"a"})
+    whole = np.zeros(9)
+    with pytest.raises(IndexError, match="element 1"):
+        f(whole[3:6], [0, 3, 4])
+    with pytest.raises(IndexError):
+        f(whole[3:6], [-4])
+    assert whole[:3].tolist() == whole[6:].tolist() == [0, 0, 0]
+
+
+def test_an_endless_search_ends():
+    def search(a, x):
+        k = 0
+        while a[k] < x:
+            k += 1
+        return k
+
+    f = lw.vectorize(search, excluded={"a"})
+    assert f(np.arange(5.0), [2.5, 0]).tolist() == [3, 0]
+    with pytest.raises(IndexError, match="element 1"):
+        f(np.arange(5.0), [2.5, 9])
+
+
+def test_the_first_error_is_told_of():
+    def both(a, i):
+        v = a[i]
+        if i > 3:
+            raise ValueError("too large")
+        return v
+
+    f = lw.vectorize(both, excluded={"a"})
+    with pytest.raises(IndexError):
+        f(np.arange(5.0), [9])
+    with pytest.raises(ValueError, match="too large"):
+        f(np.arange(5.0), [4])
+
+
+# ---- cores ----
+
+def test_cores():
+    @lw.guvectorize("(n)->()", excluded={"a"})
+    def gathered(a, x, out):
+        total = 0.0
+        for k in range(x.shape[0]):
+            total += a[x[k]]
+        out[0] = total
+
+    @lw.guvectorize("(n)->()")
+    def first(x, out):
+        out[0] = T[x[0]]
+
+    assert gathered(np.arange(5.0), [[0, 4], [1, -1]]).tolist() == [4, 5]
+    assert first([[4], [0]]).tolist() == [4, 0]
+    for f, args in ((gathered, (np.arange(5.0), [[0, 4], [1, 5]])), (first, ([[4], [5]],))):
+        with pytest.raises(IndexError, match="test_guarded_indices.py"):
+            f(*args)
+
+
+# ---- what needs no check ----
+
+PROVED = [("i8", lambda i: T[i & 3]), ("i8", lambda i: T[i % 5]), ("i8", lambda i: T[min(max(i, 0), 4)]), ("i8", lambda i: T[-5 + i % 10]), ("u1", lambda i: GRID[i >> 7, i & 3]),
+          ("u1", lambda i: T[i // 60]), ("i8", lambda i: T[1] + i), ("i4", lambda i: P[i % 3]), ("i8", lambda i: sum(T[k] for k in range(5)) + i), ("i2", lambda i: T[int(i > 3)]),
+          ("i8", lambda i: T[np.uint8(i) % 5]), ("i8", lambda i: T[-(i % 6)]), ("i8", lambda i: sum(T[-k] for k in range(len(T))) + i)]
+DOUBTED = [("i8", lambda i: T[i & 7]), ("i8", lambda i: T[i % 6]), ("i8", lambda i: T[min(i, 4)]), ("i8", lambda i: T[max(i, 0)]), ("u1", lambda i: T[i >> 5]), ("i4", lambda i: P[i]),
+           ("i8", lambda i: T[np.fmod(i, 5) + 5 if i > 3 else np.fmod(i, 5)]), ("i1", lambda i: T[i + 3]), ("i1", lambda i: T[np.int8(i * 50) & -2])]
+
+
+@pytest.mark.parametrize("types, function", PROVED)
+def test_indices_that_are_surely_inside(types, function):
+    f = lw.vectorize(function)
+    i = np.arange(-128, 128).astype(types)
+    for k, value in zip(i.tolist(), f(i).tolist()):
+        assert value == function(np.dtype(types).type(k))
+    assert not raises(f)
+
+
+@pytest.mark.parametrize("types, function", DOUBTED)
+def test_indices_that_may_be_outside(types, function):
+    f = lw.vectorize(function)
+    bad = [k for k in np.arange(-128, 128).astype(types) if not works(function, k)]
+    assert bad
+    for k in bad:
+        with pytest.raises(IndexError):
+            f(k)
+    assert raises(f)
+
+
+def test_a_loop_over_an_excluded_array():
+    @lw.vectorize(excluded={"a"})
+    def total(a, x):
+        for k in range(len(a)):
+            x += a[k]
+        return x
+
+    assert total(np.arange(5.0), [0.0, 1.0]).tolist() == [10, 11]
+
+
+def raises(f):
+    """Whether the code that was compiled has a status to look at."""
+    return re.search(r"define internal \{ i32, .*@lw_body", f.inspect_llvm()) is not None
