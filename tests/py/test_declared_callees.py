@@ -207,7 +207,7 @@ def test_arrays_must_match(target):
     k[1, 1](np.float32([1, 2]), out)
     assert out[0] == 3
     with pytest.raises(TypeError, match="E181"):
-        k[1, 1](np.float32([1, 9, 2, 9])[::2], out)
+        k[1, 1](cuda.to_device(np.float32([1, 9, 2, 9]))[::2], out)
 
     @cuda.jit
     def local(out):
