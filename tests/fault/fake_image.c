@@ -112,6 +112,17 @@ fake_read_params(const unsigned char *image, const char *kernel, fake_launch *ou
     }
 }
 
+/* FNV-1a. */
+unsigned long long
+fake_hash(const unsigned char *image, size_t n_bytes)
+{
+    unsigned long long hash = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < n_bytes; i++)
+        hash = (hash ^ image[i]) * 0x100000001b3u;
+    return hash;
+}
+
 static int
 load(const void *image, int is_library, void **out)
 {
@@ -131,6 +142,9 @@ load(const void *image, int is_library, void **out)
     if (item->image == NULL)
         abort();
     memcpy(item->image, image, n_bytes);
+    item->n_bytes = n_bytes;
+    if (fake.log_file != NULL)
+        fprintf(fake.log_file, "  image %016llx\n", fake_hash(image, n_bytes));
     *out = fake_publish(item);
     return SUCCESS;
 }

@@ -114,6 +114,9 @@ fake_object *fake_stream_of(void *handle); /* 0, 1 and 2 are the default streams
 /* What a call that works on a stream in the current context begins with. */
 int fake_usable(void *stream);
 
+/* Tells images apart in the log. */
+unsigned long long fake_hash(const unsigned char *image, size_t n_bytes);
+
 /* The parameters of a kernel in an image, into out's n_params, offsets and sizes. */
 void fake_read_params(const unsigned char *image, const char *kernel, fake_launch *out);
 

@@ -184,6 +184,22 @@ shape_is_good(const launch_config *config)
            block[0] * block[1] * block[2] <= 1024 && config->shared_bytes <= 232448;
 }
 
+/* For tests/fault/launch_alignment.py. */
+static void
+log_values(const fake_object *image, const fake_launch *launch)
+{
+    fprintf(fake.log_file, "  values %016llx %s", fake_hash(image->image, image->n_bytes),
+            launch->name);
+    for (int i = 0; i < launch->n_params && i < 64; i++) {
+        unsigned long long value = 0;
+        if (launch->sizes[i] <= sizeof value &&
+            launch->offsets[i] + launch->sizes[i] <= launch->n_bytes)
+            memcpy(&value, launch->values + launch->offsets[i], launch->sizes[i]);
+        fprintf(fake.log_file, " %llx", value);
+    }
+    fprintf(fake.log_file, "\n");
+}
+
 static void
 record(const fake_object *function, const launch_config *config, void **params, int together)
 {
@@ -211,6 +227,8 @@ record(const fake_object *function, const launch_config *config, void **params, 
         fprintf(fake.log_file, "  launch %s grid %u,%u,%u block %u,%u,%u shared %u params %d\n",
                 out->name, out->grid[0], out->grid[1], out->grid[2], out->block[0],
                 out->block[1], out->block[2], out->shared_bytes, out->n_params);
+    if (fake.log_file != NULL)
+        log_values(function->owner, out);
 }
 
 static int
