@@ -34,11 +34,11 @@ lw_konst_text(lw_frame *f, uint32_t konst)
 
 /* ---- values ---- */
 
-/* Digits with a sign; false when the number needs more than 127 bits, or is only described. */
+/* Digits with a sign; false when the number needs more than 125 bits, or is only described. */
 static bool
 parse_int128(const char *text, __int128 *out)
 {
-    const __int128 limit = ((__int128)1 << 122);
+    const __int128 limit = ((__int128)1 << 125);
     bool minus = *text == '-';
     __int128 value = 0;
 
@@ -266,58 +266,117 @@ lw_konst_int(lw_frame *f, uint32_t old, __int128 value)
 
 /* ---- arithmetic ---- */
 
-/* Every intermediate stays below 2^122, so that plain 128-bit arithmetic is exact. */
-static bool
-is_small(__int128 x)
+/* What 128 bits leave room for in all that follows: 2^125, as lw_konst_int_value reads it. */
+#define MOST ((__int128)1 << 125)
+
+/* Exact; WIDE: exact too, but larger than MOST; NONE: Python raises, or gives no integer. */
+typedef enum folding { NONE, EXACT, WIDE } folding;
+
+static __int128
+magnitude(__int128 x)
 {
-    const __int128 limit = (__int128)1 << 61;
-    return x > -limit && x < limit;
+    return x < 0 ? -x : x;
 }
 
-static bool
+static folding
+within(__int128 x)
+{
+    return magnitude(x) <= MOST ? EXACT : WIDE;
+}
+
+static folding
+multiply(__int128 x, __int128 y, __int128 *out)
+{
+    if (x != 0 && magnitude(y) > MOST / magnitude(x))
+        return WIDE;
+    *out = x * y;
+    return EXACT;
+}
+
+static folding
 power(__int128 base, __int128 exponent, __int128 *out)
 {
-    __int128 value = 1;
+    folding folded = EXACT;
 
-    if (exponent < 0 || exponent > 128)
-        return false;
-    for (; exponent > 0; exponent--) {
-        if (!is_small(value) || !is_small(base))
-            return false;
-        value *= base;
-    }
-    *out = value;
-    return true;
+    if (exponent < 0)
+        return NONE;
+    if (magnitude(base) <= 1) /* the parity is all that counts */
+        exponent = exponent == 0 ? 0 : 2 - (exponent & 1);
+    *out = 1;
+    for (; exponent > 0 && folded == EXACT; exponent--)
+        folded = multiply(*out, base, out);
+    return folded;
 }
 
-static bool
+static folding
+shift_left(__int128 x, __int128 count, __int128 *out)
+{
+    if (count < 0)
+        return NONE;
+    *out = 0;
+    if (x == 0)
+        return EXACT;
+    return count > 125 ? WIDE : multiply(x, (__int128)1 << count, out);
+}
+
+static folding
 fold_ints(lw_pyop op, __int128 x, __int128 y, __int128 *out)
 {
     __int128 rest;
 
     switch (op) {
-    case LW_PY_ADD: *out = x + y; return true;
-    case LW_PY_SUB: *out = x - y; return true;
-    case LW_PY_MUL: *out = x * y; return is_small(x) && is_small(y);
+    case LW_PY_ADD: *out = x + y; return within(*out);
+    case LW_PY_SUB: *out = x - y; return within(*out);
+    case LW_PY_MUL: return multiply(x, y, out);
     case LW_PY_FLOORDIV:
     case LW_PY_MOD:
         if (y == 0)
-            return false;
+            return NONE;
         rest = x % y;
         if (rest != 0 && (rest < 0) != (y < 0))
             rest += y;
         *out = op == LW_PY_MOD ? rest : (x - rest) / y;
-        return true;
+        return EXACT;
     case LW_PY_POW: return power(x, y, out);
-    case LW_PY_LSHIFT:
-        *out = y >= 0 && y <= 60 ? x * ((__int128)1 << y) : 0;
-        return y >= 0 && y <= 60 && is_small(x);
-    case LW_PY_RSHIFT: *out = y >= 0 && y < 127 ? x >> y : 0; return y >= 0 && y < 127;
-    case LW_PY_BITAND: *out = x & y; return true;
-    case LW_PY_BITOR: *out = x | y; return true;
-    case LW_PY_BITXOR: *out = x ^ y; return true;
-    default: return false;
+    case LW_PY_LSHIFT: return shift_left(x, y, out);
+    case LW_PY_RSHIFT:
+        *out = y < 127 ? x >> (y < 0 ? 0 : y) : -(x < 0);
+        return y < 0 ? NONE : EXACT;
+    case LW_PY_BITAND: *out = x & y; return EXACT;
+    case LW_PY_BITOR: *out = x | y; return EXACT;
+    case LW_PY_BITXOR: *out = x ^ y; return EXACT;
+    default: return NONE;
     }
+}
+
+bool
+lw_fold_is_wide(lw_frame *f, lw_pyop op, uint32_t x, uint32_t y)
+{
+    __int128 i, j, k;
+
+    return lw_konst_int_value(lw_konst_of(f, x), &i) &&
+           lw_konst_int_value(lw_konst_of(f, y), &j) && fold_ints(op, i, j, &k) == WIDE;
+}
+
+/* x / y rounded once, as Python has it: long division until there are bits enough for the
+ * rounding to see, of which the last says whether anything is left. */
+static double
+quotient(__int128 x, __int128 y)
+{
+    unsigned __int128 rest = (unsigned __int128)magnitude(x),
+                      by = (unsigned __int128)magnitude(y);
+    unsigned __int128 digits = rest / by;
+    int exponent = 0;
+    double value;
+
+    rest %= by;
+    for (; rest != 0 && digits >> 56 == 0; exponent--) {
+        rest <<= 1;
+        digits = digits << 1 | (rest >= by);
+        rest -= rest >= by ? by : 0;
+    }
+    value = ldexp((double)(digits << 1 | (rest != 0)), exponent - 1);
+    return (x < 0) != (y < 0) ? -value : value;
 }
 
 /* A Python number as a double; false for integers that are not exact as one. */
@@ -364,9 +423,8 @@ lw_fold_binary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t
 
     if (lw_konst_int_value(a, &i) && lw_konst_int_value(b, &j)) {
         if (op == LW_PY_DIV)
-            return as_double(a, &d) && as_double(b, &e) && e != 0 ? konst_float(f, old, d / e)
-                                                                  : 0;
-        if (!fold_ints(op, i, j, &k))
+            return j != 0 ? konst_float(f, old, quotient(i, j)) : 0;
+        if (fold_ints(op, i, j, &k) != EXACT)
             return 0;
         if (a->kind == LW_K_BOOL && b->kind == LW_K_BOOL && keeps_bool(op))
             return lw_konst_bool(f, old, k != 0);
@@ -496,6 +554,22 @@ is_number_konst(const lw_konst *konst)
            konst->kind == LW_K_COMPLEX || konst->kind == LW_K_SCALAR;
 }
 
+/* The exact order of an int and a float of Python's. 2: unordered. */
+static int
+order_of(__int128 i, double d)
+{
+    __int128 whole;
+
+    if (isnan(d))
+        return 2;
+    if (fabs(d) >= ldexp(1, 126))
+        return d > 0 ? -1 : 1;
+    whole = (__int128)d;
+    if (i != whole)
+        return i < whole ? -1 : 1;
+    return d > (double)whole ? -1 : d < (double)whole;
+}
+
 int
 lw_fold_compare_konst(lw_frame *f, lw_pyop op, uint32_t x, uint32_t y)
 {
@@ -505,6 +579,12 @@ lw_fold_compare_konst(lw_frame *f, lw_pyop op, uint32_t x, uint32_t y)
 
     if (lw_konst_any_int(a, &i) && lw_konst_any_int(b, &j))
         return apply_order(op, i < j ? -1 : i > j);
+    if (lw_konst_int_value(a, &i) && b->kind == LW_K_FLOAT)
+        return apply_order(op, order_of(i, b->d));
+    if (lw_konst_int_value(b, &j) && a->kind == LW_K_FLOAT) {
+        int order = order_of(j, a->d);
+        return apply_order(op, order == 2 ? 2 : -order);
+    }
     if (scalar_double(a, &d) && scalar_double(b, &e))
         return apply_order(op, d < e ? -1 : d > e ? 1 : d == e ? 0 : 2);
     if (is_number_konst(a) && is_number_konst(b))

@@ -524,6 +524,11 @@ call_function(lw_frame *f, uint32_t node, uint32_t fn, lw_type function, const a
         return complain_of_callee(f, node, row);
     if (row->whole && !lw_takes_wholes(f, row, args->data, args->n, &status))
         return status;
+    if (row->whole && strcmp(row->whole, "math.prod") == 0) {
+        LW_TRY(lw_fold_product(f, node, args->data, args->n, out));
+        if (out->konst)
+            return LW_OK;
+    }
     b.n = row->params.n + row->captures.n;
     b.values = lw_arena_take(arena, (b.n + 1) * sizeof *b.values);
     b.entries = lw_arena_take(arena, (b.n + 1) * sizeof *b.entries);

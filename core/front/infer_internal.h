@@ -203,6 +203,8 @@ uint32_t lw_konst_int(lw_frame *f, uint32_t old, __int128 value);
 bool lw_konst_any_int(const lw_konst *konst, __int128 *out); /* of SCALAR integers, too */
 /* 0 when it cannot be folded. */
 uint32_t lw_fold_binary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t y);
+/* Two ints of which the result has more than 125 bits: it is not folded, and must not wrap. */
+bool lw_fold_is_wide(lw_frame *f, lw_pyop op, uint32_t x, uint32_t y);
 uint32_t lw_fold_unary_konst(lw_frame *f, uint32_t old, lw_pyop op, uint32_t x);
 uint32_t lw_fold_bits_konst(lw_frame *f, uint32_t old, bool count, uint32_t x);
 int lw_fold_compare_konst(lw_frame *f, lw_pyop op, uint32_t x, uint32_t y); /* -1 unknown */
@@ -235,6 +237,8 @@ lw_status lw_check_literal(lw_frame *f, uint32_t node, lw_value x, lw_type to,
                            uint32_t other_node);
 /* E130 when a literal is in neither int64 nor uint64: where an integer of any type is taken. */
 lw_status lw_check_wide(lw_frame *f, uint32_t node, lw_value x);
+/* E130: more bits than constants are folded with. */
+lw_status lw_complain_wide(lw_frame *f, uint32_t node);
 void lw_note_arithmetic(lw_frame *f, uint32_t node, lw_type type);
 
 /* ---- infer_expr.c ---- */
@@ -303,6 +307,9 @@ lw_status lw_infer_augmented_store(lw_frame *f, uint32_t node);
 uint32_t lw_whole_of_named(lw_frame *f, lw_name_id name, const lw_arg *args, uint32_t n);
 uint32_t lw_whole_of_method(lw_frame *f, const char *name);
 /* Do the arguments suit a function of whole arrays? If not, *status is what the call gives. */
+/* math.prod of constants, which no run-time int has to hold; out->konst 0: it is not. */
+lw_status lw_fold_product(lw_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
+                          lw_value *out);
 bool lw_takes_wholes(lw_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
                      lw_status *status);
 lw_status lw_complain_whole_array(lw_frame *f, uint32_t node, const char *what, lw_type type,

@@ -136,6 +136,14 @@ lw_check_wide(lw_frame *f, uint32_t node, lw_value x)
                : LW_OK;
 }
 
+lw_status
+lw_complain_wide(lw_frame *f, uint32_t node)
+{
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E130", "this integer has more than 125 bits",
+        "compute with floats: a float64 reaches 1.8e308", "constant too large for any type");
+}
+
 /* A range of literals that does not fit counts as a run-time int. */
 static lw_type
 as_index(lw_frame *f, lw_type type, lw_type other)
@@ -484,6 +492,8 @@ lw_infer_binary(lw_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_valu
         typed->operand = out->type;
         return LW_OK;
     }
+    if (x.konst && y.konst && lw_fold_is_wide(f, op, x.konst, y.konst))
+        LW_TRY(lw_complain_wide(f, node));
     LW_TRY(type_binary(&b));
     out->type = b.type;
     typed->operand = b.operand;

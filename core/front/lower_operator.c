@@ -310,7 +310,7 @@ order_of_wide(lw_frame *f, lw_type x, lw_type y)
     if (!lw_literal_is_wide(f->l->types, x))
         return b->lo < 0 ? 1 : -1;
     if (a->lo == b->lo && (a->lo == LW_LITERAL_FAR || a->lo == -LW_LITERAL_FAR))
-        lw_lower_refuse_number(f, "an integer of more than 122 bits", LW_DT_i64);
+        lw_lower_refuse_number(f, "an integer of more than 125 bits", LW_DT_i64);
     return a->lo < b->lo ? -1 : a->lo > b->lo;
 }
 

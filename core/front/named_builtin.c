@@ -24,9 +24,15 @@ static lw_status
 type_abs(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *x, lw_value *out)
 {
     lw_type type = x->value.type;
+    __int128 value;
 
     if (!lw_type_is_number(f, type))
         return complain_argument(f, name, x, "a number");
+    if (x->value.konst && lw_konst_int_value(lw_konst_of(f, x->value.konst), &value)) {
+        *out = lw_konst_value(
+            f, lw_konst_int(f, f->nodes[node].konst, value < 0 ? -value : value));
+        return LW_OK;
+    }
     if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
         type = lw_weak_int(f);
     f->nodes[node].operand = type;
@@ -157,6 +163,20 @@ fail:
     return status;
 }
 
+/* The sum of constants, which no run-time int has to hold; 0: one of them is none, or is a
+ * NumPy scalar. */
+static uint32_t
+sum_konst(lw_frame *f, uint32_t old, const lw_arg *start, const lw_value *values, uint32_t n)
+{
+    uint32_t total = start && start->entry ? start->value.konst : lw_konst_int(f, 0, 0);
+
+    for (uint32_t i = 0; total && i < n; i++)
+        total = values[i].konst ? lw_fold_binary_konst(f, i + 1 == n ? old : 0, LW_PY_ADD,
+                                                       total, values[i].konst)
+                                : 0;
+    return n ? total : 0;
+}
+
 static lw_status
 type_sum(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
          lw_value *out)
@@ -175,6 +195,11 @@ type_sum(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32
         start.type = lw_weak_int(f);
     if (n < 2 && count && lw_weak_mode(f)) /* 0 + x is x, whatever x is */
         start.type = lw_type_literal(lw_types_of(f), 0, 0);
+    out->konst = sum_konst(f, f->nodes[node].konst, n > 1 ? &args[1] : NULL, values, count);
+    if (out->konst) {
+        *out = lw_konst_value(f, out->konst);
+        return LW_OK;
+    }
     for (uint32_t i = 0; i < count; i++) {
         if (!lw_type_is_number(f, values[i].type))
             return complain_argument(f, name, &args[0], "a tuple of numbers");

@@ -392,22 +392,6 @@ read_arguments(lw_reader *r, PyObject *node, lw_read_items *items)
     return true;
 }
 
-/* All arguments constant and the function known: call it now. */
-static uint32_t
-fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items, uint32_t loc)
-{
-    PyObject *function = lw_read_object(r, callee), *args[8];
-
-    if (function == NULL || items->n > 8)
-        return 0;
-    for (uint32_t i = 0; i < items->n; i++) {
-        args[i] = lw_read_object(r, items->data[i]);
-        if (args[i] == NULL)
-            return 0;
-    }
-    return folded_node(r, lw_fold_call(r, function, args, items->n), loc);
-}
-
 /* Which field of a namedtuple an argument fills; -1: none of this name. */
 static Py_ssize_t
 field_of(lw_reader *r, const lw_node *arg, PyObject *fields, Py_ssize_t position)
@@ -540,7 +524,7 @@ read_call(lw_reader *r, PyObject *node, uint32_t loc)
         return result;
     if (!read_arguments(r, node, &items))
         goto done;
-    result = fold_call(r, callee, &items, loc);
+    result = folded_node(r, lw_fold_call(r, callee, &items), loc);
     if (result == 0 &&
         (!lw_read_array_ufunc(r, &callee, &items) || !lw_read_maybe_whole(r, callee, &items)))
         goto done;

@@ -268,31 +268,74 @@ counts_too_far(const char *path, PyObject *const *args, uint32_t n)
     bool comb = path != NULL && strcmp(path, "math.comb") == 0;
     double top, factors;
 
-    if (!comb && (path == NULL ||
-                  (strcmp(path, "math.factorial") != 0 && strcmp(path, "math.perm") != 0)))
+    if (n == 0 || path == NULL || !PyLong_Check(args[0]) ||
+        (!comb && strcmp(path, "math.factorial") != 0 && strcmp(path, "math.perm") != 0))
         return false;
-    top = n && PyLong_Check(args[0]) ? size_of(args[0]) : 0;
+    top = size_of(args[0]);
     factors = n > 1 && PyLong_Check(args[1]) ? size_of(args[1]) : top;
     if (comb && top - factors < factors)
         factors = top - factors;
     return factors > 1 && factors * bits_of(args[0]) > MAX_BITS;
 }
 
-PyObject *
-lw_fold_call(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n)
+/* What a function may look at: a list, too, for it is frozen as it is now. */
+static bool
+is_argument(PyObject *x)
 {
+    if (!PyList_CheckExact(x))
+        return lw_fold_is_basic(x) && !(PyLong_Check(x) && bits_of(x) > MAX_BITS);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(x); i++)
+        if (!lw_fold_is_basic(PyList_GET_ITEM(x, i)))
+            return false;
+    return true;
+}
+
+/* n arguments, of which the last ones have the names; NULL: not folded. */
+static PyObject *
+call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyObject *names)
+{
+    uint32_t n_names = (uint32_t)PyTuple_GET_SIZE(names);
     const char *path;
 
-    if (n == 1 && lw_read_asks_limits(r, callee, args[0]))
+    if (n == 1 && n_names == 0 && lw_read_asks_limits(r, callee, args[0]))
         return folded(PyObject_CallOneArg(callee, args[0]));
     for (uint32_t i = 0; i < n; i++)
-        if (!lw_fold_is_basic(args[i]) ||
-            (PyLong_Check(args[i]) && bits_of(args[i]) > MAX_BITS))
+        if (!is_argument(args[i]))
             return NULL;
     path = named_path(lw_read_named(r, callee));
     if (!is_foldable(callee, path) || counts_too_far(path, args, n))
         return NULL;
     if (path != NULL && strcmp(path, "builtins.pow") == 0 && n == 2)
-        return lw_fold_binary(LW_PY_POW, args[0], args[1]);
-    return folded(PyObject_Vectorcall(callee, args, n, NULL));
+        return n_names ? NULL : lw_fold_binary(LW_PY_POW, args[0], args[1]);
+    return folded(PyObject_Vectorcall(callee, args, n - n_names, names));
+}
+
+/* All arguments constant and the function known: call it now. */
+PyObject *
+lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items)
+{
+    PyObject *function = lw_read_object(r, callee), *args[8], *names, *result = NULL;
+    uint32_t n_names = 0;
+
+    if (function == NULL || items->n > 8)
+        return NULL;
+    for (uint32_t i = 0; i < items->n; i++) {
+        const lw_node *node = &r->tree->nodes.data[items->data[i]];
+        bool named = node->kind == LW_NODE_ARG_KEYWORD;
+
+        n_names += named;
+        args[i] = lw_read_object(r, named ? node->b : items->data[i]);
+        if (args[i] == NULL)
+            return NULL;
+    }
+    names = PyTuple_New(n_names);
+    if (names == NULL)
+        return folded(NULL);
+    for (uint32_t i = 0; i < n_names; i++) {
+        const lw_node *node = &r->tree->nodes.data[items->data[items->n - n_names + i]];
+        PyTuple_SET_ITEM(names, i, Py_NewRef(r->objects.data[node->a]));
+    }
+    result = call_now(r, function, args, items->n, names);
+    Py_DECREF(names);
+    return result;
 }

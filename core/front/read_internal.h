@@ -176,7 +176,7 @@ PyObject *lw_fold_compare(lw_pyop op, PyObject *x, PyObject *y);
 PyObject *lw_fold_subscript(PyObject *x, PyObject *index);
 /* A method of an exact number of Python's that is called while reading: x.bit_length(). */
 bool lw_fold_is_method(PyObject *object, const char *name);
-PyObject *lw_fold_call(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n);
+PyObject *lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items);
 /* Python numbers, str, None and tuples of them: values without identity. */
 bool lw_fold_is_basic(PyObject *x);
 /* 1, 0, or -1: not known when reading. */

@@ -354,7 +354,7 @@ static void
 print_int(__int128 value, lw_text *out)
 {
     if (value == LW_LITERAL_FAR || value == -LW_LITERAL_FAR)
-        lw_text_add(out, value < 0 ? "below -2**122" : "above 2**122");
+        lw_text_add(out, value < 0 ? "below -2**125" : "above 2**125");
     else
         lw_text_add_int128(out, value);
 }

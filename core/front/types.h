@@ -45,9 +45,9 @@ typedef enum lw_type_kind {
                      loads, assigning one stores */
 } lw_type_kind;
 
-/* Stands for every int of more than 122 bits, with its sign: nothing holds one, so that its
+/* Stands for every int of more than 125 bits, with its sign: nothing holds one, so that its
  * exact value matters to other constants only. */
-#define LW_LITERAL_FAR ((__int128)1 << 124)
+#define LW_LITERAL_FAR ((__int128)1 << 126)
 
 typedef enum lw_layout { LW_LAYOUT_ANY, LW_LAYOUT_C, LW_LAYOUT_F } lw_layout;
 

@@ -241,6 +241,41 @@ def test_static_values():
         lw.vectorize(scaled, static="by")(np.int64(2), H)
 
 
+# what only inference knows to be constants: exact in 125 bits, or refused, but never wrapped
+FOLDED = """
+a * 4 * x; a * a * x; a**2 * x; (a + a + a) * x; (-a - a - a) * x; (a << 10) * x; (a * a) // a * x; a * a % 7 * x
+abs(-a * 4) * x; abs(-a - a) * x; max(a * 4, 3) * x; min(a * 4, 3) * x; sum((a, a, a)) * x; sum((a, a), a) * x; math.prod((a, a)) * x; math.prod((2, a), start=a) * x
+(a * a).bit_length() * x; (a * a).bit_count() * x; float(a * a) * x; np.float64(a * a) * x; math.log2(a * a) * x; (a * a) / (a * 3) * x; a / 3 * x; (b * 3) / 7 * x
+b / 3 * x; -b / 3 * x; 3 / b * x; b / b * x; b * 1.5 * x; (b == 9007199254740992.0) * x; (b > 9007199254740992.0) * x; (9007199254740992.0 < b) * x
+(b < 9007199254740993.5) * x; (a * a < 2.0**124) * x; (a < math.inf) * x; (-a > -math.inf) * x; (a == math.nan) * x; (a != math.nan) * x
+(0 << a) * x; (1**a) * x; ((-1) ** a) * x; (0**a) * x; (a >> 200) * x; (-a >> 200) * x; ~(a * a) * x; (a * a & 255) * x; (a * a | a) * x; -(a * a) * x
+"""
+TOO_LARGE = """
+a * a * a * x; a**3 * x; (a << 100) * x; (a << 70 >> 70) * x; divmod(a * a, a)[0] * x; (1 << a) * x; 2**a * x; math.prod((a, a, a)) * x; (a * a) ** 2 * x; a * a + int(x); a * a | int(x); (a * a + a * a) * int(x)
+"""
+
+
+@pytest.mark.parametrize("typing", ["weak", "numba"])
+@pytest.mark.parametrize("text", rows(FOLDED) + rows(TOO_LARGE))
+def test_constants_in_variables(text, typing):
+    function = made(f"def f(x):\n    a, b = 2**62 - 58, 2**53 + 1\n    return {text}\n")
+    got = compiled(function, np.float64(1), typing=typing)
+    if text in rows(TOO_LARGE):
+        assert isinstance(got, lw.errors.TypingError) and got.code == "E130"
+    else:
+        assert not isinstance(got, Exception), got
+        assert got == function(np.float64(1)), (got, function(np.float64(1)))
+
+
+LENGTHS = [10**10, 10**10]
+
+
+def test_lists_and_keywords_are_folded():
+    for function in (lambda x: math.prod(LENGTHS) * x, lambda x: math.prod((10**10, 10**10), start=10) * x, lambda x: sum(LENGTHS, start=10**30) * x,
+                     lambda x: max(LENGTHS) * x, lambda x: math.prod([10**10, 10**10, 3]) * x):
+        assert lw.vectorize(function)(2.0) == function(2.0)
+
+
 # ---- kernels ----
 
 STORES = """
