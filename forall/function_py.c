@@ -134,10 +134,28 @@ lw_function_is_stale(const lw_function *self)
             lw_captures_changed(self->captures));
 }
 
+int
+lw_function_frozen(lw_function *self)
+{
+    int told = lw_tell_frozen(self->captures, &self->options, lw_function_name(self));
+
+    return told > 0 ? !lw_function_is_stale(self) : told;
+}
+
+lw_function *
+lw_function_stale(lw_function *self)
+{
+    int frozen = lw_function_frozen(self);
+
+    if (frozen != 0)
+        return frozen < 0 ? NULL : (lw_function *)Py_NewRef((PyObject *)self);
+    return lw_function_renewed(self);
+}
+
 lw_function *
 lw_function_current(lw_function *self)
 {
-    return lw_function_is_stale(self) ? lw_function_renewed(self)
+    return lw_function_is_stale(self) ? lw_function_stale(self)
                                       : (lw_function *)Py_NewRef((PyObject *)self);
 }
 

@@ -226,9 +226,13 @@ lw_jit_call_value(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
 {
     lw_jit *self = (lw_jit *)object, *current;
     PyObject *result;
+    int frozen;
 
     if (self->value == NULL || !lw_function_is_stale(&self->value->base))
         return call_now(self, args, nargsf, kwnames);
+    frozen = lw_function_frozen(&self->value->base);
+    if (frozen != 0)
+        return frozen < 0 ? NULL : call_now(self, args, nargsf, kwnames);
     current = (lw_jit *)lw_function_renewed(&self->base);
     result = current ? call_now(current, args, nargsf, kwnames) : NULL;
     Py_XDECREF((PyObject *)current);

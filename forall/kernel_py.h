@@ -80,7 +80,11 @@ int lw_function_refresh(lw_function *self);
  * where what the function captured has changed. A new reference, or NULL with an exception. A
  * few ns where nothing has. */
 lw_function *lw_function_current(lw_function *self);
-lw_function *lw_function_renewed(lw_function *self); /* knowing that it is stale */
+lw_function *lw_function_stale(lw_function *self);   /* knowing that it is stale */
+lw_function *lw_function_renewed(lw_function *self); /* another one in any case */
+/* Of a stale one: 1 where only frozen contents have changed, which has been told: it goes on as
+ * it is. 0: it does not; -1 with an exception. */
+int lw_function_frozen(lw_function *self);
 bool
 lw_function_is_stale(const lw_function *self); /* of captures, once something is compiled */
 /* What core/link hears of it; borrowed from it. */

@@ -224,10 +224,14 @@ lw_gufunc_current(lw_ufunc_head *head)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)head;
     bool compiled = self->base.loops.n > 0 || self->base.family != NULL;
+    int told;
 
     if (self->base.member != NULL ||
         !(compiled ? is_stale((PyObject *)self) : lw_door_checks_changed(&self->base.options)))
         return Py_NewRef(self);
+    told = lw_tell_frozen(self->captures, &self->base.options, self->table->name);
+    if (told < 0 || (told > 0 && !is_stale((PyObject *)self)))
+        return told < 0 ? NULL : Py_NewRef(self);
     return lw_ufunc_head_renewed(head, lw_renewed((PyObject *)self, &self->renewal, is_stale,
                                                   &self->base.options, self->table->name));
 }

@@ -14,6 +14,7 @@
 #include "core/py/intrinsic.h"
 #include "core/py/link_read.h"
 #include "core/py/llvm_bridge.h"
+#include "core/py/renew.h"
 #include "core/py/settings_py.h"
 #include "core/py/state.h"
 #include "core/py/type_make.h"
@@ -55,6 +56,7 @@ module_exec(PyObject *module)
     lw_device_copy_register();
     lw_device_inspect_register();
     lw_numpy_names_register();
+    lw_renew_register();
     lw_simulator_register();
     return 0;
 }

@@ -198,11 +198,27 @@ is_stale(PyObject *object)
     return stale;
 }
 
+/* 1 where a warning has been given, -1 with an exception. */
+static int
+tell_frozen(lw_reducer *self)
+{
+    int told = 0;
+
+    for (int i = 0; i < LW_N_ROLES && told == 0; i++)
+        told = lw_tell_frozen(self->captures[i], &self->options, lw_reducer_name(self));
+    return told;
+}
+
 lw_reducer *
 lw_reducer_current(lw_reducer *self)
 {
+    int told;
+
     if (self->specials == NULL || !is_stale((PyObject *)self))
         return (lw_reducer *)Py_NewRef((PyObject *)self);
+    told = tell_frozen(self);
+    if (told < 0 || (told > 0 && !is_stale((PyObject *)self)))
+        return told < 0 ? NULL : (lw_reducer *)Py_NewRef((PyObject *)self);
     return (lw_reducer *)lw_renewed((PyObject *)self, &self->renewal, is_stale, &self->options,
                                     lw_reducer_name(self));
 }

@@ -75,6 +75,10 @@ is_stale(PyObject *object)
 PyObject *
 lw_ufunc_renewed(lw_ufunc_object *self)
 {
+    int told = lw_tell_frozen(self->captures, &self->base.options, self->table->name);
+
+    if (told < 0 || (told > 0 && !lw_ufunc_is_stale(self)))
+        return told < 0 ? NULL : Py_NewRef(self);
     return lw_ufunc_head_renewed((lw_ufunc_head *)self,
                                  lw_renewed((PyObject *)self, &self->renewal, is_stale,
                                             &self->base.options, self->table->name));

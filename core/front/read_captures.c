@@ -1,5 +1,10 @@
 /* Guards: what a compiled function took from the world as constants. A guard owns its namespace
- * and the value it saw, so an identity never comes back under another object. */
+ * and the value it saw, so an identity never comes back under another object.
+ *
+ * Lists and arrays may also change inside. Up to LW_COMPARED_BYTES their contents are compared
+ * like any name, at each call. Larger ones are frozen: they are looked at in calls 1, 2, 4, 8 …
+ * and every LOOK_EVERY calls, which costs nothing that could be measured and is often enough to
+ * tell the user (W204). */
 #include "core/front/read_internal.h"
 
 #include <string.h>
@@ -8,9 +13,14 @@ typedef enum guard_kind {
     GUARD_DICT,
     GUARD_CELL,
     GUARD_ATTRIBUTE,
-    GUARD_CODE,    /* of a function */
-    GUARD_DEFAULTS /* of its parameters */
+    GUARD_CODE,       /* of a function */
+    GUARD_DEFAULTS,   /* of its parameters */
+    GUARD_KWDEFAULTS, /* of those that are given by name alone */
+    GUARD_LIST,       /* its items; value: a tuple of them */
+    GUARD_ARRAY,      /* its elements; value: their bytes, in C order */
 } guard_kind;
+
+enum { LOOK_EVERY = 1024 };
 
 typedef struct guard {
     guard_kind kind;
@@ -22,8 +32,10 @@ typedef struct guard {
 
 struct lw_captures {
     LW_ARRAY(guard) guards;
-    PyObject *seen;   /* set of (kind, id, name), while reading */
-    PyObject *linked; /* list of objects that bring code along, or NULL */
+    LW_ARRAY(guard) frozen; /* LIST and ARRAY that are too large to be compared at each call */
+    uint32_t n_calls;       /* that have asked, where something is frozen */
+    PyObject *seen;         /* set of (kind, id, name), while reading */
+    PyObject *linked;       /* list of objects that bring code along, or NULL */
 };
 
 lw_captures *
@@ -43,19 +55,27 @@ lw_captures_new(void)
     return captures;
 }
 
+static void
+drop(guard *g)
+{
+    Py_CLEAR(g->space);
+    Py_CLEAR(g->name);
+    Py_CLEAR(g->value);
+}
+
 void
 lw_captures_free(lw_captures *captures)
 {
     if (captures == NULL)
         return;
-    for (uint32_t i = 0; i < captures->guards.n; i++) {
-        Py_XDECREF(captures->guards.data[i].space);
-        Py_XDECREF(captures->guards.data[i].name);
-        Py_XDECREF(captures->guards.data[i].value);
-    }
+    for (uint32_t i = 0; i < captures->guards.n; i++)
+        drop(&captures->guards.data[i]);
+    for (uint32_t i = 0; i < captures->frozen.n; i++)
+        drop(&captures->frozen.data[i]);
     Py_XDECREF(captures->seen);
     Py_XDECREF(captures->linked);
     lw_array_free(&captures->guards);
+    lw_array_free(&captures->frozen);
     lw_free(captures);
 }
 
@@ -68,12 +88,17 @@ lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
         Py_VISIT(captures->guards.data[i].space);
         Py_VISIT(captures->guards.data[i].value);
     }
+    for (uint32_t i = 0; i < captures->frozen.n; i++) {
+        Py_VISIT(captures->frozen.data[i].space);
+        Py_VISIT(captures->frozen.data[i].value);
+    }
     Py_VISIT(captures->linked);
     return 0;
 }
 
 static int
-add(lw_captures *captures, guard_kind kind, PyObject *space, PyObject *name, PyObject *value)
+add_guard(lw_captures *captures, bool frozen, guard_kind kind, PyObject *space, PyObject *name,
+          PyObject *value)
 {
     PyObject *key = Py_BuildValue("(inO)", (int)kind, (Py_ssize_t)space, name ? name : Py_None);
     int known = key ? PySet_Contains(captures->seen, key) : -1;
@@ -84,7 +109,8 @@ add(lw_captures *captures, guard_kind kind, PyObject *space, PyObject *name, PyO
         return known == 1 ? 0 : -1;
     }
     Py_DECREF(key);
-    slot = lw_array_push(&captures->guards, NULL);
+    slot = frozen ? lw_array_push(&captures->frozen, NULL)
+                  : lw_array_push(&captures->guards, NULL);
     if (slot == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -94,6 +120,12 @@ add(lw_captures *captures, guard_kind kind, PyObject *space, PyObject *name, PyO
     Py_XINCREF(value);
     *slot = (guard){kind, space, name, value, 0};
     return 0;
+}
+
+static int
+add(lw_captures *captures, guard_kind kind, PyObject *space, PyObject *name, PyObject *value)
+{
+    return add_guard(captures, false, kind, space, name, value);
 }
 
 int
@@ -142,7 +174,52 @@ lw_captures_add_function(lw_captures *captures, PyObject *function)
         return 0;
     if (add(captures, GUARD_CODE, function, NULL, PyFunction_GET_CODE(function)) < 0)
         return -1;
-    return add(captures, GUARD_DEFAULTS, function, NULL, PyFunction_GET_DEFAULTS(function));
+    if (add(captures, GUARD_DEFAULTS, function, NULL, PyFunction_GET_DEFAULTS(function)) < 0)
+        return -1;
+    return add(captures, GUARD_KWDEFAULTS, function, NULL,
+               PyFunction_GET_KW_DEFAULTS(function));
+}
+
+/* ---- contents ---- */
+
+static lw_same_array same_array; /* set once, when the module is loaded */
+
+void
+lw_captures_compare_arrays(lw_same_array same)
+{
+    same_array = same;
+}
+
+int
+lw_captures_add_list(lw_captures *captures, PyObject *list)
+{
+    PyObject *items = captures ? PyList_AsTuple(list) : NULL;
+    size_t n_bytes = items ? (size_t)PyTuple_GET_SIZE(items) * sizeof(PyObject *) : 0;
+    int result = items || captures == NULL ? 0 : -1;
+
+    if (items != NULL)
+        result =
+            add_guard(captures, n_bytes > LW_COMPARED_BYTES, GUARD_LIST, list, NULL, items);
+    Py_XDECREF(items);
+    return result;
+}
+
+int
+lw_captures_add_array(lw_captures *captures, PyObject *array)
+{
+    PyObject *bytes = NULL;
+    int result = 0;
+
+    if (captures == NULL || same_array == NULL)
+        return 0;
+    bytes = PyObject_CallMethod(array, "tobytes", NULL);
+    if (bytes == NULL || !PyBytes_CheckExact(bytes))
+        result = bytes ? 0 : -1;
+    else
+        result = add_guard(captures, PyBytes_GET_SIZE(bytes) > LW_COMPARED_BYTES, GUARD_ARRAY,
+                           array, NULL, bytes);
+    Py_XDECREF(bytes);
+    return result;
 }
 
 /* Immutable, and all of it in its bytes; records are not: they can be written to. */
@@ -228,6 +305,8 @@ current_value(const guard *g)
         return Py_NewRef(PyFunction_GET_CODE(g->space));
     if (g->kind == GUARD_DEFAULTS)
         return Py_XNewRef(PyFunction_GET_DEFAULTS(g->space));
+    if (g->kind == GUARD_KWDEFAULTS)
+        return Py_XNewRef(PyFunction_GET_KW_DEFAULTS(g->space));
     if (g->kind == GUARD_ATTRIBUTE) {
         value = PyObject_GetAttr(g->space, g->name);
     } else {
@@ -250,6 +329,28 @@ version_of(const guard *g)
 #endif
 }
 
+/* Items are held while they are compared: what compares them may change the list. */
+static bool
+same_list(PyObject *list, PyObject *items)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(items);
+    bool same = PyList_GET_SIZE(list) == n;
+
+    if (same && n != 0 &&
+        memcmp(((PyListObject *)list)->ob_item, ((PyTupleObject *)items)->ob_item,
+               (size_t)n * sizeof(PyObject *)) == 0)
+        return true;
+    for (Py_ssize_t i = 0; same && i < n && i < PyList_GET_SIZE(list); i++) {
+        PyObject *now = PyList_GET_ITEM(list, i), *before = PyTuple_GET_ITEM(items, i);
+        if (now == before)
+            continue;
+        Py_INCREF(now);
+        same = same_value(now, before);
+        Py_DECREF(now);
+    }
+    return same && PyList_GET_SIZE(list) == n;
+}
+
 static bool
 has_changed(guard *g)
 {
@@ -257,6 +358,11 @@ has_changed(guard *g)
     PyObject *now;
     bool same;
 
+    if (g->kind == GUARD_LIST)
+        return !same_list(g->space, g->value);
+    if (g->kind == GUARD_ARRAY)
+        return !same_array(g->space, PyBytes_AS_STRING(g->value),
+                           (size_t)PyBytes_GET_SIZE(g->value));
     if (version != 0 && version == g->version)
         return false;
     now = current_value(g);
@@ -267,13 +373,71 @@ has_changed(guard *g)
     return !same;
 }
 
-bool
-lw_captures_changed(lw_captures *captures)
+static guard *
+changed_among_frozen(lw_captures *captures)
+{
+    for (uint32_t i = 0; i < captures->frozen.n; i++)
+        if (has_changed(&captures->frozen.data[i]))
+            return &captures->frozen.data[i];
+    return NULL;
+}
+
+static bool
+changed_names(lw_captures *captures)
 {
     for (uint32_t i = 0; i < captures->guards.n; i++)
         if (has_changed(&captures->guards.data[i]))
             return true;
     return false;
+}
+
+static bool
+looks_at_frozen(lw_captures *captures)
+{
+    uint32_t n = ++captures->n_calls;
+
+    return (n & (n - 1)) == 0 || n % LOOK_EVERY == 0;
+}
+
+bool
+lw_captures_changed(lw_captures *captures)
+{
+    if (changed_names(captures))
+        return true;
+    return captures->frozen.n != 0 && looks_at_frozen(captures) &&
+           changed_among_frozen(captures) != NULL;
+}
+
+bool
+lw_captures_outdated(lw_captures *captures)
+{
+    return changed_names(captures) || changed_among_frozen(captures) != NULL;
+}
+
+/* The name under which an object was captured; borrowed, or NULL. */
+static PyObject *
+name_of(const lw_captures *captures, const PyObject *object)
+{
+    for (uint32_t i = 0; i < captures->guards.n; i++)
+        if (captures->guards.data[i].value == object && captures->guards.data[i].name != NULL)
+            return captures->guards.data[i].name;
+    return NULL;
+}
+
+PyObject *
+lw_captures_tell_frozen(lw_captures *captures)
+{
+    guard *g = changed_among_frozen(captures);
+    PyObject *name = g ? name_of(captures, g->space) : NULL, *text;
+
+    if (g == NULL)
+        return NULL;
+    text = name != NULL ? PyUnicode_FromFormat("`%S`", name)
+                        : PyUnicode_FromString(g->kind == GUARD_LIST ? "a list" : "an array");
+    for (uint32_t i = 0; i < captures->frozen.n; i++)
+        drop(&captures->frozen.data[i]);
+    captures->frozen.n = 0;
+    return text;
 }
 
 /* An attribute that is another object at each look says nothing: without its guard. */
@@ -289,9 +453,7 @@ lw_captures_finish(lw_captures *captures)
             i++;
             continue;
         }
-        Py_XDECREF(g->space);
-        Py_XDECREF(g->name);
-        Py_XDECREF(g->value);
+        drop(g);
         *g = captures->guards.data[--captures->guards.n];
     }
 }

@@ -341,6 +341,20 @@ read_slice(lw_reader *r, PyObject *node, uint32_t loc)
                : 0;
 }
 
+/* What a dict held may be replaced later, like what a name is bound to. */
+static PyObject *
+fold_item(lw_reader *r, PyObject *object, PyObject *index)
+{
+    PyObject *item = lw_fold_subscript(object, index);
+
+    if (item != NULL && PyDict_CheckExact(object) &&
+        lw_captures_add_name(r->captures, object, index, item) < 0) {
+        Py_CLEAR(item);
+        lw_read_failed(r);
+    }
+    return item;
+}
+
 static uint32_t
 read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
 {
@@ -350,7 +364,7 @@ read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (b == 0)
         return 0;
-    folded = folded_node(r, lw_fold_subscript(lw_read_object(r, a), lw_read_object(r, b)), loc);
+    folded = folded_node(r, fold_item(r, lw_read_object(r, a), lw_read_object(r, b)), loc);
     if (folded || r->status != LW_OK)
         return folded;
     return lw_read_node(r, LW_NODE_SUBSCRIPT, LW_PY_NONE, loc, a, b, 0);

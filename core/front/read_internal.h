@@ -205,6 +205,9 @@ int lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name,
 int lw_captures_add_linked(lw_captures *captures, PyObject *object);
 /* Its code, and the defaults of its parameters. */
 int lw_captures_add_function(lw_captures *captures, PyObject *function);
+/* What they hold, beside what they are: their names have guards of their own. */
+int lw_captures_add_list(lw_captures *captures, PyObject *list);
+int lw_captures_add_array(lw_captures *captures, PyObject *array);
 int lw_captures_add_cell(lw_captures *captures, PyObject *cell);
 int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
                               PyObject *value);

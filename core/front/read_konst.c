@@ -190,6 +190,8 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *fast)
         konst.text = lw_read_text(r, Py_TYPE(object)->tp_name);
     }
     Py_XDECREF(fields);
+    if (PyList_CheckExact(object) && lw_captures_add_list(r->captures, object) < 0)
+        return lw_read_failed(r);
     return r->status == LW_OK ? lw_read_push(r, object, konst) : 0;
 }
 

@@ -238,5 +238,7 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
         konst = push_array(r, object, &view, dtype, record);
     PyBuffer_Release(&view);
     Py_DECREF(source);
+    if (konst != 0 && !is_live(object) && lw_captures_add_array(r->captures, object) < 0)
+        return lw_read_failed(r);
     return konst;
 }

@@ -102,6 +102,8 @@ lw_read_live_defaults(lw_reader *r, uint32_t fn)
     }
     while (kwdefaults != NULL && PyDict_Next(kwdefaults, &position, &key, &value)) {
         uint32_t konst = lw_read_konst(r, value);
+        if (konst != 0 && lw_captures_add_name(r->captures, kwdefaults, key, value) < 0)
+            return lw_read_failed(r);
         lw_fn_param *param = konst ? param_named(r, fn, PyUnicode_AsUTF8(key)) : NULL;
         if (konst == 0)
             return false;

@@ -1,6 +1,82 @@
+#include "core/py/numpy_api.h"
+
 #include "core/py/renew.h"
 
 #include "core/py/raise.h"
+
+#include <string.h>
+
+/* ---- contents of arrays ---- */
+
+static bool
+same_element(const char *x, const char *y, size_t size)
+{
+    uint64_t a, b;
+
+    if (size != sizeof a)
+        return memcmp(x, y, size) == 0;
+    memcpy(&a, x, sizeof a);
+    memcpy(&b, y, sizeof b);
+    return a == b;
+}
+
+/* bytes: where the next element is compared with; moves on. */
+static bool
+same_axis(PyArrayObject *array, int axis, const char *at, const char **bytes)
+{
+    npy_intp n = PyArray_DIM(array, axis), step = PyArray_STRIDE(array, axis);
+    size_t size = (size_t)PyArray_ITEMSIZE(array);
+    bool same = true;
+
+    for (npy_intp i = 0; same && i < n; i++, at += step) {
+        if (axis + 1 < PyArray_NDIM(array)) {
+            same = same_axis(array, axis + 1, at, bytes);
+            continue;
+        }
+        same = same_element(at, *bytes, size);
+        *bytes += size;
+    }
+    return same;
+}
+
+static bool
+same_array(PyObject *object, const char *bytes, size_t n_bytes)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+
+    if ((size_t)PyArray_NBYTES(array) != n_bytes)
+        return false;
+    if (PyArray_IS_C_CONTIGUOUS(array))
+        return memcmp(PyArray_DATA(array), bytes, n_bytes) == 0;
+    return same_axis(array, 0, PyArray_BYTES(array), &bytes);
+}
+
+void
+lw_renew_register(void)
+{
+    lw_captures_compare_arrays(same_array);
+}
+
+int
+lw_tell_frozen(lw_captures *captures, const lw_door_options *options, const char *name)
+{
+    PyObject *what = captures ? lw_captures_tell_frozen(captures) : NULL;
+    int result = 1;
+
+    if (what == NULL)
+        return PyErr_Occurred() ? -1 : 0;
+    if (options->warn &&
+        PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                         "W204: `%.200s`: %U that it captured has changed inside; what takes "
+                         "more than %d bytes is frozen when it is compiled\n  = help: pass it "
+                         "as an argument, or bind the name to a changed copy",
+                         name, what, LW_COMPARED_BYTES) < 0)
+        result = -1;
+    Py_DECREF(what);
+    return result;
+}
+
+/* ---- objects made anew ---- */
 
 static int
 tell_once(lw_renewal *renewal, const char *name)
@@ -54,7 +130,7 @@ lw_read_again(PyObject *function, PyObject *source, lw_tree **tree, lw_captures 
     lw_captures *after = NULL, *before = *captures;
     lw_error err = {0};
 
-    if (before == NULL || !lw_captures_changed(before))
+    if (before == NULL || !lw_captures_outdated(before))
         return 0;
     if (lw_read_function(function, source, &read, &after, &err) != LW_OK) {
         lw_py_raise(&err);

@@ -29,6 +29,12 @@ typedef bool (*lw_is_stale)(PyObject *object);
  * warning. */
 PyObject *lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale,
                      const lw_door_options *options, const char *name);
+/* 1: contents too large to be compared at each call have changed, and a RuntimeWarning (W204)
+ * has told of it, unless warn=False; they stay as they were compiled. 0: none has; -1: with an
+ * exception. captures: of a stale object, or NULL. */
+int lw_tell_frozen(lw_captures *captures, const lw_door_options *options, const char *name);
+/* Lets captures compare NumPy's arrays; once, when the module is loaded. */
+void lw_renew_register(void);
 /* Before anything is compiled the function is read again instead: 1 with the new tree and
  * captures in place of the old, 0 where nothing has changed (*captures NULL: nothing can), -1
  * with an exception. */
