@@ -61,7 +61,7 @@ place_keyword(const lw_function *self, PyObject *name, PyObject *value, PyObject
         if (PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) != 0)
             continue;
         if (out[i - self->n_index] != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%.200U'",
                          lw_function_name(self), name);
             return -1;
         }

@@ -222,7 +222,7 @@ static int
 no_such_dtype(const binder *r, PyArray_Descr *descr)
 {
     PyErr_Format(PyExc_TypeError,
-                 "%s: argument `%s` is an array of dtype %R, which compiled code does not "
+                 "%s: argument `%s` is an array of dtype %.200R, which compiled code does not "
                  "know; expected bool, integers, floats, complex numbers, or a structured "
                  "dtype of these, in native byte order",
                  lw_function_name(r->self), name_of(r), (PyObject *)descr);

@@ -687,7 +687,8 @@ launcher_reduce(PyObject *object, PyObject *Py_UNUSED(unused))
     PyObject *operators, *getitem, *result;
 
     if (self->n_tasks >= 0 || self->config.stream != 0) {
-        PyErr_Format(PyExc_TypeError, "%R cannot be pickled: pickle the kernel, and %s", object,
+        PyErr_Format(PyExc_TypeError, "%.200R cannot be pickled: pickle the kernel, and %s",
+                     object,
                      self->n_tasks >= 0 ? "call forall() there" : "give it a stream there");
         return NULL;
     }

@@ -51,9 +51,10 @@ position_of(const lw_gufunc_object *self, PyObject *item)
                 at = k;
     if (at >= 0 && at < self->base.nin)
         return (int)at;
-    PyErr_Format(PyExc_ValueError,
-                 "writable_args=: %R is neither the number (0 to %d) nor the name of an input",
-                 item, self->base.nin - 1);
+    PyErr_Format(
+        PyExc_ValueError,
+        "writable_args=: %.200R is neither the number (0 to %d) nor the name of an input", item,
+        self->base.nin - 1);
     return -1;
 }
 

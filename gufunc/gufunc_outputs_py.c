@@ -92,7 +92,8 @@ read_inputs(call *c, PyObject *const *args)
         c->weak[i] = weak_kind(args[i]);
         c->dtypes[i] = lw_dtype_from_num(PyArray_TYPE(array));
         if (c->dtypes[i] == LW_DT_void) {
-            PyErr_Format(PyExc_TypeError, "%s(): argument %d has a dtype it cannot take: %R",
+            PyErr_Format(PyExc_TypeError,
+                         "%s(): argument %d has a dtype it cannot take: %.200R",
                          c->self->table->name, i + 1, (PyObject *)PyArray_DESCR(array));
             return -1;
         }

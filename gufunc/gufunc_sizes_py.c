@@ -23,9 +23,10 @@ check_rule(const lw_gufunc *self, PyObject *name, PyObject *rule)
     if (PyErr_Occurred())
         return -1;
     if (dim < 0 || !self->layout.dims[dim].only_in_outputs) {
-        PyErr_Format(PyExc_ValueError,
-                     "sizes=: %R is no dimension that stands in outputs only of layout `%s`",
-                     name, self->layout.text);
+        PyErr_Format(
+            PyExc_ValueError,
+            "sizes=: %.200R is no dimension that stands in outputs only of layout `%s`", name,
+            self->layout.text);
         return -1;
     }
     if (PyLong_Check(rule) && !PyBool_Check(rule))
@@ -34,7 +35,7 @@ check_rule(const lw_gufunc *self, PyObject *name, PyObject *rule)
         return 0;
     PyErr_Format(
         PyExc_TypeError,
-        "sizes=: the size of %R must be an int or a function whose parameters are named "
+        "sizes=: the size of %.200R must be an int or a function whose parameters are named "
         "as other dimensions, not %.100s",
         name, Py_TYPE(rule)->tp_name);
     return -1;
@@ -70,11 +71,11 @@ argument(const lw_gufunc *self, PyObject *name, const int64_t *sizes)
         return NULL;
     if (dim >= 0 && sizes[dim] >= 0)
         return PyLong_FromLongLong(sizes[dim]);
-    return PyErr_Format(PyExc_ValueError,
-                        dim < 0
-                            ? "sizes=: `%U` is no dimension of layout `%s`"
-                            : "sizes=: `%U` of layout `%s` is not known where it is asked for",
-                        name, self->layout.text);
+    return PyErr_Format(
+        PyExc_ValueError,
+        dim < 0 ? "sizes=: `%.200U` is no dimension of layout `%s`"
+                : "sizes=: `%.200U` of layout `%s` is not known where it is asked for",
+        name, self->layout.text);
 }
 
 /* The function's parameters say which sizes it wants. */
@@ -116,7 +117,7 @@ size_of(const lw_gufunc *self, PyObject *name, PyObject *rule, const int64_t *si
     if (value != NULL && (index == NULL || *out < 0)) {
         PyErr_Clear();
         PyErr_Format(PyExc_ValueError,
-                     "sizes=: the size of %R must be an int from 0 on, not %.200R", name,
+                     "sizes=: the size of %.200R must be an int from 0 on, not %.200R", name,
                      value);
         *out = -1;
     }
@@ -135,7 +136,7 @@ fill_one(const lw_gufunc *self, PyObject *name, PyObject *rule, int64_t *sizes)
         return -1;
     if (sizes[dim] >= 0 && sizes[dim] != size) {
         PyErr_Format(PyExc_ValueError,
-                     "`%s`: dimension %R of the output is %lld, and sizes= gives %lld",
+                     "`%s`: dimension %.200R of the output is %lld, and sizes= gives %lld",
                      lw_gufunc_name(self), name, (long long)sizes[dim], (long long)size);
         return -1;
     }

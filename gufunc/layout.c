@@ -23,15 +23,16 @@ typedef struct parser {
 static lw_status
 fail_at(parser *p, const char *at, const char *what)
 {
-    char caret[256];
-    size_t n = (size_t)(at - p->text);
+    lw_status status;
+    lw_text text;
 
-    if (n + 2 > sizeof caret)
-        return lw_fail(p->err, LW_ERR_VALUE, "layout \"%.400s\", column %zu: %s", p->text, n,
-                       what);
-    memset(caret, ' ', n);
-    memcpy(caret + n, "^", 2);
-    return lw_fail(p->err, LW_ERR_VALUE, "layout: %s\n    %s\n    %s", what, p->text, caret);
+    lw_text_init(&text);
+    lw_text_addf(&text, "layout: %s", what);
+    lw_text_add_excerpt(&text, 4, p->text, at, at);
+    status = text.failed ? lw_fail_memory(p->err)
+                         : lw_fail(p->err, LW_ERR_VALUE, "%s", lw_text_get(&text));
+    lw_text_reset(&text);
+    return status;
 }
 
 static void

@@ -81,4 +81,4 @@ def __getattr__(name):
         ufuncs = importlib.import_module("lanewise.ufuncs")
         if name in ufuncs.__all__:
             return getattr(ufuncs, name)
-    raise AttributeError(f"module 'lanewise' has no attribute {name!r}")
+    raise AttributeError(f"module 'lanewise' has no attribute {name!r:.200}")

@@ -9,18 +9,18 @@ def _capability(cc):
     if cc is None:
         return 75
     if not (isinstance(cc, tuple) and len(cc) == 2 and all(isinstance(n, int) for n in cc)):
-        raise TypeError(f"cc must be a tuple (major, minor), not {cc!r}")
+        raise TypeError(f"cc must be a tuple (major, minor), not {cc!r:.200}")
     major, minor = cc
     if not (7, 5) <= cc or not 0 <= minor <= 9 or major > 12:
-        raise ValueError(f"cc must be from (7, 5) to (12, 1), not {cc!r}")
+        raise ValueError(f"cc must be from (7, 5) to (12, 1), not {cc!r:.200}")
     return 10 * major + minor
 
 
 def _check(device, abi, abi_info, output, forceinline, launch_bounds):
     if output not in _SUPPORTED_OUTPUT:
-        raise NotImplementedError(f"output must be 'ptx' or 'ltoir', not {output!r}")
+        raise NotImplementedError(f"output must be 'ptx' or 'ltoir', not {output!r:.200}")
     if abi not in ("c", "numba"):
-        raise NotImplementedError(f"abi must be 'c' or 'numba', not {abi!r}")
+        raise NotImplementedError(f"abi must be 'c' or 'numba', not {abi!r:.200}")
     if abi == "c" and not device:
         raise NotImplementedError("abi='c' is for device functions: kernels have none")
     if abi == "numba" and device:
@@ -33,7 +33,7 @@ def _check(device, abi, abi_info, output, forceinline, launch_bounds):
         raise ValueError("abi_info= is for device functions: kernels have no options of abi 'numba'")
     unknown = set(abi_info or ()) - {"abi_name"}
     if unknown:
-        raise ValueError(f"abi_info has no {sorted(unknown)[0]!r}: only 'abi_name'")
+        raise ValueError(f"abi_info has no {sorted(unknown)[0]!r:.200}: only 'abi_name'")
 
 
 def compile(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False, cc=None, opt=None,
@@ -53,7 +53,7 @@ def compile(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False
         (True, float32)
     """
     if sig is None or isinstance(sig, list):
-        raise TypeError(f"sig must be one signature or a tuple of types, not {sig!r}")
+        raise TypeError(f"sig must be one signature or a tuple of types, not {sig!r:.200}")
     abi = abi or ("c" if device else "numba")
     _check(device, abi, abi_info, output, forceinline, launch_bounds)
     capability = _capability(cc)

@@ -58,9 +58,9 @@ class Generator(_core._Draws, Distributions):
 
     def __init__(self, seed=None, bit_generator="philox", target=None):
         if bit_generator not in ("philox", "xoroshiro128p"):
-            raise ValueError(f'bit_generator must be "philox" or "xoroshiro128p", not {bit_generator!r}')
+            raise ValueError(f'bit_generator must be "philox" or "xoroshiro128p", not {bit_generator!r:.200}')
         if target not in (None, "cpu", "cuda"):
-            raise ValueError(f'target must be None, "cpu" or "cuda", not {target!r}')
+            raise ValueError(f'target must be None, "cpu" or "cuda", not {target!r:.200}')
         self._sequence = seed if isinstance(seed, np.random.SeedSequence) else _sequence(seed)
         self.bit_generator = bit_generator
         self._is_philox = bit_generator == "philox"
@@ -760,9 +760,9 @@ def _shape(size):
     parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     for part in parts:
         if isinstance(part, (bool, np.bool_)) or not hasattr(part, "__index__") or np.ndim(part):
-            raise TypeError(f"size must be an int or a tuple of ints, not {size!r}")
+            raise TypeError(f"size must be an int or a tuple of ints, not {size!r:.200}")
         if part.__index__() < 0:
-            raise ValueError(f"size must not be negative, not {size!r}")
+            raise ValueError(f"size must not be negative, not {size!r:.200}")
     return tuple(part.__index__() for part in parts)
 
 

@@ -75,7 +75,7 @@ class HostArray(np.ndarray):
         if ary.shape != self.shape:
             raise ValueError("ary: its shape differs from the device array's")
         if ary.dtype != self.dtype:
-            raise TypeError(f"ary: expected dtype {self.dtype!r}, got {ary.dtype!r}")
+            raise TypeError(f"ary: expected dtype {self.dtype!r:.200}, got {ary.dtype!r:.200}")
         if not ary.flags.writeable:
             raise ValueError("ary: the array is read-only")
         _plain(ary)[...] = _plain(self)
@@ -180,7 +180,7 @@ def _on_host(value):
 
 def _check_dtype(dtype):
     if dtype.hasobject:
-        raise TypeError(f"dtype {dtype!r} holds Python objects, which device memory cannot")
+        raise TypeError(f"dtype {dtype!r:.200} holds Python objects, which device memory cannot")
 
 
 def to_device(obj, stream=0, copy=True, to=None):
@@ -205,7 +205,7 @@ def to_device(obj, stream=0, copy=True, to=None):
 def _new(shape, dtype, strides, order, kind):
     dtype = _cuda._dtype(dtype)
     if order not in ("C", "F"):
-        raise ValueError(f"order: expected 'C' or 'F', got {order!r}")
+        raise ValueError(f"order: expected 'C' or 'F', got {order!r:.200}")
     plain = np.empty(shape, dtype, order) if strides is None else None
     if plain is not None:
         low, n_bytes = 0, plain.nbytes

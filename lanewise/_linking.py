@@ -24,7 +24,7 @@ def _content(data, binary):
 
 def _check_callback(callback, name):
     if callback is not None and not callable(callback):
-        raise TypeError(f"{name} must be callable or None, not {callback!r}")
+        raise TypeError(f"{name} must be callable or None, not {callback!r:.200}")
     return callback
 
 
@@ -138,7 +138,7 @@ def _of_path(path, **keywords):
     kind = _BY_EXTENSION.get(extension)
     if kind is None:
         known = " ".join(sorted(_BY_EXTENSION))
-        raise ValueError(f"{path!r} has no extension of code that can be linked: {known}")
+        raise ValueError(f"{path!r:.200} has no extension of code that can be linked: {known}")
     return kind.from_path(path, **keywords)
 
 
@@ -149,13 +149,13 @@ def linkables(value, argument="link="):
     if isinstance(value, (LinkableCode, str, os.PathLike)):
         value = (value,)
     if not isinstance(value, (list, tuple, set, frozenset)):
-        raise TypeError(f"{argument} must be paths or LinkableCode, not {value!r}")
+        raise TypeError(f"{argument} must be paths or LinkableCode, not {value!r:.200}")
     found = []
     for item in value:
         if isinstance(item, (str, os.PathLike)):
             item = _of_path(os.fspath(item))
         elif not isinstance(item, LinkableCode):
-            raise TypeError(f"{argument} must hold paths and LinkableCode, not {item!r}")
+            raise TypeError(f"{argument} must hold paths and LinkableCode, not {item!r:.200}")
         found.append(item)
     return tuple(found)
 
@@ -196,11 +196,11 @@ class DeviceFunction:
 
 def _check_symbol(name):
     if not isinstance(name, str):
-        raise TypeError(f"name must be a str, not {name!r}")
+        raise TypeError(f"name must be a str, not {name!r:.200}")
     if not (name.isascii() and name.replace("$", "_").isidentifier()):
-        raise ValueError(f"name must be a C symbol (letters, digits, _ and $), not {name!r}")
+        raise ValueError(f"name must be a C symbol (letters, digits, _ and $), not {name!r:.200}")
     if name.startswith(("lw_", "__nv_")):
-        raise ValueError(f"name must not begin with lw_ or __nv_, got {name!r}: those are our own "
+        raise ValueError(f"name must not begin with lw_ or __nv_, got {name!r:.200}: those are our own "
                          "functions and those of cuda.libdevice")
 
 
@@ -224,9 +224,9 @@ def declare_device(name, sig, link=None, use_cooperative=False, abi="numba"):
     """
     _check_symbol(name)
     if abi not in ("numba", "c"):
-        raise ValueError(f'abi must be "numba" or "c", not {abi!r}')
+        raise ValueError(f'abi must be "numba" or "c", not {abi!r:.200}')
     if not isinstance(use_cooperative, bool):
-        raise TypeError(f"use_cooperative must be True or False, not {use_cooperative!r}")
+        raise TypeError(f"use_cooperative must be True or False, not {use_cooperative!r:.200}")
     if use_cooperative:
         raise UnsupportedError("use_cooperative=True is not supported: kernels that synchronise "
                                "the grid do it with cuda.cg.this_grid().sync()")

@@ -203,7 +203,7 @@ def _deliver(result: Any, out: Any) -> Any:
     if to.shape != result.shape:
         raise ValueError(f"out= has shape {to.shape}, but the result has {result.shape}")
     if not np.can_cast(result.dtype, to.dtype, "same_kind"):
-        raise TypeError(f"out= has dtype {to.dtype!r}, which cannot take results of {result.dtype!r}")
+        raise TypeError(f"out= has dtype {to.dtype!r:.200}, which cannot take results of {result.dtype!r:.200}")
     to[...] = result
     return out
 
@@ -300,7 +300,7 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, *, stream=None
     if host.ndim != 1:
         raise ValueError("reduceat takes a one-dimensional array of indices")
     if not np.can_cast(host.dtype, np.intp, "safe") and host.size:
-        raise TypeError(f"Cannot cast array data from {host.dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
+        raise TypeError(f"Cannot cast array data from {host.dtype!r:.200} to {np.dtype(np.intp)!r:.200} according to the rule 'safe'")
     host = host.astype(np.intp)
     size = array.shape[axis]
     for index in host[(host < 0) | (host >= size)][:1]:
@@ -339,7 +339,7 @@ def at(ufunc, a, indices, b=None, /):
         b = np.asarray(b)
     mixed = np.result_type(to.dtype, b if isinstance(b, (int, float, complex)) else _dtype_of(b))
     if not np.can_cast(mixed, to.dtype, "same_kind"):
-        raise TypeError(f"Cannot cast ufunc '{own.name}' output from {mixed!r} to {to.dtype!r} with casting rule 'same_kind'")
+        raise TypeError(f"Cannot cast ufunc '{own.name}' output from {mixed!r:.200} to {to.dtype!r:.200} with casting rule 'same_kind'")
     rows, shape, n_rows, block = _places(to, indices)
     values = cuda.device_array(shape, to.dtype)
     if values.size == 0:

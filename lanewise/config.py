@@ -49,7 +49,7 @@ class Config:
     def __setattr__(self, name: str, value: Any) -> None:
         expected = _expected(name, value)
         if expected is not None:
-            raise ValueError(f"lanewise.config.{name} must be {expected}, not {value!r}")
+            raise ValueError(f"lanewise.config.{name} must be {expected}, not {value!r:.200}")
         if isinstance(value, bool):
             value = int(value)
         _core._setting_set(name, None if value is None else str(value))
@@ -91,7 +91,7 @@ def _check_environment() -> None:
             expected = "an integer from 0 on"
         if expected is not None:
             _core._setting_set(field, None)
-            _warnings.warn(f"{variable} must be {expected}, not {value!r}: it is not used",
+            _warnings.warn(f"{variable} must be {expected}, not {value!r:.200}: it is not used",
                            RuntimeWarning, stacklevel=2)
 
 

@@ -746,4 +746,4 @@ def __getattr__(name):
         from lanewise._generator import Generator
 
         return Generator
-    raise AttributeError(f"module 'lanewise.random' has no attribute {name!r}")
+    raise AttributeError(f"module 'lanewise.random' has no attribute {name!r:.200}")

@@ -410,7 +410,7 @@ def _degrees(name: str, value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
-        raise TypeError(f"{name}= must be a number, not {type(value).__name__} {value!r}")
+        raise TypeError(f"{name}= must be a number, not {type(value).__name__} {value!r:.200}")
     return value
 
 

@@ -47,7 +47,7 @@ def Array(dtype: Type, ndim: int, layout: str) -> Type:
     float32[:, ::1]
     """
     if layout not in ("A", "C", "F"):
-        raise ValueError(f'layout must be "A", "C" or "F", not {layout!r}')
+        raise ValueError(f'layout must be "A", "C" or "F", not {layout!r:.200}')
     axes = [slice(None)] * ndim
     if ndim and layout != "A":
         axes[0 if layout == "F" and ndim > 1 else -1] = slice(None, None, 1)

@@ -100,7 +100,7 @@ def _declare_small(made: "_core.Ufunc", reference: np.ufunc) -> None:
 def __getattr__(name: str) -> "_core.Ufunc":
     real = _ALIASES.get(name, name)
     if real not in _NAMES and real not in _PRODUCTS:
-        raise AttributeError(f"module 'lanewise.ufuncs' has no attribute {name!r}")
+        raise AttributeError(f"module 'lanewise.ufuncs' has no attribute {name!r:.200}")
     made: "_core.Ufunc | None" = globals().get(real)
     if made is None:
         made = globals().setdefault(real, _make(real))

@@ -152,8 +152,8 @@ cannot_broadcast(const lw_reduce_call *call, int ndim, const int64_t *shape, con
     PyObject *came = PyArray_IntTupleFromIntp(ndim, (const npy_intp *)shape);
 
     if (have != NULL && came != NULL)
-        PyErr_Format(PyExc_ValueError, "%s of shape %R cannot be broadcast to %R", what, came,
-                     have);
+        PyErr_Format(PyExc_ValueError, "%s of shape %R cannot be broadcast to %.200R", what,
+                     came, have);
     Py_XDECREF(have);
     Py_XDECREF(came);
     return -1;
@@ -205,8 +205,8 @@ lw_reduce_read_dtype(lw_reduce_call *call)
         return -1;
     call->dtype = lw_dtype_of_descr(descr);
     if (call->dtype == LW_DT_void)
-        PyErr_Format(PyExc_TypeError, "dtype= must be a type that kernels compute in, not %R",
-                     descr);
+        PyErr_Format(PyExc_TypeError,
+                     "dtype= must be a type that kernels compute in, not %.200R", descr);
     Py_DECREF(descr);
     return call->dtype == LW_DT_void ? -1 : 0;
 }
@@ -632,7 +632,7 @@ put_out(lw_reduce_call *call, PyObject *out, uint32_t which)
         PyObject *came = PyObject_GetAttrString(out, "shape");
         PyObject *wanted = PyObject_GetAttrString((PyObject *)result, "shape");
         if (came != NULL && wanted != NULL)
-            PyErr_Format(PyExc_ValueError, "out= has shape %R, but the result has %R", came,
+            PyErr_Format(PyExc_ValueError, "out= has shape %R, but the result has %.200R", came,
                          wanted);
         Py_XDECREF(came);
         Py_XDECREF(wanted);
@@ -640,7 +640,8 @@ put_out(lw_reduce_call *call, PyObject *out, uint32_t which)
     }
     if (!PyArray_CanCastTypeTo(PyArray_DESCR(result), PyArray_DESCR((PyArrayObject *)out),
                                NPY_SAME_KIND_CASTING)) {
-        PyErr_Format(PyExc_TypeError, "out= has dtype %R, which cannot take results of %R",
+        PyErr_Format(PyExc_TypeError,
+                     "out= has dtype %.200R, which cannot take results of %.200R",
                      PyArray_DESCR((PyArrayObject *)out), PyArray_DESCR(result));
         return -1;
     }

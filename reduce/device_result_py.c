@@ -116,8 +116,9 @@ check_out(const lw_device_array *out, const lw_device_array *result)
     else if (result->dtype == LW_DT_void || out->dtype == LW_DT_void
                  ? !PyArray_EquivTypes(out->descr, result->descr)
                  : !lw_can_cast_same_kind((lw_dtype)result->dtype, (lw_dtype)out->dtype))
-        PyErr_Format(PyExc_TypeError, "out= has dtype %R, which cannot take results of %R",
-                     out->descr, result->descr);
+        PyErr_Format(PyExc_TypeError,
+                     "out= has dtype %.200R, which cannot take results of %.200R", out->descr,
+                     result->descr);
     else
         return 0;
     return -1;

@@ -29,7 +29,7 @@ lw_reduce_take_dtype(lw_reduce_call *call, uint32_t i, PyArray_Descr *descr,
         }
     } else if (array->dtype == LW_DT_void) {
         PyErr_Format(PyExc_TypeError,
-                     "argument %u has dtype %R, which kernels do not compute in",
+                     "argument %u has dtype %.200R, which kernels do not compute in",
                      (unsigned)i + 1, descr ? (PyObject *)descr : Py_None);
         return 0;
     }

@@ -110,11 +110,12 @@ complain_result(const lw_reducer *self, const lw_reduction *r, const lw_signatur
     PyObject *own = text_of(r);
 
     if (own != NULL)
-        PyErr_Format(PyExc_TypeError,
-                     "signature `%.100s`: the results of `%s` for these arrays are others: %U "
-                     "(a reduction's signature names the arrays of a call, not the parameters "
-                     "of the function that combines)",
-                     signature->text, lw_reducer_name(self), own);
+        PyErr_Format(
+            PyExc_TypeError,
+            "signature `%.100s`: the results of `%s` for these arrays are others: %.200U "
+            "(a reduction's signature names the arrays of a call, not the parameters "
+            "of the function that combines)",
+            signature->text, lw_reducer_name(self), own);
     Py_XDECREF(own);
     return -1;
 }

@@ -90,7 +90,8 @@ deliver(const lw_call *call, PyObject *host, PyObject *out)
         return NULL;
     }
     if (!PyArray_CanCastArrayTo(from, PyArray_DESCR(to), rule)) {
-        PyErr_Format(PyExc_TypeError, "cannot cast the result from %R to %R by casting='%s'",
+        PyErr_Format(PyExc_TypeError,
+                     "cannot cast the result from %.200R to %.200R by casting='%s'",
                      PyArray_DESCR(from), PyArray_DESCR(to), rules[rule]);
         return NULL;
     }

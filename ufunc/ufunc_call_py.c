@@ -212,10 +212,11 @@ refuse_casts(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
     common = n > 1 ? PyArray_ResultType(0, NULL, n, descrs) : NULL;
     for (int i = 0; common != NULL && i < n && result == 0; i++)
         if (descrs[i]->type_num != common->type_num) {
-            PyErr_Format(PyExc_TypeError,
-                         "Cannot cast ufunc '%s' input from %R to %R with casting rule 'no' or "
-                         "'equiv'",
-                         self->table->name, (PyObject *)descrs[i], (PyObject *)common);
+            PyErr_Format(
+                PyExc_TypeError,
+                "Cannot cast ufunc '%s' input from %.200R to %.200R with casting rule 'no' or "
+                "'equiv'",
+                self->table->name, (PyObject *)descrs[i], (PyObject *)common);
             result = -1;
         }
     for (int i = 0; i < n; i++)

@@ -52,7 +52,7 @@ check_output(lw_call *call, int which)
         return -1;
     operand->written = true;
     if (operand->dtype == LW_DT_void) {
-        PyErr_Format(PyExc_TypeError, "out has a dtype that kernels cannot write: %R",
+        PyErr_Format(PyExc_TypeError, "out has a dtype that kernels cannot write: %.200R",
                      operand->descr ? (PyObject *)operand->descr : Py_None);
         return -1;
     }

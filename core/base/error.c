@@ -1,6 +1,7 @@
 #include "core/base/error.h"
 
 #include "core/base/memory.h"
+#include "core/base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ lw_fail(lw_error *err, lw_status status, const char *format, ...)
         va_start(args, format);
         vsnprintf(err->text, (size_t)n + 1, format, args);
         va_end(args);
+        lw_shorten_message(err->text);
     }
     return status;
 }

@@ -86,3 +86,68 @@ lw_text_get(const lw_text *text)
 {
     return text->data ? text->data : "";
 }
+
+/* ---- what messages show of texts that the user gave ---- */
+
+/* Cells before `end`, as good as bytes get: continuation bytes take no room. */
+static int
+cells(const char *start, const char *end)
+{
+    int n = 0;
+
+    for (; start < end; start++)
+        n += ((unsigned char)*start & 0xC0) != 0x80;
+    return n;
+}
+
+enum { MAX_CELLS = 100 }; /* of a text that are shown */
+
+void
+lw_text_add_excerpt(lw_text *out, int indent, const char *whole, const char *start,
+                    const char *end)
+{
+    const char *from = whole, *to = start;
+    int n_carets;
+
+    if (cells(whole, start) > MAX_CELLS / 2) {
+        from = start - MAX_CELLS / 2;
+        while (((unsigned char)*from & 0xC0) == 0x80)
+            from++;
+    }
+    while (*to != '\0' && cells(from, to) < MAX_CELLS)
+        to++;
+    while (((unsigned char)*to & 0xC0) == 0x80)
+        to++;
+    lw_text_addf(out, "\n%*s%s%.*s%s\n%*s^", indent, "", from > whole ? "…" : "",
+                 (int)(to - from), from, *to != '\0' ? "…" : "",
+                 indent + cells(from, start) + (from > whole), "");
+    n_carets = cells(start, end < to ? end : to);
+    for (int i = n_carets; i > 1; i--)
+        lw_text_add(out, "^");
+}
+
+/* The largest place in the text, not above n, where a character begins. */
+static size_t
+character_at(const char *text, size_t n)
+{
+    while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80)
+        n--;
+    return n;
+}
+
+void
+lw_shorten_message(char *text)
+{
+    enum { MOST = 4000, HEAD = 2600, TAIL = 1000 };
+    size_t n = strlen(text), head, tail;
+    char between[64];
+    int n_between;
+
+    if (n <= MOST)
+        return;
+    head = character_at(text, HEAD);
+    tail = character_at(text, n - TAIL);
+    n_between = snprintf(between, sizeof between, " … [%zu characters] … ", tail - head);
+    memcpy(text + head, between, (size_t)n_between);
+    memmove(text + head + n_between, text + tail, n - tail + 1);
+}

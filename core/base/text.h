@@ -21,4 +21,12 @@ void lw_text_addv(lw_text *text, const char *format, va_list args);
 /* The characters, "" when empty; valid until the next change. */
 const char *lw_text_get(const lw_text *text);
 
+/* A line with the text and one with carets below start … end, each behind a line break and so
+ * many spaces; of a long text the part around them. */
+void lw_text_add_excerpt(lw_text *text, int indent, const char *whole, const char *start,
+                         const char *end);
+/* A message that no screen holds loses its middle, in place, whatever text of the user's it
+ * repeats: its beginning says what is wrong, its end what to do. */
+void lw_shorten_message(char *text);
+
 #endif

@@ -33,10 +33,11 @@ has_fields(PyObject *descr)
 static int
 complain(const walk *w, const char *path, PyObject *descr)
 {
-    PyErr_Format(PyExc_TypeError,
-                 "field `%s` of %R has dtype %R: records in compiled code have fields of "
-                 "numbers, of arrays of them and of other records, in native byte order",
-                 path, w->whole, descr);
+    PyErr_Format(
+        PyExc_TypeError,
+        "field `%.200s` of %.200R has dtype %.200R: records in compiled code have fields of "
+        "numbers, of arrays of them and of other records, in native byte order",
+        path, w->whole, descr);
     return -1;
 }
 
@@ -237,6 +238,6 @@ lw_read_record(PyObject *dtype, lw_arena *arena, lw_arg_record **out)
     *out = NULL;
     if (has_fields(dtype))
         return spec_of(&w, dtype, "", out);
-    PyErr_Format(PyExc_TypeError, "expected a dtype with fields, got %R", dtype);
+    PyErr_Format(PyExc_TypeError, "expected a dtype with fields, got %.200R", dtype);
     return -1;
 }

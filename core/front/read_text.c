@@ -104,7 +104,7 @@ lw_read_source_text(PyObject *object)
         text = lw_ast_kind_of(&ast, source.node) == LW_AST_Lambda ? lambda_text(&ast, &source)
                                                                   : def_text(&ast, &source);
     else if (result != LW_SOURCE_FAILED)
-        PyErr_Format(PyExc_OSError, "%s: the source of `%U` %s",
+        PyErr_Format(PyExc_OSError, "%s: the source of `%.200U` %s",
                      result == LW_SOURCE_CHANGED ? "E171" : "E170",
                      ((PyFunctionObject *)function)->func_qualname,
                      result == LW_SOURCE_CHANGED ? "changed on disk since it was imported"

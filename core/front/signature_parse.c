@@ -48,42 +48,6 @@ typedef lw_signature_parser parser;
 
 /* ---- errors ---- */
 
-/* Cells before `end`, as good as bytes get: continuation bytes take no room. */
-static int
-cells(const char *start, const char *end)
-{
-    int n = 0;
-
-    for (; start < end; start++)
-        n += ((unsigned char)*start & 0xC0) != 0x80;
-    return n;
-}
-
-enum { MAX_CELLS = 100 }; /* of a signature that are shown */
-
-/* The text with carets below start … end; of a long one the part around them. */
-static void
-add_excerpt(lw_text *out, const char *whole, const char *start, const char *end)
-{
-    const char *from = whole, *to = start;
-    int n_carets;
-
-    if (cells(whole, start) > MAX_CELLS / 2) {
-        from = start - MAX_CELLS / 2;
-        while (((unsigned char)*from & 0xC0) == 0x80)
-            from++;
-    }
-    while (*to != '\0' && cells(from, to) < MAX_CELLS)
-        to++;
-    while (((unsigned char)*to & 0xC0) == 0x80)
-        to++;
-    lw_text_addf(out, "\n  %s%.*s%s\n  %*s^", from > whole ? "…" : "", (int)(to - from), from,
-                 *to != '\0' ? "…" : "", cells(from, start) + (from > whole), "");
-    n_carets = cells(start, end < to ? end : to);
-    for (int i = n_carets; i > 1; i--)
-        lw_text_add(out, "^");
-}
-
 lw_status
 lw_signature_fail(const lw_signature_parser *s, const char *start, const char *end,
                   const char *code, const char *help, const char *format, ...)
@@ -98,7 +62,7 @@ lw_signature_fail(const lw_signature_parser *s, const char *start, const char *e
     va_start(args, format);
     lw_text_addv(&text, format, args);
     va_end(args);
-    add_excerpt(&text, s->text, start, end);
+    lw_text_add_excerpt(&text, 2, s->text, start, end);
     if (help != NULL)
         lw_text_addf(&text, "\n  = help: %s", help);
     lw_fail(s->err, LW_ERR_SIGNATURE, "%s", lw_text_get(&text));

@@ -379,8 +379,8 @@ lw_operand_done(lw_operand *operand, CUstream stream, lw_error *err)
 static int
 out_of_bounds(const lw_operand *operand, lw_dtype dtype)
 {
-    PyErr_Format(PyExc_OverflowError, "Python integer %R out of bounds for %s", operand->object,
-                 lw_dtypes[dtype].public_name);
+    PyErr_Format(PyExc_OverflowError, "Python integer %.200R out of bounds for %s",
+                 operand->object, lw_dtypes[dtype].public_name);
     return -1;
 }
 

@@ -13,8 +13,8 @@
 static int
 refuse(PyObject *exception, const char *field, const char *wanted, PyObject *got)
 {
-    PyErr_Format(exception, "__cuda_array_interface__: %s must be %s, got %R", field, wanted,
-                 got);
+    PyErr_Format(exception, "__cuda_array_interface__: %s must be %s, got %.200R", field,
+                 wanted, got);
     return -1;
 }
 

@@ -78,7 +78,7 @@ read_tuple(PyObject *object, lw_args_attr which, int64_t *out, int n)
             result =
                 lw_args_int64(PyTuple_GET_ITEM(tuple, i), lw_args_name_text(which), &out[i]);
     } else if (tuple != NULL) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a tuple of %d ints, got %R",
+        PyErr_Format(PyExc_TypeError, "%s: expected a tuple of %d ints, got %.200R",
                      lw_args_name_text(which), n, tuple);
     }
     Py_XDECREF(tuple);
@@ -172,7 +172,7 @@ check_torch_bits(PyObject *object, lw_dtype dtype)
         Py_XDECREF(answer);
         if (is > 0)
             PyErr_Format(PyExc_BufferError,
-                         "a tensor whose %U() is true cannot be an operand: pass %s",
+                         "a tensor whose %.200U() is true cannot be an operand: pass %s",
                          lw_args_name(asks[i]),
                          i == 0 ? "tensor.resolve_conj()" : "tensor.resolve_neg()");
         if (is != 0)
@@ -270,8 +270,8 @@ lw_args_dlpack_device(PyObject *object, int *type)
     }
     if (result < 0) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "__dlpack_device__: expected a tuple of two ints, got %R",
-                     pair);
+        PyErr_Format(PyExc_TypeError,
+                     "__dlpack_device__: expected a tuple of two ints, got %.200R", pair);
     }
     Py_DECREF(pair);
     return result;

@@ -19,7 +19,7 @@ handle_read(PyObject *number, CUstream *out)
     Py_DECREF(index);
     if (handle == (unsigned long long)-1 && PyErr_Occurred()) {
         PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "stream: %R is not a stream handle", number);
+        PyErr_Format(PyExc_ValueError, "stream: %.200R is not a stream handle", number);
         return -1;
     }
     *out = handle <= 1 ? NULL : (CUstream)(uintptr_t)handle;
@@ -41,7 +41,7 @@ read_stream_protocol(PyObject *attribute, CUstream *out)
         result = handle_read(PyTuple_GET_ITEM(pair, 1), out);
     else
         PyErr_Format(PyExc_TypeError,
-                     "stream: __cuda_stream__ must give (version, handle), got %R", pair);
+                     "stream: __cuda_stream__ must give (version, handle), got %.200R", pair);
     Py_DECREF(pair);
     return result;
 }

@@ -25,7 +25,7 @@ like_host(PyArrayObject *host, lw_device *device, CUstream stream)
         shape[i] = PyArray_DIM(host, i);
     if (PyDataType_REFCHK(PyArray_DESCR(host))) {
         PyErr_Format(PyExc_TypeError,
-                     "dtype %R holds Python objects, which device memory cannot",
+                     "dtype %.200R holds Python objects, which device memory cannot",
                      (PyObject *)PyArray_DESCR(host));
         return NULL;
     }

@@ -286,7 +286,7 @@ is_lockable(PyObject *object)
         return false;
     }
     if (PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)object))) {
-        PyErr_Format(PyExc_TypeError, "arrays: %R holds Python objects",
+        PyErr_Format(PyExc_TypeError, "arrays: %.200R holds Python objects",
                      (PyObject *)PyArray_DESCR((PyArrayObject *)object));
         return false;
     }

@@ -139,7 +139,8 @@ lw_dtype_read(PyObject *object, lw_dtype *dtype, PyArray_Descr **descr)
     *dtype = lw_dtype_of_descr(*descr);
     if (!PyDataType_REFCHK(*descr))
         return 0;
-    PyErr_Format(PyExc_TypeError, "dtype: %R holds Python objects, which device memory cannot",
+    PyErr_Format(PyExc_TypeError,
+                 "dtype: %.200R holds Python objects, which device memory cannot",
                  (PyObject *)*descr);
     Py_CLEAR(*descr);
     return -1;

@@ -212,7 +212,7 @@ lw_device_array_new_descr(lw_device *device, CUstream stream, PyArray_Descr *des
 {
     if (PyDataType_ELSIZE(descr) == 0) {
         PyErr_Format(PyExc_TypeError,
-                     "dtype: %R has items of no bytes; device arrays need some",
+                     "dtype: %.200R has items of no bytes; device arrays need some",
                      (PyObject *)descr);
         return NULL;
     }

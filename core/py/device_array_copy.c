@@ -285,7 +285,7 @@ lw_device_array_from_host(PyArrayObject *host, lw_device *device, CUstream strea
 
     if (PyDataType_REFCHK(descr)) {
         PyErr_Format(PyExc_TypeError,
-                     "an array of dtype %R holds Python objects, which device "
+                     "an array of dtype %.200R holds Python objects, which device "
                      "memory cannot",
                      (PyObject *)descr);
         return NULL;
@@ -435,7 +435,7 @@ copy_by_kernel(lw_device_array *to, lw_device_array *from, CUstream stream)
     if (lw_device_array_hooks.copy_strided == NULL)
         return need_kernels(same_dtype(to, from) ? "copying" : "casting");
     if (!same_dtype(to, from) && (to->dtype == LW_DT_void || from->dtype == LW_DT_void)) {
-        PyErr_Format(PyExc_TypeError, "cannot cast %R to %R on the device",
+        PyErr_Format(PyExc_TypeError, "cannot cast %.200R to %.200R on the device",
                      (PyObject *)from->descr, (PyObject *)to->descr);
         return -1;
     }

@@ -154,7 +154,7 @@ field_view(lw_device_array *array, PyObject *name)
 
     if (field == NULL) {
         if (!PyErr_Occurred())
-            PyErr_Format(PyExc_ValueError, "no field of name %R", name);
+            PyErr_Format(PyExc_ValueError, "no field of name %.200R", name);
         return NULL;
     }
     descr = (PyArray_Descr *)PyTuple_GET_ITEM(field, 0);

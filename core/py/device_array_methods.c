@@ -23,7 +23,7 @@ check_host_target(lw_device_array *array, PyObject *object)
         return -1;
     }
     if (!PyArray_EquivTypes(PyArray_DESCR(host), array->descr)) {
-        PyErr_Format(PyExc_TypeError, "ary: expected dtype %R, got %R",
+        PyErr_Format(PyExc_TypeError, "ary: expected dtype %.200R, got %.200R",
                      (PyObject *)array->descr, (PyObject *)PyArray_DESCR(host));
         return -1;
     }

@@ -308,7 +308,7 @@ refuse(PyObject *ufunc)
 
     if (name != NULL)
         PyErr_Format(PyExc_TypeError,
-                     "numpy.%U has no lanewise counterpart for device arrays: "
+                     "numpy.%.200U has no lanewise counterpart for device arrays: "
                      "call copy_to_host() first",
                      name);
     Py_XDECREF(name);

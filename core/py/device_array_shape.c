@@ -141,7 +141,7 @@ order_read(PyObject *order, const lw_device_array *array, char *out)
     } else if (strcmp(text, "A") == 0) {
         *out = array->f_contiguous && !array->c_contiguous ? 'F' : 'C';
     } else {
-        PyErr_Format(PyExc_ValueError, "order: expected 'C', 'F' or 'A', got %R", order);
+        PyErr_Format(PyExc_ValueError, "order: expected 'C', 'F' or 'A', got %.200R", order);
         return -1;
     }
     return 0;

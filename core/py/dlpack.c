@@ -322,7 +322,7 @@ fill_type(lw_device_array *array, lw_dl_tensor *tensor)
     const lw_dtype_row *row = &lw_dtypes[array->dtype];
 
     if (array->dtype == LW_DT_void) {
-        PyErr_Format(PyExc_BufferError, "DLPack has no type for dtype %R",
+        PyErr_Format(PyExc_BufferError, "DLPack has no type for dtype %.200R",
                      (PyObject *)array->descr);
         return -1;
     }
@@ -429,7 +429,7 @@ order_for(lw_device_array *array, PyObject *stream)
         return 0;
     if (handle <= 0) {
         PyErr_Format(PyExc_ValueError,
-                     "stream: expected None, -1, 1, 2 or a stream handle, got %R", stream);
+                     "stream: expected None, -1, 1, 2 or a stream handle, got %.200R", stream);
         return -1;
     }
     if (lw_device_array_use(array, handle == 1 ? NULL : (CUstream)(intptr_t)handle, &err) ==
@@ -448,7 +448,7 @@ version_major(PyObject *max_version, long *out)
     if (!PyTuple_Check(max_version) || PyTuple_GET_SIZE(max_version) != 2 ||
         !PyLong_Check(PyTuple_GET_ITEM(max_version, 0)) ||
         !PyLong_Check(PyTuple_GET_ITEM(max_version, 1))) {
-        PyErr_Format(PyExc_TypeError, "max_version: expected a tuple of two ints, got %R",
+        PyErr_Format(PyExc_TypeError, "max_version: expected a tuple of two ints, got %.200R",
                      max_version);
         return -1;
     }
@@ -465,7 +465,7 @@ check_wish(lw_device_array *array, PyObject *dl_device)
         return 0;
     if (!PyTuple_Check(dl_device) || !PyArg_ParseTuple(dl_device, "ii", &type, &id)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "dl_device: expected a tuple of two ints, got %R",
+        PyErr_Format(PyExc_TypeError, "dl_device: expected a tuple of two ints, got %.200R",
                      dl_device);
         return -1;
     }

@@ -56,18 +56,18 @@ name_one(const lw_ufunc_head *self, PyObject *name, lw_role what, const char *ke
     int i = number_of(family, name);
 
     if (i < 0 || fn->params.data[i].kind == LW_PARAM_VARARG) {
-        PyErr_Format(PyExc_ValueError, "%s= names %R, which is no parameter of `%s`", keyword,
-                     name, fn->name);
+        PyErr_Format(PyExc_ValueError, "%s= names %.200R, which is no parameter of `%s`",
+                     keyword, name, fn->name);
         return -1;
     }
     if (family->roles[i] == LW_ROLE_EXCLUDED || family->roles[i] == LW_ROLE_STATIC) {
-        PyErr_Format(PyExc_ValueError, "%s= names %R, which %s", keyword, name,
+        PyErr_Format(PyExc_ValueError, "%s= names %.200R, which %s", keyword, name,
                      family->roles[i] == what ? "it names already" : "excluded= names too");
         return -1;
     }
     if (lw_family_reserved(PyTuple_GET_ITEM(family->names, i))) {
         PyErr_Format(PyExc_ValueError,
-                     "%s= names %R, a keyword of every ufunc call: rename the parameter",
+                     "%s= names %.200R, a keyword of every ufunc call: rename the parameter",
                      keyword, name);
         return -1;
     }
@@ -564,7 +564,7 @@ no_signature(const lw_family_args *c, int misfit)
         array++;
     PyErr_Format(PyExc_TypeError,
                  "E181: no signature of `%s` takes argument `%s`, an array of %s with %d "
-                 "dimension%s: %R",
+                 "dimension%s: %.200R",
                  lw_family_name(c->self), lw_family_param(c, (uint32_t)misfit),
                  c->arrays[array].spec.record
                      ? "records"

@@ -72,7 +72,7 @@ place_keyword(lw_family_args *c, PyObject *name, PyObject *value)
     if (frozen(c, (uint32_t)i))
         return refuse_default(c, (uint32_t)i);
     if (c->values[i] != NULL) {
-        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%.200U'",
                      lw_family_name(c->self), name);
         return -1;
     }

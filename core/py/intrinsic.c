@@ -176,7 +176,7 @@ group_getattro(PyObject *self, PyObject *name)
         return member;
     member = PyErr_Occurred() ? NULL : PyObject_GenericGetAttr(self, name);
     if (member == NULL && PyErr_ExceptionMatches(PyExc_AttributeError))
-        PyErr_Format(PyExc_AttributeError, "%U has no attribute '%U'",
+        PyErr_Format(PyExc_AttributeError, "%.200U has no attribute '%.200U'",
                      ((group_object *)self)->path, name);
     return member;
 }

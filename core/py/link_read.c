@@ -74,7 +74,7 @@ read_kind(PyObject *object, lw_link_kind *out)
             *out = kinds[i].kind;
     Py_XDECREF(kind);
     if (kind != NULL && *out == LW_LINK_ANY)
-        PyErr_Format(PyExc_TypeError, "link=: %R is of no kind that can be linked", object);
+        PyErr_Format(PyExc_TypeError, "link=: %.200R is of no kind that can be linked", object);
     return *out == LW_LINK_ANY ? -1 : 0;
 }
 
@@ -97,7 +97,7 @@ read_code(PyObject *object, lw_link_code *out)
         out->id = lw_sha256_finish(&sha);
         result = out->input.name ? 0 : -1;
     } else if (name != NULL && !PyErr_Occurred()) {
-        PyErr_Format(PyExc_TypeError, "link=: %R is no LinkableCode", object);
+        PyErr_Format(PyExc_TypeError, "link=: %.200R is no LinkableCode", object);
     }
     Py_XDECREF(data);
     Py_XDECREF(name);

@@ -117,7 +117,7 @@ read_order(PyObject *order, char *letter)
     if (text == NULL || text[0] == 0 || text[1] != 0 || strchr("CFAKcfak", text[0]) == NULL) {
         if (!PyErr_Occurred())
             PyErr_Format(PyUnicode_Check(order) ? PyExc_ValueError : PyExc_TypeError,
-                         "order must be one of 'C', 'F', 'A', or 'K' (got %R)", order);
+                         "order must be one of 'C', 'F', 'A', or 'K' (got %.200R)", order);
         return -1;
     }
     *letter = (char)(text[0] & ~0x20);

@@ -405,10 +405,11 @@ nobody_knew(const overrides *o, const lw_overridden *self, const char *method)
 
     for (int i = 0; i < o->n; i++)
         lw_text_addf(&text, "%s'%s'", i ? ", " : "", Py_TYPE(o->objects[i])->tp_name);
-    PyErr_Format(PyExc_TypeError,
-                 "operand type(s) all returned NotImplemented from __array_ufunc__(%R, '%s', "
-                 "...): %s",
-                 self->object, method, lw_text_get(&text));
+    PyErr_Format(
+        PyExc_TypeError,
+        "operand type(s) all returned NotImplemented from __array_ufunc__(%.200R, '%s', "
+        "...): %s",
+        self->object, method, lw_text_get(&text));
     lw_text_reset(&text);
     return NULL;
 }

@@ -32,7 +32,7 @@ lw_resolved_codes(const lw_operand *operands, int nin, int n, uint8_t *codes)
         codes[i] = absent ? LW_DT_void : code_of(operand);
         if (!absent && operand->dtype == LW_DT_void) {
             PyErr_Format(PyExc_TypeError,
-                         "argument %d has a dtype that kernels cannot read: %R", i + 1,
+                         "argument %d has a dtype that kernels cannot read: %.200R", i + 1,
                          operand->descr ? (PyObject *)operand->descr : Py_None);
             return -1;
         }

@@ -17,7 +17,7 @@ find(const char *field)
     for (int i = 0; i < LW_N_ENV; i++)
         if (strcmp(lw_env_rows[i].field, field) == 0)
             return i;
-    PyErr_Format(PyExc_AttributeError, "lanewise.config has no setting '%s'", field);
+    PyErr_Format(PyExc_AttributeError, "lanewise.config has no setting '%.200s'", field);
     return -1;
 }
 

@@ -38,10 +38,11 @@ text_of_descr(PyArray_Descr *descr)
     lw_dtype dtype = lw_dtype_from_num(descr->type_num);
 
     if (dtype == LW_DT_void || !PyArray_ISNBO(descr->byteorder)) {
-        PyErr_Format(PyExc_TypeError,
-                     "signature: dtype %R has no arithmetic here; expected one of bool, the "
-                     "integers, float16, float32, float64, complex64, complex128",
-                     (PyObject *)descr);
+        PyErr_Format(
+            PyExc_TypeError,
+            "signature: dtype %.200R has no arithmetic here; expected one of bool, the "
+            "integers, float16, float32, float64, complex64, complex128",
+            (PyObject *)descr);
         return NULL;
     }
     return text_of_dtype(dtype);

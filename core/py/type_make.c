@@ -45,8 +45,8 @@ read_items(PyObject *types, lw_arena *arena, lw_sig_type *out)
     for (uint32_t i = 0; i < out->n; i++)
         if (!lw_type_object_get(PyTuple_GET_ITEM(types, i), &items[i]) ||
             items[i].kind == LW_SIG_POINTER) {
-            PyErr_Format(PyExc_TypeError, "types: item %u must be a type, got %R", (unsigned)i,
-                         PyTuple_GET_ITEM(types, i));
+            PyErr_Format(PyExc_TypeError, "types: item %u must be a type, got %.200R",
+                         (unsigned)i, PyTuple_GET_ITEM(types, i));
             return false;
         }
     return true;
@@ -137,7 +137,7 @@ from_dtype(PyObject *module, PyObject *object)
     if (dtype == LW_DT_void)
         PyErr_Format(
             PyExc_TypeError,
-            "from_dtype: %R has no arithmetic here; expected bool, an integer, float16 to "
+            "from_dtype: %.200R has no arithmetic here; expected bool, an integer, float16 to "
             "float64, complex64 to complex128, or a structured dtype of these, in native byte "
             "order",
             (PyObject *)descr);

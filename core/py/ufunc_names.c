@@ -133,7 +133,7 @@ place_keywords(const lw_ufunc_head *self, PyObject *const *values, PyObject *kwn
                 return -1;
             out->args[out->n_args + PyList_GET_SIZE(others) - 1] = values[i];
         } else if (out->args[param] != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%.200U'",
                          lw_ufunc_text(self, "__name__"), name);
             return -1;
         } else {

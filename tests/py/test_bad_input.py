@@ -690,3 +690,39 @@ def test_advice_of_e181_helps(signatures, argument):
         f(argument)
     advice = str(caught.value).split("or pass ")[1]
     np.testing.assert_array_equal(eval(f"f(argument, {advice})", {"f": f, "argument": argument}), np.real(argument))
+
+
+# ---- a message fits a screen, however long the text that it repeats ----
+
+LONG = "x" * 10**6
+
+
+class Talkative:
+    def __repr__(self):
+        return LONG
+
+
+LONG_TEXTS = {
+    "layout": lambda: lw.guvectorize("(" + "n," * 500_000 + ")->()")(lambda a, out: None),
+    "layout's end": lambda: lw.guvectorize("(n)->()" + LONG)(lambda a, out: None),
+    "signature": lambda: lw.vectorize("f8(" + "f8," * 300_000 + ")")(lambda x: x),
+    "keyword": lambda: lw.vectorize(**{LONG: 1}),
+    "static": lambda: lw.vectorize(static=LONG)(lambda a, n: a * n),
+    "excluded": lambda: lw.vectorize(excluded={LONG})(lambda a, n: a * n),
+    "operand": lambda: lw.vectorize(lambda x: x)(Talkative()),
+    "field": lambda: lw.from_dtype(np.dtype([(LONG, "O")])),
+    "output": lambda: lw.compile(lambda x: x, "f8(f8)", "cpu", LONG),
+    "setting": lambda: setattr(lw.config, LONG, 1),
+    "setting's value": lambda: setattr(lw.config, "target", LONG),
+    "link": lambda: lw.cuda.jit(link=LONG)(lambda x: None),
+    "types": lambda: lw.types.Tuple([Talkative()]),
+    "size": lambda: lw.random.default_rng(1).random(size=Talkative()),
+    "state": lambda: setattr(lw.random.default_rng(1), "state", Talkative()),
+}
+
+
+@pytest.mark.parametrize("name", LONG_TEXTS)
+def test_messages_fit_a_screen(name):
+    with pytest.raises(Exception) as caught:
+        LONG_TEXTS[name]()
+    assert len(str(caught.value)) < 4200, str(caught.value)[:200]

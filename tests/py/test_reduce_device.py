@@ -195,7 +195,7 @@ def test_out():
     total(cuda.to_device(x), axis=0, out=(out[:, 1],))
     np.testing.assert_allclose(host(out)[:, 1], x.sum(0), rtol=1e-6)
     assert not host(out)[:, 0].any()
-    assert host(total(cuda.to_device(x), size=3, axis=0)).tolist() == pytest.approx(x[:3].sum(0))
+    assert float(host(total(cuda.to_device(x[0]), size=3))) == pytest.approx(x[0, :3].sum())  # of one dimension
 
 
 @needs_kernels
