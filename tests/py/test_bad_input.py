@@ -716,8 +716,8 @@ LONG_TEXTS = {
     "setting's value": lambda: setattr(lw.config, "target", LONG),
     "link": lambda: lw.cuda.jit(link=LONG)(lambda x: None),
     "types": lambda: lw.types.Tuple([Talkative()]),
-    "size": lambda: lw.random.default_rng(1).random(size=Talkative()),
-    "state": lambda: setattr(lw.random.default_rng(1), "state", Talkative()),
+    "size": lambda: lw.random.Generator(1).random(size=Talkative()),
+    "state": lambda: setattr(lw.random.Generator(1), "state", Talkative()),
 }
 
 
