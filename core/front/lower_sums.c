@@ -16,6 +16,8 @@ owner_of(const lw_lowering *l, const lw_func *func)
     const char *file = l->module->files.data[func->file];
     owner found = USERS;
 
+    if (file == NULL) /* a helper that lowering made */
+        return LANEWISES;
     for (uint32_t i = 1; i < l->tree->fns.n; i++) {
         const lw_fn *fn = &l->tree->fns.data[i];
 
