@@ -112,8 +112,10 @@ class Generator(_core._Draws, Distributions):
     def state(self, value):
         if not isinstance(value, dict) or value.get("bit_generator") != self.bit_generator:
             raise ValueError(f"state must be a dict of a {self.bit_generator} generator, as `state` gives it")
-        states = value["states"]
-        new = tuple(value["key"]), value["jumps"], value["place"], None if states is None else states.copy()
+        states, place = value["states"], _integer("place", value["place"])
+        if place < 0:  # from Python 3.12 on a C field of this kind takes it, with a warning
+            raise ValueError(f"state's place must not be negative, not {place}")
+        new = tuple(value["key"]), value["jumps"], place, None if states is None else states.copy()
         with _Alone(self):
             before = self._key, self._jumps, self._place, self._states
             try:

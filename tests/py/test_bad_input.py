@@ -726,3 +726,13 @@ def test_messages_fit_a_screen(name):
     with pytest.raises(Exception) as caught:
         LONG_TEXTS[name]()
     assert len(str(caught.value)) < 4200, str(caught.value)[:200]
+
+
+@pytest.mark.parametrize("place", [-1, 2**80, 1.5, "1", None])
+def test_place_of_a_generators_state(place):
+    """A C field of a recent Python takes -1 for 2**64 - 1."""
+    made = lw.random.Generator(1)
+    before = made.state
+    with pytest.raises((ValueError, OverflowError, TypeError)):
+        made.state = before | {"place": place}
+    assert made.state == before
