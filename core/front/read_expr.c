@@ -89,10 +89,7 @@ read_binary(lw_reader *r, PyObject *node, uint32_t loc)
     if (b == 0)
         return 0;
     if (lw_fold_too_large(op, x, y))
-        return lw_read_error(r, node, LW_ERR_TYPING, "E130",
-                             "this integer has more than 4096 bits",
-                             "compute with floats: a float64 reaches 1.8e308",
-                             "constant too large for any type");
+        return lw_fold_refuse(r, node);
     folded = folded_node(r, lw_fold_binary(op, x, y), loc);
     if (folded || r->status != LW_OK)
         return folded;
@@ -527,6 +524,7 @@ namedtuple_fields(PyObject *callee)
 static uint32_t
 read_call(lw_reader *r, PyObject *node, uint32_t loc)
 {
+    bool too_large = false;
     uint32_t callee = read_field(r, node, r->ast.func), result = 0;
     lw_read_items items = {0};
     PyObject *fields;
@@ -538,7 +536,9 @@ read_call(lw_reader *r, PyObject *node, uint32_t loc)
         return result;
     if (!read_arguments(r, node, &items))
         goto done;
-    result = folded_node(r, lw_fold_call(r, callee, &items), loc);
+    result = folded_node(r, lw_fold_call(r, callee, &items, &too_large), loc);
+    if (too_large)
+        result = lw_fold_refuse(r, node);
     if (result == 0 &&
         (!lw_read_array_ufunc(r, &callee, &items) || !lw_read_maybe_whole(r, callee, &items)))
         goto done;

@@ -5,8 +5,9 @@
 
 #include "core/tables/names.h"
 
-/* Bits of an integer result, or items of a sequence, beyond which folding is refused: 2**4096
- * is a mistake in scalar code, and 9**9**9 would never come back. */
+/* Bits of an integer result beyond which folding is refused: 2**4096 is a mistake in scalar
+ * code, and 9**9**9 would never come back. The size is known from above before anything is
+ * computed. */
 enum { MAX_BITS = 4096 };
 
 static bool
@@ -261,21 +262,56 @@ named_path(uint32_t row)
     return row < LW_N_NAMES ? paths[row] : NULL;
 }
 
-/* factorial(n), comb(n, k), perm(n, k) of far more bits than any type has take long. */
-static bool
-counts_too_far(const char *path, PyObject *const *args, uint32_t n)
-{
-    bool comb = path != NULL && strcmp(path, "math.comb") == 0;
-    double top, factors;
+/* ---- how large a call's result would be ---- */
 
-    if (n == 0 || path == NULL || !PyLong_Check(args[0]) ||
-        (!comb && strcmp(path, "math.factorial") != 0 && strcmp(path, "math.perm") != 0))
+/* Bits of comb(n, k) and perm(n, k) from above. */
+static double
+bits_of_choices(PyObject *n, PyObject *k, bool ordered)
+{
+    double total = size_of(n), chosen = size_of(k);
+
+    if (chosen < 0 || chosen > total) /* 0, or an exception */
+        return 0;
+    if (!ordered && chosen > total - chosen)
+        chosen = total - chosen;
+    return ordered || chosen * bits_of(n) < total ? chosen * bits_of(n) : total;
+}
+
+/* Bits of the product of a tuple's integers, from above. */
+static double
+bits_of_product(PyObject *items)
+{
+    double bits = 0;
+
+    for (Py_ssize_t i = 0; PyTuple_Check(items) && i < PyTuple_GET_SIZE(items); i++)
+        if (PyLong_Check(PyTuple_GET_ITEM(items, i)))
+            bits += bits_of(PyTuple_GET_ITEM(items, i));
+    return bits;
+}
+
+static bool
+call_is_too_large(PyObject *callee, const char *path, PyObject *const *args, uint32_t n)
+{
+    bool one = n == 1 && PyLong_Check(args[0]);
+    bool two = n == 2 && PyLong_Check(args[0]) && PyLong_Check(args[1]);
+    bool factorial = path && (strcmp(path, "math.factorial") == 0 || /* perm(n) is n! */
+                              strcmp(path, "math.perm") == 0);
+
+    if (n >= 1 && is_builtin(callee) &&
+        strcmp(((PyCFunctionObject *)callee)->m_ml->ml_name, "prod") == 0)
+        return bits_of_product(args[0]) > MAX_BITS;
+    if (path == NULL)
         return false;
-    top = size_of(args[0]);
-    factors = n > 1 && PyLong_Check(args[1]) ? size_of(args[1]) : top;
-    if (comb && top - factors < factors)
-        factors = top - factors;
-    return factors > 1 && factors * bits_of(args[0]) > MAX_BITS;
+    if (one && factorial) /* n! <= n ** n */
+        return size_of(args[0]) * bits_of(args[0]) > MAX_BITS;
+    if (two && strcmp(path, "math.comb") == 0)
+        return bits_of_choices(args[0], args[1], false) > MAX_BITS;
+    if (two && strcmp(path, "math.perm") == 0)
+        return bits_of_choices(args[0], args[1], true) > MAX_BITS;
+    if (two && strcmp(path, "builtins.pow") == 0)
+        return lw_fold_too_large(LW_PY_POW, args[0], args[1]);
+    return two && strcmp(path, "builtins.round") == 0 && /* Python makes 10 ** -digits */
+           size_of(args[1]) * 4 < -MAX_BITS;
 }
 
 /* What a function may look at: a list, too, for it is frozen as it is now. */
@@ -292,7 +328,8 @@ is_argument(PyObject *x)
 
 /* n arguments, of which the last ones have the names; NULL: not folded. */
 static PyObject *
-call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyObject *names)
+call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyObject *names,
+         bool *too_large)
 {
     uint32_t n_names = (uint32_t)PyTuple_GET_SIZE(names);
     const char *path;
@@ -303,7 +340,8 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
         if (!is_argument(args[i]))
             return NULL;
     path = named_path(lw_read_named(r, callee));
-    if (!is_foldable(callee, path) || counts_too_far(path, args, n))
+    *too_large = is_foldable(callee, path) && call_is_too_large(callee, path, args, n);
+    if (!is_foldable(callee, path) || *too_large)
         return NULL;
     if (path != NULL && strcmp(path, "builtins.pow") == 0 && n == 2)
         return n_names ? NULL : lw_fold_binary(LW_PY_POW, args[0], args[1]);
@@ -312,7 +350,7 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
 
 /* All arguments constant and the function known: call it now. */
 PyObject *
-lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items)
+lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items, bool *too_large)
 {
     PyObject *function = lw_read_object(r, callee), *args[8], *names, *result = NULL;
     uint32_t n_names = 0;
@@ -335,7 +373,32 @@ lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items)
         const lw_node *node = &r->tree->nodes.data[items->data[items->n - n_names + i]];
         PyTuple_SET_ITEM(names, i, Py_NewRef(r->objects.data[node->a]));
     }
-    result = call_now(r, function, args, items->n, names);
+    result = call_now(r, function, args, items->n, names, too_large);
     Py_DECREF(names);
     return result;
+}
+
+uint32_t
+lw_fold_refuse(lw_reader *r, PyObject *node)
+{
+    return lw_read_error(r, node, LW_ERR_TYPING, "E130", "this integer has more than 4096 bits",
+                         "compute with floats: a float64 reaches 1.8e308",
+                         "constant too large for any type");
+}
+
+/* ---- formats ---- */
+
+double
+lw_fold_width(PyObject *spec)
+{
+    const char *text = spec ? PyUnicode_AsUTF8(spec) : NULL;
+    double widest = 0, number = 0;
+
+    lw_read_clear();
+    for (; text && *text; text++) {
+        bool digit = *text >= '0' && *text <= '9';
+        number = digit ? number * 10 + (*text - '0') : 0;
+        widest = number > widest ? number : widest;
+    }
+    return widest;
 }

@@ -2,6 +2,9 @@
  * text like any other. Formats of run-time parts are constant and kept as they are. */
 #include "core/front/read_internal.h"
 
+/* Characters of one field: `f"{1:>1000000000}"` would be a constant of a gigabyte. */
+enum { MAX_WIDTH = 4096 };
+
 static uint32_t
 refuse(lw_reader *r, PyObject *node, const char *label)
 {
@@ -51,6 +54,10 @@ read_field(lw_reader *r, PyObject *node)
         return refuse(r, node, "`!r` and `!a`, and `!s` with a format, are not supported");
     if (format != NULL && (spec = constant_spec(r, format)) == NULL)
         return refuse(r, node, "the format would be made at run time");
+    if (lw_fold_width(spec) > MAX_WIDTH)
+        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104",
+                             "its width or precision is more than 4096 characters", NULL,
+                             "this part of an f-string is too long");
     value = lw_read_expr(r, lw_ast_get(node, r->ast.value));
     if (value == 0 || lw_read_is_error(r, value))
         return value;

@@ -176,13 +176,19 @@ PyObject *lw_fold_compare(lw_pyop op, PyObject *x, PyObject *y);
 PyObject *lw_fold_subscript(PyObject *x, PyObject *index);
 /* A method of an exact number of Python's that is called while reading: x.bit_length(). */
 bool lw_fold_is_method(PyObject *object, const char *name);
-PyObject *lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items);
+/* *too_large: it is not, for E130 (lw_fold_refuse). */
+PyObject *lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items,
+                       bool *too_large);
 /* Python numbers, str, None and tuples of them: values without identity. */
 bool lw_fold_is_basic(PyObject *x);
 /* 1, 0, or -1: not known when reading. */
 int lw_fold_truth(PyObject *x);
 /* Would the result have so many digits that it can only be a mistake? */
 bool lw_fold_too_large(lw_pyop op, PyObject *x, PyObject *y);
+/* E130 at the operator or call whose result would be that large. */
+uint32_t lw_fold_refuse(lw_reader *r, PyObject *node);
+/* The largest number in a format, which is its width or its precision; NULL: 0. */
+double lw_fold_width(PyObject *spec);
 
 /* ---- code ---- */
 uint32_t lw_read_expr(lw_reader *r, PyObject *ast_node);
