@@ -19,6 +19,11 @@ if hasattr(os, "register_at_fork"):
 
 _machines: dict[tuple[int, bool], Any] = {}
 
+# Code generation takes time that grows with the square of a function's length: its register allocator looks at all uses
+# of a value whenever it splits it (8 s for 10^4 statements over 18 constants; LLVM 22, November 2026). From this many
+# characters of LLVM text on, some 4,000 statements, the optimised code goes through the one of -O0: 0.8 s.
+_LONG_TEXT = 768 * 1024
+
 
 def pathfinder(name: str) -> str:
     """The file that cuda-pathfinder finds for "nvvm", "nvJitLink" or "libdevice", or ""."""
@@ -114,6 +119,8 @@ def _compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
         _free_manager(manager)
         builder.close()
         options.close()
+        if len(text) > _LONG_TEXT:
+            machine = _machine(0, baseline)
         if output == "object":
             return machine.emit_object(module)
         if output == "asm":

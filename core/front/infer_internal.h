@@ -24,10 +24,10 @@ enum {
     LW_MAX_DEPTH = 800, /* nesting of expressions and statements, over all frames */
     LW_MAX_FRAMES = 48, /* nesting of calls */
     LW_MAX_INSTANCES = 2000,
-    LW_MAX_UNROLL = 64,     /* items of a tuple in a for loop */
-    LW_MAX_ITEMS = 4096,    /* elements of a tuple */
-    LW_ROUNDS_GROWING = 12, /* after so many walks definitions may only widen … */
-    LW_ROUNDS = 40,         /* … and after these something is wrong with us */
+    LW_MAX_ITEMS = 4096,        /* elements of a tuple */
+    LW_MAX_KONST_ITEMS = 65536, /* of a constant one in a loop or under a run-time index */
+    LW_ROUNDS_GROWING = 12,     /* after so many walks definitions may only widen … */
+    LW_ROUNDS = 40,             /* … and after these something is wrong with us */
 };
 
 typedef struct lw_value {

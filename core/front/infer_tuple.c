@@ -204,6 +204,22 @@ stored_alike(lw_frame *f, const lw_type *items, uint32_t n, lw_type joined)
     return true;
 }
 
+/* Its items are constants: a loop over them reads a table. */
+static bool
+is_table(lw_frame *f, lw_value tuple)
+{
+    return tuple.konst && lw_konst_of(f, tuple.konst)->kind == LW_K_TUPLE &&
+           !lw_konst_is_static(f, tuple.konst);
+}
+
+static lw_status
+complain_long_konst(lw_frame *f, uint32_t node, uint32_t n)
+{
+    return lw_complain(f, lw_node_of(f, node)->loc, "E105",
+                       lw_say(f, "this tuple has %u items", n), "pass the numbers as an array",
+                       "a constant tuple of more than %d items", LW_MAX_KONST_ITEMS);
+}
+
 static lw_status
 runtime_index(lw_frame *f, uint32_t node, lw_value tuple, lw_type *out)
 {
@@ -211,6 +227,9 @@ runtime_index(lw_frame *f, uint32_t node, lw_value tuple, lw_type *out)
     const lw_type *items = row->elements;
     uint32_t n = row->n;
     const char *problem = NULL;
+
+    if (n > LW_MAX_KONST_ITEMS)
+        return complain_long_konst(f, lw_node_of(f, node)->a, n);
     lw_type joined =
         n ? lw_join(lw_types_of(f), f->run->typed->options.typing, items, n, &problem)
           : (lw_type)LW_T_BOTTOM;
@@ -498,11 +517,14 @@ lw_infer_items(lw_frame *f, uint32_t node, lw_value iterable, lw_value *item, in
                            "a for loop needs a range, a tuple or an array");
     }
     *count = n;
-    if (n > LW_MAX_UNROLL)
+    if (n > LW_MAX_KONST_ITEMS)
+        return complain_long_konst(f, node, n);
+    if (n > LW_MAX_UNROLL && !is_table(f, iterable))
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E101", lw_say(f, "this tuple has %u items", n),
-            "loop over `range(len(t))` and index it",
-            "a loop over a tuple is written out, up to %d rounds", LW_MAX_UNROLL);
+            "loop over `range(len(t))` and index it, or over an array",
+            "a loop over a tuple of run-time values is written out, up to %d iterations",
+            LW_MAX_UNROLL);
     if (n == 1)
         *item = lw_element(f, iterable, 0);
     return n > 1 ? join_items(f, node, elements, n, &item->type) : LW_OK;

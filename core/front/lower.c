@@ -29,6 +29,29 @@ lw_list_at(const lw_frame *f, uint32_t index)
     return f->l->tree->lists.data[index];
 }
 
+/* Instructions of a function with all its callees. LLVM takes about ten microseconds for each,
+ * and more the more there are: this many are some ten seconds on a CPU of 2024. */
+enum { MOST_INSTRUCTIONS = 1 << 18 };
+
+bool
+lw_lower_too_long(lw_frame *f, uint32_t node)
+{
+    lw_lowering *l = f->l;
+    char label[64];
+
+    if (l->status != LW_OK)
+        return true;
+    if (f->b.func == NULL || l->n_insts + f->b.func->insts.n <= MOST_INSTRUCTIONS)
+        return false;
+    snprintf(label, sizeof label, "this is written out %u times", f->written_out);
+    l->status =
+        lw_diagnose(l->tree, lw_node_at(f, node)->loc, f->fn->name, LW_ERR_UNSUPPORTED, "E105",
+                    f->written_out > 1 ? label : "here there are more than that",
+                    "loop over a range or an array, or split it into several kernels", l->err,
+                    "`%s` becomes more than %d instructions", f->fn->name, MOST_INSTRUCTIONS);
+    return true;
+}
+
 lw_value
 lw_lower_fail(lw_frame *f, uint32_t node, const char *what)
 {
@@ -506,7 +529,7 @@ lw_lower_frame_init(lw_frame *f, lw_lowering *l, uint32_t instance)
 {
     const lw_instance *inst = &l->typed->instances.data[instance];
 
-    *f = (lw_frame){.l = l, .inst = inst, .instance = instance};
+    *f = (lw_frame){.l = l, .inst = inst, .instance = instance, .written_out = 1};
     f->fn = &l->tree->fns.data[inst->fn];
     f->can_raise = lw_instance_raises(l, instance);
     f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
@@ -531,6 +554,7 @@ lw_lower_instance(lw_lowering *l, uint32_t instance)
     lw_builder_start(&f->b, l->module, name);
     l->funcs[instance] = f->b.func_number + 1;
     lower_function(f);
+    l->n_insts += f->b.func ? f->b.func->insts.n : 0;
     lw_check_escapes(f);
     if (l->status == LW_OK)
         l->status = lw_ir_finish(&f->b, l->err);

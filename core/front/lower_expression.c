@@ -425,32 +425,18 @@ lower_slice(lw_frame *f, uint32_t node, lw_value tuple, uint32_t slice)
     return (lw_value){.type = type, .n = parts ? at : 0, .parts = parts};
 }
 
-/* A run-time index into equal elements: negative ones count from the end; beyond either end,
- * IndexError under check={"bounds"}, else the nearest element. */
-static lw_value
-lower_choose(lw_frame *f, lw_value tuple, lw_value index, lw_type type)
+/* Is it a tuple's item that only the run knows? */
+static bool
+is_choice(const lw_frame *f, const lw_node *n)
 {
-    lw_builder *b = &f->b;
-    uint32_t n = lw_type_get(f->l->types, tuple.type)->n;
-    lw_ref i = lw_ir_cast(b, LW_DT_i64, index.n ? index.parts[0] : 0);
-    lw_ref count = lw_ir_int(b, LW_DT_i64, n), zero = lw_ir_zero(b, LW_DT_i64);
+    lw_type tuple = lw_typed_at(f, n->a)->type;
+    uint32_t konst = lw_typed_at(f, n->b)->konst;
+    int64_t index;
 
-    if (n == 0)
-        return lw_lower_fail(f, f->node, "an element of an empty tuple");
-    i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), lw_ir_add(b, i, count), i);
-    if ((f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS)) ||
-        (lw_guards(f, tuple) && !lw_surely_inside(f, index.n ? index.parts[0] : 0, count))) {
-        lw_ref outside = lw_ir_or(b, lw_ir_compare(b, LW_OP_LT, i, zero),
-                                  lw_ir_compare(b, LW_OP_GE, i, count));
-        lw_lower_raise_late(f, outside, "IndexError", "tuple index out of range");
-    }
-    lw_value chosen = lw_value_convert(f, lw_value_element(f, tuple, 0), type);
-    for (uint32_t k = 1; k < n; k++) {
-        lw_ref at_least = lw_ir_compare(b, LW_OP_GE, i, lw_ir_int(b, LW_DT_i64, k));
-        lw_value element = lw_value_convert(f, lw_value_element(f, tuple, k), type);
-        chosen = lw_value_select(f, at_least, element, chosen);
-    }
-    return chosen;
+    if (lw_type_kind_of(f->l->types, tuple) != LW_TK_TUPLE ||
+        lw_node_at(f, n->b)->kind == LW_NODE_SLICE || constant_integer(f, n->b, &index))
+        return false;
+    return konst == 0 || lw_typed_konst(f->l->typed, konst)->kind != LW_K_STR;
 }
 
 static lw_value
@@ -458,9 +444,12 @@ lower_subscript(lw_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     lw_type type = lw_typed_at(f, node)->type;
-    lw_value tuple = lw_lower_expression(f, n->a);
+    lw_value tuple, field;
     int64_t index;
 
+    if (is_choice(f, n))
+        return lw_lower_choose(f, node, n->a, n->b, type);
+    tuple = lw_lower_expression(f, n->a);
     const char *name = lw_lower_field_name(f, node, tuple.type);
     if (name)
         return lw_lower_field(f, tuple, name, type);
@@ -477,17 +466,10 @@ lower_subscript(lw_frame *f, uint32_t node)
             return lw_lower_fail(f, node, "an index beyond the end of a tuple");
         return lw_value_convert(f, lw_value_element(f, tuple, (uint32_t)index), type);
     }
-    const lw_typed_node *t = lw_typed_at(f, n->b);
-    if (lw_type_get(f->l->types, tuple.type)->readonly && t->konst &&
-        lw_typed_konst(f->l->typed, t->konst)->kind == LW_K_STR) {
-        lw_value field;
-        if (!named_element(f, tuple, lw_typed_konst(f->l->typed, t->konst)->text, &field))
-            return lw_lower_fail(f, node, "a field that the record lacks");
-        return lw_value_convert(f, field, type);
-    }
-    lw_value at = lw_lower_expression(f, n->b);
-    lw_lower_place(f, node);
-    return lower_choose(f, tuple, at, type);
+    uint32_t konst = lw_typed_at(f, n->b)->konst;
+    if (!named_element(f, tuple, lw_typed_konst(f->l->typed, konst)->text, &field))
+        return lw_lower_fail(f, node, "a field that the record lacks");
+    return lw_value_convert(f, field, type);
 }
 
 /* A function as a value is what it captures: its argument list names the webs. */

@@ -202,7 +202,7 @@ cost_if(lw_frame *f, uint32_t node)
 
     if (truth != 0)
         cost = sum(cost, cost_body(f, n->b));
-    if (truth != 1 && n->c)
+    if (truth != 1 && n->c && cost <= LW_COST_FLAT)
         cost = sum(cost, cost_body(f, n->c));
     return cost;
 }
@@ -231,13 +231,15 @@ cost_statement(lw_frame *f, uint32_t node)
     }
 }
 
+/* Counts no further than just beyond LW_COST_FLAT, as all that add up statements: an `if` asks
+ * what follows it, so that a long body would be looked through once for each of them. */
 static uint32_t
 cost_body(lw_frame *f, uint32_t body)
 {
     const lw_node *n = lw_node_at(f, body);
     uint32_t cost = 0;
 
-    for (uint32_t i = 0; i < n->c && cost < LW_COST_NEVER; i++)
+    for (uint32_t i = 0; i < n->c && cost <= LW_COST_FLAT; i++)
         cost = sum(cost, cost_statement(f, lw_list_at(f, n->b + i)));
     return cost;
 }
@@ -323,7 +325,7 @@ cost_tail(lw_frame *f, uint32_t body, uint32_t index)
     const lw_node *n = lw_node_at(f, body);
     uint32_t cost = 0;
 
-    for (uint32_t i = index; i < n->c && cost < LW_COST_NEVER; i++) {
+    for (uint32_t i = index; i < n->c && cost <= LW_COST_FLAT; i++) {
         uint32_t statement = lw_list_at(f, n->b + i), plain;
         const lw_node *s = lw_node_at(f, statement);
         if (lw_typed_at(f, statement)->dead)

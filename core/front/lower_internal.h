@@ -28,6 +28,7 @@ typedef struct lw_lowering {
     uint32_t *funcs;  /* by instance: function number + 1; 0 = not yet lowered */
     uint32_t *locs;   /* by tree loc: loc of the module + 1; 0 = not yet there */
     uint8_t *raising; /* by instance: 0 not known yet, 1 no, 2 yes */
+    uint32_t n_insts; /* of the functions that are finished */
     bool guards;      /* indices that options.guards names are checked … */
     bool late;        /* … and functions go on to their end behind one that is outside */
     uint32_t n_raise_words; /* results behind the status of what can raise */
@@ -74,8 +75,9 @@ typedef struct lw_frame {
     bool *slotted;       /* by web: kept in slots although it has one definition */
     const struct lw_iterator **iterators; /* by web: of ranges in variables */
     lw_loop *loop;
-    uint32_t regions; /* open BLOCKs and LOOPs */
-    uint32_t node;    /* statement or expression that is lowered now */
+    uint32_t regions;     /* open BLOCKs and LOOPs */
+    uint32_t written_out; /* how often this place stands in the code: of loops written out */
+    uint32_t node;        /* statement or expression that is lowered now */
     bool can_raise;
     lw_value *opened;     /* of a function that stands in its caller's body: what it returns */
     uint32_t shared_node; /* of the call: a value whose elements are arguments, taken once */
@@ -106,6 +108,9 @@ uint32_t lw_list_at(const lw_frame *f, uint32_t index); /* of tree->lists */
 lw_value lw_lower_fail(lw_frame *f, uint32_t node, const char *what);
 /* E130 at f->node: `number`, a constant or a range of them, is outside of what dtype holds. */
 lw_value lw_lower_refuse_number(lw_frame *f, const char *number, lw_dtype dtype);
+/* E105 once the function and its callees have more instructions than the compilers bear: then
+ * nothing more is lowered. */
+bool lw_lower_too_long(lw_frame *f, uint32_t node);
 void lw_lower_place(lw_frame *f, uint32_t node); /* later instructions come from this node */
 void lw_lower_return(lw_frame *f, lw_value value);
 /* Leave the function with an exception when the condition holds; 0: always. */
@@ -155,6 +160,9 @@ lw_value lw_value_scalar(lw_frame *f, lw_type type, lw_ref part);
 lw_value lw_value_complex(lw_frame *f, lw_type type, lw_complex parts);
 lw_value lw_value_zero(lw_frame *f, lw_type type);
 lw_value lw_value_konst(lw_frame *f, uint32_t konst, lw_type type);
+/* The bits of its parts, of numbers and tuples of them; how many. out has lw_parts_of entries.
+ */
+uint32_t lw_konst_part_bits(lw_frame *f, uint32_t konst, lw_type type, uint64_t *out);
 lw_value lw_value_convert(lw_frame *f, lw_value value, lw_type to);
 lw_value lw_value_element(lw_frame *f, lw_value tuple, uint32_t index);
 lw_value lw_value_select(lw_frame *f, lw_ref condition, lw_value yes, lw_value no);
@@ -241,16 +249,37 @@ lw_value lw_array_convert(lw_frame *f, lw_value array, lw_type to);
 void lw_lower_memory_store(lw_frame *f, uint32_t target, lw_value value);
 void lw_lower_augmented_store(lw_frame *f, uint32_t node); /* AUGASSIGN of such a target */
 
+/* ---- lower_table.c ---- */
+/* A tuple of more items than this is read from memory by a run-time index: up to here a choice
+ * among registers is no longer than the address and the load. */
+enum { LW_SELECTED_ITEMS = 16 };
+typedef struct lw_table {
+    lw_type type; /* of an item */
+    uint32_t n, n_parts;
+    lw_dtype *dtypes; /* by part */
+    lw_ref *columns;  /* by part: where its n values begin */
+} lw_table;
+/* The items of a constant tuple, read as `type`; false: they are no numbers or tuples of them.
+ */
+bool lw_table_of_konst(lw_frame *f, uint32_t konst, lw_type type, lw_table *table);
+/* Of any tuple, stored into memory of the call. */
+bool lw_table_of_value(lw_frame *f, lw_value tuple, lw_type type, lw_table *table);
+lw_value lw_table_item(lw_frame *f, const lw_table *table, lw_ref index); /* from 0, below n */
+/* tuple[index], with an index known at run time only. */
+lw_value lw_lower_choose(lw_frame *f, uint32_t node, uint32_t tuple, uint32_t index,
+                         lw_type type);
+
 /* ---- lower_args.c ---- */
 lw_status lw_lower_describe_args(lw_lowering *l, lw_scalar *scalar);
 
 /* ---- lower_iterator.c: what a for loop runs over ---- */
-/* Ranges, and what is made of them, have a count that is computed before the loop; tuples have
- * one known now (fixed), and the loop is written out. */
+/* Ranges, and what is made of them, have a count that is computed before the loop; short tuples
+ * have one known now (fixed), and the loop is written out; long constant ones are tables. */
 typedef struct lw_iterator {
     enum {
         LW_OVER_RANGE,
         LW_OVER_TUPLE,
+        LW_OVER_TABLE,
         LW_OVER_ARRAY,
         LW_OVER_ENUMERATE,
         LW_OVER_ZIP,
@@ -264,6 +293,7 @@ typedef struct lw_iterator {
     lw_ref start, stop, step; /* i64: of a range; start: what enumerate counts from */
     bool rises;     /* a range by a step that is known to be above 0 only as the program runs */
     lw_value tuple; /* or array */
+    lw_table table;
     struct lw_iterator *inner;
     uint32_t n_inner;
 } lw_iterator;

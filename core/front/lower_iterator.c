@@ -1,4 +1,5 @@
-/* What a for loop runs over: range, tuples, and enumerate, zip and reversed of these. */
+/* What a for loop runs over: range, tuples, tables, and enumerate, zip and reversed of these.
+ */
 #include "core/front/lower_internal.h"
 
 #include "core/front/integers.h"
@@ -234,6 +235,26 @@ of_value(lw_frame *f, lw_value tuple, lw_type item)
     return it;
 }
 
+/* Iterations that loops over constants may be written out to, those around them counted in: as
+ * code the items are constants, beyond that they are read from a table. */
+enum { MOST_WRITTEN_OUT = 256 };
+
+/* A loop over a constant tuple that would be too long as code. */
+static bool
+of_long_konst(lw_frame *f, uint32_t node, lw_type item, lw_iterator *it)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    const lw_type_row *row = lw_type_get(f->l->types, t->type);
+
+    *it = (lw_iterator){.kind = LW_OVER_TABLE, .item = item, .type = t->type};
+    if (t->konst == 0 || item == LW_T_BOTTOM || row == NULL || row->kind != LW_TK_TUPLE)
+        return false;
+    if (row->n <= LW_MAX_UNROLL && row->n * f->written_out <= MOST_WRITTEN_OUT)
+        return false;
+    it->count = lw_ir_int(&f->b, LW_DT_u64, row->n);
+    return lw_table_of_konst(f, t->konst, item, &it->table);
+}
+
 /* The shortest of the inner ones decides. */
 static void
 take_shortest(lw_frame *f, lw_iterator *it)
@@ -306,6 +327,9 @@ of_node(lw_frame *f, uint32_t node, lw_type item)
         if (impl == LW_IMPL_ZIP || impl == LW_IMPL_ENUMERATE || impl == LW_IMPL_REVERSED)
             return of_call(f, node, impl);
     }
+    lw_iterator it;
+    if (of_long_konst(f, node, item, &it))
+        return it;
     lw_value value = lw_lower_expression(f, node);
     return value.iterator ? *value.iterator : of_value(f, value, item);
 }
@@ -418,6 +442,7 @@ lw_iterator_item(lw_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
 {
     switch (it->kind) {
     case LW_OVER_TUPLE: return lw_value_element(f, it->tuple, i);
+    case LW_OVER_TABLE: return lw_table_item(f, &it->table, k);
     case LW_OVER_ARRAY: return item_array(f, it, k);
     case LW_OVER_RANGE: return item_range(f, it, k);
     case LW_OVER_REVERSED: return item_reversed(f, it, k, i);

@@ -70,6 +70,7 @@ lw_lower_opened(lw_frame *f, uint32_t instance, const lw_value *values)
     g->b = f->b;
     g->regions = f->regions;
     g->counters = f->counters;
+    g->written_out = f->written_out;
     g->node = f->node;
     g->opened = &result;
     for (uint32_t i = 0; i < g->inst->n_params; i++)

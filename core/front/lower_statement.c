@@ -1,6 +1,8 @@
 /* Statements of the typed tree: assignments, branches, loops, match, raise. */
 #include "core/front/lower_internal.h"
 
+#include "core/front/diagnose.h"
+
 /* ---- variables ---- */
 
 static const lw_web *
@@ -291,20 +293,45 @@ lower_while(lw_frame *f, uint32_t node)
     loop_else(f, &loop, else_body);
 }
 
-/* The loop is written out, each round in a block that `continue` leaves; a range beside the
+/* Iterations that loops in loops may be written out to. */
+enum { MOST_WRITTEN_OUT = 16384 };
+
+static bool
+too_many_iterations(lw_frame *f, uint32_t node, uint32_t n)
+{
+    lw_lowering *l = f->l;
+    uint64_t all = (uint64_t)n * f->written_out;
+
+    if (l->status == LW_OK && all > MOST_WRITTEN_OUT)
+        l->status =
+            lw_diagnose(l->tree, lw_node_at(f, node)->loc, f->fn->name, LW_ERR_UNSUPPORTED,
+                        "E105", "a loop over a tuple of run-time values is written out",
+                        "loop over an array", l->err,
+                        "with the loops around it, this loop of %u iterations would be written "
+                        "out %llu times",
+                        n, (unsigned long long)all);
+    return l->status != LW_OK;
+}
+
+/* The loop is written out, each iteration in a block that `continue` leaves; a range beside the
  * tuple may end it before. */
 static void
-for_written_out(lw_frame *f, const lw_node *n, const lw_iterator *it)
+for_written_out(lw_frame *f, uint32_t node, const lw_iterator *it)
 {
-    const lw_node *both = lw_node_at(f, n->c);
-    lw_loop loop = {.outer = f->loop, .break_region = lw_lower_region_open(f, false)};
-    uint32_t rounds = lw_lower_region_open(f, false);
+    const lw_node *n = lw_node_at(f, node), *both = lw_node_at(f, n->c);
+    lw_loop loop = {.outer = f->loop};
+    uint32_t iterations, outer = f->written_out;
 
+    if (too_many_iterations(f, node, it->n_fixed))
+        return;
+    loop.break_region = lw_lower_region_open(f, false);
+    iterations = lw_lower_region_open(f, false);
     f->loop = &loop;
-    for (uint32_t i = 0; i < it->n_fixed; i++) {
+    f->written_out *= it->n_fixed;
+    for (uint32_t i = 0; i < it->n_fixed && !lw_lower_too_long(f, node); i++) {
         lw_ref k = lw_ir_int(&f->b, LW_DT_u64, i);
         if (it->count)
-            leave_unless(f, lw_ir_compare(&f->b, LW_OP_LT, k, it->count), rounds);
+            leave_unless(f, lw_ir_compare(&f->b, LW_OP_LT, k, it->count), iterations);
         loop.continue_region = lw_lower_region_open(f, false);
         loop.continue_is_block = true;
         lw_lower_assign(f, n->a, lw_iterator_item(f, it, k, i));
@@ -312,6 +339,7 @@ for_written_out(lw_frame *f, const lw_node *n, const lw_iterator *it)
         lw_lower_region_close(f);
     }
     lw_lower_region_close(f);
+    f->written_out = outer;
     f->loop = loop.outer;
     if (both->b)
         lw_lower_body(f, both->b);
@@ -381,7 +409,7 @@ lower_for(lw_frame *f, uint32_t node)
     }
     it = lw_iterator_of(f, n->b, lw_typed_at(f, node)->operand);
     if (it.fixed)
-        for_written_out(f, n, &it);
+        for_written_out(f, node, &it);
     else
         for_counted(f, n, &it);
 }
@@ -648,8 +676,10 @@ lw_lower_body(lw_frame *f, uint32_t body)
 
     if (lw_typed_at(f, body)->dead) /* the `else` of a loop that always breaks */
         return;
-    for (uint32_t i = 0; i < n->c && f->l->status == LW_OK; i++) {
+    for (uint32_t i = 0; i < n->c; i++) {
         uint32_t statement = lw_list_at(f, n->b + i);
+        if (lw_lower_too_long(f, statement))
+            return;
         if (lw_typed_at(f, statement)->dead)
             continue;
         if (lw_node_at(f, statement)->kind == LW_NODE_IF && lw_lower_tail_flat(f, body, i))

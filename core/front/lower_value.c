@@ -242,29 +242,70 @@ konst_fits(const lw_frame *f, const lw_konst *k, lw_dtype dtype)
 }
 
 /* The bits of an integer, cut to the width and extended again: how IR constants are kept. */
-static lw_ref
-integer_constant(lw_builder *b, lw_dtype dtype, uint64_t bits)
+static uint64_t
+integer_bits(lw_dtype dtype, uint64_t bits)
 {
     unsigned unused = 64 - lw_dtypes[dtype].bits;
 
     bits <<= unused;
     if (lw_dtypes[dtype].kind == LW_KIND_INT)
-        return lw_ir_int(b, dtype, (int64_t)bits >> unused);
-    return lw_ir_int(b, dtype, (int64_t)(bits >> unused));
+        return lw_ir_int_bits(dtype, (int64_t)bits >> unused);
+    return lw_ir_int_bits(dtype, (int64_t)(bits >> unused));
 }
 
-static lw_ref
-scalar_constant(lw_builder *b, const lw_konst *k, lw_dtype dtype)
+static uint64_t
+scalar_bits(const lw_konst *k, lw_dtype dtype)
 {
     if (dtype == LW_DT_b1)
-        return lw_ir_int(b, dtype,
-                         konst_is_integer(k) ? k->u != 0
-                                             : konst_real(k) != 0 || konst_imaginary(k) != 0);
+        return konst_is_integer(k) ? k->u != 0 : konst_real(k) != 0 || konst_imaginary(k) != 0;
     if (lw_is_float(dtype))
-        return lw_ir_float(b, dtype, konst_real(k));
+        return lw_ir_float_bits(dtype, konst_real(k));
     if (konst_is_integer(k))
-        return integer_constant(b, dtype, k->u);
-    return lw_ir_int(b, dtype, saturated(konst_real(k), dtype));
+        return integer_bits(dtype, k->u);
+    return lw_ir_int_bits(dtype, saturated(konst_real(k), dtype));
+}
+
+static lw_value
+refuse_konst(lw_frame *f, const lw_konst *k, lw_dtype dtype)
+{
+    lw_text number = {0};
+    lw_value none;
+
+    if (k->kind == LW_K_BIGINT)
+        return lw_lower_refuse_number(f, k->text, dtype);
+    if (k->kind == LW_K_UINT)
+        lw_text_addf(&number, "%llu", (unsigned long long)k->u);
+    else
+        lw_text_addf(&number, "%lld", (long long)k->i);
+    none = lw_lower_refuse_number(f, lw_text_get(&number), dtype);
+    lw_text_reset(&number);
+    return none;
+}
+
+uint32_t
+lw_konst_part_bits(lw_frame *f, uint32_t konst, lw_type type, uint64_t *out)
+{
+    const lw_konst *k = lw_typed_konst(f->l->typed, konst);
+    const lw_type_row *row = lw_type_get(f->l->types, type);
+    lw_type_kind kind = lw_type_kind_of(f->l->types, type);
+    lw_dtype dtype;
+    uint32_t n = 0;
+
+    if (is_compile_time(kind))
+        return 0;
+    if (kind == LW_TK_TUPLE) {
+        for (uint32_t i = 0; i < row->n && i < k->n; i++)
+            n += lw_konst_part_bits(f, k->items[i], row->elements[i], out + n);
+        return n;
+    }
+    dtype = lw_type_stored(f->l->types, type);
+    if (!konst_fits(f, k, dtype))
+        refuse_konst(f, k, dtype);
+    out[0] = scalar_bits(k, lw_dtypes[dtype].parts);
+    if (!lw_is_complex(dtype))
+        return 1;
+    out[1] = lw_ir_float_bits(lw_dtypes[dtype].parts, konst_imaginary(k));
+    return 2;
 }
 
 static lw_value
@@ -291,23 +332,6 @@ table_constant(lw_frame *f, const lw_konst *k, lw_type type)
     return lw_value_scalar(f, type, lw_ir_live_data(&f->b, k->u, k->bytes, n, TABLE_ALIGN));
 }
 
-static lw_value
-refuse_konst(lw_frame *f, const lw_konst *k, lw_dtype dtype)
-{
-    lw_text number = {0};
-    lw_value none;
-
-    if (k->kind == LW_K_BIGINT)
-        return lw_lower_refuse_number(f, k->text, dtype);
-    if (k->kind == LW_K_UINT)
-        lw_text_addf(&number, "%llu", (unsigned long long)k->u);
-    else
-        lw_text_addf(&number, "%lld", (long long)k->i);
-    none = lw_lower_refuse_number(f, lw_text_get(&number), dtype);
-    lw_text_reset(&number);
-    return none;
-}
-
 lw_value
 lw_value_konst(lw_frame *f, uint32_t konst, lw_type type)
 {
@@ -320,14 +344,14 @@ lw_value_konst(lw_frame *f, uint32_t konst, lw_type type)
         return tuple_constant(f, k, type);
     if (kind == LW_TK_ARRAY)
         return table_constant(f, k, type);
-    lw_dtype dtype = lw_type_stored(f->l->types, type), half = lw_dtypes[dtype].parts;
-    if (!konst_fits(f, k, dtype))
-        return refuse_konst(f, k, dtype);
-    if (!lw_is_complex(dtype))
-        return lw_value_scalar(f, type, scalar_constant(&f->b, k, dtype));
-    lw_complex both = {scalar_constant(&f->b, k, half),
-                       lw_ir_float(&f->b, half, konst_imaginary(k))};
-    return lw_value_complex(f, type, both);
+    lw_dtype part = lw_dtypes[lw_type_stored(f->l->types, type)].parts;
+    uint64_t bits[2];
+    lw_ref parts[2];
+    uint32_t n = lw_konst_part_bits(f, konst, type, bits);
+
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = lw_ir_bits(&f->b, part, bits[i]);
+    return lw_value_of(f, type, parts, n);
 }
 
 /* ---- conversion ---- */

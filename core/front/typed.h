@@ -62,6 +62,7 @@ typedef struct lw_arg_spec {
     const char *class_name; /* of a namedtuple */
 } lw_arg_spec;
 
+enum { LW_MAX_UNROLL = 64 }; /* items of a tuple that a for loop is written out for */
 enum { LW_RAISE_WORDS = 2 }; /* 64-bit words of numbers that an exception carries */
 
 enum {

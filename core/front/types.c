@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Power of two; a function of 40 lines makes some 30 compound types, most of them literals. */
+/* A power of two at first; a function of 40 lines makes some 30 compound types, most of them
+ * literals. A table of constants may make tens of thousands. */
 enum { N_BUCKETS = 64 };
 
 void
@@ -13,6 +14,7 @@ lw_types_init(lw_types *types, lw_arena *arena)
     memset(types, 0, sizeof *types);
     types->arena = arena;
     types->buckets = lw_arena_take(arena, N_BUCKETS * sizeof *types->buckets);
+    types->n_buckets = N_BUCKETS;
     types->failed = types->buckets == NULL;
 }
 
@@ -132,15 +134,42 @@ own(lw_types *types, lw_type_row *row)
     return true;
 }
 
+static uint32_t *
+bucket_of(const lw_types *types, const lw_type_row *row)
+{
+    return &types->buckets[hash_row(row) & (types->n_buckets - 1)];
+}
+
+/* Four times as many chains, once they have two rows each. */
+static bool
+grow(lw_types *types)
+{
+    uint32_t n = types->n_buckets * 4;
+    uint32_t *more = lw_arena_take(types->arena, n * sizeof *more);
+
+    if (more == NULL)
+        return false;
+    types->buckets = more;
+    types->n_buckets = n;
+    for (uint32_t i = 0; i < types->rows.n; i++) {
+        uint32_t *bucket = bucket_of(types, &types->rows.data[i]);
+        types->rows.data[i].next = *bucket;
+        *bucket = i + 1;
+    }
+    return true;
+}
+
 static lw_type
 intern(lw_types *types, const lw_type_row *row)
 {
     uint32_t *bucket, index;
     lw_type_row *slot;
 
+    if (types->rows.n >= 2 * types->n_buckets)
+        types->failed |= !grow(types);
     if (types->failed)
         return LW_T_BOTTOM;
-    bucket = &types->buckets[hash_row(row) & (N_BUCKETS - 1)];
+    bucket = bucket_of(types, row);
     for (index = *bucket; index; index = types->rows.data[index - 1].next)
         if (same_row(&types->rows.data[index - 1], row))
             return LW_T_FIRST_COMPOUND + index - 1;

@@ -89,7 +89,8 @@ typedef struct lw_types {
     lw_arena *arena;
     LW_ARRAY(lw_type_row) rows; /* of compound types, from LW_T_FIRST_COMPOUND */
     uint32_t *buckets;          /* row number + 1 of the first of each hash chain */
-    bool failed;                /* memory was out; what was returned then is BOTTOM */
+    uint32_t n_buckets;
+    bool failed; /* memory was out; what was returned then is BOTTOM */
 } lw_types;
 
 typedef enum lw_typing { LW_TYPING_WEAK, LW_TYPING_NUMBA } lw_typing;

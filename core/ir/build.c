@@ -214,10 +214,8 @@ lw_ir_bits(lw_builder *b, lw_dtype type, uint64_t bits)
     return lw_ir_emit(b, LW_OP_CONST, type, b->func->konsts.n - 1, 0, 0);
 }
 
-/* The value wrapped to the type's width, then sign- or zero-extended: one form for each value.
- */
-static uint64_t
-wrap(lw_dtype type, int64_t value)
+uint64_t
+lw_ir_int_bits(lw_dtype type, int64_t value)
 {
     const lw_dtype_row *row = &lw_dtypes[type];
     unsigned spare = row->bits ? 64u - row->bits : 0;
@@ -233,7 +231,7 @@ lw_ir_int(lw_builder *b, lw_dtype type, int64_t value)
 {
     if (lw_is_float(type))
         return lw_ir_float(b, type, (double)value);
-    return lw_ir_bits(b, type, wrap(type, value));
+    return lw_ir_bits(b, type, lw_ir_int_bits(type, value));
 }
 
 /* A double's bits to a format of 1 + exponent_bits + fraction_bits, to nearest, ties to even.
@@ -258,8 +256,8 @@ round_bits(double value, int exponent_bits, int fraction_bits)
     return sign | (scaled < infinity ? scaled : infinity);
 }
 
-lw_ref
-lw_ir_float(lw_builder *b, lw_dtype type, double value)
+uint64_t
+lw_ir_float_bits(lw_dtype type, double value)
 {
     uint64_t bits = 0;
     uint32_t single;
@@ -276,7 +274,13 @@ lw_ir_float(lw_builder *b, lw_dtype type, double value)
     } else {
         bits = round_bits(value, 8, 7);
     }
-    return lw_ir_bits(b, type, bits);
+    return bits;
+}
+
+lw_ref
+lw_ir_float(lw_builder *b, lw_dtype type, double value)
+{
+    return lw_ir_bits(b, type, lw_ir_float_bits(type, value));
 }
 
 lw_ref

@@ -42,6 +42,9 @@ lw_dtype lw_ir_type(const lw_builder *b, lw_ref value);
 lw_ref lw_ir_int(lw_builder *b, lw_dtype type, int64_t value);  /* any integer type or bool */
 lw_ref lw_ir_float(lw_builder *b, lw_dtype type, double value); /* rounds to f16, bf16, f32 */
 lw_ref lw_ir_bits(lw_builder *b, lw_dtype type, uint64_t bits); /* exact format bits */
+/* The bits that these two make constants of. */
+uint64_t lw_ir_int_bits(lw_dtype type, int64_t value);
+uint64_t lw_ir_float_bits(lw_dtype type, double value);
 lw_ref lw_ir_zero(lw_builder *b, lw_dtype type);
 /* Whether value is a CONST, and its bits. */
 bool lw_ir_is_const(const lw_builder *b, lw_ref value, uint64_t *bits);

@@ -96,3 +96,225 @@ EXACT = ["math.comb(5000, 2)", "math.comb(10**7, 10**7 - 2)", "math.perm(20, 3)"
 def test_constants_that_fit(expression):
     f = function_of(f"def f(x):\n    return x + {expression}\n")
     assert lw.vectorize(["float64(float64)"], target="cpu")(f)(0.5) == f(0.5)
+
+
+# ---- tables ----
+
+LONG = 100  # items: more than loops over tuples are written out for
+TABLES = {
+    "int": tuple((i * 37) % 101 - 50 for i in range(LONG)),
+    "float": tuple(i / 7 for i in range(LONG)),
+    "large": tuple(2**63 + i for i in range(LONG)),
+    "bool": tuple(i % 3 == 0 for i in range(LONG)),
+    "complex": tuple(complex(i, -i / 3) for i in range(LONG)),
+    "int8": tuple(np.int8(i - 50) for i in range(LONG)),
+    "float32": tuple(np.float32(i / 3) for i in range(LONG)),
+    "float16": tuple(np.float16(i / 3) for i in range(LONG)),
+    "mixed": tuple(i if i % 2 else i / 4 for i in range(LONG)),
+    "special": tuple((math.nan, math.inf, -0.0, -math.inf)[i % 4] for i in range(LONG)),
+    "17 items": tuple(i * 1.5 for i in range(17)),
+}
+INDICES = np.concatenate([np.arange(-17, 17), np.arange(-LONG, LONG)])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_run_time_index(target, name):
+    table = TABLES[name]
+    f = function_of("def f(i):\n    return T[i]\n", T=table)
+    indices = INDICES[(INDICES >= -len(table)) & (INDICES < len(table))]
+    got = back(lw.vectorize(f)(on(target, indices)))
+    want = np.array([table[i] for i in indices])
+    if name in ("int8", "float32", "float16"):
+        assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got.real), np.signbit(want.real))
+
+
+def test_index_beyond_the_ends():
+    f = function_of("def f(i):\n    return T[i]\n", T=TABLES["float"])
+    assert lw.vectorize(f, target="cpu", errors="ignore")(np.array([-1000, 1000])).tolist() == [0.0, TABLES["float"][-1]]
+    for options in {}, {"check": {"bounds"}}:
+        checked = lw.vectorize(f, target="cpu", **options)
+        assert checked(np.array([-100, 99])).tolist() == [0.0, TABLES["float"][-1]]
+        for i in -101, 100:
+            with pytest.raises(IndexError, match="tuple index out of range"):
+                checked(np.array([i]))
+
+
+def test_tables_of_tuples(target):
+    table = tuple((i, i / 2, (i * 1j, i % 2 == 0)) for i in range(LONG))
+    f = function_of("def f(i):\n    a, b, c = T[i]\n    return a + b + c[0] + (10 if c[1] else 20)\n", T=table)
+    indices = np.arange(-LONG, LONG)
+    np.testing.assert_array_equal(back(lw.vectorize(f)(on(target, indices))), [f(i) for i in indices])
+
+
+def test_tables_of_run_time_values(target):
+    items = ", ".join(f"x + {i}" for i in range(LONG))
+    f = function_of(f"def f(x, i):\n    t = ({items})\n    return t[i]\n")
+    x, indices = np.arange(2.0 * LONG), np.arange(-LONG, LONG)
+    np.testing.assert_array_equal(back(lw.vectorize(f)(on(target, x), on(target, indices))), [f(a, i) for a, i in zip(x, indices)])
+
+
+LOOPS = {
+    "for": "for t in T:\n        s = s * 0.5 + t",
+    "enumerate": "for k, t in enumerate(T, 5):\n        s = s * 0.5 + t * k",
+    "zip": "for t, u, k in zip(T, U, range(1000)):\n        s = s * 0.5 + t * u + k",
+    "shorter": "for t, k in zip(T, range(int(x))):\n        s = s * 0.5 + t + k",
+    "reversed": "for t in reversed(T):\n        s = s * 0.5 + t",
+    "break": "for t in T:\n        if t > x:\n            break\n        s = s * 0.5 + t\n    else:\n        s = -1.0",
+    "continue": "for t in T:\n        if t > x:\n            continue\n        s = s * 0.5 + t",
+    "pairs": "for a, b in P:\n        s = s * 0.5 + a * b",
+    "two deep": "for t in T:\n        for u in T:\n            s = s * 0.5 + t * u",
+    "three deep": "for a in S:\n        for b in S:\n            for c in S:\n                s = s * 0.5 + a * b + c",
+    "while inside": "for t in T:\n        k = 0\n        while k < t:\n            k = k + 7\n            s = s * 0.5 + k",
+}
+CONSTANTS = {"T": TABLES["int"], "U": TABLES["float"], "P": tuple((i, i / 3) for i in range(LONG)), "S": tuple(range(20))}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_over_constants(target, name):
+    f = function_of(f"def f(x):\n    s = x\n    {LOOPS[name]}\n    return s\n", **CONSTANTS)
+    x = np.array([0.0, 3.0, 20.0, 49.0, 1000.0])
+    np.testing.assert_array_equal(back(lw.vectorize(f)(on(target, x))), [f(a) for a in x])
+
+
+def test_loops_in_every_generator(target):
+    def sum_to(x):
+        s = x
+        for k, t in enumerate(table):
+            s = s + t * k
+        return s
+
+    table = TABLES["int"]
+    plus = sum(k * t for k, t in enumerate(table))
+    x = np.arange(5.0)
+
+    def core(x, y):
+        y[0] = sum_to(x[0])
+
+    def body(i, x, y):
+        y[i] = sum_to(x[i])
+
+    def thread(x, y):
+        i = cuda.grid(1)
+        if i < x.shape[0]:
+            y[i] = sum_to(x[i])
+
+    assert back(lw.guvectorize("(n)->()")(core)(on(target, x[None]))).tolist() == [plus]
+    for kernel in lambda y: lw.forall(body)(5, on(target, x), y), lambda y: lw.jit(thread)[1, 32](on(target, x), y):
+        y = on(target, np.zeros(5))
+        kernel(y)
+        cuda.synchronize() if target == "cuda" else None
+        np.testing.assert_array_equal(back(y), x + plus)
+    total = lw.reduce(lambda a, b: a + b, map=sum_to, identity=0.0)(on(target, x))
+    assert float(back(total)) == x.sum() + 5 * plus
+
+
+def test_long_tables_are_quick():
+    table = tuple(float(i) for i in range(65536))
+    f = function_of("def f(x):\n    s = T[int(x)]\n    for t in T:\n        s = s + t\n    return s\n", T=table)
+    with within(3):
+        assert lw.vectorize(["float64(float64)"], target="cpu")(f)(5.0) == f(5.0)
+    with within(3):
+        text = cuda.compile(f, "float64(float64)", cc=(8, 0))[0]
+    assert len(text) > 65536
+
+
+def test_tables_end_somewhere():
+    for body in "return T[int(x)]", "for t in T:\n        x = x + t\n    return x":
+        f = function_of(f"def f(x):\n    {body}\n", T=tuple(range(65537)))
+        with within(3), pytest.raises(lw.errors.TypingError, match="E105.*65536"):
+            lw.vectorize(["float64(float64)"], target="cpu")(f)
+
+
+# ---- loops that are written out ----
+
+
+def test_three_loops_of_64():
+    f = function_of("def f(x):\n    s = x\n    for a in T:\n        for b in T:\n            for c in T:\n                s = s + a * b * c\n    return s\n", T=tuple(range(64)))
+    with within(15):
+        assert lw.vectorize(["float64(float64)"], target="cpu")(f)(1.0) == f(1.0)
+    with within(15):
+        cuda.compile(f, "float64(float64)", cc=(8, 0))
+
+
+def nest(n_items, n_loops):
+    items = ", ".join(f"x + {i}" for i in range(n_items))
+    loops = "".join("    " * (i + 1) + f"for a{i} in t:\n" for i in range(n_loops))
+    names = " * ".join(f"a{i}" for i in range(n_loops))
+    return function_of(f"def f(x):\n    t = ({items})\n    s = 0.0\n{loops}{'    ' * (n_loops + 1)}s = s + {names}\n    return s\n")
+
+
+def test_loops_over_run_time_tuples():
+    f = nest(8, 2)
+    assert lw.vectorize(["float64(float64)"], target="cpu")(f)(1.0) == f(1.0)
+    with within(2), pytest.raises(lw.errors.UnsupportedError, match="E105.*loop of 64 iterations.*262144 times") as info:
+        lw.vectorize(["float64(float64)"], target="cpu")(nest(64, 3))
+    assert info.value.lineno == 6
+
+
+# ---- long functions ----
+
+
+def statements(n):
+    lines = "".join(f"    x = x * {1 + i % 7}.5 - {i % 11}.25\n    x = math.sqrt(abs(x))\n" for i in range(n // 2))
+    return function_of(f"def f(x):\n{lines}    return x\n")
+
+
+def test_long_functions():
+    f = statements(10000)
+    with within(15):
+        got = lw.vectorize(["float64(float64)"], target="cpu", fma=False)(f)(np.arange(5.0))
+    assert got.tolist() == [f(x) for x in range(5)]
+    with within(6):
+        cuda.compile(f, "float64(float64)", cc=(8, 0))
+
+
+def test_time_grows_with_length():
+    times = []
+    for n in 2000, 16000:
+        f = function_of("def f(x):\n    s = x\n" + "".join(f"    if x > {i}.5:\n        s = s + {i % 11}.25\n" for i in range(n // 2)) + "    return s\n")
+        start = time.process_time()
+        assert lw.vectorize(["float64(float64)"], target="cpu")(f)(2.0) == f(2.0)
+        times.append(time.process_time() - start)
+    assert times[1] < 24 * times[0]
+
+
+def unrolled(n):
+    """4096 iterations of n statements, written out."""
+    items = ", ".join(f"x + {i}" for i in range(64))
+    return function_of(f"def f(x):\n    t = ({items})\n    for a in t:\n        for b in t:\n" + "            x = x * a + b\n" * n + "    return x\n")
+
+
+def test_statements_that_are_too_many():
+    f = function_of("def f(x):\n" + "    x = x * 1.5 + 0.25\n" * 50000 + "    return x\n")
+    with within(20), pytest.raises(lw.errors.UnsupportedError, match="E105.*262144 instructions") as info:
+        lw.vectorize(["float64(float64)"], target="cpu")(f)
+    assert info.value.lineno > 10000
+
+
+@pytest.mark.parametrize("generator", ["vectorize", "guvectorize", "forall", "jit", "reduce", "cuda"])
+def test_functions_that_are_too_long(generator):
+    f = unrolled(40)
+    with within(10), pytest.raises(lw.errors.UnsupportedError, match="E105.*262144 instructions") as info:
+        if generator == "vectorize":
+            lw.vectorize(["float64(float64)"], target="cpu")(f)
+        elif generator == "guvectorize":
+            lw.guvectorize(["float64(float64)"], "()->()", target="cpu")(f)
+        elif generator == "forall":
+            lw.forall(setter(f), target="cpu")(3, np.ones(3))
+        elif generator == "jit":
+            lw.jit(f, target="cpu")(1.0)
+        elif generator == "reduce":
+            lw.reduce(lambda a, b: a + b, map=f, identity=0.0)(np.ones(3))
+        else:
+            cuda.compile(f, "float64(float64)", cc=(8, 0))
+    assert 5 <= info.value.lineno <= 44
+    assert "written out 4096 times" in str(info.value)
+
+
+def setter(f):
+    def body(i, y):
+        y[i] = f(y[i])
+
+    return body
