@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { MOST_REGIONS = 64 };
+enum { MOST_REGIONS = 64, MOST_CALLEES = 256 };
 
 /* So far apart that no counter that ends takes them around all 64 bits. */
 #define FURTHEST_STEP ((int64_t)1 << 31)
@@ -381,11 +381,12 @@ is_own_element(const lw_spreader *s, lw_rounds *l, uint32_t store)
 
 /* ---- calls ---- */
 
-/* Functions that touch no memory and make no pointer. */
+/* Functions that touch no memory and make no pointer; one that calls so many others, each as
+ * often as it is called, that looking at them would be work counts as none. */
 static bool
-is_pure(const lw_module *module, const lw_func *func, int depth)
+is_pure(const lw_module *module, const lw_func *func, uint32_t *n_looked_at)
 {
-    if (depth > 8)
+    if (++*n_looked_at > MOST_CALLEES)
         return false;
     for (uint32_t i = 0; i < func->params.n; i++)
         if (func->params.data[i].type == LW_DT_ptr)
@@ -394,7 +395,7 @@ is_pure(const lw_module *module, const lw_func *func, int depth)
         const lw_inst *inst = &func->insts.data[i];
         switch (inst->op) {
         case LW_OP_CALL:
-            if (!is_pure(module, module->funcs.data[inst->a], depth + 1))
+            if (!is_pure(module, module->funcs.data[inst->a], n_looked_at))
                 return false;
             break;
         case LW_OP_LOAD:
@@ -419,7 +420,9 @@ lw_is_pure_call(const lw_spreader *s, const lw_inst *inst)
 {
     const lw_module *module = s->loop->scalar->module;
 
-    return is_pure(module, module->funcs.data[inst->a], 0);
+    uint32_t n_looked_at = 0;
+
+    return is_pure(module, module->funcs.data[inst->a], &n_looked_at);
 }
 
 /* ---- why not ---- */

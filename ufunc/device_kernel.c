@@ -608,29 +608,34 @@ fail:
 
 /* ---- cost ---- */
 
-static uint32_t
-function_cost(const lw_module *module, uint32_t number, bool *has_loop, int depth)
+/* Counted no further than just beyond MOST_COST, so that helpers which call others several
+ * times each do not have all their copies counted. */
+enum { MOST_COST = 1 << 16 };
+
+static void
+add_cost(const lw_module *module, uint32_t number, bool *has_loop, uint32_t *cost)
 {
     const lw_func *func = module->funcs.data[number];
-    uint32_t cost = 0;
 
-    for (uint32_t i = 1; i < func->insts.n; i++) {
+    for (uint32_t i = 1; i < func->insts.n && *cost <= MOST_COST; i++) {
         const lw_inst *inst = &func->insts.data[i];
         if (inst->op == LW_OP_LOOP)
             *has_loop = true;
-        else if (inst->op == LW_OP_CALL && depth < 32)
-            cost += function_cost(module, inst->a, has_loop, depth + 1);
+        else if (inst->op == LW_OP_CALL)
+            add_cost(module, inst->a, has_loop, cost);
         else if (inst->op == LW_OP_INTRINSIC)
-            cost += 20; /* a libdevice function is some 10 to 60 instructions */
+            *cost += 20; /* a libdevice function is some 10 to 60 instructions */
         else if (inst->op != LW_OP_CONST && inst->op != LW_OP_PARAM)
-            cost++;
+            *cost += 1;
     }
-    return cost;
 }
 
 uint32_t
 lw_scalar_cost(const lw_scalar *scalar, bool *has_loop)
 {
+    uint32_t cost = 0;
+
     *has_loop = false;
-    return function_cost(scalar->module, scalar->body, has_loop, 0);
+    add_cost(scalar->module, scalar->body, has_loop, &cost);
+    return cost;
 }

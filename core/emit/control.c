@@ -20,21 +20,9 @@ result_type(const lw_emitter *e, const lw_func *func, lw_text *out)
                          i + 1 == func->results.n ? " }" : "");
 }
 
-/* A function's own memory is the same in every round of a loop around its call: what is inlined
- * then is not free of dependences, whatever the loop promises. */
-static bool
-has_local(const lw_module *module, const lw_func *func)
-{
-    for (uint32_t i = 1; i < func->insts.n; i++) {
-        const lw_inst *inst = &func->insts.data[i];
-
-        if (inst->op == LW_OP_LOCAL ||
-            (inst->op == LW_OP_CALL && has_local(module, module->funcs.data[inst->a])))
-            return true;
-    }
-    return false;
-}
-
+/* A function's own memory is the same in every iteration of a loop around its call: what is
+ * inlined then is not free of dependences, whatever the loop promises, and has no access group.
+ */
 void
 lw_emit_call(lw_emitter *e)
 {
@@ -54,7 +42,7 @@ lw_emit_call(lw_emitter *e)
                      lw_operand(e, value).text);
     }
     lw_text_add(e->out, e->convergent ? ") convergent" : ")");
-    if (e->access && !has_local(e->module, callee))
+    if (e->access && !e->callees[e->inst->a].has_local)
         lw_text_addf(e->out, ", !llvm.access.group !%u", e->access);
     lw_end_line(e);
 }

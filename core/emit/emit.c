@@ -69,15 +69,15 @@ print_params(lw_emitter *e, const lw_func *func)
 /* "no-builtins" on the host keeps LLVM from turning one function of libm into another, whose
  * last bit differs, and loops into memset: what is called is what the table says. */
 static void
-print_attributes(lw_emitter *e, const lw_func *func)
+print_attributes(lw_emitter *e, const lw_func *func, bool is_call)
 {
     const lw_emit_options *options = e->options;
 
     lw_text_add(e->out, " nounwind");
-    if (func->linkage == LW_INTERNAL)
-        lw_text_add(e->out, " alwaysinline");
-    else if (func->linkage == LW_OUTLINED)
+    if (func->linkage == LW_OUTLINED || is_call)
         lw_text_add(e->out, " noinline");
+    else if (func->linkage == LW_INTERNAL)
+        lw_text_add(e->out, " alwaysinline");
     if (e->convergent)
         lw_text_add(e->out, " convergent");
     if (e->gpu)
@@ -90,7 +90,7 @@ print_attributes(lw_emitter *e, const lw_func *func)
 }
 
 static void
-emit_func(lw_emitter *e)
+emit_func(lw_emitter *e, bool is_call)
 {
     const lw_func *func = e->func;
 
@@ -101,7 +101,7 @@ emit_func(lw_emitter *e)
     lw_text_addf(e->out, " @%s(", func->name);
     print_params(e, func);
     lw_text_add(e->out, ")");
-    print_attributes(e, func);
+    print_attributes(e, func, is_call);
     if (e->scope)
         lw_text_addf(e->out, " !dbg !%u", e->scope);
     lw_text_add(e->out, " {\n");
@@ -205,13 +205,15 @@ emit_module(lw_emitter *e)
     lw_status status;
 
     LW_TRY(lw_debug_start(e));
+    if (!lw_callees_find(e))
+        return lw_fail_memory(e->err);
     lw_text_add(e->out, e->gpu ? gpu_head : "");
     for (uint32_t i = 0; i < e->module->funcs.n; i++) {
         e->func = e->module->funcs.data[i];
         e->at = 0;
         if (!e->gpu && e->func->linkage == LW_KERNEL)
             return lw_emit_fail(e, "a kernel exists on the GPU alone");
-        emit_func(e);
+        emit_func(e, e->callees[i].is_call);
         if (e->status != LW_OK)
             return e->status;
         mark_entry(e, e->func);
@@ -276,5 +278,6 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
     lw_text_reset(&e.globals);
     lw_array_free(&e.regions);
     lw_free(e.places);
+    lw_free(e.callees);
     return status;
 }

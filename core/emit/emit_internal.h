@@ -30,6 +30,12 @@ typedef struct lw_emit_region {
     bool has_else;
 } lw_emit_region;
 
+/* What there is to know of a function where it is called. */
+typedef struct lw_emit_callee {
+    bool is_call;   /* it is not inlined, for it would be too much code */
+    bool has_local; /* it has memory of its own, or a function that it calls */
+} lw_emit_callee;
+
 typedef struct lw_emitter {
     const lw_module *module;
     const lw_emit_options *options;
@@ -62,8 +68,12 @@ typedef struct lw_emitter {
     uint32_t prints; /* bits: print helpers by their number of slots */
     uint32_t own;    /* bits: the functions of vector_math.c that are called */
     uint32_t debug_unit;
-    uint32_t *places; /* by loc: metadata number in this function, 0 = none yet */
+    uint32_t *places;        /* by loc: metadata number in this function, 0 = none yet */
+    lw_emit_callee *callees; /* by function */
 } lw_emitter;
+
+/* ---- inlining.c ---- */
+bool lw_callees_find(lw_emitter *e); /* false: memory is out */
 
 /* ---- llvm_text.c ---- */
 const char *lw_type(const lw_emitter *e, lw_dtype type);

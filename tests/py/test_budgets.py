@@ -318,3 +318,60 @@ def setter(f):
         y[i] = f(y[i])
 
     return body
+
+
+# ---- calls ----
+
+
+def doubling(n, step="h{0}(x) * 0.5 + h{0}(x * 0.25)"):
+    lines = "".join(f"def h{i + 1}(x):\n    return {step.format(i)}\n" for i in range(n))
+    names: dict = {"math": math}
+    return function_of(f"def h0(x):\n    return x + 1.0\n{lines}def f(x, go):\n    return h{n}(x) if go else x\n", **names)
+
+
+def test_helpers_that_double():
+    f = doubling(10)
+    assert lw.vectorize(["float64(float64, bool)"], target="cpu")(f)(1.5, True) == f(1.5, True)
+    f = doubling(29)
+    with within(3):
+        compiled = lw.vectorize(["float64(float64, bool)"], target="cpu")(f)
+        assert compiled(1.5, False) == 1.5
+    with within(3):
+        cuda.compile(f, "float64(float64, bool)", cc=(8, 0))
+
+
+def test_helpers_of_every_generator():
+    f = doubling(29)
+
+    def core(x, go, y):
+        y[0] = f(x[0], go[0])
+
+    def body(i, x, go, y):
+        y[i] = f(x[i], go[i])
+
+    def thread(x, go, y):
+        i = cuda.grid(1)
+        if i < x.shape[0]:
+            y[i] = f(x[i], go[i])
+
+    x, go = np.arange(3.0), np.zeros(3, bool)
+    with within(10), lw.config(target="cpu"):
+        assert lw.guvectorize("(n),(n)->()")(core)(x[None], go[None]).tolist() == [0.0]
+        y = np.ones(3)
+        lw.forall(body)(3, x, go, y)
+        assert y.tolist() == [0, 1, 2]
+        y = np.ones(3)
+        lw.jit(thread)[1, 32](x, go, y)
+        assert y.tolist() == [0, 1, 2]
+        flip = function_of("def flip(x):\n    return f(x, x > 100.0)\n", "flip", f=f)
+        assert lw.reduce(lambda a, b: a + b, map=flip, identity=0.0)(x) == 3.0
+
+
+def test_functions_that_are_kept_as_calls_can_raise():
+    lines = "    x = x * 0.5 + 1.0\n" * 3000
+    long = function_of(f"def long(x):\n{lines}    if x > 1e9:\n        raise ValueError('far')\n    return x\n", "long")
+    f = function_of("def f(x):\n    return long(x) + long(-x)\n", long=long)
+    compiled = lw.vectorize(["float64(float64)"], target="cpu")(f)
+    assert compiled(1.0) == f(1.0)
+    with pytest.raises(ValueError, match="far"):
+        compiled(math.inf)

@@ -1,0 +1,90 @@
+/* Which functions stay calls. Functions are inlined into their callers, and a function with
+ * several calls stands in the code as often: two calls in each of 29 functions in a chain make
+ * half a billion copies of the last. So a function is kept as a call where its copies, with all
+ * that is inlined into them, would be more than MOST_COPIED instructions. The choice depends on
+ * the module alone.
+ *
+ * Sizes are instructions of the IR; a module has no recursion (lw_ir_verify). */
+#include "core/emit/emit_internal.h"
+
+#include "core/base/memory.h"
+
+/* MOST_COPIED: LLVM takes some three seconds for two loops over a body of this size, and time
+ * that grows with the square (one core of a CPU of 2024, LLVM 22); a call keeps the loop from
+ * being vectorized, so that it is not less. SMALL: a body that is hardly longer than a call. */
+enum { MOST_COPIED = 16384, SMALL = 32 };
+
+typedef struct census {
+    const lw_module *module;
+    uint64_t *sizes;   /* by function, with what is inlined into it; 0: not known yet */
+    uint32_t *n_calls; /* by function: how often it is called */
+    lw_emit_callee *callees;
+} census;
+
+static bool
+stays_call(const census *c, uint32_t number)
+{
+    return c->module->funcs.data[number]->linkage != LW_INTERNAL || c->callees[number].is_call;
+}
+
+static void size_up(census *c, uint32_t number);
+
+/* What a call adds to its caller. */
+static uint64_t
+size_of_call(census *c, uint32_t callee)
+{
+    if (c->sizes[callee] == 0)
+        size_up(c, callee);
+    return stays_call(c, callee) ? 1 : c->sizes[callee];
+}
+
+/* Callees first; as deep as calls are nested, which the front end bounds. */
+static void
+size_up(census *c, uint32_t number)
+{
+    const lw_func *func = c->module->funcs.data[number];
+    uint64_t size = 1, copies = c->n_calls[number] ? c->n_calls[number] - 1 : 0;
+    lw_emit_callee *callee = &c->callees[number];
+
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        const lw_inst *inst = &func->insts.data[i];
+        bool call = inst->op == LW_OP_CALL;
+        size += call ? size_of_call(c, inst->a) : 1;
+        callee->has_local |= call ? c->callees[inst->a].has_local : inst->op == LW_OP_LOCAL;
+    }
+    c->sizes[number] = size;
+    callee->is_call =
+        func->linkage == LW_INTERNAL && size > SMALL && size * copies > MOST_COPIED;
+}
+
+static void
+count_calls(census *c)
+{
+    for (uint32_t f = 0; f < c->module->funcs.n; f++) {
+        const lw_func *func = c->module->funcs.data[f];
+        for (uint32_t i = 1; i < func->insts.n; i++)
+            if (func->insts.data[i].op == LW_OP_CALL)
+                c->n_calls[func->insts.data[i].a]++;
+    }
+}
+
+bool
+lw_callees_find(lw_emitter *e)
+{
+    uint32_t n = e->module->funcs.n;
+    census c = {.module = e->module,
+                .sizes = lw_alloc_zero(n + 1, sizeof *c.sizes),
+                .n_calls = lw_alloc_zero(n + 1, sizeof *c.n_calls),
+                .callees = lw_alloc_zero(n + 1, sizeof *c.callees)};
+    bool ok = c.sizes && c.n_calls && c.callees;
+
+    if (ok)
+        count_calls(&c);
+    for (uint32_t f = 0; ok && f < n; f++)
+        if (c.sizes[f] == 0)
+            size_up(&c, f);
+    lw_free(c.sizes);
+    lw_free(c.n_calls);
+    e->callees = c.callees;
+    return ok;
+}
