@@ -3,6 +3,15 @@
 #include "core/emit/emit_internal.h"
 
 static void
+emit_distance(lw_emitter *e)
+{
+    lw_name from = lw_def(e, "ptrtoint $t $v to $t", LW_DT_ptr, e->inst->a, LW_DT_i64);
+    lw_name to = lw_def(e, "ptrtoint $t $v to $t", LW_DT_ptr, e->inst->b, LW_DT_i64);
+
+    lw_result(e, "sub $t $s, $s", LW_DT_i64, to.text, from.text);
+}
+
+static void
 emit_inst(lw_emitter *e)
 {
     switch ((lw_op)e->inst->op) {
@@ -40,6 +49,8 @@ emit_inst(lw_emitter *e)
         lw_result(e, "getelementptr i8, $t $v, $t $v", LW_DT_ptr, e->inst->a,
                   lw_operand_type(e, e->inst->b), e->inst->b);
         break;
+    case LW_OP_MEET: lw_result(e, "icmp eq i1 true, true"); break;
+    case LW_OP_DISTANCE: emit_distance(e); break;
     case LW_OP_LOAD:
         lw_emit_watch(e);
         lw_emit_load(e);

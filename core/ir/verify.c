@@ -194,6 +194,8 @@ takes(lw_op op, lw_dtype type)
     case LW_OP_LOAD:
     case LW_OP_STORE:
     case LW_OP_PREFETCH:
+    case LW_OP_MEET:
+    case LW_OP_DISTANCE:
     case LW_OP_OFFSET: return type == LW_DT_ptr;
     default: return is_scalar_type(type);
     }
