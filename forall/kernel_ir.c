@@ -2,6 +2,7 @@
 
 #include "core/ir/kernel_context.h"
 #include "core/ir/report.h"
+#include "core/opt/apart.h"
 #include "core/opt/stride.h"
 
 #include <stddef.h>
@@ -596,6 +597,21 @@ fail:
     return status;
 }
 
+/* No array that is written overlaps another argument: copies between them need no care. */
+static lw_status
+tell_apart(lw_module *module, const lw_scalar *scalar, lw_error *err)
+{
+    uint32_t n = module->funcs.data[scalar->body]->params.n;
+    bool *alone = lw_arena_take(&module->arena, n + 1);
+
+    if (alone == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < scalar->n_args; i++)
+        for (uint32_t k = 0; k < scalar->args[i].n_arrays; k++)
+            alone[scalar->args[i].addresses[k]] = scalar->args[i].written[k];
+    return lw_opt_apart(module, scalar->body, alone, err);
+}
+
 lw_status
 lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *symbol,
                  const lw_entry_limits *limits, lw_module **out, lw_error *err)
@@ -606,6 +622,8 @@ lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *s
     bool indexed = key->form == LW_ENTRY_FORALL || key->form == LW_ENTRY_RANGE;
 
     LW_TRY(lw_module_copy(scalar->module, &module, err));
+    if (key->noalias)
+        LW_TRY(tell_apart(module, scalar, err));
     if (key->noalias && !indexed && key->form != LW_ENTRY_VALUE)
         LW_TRY(lw_opt_stride(module, scalar->body, err));
     m.module = module;

@@ -4,6 +4,7 @@
 
 #include "core/base/memory.h"
 #include "core/front/diagnose.h"
+#include "core/opt/apart.h"
 #include "core/py/raise.h"
 #include "gufunc/outputs.h"
 
@@ -441,6 +442,22 @@ arrange_args(lw_gufunc_object *self, lw_gufunc_loop *loop, lw_error *err)
     return LW_OK;
 }
 
+/* An output shares no memory with another operand: the call sees to it. */
+static lw_status
+tell_apart(const lw_gufunc_loop *loop, lw_error *err)
+{
+    const lw_scalar *scalar = loop->scalar;
+    uint32_t n = scalar->module->funcs.data[scalar->body]->params.n;
+    bool *alone = lw_arena_take(&scalar->module->arena, n + 1);
+
+    if (alone == NULL)
+        return lw_fail_memory(err);
+    for (int k = loop->nin; k < loop->nin + loop->nout; k++)
+        if (loop->form[k] == LW_CORE_ARRAY)
+            alone[scalar->args[k].addresses[0]] = true;
+    return lw_opt_apart(scalar->module, scalar->body, alone, err);
+}
+
 static lw_status
 lower(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_error *err)
 {
@@ -457,6 +474,7 @@ lower(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_erro
         LW_TRY(arrange_args(self, loop, err));
     LW_TRY(take_results(self, loop, err));
     LW_TRY(check_written(self, loop, err));
+    LW_TRY(tell_apart(loop, err));
 fail:
     lw_typed_free(typed);
     return status;

@@ -507,19 +507,8 @@ fail:
     return status;
 }
 
-/* The variable that an expression reads from: `A[1:]` and `A.T` are parts of A. */
-static uint32_t
-variable_of(lw_frame *f, uint32_t node)
-{
-    const lw_node *n = lw_node_of(f, node);
-
-    while (n->kind == LW_NODE_SUBSCRIPT || n->kind == LW_NODE_ATTRIBUTE)
-        n = lw_node_of(f, n->a);
-    return n->kind == LW_NODE_NAME ? n->a : 0;
-}
-
 static lw_status
-check_copy(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_type from)
+check_copy(lw_frame *f, lw_type to, uint32_t source, lw_type from)
 {
     const lw_type_row *x = lw_array_row(f, to), *y = lw_array_row(f, from);
     uint32_t loc = lw_node_of(f, source)->loc;
@@ -531,16 +520,12 @@ check_copy(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_type fr
     if (x->elements[0] >= LW_N_DTYPES || y->elements[0] >= LW_N_DTYPES)
         return lw_complain_whole_array(f, source, "an assignment of records", from,
                                        "assign field by field");
-    if (variable_of(f, target) && variable_of(f, target) == variable_of(f, source))
-        return lw_complain(f, loc, "E160", "this reads from the array that is written",
-                           "write a loop over the elements, in the order you need",
-                           "a copy within one array: its parts may overlap");
-    f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ */
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
     return lw_check_conversion(f, loc, y->elements[0], (lw_dtype)x->elements[0], "array");
 }
 
 static lw_status
-check_store(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_value value)
+check_store(lw_frame *f, lw_type to, uint32_t source, lw_value value)
 {
     lw_type from = value.type;
     const lw_type_row *row = lw_array_row(f, to);
@@ -548,9 +533,11 @@ check_store(lw_frame *f, uint32_t target, lw_type to, uint32_t source, lw_value 
     lw_type element = row ? row->elements[0] : to;
 
     if (row && lw_array_row(f, from))
-        return check_copy(f, target, to, source, from);
-    if (element >= LW_N_DTYPES)
+        return check_copy(f, to, source, from);
+    if (element >= LW_N_DTYPES) {
+        f->can_raise |= row && !f->run->typed->options.ignore_errors; /* it may overlap */
         return lw_infer_store_record(f, source, element, from);
+    }
     if (!lw_type_is_number(f, from))
         return lw_complain(f, loc, "E120", lw_say(f, "this is %s", lw_say_value(f, value)),
                            lw_array_row(f, from) && lw_array_row(f, from)->ndim == 0
@@ -570,7 +557,7 @@ lw_infer_store(lw_frame *f, uint32_t target, lw_value value)
 
     LW_TRY(infer_place(f, target, &type));
     if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
-        LW_TRY(check_store(f, target, type, source, value));
+        LW_TRY(check_store(f, type, source, value));
 fail:
     return status;
 }
@@ -601,4 +588,42 @@ lw_infer_augmented_store(lw_frame *f, uint32_t node)
                                    "array"));
 fail:
     return status;
+}
+
+/* ---- arrays that may overlap ---- */
+
+/* Numbers, and arrays in the shape of the output. */
+static lw_type
+walked_type(lw_frame *f, const lw_arg *arg, uint32_t ndim)
+{
+    const lw_type_row *array = lw_array_row(f, arg->value.type);
+
+    if (array == NULL)
+        return arg->value.type;
+    const lw_type_row row = *array;
+    return derived_type(f, &row, ndim, LW_LAYOUT_ANY, NULL);
+}
+
+lw_status
+lw_infer_walk(lw_frame *f, uint32_t node, lw_impl impl, const lw_arg *args, uint32_t n,
+              lw_value *out)
+{
+    lw_type types[2 + 2 * LW_MOST_OPERANDS] = {LW_DT_b1, LW_DT_b1};
+    const lw_type_row *to = lw_array_row(f, args[0].value.type);
+    uint32_t ndim = to ? to->ndim : 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_type_row *array = lw_array_row(f, args[i].value.type);
+        if (to == NULL || (array && array->ndim > ndim))
+            return lw_complain_whole_array(f, node, "a ufunc", args[i].value.type,
+                                           "its output needs as many axes");
+    }
+    out->type = LW_DT_b1;
+    if (impl != LW_IMPL_IN_ORDER)
+        return LW_OK;
+    for (uint32_t i = 0; i < n; i++)
+        types[2 + i] = types[2 + n + i] = walked_type(f, &args[i], ndim);
+    out->type = lw_type_tuple(lw_types_of(f), types, 2 + 2 * n, NULL);
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* there is no order */
+    return LW_OK;
 }

@@ -366,6 +366,9 @@ lw_status lw_infer_pytype(lw_frame *f, uint32_t node, uint32_t pytype, const lw_
 lw_status lw_infer_cast(lw_frame *f, uint32_t node, lw_dtype to, const lw_arg *args, uint32_t n,
                         lw_value *out);
 /* ---- named_builtin.c ---- */
+/* What array_names.def has: of an output and inputs. */
+lw_status lw_infer_walk(lw_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
+                        uint32_t n, lw_value *out);
 lw_status lw_infer_builtin(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                            uint32_t n, lw_value *out);
 /* ---- named_kernel.c ---- */

@@ -3,6 +3,7 @@
 
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
+#include "core/opt/apart.h"
 #include "core/opt/contract.h"
 
 #include <ctype.h>
@@ -655,6 +656,7 @@ finish(lw_lowering *l, lw_scalar *scalar)
 
     if (l->module->failed || l->arena->failed)
         return lw_fail_memory(l->err);
+    LW_TRY(lw_opt_apart(l->module, scalar->body, NULL, l->err));
     LW_TRY(lw_opt_contract(l->module, l->err));
     LW_TRY(lw_ir_verify(l->module, l->err));
     LW_TRY(describe_inputs(l, scalar));

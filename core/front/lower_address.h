@@ -11,6 +11,13 @@ lw_array_row_of(const lw_frame *f, lw_type array)
     return lw_type_get(f->l->types, array);
 }
 
+/* Bytes that an element's address is sure to be a multiple of; 0: what its type wants. */
+static inline uint32_t
+lw_array_align_of(const lw_frame *f, lw_type array)
+{
+    return lw_array_row_of(f, array)->align;
+}
+
 static inline lw_ref
 lw_part_at(const lw_value *value, uint32_t i)
 {

@@ -1,4 +1,4 @@
-/* Arrays: slices, views, attributes, assignment and copies. */
+/* Arrays: slices, views, attributes, assignment. */
 #include "core/front/lower_address.h"
 
 /* ---- slices ---- */
@@ -217,19 +217,6 @@ lw_array_convert(lw_frame *f, lw_value array, lw_type to)
 
 /* ---- expressions ---- */
 
-/* Bytes that an element's address is sure to be a multiple of; 0: what its type wants. */
-static uint32_t
-align_of(const lw_frame *f, lw_type array)
-{
-    return lw_array_row_of(f, array)->align;
-}
-
-static lw_type
-element_of(const lw_frame *f, lw_type array)
-{
-    return lw_array_row_of(f, array)->elements[0];
-}
-
 lw_value
 lw_lower_array_subscript(lw_frame *f, uint32_t node, lw_value array)
 {
@@ -241,7 +228,7 @@ lw_lower_array_subscript(lw_frame *f, uint32_t node, lw_value array)
     lw_lower_place(f, node);
     if (!it->index.is_element)
         return lower_view(f, array, it, type);
-    return lw_lower_element(f, array, it, type, align_of(f, array.type));
+    return lw_lower_element(f, array, it, type, lw_array_align_of(f, array.type));
 }
 
 static lw_value
@@ -303,93 +290,13 @@ lw_lower_array_item(lw_frame *f, lw_value array, lw_ref k, lw_type type)
     view v = {.address = lw_address_moved(&f->b, lw_part_at(&array, 0), bytes)};
 
     if (lw_array_row_of(f, array.type)->ndim == 1)
-        return lw_lower_load(f, type, v.address, align_of(f, array.type));
+        return lw_lower_load(f, type, v.address, lw_array_align_of(f, array.type));
     for (uint32_t i = 1; i < lw_array_row_of(f, array.type)->ndim; i++)
         keep_axis(&v, lw_array_extent(f, array, i), lw_array_stride(f, array, i));
     return view_value(f, &v, type);
 }
 
 /* ---- assignment ---- */
-
-/* An array walked by counters, one for each axis. */
-typedef struct walk {
-    lw_value array;
-    lw_ref strides[LW_MAX_ARRAY_DIMS];
-} walk;
-
-static walk
-walk_of(lw_frame *f, lw_value array)
-{
-    walk w = {.array = array};
-
-    for (uint32_t i = 0; i < lw_array_row_of(f, array.type)->ndim; i++)
-        w.strides[i] = lw_array_stride_in(f, array, i, lw_offset_type(f));
-    return w;
-}
-
-/* An axis of extent 1 is repeated, as NumPy does; other extents have to agree. *differs: they
- * do not. */
-static void
-broadcast(lw_frame *f, walk *from, lw_value to, lw_ref *differs)
-{
-    lw_builder *b = &f->b;
-    lw_ref zero = lw_ir_zero(b, lw_offset_type(f));
-
-    *differs = lw_ir_int(b, LW_DT_b1, 0);
-    for (uint32_t i = 0; i < lw_array_row_of(f, to.type)->ndim; i++) {
-        lw_ref wanted = lw_array_extent(f, to, i), given = lw_array_extent(f, from->array, i);
-        lw_ref one = lw_ir_compare(b, LW_OP_EQ, given, lw_const64(f, 1));
-        lw_ref other = lw_ir_compare(b, LW_OP_NE, given, wanted);
-
-        *differs = lw_ir_or(b, *differs, lw_ir_and(b, other, lw_ir_not(b, one)));
-        from->strides[i] = lw_ir_select(b, one, zero, from->strides[i]);
-    }
-    if (lw_raises_errors(f))
-        lw_lower_raise(f, *differs, "ValueError", "could not broadcast: the shapes differ");
-}
-
-static lw_ref
-place_in(lw_frame *f, const walk *w, const lw_for *loops)
-{
-    lw_ref at = 0;
-
-    for (uint32_t i = 0; i < lw_array_row_of(f, w->array.type)->ndim; i++)
-        at = lw_offset_sum(
-            &f->b, at,
-            lw_offset_product(&f->b, lw_offset_cast(&f->b, lw_offset_type(f), loops[i].i),
-                              w->strides[i]));
-    return lw_address_moved(&f->b, lw_part_at(&w->array, 0), at);
-}
-
-/* A loop nest over all elements of `to`; value: a scalar, or an array of the same shape. */
-static void
-fill(lw_frame *f, lw_value to, lw_value value)
-{
-    const lw_type_row *row = lw_array_row_of(f, to.type);
-    bool copies = lw_type_kind_of(f->l->types, value.type) == LW_TK_ARRAY;
-    walk into = walk_of(f, to), from = {.array = value};
-    lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
-    lw_ref differs = 0;
-
-    if (copies) {
-        from = walk_of(f, value);
-        broadcast(f, &from, to, &differs);
-    } else {
-        value = lw_value_convert(f, value, row->elements[0]);
-    }
-    for (uint32_t i = 0; i < row->ndim; i++) {
-        lw_ref extent = lw_array_extent(f, to, i);
-        if (copies && !lw_raises_errors(f)) /* errors are ignored: nothing is copied */
-            extent = lw_ir_select(&f->b, differs, lw_const64(f, 0), extent);
-        loops[i] = lw_ir_for(&f->b, lw_const64(f, 0), extent, lw_const64(f, 1), 0, 0);
-    }
-    if (copies)
-        value = lw_lower_load(f, element_of(f, value.type), place_in(f, &from, loops),
-                              align_of(f, value.type));
-    lw_lower_store(f, row->elements[0], place_in(f, &into, loops), value, align_of(f, to.type));
-    for (uint32_t i = row->ndim; i-- > 0;)
-        lw_ir_for_end(&f->b, &loops[i]);
-}
 
 /* A target that is a field: of one record, or of every item. */
 static void
@@ -399,7 +306,7 @@ store_field(lw_frame *f, uint32_t target, lw_value object, const char *name, lw_
     uint32_t align;
 
     if (lw_type_kind_of(f->l->types, type) == LW_TK_ARRAY) {
-        fill(f, lw_lower_field(f, object, name, type), value);
+        lw_lower_fill(f, lw_lower_field(f, object, name, type), value);
         return;
     }
     lw_ref address = lw_lower_field_address(f, object, name, &align);
@@ -425,9 +332,9 @@ lw_lower_memory_store(lw_frame *f, uint32_t target, lw_value value)
     lw_lower_place(f, target);
     if (it->index.is_element)
         lw_lower_store(f, type, lw_index_address(f, object, it), value,
-                       align_of(f, object.type));
+                       lw_array_align_of(f, object.type));
     else
-        fill(f, lower_view(f, object, it, type), value);
+        lw_lower_fill(f, lower_view(f, object, it, type), value);
 }
 
 void
@@ -444,7 +351,7 @@ lw_lower_augmented_store(lw_frame *f, uint32_t node)
         address = lw_lower_field_address(f, object, name, &align);
     } else {
         address = lw_lower_element_address(f, object, lw_node_at(f, n->a)->b);
-        align = align_of(f, object.type);
+        align = lw_array_align_of(f, object.type);
     }
     before = lw_lower_load(f, type, address, align);
     lw_lower_store(f, type, address,

@@ -269,6 +269,13 @@ lw_value lw_table_item(lw_frame *f, const lw_table *table, lw_ref index); /* fro
 lw_value lw_lower_choose(lw_frame *f, uint32_t node, uint32_t tuple, uint32_t index,
                          lw_type type);
 
+/* ---- lower_copy.c ---- */
+/* Every element of `to`: a scalar or a record, or those of an array of the same shape. */
+void lw_lower_fill(lw_frame *f, lw_value to, lw_value value);
+
+/* ---- lower_walk.c ---- */
+lw_value lw_lower_walk(lw_frame *f, uint32_t node, lw_impl impl); /* array_names.def */
+
 /* ---- lower_args.c ---- */
 lw_status lw_lower_describe_args(lw_lowering *l, lw_scalar *scalar);
 

@@ -552,6 +552,9 @@ lower_by_impl(const lw_named_call *c)
     case LW_IMPL_WHERE: return lower_where(c);
     case LW_IMPL_ABS: return lower_abs(c);
     case LW_IMPL_PRINT: return lw_lower_print(c->f, c->node);
+    case LW_IMPL_OVERLAPS:
+    case LW_IMPL_IN_ORDER:
+    case LW_IMPL_IN_FRONT: return lw_lower_walk(c->f, c->node, c->impl);
     case LW_IMPL_CONJUGATE:
     case LW_IMPL_SQUARE:
     case LW_IMPL_RECIPROCAL:
@@ -648,6 +651,8 @@ cost_of_impl(const lw_named_call *c)
     case LW_IMPL_FACTORIAL:
     case LW_IMPL_COMB:
     case LW_IMPL_PERM:
+    case LW_IMPL_OVERLAPS:
+    case LW_IMPL_IN_ORDER:
     case LW_IMPL_PRINT: return LW_COST_NEVER;
     case LW_IMPL_POW: return integer || lw_is_complex(c->dtype) ? LW_COST_NEVER : 24;
     case LW_IMPL_TGAMMA:

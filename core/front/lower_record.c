@@ -89,17 +89,34 @@ copy_all(const copy *c, uint32_t n)
 }
 
 static void
-copy_in_loop(const copy *c, uint32_t n)
+copy_in_loop(const copy *c, uint32_t n, bool backwards)
 {
     lw_builder *b = c->b;
     lw_ref size = lw_ir_int(b, LW_DT_i64, c->word_bytes);
+    lw_ref last = lw_ir_int(b, LW_DT_i64, (int64_t)n - 1);
     lw_for loop = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), lw_ir_int(b, LW_DT_i64, n),
                             lw_ir_int(b, LW_DT_i64, 1), 0, 0);
-    lw_ref at = lw_ir_mul(b, loop.i, size);
+    lw_ref at = lw_ir_mul(b, backwards ? lw_ir_sub(b, last, loop.i) : loop.i, size);
     lw_ref word = lw_ir_load(b, c->word, 1, lw_ir_offset(b, c->from, at), 0, 0);
 
     lw_ir_store(b, lw_ir_offset(b, c->to, at), word, 0, 0);
     lw_ir_for_end(b, &loop);
+}
+
+/* Records of which one begins inside of the other: from the end that is read first. */
+static void
+copy_long(const copy *c, uint32_t n)
+{
+    lw_builder *b = c->b;
+    lw_ref meet = lw_ir_emit(b, LW_OP_MEET, LW_DT_b1, c->to, c->from, 0);
+    lw_ref bytes = lw_ir_emit(b, LW_OP_DISTANCE, LW_DT_i64, c->to, c->from, 0);
+
+    lw_ir_if(b,
+             lw_ir_and(b, meet, lw_ir_compare(b, LW_OP_LT, bytes, lw_ir_zero(b, LW_DT_i64))));
+    copy_in_loop(c, n, true);
+    lw_ir_else(b);
+    copy_in_loop(c, n, false);
+    lw_ir_end(b);
 }
 
 /* All bytes, those between fields too, as NumPy does for one dtype. */
@@ -113,7 +130,7 @@ lw_lower_record_copy(lw_frame *f, lw_type type, lw_ref to, lw_value value)
     if (n <= MAX_WORDS_WRITTEN_OUT)
         copy_all(&c, n);
     else
-        copy_in_loop(&c, n);
+        copy_long(&c, n);
 }
 
 /* ---- fields ---- */

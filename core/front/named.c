@@ -647,7 +647,8 @@ takes_arrays(lw_rule rule)
     case LW_RULE_ENUMERATE:
     case LW_RULE_ZIP:
     case LW_RULE_REVERSED:
-    case LW_RULE_ISINSTANCE: return true;
+    case LW_RULE_ISINSTANCE:
+    case LW_RULE_WALK: return true;
     default: return lw_is_kernel_rule(rule);
     }
 }
@@ -672,7 +673,8 @@ is_builtin_rule(lw_rule rule)
     case LW_RULE_ISINSTANCE:
     case LW_RULE_TYPE:
     case LW_RULE_PRINT:
-    case LW_RULE_TRUTH: return true;
+    case LW_RULE_TRUTH:
+    case LW_RULE_WALK: return true;
     default: return false;
     }
 }

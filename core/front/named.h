@@ -45,6 +45,7 @@ typedef enum lw_rule {
     LW_RULE_TYPE,
     LW_RULE_PRINT,
     LW_RULE_TRUTH,
+    LW_RULE_WALK, /* of arrays: lower_overlap.h */
     LW_RULE_SREG, /* from here to SELP: kernels' own (named_kernel.c) */
     LW_RULE_GRID,
     LW_RULE_KERNEL, /* as lw_kernel_call_of says */
@@ -169,6 +170,9 @@ typedef enum lw_impl {
     LW_IMPL_ISINSTANCE,
     LW_IMPL_TYPE,
     LW_IMPL_PRINT,
+    LW_IMPL_OVERLAPS,
+    LW_IMPL_IN_ORDER,
+    LW_IMPL_IN_FRONT,
     LW_IMPL_ADD,
     LW_IMPL_SUB,
     LW_IMPL_MUL,

@@ -645,6 +645,7 @@ lw_infer_builtin(lw_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
     case LW_RULE_ISINSTANCE: return type_isinstance(f, node, name, args, out);
     case LW_RULE_TYPE: return type_type(f, node, name, &args[0], out);
     case LW_RULE_TRUTH: return type_truth(f, node, name, &args[0], out);
+    case LW_RULE_WALK: return lw_infer_walk(f, node, lw_names[name].impl, args, n, out);
     default: return LW_ERR_INTERNAL; /* print is typed where it is called */
     }
 }

@@ -63,6 +63,9 @@ typedef struct lw_arg_spec {
 } lw_arg_spec;
 
 enum { LW_MAX_UNROLL = 64 }; /* items of a tuple that a for loop is written out for */
+
+enum { LW_MOST_OPERANDS = 3 }; /* arrays that are walked together: an output and two inputs */
+
 enum { LW_RAISE_WORDS = 2 }; /* 64-bit words of numbers that an exception carries */
 
 enum {

@@ -19,6 +19,9 @@ static const intrinsic_row rows[] = {
 #define KERNEL_NAME(id, path, min, max, rule, impl, signature, doc)                            \
     {LW_NAME_##id, path, signature, doc},
 #include "core/tables/kernel_names.def"
+#define ARRAY_NAME(id, path, min, max, rule, impl, signature, doc)                             \
+    {LW_NAME_##id, path, signature, doc},
+#include "core/tables/array_names.def"
 #define LIBDEVICE(name, result, args, n, how, what)                                            \
     {LW_NAME_libdevice_##name, "lanewise.cuda.libdevice." #name, ARGUMENTS_##n,                \
      "__nv_" #name " of NVIDIA's libdevice."},
