@@ -730,7 +730,7 @@ lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_sc
     if (status != LW_OK || !guards || !(*out)->can_raise)
         return status;
     if ((*out)->n_raises == 0)
-        guards = late = false;
+        guards = false;
     else if (!late || may_be_late((*out)->module))
         return LW_OK;
     lw_scalar_free(*out);

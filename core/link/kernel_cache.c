@@ -307,7 +307,7 @@ publish(entry *e, lw_blob *blob, const lw_error *failure)
         e->state = FAILED;
         n_failed++;
         copy_error(failure, &e->failure);
-        set_size(e, sizeof *e + (failure->text ? strlen(failure->text) : 0));
+        set_size(e, sizeof *e + (e->failure.text ? strlen(e->failure.text) : 0));
         if (!is_lasting(e->failure.status))
             drop(e);
     }

@@ -1,5 +1,6 @@
 #include "core/opt/narrow_sum.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/ir/operands.h"
@@ -54,7 +55,7 @@ opens(lw_op op)
 static void
 find_ends(search *s)
 {
-    uint32_t stack[MOST_DEPTH], n = 0;
+    uint32_t stack[MOST_DEPTH] = {0}, n = 0;
 
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
         lw_op op = (lw_op)at(s, i)->op;
@@ -63,8 +64,10 @@ find_ends(search *s)
             if (n < MOST_DEPTH)
                 stack[n] = i;
             n++;
-        } else if (op == LW_OP_END && n-- <= MOST_DEPTH) {
-            s->ends[stack[n]] = i;
+        } else if (op == LW_OP_END) {
+            assert(n > 0); /* regions are nested */
+            if (n-- <= MOST_DEPTH)
+                s->ends[stack[n]] = i;
         }
     }
 }

@@ -9,6 +9,7 @@
 
 #include "core/ir/operands.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -361,6 +362,7 @@ lw_opt_find_races(const lw_module *module, uint32_t body, uint32_t n_index, lw_a
     lw_status status = LW_OK;
 
     LW_TRY(prepare(&f, body, n_index, err));
+    assert(f.regions != NULL && f.waiting != NULL && f.seen != NULL);
     do {
         f.changed = false;
         for (uint32_t i = 0; i < module->funcs.n; i++)
