@@ -50,6 +50,8 @@ call_device(lw_ufunc_head *member, PyObject *const *args, size_t nargsf, PyObjec
     return lw_gufunc_call_device((lw_gufunc_object *)member, args, nargsf, kwnames, extra);
 }
 
+/* An excluded array is read as the arrays of the core are: no index is compared, since a loop
+ * that something may leave early cannot be shared by the threads of a block. */
 const lw_family_door lw_gufunc_family_door = {
     .name = "guvectorize",
     .most_inputs = LW_MAX_OPERANDS,

@@ -519,6 +519,7 @@ family_device(lw_ufunc_head *member, PyObject *const *args, size_t nargsf, PyObj
 const lw_family_door lw_ufunc_family_door = {
     .name = "vectorize",
     .most_inputs = LW_MAX_ARGS,
+    .guards = true,
     .new_member = family_new_member,
     .ask = lw_ufunc_ask,
     .call_host = lw_ufunc_call_host,

@@ -36,6 +36,7 @@ typedef struct lw_extra_arrays {
 typedef struct lw_family_door {
     const char *name; /* "vectorize" */
     int most_inputs;  /* of a ufunc */
+    bool guards;      /* an index outside of an excluded array raises */
     /* How many inputs and outputs a layout has; NULL: every parameter broadcasts. */
     void (*operands)(const lw_ufunc_head *self, int *nin, int *nout);
     /* A ufunc of the function; takes member, also when it fails. */

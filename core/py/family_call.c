@@ -118,6 +118,19 @@ make_array(lw_family_args *c, uint32_t i)
     return 0;
 }
 
+/* What an excluded parameter was given: the i-th array of the call. */
+static int
+read_array(lw_family_args *c, int i, uint32_t parameter, PyObject *object)
+{
+    lw_whole_array *array = &c->arrays[i];
+
+    if (lw_whole_array_read(array, object, lw_family_name(c->self),
+                            lw_family_param(c, parameter)) < 0)
+        return -1;
+    array->spec.guarded = c->family->door->guards;
+    return 0;
+}
+
 static int
 read_arrays(lw_family_args *c)
 {
@@ -126,8 +139,7 @@ read_arrays(lw_family_args *c)
             continue;
         if (make_array(c, i) < 0)
             return -1;
-        if (lw_whole_array_read(&c->arrays[c->n_arrays], c->values[i], lw_family_name(c->self),
-                                lw_family_param(c, i)) < 0) {
+        if (read_array(c, c->n_arrays, i, c->values[i]) < 0) {
             Py_CLEAR(c->made[c->n_arrays]);
             return -1;
         }
@@ -373,8 +385,7 @@ bring_over(lw_family_args *c, lw_device *device, CUstream stream)
         if (c->copies[i] == NULL)
             return -1;
         lw_whole_array_release(array);
-        if (lw_whole_array_read(array, c->copies[i], lw_family_name(c->self),
-                                lw_family_param(c, (uint32_t)c->params[i])) < 0)
+        if (read_array(c, i, (uint32_t)c->params[i], c->copies[i]) < 0)
             return -1;
         array->spec.readonly = !PyArray_ISWRITEABLE((PyArrayObject *)c->values[c->params[i]]);
     }

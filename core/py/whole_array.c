@@ -176,7 +176,7 @@ lw_whole_array_read(lw_whole_array *out, PyObject *object, const char *function,
 
     out->object = object;
     out->device = NULL;
-    out->spec = (lw_arg_spec){.kind = LW_ARGK_ARRAY, .guarded = true};
+    out->spec = (lw_arg_spec){.kind = LW_ARGK_ARRAY};
     out->n_words = 0;
     if (PyArray_CheckExact(object)) {
         out->operand.release = NULL;

@@ -205,9 +205,18 @@ def test_cores():
 
     assert gathered(np.arange(5.0), [[0, 4], [1, -1]]).tolist() == [4, 5]
     assert first([[4], [0]]).tolist() == [4, 0]
-    for f, args in ((gathered, (np.arange(5.0), [[0, 4], [1, 5]])), (first, ([[4], [5]],))):
-        with pytest.raises(IndexError, match="test_guarded_indices.py"):
-            f(*args)
+    with pytest.raises(IndexError, match="test_guarded_indices.py"):
+        first([[4], [5]])
+
+
+def test_excluded_arrays_of_cores_are_checked_when_asked():
+    @lw.guvectorize("(n)->()", excluded={"a"}, check={"bounds"})
+    def gathered(a, x, out):
+        out[0] = a[x[0]] + a[x[1]]
+
+    assert gathered(np.arange(5.0), [[0, 4], [1, -1]]).tolist() == [4, 5]
+    with pytest.raises(IndexError, match="test_guarded_indices.py"):
+        gathered(np.arange(5.0), [[0, 4], [1, 5]])
 
 
 # ---- what needs no check ----
