@@ -42,10 +42,20 @@ lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module 
                             key, symbol, &special->function->limits, out, err);
 }
 
+static lw_build_options
+build_options(const lw_special *special, const lw_entry_key *key)
+{
+    lw_build_options options = lw_function_build_options(special->function);
+
+    if (key->watched)
+        options.watch = LW_WATCH_ELEMENTS;
+    return options;
+}
+
 PyObject *
 lw_special_form(const lw_special *special, const lw_entry_key *key, int cc, const char *form)
 {
-    lw_build_options options = lw_function_build_options(special->function);
+    lw_build_options options = build_options(special, key);
     lw_module *module = NULL;
     lw_bytes bytes = {0};
     lw_error err = {0};
@@ -230,8 +240,7 @@ static lw_status
 build_host(const lw_special *special, const lw_entry_key *key, lw_host_entry *entry,
            lw_build_report *report, lw_error *err)
 {
-    const lw_function *self = special->function;
-    lw_build_options options = lw_function_build_options(self);
+    lw_build_options options = build_options(special, key);
     lw_status status = LW_OK;
     lw_module *module = NULL;
 

@@ -137,7 +137,8 @@ static void
 key_of(const lw_prepared *p, bool device, lw_entry_key *key)
 {
     lw_forall_common_key(p->self, device, key);
-    key->noalias = lw_special_noalias(p->special, &p->bound);
+    key->watched = !device && lw_door_watches_elements(&p->self->base.options);
+    key->noalias = !key->watched && lw_special_noalias(p->special, &p->bound);
     key->aligned = device && lw_bound_aligned(&p->bound);
     key->stepped = is_stepped(p->self, &p->space);
     key->wide = device && is_wide(p->self, &p->space, p->n);
@@ -156,6 +157,20 @@ prepare_host(lw_prepared *p)
 }
 
 static int
+tell_host(const lw_prepared *p, const lw_space_run *run)
+{
+    lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = p->self->base.n_index};
+
+    if (lw_print_show_anyway() < 0 || run->stopped) /* then a handler's exception is set */
+        return -1;
+    if (run->failed < 0)
+        return 0;
+    lw_space_index(&p->space, &p->host->key, run->failed, place.index);
+    memcpy(place.words, run->words, sizeof place.words);
+    return lw_raise_at(&p->special->scalar->raises[run->status - 1], &place);
+}
+
+static int
 fire_host(lw_prepared *p)
 {
     lw_space_run run = {.code = (lw_range_code)(uintptr_t)p->host->address,
@@ -164,8 +179,9 @@ fire_host(lw_prepared *p)
                         .n = p->n,
                         .cost_ps = &p->host->cost_ps,
                         .in_order = p->host->prints};
-    lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = p->self->base.n_index};
 
+    if (p->host->key.watched)
+        return lw_forall_run_watched(p, &run) < 0 ? -1 : tell_host(p, &run);
     if (lw_space_is_long(&run)) {
         PyThreadState *state = PyEval_SaveThread();
         run.stop = lw_signal_raised;
@@ -175,13 +191,7 @@ fire_host(lw_prepared *p)
     } else {
         lw_space_run_all(&run);
     }
-    if (lw_print_show_anyway() < 0 || run.stopped) /* then a handler's exception is set */
-        return -1;
-    if (run.failed < 0)
-        return 0;
-    lw_space_index(&p->space, &p->host->key, run.failed, place.index);
-    memcpy(place.words, run.words, sizeof place.words);
-    return lw_raise_at(&p->special->scalar->raises[run.status - 1], &place);
+    return tell_host(p, &run);
 }
 
 /* ---- on the device ---- */

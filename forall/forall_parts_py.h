@@ -67,6 +67,9 @@ void lw_forall_common_key(const lw_forall *self, bool device, lw_entry_key *out)
 
 /* E164 where several elements of the space meet in one of special->races. -1 with it. */
 int lw_forall_refuse_races(const lw_special *special, const lw_space *space);
+/* A call on the host that looks for races between its elements. -1 with KernelError where
+ * elements raced. */
+int lw_forall_run_watched(lw_prepared *prepared, lw_space_run *run);
 
 /* ---- forall_bind_py.c ---- */
 PyObject *lw_forall_bind(PyObject *self, PyObject *const *args, Py_ssize_t n_args,

@@ -165,6 +165,21 @@ lw_space_run_all(lw_space_run *run)
 }
 
 void
+lw_space_run_watched(lw_space_run *run, lw_race_watch *watch)
+{
+    enum { SOME = 4096 };
+    job j = {.run = run, .lock = LW_LOCK_INIT};
+
+    run->failed = -1;
+    run->status = 0;
+    for (int64_t i = 0; i < run->n && !lw_race_seen(watch); i++) {
+        lw_race_next(watch);
+        if (run_piece(&j, i, i + 1) || (i % SOME == SOME - 1 && is_stopped(run, 0)))
+            return;
+    }
+}
+
+void
 lw_space_index(const lw_space *space, const lw_entry_key *key, int64_t element,
                int64_t index[LW_MAX_INDEX])
 {

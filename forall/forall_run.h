@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "core/host/element_race.h"
 #include "forall/kernel_ir.h"
 
 typedef struct lw_space_run {
@@ -28,6 +29,8 @@ bool lw_space_is_long(const lw_space_run *run);
 /* Runs all elements, unless `stop` ends it between two pieces of work; after one that raised,
  * its part of the space ends there, others go on. */
 void lw_space_run_all(lw_space_run *run);
+/* The same in this thread, one element after the other, until one raises or races. */
+void lw_space_run_watched(lw_space_run *run, lw_race_watch *watch);
 
 /* Number `element` of a space as an index for each dimension. */
 void lw_space_index(const lw_space *space, const lw_entry_key *key, int64_t element,

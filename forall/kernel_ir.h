@@ -26,7 +26,7 @@ typedef struct lw_entry_key {
     uint8_t noalias; /* no array that the body writes overlaps another argument */
     uint8_t aligned; /* GPU: every array starts at a multiple of 16 bytes: adjacent accesses
                         merge */
-    uint8_t unused;
+    uint8_t watched; /* RANGE: accesses are told to lw_race_access, element after element */
 } lw_entry_key;
 
 /* The index of dimension d runs over start[d] + step[d] * (0 … n[d] - 1). */

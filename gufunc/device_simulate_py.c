@@ -49,7 +49,8 @@ bytes_of(lw_dtype type)
 static lw_status
 run(const lw_module *module, const uint64_t *values, lw_sim_launch *launch, lw_error *err)
 {
-    lw_build_options options = {.opt = true, .use_disk = true, .watch = true, .name = "gufunc"};
+    lw_build_options options = {
+        .opt = true, .use_disk = true, .watch = LW_WATCH_SHARED, .name = "gufunc"};
     lw_sim_result result;
     lw_code *code = NULL;
     lw_status status;

@@ -39,6 +39,8 @@ lw_gufunc_table_new(lw_gufunc_object *owner, const char *name, const char *doc,
         return (lw_gufunc_table *)lw_py_raise(&err);
     }
     table->build = lw_door_build_options(&owner->base.options, table->name);
+    table->build.watch =
+        lw_door_watches_elements(&owner->base.options) ? LW_WATCH_ELEMENTS : LW_WATCH_NOTHING;
     return table;
 }
 

@@ -466,10 +466,14 @@ compile(lw_gufunc_host *host, lw_code_form form, const int64_t *dims, const int6
     lw_status status;
     lw_module *module = NULL;
     lw_gufunc_code *code = lw_alloc_zero(1, sizeof *code);
+    lw_build_options build = *options;
 
     if (code == NULL)
         return lw_fail_memory(err);
+    if (!host->loop->writes_excluded) /* items have nothing in common that they could change */
+        build.watch = LW_WATCH_NOTHING;
     code->form = form;
+    code->watched = build.watch == LW_WATCH_ELEMENTS;
     if (form == LW_CODE_EXACT) {
         code->numbers = lw_alloc((host->n_dims + host->n_steps) * sizeof *code->numbers);
         if (code->numbers == NULL) {
@@ -480,7 +484,7 @@ compile(lw_gufunc_host *host, lw_code_form form, const int64_t *dims, const int6
         memcpy(code->numbers + host->n_dims, steps, host->n_steps * sizeof *steps);
     }
     LW_TRY(lw_gufunc_host_module(host->loop, form, code->numbers, &module, err));
-    LW_TRY(lw_build_host(module, options, &code->code, report, err));
+    LW_TRY(lw_build_host(module, &build, &code->code, report, err));
     *(void **)&code->run = lw_code_symbol(code->code, "lw_items");
     if (code->run == NULL) {
         status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_items");

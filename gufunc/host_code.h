@@ -33,6 +33,7 @@ typedef struct lw_gufunc_code {
     lw_code_form form;
     lw_code *code; /* owned */
     lw_items_code run;
+    bool watched;     /* accesses are told to lw_race_access */
     int64_t *numbers; /* EXACT, owned: dims behind the first, then steps */
 } lw_gufunc_code;
 

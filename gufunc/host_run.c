@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/lock.h"
+#include "core/host/element_race.h"
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 #include "core/host/value_class.h"
@@ -44,6 +45,18 @@ piece(void *context, int64_t begin, int64_t end)
     }
     lw_lock_give(&j->lock);
     return false;
+}
+
+static bool
+piece_watched(void *context, int64_t begin, int64_t end)
+{
+    bool going = true;
+
+    for (int64_t i = begin; i < end && going; i++) {
+        lw_race_next(lw_race_current());
+        going = piece(context, i, i + 1);
+    }
+    return going;
 }
 
 /* The first piece is of few items: what they cost may depend on their values. */
@@ -207,7 +220,9 @@ lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args
     failure->row = 0;
     if (dims[0] <= 0)
         return LW_OK;
-    if (dims[0] == 1 || (dims[0] <= FEW && core_volume(host, dims) <= FEW))
+    if (code->watched && lw_race_current() != NULL)
+        lw_in_pieces(stop, 0, 0, dims[0], 1, 1, piece_watched, &j);
+    else if (dims[0] == 1 || (dims[0] <= FEW && core_volume(host, dims) <= FEW))
         run_part(&j, 0, dims[0], 0);
     else
         run_many(&j, dims[0]);

@@ -19,6 +19,7 @@ struct lw_host_kernel {
     bool can_raise;
     bool carries;              /* exceptions carry numbers: see core/host/raise_note.h */
     bool prints;               /* elements run in order, on one thread */
+    bool watched;              /* accesses are told to lw_race_access */
     bool touches_flags;        /* some float operation may raise floating-point flags */
     bool doubts_flags;         /* and may raise ones that NumPy would not: look at the values */
     bool float_outputs;        /* some output can be NaN or infinite */

@@ -335,12 +335,16 @@ lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options, lw_host
     lw_status status;
     lw_module *module = NULL;
     lw_host_kernel *kernel = lw_alloc_zero(1, sizeof *kernel);
+    lw_build_options build = *options;
 
     if (kernel == NULL)
         return lw_fail_memory(err);
+    if (!loop->uniforms.stores) /* elements have nothing in common that they could change */
+        build.watch = LW_WATCH_NOTHING;
     describe(kernel, loop);
+    kernel->watched = build.watch == LW_WATCH_ELEMENTS;
     LW_TRY(lw_host_module(loop, options->precise, &module, err));
-    LW_TRY(lw_build_host(module, options, &kernel->code, report, err));
+    LW_TRY(lw_build_host(module, &build, &kernel->code, report, err));
     *(void **)&kernel->contiguous = lw_code_symbol(kernel->code, "lw_loop_contiguous");
     *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_strided");
     if (kernel->contiguous == NULL) {

@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/lock.h"
+#include "core/host/element_race.h"
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 #include "core/host/value_class.h"
@@ -350,6 +351,16 @@ in_order(run *r, int64_t n)
 }
 
 static bool
+piece_watched(void *context, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) {
+        lw_race_next(lw_race_current());
+        piece_in_order(context, i, i + 1);
+    }
+    return true;
+}
+
+static bool
 piece(void *context, int64_t begin, int64_t end)
 {
     run *r = context;
@@ -470,6 +481,11 @@ lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t 
     failure->row = 0;
     if (n <= 0)
         return LW_OK;
+    if (kernel->watched && lw_race_current() != NULL) {
+        lw_in_pieces(stop, 0, 0, n, first_piece(kernel, n), 1, piece_watched, &r);
+        tell(&r, failure);
+        return LW_OK;
+    }
     if (is_simple(kernel, args, n, strides) &&
         (double)n * (double)kernel->cost_ps < PARALLEL_PS) {
         note(&r, kernel->contiguous(args, n), 0);

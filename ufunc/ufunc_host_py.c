@@ -72,6 +72,8 @@ lw_host_table_new(lw_ufunc_object *owner, const char *name, const char *doc)
     table->owner_type = "Ufunc";
     table->lock = (lw_lock)LW_LOCK_INIT;
     table->build = lw_build_options_of(&owner->base);
+    table->build.watch =
+        lw_door_watches_elements(&owner->base.options) ? LW_WATCH_ELEMENTS : LW_WATCH_NOTHING;
     table->build.links = NULL; /* GPU code, of the owner, which this may outlive */
     table->build.n_links = 0;
     table->name = lw_strdup(name);

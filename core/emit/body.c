@@ -62,7 +62,10 @@ emit_inst(lw_emitter *e)
     case LW_OP_PREFETCH: lw_emit_prefetch(e); break;
     case LW_OP_PACK: lw_emit_pack(e); break;
     case LW_OP_LANE: lw_emit_lane(e); break;
-    case LW_OP_CALL: lw_emit_call(e); break;
+    case LW_OP_CALL:
+        lw_emit_watch(e);
+        lw_emit_call(e);
+        break;
     case LW_OP_RESULT: lw_emit_call_result(e); break;
     case LW_OP_HOST_CALL: lw_emit_host_call(e); break;
     case LW_OP_ATOMIC:

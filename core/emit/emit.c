@@ -254,6 +254,15 @@ has_shared(const lw_module *module)
     return false;
 }
 
+static lw_watched
+watched(const lw_module *module, const lw_emit_options *options)
+{
+    if (options->target == LW_TARGET_CUDA ||
+        (options->watch == LW_WATCH_SHARED && !has_shared(module)))
+        return LW_WATCH_NOTHING;
+    return options->watch;
+}
+
 lw_status
 lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, lw_error *err)
 {
@@ -264,7 +273,7 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
                     .gpu = gpu,
                     .typed = gpu && !options->opaque_pointers,
                     .context = !gpu && lw_ir_uses_context(module),
-                    .watch = !gpu && options->watch && has_shared(module),
+                    .watch = watched(module, options),
                     .convergent = gpu && calls_together(module),
                     .err = err,
                     .next_metadata = 1};

@@ -8,6 +8,13 @@
 #include "core/ir/ir.h"
 #include "core/tables/intrinsics.h"
 
+/* Which accesses of the user's source compiled code of the CPU tells first. */
+typedef enum lw_watched {
+    LW_WATCH_NOTHING,
+    LW_WATCH_SHARED,  /* where it has shared memory: lw_sim_access (core/host/simulator.h) */
+    LW_WATCH_ELEMENTS /* all: lw_race_access (core/host/element_race.h) */
+} lw_watched;
+
 typedef enum lw_target { LW_TARGET_CPU, LW_TARGET_CUDA } lw_target;
 
 typedef struct lw_emit_options {
@@ -15,7 +22,7 @@ typedef struct lw_emit_options {
     bool opaque_pointers; /* CUDA only; CPU text always is */
     bool lineinfo;        /* CUDA: line tables of the user's Python */
     bool precise;         /* CPU: scalar libm, neither libmvec nor our own */
-    bool watch;           /* CPU: accesses to shared memory call lw_sim_access first */
+    lw_watched watch;     /* CPU */
     bool frozen;          /* CPU: for another process: what is live is constant as of now */
     bool has_fma;         /* CPU: a fused multiply-add; then some functions are our own */
     int vector_bits;      /* CPU: preferred vector width, 128, 256 or 512 */

@@ -62,7 +62,7 @@ typedef struct lw_emitter {
     uint32_t n_shared;                  /* GPU: variables printed */
     uint64_t shared_end;                /* CPU: bytes of shared memory given out */
     bool context;                       /* CPU: functions take %ctx */
-    bool watch;      /* CPU: accesses may be of shared memory, and are told */
+    lw_watched watch;                   /* CPU: accesses that are told */
     bool convergent; /* GPU: functions hold operations that threads take part in together */
     bool helpers[LW_N_HELPERS];
     uint32_t prints; /* bits: print helpers by their number of slots */
@@ -126,7 +126,7 @@ lw_emit_memory_decl(lw_emitter *e); /* LOCAL, SHARED, DYNAMIC, DATA, CONTEXT: in
 void lw_emit_atomic(lw_emitter *e);
 void lw_emit_barrier(lw_emitter *e);
 void lw_emit_kernel_call(lw_emitter *e);
-void lw_emit_watch(lw_emitter *e); /* in front of LOAD, STORE and ATOMIC */
+void lw_emit_watch(lw_emitter *e); /* in front of LOAD, STORE, ATOMIC and CALL */
 void lw_globals_print(lw_emitter *e);
 
 /* ---- convert.c ---- */

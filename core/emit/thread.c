@@ -374,31 +374,57 @@ lw_emit_barrier(lw_emitter *e)
     lw_line(e, "call void @lw_sim_barrier(ptr %ctx) convergent");
 }
 
+static void
+declare_host(lw_emitter *e, const char *declare)
+{
+    if (strstr(lw_text_get(&e->declares), declare) == NULL)
+        lw_text_add(&e->declares, declare);
+}
+
+/* Whether it calls a helper of core/front/atomics. */
+static bool
+is_update(const lw_emitter *e, const lw_inst *inst)
+{
+    const lw_func *callee = e->module->funcs.data[inst->a];
+
+    return callee->python_name == NULL &&
+           strncmp(callee->name, LW_UPDATE_STEM, sizeof LW_UPDATE_STEM - 1) == 0 &&
+           callee->params.n > 1;
+}
+
 /* Instructions that the user did not write have no place: the loads of an update's loop, which
- * race with nobody, and its words, which reach over neighbours. */
+ * race with nobody, and its words, which reach over neighbours. Its call stands for them. */
 void
 lw_emit_watch(lw_emitter *e)
 {
-    static const char declare[] = "declare void @lw_sim_access(ptr, ptr, i32, i32) nounwind\n";
     const lw_inst *inst = e->inst, *value = inst;
+    const uint32_t *list = e->func->lists.data + inst->b;
     lw_ref pointer = inst->a;
-    uint32_t kind = 0; /* lw_sim_access_kind: read, write, atomic */
+    uint32_t kind = 0, size; /* lw_sim_access_kind: read, write, atomic */
 
-    if (!e->watch || inst->loc == 0 ||
-        (inst->op == LW_OP_LOAD && (inst->flags & LW_MEM_INVARIANT)))
+    if (e->watch == LW_WATCH_NOTHING || inst->loc == 0 ||
+        (inst->op == LW_OP_LOAD && (inst->flags & LW_MEM_INVARIANT)) ||
+        (inst->op == LW_OP_CALL && !is_update(e, inst)))
         return;
     if (inst->op == LW_OP_STORE) {
         value = &e->func->insts.data[inst->b];
         kind = 1;
-    } else if (inst->op == LW_OP_ATOMIC) {
-        pointer = e->func->lists.data[inst->b];
+    } else if (inst->op != LW_OP_LOAD) {
+        value = inst->op == LW_OP_CALL ? &e->func->insts.data[list[1]] : inst;
+        pointer = list[0];
         kind = 2;
     }
-    if (strstr(lw_text_get(&e->declares), declare) == NULL)
-        lw_text_add(&e->declares, declare);
+    size = lw_dtypes[value->type].size_bytes * (value->lanes > 1 ? value->lanes : 1);
+    if (e->watch == LW_WATCH_ELEMENTS) {
+        declare_host(e, "declare void @lw_race_access(ptr, i32, i32, i32) nounwind\n");
+        lw_line(e, "call void @lw_race_access(ptr $v, i32 $u, i32 $u, i32 $u)", pointer, size,
+                kind, e->module->locs.data[inst->loc].line);
+        return;
+    }
+    declare_host(e, "declare void @lw_sim_access(ptr, ptr, i32, i32) nounwind\n");
     store_line(e);
-    lw_line(e, "call void @lw_sim_access(ptr %ctx, ptr $v, i32 $u, i32 $u)", pointer,
-            lw_dtypes[value->type].size_bytes * (value->lanes > 1 ? value->lanes : 1), kind);
+    lw_line(e, "call void @lw_sim_access(ptr %ctx, ptr $v, i32 $u, i32 $u)", pointer, size,
+            kind);
 }
 
 /* How an argument goes: a bool as 0 or 1. */

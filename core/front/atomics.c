@@ -1,7 +1,8 @@
 /* Three roads, by kind and type: one ATOMIC on the element; AND, OR, XOR on the word around a
  * narrow element, with bits that leave its neighbours alone; else a loop that computes the new
- * value and tries to put it in place by CAS. The loop is a function of the module, once for
- * each kind and type; it first reads what is there with a plain load, which CAS then checks. */
+ * value and tries to put it in place by CAS. The last two are functions of the module, once for
+ * each kind and type, named LW_UPDATE_STEM and more; the loop first reads what is there with a
+ * plain load, which CAS then checks. */
 #include "core/front/atomics.h"
 
 #include "core/front/integers.h"
@@ -122,18 +123,26 @@ out_of(lw_builder *b, const word *w, lw_dtype type, lw_ref whole)
     return from_bits(b, type, lw_ir_cast(b, bits_of(type), lw_ir_shr(b, whole, w->shift)));
 }
 
-static lw_ref
+static bool
+is_logic(lw_atomic_kind kind)
+{
+    return kind == LW_UPDATE_AND || kind == LW_UPDATE_OR || kind == LW_UPDATE_XOR;
+}
+
+static void
 narrow_logic(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer, lw_ref operand)
 {
     word w = word_around(b, type, pointer);
     lw_ref bits = in_place(b, &w, operand);
     lw_atomic which = kind == LW_UPDATE_OR ? LW_ATOMIC_OR : LW_ATOMIC_XOR;
+    lw_ref old;
 
     if (kind == LW_UPDATE_AND) {
         which = LW_ATOMIC_AND;
         bits = lw_ir_or(b, bits, lw_ir_not(b, w.mask));
     }
-    return out_of(b, &w, type, lw_ir_atomic(b, which, w.pointer, &bits, 1));
+    old = out_of(b, &w, type, lw_ir_atomic(b, which, w.pointer, &bits, 1));
+    lw_ir_return(b, &old, 1);
 }
 
 /* ---- the loop ---- */
@@ -230,7 +239,7 @@ loop_body(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer,
 }
 
 static uint32_t
-loop_function(lw_module *module, lw_atomic_kind kind, lw_dtype type)
+update_function(lw_module *module, lw_atomic_kind kind, lw_dtype type)
 {
     static const char *const names[LW_N_UPDATES] = {
         [LW_UPDATE_ADD] = "add", [LW_UPDATE_SUB] = "sub",       [LW_UPDATE_AND] = "and",
@@ -243,14 +252,17 @@ loop_function(lw_module *module, lw_atomic_kind kind, lw_dtype type)
     uint32_t number;
     char stem[32];
 
-    snprintf(stem, sizeof stem, "lw_atomic_%s", names[kind]);
+    snprintf(stem, sizeof stem, LW_UPDATE_STEM "%s", names[kind]);
     if (!lw_helper_begin(b, module, stem, type, &number))
         return number;
     pointer = lw_ir_param_add(b, LW_DT_ptr, 0, "p");
     operands[0] = lw_ir_param_add(b, type, 0, "x");
     operands[1] = kind == LW_UPDATE_CAS ? lw_ir_param_add(b, type, 0, "y") : 0;
     lw_ir_result_add(b, type);
-    loop_body(b, kind, type, pointer, operands);
+    if (is_logic(kind))
+        narrow_logic(b, kind, type, pointer, operands[0]);
+    else
+        loop_body(b, kind, type, pointer, operands);
     lw_helper_end(b);
     return number;
 }
@@ -270,7 +282,6 @@ lw_ref
 lw_atomic_update(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer,
                  const lw_ref *operands, uint32_t n)
 {
-    bool is_logic = kind == LW_UPDATE_AND || kind == LW_UPDATE_OR || kind == LW_UPDATE_XOR;
     lw_atomic which = native(kind, type);
     lw_ref args[3] = {pointer, operands[0], n > 1 ? operands[1] : 0};
 
@@ -281,9 +292,7 @@ lw_atomic_update(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref point
             args[1] = lw_ir_neg(b, args[1]);
         return lw_ir_atomic(b, which, pointer, args + 1, n);
     }
-    if (is_logic)
-        return narrow_logic(b, kind, type, pointer, operands[0]);
-    return lw_ir_call(b, loop_function(b->module, kind, type), args, n + 1);
+    return lw_ir_call(b, update_function(b->module, kind, type), args, n + 1);
 }
 
 void

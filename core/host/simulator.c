@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
+#include "core/host/element_race.h"
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 #include "core/link/elf_loader.h"
@@ -722,6 +723,7 @@ lw_simulate(const lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
 static const lw_code_extern externs[] = {
     {"lw_sim_barrier", (void *)(uintptr_t)lw_sim_barrier},
     {"lw_sim_access", (void *)(uintptr_t)lw_sim_access},
+    {"lw_race_access", (void *)(uintptr_t)lw_race_access},
 #define KERNEL_OP(name, args, result, collective, ptx, host) {#host, (void *)(uintptr_t)host},
 #include "core/tables/kernel_ops.def"
 };

@@ -158,6 +158,10 @@ typedef enum lw_linkage {
     LW_OUTLINED, /* internal, but kept as a real call (large helpers) */
 } lw_linkage;
 
+/* Helpers of this name change the element at their first parameter, of their second one's type,
+ * atomically: what is told of an access is told of their calls. */
+#define LW_UPDATE_STEM "lw_atomic_"
+
 typedef struct lw_func {
     const char *name; /* [a-zA-Z_$][a-zA-Z0-9_$]* , unique in the module */
     const char

@@ -65,7 +65,7 @@ emit_options(const job *j)
 
     options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
     options.lineinfo = j->options->lineinfo && j->cc;
-    options.watch = j->options->watch && !j->cc;
+    options.watch = j->cc ? LW_WATCH_NOTHING : j->options->watch;
     options.precise = j->options->precise;
     options.frozen = j->frozen;
     options.has_fma = lw_host_has_fma();
@@ -297,7 +297,7 @@ add_flags(lw_sha256 *sha, const job *j)
              "watch=%d",
              LW_VERSION, j->cc, j->options->precise, j->options->opt, j->options->lineinfo,
              j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
-             j->cc ? 0 : lw_host_vector_bits(), !j->cc && j->options->watch);
+             j->cc ? 0 : lw_host_vector_bits(), j->cc ? 0 : (int)j->options->watch);
     lw_sha256_add_text(sha, flags);
 }
 

@@ -22,7 +22,7 @@ typedef struct lw_build_options {
     bool precise;              /* CPU: scalar libm, no vector functions */
     bool opt;                  /* false: -O0 */
     bool lineinfo;             /* CUDA */
-    bool watch;                /* CPU: races on shared memory are seen */
+    lw_watched watch;          /* CPU: races that are seen */
     bool fma;                  /* what nvJitLink hears: always false, our own pass has fused */
     bool ftz;                  /* fastmath */
     bool fast_div;             /* fastmath */

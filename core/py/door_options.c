@@ -30,7 +30,6 @@ typedef struct reader {
     lw_door_options *options;
     lw_door_arguments *arguments;
     const char *keyword;
-    bool races; /* check={"race"} was given */
 } reader;
 
 static int
@@ -217,24 +216,7 @@ read_check(reader *r, PyObject *value)
                    &checks) < 0)
         return -1;
     r->options->front.checks |= checks;
-    r->races = (checks & LW_CHECK_RACE) != 0;
     return 0;
-}
-
-/* Elements do not know each other yet while they run: what asks for it is told so. */
-static int
-refuse_races(const reader *r)
-{
-    lw_error err = {0};
-
-    if (!r->races || (r->door != LW_DOOR_FORALL && r->arguments->excluded == NULL))
-        return 0;
-    lw_fail(&err, LW_ERR_UNSUPPORTED,
-            "check={'race'} is not supported yet by %s: it looks at the shared memory of jit's "
-            "kernels. Stores of a forall by which all elements race are E164 without it",
-            r->door == LW_DOOR_FORALL ? "forall" : "functions with excluded arrays");
-    lw_py_raise(&err);
-    return -1;
 }
 
 static int
@@ -543,7 +525,7 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
         if (known->read(&r, value) < 0)
             return -1;
     }
-    return refuse_races(&r);
+    return 0;
 }
 
 /* ---- the setting `check` ---- */
@@ -584,6 +566,12 @@ lw_door_checks_changed(const lw_door_options *options)
     return options->checks_everywhere != lw_checks_everywhere();
 }
 
+bool
+lw_door_watches_elements(const lw_door_options *options)
+{
+    return (options->front.checks & LW_CHECK_RACE) != 0 && options->errors != LW_IGNORE;
+}
+
 lw_build_options
 lw_door_build_options(const lw_door_options *options, const char *name)
 {
@@ -591,7 +579,8 @@ lw_door_build_options(const lw_door_options *options, const char *name)
                               .precise = options->front.precise,
                               .opt = options->opt,
                               .lineinfo = options->lineinfo,
-                              .watch = options->front.checks != 0,
+                              .watch =
+                                  options->front.checks ? LW_WATCH_SHARED : LW_WATCH_NOTHING,
                               .ftz = options->front.fast == LW_FAST_ALL,
                               .fast_div = (options->front.fast & LW_FAST_ARCP) != 0,
                               .max_registers = options->max_registers,

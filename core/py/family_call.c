@@ -4,12 +4,15 @@
 
 #include "core/py/family_internal.h"
 
+#include "core/host/element_race.h"
 #include "core/py/call_sorts.h"
 #include "core/py/cuda_py.h"
 #include "core/py/host_view.h"
 #include "core/py/override.h"
+#include "core/py/raise.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- arguments ---- */
@@ -322,6 +325,75 @@ drop_row(row *r)
     Py_XDECREF(r->axes);
 }
 
+/* ---- races on excluded arrays ---- */
+
+static lw_race_array
+race_array(const lw_family_args *c, int i)
+{
+    const lw_whole_array *array = &c->arrays[i];
+    const int64_t *shape = (const int64_t *)array->words + 1;
+    const lw_dtype_row *dtype = &lw_dtypes[array->spec.dtype];
+    bool record = array->spec.record != NULL;
+
+    return (lw_race_array){.name = lw_family_param(c, (uint32_t)c->params[i]),
+                           .data = array->words[0],
+                           .ndim = array->spec.ndim,
+                           .shape = shape,
+                           .strides = shape + array->spec.ndim,
+                           .itemsize =
+                               record ? array->spec.record->itemsize : dtype->size_bytes,
+                           .reach = array->reach,
+                           .grain = record ? 1 : lw_dtypes[dtype->parts].size_bytes};
+}
+
+static int
+tell_race(const lw_family_args *c, const lw_race *race)
+{
+    char here[48], there[48];
+    lw_error err = {0};
+
+    snprintf(here, sizeof here, "element %llu", (unsigned long long)race->element);
+    snprintf(there, sizeof there, "element %llu", (unsigned long long)race->other);
+    lw_race_fail(race, lw_family_name(c->self), here, there, &err);
+    lw_py_raise(&err);
+    return -1;
+}
+
+static PyObject *
+call_watched(const lw_family_args *c, lw_ufunc_head *member, const row *r)
+{
+    lw_race_array arrays[LW_MOST_EXCLUDED];
+    lw_race_watch *watch = NULL;
+    PyObject *result;
+    lw_error err = {0};
+    lw_race race;
+
+    for (int i = 0; i < c->n_arrays; i++)
+        arrays[i] = race_array(c, i);
+    if (lw_race_begin(arrays, (uint32_t)c->n_arrays, &watch, &err) != LW_OK)
+        return lw_py_raise(&err);
+    result =
+        c->family->door->call_host(member, r->args, (size_t)r->n_args, r->names, r->stream);
+    if (lw_race_end(watch, &race, &err) != LW_OK) {
+        Py_CLEAR(result);
+        if (PyErr_Occurred())
+            lw_error_reset(&err);
+        else
+            lw_py_raise(&err);
+    } else if (result != NULL && race.does != NULL && tell_race(c, &race) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+static PyObject *
+call_member(const lw_family_args *c, lw_ufunc_head *member, const row *r)
+{
+    if (c->n_arrays > 0 && lw_door_watches_elements(&c->self->options))
+        return call_watched(c, member, r);
+    return c->family->door->call_host(member, r->args, (size_t)r->n_args, r->names, r->stream);
+}
+
 static PyObject *
 run_host(lw_family_args *c)
 {
@@ -333,8 +405,7 @@ run_host(lw_family_args *c)
         return NULL;
     Py_INCREF(member);
     if (make_row(c, &r) == 0)
-        result =
-            c->family->door->call_host(member, r.args, (size_t)r.n_args, r.names, r.stream);
+        result = call_member(c, member, &r);
     drop_row(&r);
     Py_DECREF(member);
     return result;

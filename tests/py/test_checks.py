@@ -54,7 +54,7 @@ MADE = {  # a call that breaks a rule, and what the check of it raises
 def test_check_of_every_generator(name):
     make, arguments, exception = MADE[name]
     with pytest.raises(exception, match="test_checks.py"):
-        make(check=set(EVERY.split(",")) - ({"race"} if name == "forall" else set()))(*arguments())
+        make(check=set(EVERY.split(",")))(*arguments())
     with pytest.raises(exception):
         make(debug=True)(*arguments())
 
@@ -97,11 +97,7 @@ def test_one_check_is_not_another():
             f(np.int32(3), np.int32(0))
 
 
-def test_races_between_elements_are_not_looked_for_yet():
-    with pytest.raises(lw.errors.UnsupportedError, match="'race'.* forall: .*E164"):
-        lw.forall(check={"race"})(shifted)
-    with pytest.raises(lw.errors.UnsupportedError, match="'race'.* excluded arrays"):
-        lw.vectorize(far, check=["race"], excluded={"x"})
+def test_a_function_of_numbers_has_no_races():
     assert lw.vectorize(quotient, check={"race"})(FOURS, FOURS + 1).tolist() == [0, 0, 0, 0]
 
 

@@ -1,7 +1,9 @@
-"""Stores by which the elements of a forall race: E164 where that can be known without running,
-and nothing where elements may keep out of each other's way."""
+"""Elements that race: E164 where that can be known without running, and nothing where elements may keep out of each other's
+way; a KernelError where check={"race"} sees them meet."""
 
 from __future__ import annotations
+
+import inspect
 
 import numpy as np
 import pytest
@@ -333,3 +335,273 @@ def test_checks_and_another_sign_of_the_index_change_nothing():
         lw.forall(debug=True)(adds)(12, x, o, q, m)
     with pytest.raises(lw.errors.CompileError, match="E164"):
         lw.forall(adds)(range(-12, 0), x, o, q, m)
+
+
+# ---- check={"race"}: what is seen as elements run ----
+
+WATCHED = {"check": {"race"}, "target": "cpu"}
+MEET = np.array([0, 1, 2, 1, 4, 5])  # elements 1 and 3 meet
+APART = np.array([0, 5, 2, 1, 4, 3])
+
+
+def lines_of(function, *texts):
+    """The line of the first one that has this text, for each text."""
+    source, first = inspect.getsourcelines(function)
+    return [first + next(i for i, line in enumerate(source) if text in line) for text in texts]
+
+
+def watched(function, *args, **options):
+    return lw.forall(**WATCHED, **options)(function)(*args)
+
+
+def histogram(i, q, o):
+    o[q[i]] += 1  # here
+
+
+def neighbours(i, q, o):
+    if i > 0:
+        o[i] = o[i] + o[i - 1] + 1  # here
+
+
+def by_a_helper(i, q, o):
+    put(o, q[i], 1)
+
+
+def by_a_view(i, q, o):
+    part = o[q[i]:]
+    part[0] = i + 1  # here
+
+
+def backwards(i, q, o):
+    o[::-1][q[i]] = i + 1  # here
+
+
+def stores_only(i, q, o):
+    o[q[i]] = i  # here
+
+
+def reads_what_is_written(i, q, o):
+    o[i + 6] = o[q[i] + 7] + 1  # here
+
+
+def adds_and_reads(i, q, o):
+    cuda.atomic.add(o, q[i], 1)
+    o[i + 6] = o[q[i]]  # here
+
+
+def in_a_loop(i, q, o):
+    for k in range(3):
+        o[3 * q[i] + k] += 1  # here
+
+
+@pytest.mark.parametrize("function", [histogram, neighbours, by_a_helper, by_a_view, backwards, stores_only, reads_what_is_written, adds_and_reads, in_a_loop],
+                         ids=lambda f: f.__name__)
+def test_elements_that_meet_are_told_of(function):
+    lw.forall(function, target="cpu")(6, MEET, np.zeros(18))
+    with pytest.raises(lw.errors.KernelError, match=rf"^{function.__name__}: race on `o\[\d+\]`: element [1-5] .* in line \d+, which element [0-5] .* in line \d+") as caught:
+        watched(function, 6, MEET, np.zeros(18))
+    if function not in (by_a_helper,):
+        assert f"in line {lines_of(function, '# here')[0]}" in str(caught.value)
+    watched(function, 1, MEET, np.zeros(18))
+
+
+@pytest.mark.parametrize("function", [histogram, by_a_helper, by_a_view, backwards, stores_only, adds_and_reads, in_a_loop], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "i8", "f8", "c16"])
+def test_elements_that_keep_apart_are_none(function, dtype):
+    if dtype == "c16" and function is adds_and_reads:
+        dtype = "c8"
+    expected, o = np.zeros(18, dtype), np.zeros(18, dtype)
+    lw.forall(function, target="cpu")(6, APART, expected)
+    watched(function, 6, APART, o)
+    assert o.tolist() == expected.tolist() and o.any()
+
+
+def test_the_message_has_both_elements_the_place_and_the_lines():
+    line = lines_of(histogram, "# here")[0]
+    with pytest.raises(lw.errors.KernelError) as caught:
+        watched(histogram, range(10, 16), np.append(np.zeros(10, int), MEET), np.zeros(6, np.float32))
+    assert str(caught.value) == (f"histogram: race on `o[1]`: element 13 reads 4 bytes there in line {line}, which element 11 wrote in line {line}: "
+                                 "elements run in no order")
+
+
+@pytest.mark.parametrize("options, setting", [({"check": {"race"}}, ""), ({"debug": True}, ""), ({}, "race"), ({}, "bounds,race")])
+def test_ways_to_ask_for_it(options, setting):
+    kernel = lw.forall(target="cpu", **options)(histogram)
+    with lw.config(check=setting):
+        for _ in range(2):
+            with pytest.raises(lw.errors.KernelError, match="race on `o"):
+                kernel(6, MEET, np.zeros(6))
+        kernel(6, APART, np.zeros(6))
+        with pytest.raises(lw.errors.KernelError, match="race on `o"):
+            kernel.bind(6, MEET, np.zeros(6))()
+    if setting:
+        kernel(6, MEET, np.zeros(6))
+
+
+def test_it_is_not_looked_for_where_nobody_asks():
+    lw.forall(histogram, target="cpu", check={"bounds"})(6, MEET, np.zeros(6))
+    lw.forall(histogram, target="cpu", check={"race"}, errors="ignore")(6, MEET, np.zeros(6))
+
+
+def test_two_indices_are_told_as_two():
+    def halves(i, j, a):
+        a[i // 2, j] += 1
+
+    a = np.zeros((4, 3), order="F")
+    with pytest.raises(lw.errors.KernelError, match=r"race on `a\[0, 0\]`: element \(1, 0\) reads .* which element \(0, 0\) wrote"):
+        watched(halves, (4, 3), a, ndim=2)
+    watched(halves, (range(0, 4, 2), 3), a, ndim=2)
+
+
+def test_arrays_that_overlap_are_one_memory():
+    def shift(i, x, o):
+        o[i] = x[i] + 1
+
+    x = np.zeros(9)
+    watched(shift, 8, x, x)
+    watched(shift, 4, x[:4], x[4:8])
+    x = np.zeros(9)
+    with pytest.raises(lw.errors.KernelError, match="element 1 reads 8 bytes there .* which element 0 wrote"):
+        watched(shift, 8, x[:-1], x[1:])
+    with pytest.raises(lw.errors.KernelError, match="element 1 writes 8 bytes there .* which element 0 read"):
+        x = np.zeros(9)
+        watched(shift, 8, x[1:], x[:-1])
+
+
+def test_a_field_of_a_record_is_its_own_place():
+    def fields(i, r, q):
+        if i % 2 == 0:
+            r[q[i]].a = 1
+        else:
+            r[q[i]].b = 2
+
+    r = np.zeros(6, [("a", "i1"), ("b", "f8")])
+    watched(fields, 6, r, np.array([0, 0, 1, 1, 2, 2]))
+    with pytest.raises(lw.errors.KernelError, match=r"race on `r\[\d\]"):
+        watched(adds_to_a_field, 6, r, MEET)
+
+
+def adds_to_a_field(i, r, q):
+    r[q[i]].b += 1
+
+
+def adds_what_lies_there(i, q, o):
+    cuda.atomic.add(o, q[i], o[1])
+
+
+def keeps_what_lies_there(i, q, o):
+    cuda.atomic.max(o, q[i], o[1])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "f2", "i4", "u4", "f4", "i8", "f8"])
+def test_atomics_race_with_plain_accesses_alone(dtype):
+    def adds(i, q, o):
+        cuda.atomic.add(o, q[i], 1)
+
+    def keeps_largest(i, q, o):
+        cuda.atomic.max(o, q[i], i)
+
+    def beside(i, q, o):
+        cuda.atomic.max(o, 2 * q[i], i)
+        o[2 * q[i] + 1] = i
+
+    o = np.zeros(12, dtype)
+    watched(adds, 6, MEET, o)
+    watched(keeps_largest, 6, MEET, o)
+    assert o[1] == 3
+    watched(beside, 6, APART, o)
+    for function in (adds_what_lies_there, keeps_what_lies_there):
+        with pytest.raises(lw.errors.KernelError, match=r"race on `o\[1\]`: .* (changes|changed) \(atomically\)"):
+            watched(function, 6, MEET, o)
+
+
+def test_logic_on_a_narrow_element_leaves_its_neighbours_alone():
+    def marks(i, o):
+        cuda.atomic.or_(o, 2 * i, 1)
+        o[2 * i + 1] = 2
+
+    o = np.zeros(12, np.uint8)
+    watched(marks, 6, o)
+    assert o.tolist() == [1, 2] * 6
+
+
+def test_a_store_of_what_lies_there_is_none():
+    def flags(i, x, found):
+        if x[i] > 2:
+            found[0] = 1
+
+    found = np.zeros(1)
+    watched(flags, 6, np.arange(6.0), found)
+    assert found[0] == 1
+    with pytest.raises(lw.errors.KernelError, match="race on `found"):
+        watched(lambda i, x, found: put(found, 0 if x[i] > 2 else i, 1.0), 6, np.arange(6.0), np.zeros(6))
+
+
+def test_local_arrays_belong_to_their_element():
+    x, o = np.arange(6.0), np.zeros(6)
+    watched(own_local, 6, x, o, None, None)
+    assert o.tolist() == x.tolist()
+
+
+def test_exceptions_of_elements_still_come():
+    def stops(i, q, o):
+        if i == 4:
+            raise ValueError("four")
+        o[q[i]] = i
+
+    with pytest.raises(ValueError, match="four"):
+        watched(stops, 6, APART, np.zeros(6))
+    with pytest.raises(lw.errors.KernelError, match="race"):
+        watched(stops, 6, MEET, np.zeros(6))
+
+
+# ---- excluded arrays ----
+
+def counts_in(k, t):
+    t[k] += 1
+    return t[k]
+
+
+def looks_up(k, t):
+    return t[k]
+
+
+@pytest.mark.parametrize("options, setting", [({"check": {"race"}}, ""), ({"debug": True}, ""), ({}, "race")])
+def test_elements_that_meet_in_an_excluded_array(options, setting):
+    f = lw.vectorize(counts_in, excluded={"t"}, **options)
+    with lw.config(check=setting):
+        for _ in range(2):
+            with pytest.raises(lw.errors.KernelError, match=r"^counts_in: race on `t\[1\]`: element 3 reads 8 bytes there in line \d+, which element 1 wrote"):
+                f(MEET, np.zeros(6))
+        with pytest.raises(lw.errors.KernelError, match="element 3 .* element 1 "):
+            f(MEET.reshape(2, 3), np.zeros(6))
+        with pytest.raises(lw.errors.KernelError, match=r"race on `t\[0\]`: element 1 "):
+            f(np.broadcast_to(np.int64(0), 5), np.zeros(6))
+        assert f(APART, np.zeros(6)).tolist() == [1] * 6
+        assert f(MEET[0], np.zeros(6)) == 1
+
+
+def test_an_excluded_array_that_is_read_may_be_shared():
+    assert lw.vectorize(looks_up, excluded={"t"}, check={"race"})(MEET, np.arange(6.0)).tolist() == MEET.tolist()
+
+
+def test_many_elements_of_vectorize_are_watched_one_by_one():
+    f, n = lw.vectorize(counts_in, excluded={"t"}, check={"race"}), 20000
+    places = np.random.default_rng(7).permutation(n)
+    assert f(places, np.zeros(n)).tolist() == [1] * n
+    places[-1] = places[0]
+    with pytest.raises(lw.errors.KernelError, match=rf"element {n - 1} reads .* which element 0 wrote"):
+        f(places, np.zeros(n))
+
+
+def test_items_of_guvectorize_that_meet_in_an_excluded_array():
+    @lw.guvectorize("(n)->()", excluded={"t"}, check={"race"})
+    def counts(ks, t, out):
+        out[0] = 0
+        for k in ks:
+            t[k] += 1
+            out[0] += t[k]
+
+    assert counts(np.array([[0, 1], [2, 2], [3, 4]]), np.zeros(6)).tolist() == [2, 3, 2]
+    with pytest.raises(lw.errors.KernelError, match=r"^counts: race on `t\[0\]`: element 2 reads .* which element 0 wrote"):
+        counts(np.array([[0, 1], [2, 2], [3, 0]]), np.zeros(6))
