@@ -270,9 +270,9 @@ def from_dlpack(x, /, *, copy=None):
         return x.copy() if copy else x
     if not hasattr(x, "__dlpack_device__"):
         raise TypeError(f"expected an array with __dlpack__, got {type(x).__name__}")
-    if x.__dlpack_device__()[0] != 1:  # not the CPU's
+    array = _cuda._host_of_dlpack(x)
+    if array is None:
         return _cuda._from_dlpack(x, copy=copy).copy_to_host().view(HostArray)
-    array = np.from_dlpack(x)
     return (array.copy() if copy else array).view(HostArray)
 
 

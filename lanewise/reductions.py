@@ -211,7 +211,9 @@ def _array(a: Any) -> Any:
         refuse_loss("argument 1", a, labels=True)
         if answers_itself(a):
             return np.asarray(a)
-    return a if hasattr(a, "dtype") else np.asarray(a)
+    if hasattr(a, "dtype"):
+        return a
+    return lw.cuda.as_cuda_array(a) if lw.cuda.is_cuda_array(a) else np.asarray(a)
 
 
 def _kind(a: Any) -> str:

@@ -193,13 +193,10 @@ release_managed(lw_operand *operand)
 static int
 set_device(lw_operand *out, const lw_dl_tensor *tensor, const lw_dl_exchange *exchange)
 {
-    lw_error err = {0};
     void *stream;
 
-    if (lw_device_get(tensor->device_id, &out->device, &err) != LW_OK) {
-        (void)lw_py_raise(&err);
+    if (lw_dlpack_find_device(out, tensor) < 0)
         return -1;
-    }
     if (exchange->current_stream(LW_DL_CUDA, tensor->device_id, &stream) != 0)
         return -1;
     out->stream = (uintptr_t)stream <= 1 ? NULL : (CUstream)stream;
@@ -263,8 +260,9 @@ lw_args_dlpack_device(PyObject *object, int *type)
     if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2) {
         number = PyNumber_Index(PyTuple_GET_ITEM(pair, 0)); /* often an IntEnum */
         if (number != NULL) {
-            *type = (int)PyLong_AsLong(number);
-            result = PyErr_Occurred() ? -1 : 0;
+            long wide = PyLong_AsLong(number);
+            result = PyErr_Occurred() || wide != (int)wide ? -1 : 0;
+            *type = (int)wide;
             Py_DECREF(number);
         }
     }
@@ -284,7 +282,13 @@ lw_args_read_dlpack(lw_operand *out, PyObject *object)
 
     if (lw_args_dlpack_device(object, &type) < 0)
         return -1;
-    if (type != LW_DL_CUDA && type != LW_DL_CUDA_MANAGED)
+    if (type == LW_DL_CUDA || type == LW_DL_CUDA_MANAGED)
+        return lw_dlpack_read_object(out, object);
+    if (lw_dlpack_on_host(type) || lw_args_type_has(Py_TYPE(object), "__array__"))
         return lw_args_not_ours(out);
-    return lw_dlpack_read_object(out, object);
+    PyErr_Format(PyExc_BufferError,
+                 "__dlpack_device__: expected device type %d (CPU), %d (CUDA), %d (CUDA host) "
+                 "or %d (CUDA managed), got %d",
+                 LW_DL_CPU, LW_DL_CUDA, LW_DL_CUDA_HOST, LW_DL_CUDA_MANAGED, type);
+    return -1;
 }

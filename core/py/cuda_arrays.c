@@ -1,4 +1,5 @@
 /* The functions of lanewise.cuda that make device arrays. */
+#include "core/py/args_internal.h"
 #include "core/py/cuda_internal.h"
 #include "core/py/device_array_internal.h"
 #include "core/py/dlpack.h"
@@ -242,6 +243,17 @@ LW_ON_HOST_KEYWORDS(device_array_like)
 LW_ON_HOST_KEYWORDS(as_cuda_array)
 LW_ON_HOST_KEYWORDS(from_dlpack)
 
+/* A NumPy array over the memory of a DLPack exporter on the host; None for one on a device. */
+static PyObject *
+host_of_dlpack(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    int type;
+
+    if (lw_args_dlpack_device(object, &type) < 0)
+        return NULL;
+    return lw_dlpack_on_host(type) ? lw_dlpack_host_array(object) : Py_NewRef(Py_None);
+}
+
 /* dtype= as DeviceArray reads it, for arrays in host memory. */
 static PyObject *
 dtype_of(PyObject *Py_UNUSED(module), PyObject *object)
@@ -255,6 +267,7 @@ dtype_of(PyObject *Py_UNUSED(module), PyObject *object)
 PyMethodDef lw_cuda_array_functions[] = {
     {"_is_device_array", is_cuda_array, METH_O, NULL}, /* on a GPU, whatever the setting */
     {"_as_device_array", LW_CUDA_KEYWORDS(as_cuda_array), NULL},
+    {"_host_of_dlpack", host_of_dlpack, METH_O, NULL},
     {"_dtype", dtype_of, METH_O, NULL},
     {"to_device", LW_CUDA_KEYWORDS(to_device_there),
      "to_device(obj, stream=0, copy=True, to=None): a device array with the contents of obj"},

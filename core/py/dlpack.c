@@ -140,29 +140,55 @@ release_old(lw_operand *operand)
         managed->deleter(managed);
 }
 
+int
+lw_dlpack_find_device(lw_operand *out, const lw_dl_tensor *tensor)
+{
+    lw_error err = {0};
+    int n = 0;
+
+    if (tensor->device_id >= 0 && lw_device_get(tensor->device_id, &out->device, &err) == LW_OK)
+        return 0;
+    if (tensor->device_id < 0 ||
+        (lw_device_count(&n, NULL) == LW_OK && n > 0 && tensor->device_id >= n)) {
+        lw_error_reset(&err);
+        PyErr_Format(PyExc_BufferError,
+                     "DLPack tensor: there is no CUDA device %d; the devices of this machine "
+                     "are numbered from 0",
+                     (int)tensor->device_id);
+        return -1;
+    }
+    (void)lw_py_raise(&err);
+    return -1;
+}
+
+/* Whose memory a capsule's tensor is in: a check for each of the two consumers. */
+typedef int (*device_check)(lw_operand *out, const lw_dl_tensor *tensor);
+
 static int
 check_device(lw_operand *out, const lw_dl_tensor *tensor)
 {
-    lw_error err = {0};
+    if (tensor->device_type == LW_DL_CUDA || tensor->device_type == LW_DL_CUDA_MANAGED)
+        return lw_dlpack_find_device(out, tensor);
+    PyErr_Format(PyExc_BufferError,
+                 "DLPack tensor: expected device type %d (CUDA) or %d (CUDA managed), got %d",
+                 LW_DL_CUDA, LW_DL_CUDA_MANAGED, (int)tensor->device_type);
+    return -1;
+}
 
-    if (tensor->device_type != LW_DL_CUDA && tensor->device_type != LW_DL_CUDA_MANAGED) {
-        PyErr_Format(
-            PyExc_BufferError,
-            "DLPack tensor: expected device type %d (CUDA) or %d (CUDA managed), got %d",
-            LW_DL_CUDA, LW_DL_CUDA_MANAGED, (int)tensor->device_type);
-        return -1;
-    }
-    if (tensor->device_id < 0)
-        return bad("negative device ordinal");
-    if (lw_device_get(tensor->device_id, &out->device, &err) != LW_OK) {
-        (void)lw_py_raise(&err);
-        return -1;
-    }
-    return 0;
+/* The host has no ordinals: device_id means nothing. */
+static int
+check_host(lw_operand *Py_UNUSED(out), const lw_dl_tensor *tensor)
+{
+    if (lw_dlpack_on_host(tensor->device_type))
+        return 0;
+    PyErr_Format(PyExc_BufferError,
+                 "DLPack tensor: expected device type %d (CPU) or %d (CUDA host), got %d",
+                 LW_DL_CPU, LW_DL_CUDA_HOST, (int)tensor->device_type);
+    return -1;
 }
 
 static int
-read_versioned(lw_operand *out, PyObject *capsule)
+read_versioned(lw_operand *out, PyObject *capsule, device_check check)
 {
     lw_dl_versioned *managed = PyCapsule_GetPointer(capsule, NAME_NEW);
 
@@ -173,8 +199,7 @@ read_versioned(lw_operand *out, PyObject *capsule)
                      (unsigned)managed->version.major, (unsigned)managed->version.minor);
         return -1;
     }
-    if (check_device(out, &managed->tensor) < 0 ||
-        lw_dlpack_read_tensor(out, &managed->tensor) < 0 ||
+    if (check(out, &managed->tensor) < 0 || lw_dlpack_read_tensor(out, &managed->tensor) < 0 ||
         PyCapsule_SetName(capsule, NAME_NEW_USED) < 0)
         return -1;
     out->readonly = (managed->flags & LW_DL_READONLY) != 0;
@@ -183,8 +208,8 @@ read_versioned(lw_operand *out, PyObject *capsule)
     return 0;
 }
 
-int
-lw_dlpack_read_capsule(lw_operand *out, PyObject *capsule)
+static int
+read_capsule(lw_operand *out, PyObject *capsule, device_check check)
 {
     lw_dl_managed *managed;
 
@@ -194,7 +219,7 @@ lw_dlpack_read_capsule(lw_operand *out, PyObject *capsule)
         return -1;
     }
     if (PyCapsule_IsValid(capsule, NAME_NEW))
-        return read_versioned(out, capsule);
+        return read_versioned(out, capsule, check);
     if (!PyCapsule_IsValid(capsule, NAME_OLD)) {
         const char *name = PyCapsule_GetName(capsule);
         PyErr_Format(PyExc_BufferError,
@@ -204,7 +229,7 @@ lw_dlpack_read_capsule(lw_operand *out, PyObject *capsule)
         return -1;
     }
     managed = PyCapsule_GetPointer(capsule, NAME_OLD);
-    if (managed == NULL || check_device(out, &managed->tensor) < 0 ||
+    if (managed == NULL || check(out, &managed->tensor) < 0 ||
         lw_dlpack_read_tensor(out, &managed->tensor) < 0 ||
         PyCapsule_SetName(capsule, NAME_OLD_USED) < 0)
         return -1;
@@ -213,10 +238,17 @@ lw_dlpack_read_capsule(lw_operand *out, PyObject *capsule)
     return 0;
 }
 
+int
+lw_dlpack_read_capsule(lw_operand *out, PyObject *capsule)
+{
+    return read_capsule(out, capsule, check_device);
+}
+
 /* object.__dlpack__(stream=1, max_version=(1, 2)): the producer orders the legacy stream behind
- * its work. Exporters from before DLPack 1.0 do not know max_version. */
+ * its work; the host has no streams. Exporters from before DLPack 1.0 do not know max_version.
+ */
 static PyObject *
-ask_for_capsule(PyObject *object)
+ask_for_capsule(PyObject *object, bool on_host)
 {
     PyObject *method = PyObject_GetAttrString(object, "__dlpack__"), *args = NULL,
              *kwargs = NULL;
@@ -225,7 +257,13 @@ ask_for_capsule(PyObject *object)
     if (method != NULL)
         args = PyTuple_New(0);
     if (args != NULL)
-        kwargs = Py_BuildValue("{s:i,s:(ii)}", "stream", 1, "max_version", 1, (int)LW_DL_MINOR);
+        kwargs = Py_BuildValue("{s:(ii)}", "max_version", 1, (int)LW_DL_MINOR);
+    if (kwargs != NULL && !on_host) {
+        PyObject *legacy = PyLong_FromLong(1);
+        if (legacy == NULL || PyDict_SetItemString(kwargs, "stream", legacy) < 0)
+            Py_CLEAR(kwargs);
+        Py_XDECREF(legacy);
+    }
     if (kwargs != NULL)
         capsule = PyObject_Call(method, args, kwargs);
     if (capsule == NULL && kwargs != NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
@@ -242,7 +280,7 @@ ask_for_capsule(PyObject *object)
 int
 lw_dlpack_read_object(lw_operand *out, PyObject *object)
 {
-    PyObject *capsule = ask_for_capsule(object);
+    PyObject *capsule = ask_for_capsule(object, false);
     int result;
 
     if (capsule == NULL)
@@ -252,6 +290,60 @@ lw_dlpack_read_object(lw_operand *out, PyObject *object)
     out->stream = NULL;
     out->ordered = true;
     return result;
+}
+
+/* ---- tensors in the host's memory ---- */
+
+static void
+lent_dropped(PyObject *capsule)
+{
+    lw_operand *operand = PyCapsule_GetPointer(capsule, "lanewise.operand");
+
+    lw_operand_release(operand);
+    lw_free(operand);
+}
+
+/* Steals operand, which is in the heap. A capsule of before DLPack 1.0 cannot say whether it
+ * may be written: its array is read-only, as NumPy's. */
+static PyObject *
+host_array_over(lw_operand *operand)
+{
+    bool writable = operand->release == release_versioned && !operand->readonly;
+    PyArray_Descr *descr = lw_descr_of((lw_dtype)operand->dtype);
+    PyObject *lent = PyCapsule_New(operand, "lanewise.operand", lent_dropped), *array;
+
+    if (lent == NULL) {
+        lw_operand_release(operand);
+        lw_free(operand);
+        return NULL;
+    }
+    Py_INCREF(descr);
+    array = PyArray_NewFromDescr(&PyArray_Type, descr, operand->ndim, operand->shape,
+                                 operand->strides, (void *)(uintptr_t)operand->data,
+                                 NPY_ARRAY_WRITEABLE, NULL);
+    if (array != NULL && !writable) /* NumPy ignores the flag above for empty arrays at NULL */
+        PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+    if (array == NULL)
+        Py_DECREF(lent);
+    else if (PyArray_SetBaseObject((PyArrayObject *)array, lent) < 0) /* steals lent */
+        Py_CLEAR(array);
+    return array;
+}
+
+PyObject *
+lw_dlpack_host_array(PyObject *object)
+{
+    lw_operand *operand = lw_alloc_zero(1, sizeof *operand);
+    PyObject *capsule = operand != NULL ? ask_for_capsule(object, true) : PyErr_NoMemory();
+    int result = capsule != NULL ? read_capsule(operand, capsule, check_host) : -1;
+
+    Py_XDECREF(capsule);
+    if (result == 0)
+        return host_array_over(operand);
+    if (operand != NULL)
+        lw_operand_release(operand);
+    lw_free(operand);
+    return NULL;
 }
 
 /* ---- C exchange tables of other libraries ---- */

@@ -54,6 +54,15 @@ typedef struct lw_dl_exchange {
  * has none that we can read. */
 const lw_dl_exchange *lw_dlpack_exchange(PyTypeObject *type);
 
+static inline bool
+lw_dlpack_on_host(int device_type)
+{
+    return device_type == LW_DL_CPU || device_type == LW_DL_CUDA_HOST;
+}
+
+/* The CUDA device that a tensor names. -1 with BufferError where this machine has no such
+ * device, DriverError where the driver cannot say. */
+int lw_dlpack_find_device(lw_operand *out, const lw_dl_tensor *tensor);
 /* Fill an operand from a checked tensor. -1 with BufferError (or ValueError) set; the tensor
  * stays the caller's. */
 int lw_dlpack_read_tensor(lw_operand *out, const lw_dl_tensor *tensor);
@@ -61,6 +70,11 @@ int lw_dlpack_read_tensor(lw_operand *out, const lw_dl_tensor *tensor);
 int lw_dlpack_read_object(lw_operand *out, PyObject *object);
 /* Fill an operand by a capsule, which is consumed (renamed) on success. */
 int lw_dlpack_read_capsule(lw_operand *out, PyObject *capsule);
+
+/* A NumPy array (new reference) over the memory of an exporter on the host. numpy.from_dlpack
+ * believes its tensor: it reads a NULL shape, and makes arrays over NULL and over reaches that
+ * overflow. NULL with BufferError, ValueError or TypeError set. */
+PyObject *lw_dlpack_host_array(PyObject *object);
 
 /* DeviceArray.__dlpack__: versioned when max_version's major is at least 1. */
 PyObject *lw_dlpack_export(lw_device_array *array, PyObject *stream, PyObject *max_version,

@@ -3,8 +3,6 @@
 #include "core/py/args.h"
 #include "core/py/args_internal.h"
 
-enum { DL_CPU = 1, DL_HOST_OF_CUDA = 3 };
-
 static bool
 shares(PyObject *object)
 {
@@ -16,14 +14,14 @@ shares(PyObject *object)
 static bool
 is_on_cpu(PyObject *object)
 {
-    int type = DL_CPU;
+    int type = LW_DL_CPU;
 
     if (!lw_args_type_has(Py_TYPE(object), "__dlpack__") ||
         !lw_args_type_has(Py_TYPE(object), "__dlpack_device__"))
         return false;
     if (lw_args_dlpack_device(object, &type) < 0)
         PyErr_Clear();
-    return type == DL_CPU || type == DL_HOST_OF_CUDA;
+    return lw_dlpack_on_host(type);
 }
 
 bool
@@ -41,11 +39,9 @@ lw_is_foreign_host(PyObject *object)
 static PyObject *
 by_dlpack(PyObject *object)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *array = numpy ? PyObject_CallMethod(numpy, "from_dlpack", "O", object) : NULL;
+    int type; /* is_on_cpu passed its exceptions over */
 
-    Py_XDECREF(numpy);
-    return array;
+    return lw_args_dlpack_device(object, &type) < 0 ? NULL : lw_dlpack_host_array(object);
 }
 
 int

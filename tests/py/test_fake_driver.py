@@ -23,7 +23,7 @@ LONG = {"test_reductions_device.py", "test_guvectorize_scan.py", "test_guvectori
 
 
 @pytest.mark.parametrize("devices", ["1", "2"])
-@pytest.mark.parametrize("name", ["test_device_array.py", "test_device_array_life.py", "test_operands.py", "test_cuda.py", "test_forall_device.py", "test_jit_device.py",
+@pytest.mark.parametrize("name", ["test_device_array.py", "test_device_array_life.py", "test_operands.py", "test_dlpack_malformed.py", "test_cuda.py", "test_forall_device.py", "test_jit_device.py",
                                   "test_guvectorize_device.py", "test_guvectorize_scan.py", "test_guvectorize_pairs.py", "test_guvectorize_tiles.py", "test_reduce_device.py", "test_reduce_records.py", "test_reductions_device.py", "test_ufunc_methods.py", "test_scan_device.py",
                                   "test_memory_manager.py", "test_numba_names.py", "test_products.py", "test_gufunc_examples.py", "test_excluded_device.py", "test_excluded_cores_device.py", "test_misaligned_device.py", "test_captures_change_device.py"])
 def test_on_fake_driver(name, devices, fake_driver, run_python):

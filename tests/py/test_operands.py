@@ -1,5 +1,5 @@
 """What counts as a device operand, and the catalogue of malformed ones: each must be a TypeError,
-ValueError or BufferError (DriverError for devices that are not there), and never a crash."""
+ValueError or BufferError, and never a crash. test_dlpack_malformed.py gives DLPack's to every consumer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from fake_driver import needs_device
 from lanewise import cuda
-from lanewise.errors import DriverError
 
 pytestmark = needs_device
 
@@ -304,10 +303,10 @@ BAD_TENSORS = {
 def test_dlpack_bad(changes, versioned):
     exporter = Exporter(memory(), versioned, **changes)
     capsule = exporter.capsule()
-    with pytest.raises((BufferError, ValueError, DriverError)):
+    with pytest.raises((BufferError, ValueError)):
         cuda.from_dlpack(capsule)
     assert exporter.deleted == 0 and _api.PyCapsule_GetName(capsule) == exporter.name  # it stays the producer's
-    with pytest.raises((BufferError, ValueError, TypeError, DriverError)):
+    with pytest.raises((BufferError, ValueError)):
         cuda.as_cuda_array(exporter)
 
 
@@ -341,7 +340,7 @@ def test_dlpack_that_gives_something_else(result, error):
         cuda.from_dlpack(Odd(memory()))
 
 
-@pytest.mark.parametrize("device", [None, 2, (2,), (2, 0, 0), ("cuda", 0), (2.0, 0), [2, 0]])
+@pytest.mark.parametrize("device", [None, 2, (2,), (2, 0, 0), ("cuda", 0), (2.0, 0), [2, 0], (2**32 + 2, 0), (-2**63, 0)])
 def test_dlpack_device_that_is_odd(device):
     exporter = Exporter(memory())
     exporter.device = device
