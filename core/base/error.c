@@ -43,6 +43,7 @@ lw_error_reset(lw_error *err)
     lw_free(err->text);
     lw_free(err->file);
     lw_free(err->help);
+    lw_free(err->label);
     memset(err, 0, sizeof *err);
 }
 

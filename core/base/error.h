@@ -21,6 +21,7 @@ typedef struct lw_error {
     /* compile errors: where in the user's Python; line 0 = unknown. Columns count from 0,
      * bytes. */
     char *file, *help; /* owned or NULL */
+    char *label;       /* what stands behind the caret; owned or NULL */
     char code[8];      /* "E110" or "" */
     uint32_t line, col, end_line, end_col;
     /* driver and vendor failures */

@@ -197,10 +197,12 @@ copy_or_null(const char *text)
 }
 
 static void
-fill(lw_error *err, const lw_tree *tree, const lw_loc *loc, const char *code, const char *help)
+fill(lw_error *err, const lw_tree *tree, const lw_loc *loc, const char *code, const char *label,
+     const char *help)
 {
     snprintf(err->code, sizeof err->code, "%s", code);
     err->help = copy_or_null(help);
+    err->label = copy_or_null(label);
     if (loc == NULL)
         return;
     err->file = copy_or_null(tree->files.data[loc->file].path);
@@ -237,7 +239,7 @@ diagnose(const lw_tree *tree, uint32_t loc_index, const char *where, lw_status s
     }
     lw_fail(err, status, "%s", lw_text_get(&text));
     lw_text_reset(&text);
-    fill(err, tree, loc, code, help);
+    fill(err, tree, loc, code, label, help);
     return status;
 }
 
@@ -298,6 +300,45 @@ lw_diagnose_called_from(const lw_tree *tree, uint32_t loc_index, const char *fun
         }
     }
     lw_text_reset(&text);
+}
+
+/* Whether a file is of functions that lanewise itself brings, np.sum of an array for example.
+ */
+static bool
+is_of_lanewise(const lw_tree *tree, const char *path)
+{
+    for (uint32_t i = 1; path != NULL && i < tree->fns.n; i++) {
+        const lw_fn *fn = &tree->fns.data[i];
+        const char *own = fn->file ? tree->files.data[fn->file].path : NULL;
+        if (fn->wraps && own != NULL && strcmp(own, path) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool
+lw_diagnose_at_call(const lw_tree *tree, uint32_t loc, const char *where, lw_error *err)
+{
+    lw_error inside = err != NULL ? *err : (lw_error){0};
+    lw_text message, label;
+
+    if (inside.text == NULL || !is_of_lanewise(tree, inside.file))
+        return false;
+    lw_text_init(&message);
+    lw_text_init(&label);
+    lw_text_add_n(&message, inside.text, strcspn(inside.text, "\n"));
+    lw_text_addf(&label, inside.label ? "in this call: %s" : "in this call", inside.label);
+    *err = (lw_error){0};
+    if (message.failed || label.failed)
+        lw_fail_memory(err);
+    else /* the message begins with the code */
+        diagnose(tree, loc, where, inside.status, inside.code,
+                 lw_text_get(&message) + strlen(inside.code) + 2, lw_text_get(&label),
+                 inside.help, err);
+    lw_text_reset(&message);
+    lw_text_reset(&label);
+    lw_error_reset(&inside);
+    return true;
 }
 
 /* ---- did you mean ---- */

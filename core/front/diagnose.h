@@ -19,6 +19,9 @@ lw_status lw_diagnose_kept(const lw_tree *tree, uint32_t diag, const char *where
 /* Add "= called from file:line in `f`" (at most three). */
 void lw_diagnose_called_from(const lw_tree *tree, uint32_t loc, const char *function,
                              lw_error *err);
+/* An error inside a function that lanewise itself brings becomes one of the user's call of it:
+ * its file is none that the user wrote. False: it is of another function, and stays. */
+bool lw_diagnose_at_call(const lw_tree *tree, uint32_t loc, const char *where, lw_error *err);
 /* The nearest of n candidates by edit distance, or the only one that begins with the word, or
  * NULL when none is near: for "did you mean".
  */

@@ -484,7 +484,7 @@ instantiate(binding *b, lw_value *out)
         if (!final && is_users_fault(status))
             return LW_OK;
         if (run->quiet == 0 && is_users_fault(status))
-            lw_diagnose_called_from(run->tree, loc, f->fn->name, run->err);
+            lw_complain_called(f, loc);
         return status;
     }
     if (run->memos.data[memo].busy)
@@ -507,7 +507,7 @@ complain_of_callee(lw_frame *f, uint32_t node, const lw_fn *callee)
         return status;
     status = lw_diagnose_kept(run->tree, callee->problem, callee->name, run->err);
     if (is_users_fault(status))
-        lw_diagnose_called_from(run->tree, lw_node_of(f, node)->loc, f->fn->name, run->err);
+        lw_complain_called(f, lw_node_of(f, node)->loc);
     return status;
 }
 

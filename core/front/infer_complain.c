@@ -96,6 +96,17 @@ say_where(lw_frame *f)
 
 /* ---- complaints ---- */
 
+void
+lw_complain_called(lw_frame *f, uint32_t loc)
+{
+    lw_run *run = f->run;
+
+    if (f->fn->wraps) /* the user's call of it is told */
+        return;
+    if (!lw_diagnose_at_call(run->tree, loc, say_where(f), run->err))
+        lw_diagnose_called_from(run->tree, loc, f->fn->name, run->err);
+}
+
 /* What the language leaves out is "unsupported", all else a fault of typing. */
 static lw_status
 status_of(const char *code)

@@ -124,6 +124,8 @@ typedef struct lw_arg {
 /* ---- infer_complain.c ---- */
 /* Report a fault of the user's code; LW_OK in all but the last walk. label, help may be NULL.
  */
+/* The error is of a function that this frame calls: says where, except for lanewise's own. */
+void lw_complain_called(lw_frame *f, uint32_t loc);
 lw_status lw_complain(lw_frame *f, uint32_t loc, const char *code, const char *label,
                       const char *help, const char *format, ...)
     __attribute__((format(printf, 6, 7)));

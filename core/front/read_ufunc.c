@@ -6,11 +6,11 @@
 
 enum { MOST_IN = 2 };
 
-/* The number of its inputs where it gives one output; else 0. */
+/* The number of its inputs where it gives one output for each element; else 0. */
 static long
 inputs_of(lw_reader *r, PyObject *object)
 {
-    PyObject *n_in = NULL, *n_out = NULL;
+    PyObject *n_in = NULL, *n_out = NULL, *signature = NULL;
     long result = 0;
 
     if (object == NULL || (!lw_read_is_numpy(r, object, "ufunc") &&
@@ -18,10 +18,12 @@ inputs_of(lw_reader *r, PyObject *object)
         return 0;
     n_in = PyObject_GetAttrString(object, "nin");
     n_out = n_in ? PyObject_GetAttrString(object, "nout") : NULL;
-    if (n_out != NULL && PyLong_AsLong(n_out) == 1)
+    signature = n_out ? PyObject_GetAttrString(object, "signature") : NULL;
+    if (signature == Py_None && PyLong_AsLong(n_out) == 1) /* np.matmul has "(n?,k),…" */
         result = PyLong_AsLong(n_in);
     Py_XDECREF(n_in);
     Py_XDECREF(n_out);
+    Py_XDECREF(signature);
     lw_read_clear();
     return result > 0 && result <= MOST_IN ? result : 0;
 }
