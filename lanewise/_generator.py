@@ -10,7 +10,7 @@ import numpy as np
 
 from lanewise import _core
 from lanewise._distributions import Distributions
-from lanewise._parameters import chances, common_shape, fits, integers, is_scalar, kind_of, on_device, parameter, refuse_masked, spread
+from lanewise._parameters import chances, common_shape, fits, integer, integers, is_scalar, kind_of, on_device, parameter, read_state, refuse_masked, spread
 
 _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
@@ -81,14 +81,14 @@ class Generator(_core._Draws, Distributions):
 
     def spawn(self, n_children):
         """n_children new generators whose streams are independent of this one and of each other."""
-        n_children = _integer("n_children", n_children)
+        n_children = integer("n_children", n_children)
         if n_children < 0:
             raise ValueError(f"n_children must not be negative, not {n_children}")
         return [Generator(child, self.bit_generator, self.target) for child in self._sequence.spawn(n_children)]
 
     def jumped(self, jumps=1):
         """A generator at this one's place in another of its seed's streams, none of which overlap: jumped(0) is a copy."""
-        jumps = _integer("jumps", jumps)
+        jumps = integer("jumps", jumps)
         if not 0 <= jumps < 2**30 - self._jumps:
             raise ValueError(f"jumps must be from 0 to {2**30 - 1 - self._jumps}, not {jumps}: a seed has 2**30 streams")
         new, state = Generator(self._sequence, self.bit_generator, self.target), self.state
@@ -110,12 +110,7 @@ class Generator(_core._Draws, Distributions):
 
     @state.setter
     def state(self, value):
-        if not isinstance(value, dict) or value.get("bit_generator") != self.bit_generator:
-            raise ValueError(f"state must be a dict of a {self.bit_generator} generator, as `state` gives it")
-        states, place = value["states"], _integer("place", value["place"])
-        if place < 0:  # from Python 3.12 on a C field of this kind takes it, with a warning
-            raise ValueError(f"state's place must not be negative, not {place}")
-        new = tuple(value["key"]), value["jumps"], place, None if states is None else states.copy()
+        new = read_state(value, self.bit_generator, _LANES)
         with _Alone(self):
             before = self._key, self._jumps, self._place, self._states
             try:
@@ -216,7 +211,7 @@ class Generator(_core._Draws, Distributions):
         kind = _dtype_of(dtype, out, np.int64)
         if any(on_device(v) or np.ndim(v) for v in (low, high)):
             return self._integers_each(low, high, size, kind, bool(endpoint), out, stream)
-        low, high, end = _integer("low", low), _integer("high", high), bool(endpoint)
+        low, high, end = integer("low", low), integer("high", high), bool(endpoint)
         if kind.kind == "b":
             return self._booleans(low, high, end, size, out, stream)
         if kind.kind not in "iu":
@@ -402,7 +397,7 @@ class Generator(_core._Draws, Distributions):
         if type(x) is int or np.ndim(x) == 0 and not on_device(x):
             if not hasattr(x, "__index__"):
                 raise TypeError(f"x must be an int or an array with a dimension, not {type(x).__name__}")
-            return self._order(max(_integer("x", x), 0), stream)
+            return self._order(max(integer("x", x), 0), stream)
         host = x.copy_to_host() if hasattr(x, "copy_to_host") else np.asarray(x)
         axis = _axis(axis, host)
         if host.ndim == 1:
@@ -464,7 +459,7 @@ class Generator(_core._Draws, Distributions):
 
     def bytes(self, length, *, stream=0):
         """length random bytes."""
-        length = _integer("length", length)
+        length = integer("length", length)
         if length < 0:
             raise ValueError(f"length must not be negative, not {length}")
         words = np.empty((length + 7) // 8, np.uint64)
@@ -767,11 +762,3 @@ def _shape(size):
             raise ValueError(f"size must not be negative, not {size!r:.200}")
     return tuple(part.__index__() for part in parts)
 
-
-def _integer(name, value):
-    refuse_masked(name, value)
-    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or np.ndim(value) != 0:
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-    if isinstance(value, np.ndarray) and value.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be an int, not an array of {value.dtype}")
-    return value.__index__()

@@ -153,3 +153,55 @@ def chances(name, value, count):
     if not abs(math.fsum(p) - 1.0) <= 1e-8:
         raise ValueError(f"{name} must have the sum 1, not {math.fsum(p)}: probabilities do not sum to 1")
     return p
+
+
+def integer(name, value):
+    refuse_masked(name, value)
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or np.ndim(value) != 0:
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be an int, not an array of {value.dtype}")
+    return value.__index__()
+
+
+# ---- the state of a generator ----
+
+
+def _below(end, name, value):
+    """A number of a state. From Python 3.12 on a C field takes -1 for its largest, with a warning."""
+    value = integer(f"state's {name}", value)
+    if not 0 <= value < end:
+        raise ValueError(f"state's {name} must be from 0 to {end - 1}, not {value}")
+    return value
+
+
+def _lanes(states, bit_generator, n_lanes):
+    """A copy of a state's `states`, which kernels index without a look at their number."""
+    from lanewise.random import xoroshiro128p_dtype
+
+    if states is None:
+        return None
+    if bit_generator == "philox":
+        raise ValueError(f"state's states must be None for a philox generator, not {type(states).__name__}")
+    if not isinstance(states, np.ndarray):
+        raise TypeError(f"state's states must be None or an array, not {type(states).__name__}")
+    if states.dtype != xoroshiro128p_dtype or states.shape != (n_lanes,):
+        raise ValueError(f"state's states must be {n_lanes} of dtype {xoroshiro128p_dtype}, not an array of shape "
+                         f"{states.shape} and dtype {states.dtype!s:.200}")
+    if not (states["s0"] | states["s1"]).all():
+        raise ValueError("state's states must not have one of zeros, which gives nothing but zeros")
+    return np.array(states)
+
+
+def read_state(value, bit_generator, n_lanes):
+    """key, jumps, place and states of the dict that a generator's `state` is."""
+    if not isinstance(value, dict) or value.get("bit_generator") != bit_generator:
+        raise ValueError(f"state must be a dict of a {bit_generator} generator, as `state` gives it")
+    for name in ("key", "jumps", "place", "states"):
+        if name not in value:
+            raise ValueError(f"state has no {name}")
+    key = value["key"]
+    if not isinstance(key, (tuple, list)) or len(key) != 2:
+        raise ValueError(f"state's key must be a tuple of two ints, not {key!r:.200}")
+    return (tuple(_below(2**32, "key", word) for word in key), _below(2**30, "jumps", value["jumps"]),
+            _below(2**64, "place", value["place"]), _lanes(value["states"], bit_generator, n_lanes))

@@ -733,6 +733,40 @@ def test_place_of_a_generators_state(place):
     """A C field of a recent Python takes -1 for 2**64 - 1."""
     made = lw.random.Generator(1)
     before = made.state
-    with pytest.raises((ValueError, OverflowError, TypeError)):
+    with pytest.raises((ValueError, TypeError), match="state's place"):
         made.state = before | {"place": place}
     assert made.state == before
+
+
+def bad_lanes(good):
+    """What stands for a xoroshiro128p generator's 65536 lanes, which kernels index without a look at their number."""
+    return ["x", 3, [1], [[1, 2]], good[:-1], good[:0], np.tile(good, 2), good[None], good.view("u1"), good.view("u8"), np.full(good.shape, np.nan),
+            np.array(["a"]), good.astype(good.dtype.newbyteorder()), np.zeros_like(good)]
+
+
+FIELDS = [("key", v) for v in (-1, 1.5, float("nan"), "12", None, (1,), (1, 2, 3), (-1, 0), (0, 2**32), (0, 1.5), (0, float("nan")), ("1", "2"), (None, 0), b"12",
+                               np.array([1.5, 2.5]), (True, True))]
+FIELDS += [("jumps", v) for v in (-1, 2**30, 2**80, 1.5, float("nan"), "1", None, [1], True, np.int8(-1))]
+FIELDS += [("place", v) for v in (-1, 2**64, 2**80, 1.5, float("nan"), "1", None, [1], True, np.int8(-1))]
+
+
+@pytest.mark.parametrize("bit_generator", ["philox", "xoroshiro128p"])
+def test_fields_of_a_generators_state(bit_generator):
+    """Each is refused by its name, and nothing of the generator changes."""
+    with lw.config(target="cpu"):
+        made = lw.random.Generator(1, bit_generator)
+        made.random(3)
+        before = made.state
+        lanes = lw.random.Generator(1, "xoroshiro128p")
+        lanes.random(3)
+        expected = made.random(5)
+        made.state = before
+        for name, value in FIELDS + [("states", bad) for bad in bad_lanes(lanes.state["states"])]:
+            with pytest.raises((ValueError, TypeError), match=f"state's {name}"):
+                made.state = before | {name: value}
+        for name in before:
+            with pytest.raises(ValueError, match=f"state has no {name}|must be a dict"):
+                made.state = {key: value for key, value in before.items() if key != name}
+        for name, value in (("key", list(before["key"])), ("jumps", np.int64(before["jumps"])), ("place", np.uint8(before["place"]))):
+            made.state = before | {name: value}
+        np.testing.assert_array_equal(made.random(5), expected)
