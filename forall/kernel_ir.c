@@ -13,6 +13,7 @@ typedef struct maker {
     lw_module *module;
     const lw_scalar *scalar;
     const lw_entry_key *key;
+    bool noalias; /* the key's, where no data lives in an array of the caller's */
     const lw_func *body;
     uint32_t n_index; /* leading parameters of the body that are the index */
     lw_ref *args;     /* what the body is called with */
@@ -64,7 +65,7 @@ param_flags(const maker *m, uint32_t *flags)
         for (uint32_t k = 0; k < parts->n_arrays; k++)
             flags[parts->addresses[k]] =
                 IS_ARRAY | (parts->written[k] ? 0 : LW_PARAM_READONLY) |
-                (m->key->noalias && !(meets && parts->written[k]) ? LW_PARAM_NOALIAS : 0);
+                (m->noalias && !(meets && parts->written[k]) ? LW_PARAM_NOALIAS : 0);
     }
 }
 
@@ -320,7 +321,7 @@ load_space(maker *m)
 static uint32_t
 loop_flags(const maker *m)
 {
-    if (!m->key->noalias || m->key->watched || lw_ir_has_op(m->scalar->module, LW_OP_LOCAL) ||
+    if (!m->noalias || m->key->watched || lw_ir_has_op(m->scalar->module, LW_OP_LOCAL) ||
         lw_ir_has_op(m->scalar->module, LW_OP_ATOMIC) || lw_ir_prints(m->scalar->module))
         return 0;
     return LW_LOOP_VECTORIZE;
@@ -612,6 +613,16 @@ tell_apart(lw_module *module, const lw_scalar *scalar, lw_error *err)
     return lw_opt_apart(module, scalar->body, alone, err);
 }
 
+/* A captured array that host code reads in place may be an argument, too. */
+static bool
+has_live_data(const lw_module *module)
+{
+    for (uint32_t i = 0; i < module->datas.n; i++)
+        if (module->datas.data[i].address)
+            return true;
+    return false;
+}
+
 lw_status
 lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *symbol,
                  const lw_entry_limits *limits, lw_module **out, lw_error *err)
@@ -622,9 +633,10 @@ lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *s
     bool indexed = key->form == LW_ENTRY_FORALL || key->form == LW_ENTRY_RANGE;
 
     LW_TRY(lw_module_copy(scalar->module, &module, err));
-    if (key->noalias)
+    m.noalias = key->noalias && !has_live_data(module);
+    if (m.noalias)
         LW_TRY(tell_apart(module, scalar, err));
-    if (key->noalias && !indexed && key->form != LW_ENTRY_VALUE)
+    if (m.noalias && !indexed && key->form != LW_ENTRY_VALUE)
         LW_TRY(lw_opt_stride(module, scalar->body, err));
     m.module = module;
     m.body = module->funcs.data[scalar->body];

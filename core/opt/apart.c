@@ -81,25 +81,33 @@ follow(origins *o, uint32_t number, uint32_t at)
     case LW_OP_LOCAL:
     case LW_OP_SHARED:
     case LW_OP_DYNAMIC:
-    case LW_OP_DATA: return; /* have theirs */
+    case LW_OP_DATA: return; /* name_memory() gave them their origins. */
     default:
         if (inst->type == LW_DT_ptr)
             join(o, &of[at], UNKNOWN);
     }
 }
 
+/* Data at an address is an array of the caller's, which may be an argument, too. */
+static uint64_t
+origin_of_data(origins *o, const lw_inst *inst)
+{
+    return o->module->datas.data[inst->a].address ? UNKNOWN : new_origin(o, true);
+}
+
 static void
 name_memory(origins *o, uint32_t number)
 {
     const lw_func *func = o->module->funcs.data[number];
-    uint64_t dynamic = 0;
 
     for (uint32_t i = 1; i < func->insts.n; i++) {
-        lw_op op = (lw_op)func->insts.data[i].op;
+        const lw_inst *inst = &func->insts.data[i];
 
-        if (op == LW_OP_DYNAMIC) /* all of them are one memory */
-            o->of[number][i] = dynamic = dynamic ? dynamic : UNKNOWN;
-        else if (op == LW_OP_LOCAL || op == LW_OP_SHARED || op == LW_OP_DATA)
+        if (inst->op == LW_OP_DYNAMIC)
+            o->of[number][i] = UNKNOWN;
+        else if (inst->op == LW_OP_DATA)
+            o->of[number][i] = origin_of_data(o, inst);
+        else if (inst->op == LW_OP_LOCAL || inst->op == LW_OP_SHARED)
             o->of[number][i] = new_origin(o, true);
     }
 }
