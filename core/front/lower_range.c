@@ -149,7 +149,7 @@ modulus_of(const lw_frame *f, const lw_inst *inst)
 {
     const lw_inst *insts = f->b.func->insts.data;
     const lw_inst *rest = &insts[inst->c], *moved = &insts[inst->b], *test = &insts[inst->a];
-    uint64_t by;
+    uint64_t by, no_rest, no_sign;
 
     if (rest->op != LW_OP_REM || moved->op != LW_OP_ADD || test->op != LW_OP_AND ||
         moved->a != inst->c || !is_same(f, moved->b, rest->b) ||
@@ -158,7 +158,9 @@ modulus_of(const lw_frame *f, const lw_inst *inst)
     const lw_inst *some = &insts[test->a], *below = &insts[test->b];
     const lw_inst *signs = &insts[below->a];
     if (some->op != LW_OP_NE || some->a != inst->c || below->op != LW_OP_LT ||
-        signs->op != LW_OP_XOR || signs->a != inst->c || !is_same(f, signs->b, rest->b))
+        signs->op != LW_OP_XOR || signs->a != inst->c || !is_same(f, signs->b, rest->b) ||
+        !lw_ir_is_const(&f->b, some->b, &no_rest) || no_rest != 0 ||
+        !lw_ir_is_const(&f->b, below->b, &no_sign) || no_sign != 0)
         return 0;
     return (int64_t)by > 0 ? (int64_t)by : 0;
 }

@@ -10,8 +10,8 @@ from lanewise import cuda
 
 
 @pytest.fixture(autouse=True)
-def on_the_cpu(monkeypatch):
-    monkeypatch.setenv("LANEWISE_TARGET", "cpu")
+def on_the_cpu(cpu):
+    pass
 
 
 def test_a_copy_from_a_captured_array_onto_its_reverse():
