@@ -29,11 +29,12 @@ _NUMBERS: tuple[Any, ...] = (
 def _check(x, out):
     if not isinstance(x, _NUMBERS):
         if x.ndim < out.ndim:
-            _check(x, out[0])
+            if out.shape[0] > 0:
+                _check(x, out[0])
         elif x.ndim == out.ndim:
             if x.shape[0] != out.shape[0] and x.shape[0] != 1:
                 raise ValueError("an operand of a ufunc does not broadcast to its output")
-            if x.ndim > 1:
+            if x.ndim > 1 and x.shape[0] > 0 and out.shape[0] > 0:
                 _check(x[0], out[0])
 
 
