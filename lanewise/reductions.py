@@ -12,7 +12,6 @@ where all axes are reduced, and nothing waits; these functions are the methods o
 
 from __future__ import annotations
 
-import builtins
 import functools
 import math
 import warnings
@@ -191,15 +190,17 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
 _PLAIN = frozenset((np.ndarray, lw.cuda.DeviceArray, list, tuple, int, float))
 
 
-_NOTHING = (None, False, True, ..., np._NoValue)  # defaults that say nothing
-_builtin_any = builtins.any
+_DEFAULTS = {"dtype": None, "out": None, "keepdims": False, "initial": ..., "where": True}
 
 
 def _theirs(a: Any, name: str, axis: Any, **given: Any) -> Any:
-    """What a container answers that has the method (pandas, xarray, Dask), asked as NumPy's function asks it; else NotImplemented."""
+    """What a container answers that has the method (pandas, xarray, Dask), asked as NumPy's function asks it; else NotImplemented.
+
+    Arguments that have their default are not handed on: few methods take all of them.
+    """
     if type(a) in _PLAIN or not answers_itself(a) or not hasattr(a, name):
         return NotImplemented
-    given = {key: value for key, value in given.items() if not _builtin_any(value is nothing for nothing in _NOTHING)}
+    given = {key: value for key, value in given.items() if value is not np._NoValue and value is not _DEFAULTS.get(key, np._NoValue)}
     if axis is not None or len(a.shape if hasattr(a, "shape") else ()) != 1:
         given["axis"] = axis
     return getattr(a, name)(**given)

@@ -62,9 +62,29 @@ def test_arguments_reach_them():
     assert isinstance(frame, pd.Series) and list(frame.index) == ["a", "b"]
     running = reductions.cumsum(NA)
     assert running.dtype == "Int64" and list(running.isna()) == [False, True, False]
-    assert isinstance(reductions.mean(COLUMNS["dask"], axis=0, keepdims=True), da.Array)
     with pytest.raises(TypeError, match="category"):
         reductions.sum(pd.Series([1, 2], dtype="category"))
+
+
+GRID = np.arange(6.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_keepdims_reaches_them(name):
+    x = da.from_array(GRID, chunks=(2, 1))
+    for keepdims in (True, False):
+        result = getattr(reductions, name)(x, axis=0, keepdims=keepdims)
+        expected = getattr(np, name)(GRID, axis=0, keepdims=keepdims)
+        assert isinstance(result, da.Array) and result.shape == expected.shape
+        np.testing.assert_array_equal(result.compute(), expected)
+
+
+@pytest.mark.parametrize("given", [{"where": False}, {"initial": True}, {"initial": False}], ids=str)
+def test_what_they_do_not_take_is_theirs_to_refuse(given):
+    for x in (COLUMNS["float64"], da.from_array(GRID, chunks=2)):
+        with pytest.raises((TypeError, ValueError), match="where|initial"):
+            reductions.sum(x, **given)
+    assert reductions.sum(COLUMNS["float64"], where=True, initial=np._NoValue, keepdims=np._NoValue) == 4
 
 
 # ---- where an array would be made ----
