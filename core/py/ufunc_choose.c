@@ -172,8 +172,7 @@ lw_loops_find_or_make(lw_ufunc_head *self, const lw_dtype *in)
     if (warn_of_many(self) < 0)
         return NULL;
     loop = self->kind->make(self, in);
-    if (loop == NULL && !PyErr_ExceptionMatches(PyExc_MemoryError) &&
-        !PyErr_ExceptionMatches(PyExc_Warning) && PyErr_ExceptionMatches(PyExc_Exception))
+    if (loop == NULL && lw_py_refused()) /* what else was raised says nothing of the next call */
         remember_failure(self, in);
     return loop;
 }

@@ -3,8 +3,13 @@ code is compiled."""
 
 from __future__ import annotations
 
+import signal
+import warnings
+
+import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise import _core
 
 START = """
@@ -371,3 +376,45 @@ late, sys.unraisablehook = Late(ufunc(21)), sys.__unraisablehook__  # a hook wou
 """)
     done = run_python(str(script), timeout=110, LANEWISE_CACHE_DIR=str(tmp_path / "cache"))
     assert done.stdout.split() == ["atexit", "finalizer"], (done.stdout, done.stderr)
+
+
+# ---- exceptions of Python code that runs while a call compiles ----
+
+
+def _total(x):
+    m = np.float32(0)
+    i = 0
+    while i < int(x):
+        m += x
+        i += 1
+    return m
+
+
+def _total_of_row(x, out):
+    m = np.float32(0)
+    for i in range(x.shape[0]):
+        m += x[i]
+    out[0] = m
+
+
+@pytest.mark.parametrize("make, operand", [
+    (lambda: lw.vectorize(_total), np.ones(3, "f4")),
+    (lambda: lw.guvectorize("(n)->()")(_total_of_row), np.ones((3, 3), "f4")),
+], ids=["vectorize", "guvectorize"])
+def test_an_exception_of_a_handler_is_not_remembered(make, operand):
+    """Only what the compiler said of the function is true of the next call, too."""
+    f = make()
+
+    def late(*_):
+        raise TimeoutError("late")
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda *_, **__: signal.raise_signal(signal.SIGALRM)
+            with pytest.raises(TimeoutError):
+                f(operand)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    np.testing.assert_array_equal(f(operand), operand.sum(axis=1) if operand.ndim == 2 else operand)
