@@ -193,8 +193,8 @@ is_stale(PyObject *object)
     const lw_reducer *self = (lw_reducer *)object;
     bool stale = false;
 
-    for (int i = 0; i < LW_N_ROLES && !stale; i++)
-        stale = self->captures[i] != NULL && lw_captures_changed(self->captures[i]);
+    for (int i = 0; i < LW_N_ROLES; i++) /* all: each counts its calls */
+        stale |= self->captures[i] != NULL && lw_captures_changed(self->captures[i]);
     return stale;
 }
 
@@ -204,8 +204,10 @@ tell_frozen(lw_reducer *self)
 {
     int told = 0;
 
-    for (int i = 0; i < LW_N_ROLES && told == 0; i++)
-        told = lw_tell_frozen(self->captures[i], &self->options, lw_reducer_name(self));
+    for (int i = 0; i < LW_N_ROLES && told >= 0; i++) {
+        int result = lw_tell_frozen(self->captures[i], &self->options, lw_reducer_name(self));
+        told = result < 0 ? -1 : told | result;
+    }
     return told;
 }
 

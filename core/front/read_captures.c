@@ -34,6 +34,7 @@ struct lw_captures {
     LW_ARRAY(guard) guards;
     LW_ARRAY(guard) frozen; /* LIST and ARRAY that are too large to be compared at each call */
     uint32_t n_calls;       /* that have asked, where something is frozen */
+    bool looked;            /* the last of them was one that looks at what is frozen */
     PyObject *seen;         /* set of (kind, id, name), while reading */
     PyObject *linked;       /* list of objects that bring code along, or NULL */
 };
@@ -402,10 +403,9 @@ looks_at_frozen(lw_captures *captures)
 bool
 lw_captures_changed(lw_captures *captures)
 {
-    if (changed_names(captures))
-        return true;
-    return captures->frozen.n != 0 && looks_at_frozen(captures) &&
-           changed_among_frozen(captures) != NULL;
+    captures->looked = captures->frozen.n != 0 && looks_at_frozen(captures);
+    return changed_names(captures) ||
+           (captures->looked && changed_among_frozen(captures) != NULL);
 }
 
 bool
@@ -424,19 +424,32 @@ name_of(const lw_captures *captures, const PyObject *object)
     return NULL;
 }
 
+/* They are out of the captures before they are dropped: a finalizer may call the function. */
+static void
+forget_frozen(lw_captures *captures)
+{
+    guard *frozen = captures->frozen.data;
+    uint32_t n = captures->frozen.n;
+
+    captures->frozen.data = NULL;
+    captures->frozen.n = captures->frozen.capacity = 0;
+    for (uint32_t i = 0; i < n; i++)
+        drop(&frozen[i]);
+    lw_free(frozen);
+}
+
 PyObject *
 lw_captures_tell_frozen(lw_captures *captures)
 {
-    guard *g = changed_among_frozen(captures);
+    guard *g = captures->looked ? changed_among_frozen(captures) : NULL;
     PyObject *name = g ? name_of(captures, g->space) : NULL, *text;
 
+    captures->looked = false;
     if (g == NULL)
         return NULL;
     text = name != NULL ? PyUnicode_FromFormat("`%S`", name)
                         : PyUnicode_FromString(g->kind == GUARD_LIST ? "a list" : "an array");
-    for (uint32_t i = 0; i < captures->frozen.n; i++)
-        drop(&captures->frozen.data[i]);
-    captures->frozen.n = 0;
+    forget_frozen(captures);
     return text;
 }
 

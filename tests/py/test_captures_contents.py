@@ -398,3 +398,57 @@ def test_results_stay_while_contents_are_compared_by_threads():
     for thread in threads:
         thread.join()
     assert set(seen) <= {1.0, 2.0}
+
+
+def test_all_functions_of_a_reduction_are_told_of():
+    """Each has captures of its own, and one warning for all would forget the others."""
+    scale, offset = np.full(200, 2.0), np.full(200, 0.0)
+    total = lw.reduce(map=lambda x: x * scale[7], combine=lambda a, b: a + b + offset[7])
+    assert total(np.ones(3)) == 6
+    scale[7] = offset[7] = 5
+    with pytest.warns(RuntimeWarning, match="W204") as told:
+        assert total(np.ones(3)) == 6
+    assert len(told) == 2
+
+
+def test_a_reduction_as_numba_stays_where_checks_change():
+    table = [2.0]
+    total = lw.reduce(map=lambda x: x * table[0], combine=lambda a, b: a + b, typing="numba")
+    assert total(np.ones(3)) == 6
+    table[0] = 5.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert total(np.ones(3)) == 6
+        before = lw.config.check
+        lw.config.check = "divide"
+        try:
+            assert total(np.ones(3)) == 6
+        finally:
+            lw.config.check = before
+
+
+class _Calling(float):
+    """An element whose finalizer calls the function that captured it."""
+
+    call = None
+
+    def __del__(self):
+        if _Calling.call is not None:
+            _Calling.call()
+
+
+def test_a_finalizer_of_frozen_elements_calls_the_function():
+    table = [2.0] * 300
+    table[200] = _Calling(3.0)
+    f = lw.vectorize(lambda x: x * table[7])
+    assert f(1.0) == 2
+    seen = []
+    table[7] = 5.0
+    table[200] = 3.0
+    _Calling.call = lambda: seen.append(f(1.0))
+    try:
+        with pytest.warns(RuntimeWarning, match="W204"):
+            assert [f(1.0), f(1.0)] == [2, 2]
+    finally:
+        _Calling.call = None
+    assert seen == [2]
