@@ -363,6 +363,17 @@ fail:
     return status;
 }
 
+/* Live memory is somewhere else in each process: none but this one could use the code. */
+static bool
+is_for_this_process(const job *j)
+{
+    bool live = false;
+
+    for (uint32_t i = 0; j->cc == 0 && i < j->module->datas.n; i++)
+        live |= j->module->datas.data[i].address != 0;
+    return live;
+}
+
 static const char *const origins[] = {"memory", "disk", "compiled"};
 
 static lw_status
@@ -378,8 +389,8 @@ get_blob(const job *j, lw_cache_kind kind, lw_blob **out, lw_build_report *repor
     if (lw_env_int(LW_ENV_verify))
         LW_TRY(lw_ir_verify(j->module, err));
     LW_TRY(key_of(j, &key, err));
-    LW_TRY(lw_cache_get_or_make(&key, kind, j->options->use_disk, make, (void *)j, out, &origin,
-                                err));
+    LW_TRY(lw_cache_get_or_make(&key, kind, j->options->use_disk && !is_for_this_process(j),
+                                make, (void *)j, out, &origin, err));
     if (report != NULL)
         *report = (lw_build_report){origin, now_seconds() - start};
     if (lw_env_int(LW_ENV_log))

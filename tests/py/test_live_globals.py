@@ -130,3 +130,12 @@ def test_code_for_elsewhere_holds_the_values(table):
     assert f"inttoptr i64 {there} to ptr" in str(f.inspect_llvm(target="cpu"))
     code = lw.compile(f, "l->d", target="cpu", output="object")
     assert table.copy_to_host().tobytes() in code and int(there).to_bytes(8, "little") not in code
+
+
+def test_code_that_names_memory_is_not_kept_for_other_processes(table, tmp_path):
+    """Nobody else has that memory; code without it is kept."""
+    with lw.config(cache_dir=str(tmp_path)):
+        assert lw.vectorize(lambda i: GLOBAL[2, i] + 0.125)(1) == 9.125
+        assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 0]
+        assert lw.vectorize(lambda x: x + 0.125)(1.0) == 1.125
+        assert [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 0]
