@@ -435,14 +435,14 @@ make_copies(lw_gcall *call)
         lw_operand *operand = &call->operands[i];
         if (operand->kind != LW_OPERAND_DEVICE)
             continue;
-        operand->written = is_written(call, i);
         if (i < call->self->nin && loop->writable[i] && operand->readonly) {
             PyErr_Format(PyExc_ValueError, "argument %d is read-only, and %s() writes into it",
                          i + 1, lw_gufunc_name(call->self));
             return -1;
         }
-        if ((operand->dtype != loop->types[i] || must_move(call, i)) &&
-            replace_by_copy(call, i) < 0)
+        if (operand->dtype == loop->types[i] && !must_move(call, i))
+            operand->written = is_written(call, i);
+        else if (replace_by_copy(call, i) < 0)
             return -1;
     }
     return 0;
