@@ -9,7 +9,7 @@ is_copy(PyObject *object)
            PyArray_CHKFLAGS((PyArrayObject *)object, NPY_ARRAY_WRITEBACKIFCOPY);
 }
 
-/* The same elements in the same order. */
+/* Do both arrays have the same elements in the same order? */
 static bool
 are_same(PyArrayObject *x, PyArrayObject *y)
 {
@@ -70,7 +70,7 @@ stands_for_another(const lw_bound_array *array)
     return array->operand != NULL ? array->operand->original != NULL : is_copy(array->object);
 }
 
-/* The user's array. */
+/* Returns the array that the user gave. */
 static PyObject *
 original(const lw_bound_array *array)
 {
@@ -78,7 +78,7 @@ original(const lw_bound_array *array)
                                   : array->object;
 }
 
-/* Of the user's array, on a device. */
+/* Returns the device memory that the array the user gave may touch. */
 static lw_reach
 reach_of(const lw_bound_array *array)
 {
@@ -89,7 +89,7 @@ reach_of(const lw_bound_array *array)
     return lw_reach_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
 }
 
-/* -1 with an exception. */
+/* Returns whether two of NumPy's arrays share an element, or -1 with an exception. */
 static int
 may_share(PyObject *x, PyObject *y)
 {

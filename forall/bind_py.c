@@ -495,10 +495,11 @@ new_operand(lw_bound *b)
     lw_operand *operand;
 
     if (b->n_operands == LW_BOUND_ARRAYS) {
-        PyErr_Format(PyExc_ValueError,
-                     "more than %d arguments of other libraries; expected arrays of NumPy or "
-                     "lanewise.cuda",
-                     LW_BOUND_ARRAYS);
+        PyErr_Format(
+            PyExc_ValueError,
+            "more than %d arguments are misaligned or arrays of other libraries; expected "
+            "aligned arrays of NumPy or lanewise.cuda",
+            LW_BOUND_ARRAYS);
         return NULL;
     }
     operand = &b->operand_store[b->n_operands];

@@ -262,7 +262,7 @@ lw_reduce_refuse(const char *what)
     return -1;
 }
 
-/* Does a kernel load each number of the records where it lies? */
+/* Tells whether a kernel can load each number of the records where it lies. */
 static bool
 is_aligned(const lw_operand *records, uint32_t n, const lw_dtype *dtype, const int64_t *offset)
 {
@@ -275,7 +275,7 @@ is_aligned(const lw_operand *records, uint32_t n, const lw_dtype *dtype, const i
     return true;
 }
 
-/* One number of each record, in an array of its own. */
+/* Returns an array of its own with one number of each record. */
 static lw_device_array *
 copy_number(lw_device_array *records, lw_dtype dtype, int64_t offset)
 {

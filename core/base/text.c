@@ -147,7 +147,7 @@ lw_shorten_message(char *text)
         return;
     head = character_at(text, HEAD);
     tail = character_at(text, n - TAIL);
-    n_between = snprintf(between, sizeof between, " … [%zu characters] … ", tail - head);
+    n_between = snprintf(between, sizeof between, " … [%zu bytes] … ", tail - head);
     memcpy(text + head, between, (size_t)n_between);
     memmove(text + head + n_between, text + tail, n - tail + 1);
 }

@@ -58,7 +58,7 @@ has_ltoir(const lw_link_input *extra, size_t n_extra)
     return false;
 }
 
-/* ---- the whole road, on a deep thread ---- */
+/* ---- all steps from LLVM text to machine code, on the compiler's thread ---- */
 
 typedef struct job {
     const char *nvvm_text, *kernel_symbol;

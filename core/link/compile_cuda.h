@@ -1,4 +1,5 @@
-/* The GPU's whole road: NVVM IR text -> LTO-IR -> cubin, and every form one may look at. */
+/* All steps of a GPU's code: NVVM IR text -> LTO-IR -> cubin, and each form that may be
+ * inspected. */
 #ifndef LW_LINK_COMPILE_CUDA_H
 #define LW_LINK_COMPILE_CUDA_H
 
