@@ -10,6 +10,7 @@
 #include "core/py/signals.h"
 
 #include <stdatomic.h>
+#include <assert.h>
 #include <string.h>
 
 /* ---- the table ---- */
@@ -251,6 +252,7 @@ add_to_array(lw_gufunc_object *self, lw_gufunc_loop *loop)
     uint32_t first = loop->declared ? 0 : self->base.n_declared;
     uint32_t at = loop->declared ? self->base.n_declared : base->loops.n;
 
+    assert(base->loops.n < base->loops.capacity);
     base->loops.n++;
     self->base.n_declared += loop->declared;
     while (!base->options.order_given && at > first &&
@@ -266,7 +268,9 @@ add_to_array(lw_gufunc_object *self, lw_gufunc_loop *loop)
 int
 lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop)
 {
-    if (!lw_array_reserve(&self->base.loops, 1, NULL)) {
+    /* room for all that are being added: while NumPy takes one, finalizers and other threads
+     * may add others */
+    if (!lw_array_reserve(&self->base.loops, ++self->base.n_adding, NULL)) {
         PyErr_NoMemory();
         goto fail;
     }
@@ -277,8 +281,10 @@ lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop)
     if (loop->scalar->can_raise)
         lw_gufunc_items_reset(); /* the call that is under way began before this was known */
     add_to_array(self, loop);
+    self->base.n_adding--;
     return 0;
 fail:
+    self->base.n_adding--;
     lw_gufunc_loop_free(loop);
     return -1;
 }

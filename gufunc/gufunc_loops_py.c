@@ -552,7 +552,14 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
         lw_gufunc_loop_free(loop);
         return NULL;
     }
-    return lw_gufunc_add_loop(self, loop) < 0 ? NULL : loop;
+    if (lw_gufunc_add_loop(self, loop) == 0)
+        return loop;
+    if (declared || !PyErr_ExceptionMatches(PyExc_TypeError))
+        return NULL;
+    loop = lw_gufunc_find(self, in); /* NumPy has it already: made while this one was */
+    if (loop != NULL)
+        PyErr_Clear();
+    return loop;
 }
 
 lw_gufunc_loop *

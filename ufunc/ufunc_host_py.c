@@ -10,6 +10,7 @@
 #include "core/py/text_py.h"
 #include "ufunc/device_table_py.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -275,13 +276,15 @@ give_to_numpy(lw_ufunc_object *self, PyObject *inner, const lw_loop *loop)
                              loop->scalar->pure_integer);
 }
 
+/* For all loops that are being added: while NumPy takes one, finalizers and other threads may
+ * add others. */
 static bool
-make_room(lw_ufunc *base)
+make_room(lw_ufunc *base, uint32_t n_adding)
 {
     bool made;
 
     lw_lock_take(&base->lock);
-    made = lw_array_reserve(&base->loops, 1, NULL);
+    made = lw_array_reserve(&base->loops, n_adding, NULL);
     lw_lock_give(&base->lock);
     return made;
 }
@@ -294,7 +297,8 @@ add_to_array(lw_ufunc *base, lw_loop *loop)
     uint32_t at = loop->declared ? base->n_declared : base->loops.n;
 
     lw_lock_take(&base->lock);
-    base->loops.n++; /* there is room */
+    assert(base->loops.n < base->loops.capacity);
+    base->loops.n++;
     base->n_declared += loop->declared;
     while (!base->options.order_given && at > first &&
            lw_types_go_before(loop->types, base->loops.data[at - 1]->types, loop->nin))
@@ -311,18 +315,30 @@ add_to_array(lw_ufunc *base, lw_loop *loop)
 int
 lw_ufunc_add_loop(lw_ufunc_object *self, lw_loop *loop)
 {
-    lw_loop_list *list = list_with(self->table, loop);
+    lw_loop_list *list = NULL;
+    uint32_t adding = ++self->base.n_adding;
 
-    if (list == NULL || !make_room(&self->base)) {
+    if (!make_room(&self->base, adding) || (list = list_with(self->table, loop)) == NULL) {
         PyErr_NoMemory();
         goto fail;
     }
     if (self->base.inner != NULL && give_to_numpy(self, self->base.inner, loop) < 0)
         goto fail;
+    if (list->older !=
+        self->table->list) { /* NumPy let Python's code run, which has added one */
+        lw_free(list);
+        list = list_with(self->table, loop);
+        if (list == NULL) {
+            PyErr_NoMemory();
+            goto fail;
+        }
+    }
     publish(self->table, list, loop);
     add_to_array(&self->base, loop);
+    self->base.n_adding--;
     return 0;
 fail:
+    self->base.n_adding--;
     lw_free(list);
     lw_loop_free(loop);
     return -1;

@@ -195,7 +195,14 @@ lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out, bo
     loop = loop_of_scalar(self, scalar, in, declared);
     if (loop == NULL)
         return NULL;
-    return lw_ufunc_add_loop(self, loop) < 0 ? NULL : loop;
+    if (lw_ufunc_add_loop(self, loop) == 0)
+        return loop;
+    if (declared || !PyErr_ExceptionMatches(PyExc_TypeError))
+        return NULL;
+    loop = lw_ufunc_find(self, in); /* NumPy has it already: made while this one was */
+    if (loop != NULL)
+        PyErr_Clear();
+    return loop;
 }
 
 lw_loop *

@@ -31,6 +31,7 @@ struct lw_member;
     PyObject *failures;       /* dict: dtypes -> exception */                                  \
     PyObject *origin;         /* whose calls it takes (renew.h), seen by overrides; or NULL */ \
     uint32_t n_declared;      /* of the loops: they come first */                              \
+    uint32_t n_adding;        /* loops that NumPy is being given; GIL held */                  \
     bool lazy;                /* compiles for any new dtypes */                                \
     struct lw_family *family; /* excluded= or static=, else NULL: core/py/family.h */          \
     struct lw_member *member; /* of a family, else NULL */                                     \
