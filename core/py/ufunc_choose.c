@@ -172,7 +172,8 @@ lw_loops_find_or_make(lw_ufunc_head *self, const lw_dtype *in)
     if (warn_of_many(self) < 0)
         return NULL;
     loop = self->kind->make(self, in);
-    if (loop == NULL && lw_py_refused()) /* what else was raised says nothing of the next call */
+    if (loop == NULL &&
+        lw_py_refused()) /* what else was raised says nothing of the next call */
         remember_failure(self, in);
     return loop;
 }
