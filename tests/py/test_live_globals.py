@@ -114,8 +114,8 @@ def test_what_has_no_order_is_refused(cpu):
         lw.vectorize(lambda i: strided[i])(0)
 
 
-def test_numpy_arrays_are_constants(cpu):
-    host = np.arange(4.0)
+def test_large_numpy_arrays_are_constants(cpu):
+    host = np.arange(400.0)  # more than what is compared at each call
     f = lw.vectorize(lambda i: host[i])
     assert f(1) == 1
     host[1] = 50
