@@ -90,12 +90,12 @@ def test_a_table_reached_through_functions_and_tuples():
                                   2 * np.concatenate([W, W[::-1] * 2]))
 
 
-def test_tables_are_frozen():
-    table = np.array([1, 2])
-    f = lw.vectorize(lambda n: table[n])
-    assert f(1) == 2
-    table[1] = 5
-    assert f(1) == 2
+def test_small_tables_are_compared_and_large_ones_frozen():
+    for table, after in ((np.arange(1, 3), 5), (np.arange(1, 1000), 2)):
+        f = lw.vectorize(lambda n: table[n], warn=False)
+        assert f(1) == 2
+        table[1] = 5
+        assert f(1) == after
 
 
 def test_a_table_in_a_kernel():
