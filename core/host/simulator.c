@@ -31,19 +31,19 @@ enum {
 };
 
 typedef struct sim_run {
-    const lw_sim_launch *launch;
-    int64_t n_blocks;
-    uint32_t n_threads; /* of a block */
-    bool resuming;
     _Alignas(128) atomic_int_fast64_t next;
     _Alignas(128) atomic_int_fast64_t worst; /* lowest block that raised; n_blocks: none */
-    int64_t asked_ns;          /* the caller's: when it last asked whether to stop */
-    atomic_int_fast64_t ended; /* a block that ended, once one has; else -1 */
-    lw_lock lock;              /* of what follows */
-    lw_sim_result result;
-    lw_error error;
-    sim_block **held; /* by block: those in grid_sync; NULL until one is */
-    int64_t n_held;   /* in this round */
+    atomic_int_fast64_t ended;               /* a block that ended, once one has; else -1 */
+    int64_t asked_ns; /* the caller's: when it last asked whether to stop */
+    const lw_sim_launch *launch;
+    int64_t n_blocks;
+    sim_block **held;     /* by block: those in grid_sync; NULL until one is; under lock */
+    int64_t n_held;       /* in this round; under lock */
+    lw_sim_result result; /* under lock */
+    lw_error error;       /* under lock */
+    uint32_t n_threads;   /* of a block */
+    lw_lock lock;
+    bool resuming;
 } sim_run;
 
 /* ---- memory of blocks ---- */

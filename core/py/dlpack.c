@@ -334,14 +334,17 @@ PyObject *
 lw_dlpack_host_array(PyObject *object)
 {
     lw_operand *operand = lw_alloc_zero(1, sizeof *operand);
-    PyObject *capsule = operand != NULL ? ask_for_capsule(object, true) : PyErr_NoMemory();
-    int result = capsule != NULL ? read_capsule(operand, capsule, check_host) : -1;
+    PyObject *capsule;
+    int result;
 
+    if (operand == NULL)
+        return PyErr_NoMemory();
+    capsule = ask_for_capsule(object, true);
+    result = capsule != NULL ? read_capsule(operand, capsule, check_host) : -1;
     Py_XDECREF(capsule);
     if (result == 0)
         return host_array_over(operand);
-    if (operand != NULL)
-        lw_operand_release(operand);
+    lw_operand_release(operand);
     lw_free(operand);
     return NULL;
 }
