@@ -4,7 +4,12 @@
  * operands, variables and calls, and from a condition to what is assigned under it (implicit
  * flows: D. Denning, P. Denning, "Certification of programs for secure information flow",
  * 1977). Functions are analysed once for all their callers together. Where facts are imprecise
- * there are too many of them, so that a race may be missed and none is invented. */
+ * there are too many of them, so that a race may be missed and none is invented.
+ *
+ * Every comparison of the index may pick one element, with one exception: `i < bound`, where
+ * the bound is not a constant, is the usual check of an index space that is larger than an
+ * array, and is taken to pass many elements. What fails it (`i >= bound`) may be the last
+ * element alone, so that the facts of such a test depend on how it comes out. */
 #include "core/opt/race.h"
 
 #include "core/ir/operands.h"
@@ -14,21 +19,28 @@
 
 enum {
     DIMS = 7,
-    PICKS = 8 * DIMS, /* per dimension: a test of the index that may hold for one element */
-    PICK_SHIFT = 3,
-    LOADED = 64, /* depends on the index through memory */
-    LOCAL = 128, /* addresses: may be memory of the element's own */
+    PICK_SHIFT = 3, /* per dimension: a test of the index that one element alone may pass */
+    PICKS = DIMS << PICK_SHIFT,
+    BELOW_SHIFT = 6, /* a test `i < bound`: one element alone may fail it */
+    BELOW = DIMS << BELOW_SHIFT,
+    ABOVE_SHIFT = 9, /* a test `i >= bound`: one element alone may pass it */
+    ABOVE = DIMS << ABOVE_SHIFT,
+    LOADED = 1 << 12, /* depends on the index through memory */
+    LOCAL = 1 << 13,  /* addresses: may be memory of the element's own */
     UNKNOWN = DIMS | PICKS | LOADED
 };
 
+typedef uint16_t facts;
+
 typedef struct facts_of_func {
-    uint8_t *values; /* by instruction; of IF, BLOCK and LOOP: what its content depends on */
-    uint8_t *params, *results;
-    uint8_t entry; /* the tests that its calls stand under */
+    facts *values; /* by instruction; of IF, BLOCK and LOOP: what its content depends on */
+    facts *params, *results;
+    facts entry; /* the tests that its calls stand under */
 } facts_of_func;
 
 typedef struct finder {
     const lw_module *module;
+    const lw_func *body;
     facts_of_func *funcs;
     lw_arena *arena;
     bool changed;
@@ -36,8 +48,9 @@ typedef struct finder {
     const lw_func *func;
     facts_of_func *facts;
     lw_ref *regions; /* open ones, by their first instruction */
+    bool *in_else;   /* of each of them: whether it is an IF in its ELSE */
     uint32_t depth;
-    uint8_t after;   /* the tests of the returns that were passed */
+    facts after;     /* the tests of the returns that were passed */
     lw_ref *waiting; /* for reads() */
     bool *seen;
     uint32_t all; /* dimensions of the index */
@@ -45,75 +58,116 @@ typedef struct finder {
 } finder;
 
 static void
-add(finder *f, uint8_t *facts, unsigned more)
+add(finder *f, facts *to, unsigned more)
 {
-    if ((*facts | more) != *facts) {
-        *facts |= (uint8_t)more;
+    if ((*to | more) != *to) {
+        *to |= (facts)more;
         f->changed = true;
     }
 }
 
-static uint8_t
+/* The facts of what runs where a test came out so. */
+static facts
+under(facts test, bool passed)
+{
+    unsigned picks = passed ? (test & ABOVE) >> ABOVE_SHIFT : (test & BELOW) >> BELOW_SHIFT;
+
+    return (facts)((test & ~(ABOVE | BELOW)) | picks << PICK_SHIFT);
+}
+
+static facts
 operands_of(const finder *f, const lw_inst *inst)
 {
-    uint8_t facts = 0;
+    facts all = 0;
     uint32_t at = 0;
     lw_ref operand;
 
     while (lw_ir_next_operand(f->func, inst, &at, &operand))
-        facts |= f->facts->values[operand];
-    return facts;
+        all |= f->facts->values[operand];
+    return all;
+}
+
+/* What it depends on that the i-th open region runs, or, if `left`, that it does not. */
+static facts
+region_of(const finder *f, uint32_t i, bool left)
+{
+    return under(f->facts->values[f->regions[i]], f->in_else[i] == left);
 }
 
 /* What the open regions depend on: which values meet where they end. */
-static uint8_t
-regions_of(const finder *f)
+static facts
+regions_of(const finder *f, bool left)
 {
-    uint8_t facts = 0;
+    facts all = 0;
 
     for (uint32_t i = 0; i < f->depth; i++)
-        facts |= f->facts->values[f->regions[i]];
-    return facts;
+        all |= region_of(f, i, left);
+    return all;
 }
 
-/* What reaching this place depends on. */
-static uint8_t
+/* What reaching this instruction depends on. */
+static facts
 path_of(const finder *f)
 {
-    return (uint8_t)((f->facts->entry | f->after | regions_of(f)) & ~LOCAL);
+    return (facts)((f->facts->entry | f->after | regions_of(f, false)) & ~LOCAL);
 }
 
 /* ---- values ---- */
 
+/* Whether the value is an index itself. What a helper is given may be made of one. */
 static bool
-is_small(const finder *f, lw_ref ref)
+is_index(const finder *f, lw_ref ref)
 {
     const lw_inst *inst = &f->func->insts.data[ref];
-    int64_t value;
 
-    if (inst->op != LW_OP_CONST || !lw_is_integer((lw_dtype)inst->type))
-        return false;
-    value = (int64_t)f->func->konsts.data[inst->a].bits;
-    return value >= -1 && value <= 1;
+    while (inst->op == LW_OP_CAST)
+        inst = &f->func->insts.data[inst->a];
+    return inst->op == LW_OP_PARAM && f->func == f->body && (f->facts->values[ref] & DIMS);
 }
 
-/* `i == k`, `i != k`, `i < 1`, `if i:`. Of loaded values many elements may have the same. */
-static uint8_t
+static bool
+is_const(const finder *f, lw_ref ref)
+{
+    return f->func->insts.data[ref].op == LW_OP_CONST;
+}
+
+/* Of loaded values many elements may have the same: their tests pick none. */
+static facts
 test_of(const finder *f, const lw_inst *inst)
 {
-    uint8_t facts = operands_of(f, inst);
-    bool picks = inst->op == LW_OP_EQ || inst->op == LW_OP_NE || inst->op == LW_OP_CAST ||
-                 is_small(f, inst->a) || is_small(f, inst->b);
+    facts all = operands_of(f, inst), dims = all & DIMS;
+    bool below = inst->op == LW_OP_LT || inst->op == LW_OP_LE;
+    bool ordered = below || inst->op == LW_OP_GT || inst->op == LW_OP_GE;
+    lw_ref index = inst->a, bound = inst->b;
 
-    if (picks && !(facts & LOADED))
-        facts |= (facts & DIMS) << PICK_SHIFT;
-    return facts;
+    if (all & LOADED)
+        return all;
+    if (ordered && !(f->facts->values[index] & DIMS)) {
+        index = inst->b;
+        bound = inst->a;
+        below = !below;
+    }
+    if (!ordered || !is_index(f, index) || is_const(f, bound) ||
+        (f->facts->values[bound] & DIMS))
+        return (facts)(all | dims << PICK_SHIFT);
+    return (facts)(all | dims << (below ? BELOW_SHIFT : ABOVE_SHIFT));
 }
 
-static uint8_t
+static facts
+not_of(const finder *f, const lw_inst *inst)
+{
+    facts all = operands_of(f, inst);
+
+    if (inst->type != LW_DT_b1)
+        return all;
+    return (facts)((all & ~(ABOVE | BELOW)) | (all & ABOVE) >> ABOVE_SHIFT << BELOW_SHIFT |
+                   (all & BELOW) >> BELOW_SHIFT << ABOVE_SHIFT);
+}
+
+static facts
 load_of(const finder *f, const lw_inst *inst)
 {
-    uint8_t address = f->facts->values[inst->a];
+    facts address = f->facts->values[inst->a];
 
     if (address & LOCAL)
         return DIMS | LOADED;
@@ -132,7 +186,7 @@ pass_call(finder *f, const lw_inst *inst, lw_ref ref)
         add(f, &f->facts->values[ref], callee->results[0]);
 }
 
-static uint8_t
+static facts
 result_of(const finder *f, const lw_inst *inst)
 {
     const lw_inst *call = &f->func->insts.data[inst->a];
@@ -145,9 +199,10 @@ result_of(const finder *f, const lw_inst *inst)
 /* ---- regions ---- */
 
 static void
-open_region(finder *f, lw_ref ref, unsigned facts)
+open_region(finder *f, lw_ref ref, unsigned more)
 {
-    add(f, &f->facts->values[ref], facts);
+    add(f, &f->facts->values[ref], more);
+    f->in_else[f->depth] = false;
     f->regions[f->depth++] = ref;
 }
 
@@ -156,29 +211,27 @@ open_region(finder *f, lw_ref ref, unsigned facts)
 static void
 leave_region(finder *f, uint32_t d)
 {
-    uint8_t facts = 0;
+    facts all = 0;
 
     for (uint32_t i = f->depth; i-- > 0;) {
         lw_ref region = f->regions[i];
-        if (f->func->insts.data[region].op == LW_OP_IF)
-            facts |= f->facts->values[region];
-        else if (d-- == 0) {
-            add(f, &f->facts->values[region], facts);
+        if (f->func->insts.data[region].op != LW_OP_IF && d-- == 0) {
+            add(f, &f->facts->values[region], all);
             return;
-        } else
-            facts |= f->facts->values[region];
+        }
+        all |= region_of(f, i, true);
     }
 }
 
 static void
 pass_return(finder *f, const lw_inst *inst)
 {
-    uint8_t path = regions_of(f);
+    facts path = regions_of(f, false);
 
     for (uint32_t i = 0; i < inst->c; i++)
         add(f, &f->facts->results[i],
             path | f->facts->values[f->func->lists.data[inst->b + i]]);
-    f->after |= path;
+    f->after |= regions_of(f, true);
 }
 
 /* ---- one walk ---- */
@@ -187,7 +240,7 @@ static void
 walk_inst(finder *f, lw_ref ref)
 {
     const lw_inst *inst = &f->func->insts.data[ref];
-    uint8_t *own = &f->facts->values[ref];
+    facts *own = &f->facts->values[ref];
 
     switch (inst->op) {
     case LW_OP_PARAM: add(f, own, f->facts->params[inst->a]); break;
@@ -201,9 +254,10 @@ walk_inst(finder *f, lw_ref ref)
     case LW_OP_CAST:
         add(f, own, inst->type == LW_DT_b1 ? test_of(f, inst) : operands_of(f, inst));
         break;
+    case LW_OP_NOT: add(f, own, not_of(f, inst)); break;
     case LW_OP_LOAD: add(f, own, load_of(f, inst)); break;
     case LW_OP_SET:
-        add(f, &f->facts->values[inst->a], regions_of(f) | f->facts->values[inst->b]);
+        add(f, &f->facts->values[inst->a], regions_of(f, false) | f->facts->values[inst->b]);
         break;
     case LW_OP_CALL: pass_call(f, inst, ref); break;
     case LW_OP_RESULT: add(f, own, result_of(f, inst)); break;
@@ -215,6 +269,7 @@ walk_inst(finder *f, lw_ref ref)
     case LW_OP_IF: open_region(f, ref, f->facts->values[inst->a]); break;
     case LW_OP_BLOCK:
     case LW_OP_LOOP: open_region(f, ref, 0); break;
+    case LW_OP_ELSE: f->in_else[f->depth - 1] = true; break;
     case LW_OP_END: f->depth--; break;
     case LW_OP_BREAK:
     case LW_OP_CONTINUE: leave_region(f, inst->a); break;
@@ -284,7 +339,7 @@ reads(finder *f, lw_ref value, lw_ref address)
 static lw_status
 look_at_store(finder *f, const lw_inst *inst, lw_error *err)
 {
-    const uint8_t *values = f->facts->values;
+    const facts *values = f->facts->values;
     uint32_t address = values[inst->a], path = path_of(f), dims;
     lw_race_store *store;
     bool augmented;
@@ -334,22 +389,24 @@ prepare(finder *f, uint32_t body, uint32_t n_index, lw_error *err)
     for (uint32_t i = 0; i < f->module->funcs.n; i++) {
         const lw_func *func = f->module->funcs.data[i];
         uint32_t n = func->insts.n + func->params.n + func->results.n;
-        uint8_t *bytes = lw_arena_take(f->arena, n + 1);
-        if (bytes == NULL)
+        facts *all = lw_arena_take(f->arena, (n + 1) * sizeof *all);
+        if (all == NULL)
             return lw_fail_memory(err);
-        memset(bytes, 0, n + 1);
-        f->funcs[i] = (facts_of_func){.values = bytes,
-                                      .params = bytes + func->insts.n,
-                                      .results = bytes + func->insts.n + func->params.n};
+        memset(all, 0, (n + 1) * sizeof *all);
+        f->funcs[i] = (facts_of_func){.values = all,
+                                      .params = all + func->insts.n,
+                                      .results = all + func->insts.n + func->params.n};
         most = func->insts.n > most ? func->insts.n : most;
     }
     f->regions = lw_arena_take(f->arena, (most + 1) * sizeof *f->regions);
     f->waiting = lw_arena_take(f->arena, (most + 1) * sizeof *f->waiting);
     f->seen = lw_arena_take(f->arena, most + 1);
-    if (f->regions == NULL || f->waiting == NULL || f->seen == NULL)
+    f->in_else = lw_arena_take(f->arena, most + 1);
+    if (f->in_else == NULL || f->regions == NULL || f->waiting == NULL || f->seen == NULL)
         return lw_fail_memory(err);
     for (uint32_t i = 0; i < n_index; i++)
-        f->funcs[body].params[i] = (uint8_t)(1u << i);
+        f->funcs[body].params[i] = (facts)(1u << i);
+    f->body = f->module->funcs.data[body];
     f->all = (1u << n_index) - 1;
     return LW_OK;
 }
@@ -362,7 +419,7 @@ lw_opt_find_races(const lw_module *module, uint32_t body, uint32_t n_index, lw_a
     lw_status status = LW_OK;
 
     LW_TRY(prepare(&f, body, n_index, err));
-    assert(f.regions != NULL && f.waiting != NULL && f.seen != NULL);
+    assert(f.in_else != NULL && f.regions != NULL && f.waiting != NULL && f.seen != NULL);
     do {
         f.changed = false;
         for (uint32_t i = 0; i < module->funcs.n; i++)

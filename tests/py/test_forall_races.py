@@ -16,6 +16,11 @@ def put(o, k, v):
     o[k] += v
 
 
+def put_below(o, k, n, v):
+    if k < n:
+        o[0] += v
+
+
 def first_of(o):
     return o[0]
 
@@ -39,6 +44,23 @@ def adds_after_return(i, x, o, q, m):
     if i >= x.size:
         return
     o[0] = o[0] + 1
+
+
+def adds_unless_out_of_bounds(i, x, o, q, m):
+    if not (i >= x.size):
+        o[0] += x[i]
+
+
+def adds_below_an_argument(i, x, o, q, m):
+    if x.size > i and x[i] > 3:
+        o[0] += x[i]
+
+
+def adds_in_the_other_branch(i, x, o, q, m):
+    if i >= x.size or x[i] < 0:
+        o[1] = 0
+    else:
+        o[0] += x[i]
 
 
 def adds_in_a_helper(i, x, o, q, m):
@@ -80,7 +102,8 @@ def multiplies_in_a_tuple(i, x, o, q, m):
     a, o[1] = x[i], x[i] * 2
 
 
-RACING = [adds, adds_one, adds_in_bounds, adds_after_return, adds_in_a_helper, adds_what_a_helper_read, stores, stores_by_a_view, stores_a_slice,
+RACING = [adds, adds_one, adds_in_bounds, adds_after_return, adds_unless_out_of_bounds,
+          adds_below_an_argument, adds_in_the_other_branch, adds_in_a_helper, adds_what_a_helper_read, stores, stores_by_a_view, stores_a_slice,
           counts, adds_in_a_loop, adds_at_a_loaded_place, multiplies_in_a_tuple]
 
 
@@ -97,6 +120,61 @@ def first_below_one(i, x, o, q, m):
 def last_alone(i, x, o, q, m):
     if i == x.size - 1:
         o[0] = x[i]
+
+
+def last_from_above(i, x, o, q, m):
+    if i >= x.size - 1:
+        o[0] = x[i]
+
+
+def last_beyond(i, x, o, q, m):
+    if i > x.size - 2:
+        o[0] += x[i]
+
+
+def between(i, x, o, q, m):
+    if 8 < i and i < 10:
+        o[0] += x[i]
+
+
+def between_at_once(i, x, o, q, m):
+    if x.size - 2 < i < x.size:
+        o[0] += x[i]
+
+
+def all_before_return(i, x, o, q, m):
+    if i < x.size - 1:
+        return
+    o[0] += x[i]
+
+
+def last_in_else(i, x, o, q, m):
+    if i < x.size - 1:
+        o[i] = 0
+    else:
+        o[0] += x[i]
+
+
+def not_below(i, x, o, q, m):
+    if not i < x.size - 1:
+        put(o, 0, x[i])
+
+
+def from_the_end(i, x, o, q, m):
+    if x.size - i < 2:
+        o[0] = x[i]
+
+
+def from_the_end_in_a_helper(i, x, o, q, m):
+    put_below(o, x.size - i, q[0], x[i])
+
+
+def breaks_below(i, x, o, q, m):
+    while True:
+        if i < x.size - 1:
+            break
+        o[0] += x[i]
+        return
 
 
 def others_return(i, x, o, q, m):
@@ -194,7 +272,8 @@ def chosen(i, x, o, q, m):
     o[0 if i > 3 else 1] += x[i]
 
 
-FREE = [first_alone, first_below_one, last_alone, others_return, zero_alone, uniform, uniform_loaded, found, finds, scatters, own_local,
+FREE = [first_alone, first_below_one, last_alone, last_from_above, last_beyond, between, between_at_once, all_before_return, last_in_else,
+        not_below, from_the_end, from_the_end_in_a_helper, breaks_below, others_return, zero_alone, uniform, uniform_loaded, found, finds, scatters, own_local,
         own_element_in_a_helper, own_column, own_slice, atomically, a_place_from_an_atomic, the_last_to_come, counted_up, searched, skipped, halves, chosen]
 
 
