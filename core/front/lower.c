@@ -163,7 +163,8 @@ status_of(lw_frame *f, lw_ref status, const lw_ref *words, uint32_t n, lw_ref *o
     return 1 + f->l->n_raise_words;
 }
 
-/* What was found late came before. */
+/* The status to return: that of an error found earlier, whose report was put off, or `status`.
+ */
 static lw_ref
 first_status(lw_frame *f, lw_ref status)
 {

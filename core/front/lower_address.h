@@ -5,6 +5,12 @@
 #include "core/front/lower_internal.h"
 #include "core/front/subscript.h"
 
+static inline bool
+lw_is_array(const lw_frame *f, lw_value value)
+{
+    return lw_type_kind_of(f->l->types, value.type) == LW_TK_ARRAY;
+}
+
 static inline const lw_type_row *
 lw_array_row_of(const lw_frame *f, lw_type array)
 {

@@ -22,16 +22,10 @@ walk_of(lw_frame *f, lw_value array)
     return w;
 }
 
-static bool
-is_array(const lw_frame *f, lw_value value)
-{
-    return lw_type_kind_of(f->l->types, value.type) == LW_TK_ARRAY;
-}
-
 static lw_type
 element_of(const lw_frame *f, lw_value value)
 {
-    return is_array(f, value) ? lw_array_row_of(f, value.type)->elements[0] : value.type;
+    return lw_is_array(f, value) ? lw_array_row_of(f, value.type)->elements[0] : value.type;
 }
 
 /* An axis of extent 1 is repeated, as NumPy does; other extents have to agree. *differs: they
@@ -87,7 +81,7 @@ walk_of_copy(lw_frame *f, lw_value to, lw_value value, const walk *from, lw_ref 
         if (differs && !lw_raises_errors(f))
             w.extents[i] = lw_ir_select(&f->b, differs, lw_const64(f, 0), w.extents[i]);
         w.arrays[0].strides[i] = lw_array_stride(f, to, i);
-        w.arrays[1].strides[i] = is_array(f, value)
+        w.arrays[1].strides[i] = lw_is_array(f, value)
                                      ? lw_ir_cast(&f->b, LW_DT_i64, from->strides[i])
                                      : lw_const64(f, 0);
     }
@@ -264,7 +258,7 @@ copy_in_order(lw_frame *f, lw_value to, lw_value value, const lw_walk *w)
     lw_ref args[LW_MAX_ARRAY_DIMS + LW_MOST_OPERANDS * (1 + LW_MAX_ARRAY_DIMS)], failed;
     uint32_t n = 0;
 
-    if (is_array(f, value))
+    if (lw_is_array(f, value))
         c.from_align = lw_array_align_of(f, value.type);
     for (uint32_t i = 0; i < w->ndim; i++)
         args[n++] = w->extents[i];
@@ -301,7 +295,7 @@ copy_apart(lw_frame *f, lw_value to, lw_value value, const walk *from, lw_ref di
             extent = lw_ir_select(&f->b, differs, lw_const64(f, 0), extent);
         loops[i] = lw_ir_for(&f->b, lw_const64(f, 0), extent, lw_const64(f, 1), 0, 0);
     }
-    if (is_array(f, value))
+    if (lw_is_array(f, value))
         value = element_at(f, value, from, loops);
     lw_lower_store(f, row->elements[0], place_in(f, &into, loops), value,
                    lw_array_align_of(f, to.type));
@@ -312,7 +306,7 @@ copy_apart(lw_frame *f, lw_value to, lw_value value, const walk *from, lw_ref di
 void
 lw_lower_fill(lw_frame *f, lw_value to, lw_value value)
 {
-    bool array = is_array(f, value);
+    bool array = lw_is_array(f, value);
     bool record = lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD;
     walk from = {.array = value};
     lw_ref differs = 0;

@@ -425,7 +425,7 @@ lower_slice(lw_frame *f, uint32_t node, lw_value tuple, uint32_t slice)
     return (lw_value){.type = type, .n = parts ? at : 0, .parts = parts};
 }
 
-/* Is it a tuple's item that only the run knows? */
+/* Whether the node is an item of a tuple by an index that is known only at run time. */
 static bool
 is_choice(const lw_frame *f, const lw_node *n)
 {

@@ -237,7 +237,7 @@ of_value(lw_frame *f, lw_value tuple, lw_type item)
 
 /* Iterations that loops over constants may be written out to, those around them counted in: as
  * code the items are constants, beyond that they are read from a table. */
-enum { MOST_WRITTEN_OUT = 256 };
+enum { MOST_CONSTANT_ITERATIONS = 256 };
 
 /* A loop over a constant tuple that would be too long as code. */
 static bool
@@ -249,7 +249,7 @@ of_long_konst(lw_frame *f, uint32_t node, lw_type item, lw_iterator *it)
     *it = (lw_iterator){.kind = LW_OVER_TABLE, .item = item, .type = t->type};
     if (t->konst == 0 || item == LW_T_BOTTOM || row == NULL || row->kind != LW_TK_TUPLE)
         return false;
-    if (row->n <= LW_MAX_UNROLL && row->n * f->written_out <= MOST_WRITTEN_OUT)
+    if (row->n <= LW_MAX_UNROLL && row->n * f->written_out <= MOST_CONSTANT_ITERATIONS)
         return false;
     it->count = lw_ir_int(&f->b, LW_DT_u64, row->n);
     return lw_table_of_konst(f, t->konst, item, &it->table);

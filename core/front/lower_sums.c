@@ -30,6 +30,15 @@ owner_of(const lw_lowering *l, const lw_func *func)
     return found;
 }
 
+static bool
+calls(const lw_func *caller, uint32_t func)
+{
+    for (uint32_t i = 1; i < caller->insts.n; i++)
+        if (caller->insts.data[i].op == LW_OP_CALL && caller->insts.data[i].a == func)
+            return true;
+    return false;
+}
+
 /* The instruction of the user's function that calls func, or what calls it; NULL: none. */
 static const lw_inst *
 call_of(const lw_lowering *l, uint32_t func, int depth)
@@ -39,9 +48,15 @@ call_of(const lw_lowering *l, uint32_t func, int depth)
 
         for (uint32_t i = 1; i < caller->insts.n; i++)
             if (caller->insts.data[i].op == LW_OP_CALL && caller->insts.data[i].a == func &&
-                f != func)
-                return owner_of(l, caller) == USERS ? &caller->insts.data[i]
-                                                    : call_of(l, f, depth - 1);
+                f != func && owner_of(l, caller) == USERS)
+                return &caller->insts.data[i];
+    }
+    for (uint32_t f = 0; depth > 1 && f < l->module->funcs.n; f++) {
+        const lw_inst *found = f != func && calls(l->module->funcs.data[f], func)
+                                   ? call_of(l, f, depth - 1)
+                                   : NULL;
+        if (found != NULL)
+            return found;
     }
     return NULL;
 }
@@ -70,18 +85,24 @@ fail:
 
 /* ---- what is said ---- */
 
+static bool
+is_in_line(const lw_lowering *l, const lw_node *node, const lw_ir_loc *loc)
+{
+    const lw_loc *at = &l->tree->locs.data[node->loc];
+
+    return at->line == loc->line &&
+           strcmp(l->tree->files.data[at->file].path, l->module->files.data[loc->file]) == 0;
+}
+
 /* The statement in this line of the file that adds; 0: it is hidden in a call. */
 static uint32_t
 statement_in(const lw_lowering *l, const lw_ir_loc *loc)
 {
-    const char *path = l->module->files.data[loc->file];
-
     for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
         const lw_node *n = &l->tree->nodes.data[i];
-        const lw_loc *at = &l->tree->locs.data[n->loc];
 
-        if (at->line == loc->line && strcmp(l->tree->files.data[at->file].path, path) == 0 &&
-            n->kind == LW_NODE_AUGASSIGN && (n->op == LW_PY_ADD || n->op == LW_PY_SUB))
+        if (is_in_line(l, n, loc) && n->kind == LW_NODE_AUGASSIGN &&
+            (n->op == LW_PY_ADD || n->op == LW_PY_SUB))
             return i;
     }
     return 0;
@@ -93,7 +114,7 @@ is_complex_line(const lw_lowering *l, const lw_ir_loc *loc)
     for (uint32_t k = 1; k < l->typed->instances.n; k++)
         for (uint32_t i = 1; i < l->tree->nodes.n; i++)
             if (l->typed->instances.data[k].nodes[i].type == LW_DT_c64 &&
-                l->tree->locs.data[l->tree->nodes.data[i].loc].line == loc->line)
+                is_in_line(l, &l->tree->nodes.data[i], loc))
                 return true;
     return false;
 }

@@ -9,12 +9,6 @@ typedef struct operands {
     uint32_t arrays[LW_MOST_OPERANDS];
 } operands;
 
-static bool
-is_array(const lw_frame *f, lw_value value)
-{
-    return lw_type_kind_of(f->l->types, value.type) == LW_TK_ARRAY;
-}
-
 /* Bytes from element to element along the output's axis: 0 where the input is repeated. */
 static lw_ref
 stride_along(lw_frame *f, lw_value array, uint32_t ndim, uint32_t axis)
@@ -55,7 +49,7 @@ take_operands(lw_frame *f, uint32_t node, operands *o, lw_walk *w)
     for (uint32_t i = 0; i < w->ndim; i++)
         w->extents[i] = lw_array_extent(f, o->values[0], i);
     for (uint32_t i = 0; i < o->n; i++)
-        if (is_array(f, o->values[i])) {
+        if (lw_is_array(f, o->values[i])) {
             o->arrays[i] = w->n;
             add_array(f, w, o->values[i]);
         }
@@ -80,7 +74,7 @@ put_operands(lw_frame *f, const operands *o, const lw_walk *w, lw_ref *parts)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < o->n; i++) {
-        if (is_array(f, o->values[i])) {
+        if (lw_is_array(f, o->values[i])) {
             n += put_array(w, o->arrays[i], parts + n);
             continue;
         }

@@ -277,15 +277,18 @@ bits_of_choices(PyObject *n, PyObject *k, bool ordered)
     return ordered || chosen * bits_of(n) < total ? chosen * bits_of(n) : total;
 }
 
-/* Bits of the product of a tuple's integers, from above. */
+/* Bits of the product of a tuple's or list's integers, from above. */
 static double
 bits_of_product(PyObject *items)
 {
+    bool is_sequence = PyTuple_Check(items) || PyList_Check(items);
+    Py_ssize_t n = is_sequence ? PySequence_Fast_GET_SIZE(items) : 0;
     double bits = 0;
 
-    for (Py_ssize_t i = 0; PyTuple_Check(items) && i < PyTuple_GET_SIZE(items); i++)
-        if (PyLong_Check(PyTuple_GET_ITEM(items, i)))
-            bits += bits_of(PyTuple_GET_ITEM(items, i));
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(items, i);
+        bits += PyLong_Check(item) ? bits_of(item) : 0;
+    }
     return bits;
 }
 
@@ -326,6 +329,15 @@ is_argument(PyObject *x)
     return true;
 }
 
+/* Whether pow() and round(), the only ones of two arguments that may both be named, have it as
+ * the second. What stands in another order is not folded, for its size is not looked at. */
+static bool
+is_second(PyObject *name)
+{
+    return PyUnicode_CompareWithASCIIString(name, "exp") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "ndigits") == 0;
+}
+
 /* n arguments, of which the last ones have the names; NULL: not folded. */
 static PyObject *
 call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyObject *names,
@@ -334,6 +346,8 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
     uint32_t n_names = (uint32_t)PyTuple_GET_SIZE(names);
     const char *path;
 
+    if (n_names == n && n == 2 && is_second(PyTuple_GET_ITEM(names, 0)))
+        return NULL;
     if (n == 1 && n_names == 0 && lw_read_asks_limits(r, callee, args[0]))
         return folded(PyObject_CallOneArg(callee, args[0]));
     for (uint32_t i = 0; i < n; i++)

@@ -5,7 +5,8 @@
  * What is reported is a race wherever two elements reach the store. What may be none is left to
  * the checks of a running program: addresses that follow the index in any way, also through
  * memory (`o[idx[i]] += 1`), memory of the element's own, stores under a test that may pick one
- * element (`if i == 0:`, `if i > n - 2:`; all but `i < bound`), and plain stores under a test of loaded values (`if x[i] == y:`). */
+ * element (`if i == 0:`, `if i > n - 2:`; all but `i < bound`), and plain stores under a test
+ * of loaded values (`if x[i] == y:`). */
 #ifndef LW_OPT_RACE_H
 #define LW_OPT_RACE_H
 

@@ -198,7 +198,7 @@ read_errors(reader *r, PyObject *value)
     return 0;
 }
 
-static const char *const check_words[] = {
+const char *const lw_check_words[] = {
 #define CHECK(name, word, raises, where) word,
 #include "core/tables/checks.def"
     NULL};
@@ -212,7 +212,7 @@ read_check(reader *r, PyObject *value)
     };
     uint32_t checks;
 
-    if (read_words(r, value, check_words, bits, "a set of divide overflow nan bounds race",
+    if (read_words(r, value, lw_check_words, bits, "a set of divide overflow nan bounds race",
                    &checks) < 0)
         return -1;
     r->options->front.checks |= checks;
@@ -539,8 +539,8 @@ bits_of(const char *text)
 
     while (*text != '\0') {
         size_t n = strcspn(text, ",");
-        for (uint32_t i = 0; check_words[i] != NULL; i++)
-            if (strlen(check_words[i]) == n && strncmp(text, check_words[i], n) == 0)
+        for (uint32_t i = 0; lw_check_words[i] != NULL; i++)
+            if (strlen(lw_check_words[i]) == n && strncmp(text, lw_check_words[i], n) == 0)
                 bits |= 1u << i;
         text += n + (text[n] == ',');
     }

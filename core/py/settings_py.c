@@ -1,4 +1,5 @@
 #include "core/py/settings_py.h"
+#include "core/py/door_options.h"
 
 #include "core/base/env.h"
 #include "core/device/driver.h"
@@ -41,14 +42,10 @@ setting_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 static PyObject *
 check_words(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 {
-    static const char *const words[] = {
-#define CHECK(name, word, raises, where) word,
-#include "core/tables/checks.def"
-    };
     PyObject *list = PyList_New(0);
 
-    for (size_t i = 0; list != NULL && i < sizeof words / sizeof *words; i++) {
-        PyObject *word = PyUnicode_FromString(words[i]);
+    for (size_t i = 0; list != NULL && lw_check_words[i] != NULL; i++) {
+        PyObject *word = PyUnicode_FromString(lw_check_words[i]);
         if (word == NULL || PyList_Append(list, word) < 0)
             Py_CLEAR(list);
         Py_XDECREF(word);

@@ -274,6 +274,18 @@ def compile_kept(source, file):
 # ---- generators ----
 
 
+def test_the_line_of_any_caller():
+    """The first function that calls a sum may be called by nobody who is told."""
+    def total(x):
+        return np.dot(x, x)
+
+    def f(x, y, out):
+        out[0] = total(x) + np.dot(y, y)
+
+    texts = told(lw.guvectorize("(n),(n)->()")(f), X, X)
+    assert len(texts) == 1 and "float32" in texts[0], texts
+
+
 def test_once_for_each_function():
     f = lw.guvectorize("(n)->()")(augmented)
     texts = told(lambda: (f(X), f(X.astype("f2")), f(X), f(X.astype("f8"))))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import lanewise as lw
-from lanewise import cuda
+from lanewise import _array_ufuncs, cuda
 
 NO_ORDER = "no order of the elements gives NumPy's result"
 DTYPES = [np.bool_, np.int8, np.uint16, np.int32, np.int64, np.float16, np.float32, np.float64, np.complex64, np.complex128]
@@ -559,3 +560,9 @@ def test_what_is_apart_is_not_looked_at():
         text = text if isinstance(text, str) else "".join(map(str, text.values()))
         assert "ptrtoint" not in text and "lw_copy" not in text
     assert "lw_copy" in cuda.jit(overlapping).inspect_nvvm("void(float64[:])")
+
+
+def test_the_buffer_of_both_languages():
+    """What is written in Python takes as many bytes as what is written in C."""
+    header = (Path(__file__).resolve().parents[2] / "core/front/lower_overlap.h").read_text()
+    assert f"LW_BUFFER_BYTES = {_array_ufuncs._BUFFER}" in header

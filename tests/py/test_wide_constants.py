@@ -276,6 +276,18 @@ def test_lists_and_keywords_are_folded():
         assert lw.vectorize(function)(2.0) == function(2.0)
 
 
+HUGE = [10**1000] * 10**5
+
+
+def test_what_is_large_is_not_computed():
+    """Each would take minutes."""
+    for function in (lambda x: x * math.prod(HUGE), lambda x: x * pow(3, 10**9), lambda x: x * pow(exp=10**9, base=3)):
+        with pytest.raises(lw.errors.TypingError, match="E130"):
+            lw.vectorize(function)(1.0)
+    assert lw.vectorize(lambda x: x + round(ndigits=-10**9, number=5))(1.0) == 1.0
+    assert lw.vectorize(lambda x: x + pow(exp=2, base=3))(1.0) == 10.0
+
+
 # ---- kernels ----
 
 STORES = """
