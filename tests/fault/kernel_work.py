@@ -25,7 +25,7 @@ def scaled(i, a, x, out):
 
 @lw.forall(ndim=2)
 def summed(i, j, x, out):
-    out[i] = x[i, j] + out[i]
+    out[13 * j + i] += x[i, j]
 
 
 @lw.forall
