@@ -3,7 +3,7 @@
 #ifndef LW_FORALL_KERNEL_IR_H
 #define LW_FORALL_KERNEL_IR_H
 
-#include "core/front/lower.h"
+#include "core/front/lower/lower.h"
 
 typedef enum lw_entry_form {
     LW_ENTRY_GRID,   /* GPU: the body once a thread */

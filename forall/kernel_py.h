@@ -20,7 +20,7 @@
 
 #include "core/base/lock.h"
 #include "core/device/launch.h"
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/front/signature.h"
 #include "core/link/build.h"
 #include "core/opt/race.h"

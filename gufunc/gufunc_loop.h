@@ -17,7 +17,7 @@
 #ifndef LW_GUFUNC_GUFUNC_LOOP_H
 #define LW_GUFUNC_GUFUNC_LOOP_H
 
-#include "core/front/lower.h"
+#include "core/front/lower/lower.h"
 #include "core/link/build.h"
 #include "gufunc/layout.h"
 

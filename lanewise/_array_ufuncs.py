@@ -1,6 +1,6 @@
 """Ufuncs with an output in compiled code, ``np.add(x, y, out)``: the loops. Compiled, never called.
 
-The front end calls these functions with the ufunc in front (core/front/read_ufunc.c). Inputs are
+The front end calls these functions with the ufunc in front (core/front/read/ufunc.c). Inputs are
 numbers or arrays that broadcast against the output. Where one shares memory with the output, elements
 are taken in an order in which nothing is overwritten that is read later, or, where an array is reversed
 or transposed onto itself, two and two; where there is no such order, results go to a small buffer first,
@@ -18,7 +18,7 @@ from lanewise._core import intrinsics
 local = intrinsics.local
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
-_BUFFER = 512  # bytes: LW_BUFFER_BYTES of core/front/lower_overlap.h
+_BUFFER = 512  # bytes: LW_BUFFER_BYTES of core/front/lower/overlap.h
 
 _NUMBERS: tuple[Any, ...] = (
     bool, int, float, complex, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,

@@ -1,6 +1,6 @@
 """``sum(e for v in it)`` in compiled code: the loop that it stands for, as a function of Python's AST.
 
-The front end reads that function in the place of the call (core/front/read_whole.c).
+The front end reads that function in the place of the call (core/front/read/whole.c).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 #include "core/py/numpy_api.h"
 
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/py/door_options.h"
 #include "core/py/renew.h"
 #include "reduce/host_run.h"

@@ -9,7 +9,7 @@
 #ifndef LW_REDUCE_REDUCTION_H
 #define LW_REDUCE_REDUCTION_H
 
-#include "core/front/lower.h"
+#include "core/front/lower/lower.h"
 #include "reduce/form.h"
 
 /* Whether a value of this dtype is two numbers (complex), and where the second one lies. */

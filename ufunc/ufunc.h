@@ -9,7 +9,7 @@
 #ifndef LW_UFUNC_UFUNC_H
 #define LW_UFUNC_UFUNC_H
 
-#include "core/front/lower.h"
+#include "core/front/lower/lower.h"
 #include "core/link/build.h"
 
 #define LW_MAX_ARGS 64 /* NumPy's limit on nin + nout */

@@ -4,7 +4,7 @@
 
 #include "core/py/numpy_api.h"
 
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/front/signature.h"
 #include "ufunc/host_kernel.h"
 #include "core/py/family.h"

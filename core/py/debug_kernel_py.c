@@ -1,7 +1,7 @@
 #include "core/py/debug_kernel_py.h"
 
-#include "core/front/lower.h"
-#include "core/front/read_python.h"
+#include "core/front/lower/lower.h"
+#include "core/front/read/python.h"
 #include "core/link/build.h"
 #include "core/py/debug_specs.h"
 #include "core/py/raise.h"

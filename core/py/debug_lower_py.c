@@ -1,7 +1,7 @@
 #include "core/py/debug_lower_py.h"
 
-#include "core/front/lower.h"
-#include "core/front/read_python.h"
+#include "core/front/lower/lower.h"
+#include "core/front/read/python.h"
 #include "core/front/signature.h"
 #include "core/py/raise.h"
 

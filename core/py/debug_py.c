@@ -1,7 +1,7 @@
 #include "core/py/debug_py.h"
 
 #include "core/base/memory.h"
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/front/signature.h"
 #include "core/py/raise.h"
 #include "core/py/text_py.h"

@@ -1,7 +1,7 @@
 #include "core/py/debug_typing_py.h"
 
 #include "core/front/named.h"
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/front/records.h"
 #include "core/front/typed.h"
 #include "core/py/debug_specs.h"

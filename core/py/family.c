@@ -2,7 +2,7 @@
  */
 #include "core/py/family_internal.h"
 
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/base/memory.h"
 #include "core/py/numpy_rules.h"
 #include "core/py/signature_read.h"

@@ -7,7 +7,7 @@
 #ifndef LW_PY_FAMILY_H
 #define LW_PY_FAMILY_H
 
-#include "core/front/lower.h"
+#include "core/front/lower/lower.h"
 #include "core/py/ufunc_type.h"
 #include "core/py/whole_array.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/py/numpy_api.h"
 
-#include "core/front/lower.h"
+#include "core/front/lower/lower.h"
 #include "core/host/pieces.h"
 #include "core/py/raise_row.h"
 #include "core/py/ufunc_inner.h"

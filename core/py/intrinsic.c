@@ -1,6 +1,6 @@
 #include "core/py/intrinsic.h"
 
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/tables/names.h"
 
 #include <stddef.h>

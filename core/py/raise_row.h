@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-#include "core/front/lower.h"
+#include "core/front/lower/lower.h"
 #include "core/ir/report.h"
 
 /* Where: an element of a ufunc, an index of a forall space, a thread of a kernel, or nowhere

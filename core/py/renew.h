@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/py/door_options.h"
 
 enum { LW_RENEWED_KEPT = 4 }; /* values between which a program changes to and fro */

@@ -2,7 +2,7 @@
 
 #include "core/py/static_value.h"
 
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/py/device_array.h"
 
 /* ---- keys ---- */

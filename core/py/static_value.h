@@ -9,7 +9,7 @@
  * names function and parameter where the value is not hashable. */
 PyObject *lw_static_key(PyObject *value, const char *function, const char *parameter);
 /* The function again, whose parameters named by `values` (a dict) have these defaults. The
- * reader of functions (core/front/read_params.c) takes them; Python itself would look only at
+ * reader of functions (core/front/read/params.c) takes them; Python itself would look only at
  * those of keyword-only parameters. New reference. */
 PyObject *lw_function_with_values(PyObject *function, PyObject *values);
 

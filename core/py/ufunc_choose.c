@@ -2,7 +2,7 @@
  * inputs safely; without, a loop made for them. */
 #include "core/py/ufunc_choose.h"
 
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 
 #include "core/py/raise.h"
 

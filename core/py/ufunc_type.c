@@ -1,6 +1,6 @@
 #include "core/py/ufunc_type.h"
 
-#include "core/front/read_python.h"
+#include "core/front/read/python.h"
 #include "core/py/door_function.h"
 #include "core/py/ufunc_inspect.h"
 #include "core/py/ufunc_names.h"

@@ -1,12 +1,12 @@
-/* Prints LLVM text with two functions for every kind of core/front/atomics.h and every type it
- * takes; tests/oracle/test_atomics.py compiles them, and runs them on the host:
+/* Prints LLVM text with two functions for every kind of core/front/numeric/atomics.h and every
+ * type it takes; tests/oracle/test_atomics.py compiles them, and runs them on the host:
  *
  *     atomics_dump cpu|cuda|opaque
  *
  * kind_type(element, operands, old) updates once; kind_type_often(element, operands, n) n
  * times. On the GPU, thread i of a block takes element i of each. */
 #include "core/emit/emit.h"
-#include "core/front/atomics.h"
+#include "core/front/numeric/atomics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  * Each function is void name(in0, in1, in2, in3, out0, out1, n) over contiguous elements; a
  * comment "; case name in… -> out…" says which pointers count and their dtypes. */
 #include "core/emit/emit.h"
-#include "core/front/complex.h"
-#include "core/front/floats.h"
-#include "core/front/integers.h"
-#include "core/front/numeric.h"
+#include "core/front/numeric/complex.h"
+#include "core/front/numeric/floats.h"
+#include "core/front/numeric/integers.h"
+#include "core/front/numeric/numeric.h"
 
 #include <stdio.h>
 #include <string.h>

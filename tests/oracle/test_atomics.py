@@ -1,4 +1,4 @@
-"""core/front/atomics.h: every kind on every type, run on the host against a reference, from several
+"""core/front/numeric/atomics.h: every kind on every type, run on the host against a reference, from several
 threads, and compiled for GPUs."""
 
 import ctypes
@@ -32,7 +32,7 @@ def dump(target="cpu"):
     if not program:
         program = str(pathlib.Path(tempfile.mkdtemp(prefix="lanewise-test-")) / "atomics_dump")
         sources = [p for folder in ir_tools.FOLDERS for p in sorted((ROOT / "core" / folder).glob("*.c"))]
-        sources += [ROOT / "core/front/atomics.c", ROOT / "core/front/integers.c", ROOT / "core/front/overflow.c"]
+        sources += [ROOT / "core/front/numeric/atomics.c", ROOT / "core/front/numeric/integers.c", ROOT / "core/front/numeric/overflow.c"]
         subprocess.run(
             [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", f"-I{ROOT}",
              str(ROOT / "tests/c/atomics_dump.c"), *map(str, sources), "-o", program, "-lm", "-ldl", "-lpthread"],

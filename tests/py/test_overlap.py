@@ -564,5 +564,5 @@ def test_what_is_apart_is_not_looked_at():
 
 def test_the_buffer_of_both_languages():
     """What is written in Python takes as many bytes as what is written in C."""
-    header = (Path(__file__).resolve().parents[2] / "core/front/lower_overlap.h").read_text()
+    header = (Path(__file__).resolve().parents[2] / "core/front/lower/overlap.h").read_text()
     assert f"LW_BUFFER_BYTES = {_array_ufuncs._BUFFER}" in header

@@ -1,0 +1,632 @@
+/* Arrays: attributes, elements, views, assignment into them. A value is an element when every
+ * axis has an integer; all else is a view of the same memory. */
+#include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
+#include "core/front/subscript.h"
+
+#include <string.h>
+
+const lw_type_row *
+lw_array_row(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    return row && row->kind == LW_TK_ARRAY ? row : NULL;
+}
+
+/* ---- what is said of wrong code ---- */
+
+/* "`A` is float32[:] (argument 3)", as far as the array has a name. */
+static const char *
+say_array(lw_infer_frame *f, uint32_t node, lw_type type)
+{
+    const lw_node *n = lw_node_of(f, node);
+    const char *source = lw_say_source(f, node), *name = lw_say_type(f, type);
+
+    if (source == NULL || *source == '\0')
+        return lw_say(f, "this is %s", name);
+    for (uint32_t i = 0; n->kind == LW_NODE_NAME && i < f->fn->params.n; i++)
+        if (f->fn->params.data[i].var == n->a)
+            return lw_say(f, "`%s` is %s (argument %u)", source, name, i + 1);
+    return lw_say(f, "`%s` is %s", source, name);
+}
+
+lw_status
+lw_complain_whole_array(lw_infer_frame *f, uint32_t node, const char *what, lw_type type,
+                        const char *help)
+{
+    return lw_complain(f, lw_node_of(f, node)->loc, "E160",
+                       lw_say(f,
+                              "%s on a whole array (%s); kernels compute one element per "
+                              "thread",
+                              what, lw_say_type(f, type)),
+                       help ? help : "use elements, as in `A[i]`, in a loop",
+                       "%s on a whole array", what);
+}
+
+static lw_status
+complain_count(lw_infer_frame *f, uint32_t index, uint32_t array, lw_type type, uint32_t n)
+{
+    uint32_t ndim = lw_array_row(f, type)->ndim;
+
+    return lw_complain(f, lw_node_of(f, index)->loc, "E121",
+                       lw_say(f, "%u %s for a %u-dimensional array: %s", n,
+                              n == 1 ? "index" : "indices", ndim, say_array(f, array, type)),
+                       NULL, n > ndim ? "too many indices" : "too few indices");
+}
+
+static lw_status
+complain_index(lw_infer_frame *f, const lw_index_item *item)
+{
+    const lw_node *n = lw_node_of(f, item->node);
+    bool divides = item->element == 0 && n->kind == LW_NODE_BINARY && n->op == LW_PY_DIV;
+    const char *type = lw_say_type(f, item->type), *help = NULL;
+
+    if (lw_array_row(f, item->type))
+        return lw_complain_whole_array(f, item->node, "an index", item->type,
+                                       "index with integers, one element at a time");
+    if (divides)
+        help = lw_say(f, "use `%s // %s`", lw_say_source(f, n->a), lw_say_source(f, n->b));
+    else if (lw_type_is_real(f, item->type))
+        help = "use `//`, or `int(...)`";
+    else if (item->type == LW_DT_b1)
+        help = "use `int(...)`; masks belong to whole arrays";
+    return lw_complain(f, n->loc, "E120",
+                       divides ? lw_say(f, "this is %s: `/` always gives a float", type)
+                               : lw_say(f, "this is %s", type),
+                       help, "array index must be an integer, not %s", type);
+}
+
+/* ---- the index ---- */
+
+static lw_status
+infer_bound(lw_infer_frame *f, uint32_t node, bool is_step)
+{
+    lw_infer_value value;
+    __int128 known;
+    lw_status status;
+
+    if (node == 0)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, node, &value));
+    if (value.type == LW_T_BOTTOM || value.type == LW_T_NONE)
+        return LW_OK;
+    if (!lw_type_is_int(f, value.type))
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                           lw_say(f, "this is %s", lw_say_value(f, value)),
+                           lw_type_is_real(f, value.type) ? "use `//`, or `int(...)`" : NULL,
+                           "slice bounds must be integers, not %s", lw_say_type(f, value.type));
+    if (!is_step)
+        return LW_OK;
+    if (!value.konst || !lw_konst_int_value(lw_konst_of(f, value.konst), &known))
+        f->can_raise |= !f->run->typed->options.ignore_errors; /* 0 at run time */
+    else if (known == 0)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E141", NULL, NULL,
+                           "slice step cannot be zero");
+fail:
+    return status;
+}
+
+static lw_status
+infer_slice(lw_infer_frame *f, uint32_t slice)
+{
+    const lw_node *n = lw_node_of(f, slice);
+    lw_status status;
+
+    LW_TRY(infer_bound(f, n->a, false));
+    LW_TRY(infer_bound(f, n->b, false));
+    LW_TRY(infer_bound(f, n->c, true));
+fail:
+    return status;
+}
+
+/* Slices are no values: a tuple that holds some is typed item by item. */
+static lw_status
+infer_index(lw_infer_frame *f, uint32_t index)
+{
+    const lw_node *n = lw_node_of(f, index);
+    const uint32_t *lists = f->run->tree->lists.data;
+    bool sliced = false;
+    lw_infer_value value;
+    lw_status status = LW_OK;
+
+    if (n->kind == LW_NODE_SLICE)
+        return infer_slice(f, index);
+    for (uint32_t i = 0; n->kind == LW_NODE_TUPLE && i < n->c; i++)
+        sliced |= lw_node_of(f, lists[n->b + i])->kind == LW_NODE_SLICE;
+    if (!sliced)
+        return lw_infer_expr(f, index, &value);
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t item = lists[n->b + i];
+        lw_node_kind kind = (lw_node_kind)lw_node_of(f, item)->kind;
+
+        if (kind == LW_NODE_SLICE)
+            LW_TRY(infer_slice(f, item));
+        else if (kind == LW_NODE_STAR)
+            LW_TRY(lw_infer_expr(f, lw_node_of(f, item)->a, &value));
+        else
+            LW_TRY(lw_infer_expr(f, item, &value));
+    }
+fail:
+    return status;
+}
+
+/* Constant indices into constant extents. */
+static lw_status
+check_extents(lw_infer_frame *f, uint32_t array, lw_type type, const lw_index *items)
+{
+    const lw_type_row *row = lw_array_row(f, type);
+
+    for (uint32_t i = 0, axis = 0; row->shape && i < items->n; i++) {
+        const lw_index_item *item = &items->items[i];
+        int64_t extent = row->shape[axis];
+        __int128 at = 0;
+
+        axis += item->kind != LW_INDEX_NEW;
+        if (item->kind != LW_INDEX_AT)
+            continue;
+        if (item->konst && !lw_konst_int_value(lw_konst_of(f, item->konst), &at))
+            continue;
+        if (extent == 0 || (item->konst && (at < -extent || at >= extent)))
+            return lw_complain(f, lw_node_of(f, item->node)->loc, "E124",
+                               say_array(f, array, type), NULL,
+                               "index out of bounds: axis %u has %lld element%s", axis - 1,
+                               (long long)extent, extent == 1 ? "" : "s");
+    }
+    return LW_OK;
+}
+
+static lw_status
+check_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index,
+            const lw_index *items)
+{
+    lw_status status;
+
+    for (uint32_t i = 0; i < items->n; i++) {
+        const lw_index_item *item = &items->items[i];
+
+        if (item->kind == LW_INDEX_AT && !lw_type_is_int(f, item->type))
+            return complain_index(f, item);
+        if (item->kind == LW_INDEX_AT)
+            LW_TRY(lw_check_wide(f, item->node, (lw_infer_value){item->type, item->konst}));
+    }
+    if (items->n_named > lw_array_row(f, type)->ndim || items->n_kept > LW_MAX_ARRAY_DIMS)
+        return complain_count(f, index, array, type, items->n_named);
+    return check_extents(f, array, type, items);
+fail:
+    return status;
+}
+
+/* ---- views ---- */
+
+static bool
+steps_by_one(lw_infer_frame *f, uint32_t slice)
+{
+    uint32_t step = lw_node_of(f, slice)->c;
+    __int128 known;
+
+    if (step == 0 || f->nodes[step].type == LW_T_NONE)
+        return true;
+    return f->nodes[step].konst &&
+           lw_konst_int_value(lw_konst_of(f, f->nodes[step].konst), &known) && known == 1;
+}
+
+/* Dense memory stays dense when only its outermost axes are picked from; `from` and `step` say
+ * where those begin. */
+static bool
+stays_dense(lw_infer_frame *f, const lw_index *index, uint32_t from, int step)
+{
+    bool kept = false;
+
+    for (uint32_t i = 0, at = from; i < index->n; i++, at += (uint32_t)step) {
+        const lw_index_item *item = &index->items[at];
+
+        if (item->kind == LW_INDEX_NEW)
+            continue;
+        if (kept && item->kind != LW_INDEX_ALL)
+            return false;
+        if (item->kind == LW_INDEX_SLICE && !steps_by_one(f, item->node))
+            return false;
+        kept |= item->kind != LW_INDEX_AT;
+    }
+    return true;
+}
+
+/* An array of the same elements in the same memory. */
+static lw_type
+derived_type(lw_infer_frame *f, const lw_type_row *row, uint32_t ndim, lw_layout layout,
+             const int64_t *shape)
+{
+    lw_type type =
+        lw_type_array(lw_types_of(f), row->elements[0], ndim, layout, row->readonly, shape);
+
+    return lw_type_array_aligned(lw_types_of(f), type, row->align);
+}
+
+static lw_type
+view_type(lw_infer_frame *f, lw_type array, const lw_index *index)
+{
+    const lw_type_row row = *lw_array_row(f, array);
+    uint32_t first = 0;
+    lw_layout layout = LW_LAYOUT_ANY;
+    bool known = row.shape != NULL;
+
+    if (row.layout == LW_LAYOUT_C && stays_dense(f, index, 0, 1))
+        layout = LW_LAYOUT_C;
+    else if (row.layout == LW_LAYOUT_F && stays_dense(f, index, index->n - 1, -1))
+        layout = LW_LAYOUT_F;
+    while (first < index->n && index->items[first].kind == LW_INDEX_AT)
+        first++;
+    for (uint32_t i = first; i < index->n; i++)
+        known &= index->items[i].kind == LW_INDEX_ALL;
+    return derived_type(f, &row, index->n_kept, layout, known ? row.shape + first : NULL);
+}
+
+/* What an element is as a value: records carry their array's mark. */
+static lw_type
+element_type(lw_infer_frame *f, const lw_type_row *row)
+{
+    const lw_type_row *record = lw_type_get(lw_types_of(f), row->elements[0]);
+
+    if (record && record->kind == LW_TK_RECORD && row->readonly && !record->readonly)
+        return lw_type_record(lw_types_of(f), record->record, true);
+    return row->elements[0];
+}
+
+static lw_status
+type_of_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index, lw_type *out)
+{
+    lw_index *items = lw_arena_take(f->run->arena, sizeof *items);
+    lw_status status = LW_OK;
+
+    *out = LW_T_BOTTOM;
+    if (items == NULL)
+        return lw_out_of_memory(f);
+    lw_index_read(f->run->typed, f->nodes, index, lw_array_row(f, type)->ndim, items);
+    if (!items->is_known)
+        return LW_OK;
+    LW_TRY(check_index(f, array, type, index, items));
+    if (items->n_named > lw_array_row(f, type)->ndim || items->n_kept > LW_MAX_ARRAY_DIMS)
+        return LW_OK; /* complained about in the last walk */
+    *out =
+        items->is_element ? element_type(f, lw_array_row(f, type)) : view_type(f, type, items);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_element(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index, lw_type *out)
+{
+    lw_status status;
+
+    LW_TRY(type_of_index(f, array, type, index, out));
+    if (lw_array_row(f, *out))
+        return complain_count(f, index, array, type,
+                              lw_array_row(f, type)->ndim - lw_array_row(f, *out)->ndim);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array, lw_type *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_status status;
+
+    LW_TRY(infer_index(f, n->b));
+    LW_TRY(type_of_index(f, n->a, array, n->b, out));
+fail:
+    return status;
+}
+
+/* ---- attributes ---- */
+
+/* Is nothing lost when this is not evaluated? */
+static bool
+is_quiet(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+
+    return n->kind == LW_NODE_NAME || (n->kind == LW_NODE_ATTRIBUTE && is_quiet(f, n->a));
+}
+
+static lw_status
+weak_ints(lw_infer_frame *f, uint32_t n, lw_type *out)
+{
+    lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
+
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = lw_weak_int(f);
+    *out = lw_type_tuple(lw_types_of(f), types, n, NULL);
+    return LW_OK;
+}
+
+static lw_status
+constant_shape(lw_infer_frame *f, uint32_t node, const lw_type_row *row, lw_infer_value *out)
+{
+    lw_konst konst = {.kind = LW_K_TUPLE, .n = row->ndim};
+    uint32_t *items = lw_arena_take(f->run->arena, (row->ndim + 1u) * sizeof *items);
+
+    if (items == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < row->ndim; i++)
+        items[i] = lw_konst_int(f, 0, row->shape[i]);
+    konst.items = items;
+    *out = lw_konst_value(f, lw_konst_add(f, f->nodes[node].konst, &konst));
+    return LW_OK;
+}
+
+static lw_status
+known_int(lw_infer_frame *f, uint32_t node, __int128 value, lw_infer_value *out)
+{
+    if (is_quiet(f, lw_node_of(f, node)->a))
+        *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, value));
+    else
+        out->type = lw_type_literal(lw_types_of(f), value, value);
+    return LW_OK;
+}
+
+static lw_type
+transposed(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row row = *lw_array_row(f, type);
+    lw_layout layout = row.layout == LW_LAYOUT_C   ? LW_LAYOUT_F
+                       : row.layout == LW_LAYOUT_F ? LW_LAYOUT_C
+                                                   : LW_LAYOUT_ANY;
+
+    if (row.ndim < 2)
+        return type;
+    return derived_type(f, &row, row.ndim, layout, NULL);
+}
+
+/* *found: the array has this attribute. */
+lw_status
+lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const char *name,
+                         bool *found, lw_infer_value *out)
+{
+    const lw_type_row row = *lw_array_row(f, array);
+    int64_t item = lw_type_bytes(lw_types_of(f), row.elements[0]);
+    lw_konst dtype = {.kind = LW_K_DTYPE, .dtype = (lw_dtype)row.elements[0]};
+
+    *found = true;
+    if (strcmp(name, "ndim") == 0)
+        return known_int(f, node, row.ndim, out);
+    if (strcmp(name, "itemsize") == 0)
+        return known_int(f, node, item, out);
+    if (strcmp(name, "shape") == 0 && row.shape && is_quiet(f, lw_node_of(f, node)->a))
+        return constant_shape(f, node, &row, out);
+    if (strcmp(name, "shape") == 0 || strcmp(name, "strides") == 0)
+        return weak_ints(f, row.ndim, &out->type);
+    if (strcmp(name, "dtype") == 0 && row.elements[0] < LW_N_DTYPES) {
+        dtype.text = lw_dtypes[dtype.dtype].public_name;
+        out->type = LW_T_STATIC;
+        out->konst = lw_konst_add(f, f->nodes[node].konst, &dtype);
+        return LW_OK;
+    }
+    if (strcmp(name, "T") == 0) {
+        out->type = transposed(f, array);
+        return LW_OK;
+    }
+    *found = strcmp(name, "size") == 0 || strcmp(name, "nbytes") == 0;
+    if (*found && row.shape)
+        return known_int(
+            f, node, lw_type_bytes(lw_types_of(f), array) / (name[0] == 's' ? item : 1), out);
+    if (*found)
+        out->type = lw_weak_int(f);
+    return LW_OK;
+}
+
+lw_status
+lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, lw_type type,
+                   lw_infer_value *out)
+{
+    const lw_type_row *row = lw_array_row(f, type);
+
+    if (row->ndim == 0)
+        return lw_complain(f, lw_node_of(f, array)->loc, "E121", say_array(f, array, type),
+                           NULL, "len() of a 0-dimensional array");
+    if (row->shape && is_quiet(f, array))
+        *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, row->shape[0]));
+    else
+        out->type = lw_weak_int(f);
+    return LW_OK;
+}
+
+/* ---- loops ---- */
+
+lw_status
+lw_infer_array_items(lw_infer_frame *f, uint32_t node, lw_type array, lw_type *item,
+                     int64_t *count)
+{
+    const lw_type_row row = *lw_array_row(f, array);
+    lw_layout layout = row.layout == LW_LAYOUT_C || row.ndim == 1 ? LW_LAYOUT_C : LW_LAYOUT_ANY;
+
+    if (row.ndim == 0)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E121", say_array(f, node, array), NULL,
+                           "a loop over a 0-dimensional array");
+    *count = row.shape ? row.shape[0] : -1;
+    *item = row.ndim == 1 ? element_type(f, &row)
+                          : derived_type(f, &row, row.ndim - 1u, layout,
+                                         row.shape ? row.shape + 1 : NULL);
+    return LW_OK;
+}
+
+/* ---- assignment ---- */
+
+static lw_status
+complain_no_array(lw_infer_frame *f, uint32_t target, lw_type type)
+{
+    const lw_front_options *options = &f->run->typed->options;
+
+    if (options->procedure || options->threads)
+        return lw_complain(f, lw_node_of(f, target)->loc, "E121",
+                           lw_say(f, "this is %s", lw_say_type(f, type)),
+                           "pass an array, if only of one element",
+                           "`%s` is not an array: nothing can be stored in it",
+                           lw_say_source(f, lw_node_of(f, target)->a));
+    return lw_complain(f, lw_node_of(f, target)->loc, "E160", "an element is assigned here",
+                       "`return` the value; writing arrays belongs to kernels (`forall`, "
+                       "`guvectorize`)",
+                       "this function computes one element and cannot write into arrays");
+}
+
+/* The array or record of a target, its index and what they name: the type of an element, of a
+ * field or of a view. */
+static lw_status
+infer_place(lw_infer_frame *f, uint32_t target, lw_type *out)
+{
+    const lw_node *n = lw_node_of(f, target);
+    const char *field;
+    lw_infer_value array;
+    lw_status status;
+
+    *out = LW_T_BOTTOM;
+    LW_TRY(lw_infer_expr(f, n->a, &array));
+    if (array.type == LW_T_BOTTOM)
+        return LW_OK;
+    LW_TRY(lw_infer_field_name(f, target, array.type, &field));
+    if (field) {
+        LW_TRY(lw_infer_field_place(f, target, array.type, field, out));
+        f->nodes[target].type = *out;
+        return LW_OK;
+    }
+    if (n->kind == LW_NODE_ATTRIBUTE)
+        return lw_complain(f, n->loc, "E162",
+                           lw_say(f, "the object is %s", lw_say_type(f, array.type)), NULL,
+                           "attributes cannot be assigned");
+    if (lw_array_row(f, array.type) == NULL)
+        return complain_no_array(f, target, array.type);
+    if (lw_array_row(f, array.type)->readonly)
+        return lw_complain(f, n->loc, "E162", say_array(f, n->a, array.type),
+                           f->run->typed->options.readonly_help
+                               ? f->run->typed->options.readonly_help
+                               : "pass a writable array",
+                           "assignment into a read-only array");
+    LW_TRY(lw_infer_array_subscript(f, target, array.type, out));
+    f->nodes[target].type = *out;
+fail:
+    return status;
+}
+
+static lw_status
+check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
+{
+    const lw_type_row *x = lw_array_row(f, to), *y = lw_array_row(f, from);
+    uint32_t loc = lw_node_of(f, source)->loc;
+
+    if (x->ndim != y->ndim)
+        return lw_complain(
+            f, loc, "E121", lw_say(f, "%s into %s", lw_say_type(f, from), lw_say_type(f, to)),
+            "write a loop over the elements", "arrays of different numbers of axes");
+    if (x->elements[0] >= LW_N_DTYPES || y->elements[0] >= LW_N_DTYPES)
+        return lw_complain_whole_array(f, source, "an assignment of records", from,
+                                       "assign field by field");
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
+    return lw_check_conversion(f, loc, y->elements[0], (lw_dtype)x->elements[0], "array");
+}
+
+static lw_status
+check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value)
+{
+    lw_type from = value.type;
+    const lw_type_row *row = lw_array_row(f, to);
+    uint32_t loc = lw_node_of(f, source)->loc;
+    lw_type element = row ? row->elements[0] : to;
+
+    if (row && lw_array_row(f, from))
+        return check_copy(f, to, source, from);
+    if (element >= LW_N_DTYPES) {
+        f->can_raise |= row && !f->run->typed->options.ignore_errors; /* it may overlap */
+        return lw_infer_store_record(f, source, element, from);
+    }
+    if (!lw_type_is_number(f, from))
+        return lw_complain(f, loc, "E120", lw_say(f, "this is %s", lw_say_value(f, value)),
+                           lw_array_row(f, from) && lw_array_row(f, from)->ndim == 0
+                               ? lw_say(f, "its element is `%s[()]`", lw_say_source(f, source))
+                               : NULL,
+                           "an element of a %s array must be a number",
+                           lw_dtypes[element].public_name);
+    return lw_check_value(f, source, from, (lw_dtype)element, "array");
+}
+
+lw_status
+lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
+{
+    uint32_t source = f->source ? f->source : target;
+    lw_type type;
+    lw_status status;
+
+    LW_TRY(infer_place(f, target, &type));
+    if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
+        LW_TRY(check_store(f, type, source, value));
+fail:
+    return status;
+}
+
+/* A[i] += v: the array and the index are evaluated once, then the element is read, v computed
+ * and the result stored. */
+lw_status
+lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value x = {0}, y, result;
+    lw_status status;
+
+    LW_TRY(infer_place(f, n->a, &x.type));
+    f->nodes[n->a].operand = x.type;
+    LW_TRY(lw_infer_expr(f, n->b, &y));
+    if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (x.type >= LW_N_DTYPES)
+        return lw_complain_whole_array(
+            f, node, lw_say(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), x.type,
+            "write a loop over the elements");
+    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, n->a, x, n->b, y, &result));
+    f->nodes[node].type = result.type;
+    f->nodes[node].konst = 0;
+    if (result.type != LW_T_BOTTOM)
+        LW_TRY(lw_check_conversion(f, lw_node_of(f, n->b)->loc, result.type, (lw_dtype)x.type,
+                                   "array"));
+fail:
+    return status;
+}
+
+/* ---- arrays that may overlap ---- */
+
+/* Numbers, and arrays in the shape of the output. */
+static lw_type
+walked_type(lw_infer_frame *f, const lw_arg *arg, uint32_t ndim)
+{
+    const lw_type_row *array = lw_array_row(f, arg->value.type);
+
+    if (array == NULL)
+        return arg->value.type;
+    const lw_type_row row = *array;
+    return derived_type(f, &row, ndim, LW_LAYOUT_ANY, NULL);
+}
+
+lw_status
+lw_infer_walk(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args, uint32_t n,
+              lw_infer_value *out)
+{
+    lw_type types[2 + 2 * LW_MOST_OPERANDS] = {LW_DT_b1, LW_DT_b1};
+    const lw_type_row *to = lw_array_row(f, args[0].value.type);
+    uint32_t ndim = to ? to->ndim : 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_type_row *array = lw_array_row(f, args[i].value.type);
+        if (to == NULL || (array && array->ndim > ndim))
+            return lw_complain_whole_array(f, node, "a ufunc", args[i].value.type,
+                                           "its output needs as many axes");
+    }
+    out->type = LW_DT_b1;
+    if (impl != LW_IMPL_IN_ORDER)
+        return LW_OK;
+    for (uint32_t i = 0; i < n; i++)
+        types[2 + i] = types[2 + n + i] = walked_type(f, &args[i], ndim);
+    out->type = lw_type_tuple(lw_types_of(f), types, 2 + 2 * n, NULL);
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* there is no order */
+    return LW_OK;
+}

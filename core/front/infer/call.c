@@ -1,0 +1,751 @@
+/* Calls: binding of arguments to parameters, closures, instances by argument types. */
+#include "core/front/infer/infer_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef LW_ARRAY(lw_arg) arg_list;
+
+/* ---- arguments ---- */
+
+static lw_status
+add_arg(lw_infer_frame *f, arg_list *args, lw_arg arg)
+{
+    lw_arg *slot = lw_array_push(args, f->run->arena);
+
+    if (slot == NULL)
+        return lw_out_of_memory(f);
+    *slot = arg;
+    return LW_OK;
+}
+
+static uint32_t
+element_entry(lw_infer_frame *f, uint32_t node, uint32_t i)
+{
+    uint32_t k = f->run->typed->lists.n;
+
+    if (!f->report)
+        return node;
+    lw_list_add(f, node);
+    lw_list_add(f, i);
+    return LW_ARG_ELEMENT | k;
+}
+
+static lw_status
+add_star(lw_infer_frame *f, uint32_t node, arg_list *args)
+{
+    uint32_t inner = lw_node_of(f, node)->a, n;
+    const lw_type_row *row;
+    lw_infer_value tuple;
+    lw_status status;
+
+    LW_TRY(lw_infer_expr(f, inner, &tuple));
+    row = lw_tuple_row(f, tuple.type);
+    if (row == NULL)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                           lw_say(f, "this is %s", lw_say_value(f, tuple)), NULL,
+                           "only a tuple can be unpacked with `*`");
+    n = row->n;
+    for (uint32_t i = 0; i < n; i++) {
+        lw_infer_value element = lw_element(f, tuple, i);
+        lw_arg arg = {inner, element_entry(f, inner, i), NULL, element};
+        LW_TRY(add_arg(f, args, arg));
+    }
+fail:
+    return status;
+}
+
+/* *unknown: some argument has no type yet. */
+static lw_status
+infer_args(lw_infer_frame *f, const lw_node *call, bool shown, arg_list *args, bool *unknown)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < call->c; i++) {
+        uint32_t node = f->run->tree->lists.data[call->b + i];
+        const lw_node *n = lw_node_of(f, node);
+        lw_arg arg = {.node = node};
+
+        if (n->kind == LW_NODE_STAR) {
+            LW_TRY(add_star(f, node, args));
+            *unknown |= f->nodes[n->a].type == LW_T_BOTTOM;
+            continue;
+        }
+        if (n->kind == LW_NODE_ARG_KEYWORD) {
+            arg.keyword = lw_konst_text(f, n->a);
+            arg.node = n->b;
+        }
+        arg.entry = arg.node;
+        if (shown && lw_node_of(f, arg.node)->kind == LW_NODE_JOINED)
+            LW_TRY(lw_infer_joined(f, arg.node, &arg.value));
+        else
+            LW_TRY(lw_infer_expr(f, arg.node, &arg.value));
+        *unknown |= arg.value.type == LW_T_BOTTOM;
+        LW_TRY(add_arg(f, args, arg));
+    }
+fail:
+    return status;
+}
+
+/* ---- closures ---- */
+
+typedef struct env_stack {
+    const struct env_stack *outer;
+    uint32_t fn;
+} env_stack;
+
+static lw_status function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn,
+                              const env_stack *outer, lw_infer_value *value, uint32_t *entry);
+
+static bool
+is_own_function(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+    return row && row->kind == LW_TK_FUNCTION &&
+           f->run->tree->fns.data[row->fn].parent == f->fn_index;
+}
+
+/* What a nested function of this one captures, as it is at this moment. */
+static lw_status
+capture(lw_infer_frame *f, uint32_t loc, uint32_t fn, uint32_t i, const env_stack *outer,
+        lw_infer_value *value, uint32_t *entry)
+{
+    const lw_fn_capture *row = &f->run->tree->fns.data[fn].captures.data[i];
+    uint32_t def;
+    lw_status status;
+
+    *entry = 0;
+    LW_TRY(lw_use(f, row->parent_var, loc, value, &def));
+    if (value->konst) {
+        *entry = LW_ARG_KONST | value->konst;
+    } else if (is_own_function(f, value->type)) {
+        uint32_t inner = lw_type_get(lw_types_of(f), value->type)->fn;
+        LW_TRY(function_env(f, loc, inner, outer, value, entry));
+    } else if (def) {
+        *entry = LW_ARG_WEB | def;
+    }
+fail:
+    return status;
+}
+
+/* Put an entry in typed->lists; definitions among them become webs at the end. */
+static lw_status
+list_entry(lw_infer_frame *f, uint32_t entry)
+{
+    uint32_t *fixup;
+
+    if ((entry & LW_ARG_TAG) == LW_ARG_WEB) {
+        fixup = lw_array_push(&f->fixups, f->run->arena);
+        if (fixup == NULL)
+            return lw_out_of_memory(f);
+        *fixup = f->run->typed->lists.n;
+    }
+    return lw_list_add(f, entry) ? LW_OK : lw_out_of_memory(f);
+}
+
+static lw_status
+pack_entries(lw_infer_frame *f, const uint32_t *entries, uint32_t n, uint32_t *out)
+{
+    lw_status status = LW_OK;
+
+    *out = 0;
+    if (!f->report)
+        return LW_OK;
+    *out = LW_ARG_PACK | f->run->typed->lists.n;
+    if (!lw_list_add(f, n))
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(list_entry(f, entries[i]));
+fail:
+    return status;
+}
+
+static lw_status
+complain_recursion(lw_infer_frame *f, uint32_t loc, uint32_t fn, const char *types)
+{
+    const char *name = f->run->tree->fns.data[fn].name;
+
+    return lw_complain(f, loc, "E151",
+                       lw_say(f, "recursion: `%s` calls itself%s%s", name,
+                              types ? " with " : "", types ? types : ""),
+                       "use a loop; recursion is not supported", "recursive call of `%s`",
+                       name);
+}
+
+/* A nested function as a value that leaves this frame for a callee: the tuple of what it
+ * captures. */
+static lw_status
+function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *outer,
+             lw_infer_value *value, uint32_t *entry)
+{
+    uint32_t n = f->run->tree->fns.data[fn].captures.n;
+    lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
+    uint32_t *entries = lw_arena_take(f->run->arena, (n + 1) * sizeof *entries);
+    env_stack here = {outer, fn};
+    lw_status status = LW_OK;
+
+    if (types == NULL || entries == NULL)
+        return lw_out_of_memory(f);
+    for (const env_stack *e = outer; e; e = e->outer)
+        if (e->fn == fn) {
+            value->type = LW_T_BOTTOM;
+            return complain_recursion(f, loc, fn, NULL);
+        }
+    for (uint32_t i = 0; i < n; i++) {
+        lw_infer_value one;
+        LW_TRY(capture(f, loc, fn, i, &here, &one, &entries[i]));
+        types[i] = one.type;
+        if (one.type == LW_T_STATIC)
+            return lw_complain(f, loc, "E102", NULL,
+                               "pass the constant as a default of the nested function",
+                               "`%s` captures a compile-time constant and is passed on",
+                               f->run->tree->fns.data[fn].name);
+    }
+    value->type = lw_type_function(lw_types_of(f), fn, types, n);
+    LW_TRY(pack_entries(f, entries, n, entry));
+fail:
+    return status;
+}
+
+/* ---- binding ---- */
+
+typedef struct binding {
+    lw_infer_frame *f;
+    uint32_t node, fn, n; /* n: parameters and captures */
+    const lw_fn *row;
+    lw_infer_value *values;
+    uint32_t *entries;
+    bool *given;
+} binding;
+
+/* What an instance is made for: the type, and the constant where it exists at compile time only
+ * or decides conditions. */
+static lw_infer_value
+key_of(lw_infer_frame *f, lw_infer_value value)
+{
+    const lw_konst *konst = value.konst ? lw_konst_of(f, value.konst) : NULL;
+    __int128 i;
+    bool keep = konst && (konst->kind == LW_K_NONE || lw_konst_int_value(konst, &i) ||
+                          lw_konst_is_static(f, value.konst));
+
+    if (!keep || (!lw_weak_mode(f) && value.type != LW_DT_b1 && value.type != LW_T_NONE &&
+                  !lw_konst_is_static(f, value.konst)))
+        value.konst = 0;
+    return value;
+}
+
+static lw_status
+set_param(binding *b, uint32_t i, const lw_arg *arg)
+{
+    lw_infer_frame *f = b->f;
+    lw_status status = LW_OK;
+    lw_infer_value value = arg->value;
+
+    b->entries[i] = arg->entry;
+    b->given[i] = true;
+    if (is_own_function(f, value.type)) {
+        uint32_t fn = lw_type_get(lw_types_of(f), value.type)->fn;
+        LW_TRY(
+            function_env(f, lw_node_of(f, arg->node)->loc, fn, NULL, &value, &b->entries[i]));
+    }
+    if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_RANGE)
+        return lw_complain(f, lw_node_of(f, arg->node)->loc, "E102", NULL, "pass its bounds",
+                           "a range cannot be passed to a function");
+    b->values[i] = key_of(f, value);
+fail:
+    return status;
+}
+
+static lw_status
+set_vararg(binding *b, uint32_t i, const lw_arg *args, uint32_t n)
+{
+    lw_infer_frame *f = b->f;
+    lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
+    uint32_t *entries = lw_arena_take(f->run->arena, (n + 1) * sizeof *entries);
+
+    if (types == NULL || entries == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t j = 0; j < n; j++) {
+        types[j] = args[j].value.type;
+        entries[j] = args[j].entry;
+    }
+    b->given[i] = true;
+    b->values[i] = (lw_infer_value){lw_type_tuple(lw_types_of(f), types, n, NULL), 0};
+    return pack_entries(f, entries, n, &b->entries[i]);
+}
+
+static uint32_t
+count_kind(const lw_fn *row, lw_param_kind kind, uint32_t *first)
+{
+    uint32_t n = 0;
+
+    *first = row->params.n;
+    for (uint32_t i = 0; i < row->params.n; i++)
+        if (row->params.data[i].kind == kind) {
+            *first = n == 0 ? i : *first;
+            n++;
+        }
+    return n;
+}
+
+static lw_status
+bind_positional(binding *b, const lw_arg *args, uint32_t n)
+{
+    uint32_t first, vararg, n_positional = count_kind(b->row, LW_PARAM_POSITIONAL, &first);
+    bool has_vararg = count_kind(b->row, LW_PARAM_VARARG, &vararg) != 0;
+    lw_infer_frame *f = b->f;
+    lw_status status = LW_OK;
+
+    if (n > n_positional && !has_vararg)
+        return lw_complain(f, lw_node_of(f, b->node)->loc, "E153",
+                           lw_say(f, "`%s` takes %u positional argument%s, %u given",
+                                  b->row->name, n_positional, n_positional == 1 ? "" : "s", n),
+                           NULL, "too many arguments for `%s`", b->row->name);
+    for (uint32_t i = 0; i < n && i < n_positional; i++)
+        LW_TRY(set_param(b, first + i, &args[i]));
+    if (has_vararg)
+        LW_TRY(set_vararg(b, vararg, args + (n < n_positional ? n : n_positional),
+                          n > n_positional ? n - n_positional : 0));
+fail:
+    return status;
+}
+
+static lw_status
+bind_keyword(binding *b, const lw_arg *arg)
+{
+    uint32_t loc = lw_node_of(b->f, arg->node)->loc;
+
+    for (uint32_t i = 0; i < b->row->params.n; i++) {
+        const lw_fn_param *param = &b->row->params.data[i];
+        if (param->kind == LW_PARAM_VARARG || strcmp(param->name, arg->keyword) != 0)
+            continue;
+        if (b->given[i])
+            return lw_complain(b->f, loc, "E153",
+                               lw_say(b->f, "`%s` is given twice", arg->keyword), NULL,
+                               "`%s` got two values for one parameter", b->row->name);
+        return set_param(b, i, arg);
+    }
+    return lw_complain(b->f, loc, "E153", lw_say(b->f, "no parameter `%s`", arg->keyword), NULL,
+                       "`%s` has no such parameter", b->row->name);
+}
+
+static lw_status
+bind_rest(binding *b)
+{
+    for (uint32_t i = 0; i < b->row->params.n; i++) {
+        const lw_fn_param *param = &b->row->params.data[i];
+
+        if (b->given[i])
+            continue;
+        if (param->default_konst == 0)
+            return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E153",
+                               lw_say(b->f, "`%s` is missing", param->name), NULL,
+                               "`%s` needs an argument for `%s`", b->row->name, param->name);
+        b->values[i] = key_of(b->f, lw_konst_value(b->f, param->default_konst));
+    }
+    return LW_OK;
+}
+
+static lw_status
+bind(binding *b, const arg_list *args)
+{
+    uint32_t n = 0;
+    lw_status status;
+
+    assert(args->n == 0 || args->data != NULL);
+    while (n < args->n && args->data[n].keyword == NULL)
+        n++;
+    LW_TRY(bind_positional(b, args->data, n));
+    for (uint32_t i = n; i < args->n; i++) {
+        if (args->data[i].keyword == NULL)
+            return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E153", NULL, NULL,
+                               "`*` after a keyword argument is not supported");
+        LW_TRY(bind_keyword(b, &args->data[i]));
+    }
+    LW_TRY(bind_rest(b));
+fail:
+    return status;
+}
+
+/* Captures follow the parameters: read here, where the function is defined in this one, else
+ * taken from the function value. */
+static lw_status
+bind_captures(binding *b, uint32_t callee_node, lw_type function)
+{
+    lw_infer_frame *f = b->f;
+    const lw_type_row *type = lw_type_get(lw_types_of(f), function);
+    const lw_type *captured = type ? type->elements : NULL;
+    uint32_t n_captured = type ? type->n : 0, n = b->row->captures.n, at = b->row->params.n;
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n; i++) {
+        lw_infer_value *value = &b->values[at + i];
+        env_stack here = {NULL, b->fn};
+
+        if (b->row->parent == f->fn_index) {
+            LW_TRY(capture(f, lw_node_of(f, b->node)->loc, b->fn, i, &here, value,
+                           &b->entries[at + i]));
+        } else if (i < n_captured) {
+            *value = (lw_infer_value){captured[i], 0};
+            b->entries[at + i] = element_entry(f, callee_node, i);
+        } else {
+            return lw_complain(f, lw_node_of(f, b->node)->loc, "E102", NULL, NULL,
+                               "`%s` is called outside of the function it belongs to",
+                               b->row->name);
+        }
+    }
+fail:
+    return status;
+}
+
+/* ---- instances ---- */
+
+static const char *
+say_types(lw_infer_frame *f, const lw_infer_value *values, uint32_t n)
+{
+    lw_text text = {0};
+    const char *said;
+
+    if (!f->report)
+        return NULL;
+    lw_text_add(&text, "(");
+    for (uint32_t i = 0; i < n; i++) {
+        lw_text_add(&text, i ? ", " : "");
+        lw_type_print(lw_types_of(f), values[i].type, &text);
+    }
+    lw_text_add(&text, ")");
+    said = lw_arena_strdup(f->run->arena, lw_text_get(&text));
+    lw_text_reset(&text);
+    return said;
+}
+
+static bool
+is_users_fault(lw_status status)
+{
+    return status != LW_ERR_OUT_OF_MEMORY && status != LW_ERR_INTERNAL;
+}
+
+static lw_status
+finish_call(binding *b, uint32_t memo, lw_infer_value *out)
+{
+    lw_infer_frame *f = b->f;
+    lw_typed_node *typed = &f->nodes[b->node];
+    const lw_memo *row = &f->run->memos.data[memo];
+    const lw_instance *instance = &f->run->typed->instances.data[row->instance];
+    bool all_konst = true;
+    lw_status status = LW_OK;
+
+    f->can_raise |= instance->can_raise;
+    f->prints |= instance->prints;
+    out->type = instance->result;
+    for (uint32_t i = 0; i < b->n; i++)
+        all_konst = all_konst && (b->values[i].konst || b->entries[i] == 0);
+    if (row->result.konst &&
+        (out->type == LW_T_STATIC || (all_konst && !instance->can_raise && !instance->prints)))
+        *out = row->result;
+    else if (out->type == LW_T_STATIC)
+        LW_TRY(lw_complain(f, lw_node_of(f, b->node)->loc, "E104", NULL, NULL,
+                           "which constant `%s` returns is known only at run time",
+                           b->row->name));
+    if (!f->report)
+        return LW_OK;
+    typed->call = LW_CALL_INSTANCE;
+    typed->target = row->instance;
+    typed->n_args = b->n;
+    typed->args = f->run->typed->lists.n;
+    for (uint32_t i = 0; i < b->n; i++)
+        LW_TRY(list_entry(f, b->entries[i]));
+fail:
+    return status;
+}
+
+static lw_status
+instantiate(binding *b, lw_infer_value *out)
+{
+    lw_infer_frame *f = b->f;
+    lw_run *run = f->run;
+    uint32_t loc = lw_node_of(f, b->node)->loc, memo = 0;
+    bool final = f->report;
+    const lw_signature *declared = NULL;
+    lw_status status;
+
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->values[i].type == LW_T_BOTTOM)
+            return LW_OK;
+    if (b->row->n_declared) {
+        LW_TRY(lw_infer_declared(f, b->node, b->row, b->values, b->entries, &declared));
+        if (declared == NULL)
+            return LW_OK;
+    }
+    run->quiet += !final;
+    status = lw_infer_instance(run, b->fn, b->values, b->n, declared, loc, &memo);
+    run->quiet -= !final;
+    if (status != LW_OK) {
+        if (!final && is_users_fault(status))
+            return LW_OK;
+        if (run->quiet == 0 && is_users_fault(status))
+            lw_complain_called(f, loc);
+        return status;
+    }
+    if (run->memos.data[memo].busy)
+        return complain_recursion(f, loc, b->fn, say_types(f, b->values, b->row->params.n));
+    return finish_call(b, memo, out);
+fail:
+    return status;
+}
+
+/* What is wrong with the function that is called was found when it was read. */
+static lw_status
+complain_of_callee(lw_infer_frame *f, uint32_t node, const lw_fn *callee)
+{
+    lw_run *run = f->run;
+    lw_status status = run->tree->diags.data[callee->problem].status;
+
+    if (!f->report)
+        return LW_OK;
+    if (run->quiet)
+        return status;
+    status = lw_diagnose_kept(run->tree, callee->problem, callee->name, run->err);
+    if (is_users_fault(status))
+        lw_complain_called(f, lw_node_of(f, node)->loc);
+    return status;
+}
+
+static lw_status
+call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
+              const arg_list *args, lw_infer_value *out)
+{
+    const lw_fn *row = &f->run->tree->fns.data[fn];
+    binding b = {.f = f, .node = node, .fn = fn, .row = row};
+    lw_arena *arena = f->run->arena;
+    lw_status status;
+
+    if (row->problem)
+        return complain_of_callee(f, node, row);
+    if (row->whole && !lw_takes_wholes(f, row, args->data, args->n, &status))
+        return status;
+    if (row->whole && strcmp(row->whole, "math.prod") == 0) {
+        LW_TRY(lw_fold_product(f, node, args->data, args->n, out));
+        if (out->konst)
+            return LW_OK;
+    }
+    b.n = row->params.n + row->captures.n;
+    b.values = lw_arena_take(arena, (b.n + 1) * sizeof *b.values);
+    b.entries = lw_arena_take(arena, (b.n + 1) * sizeof *b.entries);
+    b.given = lw_arena_take(arena, (b.n + 1) * sizeof *b.given);
+    if (!b.values || !b.entries || !b.given)
+        return lw_out_of_memory(f);
+    LW_TRY(bind(&b, args));
+    LW_TRY(bind_captures(&b, lw_node_of(f, node)->a, function));
+    LW_TRY(instantiate(&b, out));
+fail:
+    return status;
+}
+
+/* ---- what is called ---- */
+
+static lw_status
+no_keywords(lw_infer_frame *f, const arg_list *args, const char *what)
+{
+    assert(args->n == 0 || args->data != NULL);
+    for (uint32_t i = 0; i < args->n; i++)
+        if (args->data[i].keyword)
+            return lw_complain(f, lw_node_of(f, args->data[i].node)->loc, "E153",
+                               lw_say(f, "no parameter `%s`", args->data[i].keyword), NULL,
+                               "`%s` has no such parameter", what);
+    return LW_OK;
+}
+
+/* Arguments of a named function in their places; a gap is an argument with entry 0. */
+static lw_status
+place_keywords(lw_infer_frame *f, lw_name_id name, const arg_list *args, arg_list *placed)
+{
+    lw_status status = LW_OK;
+
+    assert(args->n == 0 || args->data != NULL);
+    for (uint32_t i = 0; i < args->n; i++) {
+        lw_arg arg = args->data[i];
+        int at = arg.keyword ? lw_name_keyword(name, arg.keyword) : (int)placed->n;
+
+        if (at < 0)
+            return lw_complain(f, lw_node_of(f, arg.node)->loc, "E153",
+                               lw_say(f, "no parameter `%s` in compiled code", arg.keyword),
+                               NULL, "`%s` has no such parameter", lw_name_shown(name));
+        while (placed->n <= (uint32_t)at)
+            LW_TRY(add_arg(f, placed, (lw_arg){0}));
+        if (placed->data[at].entry)
+            return lw_complain(f, lw_node_of(f, arg.node)->loc, "E153",
+                               lw_say(f, "`%s` is given twice", arg.keyword), NULL,
+                               "`%s` got two values for one parameter", lw_name_shown(name));
+        placed->data[at] = arg;
+    }
+fail:
+    return status;
+}
+
+static const char *
+hint_of(const lw_name_row *row)
+{
+    bool masked = row->rule == LW_RULE_SHUFFLE || row->rule == LW_RULE_MATCH ||
+                  (row->impl >= LW_IMPL_VOTE_ALL && row->impl <= LW_IMPL_BALLOT);
+
+    return masked ? "the mask of lanes comes first; 0xffffffff names all of them" : NULL;
+}
+
+static lw_status
+call_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const arg_list *args,
+           lw_infer_value *out)
+{
+    const lw_name_row *row = &lw_names[name];
+    arg_list placed = {0};
+    uint32_t whole;
+    lw_status status;
+
+    if (row->rule == LW_RULE_PRINT)
+        return lw_infer_print(f, node, args->data, args->n, out);
+    whole = lw_whole_of_named(f, name, args->data, args->n);
+    if (whole)
+        return call_function(f, node, whole, LW_T_BOTTOM, args, out);
+    LW_TRY(place_keywords(f, name, args, &placed));
+    if (placed.n < row->min || (row->max != 255 && placed.n > row->max))
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E153",
+            row->min == row->max
+                ? lw_say(f, "`%s` takes %u argument%s, %u given", lw_name_shown(name), row->min,
+                         row->min == 1 ? "" : "s", placed.n)
+                : lw_say(f, "%u argument%s given", placed.n, placed.n == 1 ? "" : "s"),
+            hint_of(row), "wrong number of arguments for `%s`", lw_name_shown(name));
+    for (uint32_t i = 0; i < row->min; i++)
+        if (placed.data[i].entry == 0)
+            return lw_complain(f, lw_node_of(f, node)->loc, "E153", NULL, NULL,
+                               "argument %u of `%s` is missing", i + 1, lw_name_shown(name));
+    LW_TRY(lw_infer_named(f, node, name, placed.data, placed.n, out));
+fail:
+    return status;
+}
+
+static lw_status
+call_konst(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list *args,
+           lw_infer_value *out)
+{
+    const lw_konst *konst = lw_konst_of(f, number);
+    uint32_t loc = lw_node_of(f, lw_node_of(f, node)->a)->loc;
+    lw_status status;
+
+    switch (konst->kind) {
+    case LW_K_FUNCTION:
+        return call_function(f, node, (uint32_t)konst->u, LW_T_BOTTOM, args, out);
+    case LW_K_NAMED: return call_named(f, node, (lw_name_id)konst->u, args, out);
+    case LW_K_EXTERNAL: return lw_infer_external(f, node, number, args->data, args->n, out);
+    case LW_K_DTYPE:
+        LW_TRY(no_keywords(f, args, konst->text ? konst->text : "type"));
+        return lw_infer_cast(f, node, konst->dtype, args->data, args->n, out);
+    case LW_K_PYTYPE:
+        LW_TRY(no_keywords(f, args, "type"));
+        return lw_infer_pytype(f, node, (uint32_t)konst->u, args->data, args->n, out);
+    case LW_K_OBJECT:
+        return lw_complain(
+            f, loc, "E152", lw_say(f, "%s", konst->text ? konst->text : "this object"),
+            konst->help ? konst->help
+                        : "built in with this name: math.*, np.*; or write it as a "
+                          "Python function",
+            "this cannot be called from compiled code");
+    case LW_K_EXCEPTION:
+        return lw_complain(f, loc, "E101", NULL, "use it in `raise`",
+                           "an exception can only be raised");
+    default: return lw_complain(f, loc, "E152", NULL, NULL, "this constant is not a function");
+    }
+fail:
+    return status;
+}
+
+/* row.sum(): the row is the first argument. */
+static lw_status
+call_whole(lw_infer_frame *f, uint32_t node, lw_infer_value object, uint32_t fn,
+           const arg_list *args, lw_infer_value *out)
+{
+    uint32_t row = lw_node_of(f, lw_node_of(f, node)->a)->a;
+    arg_list all = {0};
+    lw_status status;
+
+    LW_TRY(add_arg(f, &all, (lw_arg){.node = row, .entry = row, .value = object}));
+    assert(args->n == 0 || args->data != NULL);
+    for (uint32_t i = 0; i < args->n; i++)
+        LW_TRY(add_arg(f, &all, args->data[i]));
+    LW_TRY(call_function(f, node, fn, LW_T_BOTTOM, &all, out));
+fail:
+    return status;
+}
+
+static lw_status
+call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
+            const arg_list *args, lw_infer_value *out)
+{
+    if (lw_array_row(f, object.type) && lw_whole_of_method(f, name))
+        return call_whole(f, node, object, lw_whole_of_method(f, name), args, out);
+    if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
+        return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
+    return lw_infer_method(f, node, object, name, args->data, args->n, out);
+}
+
+/* Is the callee `x.name` where x is a number or a tuple without such a field? */
+static lw_status
+try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *out)
+{
+    const lw_node *callee = lw_node_of(f, lw_node_of(f, node)->a);
+    arg_list args = {0};
+    bool unknown = false;
+    lw_infer_value object;
+    lw_status status;
+
+    *is_method = false;
+    if (callee->kind != LW_NODE_ATTRIBUTE)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, callee->a, &object));
+    if (lw_tuple_row(f, object.type) ||
+        (object.konst && lw_konst_of(f, object.konst)->kind == LW_K_DTYPE))
+        return LW_OK;
+    *is_method = true;
+    LW_TRY(infer_args(f, lw_node_of(f, node), false, &args, &unknown));
+    if (object.type != LW_T_BOTTOM && !unknown)
+        LW_TRY(call_method(f, node, object, lw_konst_text(f, callee->b), &args, out));
+fail:
+    return status;
+}
+
+static bool
+is_print(lw_infer_frame *f, lw_infer_value callee)
+{
+    const lw_konst *konst = callee.konst ? lw_konst_of(f, callee.konst) : NULL;
+
+    return konst && konst->kind == LW_K_NAMED && konst->u == LW_NAME_builtins_print;
+}
+
+lw_status
+lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    arg_list args = {0};
+    lw_infer_value callee;
+    const lw_type_row *row;
+    lw_status status;
+    bool unknown = false, is_method;
+
+    LW_TRY(try_method(f, node, &is_method, out));
+    if (is_method)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, n->a, &callee));
+    LW_TRY(infer_args(f, n, is_print(f, callee), &args, &unknown));
+    if (unknown || callee.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (callee.konst)
+        return call_konst(f, node, callee.konst, &args, out);
+    row = lw_type_get(lw_types_of(f), callee.type);
+    if (row && row->kind == LW_TK_FUNCTION)
+        return call_function(f, node, row->fn, callee.type, &args, out);
+    return lw_complain(f, lw_node_of(f, n->a)->loc, "E152",
+                       lw_say(f, "this is %s", lw_say_value(f, callee)), NULL,
+                       "only functions can be called");
+fail:
+    return status;
+}

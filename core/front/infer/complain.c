@@ -1,0 +1,225 @@
+/* What inference says of the user's code: texts in the arena, made in the last walk only, and
+ * diagnostics with the function and the types of its parameters. */
+#include "core/front/infer/infer_internal.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- texts ---- */
+
+static bool
+is_reporting(const lw_infer_frame *f)
+{
+    return f->report && f->run->quiet == 0;
+}
+
+static const char *
+keep(lw_infer_frame *f, lw_text *text)
+{
+    const char *kept = lw_arena_strdup(f->run->arena, lw_text_get(text));
+
+    lw_text_reset(text);
+    return kept ? kept : "";
+}
+
+const char *
+lw_say(lw_infer_frame *f, const char *format, ...)
+{
+    lw_text text = {0};
+    va_list args;
+
+    if (!is_reporting(f))
+        return NULL;
+    va_start(args, format);
+    lw_text_addv(&text, format, args);
+    va_end(args);
+    return keep(f, &text);
+}
+
+const char *
+lw_say_type(lw_infer_frame *f, lw_type type)
+{
+    lw_text text = {0};
+
+    if (!is_reporting(f))
+        return "";
+    lw_type_print(lw_types_of(f), type, &text);
+    return keep(f, &text);
+}
+
+const char *
+lw_say_value(lw_infer_frame *f, lw_infer_value value)
+{
+    const lw_konst *konst = value.konst ? lw_konst_of(f, value.konst) : NULL;
+    const char *said;
+
+    if (konst == NULL || konst->kind != LW_K_STR || konst->text == NULL)
+        return lw_say_type(f, value.type);
+    said = strlen(konst->text) <= 40 && strpbrk(konst->text, "'\n") == NULL
+               ? lw_say(f, "the text '%s'", konst->text)
+               : "a text";
+    return said ? said : "";
+}
+
+const char *
+lw_say_source(lw_infer_frame *f, uint32_t node)
+{
+    const lw_tree *tree = f->run->tree;
+    const lw_loc *loc = &tree->locs.data[lw_node_of(f, node)->loc];
+    const lw_file *file = &tree->files.data[loc->file];
+    const char *line, *said;
+
+    if (!is_reporting(f) || loc->line != loc->end_line || loc->line < file->first_line ||
+        loc->line - file->first_line >= file->n_lines)
+        return "";
+    line = file->lines[loc->line - file->first_line];
+    if (loc->end_col > strlen(line) || loc->col >= loc->end_col || loc->end_col - loc->col > 60)
+        return "";
+    said = lw_arena_strndup(f->run->arena, line + loc->col, loc->end_col - loc->col);
+    return said ? said : "";
+}
+
+/* "blur(A: float32, i: int64)" */
+static const char *
+say_where(lw_infer_frame *f)
+{
+    lw_text text = {0};
+
+    lw_text_addf(&text, "%s(", f->fn->name);
+    for (uint32_t i = 0; i < f->fn->params.n && i < f->n_params; i++) {
+        lw_text_addf(&text, "%s%s: ", i ? ", " : "", f->fn->params.data[i].name);
+        lw_type_print(lw_types_of(f), f->params[i].type, &text);
+    }
+    lw_text_add(&text, ")");
+    return keep(f, &text);
+}
+
+/* ---- complaints ---- */
+
+void
+lw_complain_called(lw_infer_frame *f, uint32_t loc)
+{
+    lw_run *run = f->run;
+
+    if (f->fn->wraps) /* the user's call of it is told */
+        return;
+    if (!lw_diagnose_at_call(run->tree, loc, say_where(f), run->err))
+        lw_diagnose_called_from(run->tree, loc, f->fn->name, run->err);
+}
+
+/* What the language leaves out is "unsupported", all else a fault of typing. */
+static lw_status
+status_of(const char *code)
+{
+    return strcmp(code, "E101") == 0 || strcmp(code, "E102") == 0 ||
+                   strcmp(code, "E160") == 0 || strcmp(code, "E151") == 0
+               ? LW_ERR_UNSUPPORTED
+               : LW_ERR_TYPING;
+}
+
+lw_status
+lw_complain(lw_infer_frame *f, uint32_t loc, const char *code, const char *label,
+            const char *help, const char *format, ...)
+{
+    lw_text text = {0};
+    va_list args;
+    lw_status status = status_of(code);
+
+    if (!f->report)
+        return LW_OK;
+    if (f->run->quiet)
+        return status;
+    va_start(args, format);
+    lw_text_addv(&text, format, args);
+    va_end(args);
+    return lw_diagnose(f->run->tree, loc, say_where(f), status, code, label, help, f->run->err,
+                       "%s", keep(f, &text));
+}
+
+lw_status
+lw_complain_kept(lw_infer_frame *f, uint32_t diag)
+{
+    if (!f->report)
+        return LW_OK;
+    if (f->run->quiet)
+        return f->run->tree->diags.data[diag].status;
+    return lw_diagnose_kept(f->run->tree, diag, say_where(f), f->run->err);
+}
+
+lw_status
+lw_out_of_memory(lw_infer_frame *f)
+{
+    return lw_fail_memory(f->run->err);
+}
+
+/* ---- conversions at the edges ---- */
+
+static bool
+does_not_fit(lw_infer_frame *f, lw_type type, lw_dtype to)
+{
+    return lw_is_integer(to) && lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL &&
+           !lw_literal_fits(lw_types_of(f), type, to);
+}
+
+lw_status
+lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
+                    const char *what)
+{
+    lw_dtype from = lw_type_stored(lw_types_of(f), type);
+    const char *to_name = lw_dtypes[to].public_name, *lost = "fraction";
+
+    if (does_not_fit(f, type, to))
+        return lw_complain(f, loc, "E130",
+                           lw_say(f, "%s does not fit %s", lw_say_type(f, type), to_name), NULL,
+                           "integer constant out of range");
+    if (type == LW_T_BOTTOM || lw_can_cast_same_kind(from, to))
+        return LW_OK;
+    if (from == LW_DT_void)
+        return lw_complain(f, loc, "E142", lw_say(f, "this is %s", lw_say_type(f, type)), NULL,
+                           "a %s of type %s cannot receive this", what, to_name);
+    if (lw_is_integer(from) && lw_is_integer(to))
+        return LW_OK;
+    if (f->run->typed->options.casting_unsafe ||
+        (!lw_weak_mode(f) && !lw_is_complex(from))) /* numba truncates */
+        return LW_OK;
+    if (lw_is_complex(from) && !lw_is_complex(to))
+        lost = "imaginary part";
+    else if (to == LW_DT_b1)
+        lost = "value";
+    return lw_complain(f, loc, "E142",
+                       lw_say(f, "%s into %s %s %s would drop the %s", lw_say_type(f, type),
+                              to_name[0] == 'i' ? "an" : "a", to_name, what, lost),
+                       lw_is_complex(from) ? "`.real` or `abs(...)`"
+                       : to == LW_DT_b1    ? "compare with `!= 0`"
+                                           : "`int(...)` or `round(...)`",
+                       "%s cannot be stored as %s", lw_say_type(f, type), to_name);
+}
+
+lw_status
+lw_check_constants(lw_infer_frame *f, uint32_t node, lw_dtype to, const char *what)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_status status = LW_OK;
+
+    if (f->nodes[node].dead || !lw_is_integer(to))
+        return LW_OK;
+    if (n->kind == LW_NODE_IFEXP) {
+        LW_TRY(lw_check_constants(f, n->b, to, what));
+        return lw_check_constants(f, n->c, to, what);
+    }
+    if (does_not_fit(f, f->nodes[node].type, to))
+        return lw_check_conversion(f, n->loc, f->nodes[node].type, to, what);
+fail:
+    return status;
+}
+
+lw_status
+lw_check_value(lw_infer_frame *f, uint32_t node, lw_type type, lw_dtype to, const char *what)
+{
+    lw_status status;
+
+    LW_TRY(lw_check_constants(f, node, to, what));
+    return lw_check_conversion(f, lw_node_of(f, node)->loc, type, to, what);
+fail:
+    return status;
+}

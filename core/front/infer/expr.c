@@ -1,0 +1,538 @@
+/* Expressions: values, conditions and their order of evaluation. */
+#include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+lw_status
+lw_enter(lw_infer_frame *f, uint32_t node)
+{
+    lw_run *run = f->run;
+
+    if (run->depth < LW_MAX_DEPTH) {
+        run->depth++;
+        return LW_OK;
+    }
+    return lw_diagnose(run->tree, lw_node_of(f, node)->loc, f->fn->name, LW_ERR_UNSUPPORTED,
+                       "E101", NULL, "split the expression over several assignments",
+                       run->quiet ? NULL : run->err, "code nested more than %d levels deep",
+                       LW_MAX_DEPTH);
+}
+
+int
+lw_truth_of(lw_infer_frame *f, lw_infer_value x)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), x.type);
+
+    if (x.konst)
+        return lw_fold_truth_konst(f, x.konst);
+    if (x.type == LW_T_NONE)
+        return 0;
+    if (row && row->kind == LW_TK_TUPLE)
+        return row->n != 0;
+    if (row && row->kind == LW_TK_FUNCTION)
+        return 1;
+    if (row && row->kind == LW_TK_LITERAL && (row->lo > 0 || row->hi < 0))
+        return 1;
+    return -1;
+}
+
+static lw_status
+check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int truth)
+{
+    if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_number(f, x.type))
+        return LW_OK;
+    if (lw_array_row(f, x.type))
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E123",
+            lw_say(f, "truth value of an array: this is %s", lw_say_type(f, x.type)),
+            lw_say(f, "test an element (`%s[i] > 0`), or `%s is None`", lw_say_source(f, node),
+                   lw_say_source(f, node)),
+            "an array has no truth value");
+    return lw_complain(f, lw_node_of(f, node)->loc, "E104",
+                       lw_say(f, "this is %s", lw_say_value(f, x)), NULL,
+                       "this has no truth value in compiled code");
+}
+
+/* Nothing is lost when an expression that was folded is not evaluated. */
+static bool
+is_pure(const lw_infer_frame *f, uint32_t node)
+{
+    return f->nodes[node].konst || lw_node_of(f, node)->kind == LW_NODE_NAME;
+}
+
+/* ---- comparisons ---- */
+
+/* A later link runs only when those before it were true. */
+static lw_status
+infer_link(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value left,
+           lw_infer_value *right, int *truth)
+{
+    const lw_node *n = lw_node_of(f, link);
+    lw_status status;
+
+    LW_TRY(lw_infer_expr(f, n->a, right));
+    LW_TRY(lw_infer_compare(f, link, (lw_pyop)n->op, left_node, left, n->a, *right, truth));
+    f->nodes[link].type = LW_DT_b1;
+    f->nodes[link].truth = (int8_t)*truth;
+    f->nodes[link].konst = *truth >= 0 ? lw_konst_bool(f, f->nodes[link].konst, *truth) : 0;
+fail:
+    return status;
+}
+
+static lw_status
+infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    uint32_t left_node = n->a, outer = f->region;
+    int all = 1, truth = -1;
+    bool pure;
+    lw_infer_value left, right;
+    lw_flow skipped = {0};
+    lw_status status;
+
+    LW_TRY(lw_infer_expr(f, n->a, &left));
+    pure = is_pure(f, n->a);
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t link = f->run->tree->lists.data[n->b + i];
+
+        if (i == 1 && f->run->has_walrus && !lw_flow_take(f, &skipped))
+            return lw_out_of_memory(f);
+        if (i)
+            lw_region_open(f, node, false);
+        LW_TRY(infer_link(f, link, left_node, left, &right, &truth));
+        pure = pure && is_pure(f, lw_node_of(f, link)->a);
+        all = truth == 0 || all == 0 ? 0 : truth < 0 ? -1 : all;
+        left = right;
+        left_node = lw_node_of(f, link)->a;
+    }
+    f->nodes[node].truth = (int8_t)all;
+    *out = (lw_infer_value){LW_DT_b1, 0};
+    if (all >= 0 && pure)
+        out->konst = lw_konst_bool(f, f->nodes[node].konst, all);
+    if (skipped.reach)
+        lw_flow_merge(f, &f->now, &skipped);
+fail:
+    lw_flow_put(f, &skipped);
+    f->region = outer;
+    return status;
+}
+
+/* ---- and, or ---- */
+
+/* As a condition: the ways out where the answer is true and where it is false stay apart, so
+ * that `if a and (y := g(a)):` finds y bound. */
+static lw_status
+condition_operands(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *early)
+{
+    const lw_node *n = lw_node_of(f, node);
+    bool is_and = n->op == LW_PY_AND, stopped = false, pure = true;
+    lw_status status = LW_OK;
+
+    *truth = is_and;
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t operand = f->run->tree->lists.data[n->b + i];
+        lw_flow yes = {0}, no = {0};
+        bool split = f->run->has_walrus;
+        int one = -1;
+
+        f->nodes[operand].dead = stopped;
+        if (stopped)
+            continue;
+        if (i)
+            lw_region_open(f, node, false);
+        LW_TRY(lw_infer_condition(f, operand, &one, split ? &yes : NULL, split ? &no : NULL));
+        pure = pure && is_pure(f, operand);
+        if (split) {
+            lw_flow_merge(f, early, is_and ? &no : &yes);
+            lw_flow_set(f, is_and ? &yes : &no);
+            lw_flow_put(f, &yes);
+            lw_flow_put(f, &no);
+        }
+        if (one == !is_and) {
+            stopped = true;
+            *truth = one;
+        } else if (one < 0) {
+            *truth = -1;
+        }
+    }
+    f->nodes[node].konst =
+        *truth >= 0 && pure ? lw_konst_bool(f, f->nodes[node].konst, *truth) : 0;
+fail:
+    return status;
+}
+
+static lw_status
+boolop_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
+                 lw_flow *when_false)
+{
+    bool is_and = lw_node_of(f, node)->op == LW_PY_AND, split = f->run->has_walrus;
+    uint32_t outer = f->region;
+    lw_flow early = {0}, *late = is_and ? when_true : when_false;
+    lw_status status;
+
+    if (split && !lw_flow_take(f, &early))
+        return lw_out_of_memory(f);
+    early.live = false;
+    status = condition_operands(f, node, truth, &early);
+    f->region = outer;
+    f->nodes[node].type = LW_DT_b1;
+    f->nodes[node].operand = LW_T_BOTTOM;
+    f->nodes[node].truth = (int8_t)*truth;
+    if (status == LW_OK && late && !lw_flow_take(f, late))
+        status = lw_out_of_memory(f);
+    if (split) {
+        lw_flow_merge(f, &early, &f->now); /* early: what holds after either answer */
+        lw_flow_set(f, &early);
+    }
+    late = is_and ? when_false : when_true;
+    if (status == LW_OK && late && !lw_flow_take(f, late))
+        status = lw_out_of_memory(f);
+    lw_flow_put(f, &early);
+    return status;
+}
+
+/* As a value: the operands that may be the answer. *n_known counts those in *set. */
+static lw_status
+value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *n_set,
+               bool *folded)
+{
+    const lw_node *n = lw_node_of(f, node);
+    bool is_and = n->op == LW_PY_AND, stopped = false;
+    uint32_t outer = f->region;
+    lw_flow skipped = {0};
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t operand = f->run->tree->lists.data[n->b + i];
+        bool last = i + 1 == n->c;
+        lw_infer_value value;
+        int truth;
+
+        f->nodes[operand].dead = stopped;
+        if (stopped)
+            continue;
+        if (i == 1 && f->run->has_walrus && !lw_flow_take(f, &skipped))
+            return lw_out_of_memory(f);
+        if (i)
+            lw_region_open(f, node, false);
+        LW_TRY(lw_infer_expr(f, operand, &value));
+        truth = lw_truth_of(f, value);
+        LW_TRY(check_truth(f, operand, value, last ? 1 : truth));
+        f->nodes[operand].truth = (int8_t)truth;
+        stopped = truth == !is_and;
+        if (last || stopped || truth < 0)
+            set[(*n_set)++] = value;
+        *folded = *folded && value.konst;
+    }
+    if (skipped.reach)
+        lw_flow_merge(f, &f->now, &skipped);
+fail:
+    lw_flow_put(f, &skipped);
+    f->region = outer;
+    return status;
+}
+
+static lw_status
+join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n, lw_type *out)
+{
+    lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
+    const char *problem = NULL;
+    bool is_constant;
+
+    *out = LW_T_BOTTOM;
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++) {
+        types[i] = set[i].type;
+        if (types[i] == LW_T_BOTTOM)
+            return LW_OK;
+    }
+    *out = lw_join(lw_types_of(f), f->run->typed->options.typing, types, n, &problem);
+    if (problem == NULL && (*out != LW_T_STATIC || n == 1))
+        return LW_OK;
+    is_constant = problem == NULL;
+    *out = LW_T_BOTTOM;
+    if (is_constant)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E104",
+                           "one of several texts or objects, chosen by numbers",
+                           "compiled code chooses among numbers: give each a number",
+                           "which constant this is would be known only at run time");
+    return lw_complain(f, lw_node_of(f, node)->loc,
+                       strcmp(problem, "E112") == 0 ? "E140" : problem,
+                       lw_say(f, "one way gives %s, another %s", lw_say_type(f, types[0]),
+                              lw_say_type(f, types[n - 1])),
+                       lw_help_for_join(problem), "the possible values have no common type");
+}
+
+static lw_status
+boolop_value(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    uint32_t n = lw_node_of(f, node)->c, n_set = 0;
+    lw_infer_value *set = lw_arena_take(f->run->arena, (n + 1) * sizeof *set);
+    bool folded = true;
+    lw_status status;
+
+    if (set == NULL)
+        return lw_out_of_memory(f);
+    LW_TRY(value_operands(f, node, set, &n_set, &folded));
+    if (n_set == 1 && folded) {
+        *out = set[0];
+        return LW_OK;
+    }
+    LW_TRY(join_set(f, node, set, n_set, &out->type));
+    f->nodes[node].operand = out->type;
+fail:
+    return status;
+}
+
+lw_status
+lw_join_values(lw_infer_frame *f, uint32_t x_node, lw_type x, uint32_t y_node, lw_type y,
+               lw_type *out)
+{
+    lw_infer_value set[2] = {{x, 0}, {y, 0}};
+    (void)y_node;
+    return join_set(f, x_node, set, 2, out);
+}
+
+/* ---- conditions ---- */
+
+static lw_status
+not_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
+              lw_flow *when_false)
+{
+    uint32_t operand = lw_node_of(f, node)->a;
+    lw_status status;
+
+    LW_TRY(lw_infer_condition(f, operand, truth, when_false, when_true));
+    *truth = *truth < 0 ? -1 : !*truth;
+    f->nodes[node].type = LW_DT_b1;
+    f->nodes[node].operand = f->nodes[operand].type;
+    f->nodes[node].truth = (int8_t)*truth;
+    f->nodes[node].konst =
+        *truth >= 0 && is_pure(f, operand) ? lw_konst_bool(f, f->nodes[node].konst, *truth) : 0;
+fail:
+    return status;
+}
+
+static lw_status
+plain_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
+                lw_flow *when_false)
+{
+    lw_infer_value value;
+    lw_status status;
+
+    LW_TRY(lw_infer_expr(f, node, &value));
+    *truth = lw_node_of(f, node)->kind == LW_NODE_COMPARE ? f->nodes[node].truth
+                                                          : lw_truth_of(f, value);
+    LW_TRY(check_truth(f, node, value, *truth));
+    f->nodes[node].truth = (int8_t)*truth;
+    if ((when_true && !lw_flow_take(f, when_true)) ||
+        (when_false && !lw_flow_take(f, when_false)))
+        return lw_out_of_memory(f);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
+                   lw_flow *when_false)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_status status;
+
+    LW_TRY(lw_enter(f, node));
+    if (n->kind == LW_NODE_BOOLOP)
+        status = boolop_condition(f, node, truth, when_true, when_false);
+    else if (n->kind == LW_NODE_UNARY && n->op == LW_PY_NOT)
+        status = not_condition(f, node, truth, when_true, when_false);
+    else
+        status = plain_condition(f, node, truth, when_true, when_false);
+    f->run->depth--;
+fail:
+    return status;
+}
+
+/* ---- a if c else b ---- */
+
+static lw_status
+infer_arm(lw_infer_frame *f, uint32_t node, uint32_t arm, bool otherwise, lw_flow *flow,
+          int truth, lw_infer_value *out)
+{
+    uint32_t outer = f->region;
+    lw_status status;
+
+    f->nodes[arm].dead = truth == otherwise;
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (truth == otherwise) {
+        flow->live = false;
+        return LW_OK;
+    }
+    lw_flow_set(f, flow);
+    lw_region_open(f, node, otherwise);
+    LW_TRY(lw_infer_expr(f, arm, out));
+    memcpy(flow->reach, f->now.reach, f->fn->vars.n * sizeof *flow->reach);
+    flow->live = f->now.live;
+fail:
+    f->region = outer;
+    return status;
+}
+
+static lw_status
+infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_flow yes = {0}, no = {0};
+    lw_infer_value a, b;
+    lw_status status;
+    int truth;
+
+    LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, &no));
+    LW_TRY(infer_arm(f, node, n->b, false, &yes, truth, &a));
+    LW_TRY(infer_arm(f, node, n->c, true, &no, truth, &b));
+    lw_flow_merge(f, &yes, &no);
+    lw_flow_set(f, &yes);
+    if (truth >= 0) {
+        *out = truth ? a : b;
+        out->konst = is_pure(f, n->a) ? out->konst : 0;
+        if (out->type == LW_T_STATIC && !out->konst)
+            out->konst = (truth ? a : b).konst;
+    } else if (a.konst && a.type == b.type && lw_konst_same(f, a.konst, b.konst) &&
+               is_pure(f, n->a)) {
+        *out = a;
+    } else if (a.type != LW_T_BOTTOM && b.type != LW_T_BOTTOM) {
+        LW_TRY(lw_join_values(f, node, a.type, node, b.type, &out->type));
+    }
+    f->nodes[node].operand = out->type;
+    f->nodes[node].truth = (int8_t)truth;
+fail:
+    lw_flow_put(f, &yes);
+    lw_flow_put(f, &no);
+    return status;
+}
+
+/* ---- names, literals, nested functions ---- */
+
+static lw_status
+infer_konst(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    const lw_konst *konst = lw_konst_of(f, n->a);
+
+    if (konst->kind == LW_K_UNDEFINED)
+        return lw_complain(
+            f, n->loc, "E150",
+            konst->help && *konst->help
+                ? lw_say(f, "name `%s` is not defined; %s", konst->text, konst->help)
+                : lw_say(f, "name `%s` is not defined", konst->text),
+            NULL, "name `%s` is not defined", konst->text);
+    if (konst->kind == LW_K_NAMED && lw_names[konst->u].rule == LW_RULE_SREG)
+        return lw_infer_named(f, node, (lw_name_id)konst->u, NULL, 0, out);
+    *out = lw_konst_value(f, n->a);
+    return LW_OK;
+}
+
+static lw_status
+infer_name(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+
+    if (n->flags & LW_NODE_STORE)
+        return lw_complain(f, n->loc, "E101", NULL, NULL, "an assignment target has no value");
+    return lw_use(f, n->a, n->loc, out, &f->nodes[node].web);
+}
+
+/* What is captured is looked at when the function is called or passed on. */
+static lw_status
+infer_lambda(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    out->type = lw_type_function(lw_types_of(f), lw_node_of(f, node)->a, NULL, 0);
+    return LW_OK;
+}
+
+static lw_status
+infer_walrus(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_status status;
+
+    LW_TRY(lw_infer_expr(f, n->b, out));
+    LW_TRY(lw_assign(f, n->a, *out));
+    /* a folded expression is not evaluated, and the assignment has to happen */
+    if (out->konst && !lw_konst_is_static(f, out->konst))
+        out->konst = 0;
+fail:
+    return status;
+}
+
+static lw_status
+infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value x, y;
+    lw_status status;
+
+    LW_TRY(lw_infer_expr(f, n->a, &x));
+    if (n->kind == LW_NODE_UNARY)
+        return lw_infer_unary(f, node, (lw_pyop)n->op, x, out);
+    LW_TRY(lw_infer_expr(f, n->b, &y));
+    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, n->a, x, n->b, y, out));
+fail:
+    return status;
+}
+
+static lw_status
+infer_not(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    int truth = -1;
+    lw_status status = not_condition(f, node, &truth, NULL, NULL);
+
+    *out = (lw_infer_value){LW_DT_b1, f->nodes[node].konst};
+    return status;
+}
+
+static lw_status
+dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+
+    switch ((lw_node_kind)n->kind) {
+    case LW_NODE_KONST: return infer_konst(f, node, out);
+    case LW_NODE_NAME: return infer_name(f, node, out);
+    case LW_NODE_UNARY:
+        return n->op == LW_PY_NOT ? infer_not(f, node, out) : infer_operands(f, node, out);
+    case LW_NODE_BINARY: return infer_operands(f, node, out);
+    case LW_NODE_BOOLOP: return boolop_value(f, node, out);
+    case LW_NODE_COMPARE: return infer_comparison(f, node, out);
+    case LW_NODE_IFEXP: return infer_ifexp(f, node, out);
+    case LW_NODE_CALL: return lw_infer_call(f, node, out);
+    case LW_NODE_ATTRIBUTE: return lw_infer_attribute(f, node, out);
+    case LW_NODE_SUBSCRIPT: return lw_infer_subscript(f, node, out);
+    case LW_NODE_TUPLE: return lw_infer_tuple(f, node, out);
+    case LW_NODE_WALRUS: return infer_walrus(f, node, out);
+    case LW_NODE_LAMBDA: return infer_lambda(f, node, out);
+    case LW_NODE_JOINED:
+        return lw_complain(f, n->loc, "E104", "the text would be made at run time",
+                           "use it in `print` and `raise`", "an f-string cannot be a value");
+    case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
+    default:
+        return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` cannot stand here",
+                           n->kind < LW_N_NODE_KINDS ? lw_node_text[n->kind] : "?");
+    }
+}
+
+lw_status
+lw_infer_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    lw_status status;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (node == 0 || node >= f->run->tree->nodes.n)
+        return LW_OK;
+    LW_TRY(lw_enter(f, node));
+    status = dispatch(f, node, out);
+    f->run->depth--;
+    f->nodes[node].type = out->type;
+    f->nodes[node].konst = out->konst;
+fail:
+    return status;
+}

@@ -1,0 +1,183 @@
+/* Calls of functions in other languages: arguments as their declarations say. */
+#include "core/front/infer/infer_internal.h"
+
+#include "core/front/external.h"
+#include "core/front/records.h"
+
+#include <string.h>
+
+typedef struct call {
+    lw_infer_frame *f;
+    uint32_t node;
+    const lw_external *external;
+} call;
+
+static const char *
+say_sig_type(lw_infer_frame *f, const lw_sig_type *type)
+{
+    lw_text text = {0};
+    const char *said;
+
+    if (!f->report)
+        return NULL;
+    lw_sig_type_print(type, &text);
+    said = lw_say(f, "%s", lw_text_get(&text));
+    lw_text_reset(&text);
+    return said;
+}
+
+static lw_status
+complain(const call *c, const lw_arg *arg, const lw_sig_type *wanted, const char *help)
+{
+    const char *said = say_sig_type(c->f, wanted);
+
+    return lw_complain(c->f, lw_node_of(c->f, arg->node)->loc, "E120",
+                       lw_say(c->f, "this is %s", lw_say_value(c->f, arg->value)), help,
+                       "`%s` takes %s here", c->external->name, said ? said : "");
+}
+
+/* ---- memory ---- */
+
+static lw_status
+check_written(const call *c, const lw_arg *arg, bool readonly)
+{
+    if (!readonly)
+        return LW_OK;
+    return lw_complain(c->f, lw_node_of(c->f, arg->node)->loc, "E162",
+                       lw_say(c->f, "this is %s", lw_say_value(c->f, arg->value)),
+                       "pass a copy that may be written", "`%s` may write through its pointers",
+                       c->external->name);
+}
+
+static lw_status
+check_pointer(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
+{
+    const lw_type_row *array = lw_array_row(c->f, arg->value.type);
+    const lw_type_row *record = lw_record_row(lw_types_of(c->f), arg->value.type);
+
+    if (record != NULL && wanted->dtype == LW_DT_void)
+        return check_written(c, arg, record->readonly);
+    if (array == NULL ||
+        (wanted->dtype != LW_DT_void && array->elements[0] != (lw_type)wanted->dtype))
+        return complain(c, arg, wanted, "a pointer is the address of an array's first element");
+    if (array->layout == LW_LAYOUT_ANY)
+        return complain(c, arg, wanted, "its elements must lie one behind the other");
+    return check_written(c, arg, array->readonly);
+}
+
+static lw_status
+check_array(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
+{
+    const lw_type_row *array = lw_array_row(c->f, arg->value.type);
+    lw_layout layout = wanted->layout == 'C'   ? LW_LAYOUT_C
+                       : wanted->layout == 'F' ? LW_LAYOUT_F
+                                               : LW_LAYOUT_ANY;
+
+    if (array == NULL || array->ndim != wanted->ndim ||
+        array->elements[0] != (lw_type)wanted->dtype ||
+        (layout != LW_LAYOUT_ANY && array->layout != layout))
+        return complain(c, arg, wanted, NULL);
+    return check_written(c, arg, array->readonly);
+}
+
+/* ---- arguments ---- */
+
+static lw_status
+check_argument(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
+{
+    if (wanted->kind == LW_SIG_POINTER)
+        return check_pointer(c, arg, wanted);
+    if (wanted->kind == LW_SIG_ARRAY)
+        return check_array(c, arg, wanted);
+    if (!lw_type_is_number(c->f, arg->value.type))
+        return complain(c, arg, wanted, NULL);
+    return lw_check_value(c->f, arg->node, arg->value.type, wanted->dtype, "parameter");
+}
+
+static lw_status
+check_arguments(const call *c, const lw_arg *args, uint32_t n)
+{
+    const lw_signature *signature = &c->external->signature;
+    const char *name = c->external->name;
+    lw_status status = LW_OK;
+
+    if (n != signature->n_args)
+        return lw_complain(c->f, lw_node_of(c->f, c->node)->loc, "E153",
+                           lw_say(c->f, "`%s` takes %u argument%s, %u given", name,
+                                  signature->n_args, signature->n_args == 1 ? "" : "s", n),
+                           NULL, "wrong number of arguments for `%s`", name);
+    for (uint32_t i = 0; i < n; i++) {
+        if (args[i].keyword)
+            return lw_complain(c->f, lw_node_of(c->f, args[i].node)->loc, "E153",
+                               lw_say(c->f, "no parameter `%s`", args[i].keyword), NULL,
+                               "the parameters of `%s` have no names", name);
+        LW_TRY(check_argument(c, &args[i], &signature->args[i]));
+    }
+fail:
+    return status;
+}
+
+/* ---- two declarations of one name ---- */
+
+static lw_status
+same_declaration(const call *c, const lw_external *x, const lw_external *y, bool *same)
+{
+    lw_status status = LW_OK;
+    lw_text first = {0}, second = {0};
+
+    lw_signature_print(&x->signature, &first);
+    lw_signature_print(&y->signature, &second);
+    *same = x->c_abi == y->c_abi && strcmp(lw_text_get(&first), lw_text_get(&second)) == 0;
+    if (first.failed || second.failed)
+        status = lw_out_of_memory(c->f);
+    lw_text_reset(&first);
+    lw_text_reset(&second);
+    return status;
+}
+
+/* The linker knows names alone. */
+static lw_status
+check_unique(const call *c)
+{
+    const lw_tree *tree = c->f->run->tree;
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 1; i < tree->konsts.n && c->f->report; i++) {
+        const lw_konst *konst = &tree->konsts.data[i];
+        const lw_external *other = konst->bytes;
+        bool same = true;
+
+        if (konst->kind == LW_K_EXTERNAL && strcmp(other->name, c->external->name) == 0)
+            LW_TRY(same_declaration(c, other, c->external, &same));
+        if (same)
+            continue;
+        return lw_complain(c->f, lw_node_of(c->f, c->node)->loc, "E153", NULL,
+                           "one symbol is one function: declare it once",
+                           "`%s` is declared in two different ways", other->name);
+    }
+fail:
+    return status;
+}
+
+/* ---- the call ---- */
+
+lw_status
+lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t konst, const lw_arg *args,
+                  uint32_t n, lw_infer_value *out)
+{
+    call c = {f, node, lw_konst_of(f, konst)->bytes};
+    const lw_sig_type *result = &c.external->signature.result;
+    lw_status status;
+
+    LW_TRY(check_arguments(&c, args, n));
+    LW_TRY(check_unique(&c));
+    out->type = result->kind == LW_SIG_VOID ? LW_T_NONE : (lw_type)result->dtype;
+    f->can_raise |= !c.external->c_abi && !f->run->typed->options.ignore_errors;
+    if (!f->report)
+        return LW_OK;
+    f->nodes[node].call = LW_CALL_EXTERNAL;
+    f->nodes[node].target = konst;
+    LW_TRY(lw_call_arguments(f, node, args, n));
+fail:
+    return status;
+}

@@ -1,0 +1,692 @@
+/* Constants at compile time: what Python would compute with them, exactly or not at all.
+ * Constant expressions in the source were folded by the reader with Python's own numbers; here
+ * come those that inference finds: flags, defaults, lengths, elements of constant tuples. */
+#include "core/front/infer/infer_internal.h"
+
+#include "core/front/records.h"
+
+#include <math.h>
+#include <string.h>
+
+const lw_konst *
+lw_typed_konst(const lw_typed *typed, uint32_t konst)
+{
+    uint32_t n = typed->tree->konsts.n;
+
+    if (konst < n)
+        return &typed->tree->konsts.data[konst];
+    return konst - n < typed->konsts.n ? &typed->konsts.data[konst - n]
+                                       : &typed->tree->konsts.data[0];
+}
+
+const lw_konst *
+lw_konst_of(lw_infer_frame *f, uint32_t konst)
+{
+    return lw_typed_konst(f->run->typed, konst);
+}
+
+const char *
+lw_konst_text(lw_infer_frame *f, uint32_t konst)
+{
+    const char *text = lw_konst_of(f, konst)->text;
+    return text ? text : "";
+}
+
+/* ---- values ---- */
+
+/* Digits with a sign; false when the number needs more than 125 bits, or is only described. */
+static bool
+parse_int128(const char *text, __int128 *out)
+{
+    const __int128 limit = ((__int128)1 << 125);
+    bool minus = *text == '-';
+    __int128 value = 0;
+
+    if (strspn(text + (minus || *text == '+'), "0123456789") == 0)
+        return false;
+    for (text += minus || *text == '+'; *text >= '0' && *text <= '9'; text++) {
+        if (value > limit / 10)
+            return false;
+        value = value * 10 + (*text - '0');
+    }
+    *out = minus ? -value : value;
+    return true;
+}
+
+bool
+lw_konst_int_value(const lw_konst *konst, __int128 *out)
+{
+    switch (konst->kind) {
+    case LW_K_BOOL: *out = konst->i != 0; return true;
+    case LW_K_INT: *out = konst->i; return true;
+    case LW_K_UINT: *out = konst->u; return true;
+    case LW_K_BIGINT: return konst->text && parse_int128(konst->text, out);
+    default: return false;
+    }
+}
+
+static lw_type
+int_type(lw_infer_frame *f, const lw_konst *konst)
+{
+    __int128 value;
+
+    if (!lw_konst_int_value(konst, &value))
+        value = konst->d < 0 ? -LW_LITERAL_FAR : LW_LITERAL_FAR;
+    if (lw_weak_mode(f) || value > UINT64_MAX || value < INT64_MIN)
+        return lw_type_literal(lw_types_of(f), value, value);
+    return value > INT64_MAX ? LW_DT_u64 : LW_DT_i64;
+}
+
+static lw_type
+tuple_type(lw_infer_frame *f, const lw_konst *konst)
+{
+    lw_type *elements = lw_arena_take(f->run->arena, (konst->n + 1) * sizeof *elements);
+    lw_type type;
+
+    if (elements == NULL)
+        return LW_T_BOTTOM;
+    if (f->run->depth > LW_MAX_DEPTH)
+        return LW_T_STATIC;
+    f->run->depth++;
+    for (uint32_t i = 0; i < konst->n; i++)
+        elements[i] = lw_konst_value(f, konst->items[i]).type;
+    f->run->depth--;
+    type = lw_type_tuple(lw_types_of(f), elements, konst->n, konst->names);
+    return type;
+}
+
+/* An array frozen from outside: its extents are known, and nobody may write into it. */
+static lw_type
+table_type(lw_infer_frame *f, const lw_konst *konst)
+{
+    int64_t shape[LW_MAX_ARRAY_DIMS];
+    lw_type element;
+
+    if (konst->n > LW_MAX_ARRAY_DIMS)
+        return LW_T_STATIC;
+    for (uint32_t i = 0; i < konst->n; i++)
+        shape[i] = konst->items[i];
+    element = konst->record ? lw_record_type(lw_types_of(f), konst->record, false)
+                            : (lw_type)konst->dtype;
+    return lw_type_array(lw_types_of(f), element, konst->n, LW_LAYOUT_C, true, shape);
+}
+
+lw_infer_value
+lw_konst_value(lw_infer_frame *f, uint32_t index)
+{
+    const lw_konst *konst = lw_konst_of(f, index);
+    lw_infer_value value = {LW_T_STATIC, index};
+
+    switch (konst->kind) {
+    case LW_K_NONE: value.type = LW_T_NONE; break;
+    case LW_K_BOOL: value.type = LW_DT_b1; break;
+    case LW_K_INT:
+    case LW_K_UINT:
+    case LW_K_BIGINT: value.type = int_type(f, konst); break;
+    case LW_K_FLOAT: value.type = lw_weak_float(f); break;
+    case LW_K_COMPLEX: value.type = lw_weak_complex(f); break;
+    case LW_K_SCALAR: value.type = konst->dtype; break;
+    case LW_K_TUPLE: value.type = tuple_type(f, konst); break;
+    case LW_K_ARRAY: value.type = table_type(f, konst); break;
+    default: break;
+    }
+    return value;
+}
+
+bool
+lw_konst_is_static(lw_infer_frame *f, uint32_t index)
+{
+    const lw_konst *konst = lw_konst_of(f, index);
+
+    switch (konst->kind) {
+    case LW_K_BOOL:
+    case LW_K_INT:
+    case LW_K_UINT:
+    case LW_K_BIGINT:
+    case LW_K_FLOAT:
+    case LW_K_COMPLEX:
+    case LW_K_SCALAR:
+    case LW_K_ARRAY: return false;
+    case LW_K_TUPLE:
+        for (uint32_t i = 0; i < konst->n; i++)
+            if (lw_konst_is_static(f, konst->items[i]))
+                return true;
+        return false;
+    default: return true;
+    }
+}
+
+static bool
+same_text(const char *x, const char *y)
+{
+    return x == y || (x && y && strcmp(x, y) == 0);
+}
+
+static bool
+same_bits(double x, double y)
+{
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
+static bool
+same_items(lw_infer_frame *f, const lw_konst *a, const lw_konst *b)
+{
+    if (a->n != b->n || !same_text(a->text, b->text))
+        return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (!lw_konst_same(f, a->items[i], b->items[i]))
+            return false;
+    return true;
+}
+
+static bool
+same_konst(lw_infer_frame *f, const lw_konst *a, const lw_konst *b)
+{
+    if (a->kind != b->kind || a->dtype != b->dtype)
+        return false;
+    switch (a->kind) {
+    case LW_K_NONE:
+    case LW_K_ELLIPSIS: return true;
+    case LW_K_BOOL:
+    case LW_K_INT:
+    case LW_K_UINT:
+    case LW_K_PYTYPE:
+    case LW_K_NAMED:
+    case LW_K_FUNCTION: return a->u == b->u;
+    case LW_K_FLOAT:
+    case LW_K_COMPLEX:
+    case LW_K_SCALAR: return same_bits(a->d, b->d) && same_bits(a->im, b->im);
+    case LW_K_TUPLE: return same_items(f, a, b);
+    case LW_K_DTYPE: return true;
+    case LW_K_EXTERNAL:
+    case LW_K_RECORD: return a->bytes == b->bytes; /* names do not tell offsets */
+    case LW_K_ARRAY: return a->bytes == b->bytes && a->items == b->items;
+    default: return same_text(a->text, b->text) && same_text(a->help, b->help);
+    }
+}
+
+bool
+lw_konst_same(lw_infer_frame *f, uint32_t x, uint32_t y)
+{
+    if (x == y || x == 0 || y == 0)
+        return x == y;
+    return same_konst(f, lw_konst_of(f, x), lw_konst_of(f, y));
+}
+
+uint32_t
+lw_konst_add(lw_infer_frame *f, uint32_t old, const lw_konst *konst)
+{
+    lw_konst *slot;
+
+    if (old && same_konst(f, lw_konst_of(f, old), konst))
+        return old;
+    slot = lw_array_push(&f->run->typed->konsts, f->run->arena);
+    if (slot == NULL)
+        return 0;
+    *slot = *konst;
+    return f->run->tree->konsts.n + f->run->typed->konsts.n - 1;
+}
+
+uint32_t
+lw_konst_bool(lw_infer_frame *f, uint32_t old, bool value)
+{
+    lw_konst konst = {.kind = LW_K_BOOL, .i = value};
+    return lw_konst_add(f, old, &konst);
+}
+
+static uint32_t
+konst_float(lw_infer_frame *f, uint32_t old, double value)
+{
+    lw_konst konst = {.kind = LW_K_FLOAT, .d = value};
+    return lw_konst_add(f, old, &konst);
+}
+
+uint32_t
+lw_konst_int(lw_infer_frame *f, uint32_t old, __int128 value)
+{
+    lw_konst konst = {.kind = LW_K_INT};
+    lw_text text = {0};
+
+    if (value >= INT64_MIN && value <= INT64_MAX) {
+        konst.i = (int64_t)value;
+    } else if (value > 0 && value <= UINT64_MAX) {
+        konst.kind = LW_K_UINT;
+        konst.u = (uint64_t)value;
+    } else {
+        konst.kind = LW_K_BIGINT;
+        konst.d = (double)value;
+        lw_text_add_int128(&text, value);
+        konst.text = lw_arena_strdup(f->run->arena, lw_text_get(&text));
+        lw_text_reset(&text);
+        if (konst.text == NULL)
+            return 0;
+    }
+    return lw_konst_add(f, old, &konst);
+}
+
+/* ---- arithmetic ---- */
+
+/* What 128 bits leave room for in all that follows: 2^125, as lw_konst_int_value reads it. */
+#define MOST ((__int128)1 << 125)
+
+/* Exact; WIDE: exact too, but larger than MOST; NONE: Python raises, or gives no integer. */
+typedef enum folding { NONE, EXACT, WIDE } folding;
+
+static __int128
+magnitude(__int128 x)
+{
+    return x < 0 ? -x : x;
+}
+
+static folding
+within(__int128 x)
+{
+    return magnitude(x) <= MOST ? EXACT : WIDE;
+}
+
+static folding
+multiply(__int128 x, __int128 y, __int128 *out)
+{
+    if (x != 0 && magnitude(y) > MOST / magnitude(x))
+        return WIDE;
+    *out = x * y;
+    return EXACT;
+}
+
+static folding
+power(__int128 base, __int128 exponent, __int128 *out)
+{
+    folding folded = EXACT;
+
+    if (exponent < 0)
+        return NONE;
+    if (magnitude(base) <= 1) /* the parity is all that counts */
+        exponent = exponent == 0 ? 0 : 2 - (exponent & 1);
+    *out = 1;
+    for (; exponent > 0 && folded == EXACT; exponent--)
+        folded = multiply(*out, base, out);
+    return folded;
+}
+
+static folding
+shift_left(__int128 x, __int128 count, __int128 *out)
+{
+    if (count < 0)
+        return NONE;
+    *out = 0;
+    if (x == 0)
+        return EXACT;
+    return count > 125 ? WIDE : multiply(x, (__int128)1 << count, out);
+}
+
+static folding
+fold_ints(lw_pyop op, __int128 x, __int128 y, __int128 *out)
+{
+    __int128 rest;
+
+    switch (op) {
+    case LW_PY_ADD: *out = x + y; return within(*out);
+    case LW_PY_SUB: *out = x - y; return within(*out);
+    case LW_PY_MUL: return multiply(x, y, out);
+    case LW_PY_FLOORDIV:
+    case LW_PY_MOD:
+        if (y == 0)
+            return NONE;
+        rest = x % y;
+        if (rest != 0 && (rest < 0) != (y < 0))
+            rest += y;
+        *out = op == LW_PY_MOD ? rest : (x - rest) / y;
+        return EXACT;
+    case LW_PY_POW: return power(x, y, out);
+    case LW_PY_LSHIFT: return shift_left(x, y, out);
+    case LW_PY_RSHIFT:
+        *out = y < 127 ? x >> (y < 0 ? 0 : y) : -(x < 0);
+        return y < 0 ? NONE : EXACT;
+    case LW_PY_BITAND: *out = x & y; return EXACT;
+    case LW_PY_BITOR: *out = x | y; return EXACT;
+    case LW_PY_BITXOR: *out = x ^ y; return EXACT;
+    default: return NONE;
+    }
+}
+
+bool
+lw_fold_is_wide(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
+{
+    __int128 i, j, k;
+
+    return lw_konst_int_value(lw_konst_of(f, x), &i) &&
+           lw_konst_int_value(lw_konst_of(f, y), &j) && fold_ints(op, i, j, &k) == WIDE;
+}
+
+/* x / y rounded once, as Python has it: long division until there are bits enough for the
+ * rounding to see, of which the last says whether anything is left. */
+static double
+quotient(__int128 x, __int128 y)
+{
+    unsigned __int128 rest = (unsigned __int128)magnitude(x),
+                      by = (unsigned __int128)magnitude(y);
+    unsigned __int128 digits = rest / by;
+    int exponent = 0;
+    double value;
+
+    rest %= by;
+    for (; rest != 0 && digits >> 56 == 0; exponent--) {
+        rest <<= 1;
+        digits = digits << 1 | (rest >= by);
+        rest -= rest >= by ? by : 0;
+    }
+    value = ldexp((double)(digits << 1 | (rest != 0)), exponent - 1);
+    return (x < 0) != (y < 0) ? -value : value;
+}
+
+/* A Python number as a double; false for integers that are not exact as one. */
+static bool
+as_double(const lw_konst *konst, double *out)
+{
+    __int128 value;
+
+    if (konst->kind == LW_K_FLOAT) {
+        *out = konst->d;
+        return true;
+    }
+    if (!lw_konst_int_value(konst, &value) || value > (1ll << 53) || value < -(1ll << 53))
+        return false;
+    *out = (double)value;
+    return true;
+}
+
+static bool
+fold_doubles(lw_pyop op, double x, double y, double *out)
+{
+    switch (op) {
+    case LW_PY_ADD: *out = x + y; return true;
+    case LW_PY_SUB: *out = x - y; return true;
+    case LW_PY_MUL: *out = x * y; return true;
+    case LW_PY_DIV: *out = x / y; return y != 0;
+    default: return false;
+    }
+}
+
+/* Bitwise operators on two bools give a bool. */
+static bool
+keeps_bool(lw_pyop op)
+{
+    return op == LW_PY_BITAND || op == LW_PY_BITOR || op == LW_PY_BITXOR;
+}
+
+uint32_t
+lw_fold_binary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t y)
+{
+    const lw_konst *a = lw_konst_of(f, x), *b = lw_konst_of(f, y);
+    __int128 i, j, k;
+    double d, e, g;
+
+    if (lw_konst_int_value(a, &i) && lw_konst_int_value(b, &j)) {
+        if (op == LW_PY_DIV)
+            return j != 0 ? konst_float(f, old, quotient(i, j)) : 0;
+        if (fold_ints(op, i, j, &k) != EXACT)
+            return 0;
+        if (a->kind == LW_K_BOOL && b->kind == LW_K_BOOL && keeps_bool(op))
+            return lw_konst_bool(f, old, k != 0);
+        return lw_konst_int(f, old, k);
+    }
+    if (as_double(a, &d) && as_double(b, &e) && fold_doubles(op, d, e, &g))
+        return konst_float(f, old, g);
+    return 0;
+}
+
+/* How many bits the magnitude has, or has set; 0: not a constant integer of Python's. */
+uint32_t
+lw_fold_bits_konst(lw_infer_frame *f, uint32_t old, bool count, uint32_t x)
+{
+    const lw_konst *konst = lw_konst_of(f, x);
+    __int128 value, n = 0;
+
+    if (!lw_konst_int_value(konst, &value))
+        return 0;
+    for (value = value < 0 ? -value : value; value; value >>= 1)
+        n += count ? value & 1 : 1;
+    return lw_konst_int(f, old, n);
+}
+
+uint32_t
+lw_fold_unary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x)
+{
+    const lw_konst *a = lw_konst_of(f, x);
+    __int128 i;
+
+    if (op == LW_PY_NOT) {
+        int truth = lw_fold_truth_konst(f, x);
+        return truth < 0 ? 0 : lw_konst_bool(f, old, !truth);
+    }
+    if (a->kind == LW_K_FLOAT && op != LW_PY_INVERT)
+        return konst_float(f, old, op == LW_PY_NEG ? -a->d : a->d);
+    if (!lw_konst_int_value(a, &i))
+        return 0;
+    if (op == LW_PY_INVERT)
+        return a->kind == LW_K_BOOL ? lw_konst_bool(f, old, !i) : lw_konst_int(f, old, ~i);
+    return lw_konst_int(f, old, op == LW_PY_NEG ? -i : i);
+}
+
+/* ---- comparison, truth, conversion ---- */
+
+static int
+apply_order(lw_pyop op, int order) /* order: -1, 0, 1; 2: unordered */
+{
+    switch (op) {
+    case LW_PY_EQ: return order == 0;
+    case LW_PY_NE: return order != 0;
+    case LW_PY_LT: return order == -1;
+    case LW_PY_LE: return order == -1 || order == 0;
+    case LW_PY_GT: return order == 1;
+    case LW_PY_GE: return order == 1 || order == 0;
+    default: return -1;
+    }
+}
+
+bool
+lw_konst_any_int(const lw_konst *konst, __int128 *out)
+{
+    if (konst->kind != LW_K_SCALAR)
+        return lw_konst_int_value(konst, out);
+    switch (lw_dtypes[konst->dtype].kind) {
+    case LW_KIND_BOOL:
+    case LW_KIND_INT: *out = konst->i; return true;
+    case LW_KIND_UINT: *out = konst->u; return true;
+    default: return false;
+    }
+}
+
+static bool
+scalar_double(const lw_konst *konst, double *out)
+{
+    __int128 value;
+
+    if (konst->kind == LW_K_FLOAT ||
+        (konst->kind == LW_K_SCALAR && lw_is_float(konst->dtype))) {
+        *out = konst->d;
+        return true;
+    }
+    if (!lw_konst_any_int(konst, &value) || value > (1ll << 53) || value < -(1ll << 53))
+        return false;
+    *out = (double)value;
+    return true;
+}
+
+/* The float64 nearest to a number of Python's. Of NumPy's integers the target is nearest. */
+static bool
+nearest_double(const lw_konst *konst, double *out)
+{
+    __int128 value;
+
+    if (scalar_double(konst, out))
+        return true;
+    if (konst->kind == LW_K_BIGINT)
+        *out = konst->d;
+    else if (lw_konst_int_value(konst, &value))
+        *out = (double)value;
+    else
+        return false;
+    return isfinite(*out);
+}
+
+static int
+compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_konst *a, const lw_konst *b)
+{
+    bool equal = a->n == b->n;
+
+    if (op != LW_PY_EQ && op != LW_PY_NE)
+        return -1;
+    for (uint32_t i = 0; equal && i < a->n; i++) {
+        int same = lw_fold_compare_konst(f, LW_PY_EQ, a->items[i], b->items[i]);
+        if (same < 0)
+            return -1;
+        equal = same == 1;
+    }
+    return (op == LW_PY_EQ) == equal;
+}
+
+static bool
+is_number_konst(const lw_konst *konst)
+{
+    return konst->kind == LW_K_BOOL || konst->kind == LW_K_INT || konst->kind == LW_K_UINT ||
+           konst->kind == LW_K_BIGINT || konst->kind == LW_K_FLOAT ||
+           konst->kind == LW_K_COMPLEX || konst->kind == LW_K_SCALAR;
+}
+
+/* The exact order of an int and a float of Python's. 2: unordered. */
+static int
+order_of(__int128 i, double d)
+{
+    __int128 whole;
+
+    if (isnan(d))
+        return 2;
+    if (fabs(d) >= ldexp(1, 126))
+        return d > 0 ? -1 : 1;
+    whole = (__int128)d;
+    if (i != whole)
+        return i < whole ? -1 : 1;
+    return d > (double)whole ? -1 : d < (double)whole;
+}
+
+int
+lw_fold_compare_konst(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
+{
+    const lw_konst *a = lw_konst_of(f, x), *b = lw_konst_of(f, y);
+    __int128 i, j;
+    double d, e;
+
+    if (lw_konst_any_int(a, &i) && lw_konst_any_int(b, &j))
+        return apply_order(op, i < j ? -1 : i > j);
+    if (lw_konst_int_value(a, &i) && b->kind == LW_K_FLOAT)
+        return apply_order(op, order_of(i, b->d));
+    if (lw_konst_int_value(b, &j) && a->kind == LW_K_FLOAT) {
+        int order = order_of(j, a->d);
+        return apply_order(op, order == 2 ? 2 : -order);
+    }
+    if (scalar_double(a, &d) && scalar_double(b, &e))
+        return apply_order(op, d < e ? -1 : d > e ? 1 : d == e ? 0 : 2);
+    if (is_number_konst(a) && is_number_konst(b))
+        return -1;
+    if (a->kind == LW_K_STR && b->kind == LW_K_STR) {
+        int order = strcmp(a->text, b->text); /* UTF-8 sorts as code points do */
+        return apply_order(op, order < 0 ? -1 : order > 0);
+    }
+    if (a->kind == LW_K_TUPLE && b->kind == LW_K_TUPLE)
+        return compare_tuples(f, op, a, b);
+    if (op == LW_PY_EQ || op == LW_PY_NE)
+        return (op == LW_PY_EQ) == lw_konst_same(f, x, y);
+    return -1;
+}
+
+int
+lw_fold_truth_konst(lw_infer_frame *f, uint32_t x)
+{
+    const lw_konst *konst = lw_konst_of(f, x);
+    __int128 i;
+    double d;
+
+    if (lw_konst_any_int(konst, &i))
+        return i != 0;
+    if (scalar_double(konst, &d))
+        return d != 0;
+    switch (konst->kind) {
+    case LW_K_NONE: return 0;
+    case LW_K_BIGINT: return 1;
+    case LW_K_STR: return konst->text && *konst->text;
+    case LW_K_TUPLE: return konst->n != 0;
+    case LW_K_DTYPE:
+    case LW_K_PYTYPE:
+    case LW_K_NAMED:
+    case LW_K_FUNCTION:
+    case LW_K_EXTERNAL:
+    case LW_K_MODULE: return 1;
+    default: return -1;
+    }
+}
+
+/* Truncation of a double, saturating, as the compiled conversion. */
+static __int128
+saturated(double d, const lw_dtype_row *to)
+{
+    __int128 one = 1, lo = to->kind == LW_KIND_UINT ? 0 : -(one << (to->bits - 1));
+    __int128 hi =
+        to->kind == LW_KIND_UINT ? (one << to->bits) - 1 : (one << (to->bits - 1)) - 1;
+
+    if (isnan(d))
+        return 0;
+    if (d >= (double)hi)
+        return hi;
+    return d <= (double)lo ? lo : (__int128)d;
+}
+
+static bool
+cast_to_int(const lw_konst *from, lw_dtype to, __int128 *out)
+{
+    const lw_dtype_row *row = &lw_dtypes[to];
+    __int128 one = 1;
+    double d;
+
+    if (!lw_konst_any_int(from, out)) {
+        if (!scalar_double(from, &d))
+            return false;
+        *out = saturated(d, row);
+        return true;
+    }
+    *out &= (one << row->bits) - 1; /* wraps */
+    if (row->kind == LW_KIND_INT && (*out >> (row->bits - 1)))
+        *out -= one << row->bits;
+    return true;
+}
+
+uint32_t
+lw_fold_cast_konst(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to, bool weak)
+{
+    const lw_konst *from = lw_konst_of(f, x);
+    lw_konst konst = {.kind = LW_K_SCALAR, .dtype = to};
+    __int128 value;
+    double d;
+
+    if (to == LW_DT_b1) {
+        int truth = lw_fold_truth_konst(f, x);
+        return truth < 0 ? 0 : lw_konst_bool(f, old, truth);
+    }
+    if (lw_is_integer(to)) {
+        if (weak &&
+            lw_konst_any_int(from, &value)) /* int() of an integer: itself, as Python's */
+            return lw_konst_int(f, old, value);
+        if (!cast_to_int(from, to, &value))
+            return 0;
+        if (weak)
+            return lw_konst_int(f, old, value);
+        konst.u = (uint64_t)value;
+        return lw_konst_add(f, old, &konst);
+    }
+    if ((to != LW_DT_f32 && to != LW_DT_f64) || !nearest_double(from, &d))
+        return 0;
+    if (weak)
+        return konst_float(f, old, d);
+    konst.d = to == LW_DT_f32 ? (double)(float)d : d;
+    return lw_konst_add(f, old, &konst);
+}

@@ -1,0 +1,526 @@
+/* Inference: frames, walks to the fix-point, instances. See infer_internal.h for the method. */
+#include "core/front/infer/infer_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool
+lw_list_add(lw_infer_frame *f, uint32_t entry)
+{
+    uint32_t *slot = lw_array_push(&f->run->typed->lists, f->run->arena);
+
+    if (slot)
+        *slot = entry;
+    return slot != NULL;
+}
+
+/* ---- one instance ---- */
+
+static lw_status
+walk(lw_infer_frame *f, bool report)
+{
+    lw_status status;
+
+    f->round++;
+    f->report = report;
+    f->changed = false;
+    f->returns.n = f->return_nodes.n = 0;
+    f->can_raise = false;
+    f->prints = false;
+    f->loop = NULL;
+    LW_TRY(lw_webs_begin_round(f));
+    LW_TRY(lw_infer_body(f, f->fn->body));
+    f->falls_off = f->now.live;
+    if (f->run->arena->failed || f->run->typed->types.failed)
+        return lw_out_of_memory(f);
+fail:
+    return status;
+}
+
+static lw_status
+walk_to_the_end(lw_infer_frame *f)
+{
+    lw_status status;
+
+    do {
+        if (f->round >= LW_ROUNDS)
+            return lw_fail(f->run->quiet ? NULL : f->run->err, LW_ERR_INTERNAL,
+                           "types of `%s` did not settle in %d walks", f->fn->name, LW_ROUNDS);
+        LW_TRY(walk(f, false));
+    } while (f->changed);
+    LW_TRY(walk(f, true));
+fail:
+    return status;
+}
+
+static lw_status
+new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *params,
+             uint32_t n)
+{
+    lw_instance *instance;
+    lw_type *types = lw_arena_take(run->arena, (n + 1) * sizeof *types);
+    uint32_t *konsts = lw_arena_take(run->arena, (n + 1) * sizeof *konsts);
+    lw_typed_node *nodes = lw_arena_take(run->arena, run->tree->nodes.n * sizeof *nodes);
+
+    if (run->typed->instances.n >= LW_MAX_INSTANCES)
+        return lw_fail(run->quiet ? NULL : run->err, LW_ERR_UNSUPPORTED,
+                       "more than %d variants of functions for one signature",
+                       LW_MAX_INSTANCES);
+    instance = lw_array_push(&run->typed->instances, run->arena);
+    if (!types || !konsts || !nodes || !instance)
+        return lw_fail_memory(run->err);
+    for (uint32_t i = 0; i < n; i++) {
+        types[i] = params[i].type;
+        konsts[i] = params[i].konst;
+    }
+    for (uint32_t i = 0; i < run->tree->nodes.n; i++)
+        nodes[i].truth = -1;
+    *instance = (lw_instance){
+        .fn = fn, .n_params = n, .param_types = types, .param_konsts = konsts, .nodes = nodes};
+    f->run = run;
+    f->fn = &run->tree->fns.data[fn];
+    f->fn_index = fn;
+    f->instance = run->typed->instances.n - 1;
+    f->n_params = n;
+    f->params = params;
+    f->nodes = nodes;
+    return LW_OK;
+}
+
+/* The frame's own list is used again by the next. */
+static lw_status
+keep_returns(lw_infer_frame *f, lw_instance *instance)
+{
+    uint32_t n = (uint32_t)f->return_nodes.n;
+    uint32_t *kept = lw_arena_take(f->run->arena, (n + 1) * sizeof *kept);
+
+    if (kept == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++)
+        kept[i] = f->return_nodes.data[i];
+    instance->returns = kept;
+    instance->n_returns = n;
+    return LW_OK;
+}
+
+static lw_status
+infer_frame(lw_infer_frame *f, lw_infer_value *result)
+{
+    lw_instance *instance;
+    lw_status status;
+
+    LW_TRY(lw_webs_init(f));
+    LW_TRY(walk_to_the_end(f));
+    LW_TRY(lw_infer_result(f, result));
+    LW_TRY(lw_webs_finish(f));
+    instance = &f->run->typed->instances.data[f->instance];
+    instance->result = result->type;
+    instance->can_raise = f->can_raise;
+    instance->prints = f->prints;
+    instance->falls_off = f->falls_off;
+    LW_TRY(keep_returns(f, instance));
+    if (f->run->arena->failed || f->run->typed->types.failed)
+        return lw_out_of_memory(f);
+fail:
+    return status;
+}
+
+static uint32_t
+find_memo(lw_run *run, lw_infer_frame *caller, uint32_t fn, const lw_infer_value *params,
+          uint32_t n, const lw_signature *declared)
+{
+    for (uint32_t i = 0; i < run->memos.n; i++) {
+        const lw_memo *memo = &run->memos.data[i];
+        bool same = memo->fn == fn && memo->n == n && memo->declared == declared;
+
+        for (uint32_t j = 0; same && j < n; j++)
+            same = memo->params[j].type == params[j].type &&
+                   (memo->params[j].konst == params[j].konst ||
+                    lw_konst_same(caller, memo->params[j].konst, params[j].konst));
+        if (same)
+            return i;
+    }
+    return UINT32_MAX;
+}
+
+static lw_status
+add_memo(lw_run *run, uint32_t fn, const lw_infer_value *params, uint32_t n,
+         const lw_signature *declared, uint32_t *out)
+{
+    lw_infer_value *copy = lw_arena_take(run->arena, (n + 1) * sizeof *copy);
+    lw_memo *memo = lw_array_push(&run->memos, run->arena);
+
+    if (copy == NULL || memo == NULL)
+        return lw_fail_memory(run->err);
+    memcpy(copy, params, n * sizeof *copy);
+    *memo = (lw_memo){.fn = fn, .n = n, .params = copy, .declared = declared};
+    *out = run->memos.n - 1;
+    return LW_OK;
+}
+
+static lw_status
+run_frame(lw_run *run, uint32_t memo)
+{
+    assert(memo < run->memos.n && run->memos.data != NULL);
+    const lw_memo row = run->memos.data[memo];
+    lw_infer_frame *frame = lw_arena_take(run->arena, sizeof *frame), *caller = run->frame;
+    uint32_t depth = run->depth;
+    lw_infer_value result = {LW_T_NONE, 0};
+    lw_status status;
+
+    if (frame == NULL)
+        return lw_fail_memory(run->err);
+    frame->caller = caller;
+    frame->declared = row.declared;
+    LW_TRY(new_instance(run, frame, row.fn, row.params, row.n));
+    run->memos.data[memo].busy = true;
+    run->memos.data[memo].instance = frame->instance;
+    run->frame = frame;
+    run->n_frames++;
+    status = infer_frame(frame, &result);
+    run->n_frames--;
+    run->frame = caller;
+    run->depth = depth;
+    run->memos.data[memo].busy = false;
+    run->memos.data[memo].result = result;
+fail:
+    run->memos.data[memo].status = status;
+    return status;
+}
+
+/* On LW_OK with memo->busy the function is calling itself. A failure is remembered, and made
+ * again when it is to be reported. */
+lw_status
+lw_infer_instance(lw_run *run, uint32_t fn, const lw_infer_value *params, uint32_t n,
+                  const lw_signature *declared, uint32_t loc, uint32_t *memo)
+{
+    lw_status status;
+
+    *memo = run->frame ? find_memo(run, run->frame, fn, params, n, declared) : UINT32_MAX;
+    if (*memo != UINT32_MAX) {
+        const lw_memo *found = &run->memos.data[*memo];
+        if (found->busy || found->status == LW_OK || run->quiet)
+            return found->busy ? LW_OK : found->status;
+    } else {
+        LW_TRY(add_memo(run, fn, params, n, declared, memo));
+    }
+    if (run->frame != NULL && run->n_frames >= LW_MAX_FRAMES) {
+        status =
+            lw_diagnose(run->tree, loc, run->frame->fn->name, LW_ERR_UNSUPPORTED, "E151", NULL,
+                        "write some of them into their callers", run->quiet ? NULL : run->err,
+                        "calls nested more than %d levels deep", LW_MAX_FRAMES);
+        run->memos.data[*memo].status = status;
+        return status;
+    }
+    LW_TRY(run_frame(run, *memo));
+fail:
+    return status;
+}
+
+/* ---- the end: only instances that are called ---- */
+
+static void
+mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t *stack)
+{
+    uint32_t n = 0;
+
+    number[instance] = 1;
+    stack[n++] = instance;
+    while (n) {
+        const lw_instance *row = &typed->instances.data[stack[--n]];
+
+        for (uint32_t i = 1; i < typed->tree->nodes.n; i++) {
+            const lw_typed_node *node = &row->nodes[i];
+            if (node->call != LW_CALL_INSTANCE || number[node->target])
+                continue;
+            number[node->target] = 1;
+            stack[n++] = node->target;
+        }
+    }
+}
+
+/* Walks before the last one may have made variants that nobody calls in the end. */
+static lw_status
+drop_unused(lw_run *run)
+{
+    lw_typed *typed = run->typed;
+    uint32_t n = typed->instances.n, kept = 1;
+    uint32_t *number = lw_arena_take(run->arena, n * sizeof *number);
+    uint32_t *stack = lw_arena_take(run->arena, n * sizeof *stack);
+
+    if (number == NULL || stack == NULL)
+        return lw_fail_memory(run->err);
+    mark_called(typed, 1, number, stack);
+    for (uint32_t i = 1; i < n; i++) {
+        if (!number[i])
+            continue;
+        number[i] = kept;
+        typed->instances.data[kept++] = typed->instances.data[i];
+    }
+    typed->instances.n = kept;
+    for (uint32_t i = 1; i < kept; i++)
+        for (uint32_t j = 1; j < typed->tree->nodes.n; j++)
+            if (typed->instances.data[i].nodes[j].call == LW_CALL_INSTANCE)
+                typed->instances.data[i].nodes[j].target =
+                    number[typed->instances.data[i].nodes[j].target];
+    return LW_OK;
+}
+
+/* ---- W201 ---- */
+
+static bool
+is_narrow(lw_infer_frame *f, const lw_infer_value *args, uint32_t n)
+{
+    bool has_float = false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_type_row *array = lw_array_row(f, args[i].type);
+        lw_type type = array ? array->elements[0] : args[i].type;
+
+        if (args[i].konst)
+            continue;
+        if (type >= LW_N_DTYPES || type == LW_DT_f64 || type == LW_DT_c128)
+            return false;
+        has_float |= lw_is_float((lw_dtype)type) || type == LW_DT_c64;
+    }
+    return has_float;
+}
+
+static lw_status
+warn_wide(lw_run *run)
+{
+    lw_text text = {0};
+    lw_diag *diag;
+
+    if (run->lint_lines.n == 0)
+        return LW_OK;
+    diag = lw_array_push(&run->typed->warnings, run->arena);
+    if (diag == NULL)
+        return lw_fail_memory(run->err);
+    lw_text_addf(&text,
+                 "float64 arithmetic where all arguments are float32 or narrower (line%s",
+                 run->lint_lines.n > 1 ? "s" : "");
+    for (uint32_t i = 0; i < run->lint_lines.n; i++)
+        lw_text_addf(&text, "%s%u", i ? ", " : " ", run->lint_lines.data[i]);
+    lw_text_add(&text, ")");
+    diag->status = LW_OK;
+    memcpy(diag->code, "W201", 5);
+    diag->loc = run->lint_loc;
+    diag->message = lw_arena_strdup(run->arena, lw_text_get(&text));
+    diag->label = run->lint_label;
+    diag->help = "cast with `np.float32(...)`, or use float64 arguments";
+    lw_text_reset(&text);
+    return diag->message ? LW_OK : lw_fail_memory(run->err);
+}
+
+/* ---- the door ---- */
+
+static lw_typed *
+new_typed(const lw_tree *tree, const lw_front_options *options)
+{
+    lw_typed *typed = lw_alloc_zero(1, sizeof *typed);
+
+    if (typed == NULL)
+        return NULL;
+    lw_arena_init(&typed->arena);
+    typed->tree = tree;
+    typed->options = *options;
+    lw_types_init(&typed->types, &typed->arena);
+    if (typed->types.failed || !lw_array_reserve(&typed->instances, 1, &typed->arena) ||
+        !lw_array_reserve(&typed->lists, 1, &typed->arena)) {
+        lw_typed_free(typed);
+        return NULL;
+    }
+    typed->instances.n = typed->lists.n = 1;
+    return typed;
+}
+
+static bool
+has_walrus(const lw_tree *tree)
+{
+    for (uint32_t i = 1; i < tree->nodes.n; i++)
+        if (tree->nodes.data[i].kind == LW_NODE_WALRUS)
+            return true;
+    return false;
+}
+
+static lw_status
+check_tree(const lw_tree *tree, lw_error *err)
+{
+    if (tree->fns.n < 2)
+        return lw_fail(err, LW_ERR_INTERNAL, "a tree without a function");
+    if (tree->fns.data[1].captures.n)
+        return lw_fail(err, LW_ERR_INTERNAL, "the user's function has unresolved captures");
+    return LW_OK;
+}
+
+static lw_status
+no_scalar(uint32_t i, lw_error *err)
+{
+    return lw_fail(err, LW_ERR_INTERNAL, "argument %u has no scalar type", i + 1);
+}
+
+/* Scalars as specs. */
+static lw_status
+spec_of_type(lw_type type, uint32_t i, lw_arg_spec *out, lw_error *err)
+{
+    static const lw_dtype weak[] = {LW_DT_i64, LW_DT_f64, LW_DT_c128};
+    bool is_weak = type >= LW_T_INDEX && type <= LW_T_PYCOMPLEX;
+
+    if (type == LW_T_BOTTOM || (type >= LW_DT_ptr && !is_weak))
+        return no_scalar(i, err);
+    *out = (lw_arg_spec){.kind = is_weak ? LW_ARGK_WEAK : LW_ARGK_SCALAR,
+                         .dtype = is_weak ? weak[type - LW_T_INDEX] : (lw_dtype)type};
+    return LW_OK;
+}
+
+static bool
+is_number(const lw_arg_spec *spec)
+{
+    return spec->kind == LW_ARGK_SCALAR || spec->kind == LW_ARGK_WEAK ||
+           spec->kind == LW_ARGK_KONST;
+}
+
+/* Parameters beyond the arguments take their defaults; *args takes what is left. */
+static lw_status
+bind_arguments(lw_infer_frame *scratch, const lw_arg_spec *specs, const lw_infer_value *args,
+               uint32_t n, lw_infer_value *out, lw_error *err)
+{
+    const lw_fn *fn = scratch->fn;
+    lw_typed *typed = scratch->run->typed;
+    lw_type *types = lw_arena_take(scratch->run->arena, (n + 1) * sizeof *types);
+    bool *counts = lw_arena_take(scratch->run->arena, fn->params.n + 1);
+    bool *guarded = lw_arena_take(scratch->run->arena, fn->params.n + 1);
+    uint32_t at = 0;
+
+    if (types == NULL || counts == NULL || guarded == NULL)
+        return lw_fail_memory(err);
+    typed->counts = counts;
+    typed->guarded = guarded;
+    typed->all_guarded = true;
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = args[i].type;
+
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        const lw_fn_param *param = &fn->params.data[i];
+
+        if (param->kind == LW_PARAM_VARARG) {
+            out[i].type = lw_type_tuple(lw_types_of(scratch), types + at, n - at, NULL);
+            at = n;
+        } else if (at < n) {
+            counts[i] = specs[at].counts;
+            guarded[i] = specs[at].guarded;
+            typed->any_guarded |= guarded[i];
+            typed->all_guarded &= guarded[i] || is_number(&specs[at]);
+            out[i] = args[at++];
+        } else if (param->default_konst) {
+            out[i] = lw_konst_value(scratch, param->default_konst);
+        } else {
+            return lw_diagnose(scratch->run->tree, fn->loc, fn->name, LW_ERR_TYPING, "E153",
+                               NULL, NULL, err, "`%s` needs an argument for `%s`", fn->name,
+                               param->name);
+        }
+    }
+    if (at < n)
+        return lw_diagnose(scratch->run->tree, fn->loc, fn->name, LW_ERR_TYPING, "E153", NULL,
+                           NULL, err, "`%s` takes %u argument%s, the signature has %u",
+                           fn->name, at, at == 1 ? "" : "s", n);
+    return LW_OK;
+}
+
+static lw_status
+values_of_specs(lw_infer_frame *scratch, const lw_arg_spec *specs, uint32_t n,
+                lw_infer_value *out, lw_error *err)
+{
+    lw_types *types = lw_types_of(scratch);
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (specs[i].kind == LW_ARGK_KONST)
+            out[i] = lw_konst_value(scratch, specs[i].konst);
+        else
+            out[i].type = lw_type_of_spec(types, &specs[i]);
+        if (types->failed)
+            return lw_fail_memory(err);
+        if (out[i].type == LW_T_BOTTOM)
+            return no_scalar(i, err);
+    }
+    return LW_OK;
+}
+
+lw_status
+lw_infer(const lw_tree *tree, const lw_front_options *options, const lw_type *arg_types,
+         uint32_t n_args, lw_typed **out, lw_error *err)
+{
+    lw_arg_spec *specs = lw_alloc_zero(n_args + 1, sizeof *specs);
+    lw_status status = LW_OK;
+
+    *out = NULL;
+    if (specs == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < n_args; i++)
+        LW_TRY(spec_of_type(arg_types[i], i, &specs[i], err));
+    LW_TRY(lw_infer_specs(tree, options, specs, n_args, out, err));
+fail:
+    lw_free(specs);
+    return status;
+}
+
+lw_status
+lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
+               uint32_t n_args, lw_typed **out, lw_error *err)
+{
+    static const lw_front_options defaults = {0};
+    lw_typed *typed = NULL;
+    lw_run *run;
+    lw_infer_frame *scratch;
+    lw_infer_value *params, *args;
+    uint32_t memo, n_params;
+    lw_status status;
+
+    *out = NULL;
+    LW_TRY(check_tree(tree, err));
+    typed = new_typed(tree, options ? options : &defaults);
+    if (typed == NULL)
+        return lw_fail_memory(err);
+    n_params = tree->fns.data[1].params.n;
+    run = lw_arena_take(&typed->arena, sizeof *run);
+    scratch = lw_arena_take(&typed->arena, sizeof *scratch);
+    params = lw_arena_take(&typed->arena, (n_params + 1) * sizeof *params);
+    args = lw_arena_take(&typed->arena, (n_args + 1) * sizeof *args);
+    status = LW_ERR_OUT_OF_MEMORY;
+    if (run == NULL || scratch == NULL || params == NULL || args == NULL)
+        goto fail;
+    *run = (lw_run){.tree = tree,
+                    .typed = typed,
+                    .arena = &typed->arena,
+                    .err = err,
+                    .has_walrus = has_walrus(tree)};
+    scratch->run = run;
+    scratch->fn = &tree->fns.data[1];
+    if (scratch->fn->problem) {
+        status = lw_diagnose_kept(tree, scratch->fn->problem, scratch->fn->name, err);
+        goto fail;
+    }
+    LW_TRY(values_of_specs(scratch, specs, n_args, args, err));
+    run->lint = is_narrow(scratch, args, n_args);
+    LW_TRY(bind_arguments(scratch, specs, args, n_args, params, err));
+    LW_TRY(lw_infer_instance(run, 1, params, n_params, NULL, scratch->fn->loc, &memo));
+    LW_TRY(drop_unused(run));
+    LW_TRY(warn_wide(run));
+    *out = typed;
+    return LW_OK;
+fail:
+    if (status == LW_ERR_OUT_OF_MEMORY)
+        lw_fail_memory(err);
+    lw_typed_free(typed);
+    return status;
+}
+
+void
+lw_typed_free(lw_typed *typed)
+{
+    if (typed == NULL)
+        return;
+    lw_arena_reset(&typed->arena);
+    lw_free(typed);
+}

@@ -1,0 +1,99 @@
+/* Arrays that a function brings along: shape and dtype must be known when it is compiled. */
+#include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
+#include "core/front/signature.h"
+
+#include <string.h>
+
+/* A GPU has 512 KiB of local memory for a thread; stacks of the host's threads hold as much. */
+enum { MAX_LOCAL_BYTES = 512 * 1024 };
+
+/* ---- shape ---- */
+
+static bool
+extent(lw_infer_frame *f, uint32_t konst, int64_t *out)
+{
+    __int128 value;
+
+    if (konst == 0 || !lw_konst_any_int(lw_konst_of(f, konst), &value) || value < 0 ||
+        value > INT32_MAX)
+        return false;
+    *out = (int64_t)value;
+    return true;
+}
+
+lw_status
+lw_infer_shape_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, int64_t *shape,
+                        uint32_t *ndim)
+{
+    static const char wanted[] = "a constant shape: an int, or a tuple of ints, from 0 on";
+    static const char help[] = "sizes of arrays inside a function must be known when it is "
+                               "compiled: literals, globals, parameters in `static=`, or "
+                               "results of these; or the largest that can occur";
+    const lw_konst *konst = arg->value.konst ? lw_konst_of(f, arg->value.konst) : NULL;
+
+    *ndim = 1;
+    if (arg->value.type == LW_T_BOTTOM || extent(f, arg->value.konst, shape))
+        return LW_OK;
+    if (konst == NULL || konst->kind != LW_K_TUPLE || konst->n > LW_MAX_ARRAY_DIMS)
+        return lw_complain_argument(f, name, arg, wanted, help);
+    *ndim = konst->n;
+    for (uint32_t i = 0; i < konst->n; i++)
+        if (!extent(f, konst->items[i], &shape[i]))
+            return lw_complain_argument(f, name, arg, wanted, help);
+    return LW_OK;
+}
+
+/* ---- dtype ---- */
+
+lw_status
+lw_infer_dtype_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, lw_type *out)
+{
+    static const lw_dtype pytypes[] = {LW_DT_i64, LW_DT_f64, LW_DT_b1, LW_DT_c128};
+    const lw_konst *konst = arg->value.konst ? lw_konst_of(f, arg->value.konst) : NULL;
+
+    *out = LW_T_BOTTOM;
+    if (arg->value.type == LW_T_BOTTOM)
+        return LW_OK;
+    switch (konst ? konst->kind : LW_K_UNDEFINED) {
+    case LW_K_DTYPE: *out = konst->dtype; break;
+    case LW_K_PYTYPE: *out = pytypes[konst->u]; break;
+    case LW_K_STR: *out = lw_scalar_from_name(konst->text, strlen(konst->text)); break;
+    case LW_K_RECORD: *out = lw_record_type(lw_types_of(f), konst->bytes, false); break;
+    default: break;
+    }
+    if (*out == LW_T_BOTTOM)
+        return lw_complain_argument(f, name, arg, "a dtype",
+                                    "`float32`, `np.int64`, or a record dtype");
+    return LW_OK;
+}
+
+/* ---- local(shape, dtype) ---- */
+
+lw_status
+lw_infer_local(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+               lw_infer_value *out)
+{
+    int64_t shape[LW_MAX_ARRAY_DIMS] = {0};
+    __int128 bytes;
+    uint32_t ndim;
+    lw_type element;
+    lw_status status;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    LW_TRY(lw_infer_shape_argument(f, name, &args[0], shape, &ndim));
+    LW_TRY(lw_infer_dtype_argument(f, name, &args[1], &element));
+    if (args[0].value.type == LW_T_BOTTOM || element == LW_T_BOTTOM)
+        return LW_OK;
+    bytes = lw_type_bytes(lw_types_of(f), element);
+    for (uint32_t i = 0; i < ndim && bytes <= MAX_LOCAL_BYTES; i++)
+        bytes *= shape[i];
+    if (bytes > MAX_LOCAL_BYTES)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E103",
+                           lw_say(f, "more than %d KiB", MAX_LOCAL_BYTES / 1024),
+                           "pass an array from outside",
+                           "this is too large for an array of one thread");
+    out->type = lw_type_array(lw_types_of(f), element, ndim, LW_LAYOUT_C, false, shape);
+fail:
+    return status;
+}

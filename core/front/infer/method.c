@@ -1,0 +1,143 @@
+/* Methods of numbers: conjugate, bit_count, bit_length, is_integer, view. Others are told with
+ * what there is in their place. */
+#include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+/* The object before the dot becomes the call's one argument. */
+static lw_status
+take_object(lw_infer_frame *f, uint32_t node, lw_call_kind call, uint32_t target)
+{
+    lw_typed_node *typed = &f->nodes[node];
+
+    if (!f->report)
+        return LW_OK;
+    typed->call = (uint8_t)call;
+    typed->target = target;
+    typed->args = f->run->typed->lists.n;
+    typed->n_args = 1;
+    return lw_list_add(f, lw_node_of(f, lw_node_of(f, node)->a)->a) ? LW_OK
+                                                                    : lw_out_of_memory(f);
+}
+
+static bool
+has_bits(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_kind_of(lw_types_of(f), type) == LW_TK_SCALAR && type != LW_DT_b1 &&
+           !lw_type_is_complex(type);
+}
+
+/* x.view(dtype): the same bits as another type of the same size, as of a NumPy scalar. */
+static lw_status
+call_view(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg *args,
+          uint32_t n, lw_infer_value *out)
+{
+    const lw_arg *arg = n == 1 ? args : NULL;
+    const lw_konst *konst = arg && arg->value.konst ? lw_konst_of(f, arg->value.konst) : NULL;
+    lw_dtype to = konst && konst->kind == LW_K_DTYPE ? konst->dtype : LW_DT_void;
+
+    if (!has_bits(f, object.type) || to == LW_DT_void || !has_bits(f, to) ||
+        lw_dtypes[object.type].bits != lw_dtypes[to].bits)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E161",
+                           lw_say(f, "the object is %s", lw_say_type(f, object.type)),
+                           "both are integers or floats of one size: "
+                           "`np.float32(x).view(np.uint32)`",
+                           "`view` takes one dtype of the size of a NumPy scalar");
+    out->type = to;
+    return take_object(f, node, LW_CALL_VIEW, to);
+}
+
+static bool
+is_integer(lw_infer_frame *f, lw_type type)
+{
+    return type == LW_DT_b1 || lw_type_is_int(f, type);
+}
+
+static bool
+is_real(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_is_number(f, type) && !lw_is_complex(lw_type_stored(lw_types_of(f), type));
+}
+
+const char *
+lw_help_for_text(lw_infer_frame *f, lw_infer_value object)
+{
+    if (object.konst == 0 || lw_konst_of(f, object.konst)->kind != LW_K_STR)
+        return NULL;
+    return "in `print`, `raise` and `assert` an f-string shows numbers: f\"{x:.3f}\"";
+}
+
+static const char *
+help_for_array(const char *name)
+{
+    static const char *const forms[] = {"reshape", "ravel",    "flatten",   "view",   "astype",
+                                        "squeeze", "swapaxes", "transpose", "tolist", "copy"};
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strcmp(name, forms[i]) == 0)
+            return "do it before the call, and pass what it gives";
+    return "write the loop over its elements";
+}
+
+const char *
+lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name)
+{
+    static const char *const methods[] = {"append", "extend", "insert", "pop",
+                                          "remove", "sort",   "clear",  "reverse"};
+
+    for (size_t i = 0; lw_tuple_row(f, object.type) && i < sizeof methods / sizeof *methods;
+         i++)
+        if (strcmp(name, methods[i]) == 0)
+            return "a list or tuple stays as it is; fill a small array of this call, "
+                   "`lw.local(shape, dtype)`, and count what is in it";
+    return NULL;
+}
+
+/* bit_length and bit_count: ints, of NumPy's integers too. */
+static lw_status
+call_bits(lw_infer_frame *f, uint32_t node, lw_infer_value object, bool count,
+          lw_infer_value *out)
+{
+    lw_typed_node *typed = &f->nodes[node];
+    uint32_t bits = object.konst ? lw_fold_bits_konst(f, typed->konst, count, object.konst) : 0;
+    lw_status status;
+
+    if (bits) {
+        *out = lw_konst_value(f, bits);
+        return LW_OK;
+    }
+    LW_TRY(lw_check_wide(f, node, object));
+    out->type = lw_weak_int(f);
+    typed->operand = object.type == LW_DT_b1 ? out->type : object.type;
+    status = take_object(f, node, LW_CALL_METHOD,
+                         count ? LW_NAME_numpy_bitwise_count : LW_NAME_int_bit_length);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
+                const lw_arg *args, uint32_t n, lw_infer_value *out)
+{
+    lw_typed_node *typed = &f->nodes[node];
+
+    if (strcmp(name, "view") == 0 && lw_type_is_number(f, object.type))
+        return call_view(f, node, object, args, n, out);
+    if ((strcmp(name, "bit_count") == 0 || strcmp(name, "bit_length") == 0) && n == 0 &&
+        is_integer(f, object.type))
+        return call_bits(f, node, object, strcmp(name, "bit_count") == 0, out);
+    if (strcmp(name, "is_integer") == 0 && n == 0 && is_real(f, object.type)) {
+        out->type = LW_DT_b1;
+        typed->operand = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
+        return take_object(f, node, LW_CALL_METHOD, LW_NAME_float_is_integer);
+    }
+    if (strcmp(name, "conjugate") != 0 || n || !lw_type_is_number(f, object.type))
+        return lw_complain(f, lw_node_of(f, node)->loc, "E161",
+                           lw_say(f, "the object is %s", lw_say_type(f, object.type)),
+                           lw_array_row(f, object.type) ? help_for_array(name)
+                                                        : lw_help_for_text(f, object),
+                           "no method `%s` in compiled code", name);
+    out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
+    typed->operand = out->type;
+    return take_object(f, node, LW_CALL_METHOD, LW_NAME_numpy_conjugate);
+}

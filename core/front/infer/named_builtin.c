@@ -1,0 +1,659 @@
+/* Typing of Python's own functions: conversions, min and max, len, range and its like, and the
+ * questions that are answered at compile time. */
+#include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+static lw_status
+complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted)
+{
+    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
+                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), NULL,
+                       "`%s` needs %s", lw_name_shown(name), wanted);
+}
+
+static bool
+is_whole(lw_infer_frame *f, lw_type type)
+{
+    return type == LW_DT_b1 || lw_type_is_int(f, type);
+}
+
+/* ---- numbers ---- */
+
+static lw_status
+type_abs(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
+         lw_infer_value *out)
+{
+    lw_type type = x->value.type;
+    __int128 value;
+
+    if (!lw_type_is_number(f, type))
+        return complain_argument(f, name, x, "a number");
+    if (x->value.konst && lw_konst_int_value(lw_konst_of(f, x->value.konst), &value)) {
+        *out = lw_konst_value(
+            f, lw_konst_int(f, f->nodes[node].konst, value < 0 ? -value : value));
+        return LW_OK;
+    }
+    if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
+        type = lw_weak_int(f);
+    f->nodes[node].operand = type;
+    out->type = lw_float_of(type);
+    return LW_OK;
+}
+
+static lw_status
+type_round(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+           lw_infer_value *out)
+{
+    bool digits = n > 1 && args[1].entry && args[1].value.type != LW_T_NONE;
+    lw_type type = args[0].value.type;
+    lw_status status = LW_OK;
+
+    if (!lw_type_is_number(f, type) || lw_type_is_complex(type))
+        return complain_argument(f, name, &args[0], "a real number");
+    if (digits && !is_whole(f, args[1].value.type))
+        return complain_argument(f, name, &args[1], "an integer number of digits");
+    if (digits)
+        LW_TRY(lw_check_wide(f, args[1].node, args[1].value));
+    if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
+        type = lw_weak_int(f);
+    if (digits && lw_type_is_real(f, type) && !lw_weak_mode(f)) /* numba scales by a float64 */
+        type = LW_DT_f64;
+    f->nodes[node].operand = type;
+    out->type = lw_type_is_real(f, type) && !digits ? lw_weak_int(f) : type;
+fail:
+    return status;
+}
+
+static lw_status
+type_divmod(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_value *out)
+{
+    lw_infer_value quotient;
+    lw_type both[2];
+    lw_status status;
+
+    LW_TRY(lw_infer_binary(f, node, LW_PY_FLOORDIV, args[0].node, args[0].value, args[1].node,
+                           args[1].value, &quotient));
+    if (quotient.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (lw_type_kind_of(lw_types_of(f), quotient.type) == LW_TK_LITERAL)
+        quotient.type = lw_weak_int(f);
+    both[0] = both[1] = f->nodes[node].operand = quotient.type;
+    out->type = lw_type_tuple(lw_types_of(f), both, 2, NULL);
+fail:
+    return status;
+}
+
+/* The values that min, max, sum, any, all run over: the arguments, or one tuple. */
+static lw_status
+items_of(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n, bool always_tuple,
+         lw_infer_value **out, uint32_t *n_out)
+{
+    const lw_type_row *row = n ? lw_tuple_row(f, args[0].value.type) : NULL;
+    uint32_t count = n == 1 || always_tuple ? (row ? row->n : 0) : n;
+    lw_infer_value *values = lw_arena_take(f->run->arena, (count + 1) * sizeof *values);
+
+    *out = values;
+    *n_out = 0;
+    if (values == NULL)
+        return lw_out_of_memory(f);
+    if ((n == 1 || always_tuple) && row == NULL)
+        return complain_argument(f, name, &args[0], "a tuple");
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = n == 1 || always_tuple ? lw_element(f, args[0].value, i) : args[i].value;
+    *n_out = count;
+    return LW_OK;
+}
+
+static uint32_t
+extreme_konst(lw_infer_frame *f, const lw_infer_value *values, uint32_t n, bool smallest)
+{
+    uint32_t best = n ? values[0].konst : 0;
+
+    for (uint32_t i = 0; best && i < n; i++) {
+        int better;
+
+        if (!values[i].konst)
+            return 0;
+        better = i == 0 ? 0
+                        : lw_fold_compare_konst(f, smallest ? LW_PY_LT : LW_PY_GT,
+                                                values[i].konst, best);
+        if (better < 0)
+            return 0;
+        best = better ? values[i].konst : best;
+    }
+    return best;
+}
+
+static lw_status
+type_min_max(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+             lw_infer_value *out)
+{
+    lw_infer_value *values;
+    uint32_t count;
+    const char *problem = NULL;
+    lw_type *types;
+    lw_status status;
+
+    LW_TRY(items_of(f, name, args, n, false, &values, &count));
+    if (count == 0)
+        return n == 1 && lw_tuple_row(f, args[0].value.type)
+                   ? complain_argument(f, name, &args[0], "at least one value")
+                   : LW_OK;
+    out->konst = extreme_konst(f, values, count, lw_names[name].impl == LW_IMPL_MIN);
+    if (out->konst) {
+        *out = lw_konst_value(f, out->konst);
+        return LW_OK;
+    }
+    types = lw_arena_take(f->run->arena, count * sizeof *types);
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < count; i++) {
+        types[i] = values[i].type;
+        if (!lw_type_is_number(f, types[i]) || lw_type_is_complex(types[i]))
+            return complain_argument(f, name, &args[n == 1 ? 0 : i], "real numbers");
+    }
+    out->type = lw_join(lw_types_of(f), f->run->typed->options.typing, types, count, &problem);
+    f->nodes[node].operand = out->type;
+    if (problem)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, problem,
+            lw_say(f, "%s and %s", lw_say_type(f, types[0]), lw_say_type(f, types[count - 1])),
+            lw_help_for_join(problem), "the arguments have no common type");
+fail:
+    return status;
+}
+
+/* The sum of constants, which no run-time int has to hold; 0: one of them is none, or is a
+ * NumPy scalar. */
+static uint32_t
+sum_konst(lw_infer_frame *f, uint32_t old, const lw_arg *start, const lw_infer_value *values,
+          uint32_t n)
+{
+    uint32_t total = start && start->entry ? start->value.konst : lw_konst_int(f, 0, 0);
+
+    for (uint32_t i = 0; total && i < n; i++)
+        total = values[i].konst ? lw_fold_binary_konst(f, i + 1 == n ? old : 0, LW_PY_ADD,
+                                                       total, values[i].konst)
+                                : 0;
+    return n ? total : 0;
+}
+
+static lw_status
+type_sum(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+         lw_infer_value *out)
+{
+    lw_infer_value *values, start = {0};
+    uint32_t count;
+    lw_status status;
+
+    LW_TRY(items_of(f, name, args, n, true, &values, &count));
+    if (lw_tuple_row(f, args[0].value.type) == NULL)
+        return LW_OK;
+    start.type = n > 1 && args[1].entry ? args[1].value.type : lw_weak_int(f);
+    if (!lw_type_is_number(f, start.type))
+        return complain_argument(f, name, &args[1], "a number to start from");
+    if (start.type >= LW_T_FIRST_COMPOUND)
+        start.type = lw_weak_int(f);
+    if (n < 2 && count && lw_weak_mode(f)) /* 0 + x is x, whatever x is */
+        start.type = lw_type_literal(lw_types_of(f), 0, 0);
+    out->konst = sum_konst(f, f->nodes[node].konst, n > 1 ? &args[1] : NULL, values, count);
+    if (out->konst) {
+        *out = lw_konst_value(f, out->konst);
+        return LW_OK;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!lw_type_is_number(f, values[i].type))
+            return complain_argument(f, name, &args[0], "a tuple of numbers");
+        LW_TRY(lw_promote_values(f, node, start, args[0].node, values[i], "+", &start.type));
+    }
+    f->nodes[node].operand = out->type = start.type;
+    lw_note_arithmetic(f, node, out->type);
+fail:
+    return status;
+}
+
+static lw_status
+type_any_all(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+             lw_infer_value *out)
+{
+    bool any = lw_names[name].impl == LW_IMPL_ANY;
+    int answer = !any;
+    lw_infer_value *values;
+    uint32_t count;
+    lw_status status;
+
+    LW_TRY(items_of(f, name, args, 1, true, &values, &count));
+    out->type = LW_DT_b1;
+    for (uint32_t i = 0; i < count; i++) {
+        int truth = lw_truth_of(f, values[i]);
+
+        if (truth < 0 && !lw_type_is_number(f, values[i].type))
+            return complain_argument(f, name, &args[0], "a tuple of numbers");
+        answer = truth == any ? any : truth < 0 && answer != any ? -1 : answer;
+    }
+    if (answer >= 0 && args[0].value.konst)
+        out->konst = lw_konst_bool(f, f->nodes[node].konst, answer);
+fail:
+    return status;
+}
+
+/* ---- len, range and what goes round it ---- */
+
+static lw_status
+type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
+         lw_infer_value *out)
+{
+    const lw_type_row *row = lw_tuple_row(f, x->value.type);
+    const lw_konst *konst = x->value.konst ? lw_konst_of(f, x->value.konst) : NULL;
+    __int128 count = 0;
+
+    if (lw_array_row(f, x->value.type))
+        return lw_infer_array_len(f, node, x->node, x->value.type, out);
+    if (row) {
+        count = row->n;
+    } else if (konst && konst->kind == LW_K_STR) {
+        for (const char *p = konst->text; *p; p++)
+            count += (*p & 0xC0) != 0x80; /* characters, not bytes */
+    } else {
+        return complain_argument(f, name, x, "a tuple or an array");
+    }
+    *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, count));
+    return LW_OK;
+}
+
+static bool
+int_argument(lw_infer_frame *f, const lw_arg *args, uint32_t n, uint32_t i, __int128 absent,
+             __int128 *out)
+{
+    *out = absent;
+    if (i >= n || args[i].entry == 0)
+        return true;
+    return args[i].value.konst && lw_konst_int_value(lw_konst_of(f, args[i].value.konst), out);
+}
+
+static lw_status
+type_range(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+           lw_infer_value *out)
+{
+    __int128 start, stop, step;
+    bool known;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_whole(f, args[i].value.type))
+            return complain_argument(f, name, &args[i], "integers");
+    known = int_argument(f, args, n, 2, 1, &step);
+    if (known && step == 0)
+        return lw_complain(f, lw_node_of(f, args[2].node)->loc, "E141",
+                           "Python raises ValueError here", NULL,
+                           "range() step must not be zero");
+    known &= int_argument(f, args, n, 0, 0, &start);
+    known &= int_argument(f, args, n, 1, 0, &stop);
+    if (n == 1) {
+        stop = start;
+        start = 0;
+    }
+    f->nodes[node].truth = !known ? -1 : step > 0 ? start < stop : start > stop;
+    f->nodes[node].operand = lw_weak_int(f);
+    out->type = lw_type_range(lw_types_of(f), lw_weak_int(f));
+    return LW_OK;
+}
+
+/* One argument of enumerate, zip, reversed: its items, and whether there are any. */
+static lw_status
+items_in(lw_infer_frame *f, const lw_arg *arg, lw_type *item, int64_t *count)
+{
+    lw_infer_value value;
+    lw_status status;
+
+    LW_TRY(lw_infer_items(f, arg->node, arg->value, &value, count));
+    *item = value.type;
+fail:
+    return status;
+}
+
+static void
+set_iterable(lw_infer_frame *f, uint32_t node, lw_type item, int64_t count, lw_infer_value *out)
+{
+    f->nodes[node].truth = count < 0 ? -1 : count > 0;
+    if (item != LW_T_BOTTOM || count == 0)
+        out->type = lw_type_range(lw_types_of(f), item);
+}
+
+static lw_status
+type_enumerate(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+               uint32_t n, lw_infer_value *out)
+{
+    lw_type both[2] = {lw_weak_int(f), LW_T_BOTTOM};
+    int64_t count;
+    lw_status status;
+
+    if (n > 1 && args[1].entry && !is_whole(f, args[1].value.type))
+        return complain_argument(f, name, &args[1], "an integer to start from");
+    LW_TRY(items_in(f, &args[0], &both[1], &count));
+    set_iterable(f, node,
+                 both[1] ? lw_type_tuple(lw_types_of(f), both, 2, NULL) : (lw_type)LW_T_BOTTOM,
+                 count, out);
+fail:
+    return status;
+}
+
+static lw_status
+type_zip(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n, lw_infer_value *out)
+{
+    lw_type *items = lw_arena_take(f->run->arena, (n + 1) * sizeof *items);
+    int64_t count, least = 1;
+    bool unknown = false;
+    lw_status status = LW_OK;
+
+    if (items == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++) {
+        LW_TRY(items_in(f, &args[i], &items[i], &count));
+        unknown |= items[i] == LW_T_BOTTOM && count != 0;
+        least = count == 0 || least == 0 ? 0 : count < 0 ? -1 : least;
+    }
+    if (n == 0)
+        least = 0;
+    if (!unknown)
+        set_iterable(f, node, lw_type_tuple(lw_types_of(f), items, n, NULL), least, out);
+fail:
+    return status;
+}
+
+static lw_status
+type_reversed(lw_infer_frame *f, uint32_t node, const lw_arg *x, lw_infer_value *out)
+{
+    lw_type item;
+    int64_t count;
+    lw_status status;
+
+    LW_TRY(items_in(f, x, &item, &count));
+    set_iterable(f, node, item, count, out);
+fail:
+    return status;
+}
+
+/* ---- answered at compile time ---- */
+
+/* Of which Python class is a value of this type: 0 int, 1 float, 2 bool, 3 complex, -1 none. */
+static int
+python_class(lw_infer_frame *f, lw_type type)
+{
+    lw_dtype stored = lw_type_stored(lw_types_of(f), type);
+
+    if (lw_type_is_int(f, type))
+        return 0;
+    switch (lw_dtypes[stored].kind) {
+    case LW_KIND_BOOL: return 2;
+    case LW_KIND_FLOAT: return 1;
+    case LW_KIND_COMPLEX: return 3;
+    default: return -1;
+    }
+}
+
+/* Is a value of this type an instance of Python's class? NumPy's float64 and complex128 are
+ * subclasses of float and complex; other NumPy scalars are not Python's. numba takes any width.
+ */
+static bool
+is_python_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class)
+{
+    int own = python_class(f, x.type);
+
+    if (own == 2)
+        return class == 2 || (class == 0 && x.konst);
+    if ((uint32_t)own != class)
+        return false;
+    return !lw_weak_mode(f) || x.type >= LW_N_DTYPES || x.type == LW_DT_f64 ||
+           x.type == LW_DT_c128;
+}
+
+/* numpy.floating and its like: classes of several dtypes. Python's numbers are of none. */
+static int
+is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
+{
+    enum { BOOL = 1, INT = 2, UINT = 4, FLOAT = 8, COMPLEX = 16 };
+    static const struct {
+        const char *name;
+        int kinds;
+    } classes[] = {{"numpy.generic", BOOL | INT | UINT | FLOAT | COMPLEX},
+                   {"numpy.number", INT | UINT | FLOAT | COMPLEX},
+                   {"numpy.integer", INT | UINT},
+                   {"numpy.signedinteger", INT},
+                   {"numpy.unsignedinteger", UINT},
+                   {"numpy.inexact", FLOAT | COMPLEX},
+                   {"numpy.floating", FLOAT},
+                   {"numpy.complexfloating", COMPLEX}};
+    static const int of_class[] = {INT, FLOAT, BOOL, COMPLEX}; /* of python_class */
+    int own = python_class(f, x.type), kind = own < 0 ? 0 : of_class[own];
+
+    if (kind == INT && lw_dtypes[lw_type_stored(lw_types_of(f), x.type)].kind == LW_KIND_UINT)
+        kind = UINT;
+    if (x.type >= LW_N_DTYPES || (kind == BOOL && x.konst))
+        kind = 0;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (strcmp(class, classes[i].name) == 0)
+            return (classes[i].kinds & kind) != 0;
+    return -1;
+}
+
+/* 1, 0, or -1: not a class that we know. */
+static int
+is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_konst)
+{
+    const lw_konst *class = lw_konst_of(f, class_konst);
+    int answer = 0;
+
+    switch (class->kind) {
+    case LW_K_PYTYPE: return is_python_instance(f, x, (uint32_t) class->u);
+    case LW_K_DTYPE: return x.type == (lw_type) class->dtype;
+    case LW_K_OBJECT: return is_numpy_instance(f, x, class->text ? class->text : "");
+    case LW_K_NAMED:
+        if (lw_names[class->u].rule != LW_RULE_PYTYPE)
+            return -1;
+        return is_python_instance(f, x, (uint32_t)(lw_names[class->u].impl - LW_IMPL_TO_INT));
+    case LW_K_TUPLE:
+        for (uint32_t i = 0; i < class->n && answer != 1; i++) {
+            int one = is_instance(f, x, class->items[i]);
+            answer = one == 1 ? 1 : one < 0 ? -1 : answer;
+        }
+        return answer;
+    default: return -1;
+    }
+}
+
+static lw_status
+type_isinstance(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+                lw_infer_value *out)
+{
+    int answer = args[1].value.konst ? is_instance(f, args[0].value, args[1].value.konst) : -1;
+
+    if (answer < 0)
+        return complain_argument(f, name, &args[1],
+                                 "classes that compiled code knows: int, float, bool, complex, "
+                                 "np.float32, np.floating, …");
+    *out = lw_konst_value(f, lw_konst_bool(f, f->nodes[node].konst, answer));
+    return LW_OK;
+}
+
+static lw_status
+type_type(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
+          lw_infer_value *out)
+{
+    lw_type type = x->value.type;
+    lw_konst konst = {.kind = LW_K_DTYPE, .dtype = lw_type_stored(lw_types_of(f), type)};
+    int class = python_class(f, type);
+
+    if (class < 0)
+        return complain_argument(f, name, x, "a number");
+    if (type >= LW_N_DTYPES || class == 2) {
+        konst = (lw_konst){.kind = LW_K_PYTYPE};
+        konst.u = (uint64_t) class;
+    } else {
+        konst.text = lw_dtypes[type].public_name;
+    }
+    *out = lw_konst_value(f, lw_konst_add(f, f->nodes[node].konst, &konst));
+    return LW_OK;
+}
+
+static lw_status
+type_truth(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
+           lw_infer_value *out)
+{
+    int truth = lw_truth_of(f, x->value);
+
+    if (truth < 0 && !lw_type_is_number(f, x->value.type))
+        return complain_argument(f, name, x, "a number");
+    out->type = LW_DT_b1;
+    if (truth >= 0 && x->value.konst)
+        out->konst = lw_konst_bool(f, f->nodes[node].konst, truth);
+    return LW_OK;
+}
+
+/* ---- conversions ---- */
+
+static lw_status
+conversion(lw_infer_frame *f, uint32_t node, lw_dtype to, lw_type type, const lw_arg *args,
+           uint32_t n, lw_infer_value *out)
+{
+    bool weak = type != (lw_type)to;
+    lw_konst konst = {.kind = LW_K_INT};
+
+    out->type = type;
+    if (n && args[0].value.konst) {
+        out->konst = lw_fold_cast_konst(f, f->nodes[node].konst, args[0].value.konst, to, weak);
+    } else if (n == 0) {
+        uint32_t zero = lw_konst_add(f, 0, &konst);
+        out->konst = zero ? lw_fold_cast_konst(f, f->nodes[node].konst, zero, to, weak) : 0;
+    }
+    if (out->konst)
+        *out = lw_konst_value(f, out->konst);
+    if (!f->report)
+        return LW_OK;
+    f->nodes[node].call = LW_CALL_CAST;
+    f->nodes[node].target = to;
+    return lw_call_arguments(f, node, args, n);
+}
+
+static lw_status
+complain_count(lw_infer_frame *f, uint32_t node, uint32_t n, uint32_t most)
+{
+    return lw_complain(f, lw_node_of(f, node)->loc, "E153",
+                       lw_say(f, "%u arguments given, at most %u expected", n, most), NULL,
+                       "wrong number of arguments for a conversion");
+}
+
+lw_status
+lw_infer_cast(lw_infer_frame *f, uint32_t node, lw_dtype to, const lw_arg *args, uint32_t n,
+              lw_infer_value *out)
+{
+    lw_status status;
+
+    if (n > 1)
+        return complain_count(f, node, n, 1);
+    if (n && !lw_type_is_number(f, args[0].value.type))
+        return lw_complain(f, lw_node_of(f, args[0].node)->loc, "E120",
+                           lw_say(f, "this is %s", lw_say_value(f, args[0].value)), NULL,
+                           "only numbers can be converted to %s", lw_dtypes[to].public_name);
+    if (n && lw_type_is_complex(args[0].value.type) && !lw_is_complex(to) && to != LW_DT_b1)
+        return lw_complain(
+            f, lw_node_of(f, args[0].node)->loc, "E142",
+            lw_say(f, "%s to %s would drop the imaginary part",
+                   lw_say_type(f, args[0].value.type), lw_dtypes[to].public_name),
+            "use `.real` or `abs(...)`", "complex number where a real one is needed");
+    if (n)
+        LW_TRY(lw_check_literal(f, args[0].node, args[0].value, to, 0));
+    LW_TRY(conversion(f, node, to, to, args, n, out));
+fail:
+    return status;
+}
+
+static lw_status
+infer_complex(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
+              lw_infer_value *out)
+{
+    lw_konst konst = {.kind = LW_K_COMPLEX};
+
+    for (uint32_t i = 0; i < n; i++)
+        if (args[i].entry && !lw_type_is_number(f, args[i].value.type))
+            return complain_argument(f, LW_NAME_builtins_complex, &args[i], "numbers");
+    out->type = lw_weak_complex(f);
+    if (n == 0)
+        out->konst = lw_konst_add(f, f->nodes[node].konst, &konst);
+    if (!f->report)
+        return LW_OK;
+    f->nodes[node].call = LW_CALL_NAMED;
+    f->nodes[node].target = LW_NAME_builtins_complex;
+    return lw_call_arguments(f, node, args, n);
+}
+
+lw_status
+lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg *args,
+                uint32_t n, lw_infer_value *out)
+{
+    static const lw_name_id names[] = {LW_NAME_builtins_int, LW_NAME_builtins_float,
+                                       LW_NAME_builtins_bool, LW_NAME_builtins_complex};
+    lw_type type = n ? args[0].value.type : (lw_type)LW_T_BOTTOM;
+    lw_status status;
+    int truth;
+
+    pytype &= 3;
+    if (n > (pytype == 3 ? 2u : 1u))
+        return complain_count(f, node, n, pytype == 3 ? 2 : 1);
+    if (pytype == 3)
+        return infer_complex(f, node, args, n, out);
+    if (n && pytype == 2) {
+        truth = lw_truth_of(f, args[0].value);
+        if (truth >= 0 && !lw_type_is_number(f, type)) {
+            *out = lw_konst_value(f, lw_konst_bool(f, f->nodes[node].konst, truth));
+            return LW_OK;
+        }
+    }
+    if (n && (!lw_type_is_number(f, type) || (pytype != 2 && lw_type_is_complex(type))))
+        return complain_argument(f, names[pytype], &args[0], "a real number");
+    if (pytype == 0 && n && lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL) {
+        *out = args[0].value;
+        if (out->konst)
+            return LW_OK;
+    }
+    if (n && pytype == 1)
+        LW_TRY(lw_check_literal(f, args[0].node, args[0].value, LW_DT_f64, 0));
+    return conversion(f, node,
+                      pytype == 0   ? LW_DT_i64
+                      : pytype == 1 ? LW_DT_f64
+                                    : LW_DT_b1,
+                      pytype == 0   ? lw_weak_int(f)
+                      : pytype == 1 ? lw_weak_float(f)
+                                    : (lw_type)LW_DT_b1,
+                      args, n, out);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_builtin(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+                 uint32_t n, lw_infer_value *out)
+{
+    switch (lw_names[name].rule) {
+    case LW_RULE_ABS: return type_abs(f, node, name, &args[0], out);
+    case LW_RULE_JOIN: return type_min_max(f, node, name, args, n, out);
+    case LW_RULE_ROUND: return type_round(f, node, name, args, n, out);
+    case LW_RULE_DIVMOD: return type_divmod(f, node, args, out);
+    case LW_RULE_PYTYPE:
+        return lw_infer_pytype(f, node, (uint32_t)(lw_names[name].impl - LW_IMPL_TO_INT), args,
+                               n, out);
+    case LW_RULE_LEN: return type_len(f, node, name, &args[0], out);
+    case LW_RULE_SUM: return type_sum(f, node, name, args, n, out);
+    case LW_RULE_ANY:
+    case LW_RULE_ALL: return type_any_all(f, node, name, args, out);
+    case LW_RULE_RANGE: return type_range(f, node, name, args, n, out);
+    case LW_RULE_ENUMERATE: return type_enumerate(f, node, name, args, n, out);
+    case LW_RULE_ZIP: return type_zip(f, node, args, n, out);
+    case LW_RULE_REVERSED: return type_reversed(f, node, &args[0], out);
+    case LW_RULE_ISINSTANCE: return type_isinstance(f, node, name, args, out);
+    case LW_RULE_TYPE: return type_type(f, node, name, &args[0], out);
+    case LW_RULE_TRUTH: return type_truth(f, node, name, &args[0], out);
+    case LW_RULE_WALK: return lw_infer_walk(f, node, lw_names[name].impl, args, n, out);
+    default: return LW_ERR_INTERNAL; /* print is typed where it is called */
+    }
+}

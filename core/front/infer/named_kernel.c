@@ -1,0 +1,407 @@
+/* Typing of what kernels have of their own (kernel_names.def): indices, barriers, operations
+ * between the lanes of a warp, bits. */
+#include "core/front/infer/infer_internal.h"
+#include "core/tables/libdevice.h"
+
+#include <string.h>
+
+static const lw_kernel_call calls[] = {
+    {LW_IMPL_SYNCTHREADS, "", 'v', LW_N_KERNEL_OPS},
+    {LW_IMPL_BARRIER_COUNT, "b", 'i', LW_KOP_barrier_count},
+    {LW_IMPL_BARRIER_AND, "b", 'i', LW_KOP_barrier_and},
+    {LW_IMPL_BARRIER_OR, "b", 'i', LW_KOP_barrier_or},
+    {LW_IMPL_SYNCWARP, "m", 'v', LW_KOP_syncwarp},
+    {LW_IMPL_FENCE_DEVICE, "", 'v', LW_KOP_fence_device},
+    {LW_IMPL_FENCE_BLOCK, "", 'v', LW_KOP_fence_block},
+    {LW_IMPL_FENCE_SYSTEM, "", 'v', LW_KOP_fence_system},
+    {LW_IMPL_NANOSLEEP, "u", 'v', LW_KOP_nanosleep},
+    {LW_IMPL_VOTE_ALL, "mb", 'b', LW_KOP_vote_all},
+    {LW_IMPL_VOTE_ANY, "mb", 'b', LW_KOP_vote_any},
+    {LW_IMPL_VOTE_EQ, "mb", 'b', LW_KOP_vote_eq},
+    {LW_IMPL_BALLOT, "mb", 'i', LW_KOP_ballot},
+    {LW_IMPL_ACTIVEMASK, "", 'u', LW_KOP_activemask},
+    {LW_IMPL_LANEMASK_LT, "", 'u', LW_KOP_lanemask_lt},
+};
+
+const lw_kernel_call *
+lw_kernel_call_of(lw_impl impl)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (calls[i].impl == impl)
+            return &calls[i];
+    return NULL;
+}
+
+lw_status
+lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted,
+                     const char *help)
+{
+    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
+                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), help,
+                       "`%s` needs %s", lw_name_shown(name), wanted);
+}
+
+static bool
+is_whole(lw_infer_frame *f, lw_type type)
+{
+    return type == LW_DT_b1 || lw_type_is_int(f, type);
+}
+
+static lw_status
+check_mask(lw_infer_frame *f, lw_name_id name, const lw_arg *arg)
+{
+    __int128 value;
+
+    if (arg->entry == 0)
+        return LW_OK;
+    if (!lw_type_is_int(f, arg->value.type))
+        return lw_complain_argument(f, name, arg, "a mask of lanes first",
+                                    "0xffffffff names all lanes of the warp");
+    if (arg->value.konst && lw_konst_int_value(lw_konst_of(f, arg->value.konst), &value) &&
+        (value < INT32_MIN || value > UINT32_MAX))
+        return lw_complain_argument(f, name, arg, "a mask of 32 bits",
+                                    "0xffffffff names all lanes of the warp");
+    return LW_OK;
+}
+
+static lw_status
+check_whole(lw_infer_frame *f, lw_name_id name, const lw_arg *arg)
+{
+    if (arg->entry == 0 || is_whole(f, arg->value.type))
+        return lw_check_wide(f, arg->node, arg->value);
+    return lw_complain_argument(f, name, arg, "an integer here", NULL);
+}
+
+/* ---- one rule each ---- */
+
+/* Indices count as Python ints: no operand makes them wrap, and float32 stays float32. */
+static lw_status
+type_sreg(lw_infer_frame *f, uint32_t node, lw_name_id name, lw_infer_value *out)
+{
+    out->type = lw_weak_int(f);
+    if (lw_names[name].impl == LW_IMPL_WARPSIZE)
+        *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, 32));
+    return LW_OK;
+}
+
+static lw_status
+type_grid(lw_infer_frame *f, lw_name_id name, const lw_arg *ndim, lw_infer_value *out)
+{
+    lw_type types[3] = {lw_weak_int(f), lw_weak_int(f), lw_weak_int(f)};
+    __int128 n = 0;
+
+    if (!ndim->value.konst || !lw_konst_int_value(lw_konst_of(f, ndim->value.konst), &n) ||
+        n < 1 || n > 3)
+        return lw_complain_argument(f, name, ndim, "1, 2 or 3, as a constant",
+                                    "the number of dimensions of the launch");
+    out->type = n == 1 ? types[0] : lw_type_tuple(lw_types_of(f), types, (uint32_t)n, NULL);
+    return LW_OK;
+}
+
+static const char grid_group[] = "cuda.cg.GridGroup";
+
+bool
+lw_is_grid_group(lw_infer_frame *f, lw_infer_value value)
+{
+    const lw_konst *konst = value.konst ? lw_konst_of(f, value.konst) : NULL;
+
+    return konst && konst->kind == LW_K_OBJECT && strcmp(konst->text, grid_group) == 0;
+}
+
+/* A value that exists while compiling only; its method is cuda.cg.GridGroup.sync. */
+static lw_status
+type_grid_group(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    lw_konst konst = {.kind = LW_K_OBJECT,
+                      .text = grid_group,
+                      .help = "the group of the grid has one method, `sync()`"};
+
+    *out = lw_konst_value(f, lw_konst_add(f, f->nodes[node].konst, &konst));
+    return LW_OK;
+}
+
+static lw_type
+result_type(lw_infer_frame *f, char letter)
+{
+    switch (letter) {
+    case 'i': return LW_DT_i32;
+    case 'u': return LW_DT_u32;
+    case 'b': return LW_DT_b1;
+    case 'w': return lw_weak_int(f);
+    default: return LW_T_NONE;
+    }
+}
+
+static lw_status
+type_kernel_call(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
+                 lw_infer_value *out)
+{
+    const lw_kernel_call *row = lw_kernel_call_of(lw_names[name].impl);
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (row->args[i] == 'm')
+            LW_TRY(check_mask(f, name, &args[i]));
+        else if (row->args[i] == 'u')
+            LW_TRY(check_whole(f, name, &args[i]));
+        else if (!lw_type_is_number(f, args[i].value.type))
+            return lw_complain_argument(f, name, &args[i], "a condition", NULL);
+    }
+    out->type = result_type(f, row->result);
+fail:
+    return status;
+}
+
+/* Any number, by its parts. */
+static lw_status
+type_shuffle(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+             lw_infer_value *out)
+{
+    __int128 width;
+    lw_status status;
+
+    LW_TRY(check_mask(f, name, &args[0]));
+    if (!lw_type_is_number(f, args[1].value.type))
+        return lw_complain_argument(f, name, &args[1], "a number to pass on", NULL);
+    LW_TRY(check_whole(f, name, &args[2]));
+    if (n > 3 && args[3].entry) {
+        const lw_konst *konst =
+            args[3].value.konst ? lw_konst_of(f, args[3].value.konst) : NULL;
+        if (konst == NULL || !lw_konst_int_value(konst, &width) || width < 1 || width > 32 ||
+            (width & (width - 1)) != 0)
+            return lw_complain_argument(f, name, &args[3],
+                                        "a constant width: 1, 2, 4, 8, 16, 32", NULL);
+    }
+    out->type = args[1].value.type;
+    if (lw_type_kind_of(lw_types_of(f), out->type) == LW_TK_LITERAL)
+        out->type = lw_weak_int(f);
+    f->nodes[node].operand = out->type;
+fail:
+    return status;
+}
+
+static lw_status
+type_match(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+           lw_infer_value *out)
+{
+    lw_type pair[2] = {LW_DT_i32, LW_DT_b1}, type = args[1].value.type;
+    lw_status status;
+
+    LW_TRY(check_mask(f, name, &args[0]));
+    if (!lw_type_is_number(f, type) || lw_type_is_complex(type))
+        return lw_complain_argument(f, name, &args[1], "a real number to compare", NULL);
+    if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL)
+        type = lw_weak_int(f);
+    f->nodes[node].operand = type;
+    out->type = lw_names[name].impl == LW_IMPL_MATCH_ALL
+                    ? lw_type_tuple(lw_types_of(f), pair, 2, NULL)
+                    : (lw_type)LW_DT_i32;
+fail:
+    return status;
+}
+
+static lw_status
+type_bits(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+          lw_infer_value *out)
+{
+    lw_type type = args[0].value.type;
+
+    if (!lw_type_is_int(f, type))
+        return lw_complain_argument(f, name, &args[0], "an integer",
+                                    "cast it, as in `np.uint32(x)`");
+    if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL)
+        type = lw_weak_int(f);
+    f->nodes[node].operand = type;
+    out->type = lw_names[name].impl == LW_IMPL_FFS ? (lw_type)LW_DT_u32 : type;
+    return LW_OK;
+}
+
+static lw_status
+type_selp(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+          lw_infer_value *out)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < 3; i++)
+        if (!lw_type_is_number(f, args[i].value.type))
+            return lw_complain_argument(f, name, &args[i], i ? "numbers" : "a condition first",
+                                        NULL);
+    LW_TRY(lw_join_values(f, args[1].node, args[1].value.type, args[2].node, args[2].value.type,
+                          &out->type));
+    f->nodes[node].operand = out->type;
+fail:
+    return status;
+}
+
+/* ---- memory ---- */
+
+/* A kernel has 48 KiB that the compiler lays out; more is asked for at the launch. */
+enum { MAX_SHARED_BYTES = 48 * 1024 };
+
+static lw_status
+check_alignment(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n)
+{
+    const lw_konst *konst;
+    __int128 value;
+
+    if (n < 3 || args[2].entry == 0 || args[2].value.type == LW_T_NONE)
+        return LW_OK;
+    konst = args[2].value.konst ? lw_konst_of(f, args[2].value.konst) : NULL;
+    if (konst == NULL || !lw_konst_int_value(konst, &value) || value < 1 || value > 4096 ||
+        (value & (value - 1)) != 0)
+        return lw_complain_argument(
+            f, name, &args[2], "an alignment that is a constant power of two up to 4096", NULL);
+    return LW_OK;
+}
+
+static lw_status
+type_local(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+           lw_infer_value *out)
+{
+    lw_status status;
+
+    LW_TRY(check_alignment(f, name, args, n));
+    LW_TRY(lw_infer_local(f, node, name, args, out));
+fail:
+    return status;
+}
+
+static lw_status
+type_shared(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+            lw_infer_value *out)
+{
+    int64_t shape[LW_MAX_ARRAY_DIMS];
+    __int128 bytes;
+    uint32_t ndim;
+    lw_type element;
+    lw_status status;
+
+    LW_TRY(check_alignment(f, name, args, n));
+    LW_TRY(lw_infer_shape_argument(f, name, &args[0], shape, &ndim));
+    LW_TRY(lw_infer_dtype_argument(f, name, &args[1], &element));
+    if (args[0].value.type == LW_T_BOTTOM || element == LW_T_BOTTOM)
+        return LW_OK;
+    if (ndim == 1 && shape[0] == 0) {
+        out->type = lw_type_array(lw_types_of(f), element, 1, LW_LAYOUT_C, false, NULL);
+        return LW_OK;
+    }
+    bytes = lw_type_bytes(lw_types_of(f), element);
+    for (uint32_t i = 0; i < ndim && bytes <= MAX_SHARED_BYTES; i++)
+        bytes *= shape[i];
+    if (bytes == 0)
+        return lw_complain_argument(
+            f, name, &args[0], "a shape without zeros",
+            "the shape 0 is the shared memory that the launch asks for");
+    if (bytes > MAX_SHARED_BYTES)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E103",
+                           lw_say(f, "more than %d KiB", MAX_SHARED_BYTES / 1024),
+                           "use the shape 0, and ask for the bytes at the launch: "
+                           "`kernel[blocks, threads, stream, bytes](...)`",
+                           "this is too large for a shared array");
+    out->type = lw_type_array(lw_types_of(f), element, ndim, LW_LAYOUT_C, false, shape);
+fail:
+    return status;
+}
+
+static lw_status
+type_const_array(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_infer_value *out)
+{
+    if (lw_type_kind_of(lw_types_of(f), args[0].value.type) != LW_TK_ARRAY ||
+        !args[0].value.konst)
+        return lw_complain_argument(f, name, &args[0], "an array from outside the function",
+                                    "a global, or a variable of the function around it");
+    *out = args[0].value;
+    return LW_OK;
+}
+
+/* ---- libdevice ---- */
+
+static lw_status
+check_libdevice_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, lw_dtype to)
+{
+    lw_type type = arg->value.type;
+    bool is_float = lw_is_float(to);
+
+    if (!lw_type_is_number(f, type) || lw_type_is_complex(type) ||
+        (!is_float && !is_whole(f, type)))
+        return lw_complain_argument(f, name, arg, is_float ? "a real number" : "an integer",
+                                    NULL);
+    return is_float ? LW_OK : lw_check_literal(f, arg->node, arg->value, to, 0);
+}
+
+static lw_status
+type_libdevice(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
+               lw_infer_value *out)
+{
+    const lw_libdevice_row *row = lw_libdevice_of(name);
+    lw_type types[2] = {0};
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(check_libdevice_argument(f, name, &args[i], lw_libdevice_dtype(row->args[i])));
+    for (uint32_t i = 0; row->result[i] && i < 2; i++)
+        types[i] = lw_libdevice_dtype(row->result[i]);
+    out->type = row->result[1] ? lw_type_tuple(lw_types_of(f), types, 2, NULL) : types[0];
+fail:
+    return status;
+}
+
+/* ---- all of them ---- */
+
+/* Has it a meaning here? Atomics need arrays, the others threads of a grid. */
+static bool
+has_meaning(const lw_infer_frame *f, lw_rule rule)
+{
+    const lw_front_options *options = &f->run->typed->options;
+
+    switch (rule) {
+    case LW_RULE_BITS:
+    case LW_RULE_SELP:
+    case LW_RULE_LOCAL:
+    case LW_RULE_CONST_ARRAY:
+    case LW_RULE_LIBDEVICE: return true;
+    case LW_RULE_ATOMIC: return options->procedure || options->threads;
+    default: return options->threads;
+    }
+}
+
+static lw_status
+complain_no_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name)
+{
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E163", "there are no threads here",
+        "write a kernel: `@cuda.jit`, launched with `kernel[blocks, threads](...)`",
+        "`%s` works in kernels only", lw_name_shown(name));
+}
+
+bool
+lw_is_kernel_rule(lw_rule rule)
+{
+    return rule >= LW_RULE_SREG && rule <= LW_RULE_SELP;
+}
+
+lw_status
+lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+                uint32_t n, lw_infer_value *out)
+{
+    lw_rule rule = lw_names[name].rule;
+
+    if (!has_meaning(f, rule))
+        return complain_no_kernel(f, node, name);
+    switch (rule) {
+    case LW_RULE_SREG: return type_sreg(f, node, name, out);
+    case LW_RULE_GRID: return type_grid(f, name, &args[0], out);
+    case LW_RULE_KERNEL: return type_kernel_call(f, name, args, n, out);
+    case LW_RULE_GRID_GROUP: return type_grid_group(f, node, out);
+    case LW_RULE_GRID_SYNC: out->type = LW_T_NONE; return LW_OK;
+    case LW_RULE_SHUFFLE: return type_shuffle(f, node, name, args, n, out);
+    case LW_RULE_MATCH: return type_match(f, node, name, args, out);
+    case LW_RULE_LOCAL: return type_local(f, node, name, args, n, out);
+    case LW_RULE_SHARED: return type_shared(f, node, name, args, n, out);
+    case LW_RULE_CONST_ARRAY: return type_const_array(f, name, args, out);
+    case LW_RULE_ATOMIC: return lw_infer_atomic(f, node, name, args, n, out);
+    case LW_RULE_LIBDEVICE: return type_libdevice(f, name, args, n, out);
+    case LW_RULE_BITS: return type_bits(f, node, name, args, out);
+    default: return type_selp(f, node, name, args, out);
+    }
+}

@@ -1,0 +1,788 @@
+/* The types of operators: docs/typing.md, "Operators". */
+#include "core/front/infer/infer_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- kinds of types ---- */
+
+lw_type
+lw_weak_int(lw_infer_frame *f)
+{
+    return lw_weak_mode(f) ? (lw_type)LW_T_INDEX : (lw_type)LW_DT_i64;
+}
+
+lw_type
+lw_weak_float(lw_infer_frame *f)
+{
+    return lw_weak_mode(f) ? (lw_type)LW_T_PYFLOAT : (lw_type)LW_DT_f64;
+}
+
+lw_type
+lw_weak_complex(lw_infer_frame *f)
+{
+    return lw_weak_mode(f) ? (lw_type)LW_T_PYCOMPLEX : (lw_type)LW_DT_c128;
+}
+
+static bool
+is_literal(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL;
+}
+
+static bool
+is_weak_int(lw_infer_frame *f, lw_type type)
+{
+    return type == LW_T_INDEX || is_literal(f, type);
+}
+
+static bool
+is_strong_int(lw_type type)
+{
+    return type < LW_N_DTYPES && lw_is_integer((lw_dtype)type);
+}
+
+bool
+lw_type_is_int(lw_infer_frame *f, lw_type type)
+{
+    return is_strong_int(type) || is_weak_int(f, type);
+}
+
+bool
+lw_type_is_real(lw_infer_frame *f, lw_type type)
+{
+    (void)f;
+    return type == LW_T_PYFLOAT || (type < LW_N_DTYPES && lw_is_float((lw_dtype)type));
+}
+
+bool
+lw_type_is_complex(lw_type type)
+{
+    return type == LW_T_PYCOMPLEX || (type < LW_N_DTYPES && lw_is_complex((lw_dtype)type));
+}
+
+bool
+lw_type_is_number(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_stored(lw_types_of(f), type) != LW_DT_void;
+}
+
+lw_type
+lw_float_of(lw_type type)
+{
+    if (type == LW_T_PYCOMPLEX)
+        return LW_T_PYFLOAT;
+    return type < LW_N_DTYPES && lw_is_complex((lw_dtype)type) ? lw_dtypes[type].parts : type;
+}
+
+lw_type
+lw_complex_of(lw_infer_frame *f, lw_type type)
+{
+    if (lw_type_is_complex(type))
+        return type;
+    if (type == LW_T_PYFLOAT || !lw_type_is_real(f, type))
+        return lw_weak_complex(f);
+    return lw_dtypes[type].bits > 32 ? LW_DT_c128 : LW_DT_c64;
+}
+
+/* ---- common types ---- */
+
+/* Every float holds every integer that float64 holds, if only as infinity. */
+static bool
+fits(lw_infer_frame *f, lw_infer_value x, lw_dtype dtype)
+{
+    const lw_konst *konst = x.konst ? lw_konst_of(f, x.konst) : NULL;
+
+    if (is_strong_int(dtype))
+        return lw_literal_fits(lw_types_of(f), x.type, dtype);
+    return dtype == LW_DT_b1 || konst == NULL || konst->kind != LW_K_BIGINT ||
+           isfinite(konst->d);
+}
+
+lw_status
+lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
+                 uint32_t other_node)
+{
+    lw_dtype dtype = lw_type_stored(lw_types_of(f), to);
+    const char *other, *type, *value;
+
+    if (!is_literal(f, x.type) || is_literal(f, to) || !f->report || fits(f, x, dtype))
+        return LW_OK;
+    other = other_node ? lw_say_source(f, other_node) : "";
+    type = lw_dtypes[dtype].public_name;
+    value = x.konst && lw_konst_of(f, x.konst)->kind == LW_K_BIGINT ? lw_konst_text(f, x.konst)
+                                                                    : lw_say_type(f, x.type);
+    if (strncmp(value, "int ", 4) == 0)
+        value += 4;
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E130",
+        *other && to != LW_T_INDEX
+            ? lw_say(f,
+                     "%s does not fit %s, the type of `%s` (NumPy 2 raises OverflowError "
+                     "here too)",
+                     value, type, other)
+            : lw_say(f, "%s does not fit %s", value, type),
+        !is_strong_int(dtype) ? NULL
+        : *other && dtype < LW_DT_i32
+            ? lw_say(f, "`np.int32(%s)` in its place computes in int32", other)
+            : "Python ints are 64-bit in compiled code: use a float, `float(...)`",
+        "integer constant out of range");
+}
+
+lw_status
+lw_check_wide(lw_infer_frame *f, uint32_t node, lw_infer_value x)
+{
+    return lw_literal_is_wide(lw_types_of(f), x.type)
+               ? lw_check_literal(f, node, x, LW_T_INDEX, 0)
+               : LW_OK;
+}
+
+lw_status
+lw_complain_wide(lw_infer_frame *f, uint32_t node)
+{
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E130", "this integer has more than 125 bits",
+        "compute with floats: a float64 reaches 1.8e308", "constant too large for any type");
+}
+
+/* A range of literals that does not fit counts as a run-time int. */
+static lw_type
+as_index(lw_infer_frame *f, lw_type type, lw_type other)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (is_literal(f, type) && row->lo != row->hi && is_strong_int(other) &&
+        !lw_literal_fits(lw_types_of(f), type, (lw_dtype)other))
+        return LW_T_INDEX;
+    return type;
+}
+
+static lw_status
+complain_operands(lw_infer_frame *f, uint32_t node, const char *what, lw_type x, lw_type y)
+{
+    return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                       lw_say(f, "%s and %s", lw_say_type(f, x), lw_say_type(f, y)), NULL,
+                       "`%s` is not defined between these types", what);
+}
+
+static lw_type
+promote(lw_infer_frame *f, lw_type x, lw_type y)
+{
+    const lw_front_options *options = &f->run->typed->options;
+
+    x = as_index(f, x, y);
+    y = as_index(f, y, x);
+    if (options->promote_narrow && is_strong_int(x) && lw_type_is_real(f, y))
+        return y;
+    if (options->promote_narrow && is_strong_int(y) && lw_type_is_real(f, x))
+        return x;
+    return lw_promote(lw_types_of(f), options->typing, x, y);
+}
+
+lw_status
+lw_promote_values(lw_infer_frame *f, uint32_t x_node, lw_infer_value x, uint32_t y_node,
+                  lw_infer_value y, const char *what, lw_type *out)
+{
+    lw_status status;
+
+    *out = promote(f, x.type, y.type);
+    if (*out == LW_T_BOTTOM)
+        return complain_operands(f, x_node, what, x.type, y.type);
+    LW_TRY(lw_check_literal(f, x_node, x, *out, y_node));
+    LW_TRY(lw_check_literal(f, y_node, y, *out, x_node));
+fail:
+    return status;
+}
+
+/* W201: float64 arithmetic where every argument is narrow. */
+void
+lw_note_arithmetic(lw_infer_frame *f, uint32_t node, lw_type type)
+{
+    lw_run *run = f->run;
+    uint32_t line, *slot;
+    lw_dtype stored = lw_type_stored(lw_types_of(f), type);
+
+    if (!run->lint || !f->report || run->quiet || (stored != LW_DT_f64 && stored != LW_DT_c128))
+        return;
+    line = run->tree->locs.data[lw_node_of(f, node)->loc].line;
+    if (run->lint_lines.n == 0) {
+        run->lint_loc = lw_node_of(f, node)->loc;
+        run->lint_label = lw_say(f, "this computes in %s", lw_dtypes[stored].public_name);
+    }
+    for (uint32_t i = 0; i < run->lint_lines.n; i++)
+        if (run->lint_lines.data[i] == line)
+            return;
+    slot = lw_array_push(&run->lint_lines, run->arena);
+    if (slot)
+        *slot = line;
+}
+
+/* ---- binary ---- */
+
+typedef struct binary {
+    lw_infer_frame *f;
+    uint32_t node, x_node, y_node;
+    lw_pyop op;
+    lw_infer_value x, y;
+    lw_type type, operand;
+} binary;
+
+static lw_status
+complain_kind(binary *b, lw_type type, const char *wanted)
+{
+    lw_infer_frame *f = b->f;
+    lw_infer_value value = type == b->x.type ? b->x : b->y;
+    uint32_t node = type == b->x.type ? b->x_node : b->y_node;
+
+    return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                       lw_say(f, "this is %s", lw_say_value(f, value)),
+                       b->op == LW_PY_MUL && lw_tuple_row(f, type)
+                           ? "write it out, or fill a small array of this call, "
+                             "`lw.local(shape, dtype)`"
+                           : lw_help_for_text(f, b->x),
+                       "`%s` needs %s", lw_pyop_text[b->op], wanted);
+}
+
+static lw_status
+common(binary *b)
+{
+    lw_status status = lw_promote_values(b->f, b->x_node, b->x, b->y_node, b->y,
+                                         lw_pyop_text[b->op], &b->operand);
+    b->type = b->operand;
+    return status;
+}
+
+static lw_status
+type_division(binary *b)
+{
+    lw_infer_frame *f = b->f;
+    lw_status status;
+    bool weak = true;
+
+    LW_TRY(common(b));
+    if (!lw_type_is_int(f, b->operand) && b->operand != LW_DT_b1)
+        return LW_OK;
+    weak = is_weak_int(f, b->x.type) && is_weak_int(f, b->y.type);
+    weak |= b->operand == LW_T_INDEX && !is_strong_int(b->x.type) && !is_strong_int(b->y.type);
+    b->type = b->operand = weak ? lw_weak_float(f) : (lw_type)LW_DT_f64;
+fail:
+    return status;
+}
+
+static lw_status
+type_floor(binary *b)
+{
+    lw_status status;
+
+    LW_TRY(common(b));
+    if (lw_type_is_complex(b->operand))
+        return complain_kind(b, lw_type_is_complex(b->x.type) ? b->x.type : b->y.type,
+                             "real numbers");
+fail:
+    return status;
+}
+
+static bool
+is_negative_literal(lw_infer_frame *f, lw_infer_value x)
+{
+    const lw_konst *konst = x.konst ? lw_konst_of(f, x.konst) : NULL;
+    __int128 value;
+
+    return konst && konst->kind != LW_K_BOOL && lw_konst_int_value(konst, &value) && value < 0;
+}
+
+static lw_status
+complain_negative_power(binary *b)
+{
+    lw_infer_frame *f = b->f;
+    const char *base = lw_say_source(f, b->x_node);
+    __int128 exponent = 0;
+    bool reciprocal;
+
+    lw_konst_int_value(lw_konst_of(f, b->y.konst), &exponent);
+    reciprocal = exponent == -1 && base && *base;
+    return lw_complain(f, lw_node_of(f, b->node)->loc, "E131",
+                       "integer to a negative power is not an integer",
+                       reciprocal ? lw_say(f, "`1.0 / %s`, or `float(%s) ** -1`", base, base)
+                                  : "make the base a float: `float(...)`",
+                       "integer to a negative power");
+}
+
+/* Types that are no dtype, such as those of literals, are signed. */
+static bool
+is_unsigned(lw_type type)
+{
+    return type < LW_N_DTYPES && lw_dtypes[type].kind == LW_KIND_UINT;
+}
+
+static lw_status
+type_power(binary *b)
+{
+    lw_infer_frame *f = b->f;
+    bool int_base = lw_type_is_int(f, b->x.type) || b->x.type == LW_DT_b1;
+    bool int_exponent = lw_type_is_int(f, b->y.type) || b->y.type == LW_DT_b1;
+
+    if (!int_exponent || !lw_type_is_number(f, b->x.type))
+        return common(b);
+    if (int_base && is_negative_literal(f, b->y))
+        return complain_negative_power(b);
+    if (int_base && !b->y.konst)
+        return common(b);
+    if (int_base && !is_weak_int(f, b->y.type) && b->y.type != LW_DT_b1)
+        return common(b); /* a strong constant */
+    /* float or complex base with an integer exponent, or a literal exponent: the base decides
+     */
+    b->type = b->x.type;
+    if (b->x.type == LW_DT_b1 || is_literal(f, b->x.type))
+        b->type = lw_weak_int(f);
+    else if (int_base && !lw_weak_mode(f))
+        b->type = is_unsigned(b->x.type) ? LW_DT_u64 : LW_DT_i64;
+    b->operand = b->type;
+    return int_base ? lw_check_wide(f, b->y_node, b->y) : LW_OK;
+}
+
+static bool
+is_bits(lw_infer_frame *f, lw_type type)
+{
+    return type == LW_DT_b1 || lw_type_is_int(f, type);
+}
+
+static lw_status
+check_bits(binary *b)
+{
+    if (!is_bits(b->f, b->x.type))
+        return complain_kind(b, b->x.type, "integers");
+    if (!is_bits(b->f, b->y.type))
+        return complain_kind(b, b->y.type, "integers");
+    return LW_OK;
+}
+
+static lw_status
+type_shift(binary *b)
+{
+    lw_infer_frame *f = b->f;
+    lw_type x = b->x.type, y = b->y.type;
+    lw_status status;
+
+    LW_TRY(check_bits(b));
+    if (!is_bits(f, x) || !is_bits(f, y))
+        return LW_OK;
+    if (!lw_weak_mode(f))
+        b->type = is_unsigned(x) ? LW_DT_u64 : LW_DT_i64;
+    else if (is_strong_int(x) || x == LW_T_INDEX)
+        b->type = x;
+    else
+        b->type = is_literal(f, x) && is_strong_int(y) ? y : (lw_type)LW_T_INDEX;
+    b->operand = b->type;
+    LW_TRY(lw_check_literal(f, b->x_node, b->x, b->type, b->y_node));
+    LW_TRY(lw_check_wide(f, b->y_node, b->y));
+fail:
+    return status;
+}
+
+static lw_status
+type_bits(binary *b)
+{
+    lw_infer_frame *f = b->f;
+    lw_status status;
+
+    LW_TRY(check_bits(b));
+    if (!is_bits(f, b->x.type) || !is_bits(f, b->y.type))
+        return LW_OK;
+    if (b->x.type == LW_DT_b1 && b->y.type == LW_DT_b1) {
+        b->type = b->operand = LW_DT_b1;
+        return LW_OK;
+    }
+    LW_TRY(common(b));
+    if (b->operand == LW_DT_f64) /* int64 with uint64 */
+        return complain_operands(f, b->node, lw_pyop_text[b->op], b->x.type, b->y.type);
+fail:
+    return status;
+}
+
+static lw_status
+type_concatenation(binary *b)
+{
+    lw_types *types = lw_types_of(b->f);
+    const lw_type_row *x = lw_type_get(types, b->x.type), *y = lw_type_get(types, b->y.type);
+    lw_type *elements = lw_arena_take(types->arena, (x->n + y->n + 1) * sizeof *elements);
+
+    if (elements == NULL)
+        return lw_out_of_memory(b->f);
+    if (x->n + y->n > LW_MAX_ITEMS)
+        return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E101", NULL, NULL,
+                           "tuple of more than %d items", LW_MAX_ITEMS);
+    memcpy(elements, x->elements, x->n * sizeof *elements);
+    memcpy(elements + x->n, y->elements, y->n * sizeof *elements);
+    b->type = b->operand = lw_type_tuple(types, elements, x->n + y->n, NULL);
+    return LW_OK;
+}
+
+static lw_status
+type_binary(binary *b)
+{
+    if (b->op == LW_PY_ADD && lw_tuple_row(b->f, b->x.type) && lw_tuple_row(b->f, b->y.type))
+        return type_concatenation(b);
+    if (!lw_type_is_number(b->f, b->x.type))
+        return complain_kind(b, b->x.type, "numbers");
+    if (!lw_type_is_number(b->f, b->y.type))
+        return complain_kind(b, b->y.type, "numbers");
+    switch (b->op) {
+    case LW_PY_DIV: return type_division(b);
+    case LW_PY_FLOORDIV:
+    case LW_PY_MOD: return type_floor(b);
+    case LW_PY_POW: return type_power(b);
+    case LW_PY_LSHIFT:
+    case LW_PY_RSHIFT: return type_shift(b);
+    case LW_PY_BITAND:
+    case LW_PY_BITOR:
+    case LW_PY_BITXOR: return type_bits(b);
+    case LW_PY_MATMUL: return complain_kind(b, b->x.type, "arrays");
+    default: return common(b);
+    }
+}
+
+static const char *
+subscript_of(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *array = lw_array_row(f, type);
+
+    return !array ? "" : array->ndim ? "[i]" : "[()]";
+}
+
+/* "`out[i] = A[i] + 1.0`": the element's form of what was written. */
+static const char *
+say_elements(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_type x,
+             uint32_t y_node, lw_type y)
+{
+    const char *left = lw_say_source(f, x_node), *right = lw_say_source(f, y_node);
+
+    if (!f->report || left == NULL || right == NULL || !*left || !*right)
+        return NULL;
+    if (lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN && *subscript_of(f, x))
+        return lw_say(f, "`%s%s %s= %s%s`", left, subscript_of(f, x), lw_pyop_text[op], right,
+                      subscript_of(f, y));
+    if (op == LW_PY_MATMUL)
+        return "sum the products in a loop over elements";
+    if (op == LW_PY_IN || op == LW_PY_NOT_IN)
+        return "compare with the elements in a loop";
+    return lw_say(f, "`out[i] = %s%s %s %s%s`", left, subscript_of(f, x), lw_pyop_text[op],
+                  right, subscript_of(f, y));
+}
+
+static lw_status
+complain_array_operand(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_type x,
+                       uint32_t y_node, lw_type y)
+{
+    return lw_complain_whole_array(f, node, lw_say(f, "`%s`", lw_pyop_text[op]),
+                                   lw_array_row(f, x) ? x : y,
+                                   say_elements(f, node, op, x_node, x, y_node, y));
+}
+
+lw_status
+lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_infer_value x,
+                uint32_t y_node, lw_infer_value y, lw_infer_value *out)
+{
+    binary b = {f, node, x_node, y_node, op, x, y, LW_T_BOTTOM, LW_T_BOTTOM};
+    lw_typed_node *typed = &f->nodes[node];
+    lw_status status;
+    uint32_t konst = 0;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
+        return complain_array_operand(f, node, op, x_node, x.type, y_node, y.type);
+    if (x.konst && y.konst)
+        konst = lw_fold_binary_konst(f, typed->konst, op, x.konst, y.konst);
+    if (konst) {
+        *out = lw_konst_value(f, konst);
+        typed->operand = out->type;
+        return LW_OK;
+    }
+    if (x.konst && y.konst && lw_fold_is_wide(f, op, x.konst, y.konst))
+        LW_TRY(lw_complain_wide(f, node));
+    LW_TRY(type_binary(&b));
+    out->type = b.type;
+    typed->operand = b.operand;
+    lw_note_arithmetic(f, node, b.type);
+fail:
+    return status;
+}
+
+/* ---- unary ---- */
+
+lw_status
+lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
+               lw_infer_value *out)
+{
+    lw_typed_node *typed = &f->nodes[node];
+    uint32_t konst = x.konst ? lw_fold_unary_konst(f, typed->konst, op, x.konst) : 0;
+    bool fits = op == LW_PY_INVERT ? is_bits(f, x.type) : lw_type_is_number(f, x.type);
+    lw_type type = x.type;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (x.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (konst) {
+        *out = lw_konst_value(f, konst);
+        return LW_OK;
+    }
+    if (lw_array_row(f, x.type))
+        return lw_complain_whole_array(f, node, lw_say(f, "`%s`", lw_pyop_text[op]), x.type,
+                                       NULL);
+    if (!fits)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                           lw_say(f, "the operand is %s", lw_say_type(f, x.type)), NULL,
+                           "unary `%s` needs %s", lw_pyop_text[op],
+                           op == LW_PY_INVERT ? "an integer" : "a number");
+    if (is_literal(f, type) || (type == LW_DT_b1 && (op != LW_PY_INVERT || !lw_weak_mode(f))))
+        type = lw_weak_int(f);
+    else if (!lw_weak_mode(f) && is_strong_int(type))
+        type = is_unsigned(type) ? LW_DT_u64 : LW_DT_i64;
+    out->type = typed->operand = type;
+    return LW_OK;
+}
+
+/* ---- comparison ---- */
+
+typedef enum compared { COMPARED, NEVER, ALWAYS, NO_ORDER } compared;
+
+static bool
+is_signed_int(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (row)
+        return row->kind == LW_TK_LITERAL && row->lo < 0;
+    return type == LW_T_INDEX || (is_strong_int(type) && lw_dtypes[type].kind == LW_KIND_INT);
+}
+
+/* A literal outside of the other operand's type: the answer is known. */
+static compared
+compare_beyond(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, bool literal_left)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), literal_left ? x : y);
+    bool large = row->lo > 0; /* else below all values of the type */
+    bool left_smaller = literal_left ? !large : large;
+
+    switch (op) {
+    case LW_PY_LT:
+    case LW_PY_LE: return left_smaller ? ALWAYS : NEVER;
+    case LW_PY_GT:
+    case LW_PY_GE: return left_smaller ? NEVER : ALWAYS;
+    default: return op == LW_PY_NE ? ALWAYS : NEVER;
+    }
+}
+
+static bool
+is_beyond(lw_infer_frame *f, lw_type literal, lw_type other)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), literal);
+    lw_dtype stored = lw_type_stored(lw_types_of(f), other);
+
+    return is_literal(f, literal) && !is_literal(f, other) && row->lo == row->hi &&
+           is_strong_int(stored) && !lw_literal_fits(lw_types_of(f), literal, stored);
+}
+
+static compared
+compare_numbers(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
+{
+    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+    bool u64 = lw_type_stored(lw_types_of(f), x) == LW_DT_u64 ||
+               lw_type_stored(lw_types_of(f), y) == LW_DT_u64;
+
+    *operand = LW_T_BOTTOM;
+    if (!equality && (lw_type_is_complex(x) || lw_type_is_complex(y)))
+        return NO_ORDER;
+    if (is_beyond(f, x, y))
+        return compare_beyond(f, op, x, y, true);
+    if (is_beyond(f, y, x))
+        return compare_beyond(f, op, x, y, false);
+    if (is_bits(f, x) && is_bits(f, y) && u64 && (is_signed_int(f, x) || is_signed_int(f, y)))
+        return COMPARED;
+    *operand = x == LW_DT_b1 && y == LW_DT_b1 ? (lw_type)LW_DT_b1 : promote(f, x, y);
+    return COMPARED;
+}
+
+static compared compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y,
+                              lw_type *operand);
+
+/* Arrays and records: compared item by item, or not at all. */
+static bool
+is_memory(lw_infer_frame *f, lw_type type)
+{
+    lw_type_kind kind = lw_type_kind_of(lw_types_of(f), type);
+
+    return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
+}
+
+static compared
+compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_type_row *y,
+               lw_type *operand)
+{
+    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+    uint32_t n = x->n < y->n ? x->n : y->n;
+    const lw_type *xs = x->elements, *ys = y->elements; /* rows may move, elements do not */
+    lw_type *elements = lw_arena_take(f->run->arena, (n + 1) * sizeof *elements);
+
+    if (equality && x->n != y->n)
+        return op == LW_PY_EQ ? NEVER : ALWAYS;
+    for (uint32_t i = 0; elements && i < n; i++) {
+        compared one = compare_types(f, LW_PY_EQ, xs[i], ys[i], &elements[i]);
+
+        if (equality && (one == NEVER || one == ALWAYS) && elements[i] == LW_T_BOTTOM &&
+            !(is_bits(f, xs[i]) && is_bits(f, ys[i])))
+            return op == LW_PY_EQ ? NEVER : ALWAYS;
+        if (!equality && (lw_type_is_complex(xs[i]) || lw_type_is_complex(ys[i])))
+            return NO_ORDER;
+        if (is_memory(f, xs[i]) || is_memory(f, ys[i]))
+            return NO_ORDER;
+    }
+    *operand = elements ? lw_type_tuple(lw_types_of(f), elements, n, NULL) : LW_T_BOTTOM;
+    return COMPARED;
+}
+
+/* How == … >= work between two types; *operand as lw_typed_node has it. */
+static compared
+compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
+{
+    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+
+    *operand = LW_T_BOTTOM;
+    if (lw_type_is_number(f, x) && lw_type_is_number(f, y))
+        return compare_numbers(f, op, x, y, operand);
+    if (lw_tuple_row(f, x) && lw_tuple_row(f, y))
+        return compare_tuples(f, op, lw_tuple_row(f, x), lw_tuple_row(f, y), operand);
+    if (is_memory(f, x) || is_memory(f, y))
+        return NO_ORDER;
+    if (equality && x == LW_T_NONE && y == LW_T_NONE)
+        return op == LW_PY_EQ ? ALWAYS : NEVER;
+    if (equality && x != LW_T_STATIC && y != LW_T_STATIC)
+        return op == LW_PY_EQ ? NEVER : ALWAYS;
+    if (equality && (x == LW_T_STATIC) != (y == LW_T_STATIC))
+        return op == LW_PY_EQ ? NEVER : ALWAYS; /* a str with a number */
+    return NO_ORDER;
+}
+
+static lw_status
+infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, uint32_t y_node,
+         lw_infer_value y, int *truth)
+{
+    bool none = x.type == LW_T_NONE || y.type == LW_T_NONE;
+    bool singletons = x.konst && y.konst &&
+                      ((x.type == LW_T_STATIC && y.type == LW_T_STATIC) ||
+                       (x.type == LW_DT_b1 && y.type == LW_DT_b1));
+    bool same;
+
+    if (!none && !singletons)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E122",
+                           lw_say(f, "this is %s: `%s` compares identity, not value",
+                                  lw_say_type(f, y.type), lw_pyop_text[op]),
+                           lw_say(f, "use `%s`", op == LW_PY_IS ? "==" : "!="),
+                           "`%s` on numbers", lw_pyop_text[op]);
+    (void)y_node;
+    same = none ? x.type == y.type : lw_fold_compare_konst(f, LW_PY_EQ, x.konst, y.konst) == 1;
+    *truth = (op == LW_PY_IS) == same;
+    return LW_OK;
+}
+
+static int
+in_constants(lw_infer_frame *f, lw_infer_value x, const lw_konst *tuple)
+{
+    bool unknown = false;
+
+    for (uint32_t i = 0; i < tuple->n; i++) {
+        int same = lw_fold_compare_konst(f, LW_PY_EQ, x.konst, tuple->items[i]);
+        if (same == 1)
+            return 1;
+        unknown |= same < 0;
+    }
+    return unknown ? -1 : 0;
+}
+
+/* x in y when both are known, or -1. */
+static int
+fold_in(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
+{
+    const lw_konst *a, *b;
+
+    if (!x.konst || !y.konst)
+        return -1;
+    a = lw_konst_of(f, x.konst);
+    b = lw_konst_of(f, y.konst);
+    if (b->kind == LW_K_TUPLE)
+        return in_constants(f, x, b);
+    return a->kind == LW_K_STR && b->kind == LW_K_STR ? strstr(b->text, a->text) != NULL : -1;
+}
+
+static lw_status
+infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
+         int *truth)
+{
+    const lw_type_row *row = lw_tuple_row(f, y.type);
+    const lw_type *elements = row ? row->elements : NULL;
+    uint32_t n = row ? row->n : 0, never = 0;
+    lw_type *operands = lw_arena_take(f->run->arena, (n + 1) * sizeof *operands);
+    int found = fold_in(f, x, y);
+
+    if (operands == NULL)
+        return lw_out_of_memory(f);
+    if (found >= 0) {
+        *truth = (op == LW_PY_IN) == found;
+        return LW_OK;
+    }
+    if (row == NULL)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                           lw_say(f, "this is %s", lw_say_value(f, y)),
+                           "write the values as a tuple: `x in (1, 2)`",
+                           "`%s` needs a tuple on its right", lw_pyop_text[op]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_memory(f, x.type) || is_memory(f, elements[i]))
+            return lw_complain(
+                f, lw_node_of(f, node)->loc, "E120",
+                lw_say(f, "%s and %s", lw_say_type(f, x.type), lw_say_type(f, elements[i])),
+                "compare numbers: fields, or elements",
+                "`%s` is not defined between these types", lw_pyop_text[op]);
+        never += compare_types(f, LW_PY_EQ, x.type, elements[i], &operands[i]) == NEVER;
+    }
+    if (never == n)
+        *truth = op == LW_PY_NOT_IN;
+    f->nodes[node].operand = lw_type_tuple(lw_types_of(f), operands, n, NULL);
+    return LW_OK;
+}
+
+lw_status
+lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node,
+                 lw_infer_value x, uint32_t y_node, lw_infer_value y, int *truth)
+{
+    lw_type operand = LW_T_BOTTOM;
+    compared how;
+
+    *truth = -1;
+    if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (op == LW_PY_IS || op == LW_PY_IS_NOT)
+        return infer_is(f, node, op, x, y_node, y, truth);
+    if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
+        return complain_array_operand(f, node, op, x_node, x.type, y_node, y.type);
+    if (op == LW_PY_IN || op == LW_PY_NOT_IN)
+        return infer_in(f, node, op, x, y, truth);
+    if (x.konst && y.konst) {
+        *truth = lw_fold_compare_konst(f, op, x.konst, y.konst);
+        if (*truth >= 0)
+            return LW_OK;
+    }
+    how = compare_types(f, op, x.type, y.type, &operand);
+    f->nodes[node].operand = operand;
+    if (how == NO_ORDER)
+        return lw_complain(
+            f, lw_node_of(f, x_node)->loc, "E120",
+            lw_say(f, "%s and %s", lw_say_type(f, x.type), lw_say_type(f, y.type)),
+            lw_type_is_complex(x.type)                     ? "compare `abs(...)` or `.real`"
+            : is_memory(f, x.type) || is_memory(f, y.type) ? "compare field by field"
+                                                           : NULL,
+            "`%s` is not defined between these types", lw_pyop_text[op]);
+    *truth = how == ALWAYS ? 1 : how == NEVER ? 0 : -1;
+    return LW_OK;
+}

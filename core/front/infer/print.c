@@ -1,0 +1,144 @@
+/* Typing of print(): constant texts, None, numbers, and tuples of these; sep and end constant.
+ * In the call's list: the entries of sep and end (0: not given), then what is shown. */
+#include "core/front/infer/infer_internal.h"
+
+#include "core/ir/format.h"
+
+#include <string.h>
+
+bool
+lw_is_constant_text(lw_infer_frame *f, lw_infer_value value)
+{
+    return value.konst && lw_konst_of(f, value.konst)->kind == LW_K_STR;
+}
+
+bool
+lw_can_be_shown(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+
+    if (row == NULL)
+        return type == LW_T_NONE || type == LW_DT_b1 || lw_type_is_number(f, type);
+    for (uint32_t i = 0; i < row->n; i++)
+        if (!lw_can_be_shown(f, row->elements[i]))
+            return false;
+    return true;
+}
+
+uint32_t
+lw_shown_slots(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    uint32_t n = 0;
+
+    if (row == NULL)
+        return type == LW_T_NONE || type == LW_T_STATIC ? 0 : lw_type_is_complex(type) ? 2 : 1;
+    for (uint32_t i = 0; i < row->n; i++)
+        n += lw_shown_slots(f, row->elements[i]);
+    return n;
+}
+
+static lw_status
+check_shown(lw_infer_frame *f, const lw_arg *arg)
+{
+    if (arg->value.type == LW_T_BOTTOM || lw_is_constant_text(f, arg->value) ||
+        lw_can_be_shown(f, arg->value.type))
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
+                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), NULL,
+                       "`print` shows constant texts, numbers and tuples of numbers");
+}
+
+static lw_status
+infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value value;
+    lw_status status = lw_infer_expr(f, n->a, &value);
+
+    *out = value.type;
+    if (status != LW_OK || value.type == LW_T_BOTTOM || value.type == LW_DT_b1 ||
+        lw_type_is_number(f, value.type))
+        return status;
+    return lw_complain(f, n->loc, "E104", lw_say(f, "this is %s", lw_say_value(f, value)), NULL,
+                       "a field of an f-string shows a number");
+}
+
+lw_status
+lw_infer_joined(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_type *types = lw_arena_take(f->run->arena, (n->c + 1) * sizeof *types);
+    lw_status status = LW_OK;
+    uint32_t n_types = 0;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t part = f->run->tree->lists.data[n->b + i];
+        if (lw_node_of(f, part)->kind != LW_NODE_FIELD)
+            continue;
+        LW_TRY(infer_field(f, part, &types[n_types]));
+        if (types[n_types++] == LW_T_BOTTOM)
+            return LW_OK;
+    }
+    out->type = lw_type_tuple(lw_types_of(f), types, n_types, NULL);
+fail:
+    return status;
+}
+
+/* sep= and end=: a constant text or None. */
+static lw_status
+check_keyword(lw_infer_frame *f, const lw_arg *arg, lw_arg placed[2])
+{
+    bool is_sep = strcmp(arg->keyword, "sep") == 0, is_end = strcmp(arg->keyword, "end") == 0;
+    uint32_t loc = lw_node_of(f, arg->node)->loc;
+
+    if (!is_sep && !is_end)
+        return lw_complain(f, loc, "E153", lw_say(f, "no parameter `%s`", arg->keyword),
+                           "`sep` and `end` are there; lines go to `sys.stdout`",
+                           "`print` in compiled code has no such parameter");
+    if (!lw_is_constant_text(f, arg->value) && arg->value.type != LW_T_NONE)
+        return lw_complain(f, loc, "E104", lw_say(f, "this is %s", lw_say_value(f, arg->value)),
+                           NULL, "`%s` must be a constant text or None", arg->keyword);
+    if (arg->value.type != LW_T_NONE)
+        placed[is_end] = *arg;
+    return LW_OK;
+}
+
+lw_status
+lw_infer_print(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
+               lw_infer_value *out)
+{
+    lw_arg *placed = lw_arena_take(f->run->arena, (n + 2) * sizeof *placed);
+    lw_status status = LW_OK;
+    uint32_t at = 2, n_slots = 0;
+
+    if (placed == NULL)
+        return lw_out_of_memory(f);
+    memset(placed, 0, (n + 2) * sizeof *placed);
+    for (uint32_t i = 0; i < n; i++) {
+        if (args[i].keyword) {
+            LW_TRY(check_keyword(f, &args[i], placed));
+            continue;
+        }
+        LW_TRY(check_shown(f, &args[i]));
+        n_slots += lw_shown_slots(f, args[i].value.type);
+        placed[at++] = args[i];
+    }
+    if (n_slots > LW_FORMAT_SLOTS)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                           lw_say(f, "these are %u", n_slots), "use two calls",
+                           "one `print` shows at most %d numbers (complex ones count twice)",
+                           LW_FORMAT_SLOTS);
+    f->prints = true;
+    *out = (lw_infer_value){.type = LW_T_NONE};
+    if (!f->report)
+        return LW_OK;
+    f->nodes[node].call = LW_CALL_NAMED;
+    f->nodes[node].target = LW_NAME_builtins_print;
+    status = lw_call_arguments(f, node, placed, at);
+fail:
+    return status;
+}

@@ -1,0 +1,99 @@
+/* Reading and writing the fields of records. */
+#include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
+
+static lw_status
+complain_no_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name)
+{
+    const lw_record *record = lw_record_of(lw_types_of(f), type);
+    const char **names = lw_arena_take(f->run->arena, (record->n + 1) * sizeof *names), *near;
+
+    if (names == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < record->n; i++)
+        names[i] = record->fields[i].name;
+    near = lw_nearest(name, names, record->n);
+    return lw_complain(f, lw_node_of(f, node)->loc, "E161",
+                       lw_say(f, "the object is %s", lw_say_type(f, type)),
+                       near ? lw_say(f, "did you mean `%s`?", near) : NULL,
+                       "the record has no field `%s`", name);
+}
+
+lw_status
+lw_infer_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name, lw_type *out)
+{
+    lw_types *types = lw_types_of(f);
+    const lw_record_field *field = lw_record_field_of(types, type, name);
+
+    *out = LW_T_BOTTOM;
+    if (field == NULL)
+        return complain_no_field(f, node, type, name);
+    if (lw_record_row(types, type) == NULL)
+        *out = lw_record_view(types, type, field);
+    else
+        *out = lw_record_row(types, type)->readonly ? lw_record_readonly(types, field->type)
+                                                    : field->type;
+    return LW_OK;
+}
+
+/* Is a[b] or a.b, with `a` of this type, a field? *name: which; NULL: it is not. */
+lw_status
+lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type, const char **name)
+{
+    const lw_node *n = lw_node_of(f, node);
+    bool single = lw_record_row(lw_types_of(f), type) != NULL;
+    const lw_konst *konst;
+    lw_node_kind kind;
+    lw_infer_value index;
+    lw_status status;
+
+    *name = NULL;
+    if (lw_record_of(lw_types_of(f), type) == NULL)
+        return LW_OK;
+    if (n->kind == LW_NODE_ATTRIBUTE) {
+        *name = lw_konst_text(f, n->b);
+        return LW_OK;
+    }
+    kind = (lw_node_kind)lw_node_of(f, n->b)->kind;
+    if (!single && kind != LW_NODE_KONST && kind != LW_NODE_NAME)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, n->b, &index));
+    konst = index.konst ? lw_konst_of(f, index.konst) : NULL;
+    if (konst && konst->kind == LW_K_STR)
+        *name = konst->text;
+    else if (single && index.type != LW_T_BOTTOM)
+        return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
+                           lw_say(f, "this is %s", lw_say_value(f, index)), NULL,
+                           "a record is indexed with the name of a field");
+fail:
+    return status;
+}
+
+/* ---- writing ---- */
+
+lw_status
+lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value)
+{
+    if (value == LW_T_BOTTOM || lw_record_same(lw_types_of(f), to, value))
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, source)->loc, "E120",
+                       lw_say(f, "this is %s", lw_say_type(f, value)),
+                       "assign field by field: `R[i].x = ...`",
+                       "an item of type %s cannot receive this", lw_say_type(f, to));
+}
+
+/* The field that is a target; where it is in an array of records, that field of every item. */
+lw_status
+lw_infer_field_place(lw_infer_frame *f, uint32_t target, lw_type type, const char *name,
+                     lw_type *out)
+{
+    const lw_node *n = lw_node_of(f, target);
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (!row->readonly)
+        return lw_infer_field(f, target, type, name, out);
+    *out = LW_T_BOTTOM;
+    return lw_complain(f, n->loc, "E162",
+                       lw_say(f, "`%s` is read-only", lw_say_source(f, n->a)),
+                       "pass a writable array", "assignment to a field of a read-only record");
+}

@@ -1,0 +1,305 @@
+/* What a function gives back: the one type of its returns, and that against what a signature or
+ * earlier types of arguments promised. */
+#include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+/* ---- the type of the returns ---- */
+
+static uint32_t
+loc_of_return(const lw_infer_frame *f, uint32_t i)
+{
+    return lw_node_of(f, f->return_nodes.data[i])->loc;
+}
+
+static lw_status
+complain_missing_return(lw_infer_frame *f, uint32_t value, uint32_t none)
+{
+    uint32_t loc = loc_of_return(f, value);
+    const char *type = lw_say_type(f, f->returns.data[value].type), *name = f->fn->name;
+    uint32_t body_loc = lw_node_of(f, f->fn->body)->loc;
+    const lw_loc *end = &f->run->tree->locs.data[body_loc ? body_loc : f->fn->loc];
+    const char *label;
+
+    if (none != UINT32_MAX)
+        label = lw_say(f, "returns %s here, but line %u returns nothing", type,
+                       f->run->tree->locs.data[loc_of_return(f, none)].line);
+    else
+        label = lw_say(
+            f, "returns %s here, but line %u reaches the end of `%s` and returns nothing", type,
+            end->end_line, name);
+    return lw_complain(
+        f, loc, "E112", label,
+        lw_type_is_number(f, f->returns.data[value].type)
+            ? "end the function with `return 0.0` (a compiled function has one "
+              "return type)"
+            : "end the function with a `return` (a compiled function has one return "
+              "type)",
+        "a value on one path, nothing on another");
+}
+
+/* Two returns that do not go together. */
+static lw_status
+complain_returns(lw_infer_frame *f, const char *problem)
+{
+    const char *why;
+
+    for (uint32_t i = 1; i < f->returns.n; i++) {
+        lw_type x = f->returns.data[0].type, y = f->returns.data[i].type;
+
+        lw_join2(f, x, y, &why);
+        if (why)
+            return lw_complain(
+                f, loc_of_return(f, i), problem,
+                lw_say(f, "returns %s here and %s at line %u", lw_say_type(f, y),
+                       lw_say_type(f, x), f->run->tree->locs.data[loc_of_return(f, 0)].line),
+                lw_help_for_join(problem) ? lw_help_for_join(problem)
+                                          : "return the same kind of value everywhere",
+                "a compiled function has one return type");
+    }
+    return lw_complain(f, loc_of_return(f, 0), problem, NULL,
+                       "return the same kind of value everywhere",
+                       "the returns of `%s` have no common type", f->fn->name);
+}
+
+static uint32_t
+find_return(const lw_infer_frame *f, bool none)
+{
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        if ((f->returns.data[i].type == LW_T_NONE) == none)
+            return i;
+    return UINT32_MAX;
+}
+
+static lw_status
+join_returns(lw_infer_frame *f, lw_type *out)
+{
+    lw_type *types = lw_arena_take(f->run->arena, (f->returns.n + 1) * sizeof *types);
+    const char *problem = NULL;
+
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        types[i] = f->returns.data[i].type;
+    *out =
+        lw_join(lw_types_of(f), f->run->typed->options.typing, types, f->returns.n, &problem);
+    return problem ? complain_returns(f, problem) : LW_OK;
+}
+
+/* All returns give one constant. */
+static uint32_t
+common_konst(lw_infer_frame *f)
+{
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        if (!f->returns.data[i].konst ||
+            !lw_konst_same(f, f->returns.data[0].konst, f->returns.data[i].konst))
+            return 0;
+    return f->returns.n ? f->returns.data[0].konst : 0;
+}
+
+static lw_status
+check_returned(lw_infer_frame *f, uint32_t i, lw_dtype to)
+{
+    lw_status status;
+
+    LW_TRY(lw_check_constants(f, lw_node_of(f, f->return_nodes.data[i])->a, to, "result"));
+    return lw_check_conversion(f, loc_of_return(f, i), f->returns.data[i].type, to, "result");
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
+{
+    const lw_sig_type promised = lw_promised_result(f);
+    uint32_t value = find_return(f, false), none = find_return(f, true);
+    lw_status status = LW_OK;
+
+    *result = (lw_infer_value){LW_T_NONE, 0};
+    if (value == UINT32_MAX)
+        return LW_OK;
+    if (none != UINT32_MAX || f->falls_off)
+        return complain_missing_return(f, value, none);
+    if (promised.kind == LW_SIG_SCALAR) {
+        for (uint32_t i = 0; i < f->returns.n; i++)
+            LW_TRY(check_returned(f, i, promised.dtype));
+        result->type = promised.dtype;
+        return LW_OK;
+    }
+    result->konst = promised.kind == LW_SIG_NONE ? common_konst(f) : 0;
+    LW_TRY(join_returns(f, &result->type));
+    LW_TRY(lw_infer_promised(f, loc_of_return(f, value), &promised, &result->type));
+fail:
+    return status;
+}
+
+/* ---- results against a signature ---- */
+
+static uint32_t
+last_return(const lw_typed *typed)
+{
+    const lw_tree *tree = typed->tree;
+    const lw_node *body = &tree->nodes.data[tree->fns.data[1].body];
+    uint32_t loc = tree->fns.data[1].loc;
+
+    for (uint32_t i = 0; i < body->c; i++) {
+        const lw_node *statement = &tree->nodes.data[tree->lists.data[body->b + i]];
+        if (statement->kind == LW_NODE_RETURN && statement->a)
+            loc = tree->nodes.data[statement->a].loc;
+    }
+    return loc;
+}
+
+static lw_status
+check_result(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to)
+{
+    return lw_check_conversion(f, loc, type, to, "result");
+}
+
+/* The numbers of a result, one by one. */
+static lw_status
+check_leaves(lw_infer_frame *f, uint32_t loc, lw_type type, const lw_dtype *to, uint32_t *at)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    lw_status status = LW_OK;
+
+    if (row == NULL)
+        return check_result(f, loc, type, to[(*at)++]);
+    for (uint32_t i = 0; i < row->n; i++)
+        LW_TRY(check_leaves(f, loc, row->elements[i], to, at));
+fail:
+    return status;
+}
+
+/* The constants among what a `return` gives, number by number. */
+static lw_status
+check_constants(lw_infer_frame *f, uint32_t node, lw_type type, const lw_dtype *to,
+                uint32_t *at)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    const lw_node *n = lw_node_of(f, node);
+    bool stands = node && n->kind == LW_NODE_TUPLE && row && n->c == row->n;
+    lw_status status = LW_OK;
+
+    if (row == NULL)
+        return node ? lw_check_constants(f, node, to[(*at)++], "result") : ((*at)++, LW_OK);
+    for (uint32_t i = 0; i < row->n; i++) {
+        uint32_t item = stands ? f->run->tree->lists.data[n->b + i] : 0;
+        LW_TRY(check_constants(f, item, row->elements[i], to, at));
+    }
+fail:
+    return status;
+}
+
+static lw_status
+check_returns(lw_infer_frame *f, const lw_instance *instance, const lw_dtype *to)
+{
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < instance->n_returns; i++) {
+        uint32_t at = 0;
+        LW_TRY(check_constants(f, lw_node_of(f, instance->returns[i])->a, instance->result, to,
+                               &at));
+    }
+fail:
+    return status;
+}
+
+/* A frame for complaints about the function's results; its arena takes the texts. */
+static lw_status
+frame_of_results(const lw_typed *typed, lw_run *run, lw_infer_frame *f, lw_error *err)
+{
+    const lw_instance *instance = &typed->instances.data[1];
+    lw_typed *own = (lw_typed *)(uintptr_t)typed;
+    lw_infer_value *params =
+        lw_arena_take(&own->arena, (instance->n_params + 1) * sizeof *params);
+
+    *run = (lw_run){.tree = typed->tree, .typed = own, .arena = &own->arena, .err = err};
+    *f = (lw_infer_frame){.run = run,
+                          .fn = &typed->tree->fns.data[1],
+                          .fn_index = 1,
+                          .nodes = instance->nodes,
+                          .report = true,
+                          .n_params = instance->n_params,
+                          .params = params};
+    if (params == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 0; i < instance->n_params; i++)
+        params[i].type = instance->param_types[i];
+    return LW_OK;
+}
+
+lw_status
+lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_error *err)
+{
+    const lw_instance *instance = &typed->instances.data[1];
+    lw_type result = instance->result;
+    bool only_raises = instance->can_raise && !instance->falls_off;
+    lw_status status;
+    lw_run run;
+    lw_infer_frame f;
+
+    LW_TRY(frame_of_results(typed, &run, &f, err));
+    if (n == 0)
+        return lw_complain(
+            &f, last_return(typed), "E154",
+            result == LW_T_NONE
+                ? only_raises ? "no path returns a value: it raises" : "nothing is returned"
+            : result == LW_T_STATIC ? "the result is a text, a type or the like"
+                                    : lw_say(&f, "the result is %s", lw_say_type(&f, result)),
+            "return a number, or a tuple of numbers for several outputs",
+            "a result that is no number");
+    return lw_complain(
+        &f, last_return(typed), "E154",
+        lw_say(&f, "%u value%s for these types, and %u for those it was made with", n,
+               n == 1 ? "" : "s", n_made),
+        "a function returns as many values for all types", "wrong number of results");
+fail:
+    return status;
+}
+
+static lw_status
+check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, bool nested,
+              lw_error *err)
+{
+    const lw_instance *instance = &typed->instances.data[1];
+    const lw_type_row *row = lw_type_get(&typed->types, instance->result);
+    uint32_t n = row && row->kind == LW_TK_TUPLE ? row->n : instance->result != LW_T_NONE;
+    uint32_t loc = last_return(typed), at = 0;
+    lw_status status;
+    lw_run run;
+    lw_infer_frame f;
+
+    LW_TRY(frame_of_results(typed, &run, &f, err));
+    if (nested || n == n_out)
+        LW_TRY(check_returns(&f, instance, out_types));
+    if (nested)
+        return check_leaves(&f, loc, instance->result, out_types, &at);
+    if (n != n_out)
+        return lw_complain(
+            &f, loc, "E153",
+            lw_say(&f, "%u result%s, the signature has %u", n, n == 1 ? "" : "s", n_out), NULL,
+            "wrong number of results");
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(check_result(&f, loc,
+                            row && row->kind == LW_TK_TUPLE
+                                ? lw_type_get(&typed->types, instance->result)->elements[i]
+                                : instance->result,
+                            out_types[i]));
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
+                       lw_error *err)
+{
+    return check_results(typed, out_types, n_out, false, err);
+}
+
+lw_status
+lw_infer_check_leaves(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out,
+                      lw_error *err)
+{
+    return check_results(typed, out_types, n_out, true, err);
+}

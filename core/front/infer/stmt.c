@@ -1,0 +1,605 @@
+/* Statements: what they bind, where control goes, what is never reached. */
+#include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+/* ---- assignment ---- */
+
+/* `a, b = p[j]`, a row of an array: "a, b = p[j, 0], p[j, 1]". */
+static const char *
+help_for_row(lw_infer_frame *f, uint32_t target, lw_type type)
+{
+    const lw_node *n = lw_node_of(f, target), *s = lw_node_of(f, f->source);
+    const lw_type_row *row = lw_array_row(f, type);
+    const char *from = lw_say_source(f, f->source), *names = lw_say_source(f, target), *said;
+    int part = 0;
+
+    if (row == NULL || row->ndim != 1)
+        return NULL;
+    if (f->source == 0 || f->nodes[f->source].type != type || *from == '\0' || *names == '\0' ||
+        strchr(names, '*') || n->c < 2 || n->c > 4)
+        return "take its elements one by one: `a = row[0]`";
+    part = (int)strlen(from);
+    if (s->kind == LW_NODE_SUBSCRIPT && from[part - 1] == ']' &&
+        lw_node_of(f, s->b)->kind != LW_NODE_SLICE &&
+        lw_node_of(f, s->b)->kind != LW_NODE_TUPLE)
+        part--;
+    said = lw_say(f, "`%s = ", names);
+    for (uint32_t i = 0; said && i < n->c; i++)
+        said = lw_say(f, "%s%s%.*s%s%u]%s", said, i ? ", " : "", part, from,
+                      from[part] ? ", " : "[", i, i + 1 == n->c ? "`" : "");
+    return said;
+}
+
+static lw_status
+assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
+{
+    const lw_node *n = lw_node_of(f, target);
+    const uint32_t *items = f->run->tree->lists.data + n->b;
+    const lw_type_row *row = lw_tuple_row(f, value.type);
+    uint32_t n_values = row ? row->n : 0, n_fixed = n->c, star = n->c, at = 0;
+    lw_status status = LW_OK;
+
+    if (value.type != LW_T_BOTTOM && row == NULL)
+        return lw_complain(f, n->loc, "E120",
+                           lw_say(f, "the value is %s", lw_say_value(f, value)),
+                           help_for_row(f, target, value.type), "only a tuple can be unpacked");
+    for (uint32_t i = 0; i < n->c; i++)
+        if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
+            star = i;
+            n_fixed = n->c - 1;
+        }
+    if (row && (star == n->c ? n_values != n_fixed : n_values < n_fixed))
+        return lw_complain(f, n->loc, "E153",
+                           lw_say(f, "%u target%s here, the tuple has %u items", n_fixed,
+                                  n_fixed == 1 ? "" : "s", n_values),
+                           NULL, "wrong number of values to unpack");
+    for (uint32_t i = 0; i < n->c; i++) {
+        lw_infer_value one = {LW_T_BOTTOM, 0};
+
+        if (i == star) {
+            uint32_t count = row ? n_values - n_fixed : 0;
+            lw_type *types = lw_arena_take(f->run->arena, (count + 1) * sizeof *types);
+            if (types == NULL)
+                return lw_out_of_memory(f);
+            for (uint32_t j = 0; j < count; j++)
+                types[j] = lw_element(f, value, at++).type;
+            if (row)
+                one.type = lw_type_tuple(lw_types_of(f), types, count, NULL);
+            LW_TRY(lw_assign(f, lw_node_of(f, items[i])->a, one));
+            continue;
+        }
+        if (row)
+            one = lw_element(f, value, at++);
+        LW_TRY(lw_assign(f, items[i], one));
+    }
+fail:
+    return status;
+}
+
+lw_status
+lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value)
+{
+    const lw_node *n = lw_node_of(f, target);
+
+    switch ((lw_node_kind)n->kind) {
+    case LW_NODE_NAME:
+        if (!(n->flags & LW_NODE_STORE))
+            break;
+        return lw_define(f, n->a, target, value);
+    case LW_NODE_TUPLE: return assign_tuple(f, target, value);
+    case LW_NODE_SUBSCRIPT:
+    case LW_NODE_ATTRIBUTE: return lw_infer_store(f, target, value);
+    case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
+    default: break;
+    }
+    return lw_complain(f, n->loc, "E101", NULL, NULL, "this cannot be assigned to");
+}
+
+/* `a, mode = x, "fast"`: the parts keep what is known about them one by one. */
+static lw_status
+assign_parts(lw_infer_frame *f, uint32_t target, uint32_t source, lw_infer_value value)
+{
+    const lw_node *t = lw_node_of(f, target), *s = lw_node_of(f, source);
+    const uint32_t *lists = f->run->tree->lists.data;
+    bool plain = t->kind == LW_NODE_TUPLE && s->kind == LW_NODE_TUPLE && t->c == s->c;
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; plain && i < t->c; i++)
+        plain = lw_node_of(f, lists[t->b + i])->kind != LW_NODE_STAR &&
+                lw_node_of(f, lists[s->b + i])->kind != LW_NODE_STAR;
+    if (!plain) {
+        f->source = source;
+        status = lw_assign(f, target, value);
+        f->source = 0;
+        return status;
+    }
+    for (uint32_t i = 0; i < t->c; i++) {
+        uint32_t part = lists[s->b + i];
+        lw_infer_value one = {f->nodes[part].type, f->nodes[part].konst};
+        LW_TRY(assign_parts(f, lists[t->b + i], part, one));
+    }
+fail:
+    return status;
+}
+
+static lw_status
+infer_assign(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value value;
+    lw_status status;
+
+    LW_TRY(lw_infer_expr(f, n->a, &value));
+    for (uint32_t i = 0; i < n->c; i++)
+        LW_TRY(assign_parts(f, f->run->tree->lists.data[n->b + i], n->a, value));
+fail:
+    return status;
+}
+
+static lw_status
+infer_augassign(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
+    lw_typed_node *typed = &f->nodes[n->a];
+    lw_infer_value x, y, result;
+    lw_status status;
+
+    if (target->kind == LW_NODE_SUBSCRIPT || target->kind == LW_NODE_ATTRIBUTE)
+        return lw_infer_augmented_store(f, node);
+    if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
+        return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0}); /* complains */
+    LW_TRY(lw_use(f, target->a, target->loc, &x, &typed->target));
+    typed->operand = x.type;
+    typed->konst = x.konst;
+    LW_TRY(lw_infer_expr(f, n->b, &y));
+    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, n->a, x, n->b, y, &result));
+    f->nodes[node].type = result.type;
+    f->nodes[node].konst = result.konst;
+    LW_TRY(lw_define(f, target->a, n->a, result));
+fail:
+    return status;
+}
+
+/* An annotation with one of our types, or NumPy's, decides the variable's type. Python's own
+ * (`x: float`) are hints for readers, as in Python. */
+static lw_status
+infer_annassign(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
+    const lw_konst *annotation = n->b ? lw_konst_of(f, n->b) : NULL;
+    bool pins = annotation && annotation->kind == LW_K_DTYPE;
+    lw_infer_value value;
+    lw_status status = LW_OK;
+
+    if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
+        return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0});
+    if (pins)
+        LW_TRY(lw_pin(f, target->a, n->loc, annotation->dtype));
+    if (n->c == 0)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, n->c, &value));
+    if (pins)
+        LW_TRY(lw_check_value(f, n->c, value.type, annotation->dtype, "variable"));
+    LW_TRY(lw_define(f, target->a, n->a, value));
+fail:
+    return status;
+}
+
+/* ---- if ---- */
+
+static lw_status
+infer_arm(lw_infer_frame *f, uint32_t node, uint32_t body, bool otherwise, bool dead,
+          lw_flow *flow)
+{
+    uint32_t outer = f->region;
+    lw_status status = LW_OK;
+
+    if (body)
+        f->nodes[body].dead = dead;
+    if (dead) {
+        flow->live = false;
+        return LW_OK;
+    }
+    if (body == 0)
+        return LW_OK;
+    lw_flow_set(f, flow);
+    lw_region_open(f, node, otherwise);
+    LW_TRY(lw_infer_body(f, body));
+    memcpy(flow->reach, f->now.reach, f->fn->vars.n * sizeof *flow->reach);
+    flow->live = f->now.live;
+fail:
+    f->region = outer;
+    return status;
+}
+
+static lw_status
+infer_if(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_flow yes = {0}, no = {0};
+    lw_status status;
+    int truth;
+
+    LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, &no));
+    f->nodes[node].truth = (int8_t)truth;
+    LW_TRY(infer_arm(f, node, n->b, false, truth == 0, &yes));
+    LW_TRY(infer_arm(f, node, n->c, true, truth == 1, &no));
+    lw_flow_merge(f, &yes, &no);
+    lw_flow_set(f, &yes);
+fail:
+    lw_flow_put(f, &yes);
+    lw_flow_put(f, &no);
+    return status;
+}
+
+/* ---- loops ---- */
+
+/* What comes round from the end of the body; grows from walk to walk. */
+static uint64_t *
+back_of(lw_infer_frame *f, uint32_t node)
+{
+    uint64_t **slot;
+
+    if (f->nodes[node].args == 0) {
+        slot = lw_array_push(&f->backs, f->run->arena);
+        if (slot == NULL)
+            return NULL;
+        *slot = lw_arena_take(f->run->arena, (f->fn->vars.n + 1) * sizeof **slot);
+        f->nodes[node].args = f->backs.n - 1;
+    }
+    return f->backs.data[f->nodes[node].args];
+}
+
+static lw_status
+loop_begin(lw_infer_frame *f, uint32_t node, lw_infer_loop *loop)
+{
+    uint64_t *back = back_of(f, node);
+
+    if (back == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < f->fn->vars.n; i++)
+        f->now.reach[i] |= back[i];
+    if (!lw_flow_take(f, &loop->on_break) || !lw_flow_take(f, &loop->on_continue))
+        return lw_out_of_memory(f);
+    loop->on_break.live = loop->on_continue.live = false;
+    loop->outer = f->loop;
+    f->loop = loop;
+    return LW_OK;
+}
+
+/* now: the state that goes to the loop's head again. */
+static void
+loop_back(lw_infer_frame *f, uint32_t node, lw_infer_loop *loop)
+{
+    uint64_t *back = back_of(f, node);
+
+    lw_flow_merge(f, &f->now, &loop->on_continue);
+    if (!f->now.live || back == NULL)
+        return;
+    for (uint32_t i = 0; i < f->fn->vars.n; i++) {
+        f->changed |= (f->now.reach[i] & ~back[i]) != 0;
+        back[i] |= f->now.reach[i];
+    }
+}
+
+/* `else` belongs to the way out that is no break. */
+static lw_status
+loop_end(lw_infer_frame *f, uint32_t node, uint32_t otherwise, lw_infer_loop *loop)
+{
+    uint32_t outer = f->region;
+    lw_status status = LW_OK;
+
+    f->loop = loop->outer;
+    if (otherwise) {
+        f->nodes[otherwise].dead = !f->now.live;
+        if (f->now.live) {
+            lw_region_open(f, node, true);
+            LW_TRY(lw_infer_body(f, otherwise));
+        }
+    }
+    lw_flow_merge(f, &f->now, &loop->on_break);
+fail:
+    f->region = outer;
+    return status;
+}
+
+static void
+loop_put(lw_infer_frame *f, lw_infer_loop *loop)
+{
+    lw_flow_put(f, &loop->on_break);
+    lw_flow_put(f, &loop->on_continue);
+}
+
+static lw_status
+infer_while(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    uint32_t outer = f->region;
+    lw_infer_loop loop = {0}, *outer_loop = f->loop;
+    lw_flow yes = {0}, no = {0};
+    lw_status status;
+    int truth;
+
+    LW_TRY(loop_begin(f, node, &loop));
+    lw_region_open(f, node, false);
+    LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, &no));
+    f->nodes[node].truth = (int8_t)truth;
+    f->nodes[n->b].dead = truth == 0;
+    if (truth != 0) {
+        lw_flow_set(f, &yes);
+        lw_region_open(f, node, false);
+        LW_TRY(lw_infer_body(f, n->b));
+        loop_back(f, node, &loop);
+    }
+    f->region = outer;
+    lw_flow_set(f, &no);
+    f->now.live = truth != 1;
+    LW_TRY(loop_end(f, node, n->c, &loop));
+fail:
+    f->region = outer;
+    f->loop = outer_loop;
+    loop_put(f, &loop);
+    lw_flow_put(f, &yes);
+    lw_flow_put(f, &no);
+    return status;
+}
+
+/* entry: the state before the loop; now: at the end of the body. count: how many rounds, or
+ * negative. The result in now is the state when the items are used up. */
+static void
+leave_for(lw_infer_frame *f, const lw_flow *entry, bool surely_runs)
+{
+    if (surely_runs)
+        return;
+    if (f->now.live)
+        lw_flow_merge(f, &f->now, entry);
+    else
+        lw_flow_set(f, entry);
+}
+
+static lw_status
+infer_for(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node), *body = lw_node_of(f, n->c);
+    uint32_t outer = f->region;
+    lw_infer_loop loop = {0}, *outer_loop = f->loop;
+    lw_flow entry = {0};
+    lw_infer_value iterable, item;
+    lw_status status;
+    int64_t count;
+
+    LW_TRY(lw_infer_expr(f, n->b, &iterable));
+    LW_TRY(lw_infer_items(f, n->b, iterable, &item, &count));
+    f->nodes[node].operand = item.type;
+    LW_TRY(loop_begin(f, node, &loop));
+    if (!lw_flow_take(f, &entry))
+        return lw_out_of_memory(f);
+    f->nodes[node].truth = count < 0 ? -1 : count > 0;
+    f->nodes[body->a].dead = count == 0;
+    if (count != 0) {
+        lw_region_open(f, node, false);
+        LW_TRY(lw_assign(f, n->a, item));
+        LW_TRY(lw_infer_body(f, body->a));
+        loop_back(f, node, &loop);
+    }
+    f->region = outer;
+    leave_for(f, &entry, count > 0);
+    LW_TRY(loop_end(f, node, body->b, &loop));
+fail:
+    f->region = outer;
+    f->loop = outer_loop;
+    loop_put(f, &loop);
+    lw_flow_put(f, &entry);
+    return status;
+}
+
+static lw_status
+infer_jump(lw_infer_frame *f, const lw_node *n)
+{
+    if (f->loop == NULL)
+        return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` outside of a loop",
+                           lw_node_text[n->kind]);
+    lw_flow_merge(f, n->kind == LW_NODE_BREAK ? &f->loop->on_break : &f->loop->on_continue,
+                  &f->now);
+    f->now.live = false;
+    return LW_OK;
+}
+
+/* ---- return, assert, raise ---- */
+
+/* A function or range cannot leave; a constant integer must be storable. */
+static lw_status
+check_returned(lw_infer_frame *f, uint32_t loc, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+    const lw_type *elements = row ? row->elements : NULL;
+    uint32_t n = row ? row->n : 0;
+    lw_status status = LW_OK;
+
+    switch (row ? row->kind : LW_TK_SCALAR) {
+    case LW_TK_FUNCTION:
+        return lw_complain(f, loc, "E102",
+                           "a nested function leaves the function it belongs to",
+                           "call it here and return the result",
+                           "compiled functions are not values that can be returned");
+    case LW_TK_RANGE:
+        return lw_complain(f, loc, "E102", NULL, "loop over it here",
+                           "a range is not a value that can be returned");
+    case LW_TK_LITERAL:
+        if (lw_literal_is_wide(lw_types_of(f), type))
+            return lw_complain(
+                f, loc, "E130",
+                lw_say(f, "%s is outside of int64 and uint64", lw_say_type(f, type)),
+                "Python ints are 64-bit in compiled code: use a float",
+                "integer constant out of range");
+        return LW_OK;
+    case LW_TK_TUPLE:
+        for (uint32_t i = 0; i < n; i++)
+            LW_TRY(check_returned(f, loc, elements[i]));
+        return LW_OK;
+    default: return LW_OK;
+    }
+fail:
+    return status;
+}
+
+static bool
+has_memory(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (row == NULL || row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD)
+        return row != NULL;
+    for (uint32_t i = 0; row->kind == LW_TK_TUPLE && i < row->n; i++)
+        if (has_memory(f, row->elements[i]))
+            return true;
+    return false;
+}
+
+/* What the user's own function may give to the outside. */
+static lw_status
+check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
+{
+    uint32_t loc = lw_node_of(f, node)->loc;
+
+    if (f->caller != NULL || type == LW_T_BOTTOM || type == LW_T_NONE)
+        return LW_OK;
+    if (f->run->typed->options.procedure)
+        return lw_complain(f, loc, "E183", lw_say(f, "this is %s", lw_say_type(f, type)),
+                           "write it into an array argument: `out[i] = ...`",
+                           "a kernel returns no value");
+    if (has_memory(f, type))
+        return lw_complain(f, loc, "E183", lw_say(f, "this is %s", lw_say_type(f, type)),
+                           "return numbers: elements, fields",
+                           "an array or record cannot be a result");
+    return LW_OK;
+}
+
+static lw_status
+infer_return(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value value = {LW_T_NONE, 0}, *slot;
+    uint32_t *kept;
+    lw_status status = LW_OK;
+
+    if (n->a) {
+        LW_TRY(lw_infer_expr(f, n->a, &value));
+        LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));
+        LW_TRY(check_entry_returned(f, n->a, value.type));
+    }
+    slot = lw_array_push(&f->returns, f->run->arena);
+    kept = lw_array_push(&f->return_nodes, f->run->arena);
+    if (slot == NULL || kept == NULL)
+        return lw_out_of_memory(f);
+    *slot = value;
+    *kept = node;
+    f->now.live = false;
+fail:
+    return status;
+}
+
+static lw_status
+infer_assert(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    bool ignored = f->run->typed->options.ignore_errors;
+    lw_flow yes = {0};
+    lw_status status;
+    int truth;
+
+    LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, NULL));
+    f->nodes[node].truth = (int8_t)truth;
+    if (truth != 1 && !ignored) {
+        f->can_raise = true;
+        lw_flow_set(f, &yes);
+        f->now.live = truth != 0;
+    }
+fail:
+    lw_flow_put(f, &yes);
+    return status;
+}
+
+static lw_status
+infer_raise(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value value;
+    lw_status status = LW_OK;
+    uint32_t n_words = 0;
+
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t item = f->run->tree->lists.data[n->b + i];
+
+        if (lw_node_of(f, item)->kind == LW_NODE_JOINED)
+            LW_TRY(lw_infer_joined(f, item, &value));
+        else
+            LW_TRY(lw_infer_expr(f, item, &value));
+        if (value.type != LW_T_BOTTOM && !lw_can_be_shown(f, value.type) &&
+            !lw_is_constant_text(f, value))
+            LW_TRY(lw_complain(f, lw_node_of(f, item)->loc, "E104",
+                               lw_say(f, "this is %s", lw_say_value(f, value)), NULL,
+                               "an exception can carry constants and numbers"));
+        n_words += lw_shown_slots(f, value.type);
+    }
+    if (n_words > LW_RAISE_WORDS)
+        LW_TRY(lw_complain(f, n->loc, "E104", lw_say(f, "these are %u", n_words), NULL,
+                           "an exception can carry at most %d numbers", LW_RAISE_WORDS));
+    f->can_raise |= !f->run->typed->options.ignore_errors;
+    f->now.live = false;
+fail:
+    return status;
+}
+
+/* ---- the rest ---- */
+
+static lw_status
+infer_statement(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value value;
+
+    switch ((lw_node_kind)n->kind) {
+    case LW_NODE_ASSIGN: return infer_assign(f, node);
+    case LW_NODE_AUGASSIGN: return infer_augassign(f, node);
+    case LW_NODE_ANNASSIGN: return infer_annassign(f, node);
+    case LW_NODE_IF: return infer_if(f, node);
+    case LW_NODE_WHILE: return infer_while(f, node);
+    case LW_NODE_FOR: return infer_for(f, node);
+    case LW_NODE_BODY: return lw_infer_body(f, node);
+    case LW_NODE_BREAK:
+    case LW_NODE_CONTINUE: return infer_jump(f, n);
+    case LW_NODE_RETURN: return infer_return(f, node);
+    case LW_NODE_EXPR: return lw_infer_expr(f, n->a, &value);
+    case LW_NODE_PASS: return LW_OK;
+    case LW_NODE_ASSERT: return infer_assert(f, node);
+    case LW_NODE_RAISE: return infer_raise(f, node);
+    case LW_NODE_MATCH: return lw_infer_match(f, node);
+    case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
+    default:
+        return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` cannot stand here",
+                           n->kind < LW_N_NODE_KINDS ? lw_node_text[n->kind] : "?");
+    }
+}
+
+lw_status
+lw_infer_body(lw_infer_frame *f, uint32_t body)
+{
+    const lw_node *n = lw_node_of(f, body);
+    lw_status status = LW_OK;
+
+    f->nodes[body].dead = false;
+    LW_TRY(lw_enter(f, body));
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t statement = f->run->tree->lists.data[n->b + i];
+
+        f->nodes[statement].dead = !f->now.live;
+        if (!f->now.live)
+            continue;
+        LW_TRY(infer_statement(f, statement));
+    }
+    f->run->depth--;
+fail:
+    return status;
+}

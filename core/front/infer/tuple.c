@@ -1,0 +1,535 @@
+/* Tuples, their elements and attributes, and what a for loop takes from its iterable. */
+#include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
+
+#include <assert.h>
+#include <string.h>
+
+const lw_type_row *
+lw_tuple_row(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+    return row && row->kind == LW_TK_TUPLE ? row : NULL;
+}
+
+lw_infer_value
+lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i)
+{
+    const lw_type_row *row = lw_tuple_row(f, tuple.type);
+    const lw_konst *konst = tuple.konst ? lw_konst_of(f, tuple.konst) : NULL;
+
+    if (konst && konst->kind == LW_K_TUPLE && i < konst->n)
+        return lw_konst_value(f, konst->items[i]);
+    return (lw_infer_value){row && i < row->n ? row->elements[i] : (lw_type)LW_T_BOTTOM, 0};
+}
+
+/* Of a namedtuple, or of a record's fields. */
+static bool
+named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_infer_value *out)
+{
+    const lw_type_row *row = lw_tuple_row(f, object.type);
+
+    if (row == NULL || row->names == NULL)
+        return false;
+    for (uint32_t i = 0; i < row->n; i++)
+        if (strcmp(row->names[i], name) == 0) {
+            *out = lw_element(f, object, i);
+            return true;
+        }
+    return false;
+}
+
+/* ---- a tuple written down ---- */
+
+typedef LW_ARRAY(lw_infer_value) values;
+
+static lw_status
+add_item(lw_infer_frame *f, values *items, lw_infer_value value)
+{
+    lw_infer_value *slot;
+
+    if (items->n >= LW_MAX_ITEMS)
+        return LW_OK;
+    slot = lw_array_push(items, f->run->arena);
+    if (slot == NULL)
+        return lw_out_of_memory(f);
+    *slot = value;
+    return LW_OK;
+}
+
+static lw_status
+add_star(lw_infer_frame *f, uint32_t node, values *items)
+{
+    lw_infer_value value;
+    const lw_type_row *row;
+    lw_status status;
+    uint32_t n;
+
+    LW_TRY(lw_infer_expr(f, lw_node_of(f, node)->a, &value));
+    f->nodes[node].type = value.type;
+    row = lw_tuple_row(f, value.type);
+    if (row == NULL)
+        return value.type == LW_T_BOTTOM
+                   ? LW_OK
+                   : lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                                 lw_say(f, "this is %s", lw_say_value(f, value)), NULL,
+                                 "only a tuple can be unpacked with `*`");
+    n = row->n;
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(add_item(f, items, lw_element(f, value, i)));
+fail:
+    return status;
+}
+
+/* All items constant: the tuple is one. */
+static lw_status
+tuple_konst(lw_infer_frame *f, uint32_t node, const values *items, const lw_konst *names,
+            uint32_t *out)
+{
+    lw_konst konst = {.kind = LW_K_TUPLE, .n = items->n};
+    uint32_t *numbers;
+
+    *out = 0;
+    for (uint32_t i = 0; i < items->n; i++)
+        if (items->data[i].konst == 0)
+            return LW_OK;
+    numbers = lw_arena_take(f->run->arena, (items->n + 1) * sizeof *numbers);
+    if (numbers == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < items->n; i++)
+        numbers[i] = items->data[i].konst;
+    konst.items = numbers;
+    konst.names = names ? names->names : NULL;
+    konst.text = names ? names->text : NULL;
+    *out = lw_konst_add(f, f->nodes[node].konst, &konst);
+    return LW_OK;
+}
+
+/* Items of a tuple, and of those in it, counted no further than just beyond `most`. */
+static uint32_t
+items_in(lw_infer_frame *f, lw_type type, uint32_t most)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    uint32_t n = 0;
+
+    if (row == NULL)
+        return 1;
+    for (uint32_t i = 0; i < row->n && n <= most; i++)
+        n += items_in(f, row->elements[i], most);
+    return n;
+}
+
+lw_status
+lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    const lw_konst *names = n->a ? lw_konst_of(f, n->a) : NULL;
+    values items = {0};
+    lw_type *types;
+    lw_status status = LW_OK;
+    bool unknown = false;
+
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t item = f->run->tree->lists.data[n->b + i];
+        lw_infer_value value;
+
+        if (lw_node_of(f, item)->kind == LW_NODE_STAR) {
+            LW_TRY(add_star(f, item, &items));
+            unknown |= f->nodes[item].type == LW_T_BOTTOM;
+            continue;
+        }
+        LW_TRY(lw_infer_expr(f, item, &value));
+        LW_TRY(add_item(f, &items, value));
+    }
+    types = lw_arena_take(f->run->arena, (items.n + 1) * sizeof *types);
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    assert(items.n == 0 || items.data != NULL);
+    for (uint32_t i = 0; i < items.n; i++) {
+        types[i] = items.data[i].type;
+        unknown |= types[i] == LW_T_BOTTOM;
+    }
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (unknown)
+        return LW_OK;
+    LW_TRY(tuple_konst(f, node, &items, names, &out->konst));
+    out->type = lw_type_tuple(lw_types_of(f), types, items.n,
+                              names && names->n == items.n ? names->names : NULL);
+    if (out->konst == 0 && items_in(f, out->type, LW_MAX_ITEMS) > LW_MAX_ITEMS) {
+        out->type = LW_T_BOTTOM;
+        return lw_complain(f, n->loc, "E101", "with all that is in its items",
+                           "keep that many numbers in an array", "tuple of more than %d items",
+                           LW_MAX_ITEMS);
+    }
+fail:
+    return status;
+}
+
+/* ---- t[i] ---- */
+
+static bool
+int_konst(lw_infer_frame *f, lw_infer_value value, __int128 *out)
+{
+    return value.konst && lw_konst_any_int(lw_konst_of(f, value.konst), out);
+}
+
+static lw_status
+constant_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, __int128 index,
+               lw_infer_value *out)
+{
+    uint32_t n = lw_tuple_row(f, tuple.type)->n;
+    __int128 i = index < 0 ? index + n : index;
+
+    if (i < 0 || i >= n)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E124",
+                           lw_say(f, "index %lld, but there %s %u item%s", (long long)index,
+                                  n == 1 ? "is" : "are", n, n == 1 ? "" : "s"),
+                           NULL, "tuple index out of range");
+    *out = lw_element(f, tuple, (uint32_t)i);
+    return LW_OK;
+}
+
+/* Do the items differ only in how they are known, not in how they are stored? */
+static bool
+stored_alike(lw_infer_frame *f, const lw_type *items, uint32_t n, lw_type joined)
+{
+    lw_types *types = lw_types_of(f);
+    lw_type_kind kind = lw_type_kind_of(types, joined);
+
+    if (kind == LW_TK_WEAK || kind == LW_TK_LITERAL)
+        return true;
+    for (uint32_t i = 0; i < n; i++)
+        if (items[i] != joined && kind == LW_TK_SCALAR &&
+            lw_type_kind_of(types, items[i]) == LW_TK_SCALAR) /* weak ones take its type */
+            return false;
+    return true;
+}
+
+/* Its items are constants: a loop over them reads a table. */
+static bool
+is_table(lw_infer_frame *f, lw_infer_value tuple)
+{
+    return tuple.konst && lw_konst_of(f, tuple.konst)->kind == LW_K_TUPLE &&
+           !lw_konst_is_static(f, tuple.konst);
+}
+
+static lw_status
+complain_long_konst(lw_infer_frame *f, uint32_t node, uint32_t n)
+{
+    return lw_complain(f, lw_node_of(f, node)->loc, "E105",
+                       lw_say(f, "this tuple has %u items", n), "pass the numbers as an array",
+                       "a constant tuple of more than %d items", LW_MAX_KONST_ITEMS);
+}
+
+static lw_status
+runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *out)
+{
+    const lw_type_row *row = lw_tuple_row(f, tuple.type);
+    const lw_type *items = row->elements;
+    uint32_t n = row->n;
+    const char *problem = NULL;
+
+    if (n > LW_MAX_KONST_ITEMS)
+        return complain_long_konst(f, lw_node_of(f, node)->a, n);
+    lw_type joined =
+        n ? lw_join(lw_types_of(f), f->run->typed->options.typing, items, n, &problem)
+          : (lw_type)LW_T_BOTTOM;
+
+    if (n && !problem && joined != LW_T_STATIC && stored_alike(f, items, n, joined)) {
+        *out = joined;
+        return LW_OK;
+    }
+    if (problem && strcmp(problem, "E130") == 0)
+        return lw_complain(f, lw_node_of(f, node)->loc, problem,
+                           lw_say(f, "`%s` is %s", lw_say_source(f, lw_node_of(f, node)->a),
+                                  lw_say_type(f, tuple.type)),
+                           lw_help_for_join(problem), "no 64-bit integer type holds all items");
+    return lw_complain(f, lw_node_of(f, node)->loc, "E124",
+                       lw_say(f, "`%s` is %s: a run-time index needs elements of one type",
+                              lw_say_source(f, lw_node_of(f, node)->a),
+                              lw_say_type(f, tuple.type)),
+                       "cast them when building the tuple, or use `if`/`match`",
+                       "run-time index into a tuple of mixed types");
+}
+
+/* A bound of a slice: constant, or absent. */
+static lw_status
+slice_bound(lw_infer_frame *f, uint32_t node, __int128 absent, __int128 *out)
+{
+    lw_infer_value value;
+    lw_status status;
+
+    *out = absent;
+    if (node == 0)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, node, &value));
+    if (value.type == LW_T_NONE || value.type == LW_T_BOTTOM || int_konst(f, value, out))
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, node)->loc, "E124",
+                       lw_say(f, "this is %s", lw_say_value(f, value)),
+                       "slice with constants, or index one item",
+                       "the bounds of a tuple's slice must be constant integers");
+fail:
+    return status;
+}
+
+static __int128
+clip(__int128 i, __int128 n, __int128 lo, __int128 hi)
+{
+    i = i < 0 ? i + n : i;
+    return i < lo ? lo : i > hi ? hi : i;
+}
+
+static lw_status
+slice_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_infer_value *out)
+{
+    const lw_node *slice = lw_node_of(f, lw_node_of(f, node)->b);
+    const __int128 absent = (__int128)1 << 100;
+    __int128 from, to, step;
+    uint32_t n = lw_tuple_row(f, tuple.type)->n;
+    values items = {0};
+    lw_type *types;
+    lw_status status;
+
+    LW_TRY(slice_bound(f, slice->a, absent, &from));
+    LW_TRY(slice_bound(f, slice->b, absent, &to));
+    LW_TRY(slice_bound(f, slice->c, 1, &step));
+    if (step == 0)
+        return lw_complain(f, slice->loc, "E141", NULL, NULL, "slice step cannot be zero");
+    if (from == absent)
+        from = step > 0 ? 0 : (__int128)n - 1;
+    else
+        from = step > 0 ? clip(from, n, 0, n) : clip(from, n, -1, (__int128)n - 1);
+    if (to == absent)
+        to = step > 0 ? (__int128)n : -1;
+    else
+        to = step > 0 ? clip(to, n, 0, n) : clip(to, n, -1, (__int128)n - 1);
+    for (__int128 i = from; step > 0 ? i < to : i > to; i += step)
+        LW_TRY(add_item(f, &items, lw_element(f, tuple, (uint32_t)i)));
+    types = lw_arena_take(f->run->arena, (items.n + 1) * sizeof *types);
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    assert(items.n == 0 || items.data != NULL);
+    for (uint32_t i = 0; i < items.n; i++)
+        types[i] = items.data[i].type;
+    out->type = lw_type_tuple(lw_types_of(f), types, items.n, NULL);
+    LW_TRY(tuple_konst(f, node, &items, NULL, &out->konst));
+fail:
+    return status;
+}
+
+static lw_status
+complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
+{
+    const lw_konst *konst = object.konst ? lw_konst_of(f, object.konst) : NULL;
+    uint32_t loc = lw_node_of(f, node)->loc;
+    bool is_object = konst && konst->kind == LW_K_OBJECT;
+    const lw_front_options *options = &f->run->typed->options;
+
+    if (object.type == LW_T_STATIC)
+        return lw_complain(
+            f, loc, "E104", is_object ? lw_say(f, "this is %s", konst->text) : NULL,
+            is_object ? konst->help : NULL, "this constant cannot be indexed in compiled code");
+    return lw_complain(
+        f, loc, "E121", lw_say(f, "this is %s", lw_say_value(f, object)),
+        options->procedure || options->threads
+            ? "pass an array, if only of one element"
+            : "a function of scalars gets one element of each argument, not the arrays",
+        "`%s` is not an array: it cannot be indexed", lw_say_source(f, lw_node_of(f, node)->a));
+}
+
+/* t["name"], where t is a record's fields. */
+static lw_status
+field_by_index(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer_value index,
+               bool *is_field, lw_infer_value *out)
+{
+    const lw_konst *konst = index.konst ? lw_konst_of(f, index.konst) : NULL;
+
+    *is_field = lw_tuple_row(f, object.type)->readonly && konst && konst->kind == LW_K_STR;
+    if (!*is_field || named_element(f, object, konst->text, out))
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, node)->loc, "E161",
+                       lw_say(f, "the object is %s", lw_say_type(f, object.type)), NULL,
+                       "the record has no field `%s`", konst->text);
+}
+
+lw_status
+lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    const char *name;
+    lw_infer_value object, index;
+    lw_status status;
+    bool is_field;
+    __int128 i;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    LW_TRY(lw_infer_expr(f, n->a, &object));
+    if (object.type == LW_T_BOTTOM)
+        return LW_OK;
+    LW_TRY(lw_infer_field_name(f, node, object.type, &name));
+    if (name)
+        return lw_infer_field(f, node, object.type, name, &out->type);
+    if (lw_record_row(lw_types_of(f), object.type))
+        return LW_OK; /* complained about in the last walk */
+    if (lw_array_row(f, object.type))
+        return lw_infer_array_subscript(f, node, object.type, &out->type);
+    if (lw_tuple_row(f, object.type) == NULL)
+        return complain_not_indexable(f, node, object);
+    if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
+        return slice_tuple(f, node, object, out);
+    LW_TRY(lw_infer_expr(f, n->b, &index));
+    if (index.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (int_konst(f, index, &i))
+        return constant_index(f, node, object, i, out);
+    LW_TRY(field_by_index(f, node, object, index, &is_field, out));
+    if (is_field)
+        return LW_OK;
+    if (!lw_type_is_int(f, index.type) && index.type != LW_DT_b1)
+        return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
+                           lw_say(f, "this is %s", lw_say_value(f, index)),
+                           lw_type_is_real(f, index.type) ? "use `//`, or `int(...)`" : NULL,
+                           "tuple index must be an integer");
+    f->nodes[node].operand = lw_weak_int(f);
+    return runtime_index(f, node, object, &out->type);
+fail:
+    return status;
+}
+
+/* ---- x.name ---- */
+
+static bool
+number_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
+                 lw_infer_value *out)
+{
+    lw_konst konst = {.kind = LW_K_DTYPE, .dtype = lw_type_stored(lw_types_of(f), object.type)};
+
+    if (strcmp(name, "real") == 0 || strcmp(name, "imag") == 0) {
+        bool real = lw_type_is_complex(object.type);
+        out->type = real ? lw_float_of(object.type) : object.type;
+        if (!real && object.type == LW_DT_b1 && lw_weak_mode(f))
+            out->type = LW_T_INDEX;
+        return true;
+    }
+    if (strcmp(name, "dtype") != 0 || object.type >= LW_N_DTYPES)
+        return false;
+    konst.text = lw_dtypes[konst.dtype].public_name;
+    out->type = LW_T_STATIC;
+    out->konst = lw_konst_add(f, f->nodes[node].konst, &konst);
+    return true;
+}
+
+/* A.dtype.type(0), A.dtype.itemsize */
+static bool
+dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
+                lw_infer_value *out)
+{
+    const lw_konst *konst = object.konst ? lw_konst_of(f, object.konst) : NULL;
+
+    if (konst == NULL || konst->kind != LW_K_DTYPE)
+        return false;
+    if (strcmp(name, "type") == 0)
+        *out = object;
+    else if (strcmp(name, "itemsize") == 0)
+        *out = lw_konst_value(
+            f, lw_konst_int(f, f->nodes[node].konst, lw_dtypes[konst->dtype].size_bytes));
+    else
+        return false;
+    return true;
+}
+
+static bool
+is_object(lw_infer_frame *f, lw_infer_value value)
+{
+    return value.konst != 0 && lw_konst_of(f, value.konst)->kind == LW_K_OBJECT;
+}
+
+lw_status
+lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    const char *name = lw_konst_text(f, n->b);
+    lw_infer_value object;
+    lw_status status;
+    bool found = false;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    LW_TRY(lw_infer_expr(f, n->a, &object));
+    if (lw_array_row(f, object.type))
+        LW_TRY(lw_infer_array_attribute(f, node, object.type, name, &found, out));
+    if (found || object.type == LW_T_BOTTOM || dtype_attribute(f, node, object, name, out) ||
+        named_element(f, object, name, out) ||
+        (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
+        return LW_OK;
+    if (lw_record_of(lw_types_of(f), object.type))
+        return lw_infer_field(f, node, object.type, name, &out->type);
+    return lw_complain(
+        f, n->loc, "E161", lw_say(f, "the object is %s", lw_say_type(f, object.type)),
+        is_object(f, object) ? "name it in full where it is used: no variable can hold it"
+                             : lw_help_for_list(f, object, name),
+        "no attribute `%s` in compiled code", name);
+fail:
+    return status;
+}
+
+/* ---- iterables ---- */
+
+static lw_status
+join_items(lw_infer_frame *f, uint32_t node, const lw_type *items, uint32_t n, lw_type *out)
+{
+    const char *problem = NULL;
+
+    *out = lw_join(lw_types_of(f), f->run->typed->options.typing, items, n, &problem);
+    if (problem == NULL && *out != LW_T_STATIC)
+        return LW_OK;
+    *out = LW_T_BOTTOM;
+    return lw_complain(f, lw_node_of(f, node)->loc,
+                       problem == NULL || strcmp(problem, "E112") == 0 ? "E140" : problem,
+                       "the items have no common type",
+                       "index the tuple with constants instead of looping",
+                       "a loop variable has one type in all rounds");
+}
+
+lw_status
+lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_infer_value *item,
+               int64_t *count)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), iterable.type);
+    const lw_type *elements = row ? row->elements : NULL;
+    uint32_t n = row ? row->n : 0;
+
+    *item = (lw_infer_value){LW_T_BOTTOM, 0};
+    *count = -1;
+    if (row && row->kind == LW_TK_RANGE) {
+        if (lw_node_of(f, node)->kind != LW_NODE_CALL)
+            return lw_complain(f, lw_node_of(f, node)->loc, "E102", NULL,
+                               "write it in the `for` itself",
+                               "a range cannot be kept in a variable in compiled code");
+        item->type = elements[0];
+        *count = f->nodes[node].truth;
+        return LW_OK;
+    }
+    if (row && row->kind == LW_TK_ARRAY)
+        return lw_infer_array_items(f, node, iterable.type, &item->type, count);
+    if (row == NULL || row->kind != LW_TK_TUPLE) {
+        if (iterable.type == LW_T_BOTTOM)
+            return LW_OK;
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                           lw_say(f, "this is %s", lw_say_value(f, iterable)),
+                           lw_type_is_int(f, iterable.type) ? "use `range(...)`" : NULL,
+                           "a for loop needs a range, a tuple or an array");
+    }
+    *count = n;
+    if (n > LW_MAX_KONST_ITEMS)
+        return complain_long_konst(f, node, n);
+    if (n > LW_MAX_UNROLL && !is_table(f, iterable))
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E101", lw_say(f, "this tuple has %u items", n),
+            "loop over `range(len(t))` and index it, or over an array",
+            "a loop over a tuple of run-time values is written out, up to %d iterations",
+            LW_MAX_UNROLL);
+    if (n == 1)
+        *item = lw_element(f, iterable, 0);
+    return n > 1 ? join_items(f, node, elements, n, &item->type) : LW_OK;
+}

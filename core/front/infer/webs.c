@@ -1,0 +1,658 @@
+/* Definitions, the sets of them that reach each use, and the webs that common uses make of them
+ * (union-find). Also definite assignment: bit 0 of a set stands for "not assigned".
+ *
+ * A variable with more than 62 assignments shares one definition among the later ones: coarser
+ * types, never wrong ones. */
+#include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+enum { LAST_BIT = 63 };
+
+/* ---- flows ---- */
+
+static size_t
+flow_bytes(const lw_infer_frame *f)
+{
+    return (f->fn->vars.n + 1) * sizeof(uint64_t);
+}
+
+bool
+lw_flow_take(lw_infer_frame *f, lw_flow *flow)
+{
+    if (f->n_pool)
+        *flow = f->pool[--f->n_pool];
+    else
+        flow->reach = lw_arena_take(f->run->arena, flow_bytes(f));
+    if (flow->reach == NULL)
+        return false;
+    memcpy(flow->reach, f->now.reach, flow_bytes(f));
+    flow->live = f->now.live;
+    return true;
+}
+
+void
+lw_flow_put(lw_infer_frame *f, lw_flow *flow)
+{
+    if (flow->reach && f->n_pool < sizeof f->pool / sizeof f->pool[0])
+        f->pool[f->n_pool++] = *flow;
+    flow->reach = NULL;
+}
+
+void
+lw_flow_merge(lw_infer_frame *f, lw_flow *into, const lw_flow *from)
+{
+    if (!from->live)
+        return;
+    if (!into->live) {
+        memcpy(into->reach, from->reach, flow_bytes(f));
+        into->live = true;
+        return;
+    }
+    for (uint32_t i = 0; i < f->fn->vars.n; i++)
+        into->reach[i] |= from->reach[i];
+}
+
+void
+lw_flow_set(lw_infer_frame *f, const lw_flow *from)
+{
+    memcpy(f->now.reach, from->reach, flow_bytes(f));
+    f->now.live = from->live;
+}
+
+uint32_t
+lw_region_open(lw_infer_frame *f, uint32_t node, bool otherwise)
+{
+    uint32_t outer = f->region;
+    lw_region *region = lw_array_push(&f->regions, f->run->arena);
+
+    if (region == NULL)
+        return outer; /* the arena remembers; the run ends as out of memory */
+    region->parent = outer;
+    region->node = node;
+    region->otherwise = otherwise;
+    f->region = f->regions.n - 1;
+    return outer;
+}
+
+/* Is x region y or one around it? Regions are numbered outer before inner. */
+static bool
+is_around(const lw_infer_frame *f, uint32_t x, uint32_t y)
+{
+    while (y > x)
+        y = f->regions.data[y].parent;
+    return x == y;
+}
+
+/* ---- definitions ---- */
+
+static uint32_t
+root_of(lw_infer_frame *f, uint32_t def)
+{
+    lw_def *defs = f->defs.data;
+
+    while (defs[def].parent != def) {
+        defs[def].parent = defs[defs[def].parent].parent;
+        def = defs[def].parent;
+    }
+    return def;
+}
+
+static void
+unite(lw_infer_frame *f, uint32_t x, uint32_t y)
+{
+    lw_def *defs = f->defs.data;
+    uint32_t ring;
+
+    x = root_of(f, x);
+    y = root_of(f, y);
+    if (x == y)
+        return;
+    defs[y].parent = x;
+    ring = defs[x].ring;
+    defs[x].ring = defs[y].ring;
+    defs[y].ring = ring;
+    defs[x].used |= defs[y].used;
+    f->changed = true;
+}
+
+/* The definition of this variable at this node, made when first met. 0: memory is out. */
+static uint32_t
+definition(lw_infer_frame *f, uint32_t var, uint32_t node)
+{
+    uint32_t index = node ? f->nodes[node].web : 0;
+    lw_def *def;
+
+    if (index)
+        return index;
+    if (f->n_defs[var] >= LAST_BIT) {
+        index = f->first_def[var]; /* the newest */
+    } else {
+        def = lw_array_push(&f->defs, f->run->arena);
+        if (def == NULL)
+            return 0;
+        index = f->defs.n - 1;
+        def->var = var;
+        def->node = node;
+        def->next = f->first_def[var];
+        def->parent = def->ring = index;
+        def->bit = (uint8_t)++f->n_defs[var];
+        f->first_def[var] = index;
+    }
+    if (node)
+        f->nodes[node].web = index;
+    return index;
+}
+
+lw_status
+lw_webs_init(lw_infer_frame *f)
+{
+    lw_arena *arena = f->run->arena;
+    uint32_t n = f->fn->vars.n + 1;
+
+    f->first_def = lw_arena_take(arena, n * sizeof *f->first_def);
+    f->n_defs = lw_arena_take(arena, n * sizeof *f->n_defs);
+    f->pinned = lw_arena_take(arena, n * sizeof *f->pinned);
+    f->now.reach = lw_arena_take(arena, n * sizeof *f->now.reach);
+    if (!f->first_def || !f->n_defs || !f->pinned || !f->now.reach ||
+        !lw_array_reserve(&f->defs, 1, arena) || !lw_array_reserve(&f->backs, 1, arena))
+        return lw_out_of_memory(f);
+    f->defs.n = f->backs.n = 1; /* entry 0 of each table means none */
+    return LW_OK;
+}
+
+static uint32_t
+param_var(const lw_infer_frame *f, uint32_t i)
+{
+    return i < f->fn->params.n ? f->fn->params.data[i].var
+                               : f->fn->captures.data[i - f->fn->params.n].var;
+}
+
+/* What a parameter holds: its argument, a number converted where one of our types annotates it.
+ * Python's own types (`x: float`) are hints for readers. */
+static lw_status
+param_value(lw_infer_frame *f, uint32_t i, uint32_t old, lw_infer_value *value)
+{
+    uint32_t number = i < f->fn->params.n ? f->fn->params.data[i].annotation : 0;
+    const lw_konst *annotation = number ? lw_konst_of(f, number) : NULL;
+    lw_status status = LW_OK;
+
+    *value = f->params[i];
+    if (annotation == NULL || annotation->kind != LW_K_DTYPE || value->type == LW_T_BOTTOM ||
+        value->type == annotation->dtype || !lw_type_is_number(f, value->type))
+        return LW_OK;
+    LW_TRY(lw_check_conversion(f, f->fn->loc, value->type, annotation->dtype, "parameter"));
+    if (value->konst != 0)
+        value->konst = lw_fold_cast_konst(f, old, value->konst, annotation->dtype, false);
+    value->type = annotation->dtype;
+fail:
+    return status;
+}
+
+/* Parameter i is definition i + 1. */
+lw_status
+lw_webs_begin_round(lw_infer_frame *f)
+{
+    lw_status status;
+
+    if (!lw_array_reserve(&f->regions, 1, f->run->arena))
+        return lw_out_of_memory(f);
+    f->regions.n = 1;
+    f->region = 0;
+    for (uint32_t i = 0; i < f->fn->vars.n; i++)
+        f->now.reach[i] = 1;
+    f->now.live = true;
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        uint32_t var = param_var(f, i);
+        uint32_t def = f->round == 1 ? definition(f, var, 0) : i + 1;
+
+        if (def == 0)
+            return lw_out_of_memory(f);
+        LW_TRY(param_value(f, i, f->defs.data[def].value.konst, &f->defs.data[def].value));
+        f->defs.data[def].known = true;
+        f->defs.data[def].region = 0;
+        f->now.reach[var] = 1ull << f->defs.data[def].bit;
+    }
+    return LW_OK;
+fail:
+    return status;
+}
+
+/* A definition met a second time keeps what it had: an int that keeps growing becomes a
+ * run-time int, so that the walks come to an end. */
+static lw_infer_value
+widen(lw_infer_frame *f, const lw_def *def, lw_infer_value value)
+{
+    const char *problem;
+    lw_type joined;
+
+    if (!def->known || (f->round <= LW_ROUNDS_GROWING && def->round != f->round))
+        return value;
+    joined = lw_join2(f, def->value.type, value.type, &problem);
+    if (problem)
+        return value;
+    if (joined != def->value.type && lw_type_kind_of(lw_types_of(f), joined) == LW_TK_LITERAL)
+        joined = LW_T_INDEX;
+    value.konst = value.konst == def->value.konst ? value.konst : 0;
+    value.type = joined;
+    return value;
+}
+
+static bool
+same_value(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
+{
+    return x.type == y.type && (x.konst == y.konst || lw_konst_same(f, x.konst, y.konst));
+}
+
+lw_status
+lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
+{
+    uint32_t index;
+    lw_def *def;
+
+    if (f->pinned[var]) {
+        value.type = f->pinned[var];
+        value.konst = 0;
+    }
+    index = definition(f, var, node);
+    if (index == 0)
+        return lw_out_of_memory(f);
+    def = &f->defs.data[index];
+    value = widen(f, def, value);
+    if (!def->known || !same_value(f, def->value, value))
+        f->changed = true;
+    if (!def->known || value.konst == 0 || def->value.konst == 0)
+        def->value = value;
+    else
+        def->value = (lw_infer_value){
+            value.type, same_value(f, def->value, value) ? def->value.konst : value.konst};
+    def->known = true;
+    def->round = f->round;
+    def->region = f->region;
+    f->now.reach[var] = 1ull << def->bit;
+    return LW_OK;
+}
+
+lw_status
+lw_pin(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_type type)
+{
+    if (f->pinned[var] && f->pinned[var] != type)
+        return lw_complain(f, loc, "E140",
+                           lw_say(f, "`%s` is annotated %s here and %s elsewhere",
+                                  f->fn->vars.data[var].name, lw_say_type(f, type),
+                                  lw_say_type(f, f->pinned[var])),
+                           "use two names", "two types for one variable");
+    if (!f->pinned[var])
+        f->changed = true;
+    f->pinned[var] = type;
+    return LW_OK;
+}
+
+/* ---- uses ---- */
+
+static uint32_t
+line_of(lw_infer_frame *f, uint32_t def)
+{
+    uint32_t node = f->defs.data[def].node;
+    uint32_t loc = node ? lw_node_of(f, node)->loc : f->fn->loc;
+    return f->run->tree->locs.data[loc].line;
+}
+
+/* The outermost condition around a definition that is not around the use. */
+static uint32_t
+deciding_region(lw_infer_frame *f, uint32_t def)
+{
+    uint32_t region = f->defs.data[def].region, found = 0;
+
+    if (region >= f->regions.n)
+        return 0;
+    for (; region && !is_around(f, region, f->region); region = f->regions.data[region].parent)
+        found = region;
+    return found;
+}
+
+static lw_status
+complain_one_definition(lw_infer_frame *f, const char *name, uint32_t loc, uint32_t def)
+{
+    uint32_t region = deciding_region(f, def), line = line_of(f, def);
+    const lw_region *row = &f->regions.data[region];
+    const lw_node *node = lw_node_of(f, row->node);
+    const char *condition, *label;
+
+    if (region == 0)
+        label = lw_say(f, "`%s` is used before its only assignment, line %u", name, line);
+    else if (node->kind == LW_NODE_FOR || node->kind == LW_NODE_WHILE)
+        label = lw_say(f,
+                       "`%s` is unbound when the loop of line %u runs zero times: its only "
+                       "assignment is line %u",
+                       name, f->run->tree->locs.data[node->loc].line, line);
+    else {
+        bool has_condition = node->kind == LW_NODE_IF || node->kind == LW_NODE_IFEXP;
+        condition = has_condition ? lw_say_source(f, node->a) : "";
+        label =
+            *condition
+                ? lw_say(f, "`%s` is unbound when `%s` is %s: its only assignment is line %u",
+                         name, condition, row->otherwise ? "true" : "false", line)
+                : lw_say(f, "`%s` is bound on one path only: its only assignment is line %u",
+                         name, line);
+    }
+    return lw_complain(f, loc, "E110", label,
+                       region && (node->kind == LW_NODE_FOR || node->kind == LW_NODE_WHILE)
+                           ? lw_say(f, "assign `%s` before the loop", name)
+                       : region
+                           ? lw_say(f, "assign `%s` before the `if`, or add an `else`", name)
+                           : lw_say(f, "assign `%s` first", name),
+                       "variable `%s` may have no value here", name);
+}
+
+static lw_status
+complain_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc)
+{
+    const char *name = f->fn->vars.data[var].name;
+    uint32_t n = 0, last = 0;
+
+    if (!f->report)
+        return LW_OK;
+    for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next)
+        if (f->defs.data[def].known) {
+            last = def;
+            n++;
+        }
+    if (n == 1)
+        return complain_one_definition(f, name, loc, last);
+    return lw_complain(
+        f, loc, "E110",
+        n ? lw_say(f, "`%s` is assigned on some of the paths to here, not on all", name)
+          : lw_say(f, "`%s` is never assigned before this line", name),
+        lw_say(f, "assign `%s` before the branches", name),
+        "variable `%s` may have no value here", name);
+}
+
+const char *
+lw_help_for_join(const char *problem)
+{
+    if (strcmp(problem, "E143") == 0)
+        return "cast one of them, as in `np.int64(...)`";
+    return strcmp(problem, "E130") == 0
+               ? "Python ints are 64-bit in compiled code: use floats, `float(...)`"
+               : NULL;
+}
+
+lw_type
+lw_join2(lw_infer_frame *f, lw_type x, lw_type y, const char **problem)
+{
+    lw_type set[2] = {x, y};
+
+    *problem = NULL;
+    if (x == y)
+        return x;
+    return lw_join(lw_types_of(f), f->run->typed->options.typing, set, 2, problem);
+}
+
+/* Two definitions of one web whose types do not go together: shown at the later one. */
+static lw_status
+complain_conflict(lw_infer_frame *f, uint32_t root, uint32_t loc)
+{
+    const char *problem, *name = f->fn->vars.data[f->defs.data[root].var].name;
+    uint32_t use_line = f->run->tree->locs.data[loc].line;
+
+    for (uint32_t x = f->defs.data[root].ring;; x = f->defs.data[x].ring) {
+        for (uint32_t y = f->defs.data[x].ring; y != x; y = f->defs.data[y].ring) {
+            const lw_def *a = &f->defs.data[x], *b = &f->defs.data[y];
+            const lw_type tx = a->value.type, ty = b->value.type;
+
+            if (!a->known || !b->known || line_of(f, x) < line_of(f, y))
+                continue;
+            lw_join2(f, tx, ty, &problem);
+            if (problem == NULL)
+                continue;
+            if (a->node)
+                loc = lw_node_of(f, a->node)->loc;
+            if (lw_help_for_join(problem))
+                return lw_complain(
+                    f, loc, problem,
+                    lw_say(f, "`%s` is %s here and %s at line %u", name, lw_say_type(f, tx),
+                           lw_say_type(f, ty), line_of(f, y)),
+                    lw_help_for_join(problem), "no 64-bit integer type holds both values");
+            return lw_complain(
+                f, loc, "E140",
+                lw_say(f, "`%s` is %s here and %s at line %u; both reach line %u", name,
+                       lw_say_type(f, tx), lw_say_type(f, ty), line_of(f, y), use_line),
+                "use two names", "variable `%s` would have two types", name);
+        }
+        if (x == root)
+            break;
+    }
+    return lw_complain(f, loc, "E140", NULL, "use two names",
+                       "the values of `%s` have no common type", name);
+}
+
+/* The type of all definitions of a web. */
+static lw_status
+web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
+{
+    lw_type few[16], *set = few;
+    uint32_t n = 0, room = 16;
+    const char *problem = NULL;
+
+    *out = LW_T_BOTTOM;
+    for (uint32_t def = f->defs.data[root].ring;; def = f->defs.data[def].ring) {
+        const lw_def *row = &f->defs.data[def];
+
+        if (row->known && row->value.type != LW_T_BOTTOM &&
+            (n == 0 || set[n - 1] != row->value.type)) {
+            if (n == room) {
+                lw_type *more = lw_arena_take(f->run->arena, 2 * room * sizeof *more);
+                if (more == NULL)
+                    return lw_out_of_memory(f);
+                memcpy(more, set, n * sizeof *set);
+                set = more;
+                room *= 2;
+            }
+            set[n++] = row->value.type;
+        }
+        if (def == root)
+            break;
+    }
+    if (n == 1)
+        *out = set[0];
+    else if (n)
+        *out = lw_join(lw_types_of(f), f->run->typed->options.typing, set, n, &problem);
+    if (n > 1 && problem)
+        return complain_conflict(f, root, loc);
+    return LW_OK;
+}
+
+/* Do all definitions in the set have one constant value? Those not met yet do not count. */
+static uint32_t
+common_konst(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type *type)
+{
+    uint32_t konst = 0;
+    bool first = true;
+
+    for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next) {
+        const lw_def *row = &f->defs.data[def];
+
+        if (!(reach >> row->bit & 1) || !row->known)
+            continue;
+        if (row->value.konst == 0)
+            return 0;
+        if (first) {
+            konst = row->value.konst;
+            *type = row->value.type;
+        } else if (*type != row->value.type || !lw_konst_same(f, konst, row->value.konst)) {
+            return 0;
+        }
+        first = false;
+    }
+    return konst;
+}
+
+static void
+note_use(lw_infer_frame *f, uint32_t root)
+{
+    f->defs.data[root].used = true;
+    if (!f->report)
+        return;
+    for (uint32_t def = f->defs.data[root].ring;; def = f->defs.data[def].ring) {
+        if (!is_around(f, f->defs.data[def].region, f->region))
+            f->defs.data[root].escapes = true;
+        if (def == root)
+            break;
+    }
+}
+
+/* Needs a value of this type a place at run time? A nested function, where it is defined, does
+ * not: what it captures is read when it is called. */
+static bool
+is_stored(lw_infer_frame *f, lw_type type)
+{
+    switch (lw_type_kind_of(lw_types_of(f), type)) {
+    case LW_TK_BOTTOM:
+    case LW_TK_NONE:
+    case LW_TK_STATIC: return false;
+    case LW_TK_FUNCTION:
+        return f->run->tree->fns.data[lw_type_get(lw_types_of(f), type)->fn].parent !=
+               f->fn_index;
+    default: return true;
+    }
+}
+
+static lw_status
+complain_constants(lw_infer_frame *f, uint32_t var, uint32_t loc)
+{
+    const char *name = f->fn->vars.data[var].name;
+
+    return lw_complain(f, loc, "E104",
+                       lw_say(f, "different constants reach this use of `%s`", name),
+                       "use the constant inside each branch instead",
+                       "which constant `%s` is would be known only at run time", name);
+}
+
+lw_status
+lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint32_t *def_out)
+{
+    uint64_t reach = f->now.reach[var];
+    lw_status status = LW_OK;
+    uint32_t first = 0;
+    lw_type type = LW_T_BOTTOM;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    *def_out = 0;
+    if (reach & 1)
+        LW_TRY(complain_unbound(f, var, loc));
+    out->konst = common_konst(f, var, reach, &type);
+    if (out->konst) {
+        out->type = type;
+        return LW_OK;
+    }
+    for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next) {
+        if (!(reach >> f->defs.data[def].bit & 1))
+            continue;
+        if (first)
+            unite(f, first, def);
+        first = first ? first : def;
+    }
+    if (first == 0)
+        return LW_OK;
+    LW_TRY(web_type(f, root_of(f, first), loc, &out->type));
+    if (is_stored(f, out->type)) {
+        note_use(f, root_of(f, first));
+        *def_out = first;
+    } else if (out->type == LW_T_STATIC) {
+        LW_TRY(complain_constants(f, var, loc));
+        out->type = LW_T_BOTTOM;
+    }
+fail:
+    return status;
+}
+
+/* ---- the end: definitions become webs ---- */
+
+/* An int of Python's that lives in a variable is an int64. */
+static lw_status
+check_range(lw_infer_frame *f, uint32_t root, lw_type type)
+{
+    uint32_t node = f->defs.data[root].node;
+
+    if (!lw_literal_is_wide(lw_types_of(f), type))
+        return LW_OK;
+    return lw_complain(
+        f, node ? lw_node_of(f, node)->loc : f->fn->loc, "E130",
+        lw_say(f, "`%s` would hold %s, outside of int64 and uint64",
+               f->fn->vars.data[f->defs.data[root].var].name, lw_say_type(f, type)),
+        "Python ints are 64-bit in compiled code", "integer too large for a variable");
+}
+
+static lw_status
+make_web(lw_infer_frame *f, uint32_t root)
+{
+    lw_instance *instance = &f->run->typed->instances.data[f->instance];
+    lw_def *defs = f->defs.data;
+    lw_web *web;
+    lw_status status = LW_OK;
+    lw_type type;
+    bool one = defs[root].ring == root;
+
+    LW_TRY(web_type(f, root, f->fn->loc, &type));
+    LW_TRY(check_range(f, root, type));
+    web = lw_array_push(&instance->webs, f->run->arena);
+    if (web == NULL)
+        return lw_out_of_memory(f);
+    web->var = defs[root].var;
+    web->type = type;
+    web->single = one && !defs[root].escapes && f->n_defs[web->var] < LAST_BIT;
+    web->is_param = one && root <= f->n_params;
+    defs[root].web = instance->webs.n - 1;
+fail:
+    return status;
+}
+
+static uint32_t
+web_of(lw_infer_frame *f, uint32_t def)
+{
+    return def ? f->defs.data[root_of(f, def)].web : 0;
+}
+
+/* Replace definitions by webs in the nodes and lists of this instance. */
+static void
+renumber(lw_infer_frame *f)
+{
+    const lw_tree *tree = f->run->tree;
+    uint32_t *lists = f->run->typed->lists.data;
+
+    for (uint32_t i = 1; i < tree->nodes.n; i++) {
+        if (tree->nodes.data[i].kind != LW_NODE_NAME)
+            continue;
+        f->nodes[i].web = web_of(f, f->nodes[i].web);
+        f->nodes[i].target = web_of(f, f->nodes[i].target);
+        if (f->nodes[i].web && (tree->nodes.data[i].flags & LW_NODE_STORE))
+            f->nodes[i].type =
+                f->run->typed->instances.data[f->instance].webs.data[f->nodes[i].web].type;
+    }
+    for (uint32_t i = 0; i < f->fixups.n; i++) {
+        uint32_t *entry = &lists[f->fixups.data[i]];
+        *entry = LW_ARG_WEB | web_of(f, *entry & ~LW_ARG_TAG);
+    }
+}
+
+lw_status
+lw_webs_finish(lw_infer_frame *f)
+{
+    lw_instance *instance = &f->run->typed->instances.data[f->instance];
+    uint32_t *webs = lw_arena_take(f->run->arena, (f->n_params + 1) * sizeof *webs);
+    lw_status status = LW_OK;
+
+    if (webs == NULL || !lw_array_reserve(&instance->webs, 1, f->run->arena))
+        return lw_out_of_memory(f);
+    instance->webs.n = 1;
+    for (uint32_t def = 1; def < f->defs.n; def++)
+        if (root_of(f, def) == def && f->defs.data[def].used)
+            LW_TRY(make_web(f, def));
+    renumber(f);
+    for (uint32_t i = 0; i < f->n_params; i++)
+        webs[i] = web_of(f, i + 1);
+    f->run->typed->instances.data[f->instance].param_webs = webs;
+fail:
+    return status;
+}

@@ -1,0 +1,486 @@
+/* Where elements lie. Offsets are bytes; they are computed in 32 bits where the door promises
+ * that all of them fit (options.narrow), for GPUs have no 64-bit integer unit. Partial sums are
+ * the offsets of other elements, so that they fit as well. */
+#include "core/front/lower/address.h"
+
+#include "core/ir/operands.h"
+
+#include <stdio.h>
+
+int64_t
+lw_array_item_bytes(const lw_lower_frame *f, lw_type array)
+{
+    return lw_type_bytes(f->l->types, lw_array_row_of(f, array)->elements[0]);
+}
+
+/* ---- extents and strides ---- */
+
+lw_ref
+lw_array_extent(lw_lower_frame *f, lw_lower_value array, uint32_t axis)
+{
+    const lw_type_row *row = lw_array_row_of(f, array.type);
+
+    return row->shape ? lw_const64(f, row->shape[axis]) : lw_part_at(&array, 1 + axis);
+}
+
+/* What offsets are computed in. Not narrow in loops: there LLVM moves pointers on from round to
+ * round, which it cannot do through a sign extension. */
+lw_dtype
+lw_offset_type(const lw_lower_frame *f)
+{
+    return f->l->typed->options.narrow && f->loop == NULL ? LW_DT_i32 : LW_DT_i64;
+}
+
+lw_ref
+lw_offset_product(lw_builder *b, lw_ref x, lw_ref y)
+{
+    uint64_t known, other;
+
+    if (lw_ir_is_const(b, x, &known) && lw_ir_is_const(b, y, &other))
+        return lw_ir_int(b, lw_ir_type(b, x), (int64_t)(known * other));
+    if (lw_ir_is_const(b, x, &known) && known == 1)
+        return y;
+    if (lw_ir_is_const(b, y, &known) && known == 1)
+        return x;
+    return lw_ir_mul_no_wrap(b, x, y);
+}
+
+/* As `type`: narrower ones lose what they do not need (see above). */
+lw_ref
+lw_offset_cast(lw_builder *b, lw_dtype type, lw_ref x)
+{
+    uint64_t known;
+
+    if (lw_ir_is_const(b, x, &known))
+        return lw_ir_int(b, type, type == LW_DT_i32 ? (int64_t)(int32_t)known : (int64_t)known);
+    return lw_ir_cast(b, type, x);
+}
+
+lw_ref
+lw_array_stride_in(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_dtype type)
+{
+    const lw_type_row *row = lw_array_row_of(f, array.type);
+    lw_ref bytes = lw_ir_int(&f->b, type, lw_array_item_bytes(f, array.type));
+    uint32_t from = row->layout == LW_LAYOUT_C ? axis + 1 : 0;
+    uint32_t to = row->layout == LW_LAYOUT_C ? row->ndim : axis;
+
+    if (row->layout == LW_LAYOUT_ANY)
+        return lw_offset_cast(&f->b, type, lw_part_at(&array, 1u + row->ndim + axis));
+    for (uint32_t i = to; i-- > from;)
+        bytes = lw_offset_product(
+            &f->b, lw_offset_cast(&f->b, type, lw_array_extent(f, array, i)), bytes);
+    return bytes;
+}
+
+lw_ref
+lw_array_stride(lw_lower_frame *f, lw_lower_value array, uint32_t axis)
+{
+    return lw_array_stride_in(f, array, axis, LW_DT_i64);
+}
+
+lw_ref
+lw_offset_sum(lw_builder *b, lw_ref x, lw_ref y)
+{
+    uint64_t known;
+
+    if (x == 0 || (lw_ir_is_const(b, x, &known) && known == 0))
+        return y;
+    return lw_ir_is_const(b, y, &known) && known == 0 ? x : lw_ir_add_no_wrap(b, x, y);
+}
+
+lw_ref
+lw_address_moved(lw_builder *b, lw_ref address, lw_ref bytes)
+{
+    uint64_t known;
+
+    if (bytes == 0 || (lw_ir_is_const(b, bytes, &known) && known == 0))
+        return address;
+    return lw_ir_offset(b, address, bytes);
+}
+
+/* ---- one integer of an index ---- */
+
+/* Of what counts: beyond, it names no place in any array, nor does a multiple of it. */
+enum { COUNTER_BITS = 47 };
+
+void
+lw_lower_counts(lw_lower_frame *f, lw_ref value, lw_ref start, lw_ref stop)
+{
+    uint64_t least = 0;
+    lw_counter *slot = lw_array_push(&f->counters, f->l->arena);
+
+    if (start && !lw_ir_is_const(&f->b, start, &least))
+        least = 0;
+    if (slot)
+        *slot = (lw_counter){value, least, stop};
+}
+
+const lw_counter *
+lw_counter_of(const lw_lower_frame *f, lw_ref value)
+{
+    for (uint32_t i = 0; i < f->counters.n; i++)
+        if (f->counters.data[i].value == value)
+            return &f->counters.data[i];
+    return NULL;
+}
+
+/* Bits that a value needs which is surely not negative; 64: not known. Sums of such values may
+ * be taken for not negative, for no array has 2^62 elements. */
+static unsigned
+bits_needed(const lw_lower_frame *f, lw_ref value, int depth)
+{
+    const lw_inst *inst = &f->b.func->insts.data[value];
+    lw_dtype type = (lw_dtype)inst->type;
+    const lw_counter *counter;
+    unsigned x, y;
+    uint64_t known;
+
+    if (lw_ir_is_const(&f->b, value, &known))
+        return (int64_t)known < 0 ? 64 : known ? 64 - (unsigned)__builtin_clzll(known) : 0;
+    if (lw_counter_of(f, value))
+        return COUNTER_BITS;
+    if (depth == 0 || !lw_is_integer(type))
+        return 64;
+    switch (inst->op) {
+    case LW_OP_SREG: /* a block has 1024 threads at most */
+        return inst->a <= LW_SREG_TID_Z ||
+                       (inst->a >= LW_SREG_NTID_X && inst->a <= LW_SREG_NTID_Z)
+                   ? 11
+                   : 31;
+    case LW_OP_CAST:
+    case LW_OP_BITCAST:
+        x = bits_needed(f, inst->a, depth - 1);
+        if (x == 64 && lw_dtypes[lw_ir_type(&f->b, inst->a)].kind == LW_KIND_UINT)
+            x = lw_dtypes[lw_ir_type(&f->b, inst->a)].bits;
+        return x < lw_dtypes[type].bits ? x : 64;
+    case LW_OP_ADD:
+    case LW_OP_MUL:
+        x = bits_needed(f, inst->a, depth - 1);
+        y = bits_needed(f, inst->b, depth - 1);
+        x = inst->op == LW_OP_MUL ? x + y : (x > y ? x : y) + 1;
+        return x < lw_dtypes[type].bits ? x : 64;
+    case LW_OP_SUB: /* `j - 1` in a loop from 1 on */
+        counter = lw_counter_of(f, inst->a);
+        return counter && lw_ir_is_const(&f->b, inst->b, &known) && known <= counter->least
+                   ? COUNTER_BITS
+                   : 64;
+    case LW_OP_AND:
+        x = bits_needed(f, inst->a, depth - 1);
+        y = bits_needed(f, inst->b, depth - 1);
+        return x < y ? x : y;
+    case LW_OP_SELECT:
+        x = bits_needed(f, inst->b, depth - 1);
+        y = bits_needed(f, inst->c, depth - 1);
+        return x > y ? x : y;
+    default: return 64;
+    }
+}
+
+bool
+lw_never_negative(const lw_lower_frame *f, lw_ref value)
+{
+    return value != 0 && bits_needed(f, value, 6) < 64;
+}
+
+bool
+lw_may_be_negative(const lw_lower_frame *f, lw_lower_value index)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, index.type);
+    lw_dtype stored = lw_type_stored(f->l->types, index.type);
+
+    if (lw_dtypes[stored].kind == LW_KIND_UINT || (row && row->lo >= 0))
+        return false;
+    return index.n && !lw_never_negative(f, index.parts[0]);
+}
+
+/* Whether an address may lie in shared memory sized at launch. It surely does not where it
+ * comes from an argument of the kernel or from memory of known size. */
+static bool
+may_be_dynamic(const lw_lower_frame *f, lw_ref address)
+{
+    const lw_inst *inst = &f->b.func->insts.data[address];
+
+    while (inst->op == LW_OP_OFFSET)
+        inst = &f->b.func->insts.data[inst->a];
+    switch (inst->op) {
+    case LW_OP_LOCAL:
+    case LW_OP_SHARED:
+    case LW_OP_DATA: return false;
+    case LW_OP_PARAM: return f->instance != 1; /* the kernel's own */
+    default: return true;
+    }
+}
+
+/* Whether an address may lie in an argument that is guarded. */
+static bool
+guarded_address(const lw_lower_frame *f, lw_ref address)
+{
+    const lw_inst *inst = &f->b.func->insts.data[address];
+
+    while (inst->op == LW_OP_OFFSET)
+        inst = &f->b.func->insts.data[inst->a];
+    return inst->op != LW_OP_LOCAL && inst->op != LW_OP_SHARED &&
+           (inst->op != LW_OP_PARAM || f->instance != 1 || inst->a >= f->guarded.n ||
+            f->guarded.data[inst->a]);
+}
+
+static bool
+checks_bounds(const lw_lower_frame *f, lw_lower_value array)
+{
+    if (f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS) != 0)
+        return true;
+    return f->l->typed->options.guard_dynamic && f->b.func != NULL && array.n > 0 &&
+           may_be_dynamic(f, array.parts[0]);
+}
+
+bool
+lw_guards(const lw_lower_frame *f, lw_lower_value array)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, array.type);
+    lw_ref address = lw_part_at(&array, 0);
+
+    if (!f->l->guards || !f->can_raise || f->fn->whole != NULL)
+        return false;
+    if (row == NULL || row->kind != LW_TK_ARRAY || (row->shape && row->readonly))
+        return true;
+    return f->l->typed->any_guarded && row->shape == NULL && guarded_address(f, address);
+}
+
+/* i64 or u64: is it outside of the axis? Negative ones were counted from the end. */
+static lw_ref
+is_outside(lw_builder *b, lw_ref index, lw_ref extent)
+{
+    return lw_ir_compare(b, LW_OP_GE, lw_ir_cast(b, LW_DT_u64, index),
+                         lw_ir_cast(b, LW_DT_u64, extent));
+}
+
+static void
+raise_outside(lw_lower_frame *f, lw_lower_value array, lw_ref outside, uint32_t axis,
+              void (*raise)(lw_lower_frame *, lw_ref, const char *, const char *))
+{
+    lw_builder *b = &f->b;
+    bool on_gpu_too = (f->l->typed->options.checks & LW_CHECK_BOUNDS) || lw_guards(f, array);
+    bool dynamic = !on_gpu_too && b->func != NULL &&
+                   b->func->insts.data[lw_part_at(&array, 0)].op == LW_OP_DYNAMIC;
+    char message[128];
+
+    snprintf(message, sizeof message, "index out of bounds for axis %u%s", axis,
+             dynamic ? " of the dynamic shared memory, whose bytes are the launch's sharedmem"
+                     : "");
+    raise(f, outside, "IndexError", message);
+}
+
+/* The first element where the index is outside, which is raised behind the load; where there is
+ * no element, at once. */
+static lw_ref
+kept_inside(lw_lower_frame *f, lw_lower_value array, lw_ref index, lw_ref extent, uint32_t axis)
+{
+    lw_builder *b = &f->b;
+    lw_ref outside = is_outside(b, index, extent);
+
+    f->outside[axis] = outside;
+    if (!lw_ir_is_const(b, extent, NULL))
+        raise_outside(f, array, lw_ir_compare(b, LW_OP_EQ, extent, lw_ir_zero(b, LW_DT_i64)),
+                      axis, lw_lower_raise);
+    return lw_ir_select(b, outside, lw_ir_zero(b, lw_ir_type(b, index)), index);
+}
+
+/* Of tables, and of what lies inside of read-only records: memory that is not there is not
+ * worth a wrong index; the nearest element is taken, as for tuples. */
+static bool
+is_table(const lw_lower_frame *f, lw_type array)
+{
+    const lw_type_row *row = lw_array_row_of(f, array);
+
+    return row->shape && row->readonly;
+}
+
+static lw_ref
+nearest(lw_builder *b, lw_ref i, int64_t extent, bool negative)
+{
+    lw_dtype type = lw_ir_type(b, i);
+    lw_ref last = lw_ir_int(b, type, extent - 1), zero = lw_ir_zero(b, type);
+    lw_dtype positive = type == LW_DT_i32 ? LW_DT_u32 : LW_DT_u64;
+    lw_ref beyond;
+
+    if (lw_ir_is_const(b, i, NULL)) /* checked when it was typed */
+        return i;
+    if (negative)
+        i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), zero, i);
+    beyond = lw_ir_compare(b, LW_OP_GT, lw_ir_cast(b, positive, i),
+                           lw_ir_int(b, positive, extent - 1));
+    return lw_ir_select(b, beyond, last, i);
+}
+
+/* What the place is computed in: where it is compared, without loss. */
+static lw_dtype
+place_type(const lw_lower_frame *f, lw_lower_value array, lw_lower_value index, lw_dtype type,
+           bool checked)
+{
+    lw_dtype stored = lw_type_stored(f->l->types, index.type);
+
+    if (checked)
+        return LW_DT_i64;
+    if (!is_table(f, array.type))
+        return type;
+    return lw_dtypes[stored].bits < 32 || stored == LW_DT_i32 ? LW_DT_i32 : LW_DT_i64;
+}
+
+/* An index that was just made by subtracting names no place where that overflows. So it may be
+ * taken not to, and is negative where x < y: of `if i >= w: a[i - w]` that is known. */
+static lw_ref
+is_negative(lw_lower_frame *f, lw_ref index, lw_ref i, bool is_checked)
+{
+    lw_inst *inst = f->b.func != NULL ? &f->b.func->insts.data[index] : NULL;
+
+    if (inst != NULL && !is_checked && inst->type == LW_DT_i64 && inst->op == LW_OP_SUB &&
+        lw_ir_count_uses(f->b.func, index) == 0) {
+        inst->flags |= LW_NO_WRAP;
+        return lw_ir_compare(&f->b, LW_OP_LT, inst->a, inst->b);
+    }
+    return lw_ir_compare(&f->b, LW_OP_LT, i, lw_ir_zero(&f->b, lw_ir_type(&f->b, i)));
+}
+
+lw_ref
+lw_index_place(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_lower_value index,
+               lw_dtype type)
+{
+    lw_builder *b = &f->b;
+    lw_ref extent = lw_array_extent(f, array, axis);
+    bool negative = lw_may_be_negative(f, index);
+    bool guarded =
+        lw_guards(f, array) && !lw_surely_inside(f, index.n ? index.parts[0] : 0, extent);
+    bool checked = guarded || checks_bounds(f, array);
+    lw_dtype wide = place_type(f, array, index, type, checked);
+    lw_ref i = index.n ? lw_offset_cast(b, wide, index.parts[0]) : 0, n, below;
+    uint64_t known;
+
+    if (negative) {
+        n = lw_offset_cast(b, wide, extent);
+        below = is_negative(f, index.parts[0], i, checked || is_table(f, array.type));
+        if (lw_ir_is_const(b, i, &known))
+            i = lw_ir_add(b, n, i);
+        else
+            i = lw_ir_select(b, below, lw_ir_add(b, i, n), i);
+    }
+    if (guarded && f->outside != NULL)
+        i = kept_inside(f, array, i, extent, axis);
+    else if (checked)
+        raise_outside(f, array, is_outside(b, i, extent), axis, lw_lower_raise);
+    else if (is_table(f, array.type))
+        i = nearest(b, i, lw_array_row_of(f, array.type)->shape[axis], negative);
+    return lw_offset_cast(b, type, i);
+}
+
+/* ---- the items of an index ---- */
+
+lw_index_items *
+lw_index_items_of(lw_lower_frame *f, lw_lower_value array, uint32_t node)
+{
+    lw_index_items *it = lw_arena_take(f->l->arena, sizeof *it);
+    uint32_t whole_node = 0;
+    lw_lower_value whole = {0};
+
+    if (it == NULL)
+        return NULL;
+    lw_index_read(f->l->typed, f->inst->nodes, node, lw_array_row_of(f, array.type)->ndim,
+                  &it->index);
+    for (uint32_t i = 0; i < it->index.n; i++) {
+        const lw_index_item *item = &it->index.items[i];
+
+        if (item->kind != LW_INDEX_AT)
+            continue;
+        if (item->konst) {
+            it->values[i] = lw_value_konst(f, item->konst, item->type);
+        } else if (item->element) {
+            if (whole_node != item->node)
+                whole = lw_lower_expression(f, whole_node = item->node);
+            it->values[i] = lw_value_element(f, whole, item->element - 1);
+        } else {
+            it->values[i] = lw_lower_expression(f, item->node);
+        }
+    }
+    return it;
+}
+
+/* ---- one element ---- */
+
+/* The address of ((i * n1 + j) * n2 + k) * size, in the order of the layout. The last place is
+ * added in 64 bits: neighbours on the fastest axis are then seen to be some bytes apart, and
+ * their accesses merge. */
+static lw_ref
+dense_address(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, lw_dtype type)
+{
+    const lw_type_row *row = lw_array_row_of(f, array.type);
+    lw_builder *b = &f->b;
+    lw_ref at = 0, address = lw_part_at(&array, 0), places[LW_MAX_ARRAY_DIMS];
+    uint32_t last = row->layout == LW_LAYOUT_C ? row->ndim - 1u : 0;
+    lw_ref size = lw_ir_int(b, type, lw_array_item_bytes(f, array.type));
+
+    if (row->ndim == 0)
+        return address;
+    for (uint32_t i = 0; i < row->ndim; i++)
+        places[i] = lw_index_place(f, array, i, it->values[i], i == last ? LW_DT_i64 : type);
+    for (uint32_t i = 0; i + 1 < row->ndim; i++) {
+        uint32_t axis = row->layout == LW_LAYOUT_C ? i : row->ndim - 1 - i;
+        uint32_t next = row->layout == LW_LAYOUT_C ? i + 1 : axis - 1;
+
+        at = lw_offset_product(b, lw_offset_sum(b, at, places[axis]),
+                               lw_offset_cast(b, type, lw_array_extent(f, array, next)));
+    }
+    address = lw_address_moved(b, address, at ? lw_offset_product(b, at, size) : 0);
+    return lw_address_moved(
+        b, address,
+        lw_offset_product(b, places[last],
+                          lw_ir_int(b, LW_DT_i64, lw_array_item_bytes(f, array.type))));
+}
+
+static lw_ref
+strided_offset(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, lw_dtype type)
+{
+    lw_ref at = 0;
+
+    for (uint32_t i = 0; i < lw_array_row_of(f, array.type)->ndim; i++) {
+        lw_ref place = lw_index_place(f, array, i, it->values[i], type);
+        at = lw_offset_sum(
+            &f->b, at, lw_offset_product(&f->b, place, lw_array_stride_in(f, array, i, type)));
+    }
+    return at;
+}
+
+lw_ref
+lw_index_address(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it)
+{
+    lw_dtype type = lw_array_row_of(f, array.type)->shape ? LW_DT_i32 : lw_offset_type(f);
+
+    if (lw_array_row_of(f, array.type)->layout == LW_LAYOUT_ANY)
+        return lw_address_moved(&f->b, lw_part_at(&array, 0),
+                                strided_offset(f, array, it, type));
+    return dense_address(f, array, it, type);
+}
+
+lw_ref
+lw_lower_element_address(lw_lower_frame *f, lw_lower_value array, uint32_t index)
+{
+    const lw_index_items *it = lw_index_items_of(f, array, index);
+
+    return it && it->index.is_element ? lw_index_address(f, array, it) : 0;
+}
+
+lw_lower_value
+lw_lower_element(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it,
+                 lw_type type, uint32_t align)
+{
+    lw_ref outside[LW_MAX_ARRAY_DIMS] = {0}, address;
+    lw_lower_value value;
+
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_RECORD && type < LW_T_FIRST_COMPOUND)
+        f->outside = outside;
+    address = lw_index_address(f, array, it);
+    f->outside = NULL;
+    value = lw_lower_load(f, type, address, align);
+    for (uint32_t i = 0; i < LW_MAX_ARRAY_DIMS; i++)
+        if (outside[i])
+            raise_outside(f, array, outside[i], i, lw_lower_raise_late);
+    return value;
+}

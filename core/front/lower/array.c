@@ -1,0 +1,361 @@
+/* Arrays: slices, views, attributes, assignment. */
+#include "core/front/lower/address.h"
+
+/* ---- slices ---- */
+
+typedef struct span {
+    lw_ref start, count, step; /* i64; step 0: one */
+} span;
+
+static bool
+is_given(const lw_lower_frame *f, uint32_t node)
+{
+    return node != 0 && lw_typed_at(f, node)->type != LW_T_NONE;
+}
+
+static lw_ref
+smaller(lw_builder *b, lw_ref x, lw_ref y)
+{
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, x, y), x, y);
+}
+
+static lw_ref
+larger(lw_builder *b, lw_ref x, lw_ref y)
+{
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, x, y), x, y);
+}
+
+/* A bound as Python clips it: negative ones count from the end, then low … high. An integer
+ * that no 64-bit type holds is beyond an end: the cast saturates. */
+static lw_ref
+clipped(lw_lower_frame *f, uint32_t node, lw_ref extent, lw_ref low, lw_ref high)
+{
+    lw_builder *b = &f->b;
+    lw_lower_value value = lw_lower_expression(f, node);
+    lw_dtype stored = lw_type_stored(f->l->types, value.type);
+    lw_ref i = value.n ? lw_ir_cast(b, LW_DT_i64, value.parts[0]) : 0;
+    uint64_t known;
+
+    if (stored == LW_DT_u64) /* beyond int64 is beyond the end */
+        i = lw_ir_cast(b, LW_DT_i64,
+                       lw_ir_select(b,
+                                    lw_ir_compare(b, LW_OP_LT, value.parts[0],
+                                                  lw_ir_int(b, LW_DT_u64, INT64_MAX)),
+                                    value.parts[0], lw_ir_int(b, LW_DT_u64, INT64_MAX)));
+    if (lw_ir_is_const(b, i, &known) && (int64_t)known < 0)
+        return larger(b, lw_ir_add(b, i, extent), low);
+    if (!lw_may_be_negative(f, value))
+        return smaller(b, i, high);
+    i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, lw_const64(f, 0)),
+                     lw_ir_add(b, i, extent), i);
+    return smaller(b, larger(b, i, low), high);
+}
+
+static span
+span_by_one(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
+{
+    lw_builder *b = &f->b;
+    lw_ref zero = lw_const64(f, 0);
+    span s = {.start = zero, .count = extent};
+    lw_ref stop = extent;
+
+    if (is_given(f, slice->a))
+        s.start = clipped(f, slice->a, extent, zero, extent);
+    if (is_given(f, slice->b))
+        stop = clipped(f, slice->b, extent, zero, extent);
+    if (is_given(f, slice->a))
+        s.count = larger(b, lw_ir_sub(b, stop, s.start), zero);
+    else
+        s.count = stop;
+    return s;
+}
+
+static lw_ref
+step_of(lw_lower_frame *f, uint32_t node)
+{
+    lw_lower_value value = lw_lower_as(f, node, LW_T_INDEX);
+    lw_ref step = value.n ? value.parts[0] : 0;
+
+    if (!lw_ir_is_const(&f->b, step, NULL) && lw_raises_errors(f))
+        lw_lower_raise(f, lw_ir_compare(&f->b, LW_OP_EQ, step, lw_const64(f, 0)), "ValueError",
+                       "slice step cannot be zero");
+    return step;
+}
+
+/* As slice.indices: which ends the bounds are clipped to depends on the step's sign. */
+static span
+span_by_step(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
+{
+    lw_builder *b = &f->b;
+    lw_ref start = 0, stop = 0, zero = lw_const64(f, 0), one = lw_const64(f, 1);
+    lw_ref step = step_of(f, slice->c);
+    lw_ref falls = lw_ir_compare(b, LW_OP_LT, step, zero);
+    lw_ref low = lw_ir_select(b, falls, lw_const64(f, -1), zero);
+    lw_ref high = lw_ir_select(b, falls, lw_ir_sub(b, extent, one), extent);
+
+    start = is_given(f, slice->a) ? clipped(f, slice->a, extent, low, high)
+                                  : lw_ir_select(b, falls, high, low);
+    stop = is_given(f, slice->b) ? clipped(f, slice->b, extent, low, high)
+                                 : lw_ir_select(b, falls, low, high);
+    return (span){.start = start,
+                  .count = lw_ir_cast(b, LW_DT_i64, lw_range_count(b, start, stop, step)),
+                  .step = step};
+}
+
+static bool
+steps_by_one(const lw_lower_frame *f, uint32_t step)
+{
+    const lw_konst *k = step && lw_typed_at(f, step)->konst
+                            ? lw_typed_konst(f->l->typed, lw_typed_at(f, step)->konst)
+                            : NULL;
+
+    return !is_given(f, step) || (k && k->kind == LW_K_INT && k->i == 1);
+}
+
+static span
+span_of(lw_lower_frame *f, uint32_t slice, lw_ref extent)
+{
+    const lw_node *s = lw_node_at(f, slice);
+
+    return steps_by_one(f, s->c) ? span_by_one(f, s, extent) : span_by_step(f, s, extent);
+}
+
+/* ---- views ---- */
+
+/* Parts of an array of any shape while they are put together. */
+typedef struct view {
+    lw_ref address, extents[LW_MAX_ARRAY_DIMS], strides[LW_MAX_ARRAY_DIMS];
+    uint32_t ndim;
+} view;
+
+static void
+keep_axis(view *v, lw_ref extent, lw_ref stride)
+{
+    v->extents[v->ndim] = extent;
+    v->strides[v->ndim++] = stride;
+}
+
+static lw_lower_value
+view_value(lw_lower_frame *f, const view *v, lw_type type)
+{
+    const lw_type_row *row = lw_array_row_of(f, type);
+    lw_ref parts[1 + 2 * LW_MAX_ARRAY_DIMS] = {v->address};
+
+    if (row->shape)
+        return lw_value_of(f, type, parts, 1);
+    for (uint32_t i = 0; i < row->ndim; i++) {
+        parts[1 + i] = v->extents[i];
+        parts[1 + row->ndim + i] = v->strides[i];
+    }
+    return lw_value_of(f, type, parts, 1 + 2u * row->ndim);
+}
+
+/* One axis of the array, or a new one; *offset gathers how far the address moves. */
+static void
+pick_axis(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, uint32_t i,
+          uint32_t axis, view *v, lw_ref *offset)
+{
+    const lw_index_item *item = &it->index.items[i];
+    lw_builder *b = &f->b;
+    lw_dtype type = lw_offset_type(f);
+    lw_ref extent, stride, start;
+    span s;
+
+    if (item->kind == LW_INDEX_NEW) {
+        keep_axis(v, lw_const64(f, 1), lw_const64(f, 0));
+        return;
+    }
+    if (item->kind == LW_INDEX_AT) {
+        start = lw_index_place(f, array, axis, it->values[i], type);
+        *offset = lw_offset_sum(
+            b, *offset, lw_offset_product(b, start, lw_array_stride_in(f, array, axis, type)));
+        return;
+    }
+    extent = lw_array_extent(f, array, axis);
+    stride = lw_array_stride(f, array, axis);
+    if (item->kind == LW_INDEX_ALL) {
+        keep_axis(v, extent, stride);
+        return;
+    }
+    s = span_of(f, item->node, extent);
+    start = lw_offset_cast(b, type, s.start);
+    *offset = lw_offset_sum(
+        b, *offset, lw_offset_product(b, start, lw_array_stride_in(f, array, axis, type)));
+    /* may wrap: a step beyond the end leaves one element, at 0 times the stride */
+    keep_axis(v, s.count, s.step ? lw_ir_mul(b, stride, s.step) : stride);
+}
+
+static lw_lower_value
+lower_view(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, lw_type type)
+{
+    view v = {0};
+    lw_ref offset = 0;
+    uint32_t axis = 0;
+
+    for (uint32_t i = 0; i < it->index.n; i++) {
+        pick_axis(f, array, it, i, axis, &v, &offset);
+        axis += it->index.items[i].kind != LW_INDEX_NEW;
+    }
+    v.address = lw_address_moved(&f->b, lw_part_at(&array, 0), offset);
+    return view_value(f, &v, type);
+}
+
+/* ---- conversion: the same memory with less known about it ---- */
+
+lw_lower_value
+lw_array_convert(lw_lower_frame *f, lw_lower_value array, lw_type to)
+{
+    const lw_type_row *from = lw_array_row_of(f, array.type), *row = lw_array_row_of(f, to);
+    view v = {.address = lw_part_at(&array, 0)};
+
+    if (row->shape == NULL && from->shape == NULL)
+        return (lw_lower_value){.type = to, .n = array.n, .parts = array.parts};
+    for (uint32_t i = 0; i < from->ndim && row->shape == NULL; i++)
+        keep_axis(&v, lw_array_extent(f, array, i), lw_array_stride(f, array, i));
+    return view_value(f, &v, to);
+}
+
+/* ---- expressions ---- */
+
+lw_lower_value
+lw_lower_array_subscript(lw_lower_frame *f, uint32_t node, lw_lower_value array)
+{
+    const lw_index_items *it = lw_index_items_of(f, array, lw_node_at(f, node)->b);
+    lw_type type = lw_typed_at(f, node)->type;
+
+    if (it == NULL)
+        return (lw_lower_value){.type = type};
+    lw_lower_place(f, node);
+    if (!it->index.is_element)
+        return lower_view(f, array, it, type);
+    return lw_lower_element(f, array, it, type, lw_array_align_of(f, array.type));
+}
+
+static lw_lower_value
+transposed(lw_lower_frame *f, lw_lower_value array, lw_type type)
+{
+    view v = {.address = lw_part_at(&array, 0)};
+
+    for (uint32_t i = lw_array_row_of(f, array.type)->ndim; i-- > 0;)
+        keep_axis(&v, lw_array_extent(f, array, i), lw_array_stride(f, array, i));
+    return view_value(f, &v, type);
+}
+
+static lw_ref
+count_elements(lw_lower_frame *f, lw_lower_value array)
+{
+    lw_ref n = lw_const64(f, 1);
+
+    for (uint32_t i = 0; i < lw_array_row_of(f, array.type)->ndim; i++)
+        n = lw_offset_product(&f->b, n, lw_array_extent(f, array, i));
+    return n;
+}
+
+lw_lower_value
+lw_lower_array_attribute(lw_lower_frame *f, uint32_t node, lw_lower_value array,
+                         const char *name)
+{
+    const lw_type_row *row = lw_array_row_of(f, array.type);
+    lw_type type = lw_typed_at(f, node)->type;
+    lw_ref parts[LW_MAX_ARRAY_DIMS] = {0};
+    bool shape = name[1] == 'h';
+
+    switch (name[0] == 's' ? name[1] : name[0]) {
+    case 'T': return row->ndim < 2 ? array : transposed(f, array, type);
+    case 'h': /* shape, strides */
+    case 't':
+        for (uint32_t i = 0; i < row->ndim; i++)
+            parts[i] = shape ? lw_array_extent(f, array, i) : lw_array_stride(f, array, i);
+        return lw_value_of(f, type, parts, row->ndim);
+    case 'i':
+        if (name[0] == 's')
+            return lw_value_scalar(f, type, count_elements(f, array));
+        return lw_value_scalar(f, type, lw_const64(f, lw_array_item_bytes(f, array.type)));
+    default: break;
+    }
+    if (name[1] == 'd') /* ndim */
+        return lw_value_scalar(f, type, lw_const64(f, row->ndim));
+    return lw_value_scalar(
+        f, type,
+        lw_offset_product(&f->b, count_elements(f, array),
+                          lw_const64(f, lw_array_item_bytes(f, array.type))));
+}
+
+/* Item k (u64) of a loop over the array; k lies in it. */
+lw_lower_value
+lw_lower_array_item(lw_lower_frame *f, lw_lower_value array, lw_ref k, lw_type type)
+{
+    lw_dtype offset = lw_offset_type(f);
+    lw_ref bytes = lw_offset_product(&f->b, lw_offset_cast(&f->b, offset, k),
+                                     lw_array_stride_in(f, array, 0, offset));
+    view v = {.address = lw_address_moved(&f->b, lw_part_at(&array, 0), bytes)};
+
+    if (lw_array_row_of(f, array.type)->ndim == 1)
+        return lw_lower_load(f, type, v.address, lw_array_align_of(f, array.type));
+    for (uint32_t i = 1; i < lw_array_row_of(f, array.type)->ndim; i++)
+        keep_axis(&v, lw_array_extent(f, array, i), lw_array_stride(f, array, i));
+    return view_value(f, &v, type);
+}
+
+/* ---- assignment ---- */
+
+/* A target that is a field: of one record, or of every item. */
+static void
+store_field(lw_lower_frame *f, uint32_t target, lw_lower_value object, const char *name,
+            lw_lower_value value)
+{
+    lw_type type = lw_typed_at(f, target)->type;
+    uint32_t align;
+
+    if (lw_type_kind_of(f->l->types, type) == LW_TK_ARRAY) {
+        lw_lower_fill(f, lw_lower_field(f, object, name, type), value);
+        return;
+    }
+    lw_ref address = lw_lower_field_address(f, object, name, &align);
+    lw_lower_store(f, type, address, value, align);
+}
+
+void
+lw_lower_memory_store(lw_lower_frame *f, uint32_t target, lw_lower_value value)
+{
+    lw_lower_value object = lw_lower_expression(f, lw_node_at(f, target)->a);
+    const char *name = lw_lower_field_name(f, target, object.type);
+    lw_type type = lw_typed_at(f, target)->type;
+    const lw_index_items *it;
+
+    if (name) {
+        lw_lower_place(f, target);
+        store_field(f, target, object, name, value);
+        return;
+    }
+    it = lw_index_items_of(f, object, lw_node_at(f, target)->b);
+    if (it == NULL)
+        return;
+    lw_lower_place(f, target);
+    if (it->index.is_element)
+        lw_lower_store(f, type, lw_index_address(f, object, it), value,
+                       lw_array_align_of(f, object.type));
+    else
+        lw_lower_fill(f, lower_view(f, object, it, type), value);
+}
+
+void
+lw_lower_augmented_store(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type type = lw_typed_at(f, n->a)->type;
+    lw_lower_value object = lw_lower_expression(f, lw_node_at(f, n->a)->a), before;
+    const char *name = lw_lower_field_name(f, n->a, object.type);
+    uint32_t align = 0;
+    lw_ref address;
+
+    if (name) {
+        address = lw_lower_field_address(f, object, name, &align);
+    } else {
+        address = lw_lower_element_address(f, object, lw_node_at(f, n->a)->b);
+        align = lw_array_align_of(f, object.type);
+    }
+    before = lw_lower_load(f, type, address, align);
+    lw_lower_store(f, type, address,
+                   lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b), align);
+}

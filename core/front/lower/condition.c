@@ -1,0 +1,233 @@
+/* What decides: `and`, `or`, comparisons, `x if c else y`, conditions. Where the rest is cheap
+ * it is evaluated whatever comes before, as selects; else behind a branch. */
+#include "core/front/lower/lower_internal.h"
+
+static lw_ref
+constant_bool(lw_lower_frame *f, bool value)
+{
+    return lw_ir_int(&f->b, LW_DT_b1, value);
+}
+
+/* ---- and, or ---- */
+
+static bool
+reached(const lw_lower_frame *f, uint32_t node)
+{
+    return !lw_typed_at(f, node)->dead;
+}
+
+/* Whether all operands from index on may be evaluated whatever those before say. */
+static bool
+rest_is_cheap(lw_lower_frame *f, uint32_t start, uint32_t n)
+{
+    uint32_t cost = 0;
+
+    for (uint32_t i = 0; i < n && cost <= LW_COST_FLAT; i++)
+        if (reached(f, lw_list_at(f, start + i)))
+            cost += lw_cost_expression(f, lw_list_at(f, start + i));
+    return cost <= LW_COST_FLAT / 2;
+}
+
+static lw_ref
+condition_boolop(lw_lower_frame *f, lw_pyop op, uint32_t start, uint32_t n)
+{
+    lw_builder *b = &f->b;
+
+    while (n > 1 && !reached(f, lw_list_at(f, start)))
+        start++, n--;
+    lw_ref first = lw_lower_condition(f, lw_list_at(f, start));
+    uint32_t left = 0;
+    for (uint32_t i = 1; i < n; i++)
+        left += reached(f, lw_list_at(f, start + i));
+    if (left == 0)
+        return first;
+    if (rest_is_cheap(f, start + 1, n - 1)) {
+        lw_ref rest = condition_boolop(f, op, start + 1, n - 1);
+        return op == LW_PY_AND ? lw_ir_and(b, first, rest) : lw_ir_or(b, first, rest);
+    }
+    lw_ref slot = lw_ir_slot(b, LW_DT_b1);
+    lw_ir_set(b, slot, first);
+    lw_ir_if(b, op == LW_PY_AND ? first : lw_ir_not(b, first));
+    lw_ir_set(b, slot, condition_boolop(f, op, start + 1, n - 1));
+    lw_ir_end(b);
+    return lw_ir_get(b, slot);
+}
+
+/* The first operand that decides, else the last one; all in the joined type. */
+static lw_lower_value
+value_boolop(lw_lower_frame *f, lw_pyop op, uint32_t start, uint32_t n, lw_type type)
+{
+    lw_builder *b = &f->b;
+
+    while (n > 1 && !reached(f, lw_list_at(f, start)))
+        start++, n--;
+    uint32_t node = lw_list_at(f, start), left = 0;
+    for (uint32_t i = 1; i < n; i++)
+        left += reached(f, lw_list_at(f, start + i));
+    if (left == 0)
+        return lw_lower_as(f, node, type);
+    int8_t known = lw_typed_at(f, node)->truth;
+    if (known >= 0) { /* not the answer, or the rest would be dead */
+        lw_lower_condition(f, node);
+        return value_boolop(f, op, start + 1, n - 1, type);
+    }
+    lw_lower_value own = lw_lower_expression(f, node);
+    lw_ref truth = lw_value_truth(f, own);
+    lw_lower_value first = lw_value_convert(f, own, type);
+    if (rest_is_cheap(f, start + 1, n - 1)) {
+        lw_lower_value rest = value_boolop(f, op, start + 1, n - 1, type);
+        return op == LW_PY_AND ? lw_value_select(f, truth, rest, first)
+                               : lw_value_select(f, truth, first, rest);
+    }
+    const lw_ref *slots = lw_value_slots(f, type);
+    lw_value_set(f, slots, first);
+    lw_ir_if(b, op == LW_PY_AND ? truth : lw_ir_not(b, truth));
+    lw_value_set(f, slots, value_boolop(f, op, start + 1, n - 1, type));
+    lw_ir_end(b);
+    return lw_value_get(f, slots, type);
+}
+
+lw_lower_value
+lw_lower_boolop(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    if (t->operand == LW_T_BOTTOM) {
+        lw_ref truth = condition_boolop(f, (lw_pyop)n->op, n->b, n->c);
+        return lw_value_convert(f, lw_value_scalar(f, LW_DT_b1, truth), t->type);
+    }
+    lw_lower_value value = value_boolop(f, (lw_pyop)n->op, n->b, n->c, t->operand);
+    return lw_value_convert(f, value, t->type);
+}
+
+/* ---- comparison ---- */
+
+/* Both sides in the operand's type when that is one of floats: a literal then is exact there.
+ * Integers are compared as they are. */
+static lw_lower_value
+compare_operand(lw_lower_frame *f, uint32_t node, lw_type operand)
+{
+    bool number = lw_parts_of(f->l->types, operand) > 0 &&
+                  lw_type_kind_of(f->l->types, operand) != LW_TK_TUPLE &&
+                  !lw_type_is_integer(f->l->types, operand);
+
+    if (number && lw_typed_at(f, node)->konst)
+        return lw_lower_as(f, node, operand);
+    return lw_lower_expression(f, node);
+}
+
+/* Links i … n-1, their left side evaluated already: a chain stops at the first false link. */
+static lw_ref
+compare_links(lw_lower_frame *f, lw_lower_value left, uint32_t start, uint32_t n)
+{
+    lw_builder *b = &f->b;
+    uint32_t link = lw_list_at(f, start);
+    const lw_node *l = lw_node_at(f, link);
+    lw_type operand = lw_typed_at(f, link)->operand;
+    int8_t known = lw_typed_at(f, link)->truth;
+    lw_lower_value right = compare_operand(f, l->a, operand);
+    lw_lower_place(f, link);
+    lw_ref this = known >= 0 ? constant_bool(f, known)
+                             : lw_lower_compare(f, (lw_pyop)l->op, left, right, operand);
+    uint32_t cost = 0;
+
+    if (n == 1)
+        return this;
+    for (uint32_t i = 1; i < n; i++)
+        cost += lw_cost_expression(f, lw_node_at(f, lw_list_at(f, start + i))->a);
+    if (cost <= LW_COST_FLAT / 2)
+        return lw_ir_and(b, this, compare_links(f, right, start + 1, n - 1));
+    lw_ref slot = lw_ir_slot(b, LW_DT_b1);
+    lw_ir_set(b, slot, this);
+    lw_ir_if(b, this);
+    lw_ir_set(b, slot, compare_links(f, right, start + 1, n - 1));
+    lw_ir_end(b);
+    return lw_ir_get(b, slot);
+}
+
+static lw_ref
+condition_compare(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type operand = lw_typed_at(f, lw_list_at(f, n->b))->operand;
+
+    return compare_links(f, compare_operand(f, n->a, operand), n->b, n->c);
+}
+
+lw_lower_value
+lw_lower_compare_chain(lw_lower_frame *f, uint32_t node)
+{
+    lw_ref truth = condition_compare(f, node);
+
+    return lw_value_convert(f, lw_value_scalar(f, LW_DT_b1, truth), lw_typed_at(f, node)->type);
+}
+
+/* ---- choice ---- */
+
+lw_lower_value
+lw_lower_ifexp(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type type = lw_typed_at(f, node)->type;
+    lw_builder *b = &f->b;
+    bool only_b = lw_typed_at(f, n->c)->dead, only_c = lw_typed_at(f, n->b)->dead;
+
+    if (only_b || only_c || lw_typed_at(f, n->a)->truth >= 0) {
+        bool yes = only_b || (!only_c && lw_typed_at(f, n->a)->truth == 1);
+        lw_lower_condition(f, n->a); /* for what it does */
+        return lw_lower_as(f, yes ? n->b : n->c, type);
+    }
+    uint32_t cost = lw_cost_expression(f, n->b) + lw_cost_expression(f, n->c);
+    lw_ref condition = lw_lower_condition(f, n->a);
+    if (cost <= LW_COST_FLAT) {
+        lw_lower_value yes = lw_lower_as(f, n->b, type), no = lw_lower_as(f, n->c, type);
+        lw_lower_place(f, node);
+        return lw_value_select(f, condition, yes, no);
+    }
+    const lw_ref *slots = lw_value_slots(f, type);
+    lw_ir_if(b, condition);
+    lw_value_set(f, slots, lw_lower_as(f, n->b, type));
+    lw_ir_else(b);
+    lw_value_set(f, slots, lw_lower_as(f, n->c, type));
+    lw_ir_end(b);
+    return lw_value_get(f, slots, type);
+}
+
+/* ---- conditions ---- */
+
+/* A condition whose outcome is known may still assign or call: what it does has to happen. */
+static bool
+does_nothing(lw_lower_frame *f, uint32_t node)
+{
+    return lw_typed_at(f, node)->konst || lw_cost_expression(f, node) < LW_COST_NEVER;
+}
+
+lw_ref
+lw_lower_condition(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node);
+    uint32_t outer = f->node, place = f->b.loc;
+    lw_ref truth;
+
+    if (t->truth >= 0) {
+        if (!does_nothing(f, node))
+            lw_lower_expression(f, node);
+        return constant_bool(f, t->truth);
+    }
+    lw_lower_place(f, node);
+    if (t->konst)
+        truth = lw_value_truth(f, lw_value_konst(f, t->konst, t->type));
+    else if (n->kind == LW_NODE_UNARY && n->op == LW_PY_NOT)
+        truth = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
+    else if (n->kind == LW_NODE_BOOLOP)
+        truth = condition_boolop(f, (lw_pyop)n->op, n->b, n->c);
+    else if (n->kind == LW_NODE_COMPARE)
+        truth = condition_compare(f, node);
+    else
+        truth = lw_value_truth(f, lw_lower_expression(f, node));
+    f->node = outer;
+    f->b.loc = place;
+    return truth;
+}

@@ -1,0 +1,332 @@
+/* Copies into arrays: of a number, a record or an array, `to[...] = value`. What lies apart, as
+ * far as the compiler knows, is one loop nest. Else the nest stands behind a test, and in front
+ * of it a call of a function that copies in the order which lower_overlap.h finds; there is one
+ * such function for each pair of element types and number of axes. */
+#include "core/front/lower/overlap.h"
+
+#include <stdio.h>
+
+/* An array walked by counters, one for each axis. */
+typedef struct walk {
+    lw_lower_value array;
+    lw_ref strides[LW_MAX_ARRAY_DIMS];
+} walk;
+
+static walk
+walk_of(lw_lower_frame *f, lw_lower_value array)
+{
+    walk w = {.array = array};
+
+    for (uint32_t i = 0; i < lw_array_row_of(f, array.type)->ndim; i++)
+        w.strides[i] = lw_array_stride_in(f, array, i, lw_offset_type(f));
+    return w;
+}
+
+static lw_type
+element_of(const lw_lower_frame *f, lw_lower_value value)
+{
+    return lw_is_array(f, value) ? lw_array_row_of(f, value.type)->elements[0] : value.type;
+}
+
+/* An axis of extent 1 is repeated, as NumPy does; other extents have to agree. *differs: they
+ * do not. */
+static void
+broadcast(lw_lower_frame *f, walk *from, lw_lower_value to, lw_ref *differs)
+{
+    lw_builder *b = &f->b;
+    lw_ref zero = lw_ir_zero(b, lw_offset_type(f));
+
+    *differs = lw_ir_int(b, LW_DT_b1, 0);
+    for (uint32_t i = 0; i < lw_array_row_of(f, to.type)->ndim; i++) {
+        lw_ref wanted = lw_array_extent(f, to, i), given = lw_array_extent(f, from->array, i);
+        lw_ref one = lw_ir_compare(b, LW_OP_EQ, given, lw_const64(f, 1));
+        lw_ref other = lw_ir_compare(b, LW_OP_NE, given, wanted);
+
+        *differs = lw_ir_or(b, *differs, lw_ir_and(b, other, lw_ir_not(b, one)));
+        from->strides[i] = lw_ir_select(b, one, zero, from->strides[i]);
+    }
+    if (lw_raises_errors(f))
+        lw_lower_raise(f, *differs, "ValueError", "could not broadcast: the shapes differ");
+}
+
+static lw_ref
+place_in(lw_lower_frame *f, const walk *w, const lw_for *loops)
+{
+    lw_ref at = 0;
+
+    for (uint32_t i = 0; i < lw_array_row_of(f, w->array.type)->ndim; i++)
+        at = lw_offset_sum(
+            &f->b, at,
+            lw_offset_product(&f->b, lw_offset_cast(&f->b, lw_offset_type(f), loops[i].i),
+                              w->strides[i]));
+    return lw_address_moved(&f->b, lw_part_at(&w->array, 0), at);
+}
+
+/* ---- arrays that overlap ---- */
+
+/* A copy as a walk; a record is repeated along all axes. */
+static lw_walk
+walk_of_copy(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const walk *from,
+             lw_ref differs)
+{
+    const lw_type_row *row = lw_array_row_of(f, to.type);
+    lw_walk w = {.ndim = row->ndim, .n = 2, .copies = true};
+
+    w.arrays[0].address = lw_part_at(&to, 0);
+    w.arrays[1].address = lw_part_at(&value, 0);
+    w.arrays[0].item_bytes = lw_type_bytes(f->l->types, row->elements[0]);
+    w.arrays[1].item_bytes = lw_type_bytes(f->l->types, element_of(f, value));
+    w.copies = row->elements[0] == element_of(f, value);
+    for (uint32_t i = 0; i < row->ndim; i++) {
+        w.extents[i] = lw_array_extent(f, to, i);
+        if (differs && !lw_raises_errors(f))
+            w.extents[i] = lw_ir_select(&f->b, differs, lw_const64(f, 0), w.extents[i]);
+        w.arrays[0].strides[i] = lw_array_stride(f, to, i);
+        w.arrays[1].strides[i] = lw_is_array(f, value)
+                                     ? lw_ir_cast(&f->b, LW_DT_i64, from->strides[i])
+                                     : lw_const64(f, 0);
+    }
+    return w;
+}
+
+/* What the function that copies knows: types, and what is promised of addresses. */
+typedef struct copier {
+    lw_type to, from; /* of elements */
+    uint32_t to_align, from_align;
+} copier;
+
+static void
+open_loops(lw_builder *b, const lw_walk *w, lw_for *loops, lw_ref *places)
+{
+    for (uint32_t i = 0; i < w->ndim; i++) {
+        loops[i] = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), w->extents[i],
+                             lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL, 0);
+        places[i] = loops[i].i;
+    }
+}
+
+static void
+close_loops(lw_builder *b, const lw_walk *w, lw_for *loops)
+{
+    for (uint32_t i = w->ndim; i-- > 0;)
+        lw_ir_for_end(b, &loops[i]);
+}
+
+static void
+copy_one_by_one(lw_lower_frame *g, const copier *c, const lw_walk *w)
+{
+    lw_for loops[LW_MAX_ARRAY_DIMS];
+    lw_ref places[LW_MAX_ARRAY_DIMS];
+
+    open_loops(&g->b, w, loops, places);
+    lw_lower_value value =
+        lw_lower_load(g, c->from, lw_walk_address(&g->b, w, 1, places), c->from_align);
+    lw_lower_store(g, c->to, lw_walk_address(&g->b, w, 0, places), value, c->to_align);
+    close_loops(&g->b, w, loops);
+}
+
+static void
+copy_pairs(lw_lower_frame *g, const copier *c, const lw_order *o)
+{
+    lw_builder *b = &g->b;
+    lw_for loops[LW_MAX_ARRAY_DIMS];
+    lw_ref places[LW_MAX_ARRAY_DIMS], to[2], from[2];
+    lw_lower_value values[2];
+
+    open_loops(b, &o->walk, loops, places);
+    to[0] = lw_walk_address(b, &o->walk, 0, places);
+    to[1] = lw_walk_address(b, &o->partners, 0, places);
+    lw_ir_if(b, lw_in_front(b, to[0], to[1]));
+    from[0] = lw_walk_address(b, &o->walk, 1, places);
+    from[1] = lw_walk_address(b, &o->partners, 1, places);
+    for (int k = 0; k < 2; k++)
+        values[k] = lw_lower_load(g, c->from, from[k], c->from_align);
+    for (int k = 0; k < 2; k++)
+        lw_lower_store(g, c->to, to[k], values[k], c->to_align);
+    lw_ir_end(b);
+    close_loops(b, &o->walk, loops);
+}
+
+/* From the arrays into the buffer, or out of it: element after element. */
+static void
+copy_buffer(lw_lower_frame *g, const copier *c, const lw_walk *w, lw_ref buffer, bool back)
+{
+    lw_builder *b = &g->b;
+    lw_ref item = lw_ir_int(b, LW_DT_i64, w->arrays[0].item_bytes), slot, at;
+    lw_for loops[LW_MAX_ARRAY_DIMS];
+    lw_ref places[LW_MAX_ARRAY_DIMS];
+    lw_lower_value value;
+
+    slot = lw_ir_slot(b, LW_DT_i64);
+    lw_ir_set(b, slot, lw_ir_zero(b, LW_DT_i64));
+    open_loops(b, w, loops, places);
+    at = lw_ir_offset(b, buffer, lw_ir_get(b, slot));
+    lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), item));
+    if (back)
+        value = lw_lower_load(g, c->to, at, 0);
+    else
+        value = lw_lower_load(g, c->from, lw_walk_address(b, w, 1, places), c->from_align);
+    lw_lower_store(g, c->to, back ? lw_walk_address(b, w, 0, places) : at, value,
+                   back ? c->to_align : 0);
+    close_loops(b, w, loops);
+}
+
+static void
+copy_by_buffer(lw_lower_frame *g, const copier *c, const lw_walk *w)
+{
+    lw_ref buffer = lw_ir_local(&g->b, LW_BUFFER_BYTES, lw_type_align(g->l->types, c->to));
+
+    copy_buffer(g, c, w, buffer, false);
+    copy_buffer(g, c, w, buffer, true);
+}
+
+/* The parameters of the function: extents, then each array's address and strides. */
+static void
+take_walk(lw_builder *b, const lw_walk *like, lw_walk *w)
+{
+    *w = (lw_walk){.ndim = like->ndim, .n = like->n, .copies = like->copies};
+    for (uint32_t i = 0; i < w->ndim; i++)
+        w->extents[i] = lw_ir_param_add(b, LW_DT_i64, 0, "extent");
+    for (uint32_t k = 0; k < w->n; k++) {
+        w->arrays[k].item_bytes = like->arrays[k].item_bytes;
+        w->arrays[k].address = lw_ir_param_add(b, LW_DT_ptr, 0, "array");
+        for (uint32_t i = 0; i < w->ndim; i++)
+            w->arrays[k].strides[i] = lw_ir_param_add(b, LW_DT_i64, 0, "stride");
+    }
+}
+
+static void
+write_copier(lw_lower_frame *g, const copier *c, const lw_walk *like)
+{
+    lw_builder *b = &g->b;
+    bool swaps = lw_type_kind_of(g->l->types, c->from) != LW_TK_RECORD;
+    lw_ref failed;
+    lw_walk w;
+    lw_order o;
+
+    take_walk(b, like, &w);
+    lw_ir_result_add(b, LW_DT_b1);
+    lw_walk_order(b, &w, &o);
+    failed = swaps ? o.fails : lw_ir_or(b, o.fails, o.in_pairs);
+    lw_ir_if(b, failed);
+    lw_ir_return(b, &failed, 1);
+    lw_ir_end(b);
+    if (swaps) {
+        lw_ir_if(b, o.in_pairs);
+        copy_pairs(g, c, &o);
+        lw_ir_return(b, &failed, 1);
+        lw_ir_end(b);
+    }
+    lw_ir_if(b, o.in_buffer);
+    copy_by_buffer(g, c, &o.walk);
+    lw_ir_return(b, &failed, 1);
+    lw_ir_end(b);
+    copy_one_by_one(g, c, &o.walk);
+    lw_ir_return(b, &failed, 1);
+}
+
+/* The number of the function that copies in order; it tells whether it could not. */
+static uint32_t
+copier_of(lw_lower_frame *f, const copier *c, const lw_walk *like)
+{
+    lw_module *module = f->l->module;
+    lw_lower_frame inner = *f;
+    uint32_t number;
+    char name[64];
+
+    snprintf(name, sizeof name, "lw_copy_%u_%u_%u_%u_%u", like->ndim, c->to, c->from,
+             c->to_align, c->from_align);
+    number = lw_ir_find(module, name);
+    if (number != UINT32_MAX)
+        return number;
+    inner.can_raise = false;
+    inner.b = (lw_builder){.loc = f->b.loc};
+    lw_builder_start(&inner.b, module, name);
+    if (inner.b.func != NULL)
+        inner.b.func->linkage = LW_OUTLINED;
+    write_copier(&inner, c, like);
+    if (lw_ir_finish(&inner.b, NULL) != LW_OK)
+        module->failed = true;
+    return inner.b.func_number;
+}
+
+static void
+copy_in_order(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const lw_walk *w)
+{
+    copier c = {.to = element_of(f, to),
+                .from = element_of(f, value),
+                .to_align = lw_array_align_of(f, to.type)};
+    lw_ref args[LW_MAX_ARRAY_DIMS + LW_MOST_OPERANDS * (1 + LW_MAX_ARRAY_DIMS)], failed;
+    uint32_t n = 0;
+
+    if (lw_is_array(f, value))
+        c.from_align = lw_array_align_of(f, value.type);
+    for (uint32_t i = 0; i < w->ndim; i++)
+        args[n++] = w->extents[i];
+    for (uint32_t k = 0; k < w->n; k++) {
+        args[n++] = w->arrays[k].address;
+        for (uint32_t i = 0; i < w->ndim; i++)
+            args[n++] = w->arrays[k].strides[i];
+    }
+    failed = lw_ir_call(&f->b, copier_of(f, &c, w), args, n);
+    if (lw_raises_errors(f))
+        lw_lower_raise(f, failed, "ValueError", LW_NO_ORDER);
+}
+
+/* ---- all of them ---- */
+
+/* An element of `value` at the places of the loops. */
+static lw_lower_value
+element_at(lw_lower_frame *f, lw_lower_value value, const walk *from, const lw_for *loops)
+{
+    return lw_lower_load(f, element_of(f, value), place_in(f, from, loops),
+                         lw_array_align_of(f, value.type));
+}
+
+static void
+copy_apart(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const walk *from,
+           lw_ref differs)
+{
+    const lw_type_row *row = lw_array_row_of(f, to.type);
+    walk into = walk_of(f, to);
+    lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
+
+    for (uint32_t i = 0; i < row->ndim; i++) {
+        lw_ref extent = lw_array_extent(f, to, i);
+        if (differs && !lw_raises_errors(f)) /* errors are ignored: nothing is copied */
+            extent = lw_ir_select(&f->b, differs, lw_const64(f, 0), extent);
+        loops[i] = lw_ir_for(&f->b, lw_const64(f, 0), extent, lw_const64(f, 1), 0, 0);
+    }
+    if (lw_is_array(f, value))
+        value = element_at(f, value, from, loops);
+    lw_lower_store(f, row->elements[0], place_in(f, &into, loops), value,
+                   lw_array_align_of(f, to.type));
+    for (uint32_t i = row->ndim; i-- > 0;)
+        lw_ir_for_end(&f->b, &loops[i]);
+}
+
+void
+lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
+{
+    bool array = lw_is_array(f, value);
+    bool record = lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD;
+    walk from = {.array = value};
+    lw_ref differs = 0;
+    lw_walk w;
+
+    if (array) {
+        from = walk_of(f, value);
+        broadcast(f, &from, to, &differs);
+    } else {
+        value = lw_value_convert(f, value, lw_array_row_of(f, to.type)->elements[0]);
+    }
+    if (array || record) {
+        w = walk_of_copy(f, to, value, &from, differs);
+        lw_ir_if(&f->b, lw_walk_overlaps(&f->b, &w));
+        copy_in_order(f, to, value, &w);
+        lw_ir_else(&f->b);
+    }
+    copy_apart(f, to, value, &from, differs);
+    if (array || record)
+        lw_ir_end(&f->b);
+}

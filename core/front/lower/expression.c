@@ -1,0 +1,576 @@
+/* Expressions of the typed tree. */
+#include "core/front/lower/address.h"
+
+#include <string.h>
+
+static lw_lower_value
+no_value(void)
+{
+    return (lw_lower_value){.type = LW_T_NONE};
+}
+
+/* ---- arguments ---- */
+
+static uint32_t
+entry_at(const lw_lower_frame *f, uint32_t index)
+{
+    return f->l->typed->lists.data[index];
+}
+
+static uint32_t
+argument_entry(const lw_lower_frame *f, uint32_t call, uint32_t index)
+{
+    const lw_typed_node *t = lw_typed_at(f, call);
+
+    return index < t->n_args ? entry_at(f, t->args + index) : 0;
+}
+
+bool
+lw_argument_given(const lw_lower_frame *f, uint32_t call, uint32_t index)
+{
+    return argument_entry(f, call, index) != 0;
+}
+
+/* lists[k]: the node of the whole, lists[k + 1]: which element. The node is lowered at the
+ * first element that is asked for. */
+static lw_lower_value
+entry_element(lw_lower_frame *f, uint32_t k)
+{
+    uint32_t node = entry_at(f, k);
+
+    if (f->shared_node != node) {
+        lw_lower_value whole = lw_lower_expression(f, node);
+        f->shared_node = node;
+        f->shared = whole;
+    }
+    return lw_value_element(f, f->shared, entry_at(f, k + 1));
+}
+
+static lw_lower_value entry_as(lw_lower_frame *f, uint32_t entry, lw_type as);
+
+/* The tuple's own type is not in the entry: `as` says it, for a parameter or a result. */
+static lw_lower_value
+entry_pack(lw_lower_frame *f, uint32_t k, lw_type as)
+{
+    uint32_t count = entry_at(f, k), n = lw_parts_of(f->l->types, as), at = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+    const lw_type_row *row;
+
+    if (lw_type_kind_of(f->l->types, as) != LW_TK_TUPLE &&
+        lw_type_kind_of(f->l->types, as) != LW_TK_FUNCTION)
+        return lw_lower_fail(f, f->node, "packed arguments without a tuple type");
+    row = lw_type_get(f->l->types, as);
+    for (uint32_t i = 0; parts && i < count && i < row->n; i++) {
+        lw_lower_value element = entry_as(f, entry_at(f, k + 1 + i), row->elements[i]);
+        for (uint32_t j = 0; j < element.n && at < n; j++)
+            parts[at++] = element.parts[j];
+    }
+    return (lw_lower_value){.type = as, .n = parts ? at : 0, .parts = parts};
+}
+
+static lw_lower_value
+entry_as(lw_lower_frame *f, uint32_t entry, lw_type as)
+{
+    uint32_t k = entry & ~(uint32_t)LW_ARG_TAG;
+
+    switch (entry & LW_ARG_TAG) {
+    case 0: return lw_lower_as(f, entry, as);
+    case LW_ARG_PACK: return entry_pack(f, k, as);
+    case LW_ARG_KONST: return lw_value_konst(f, k, as);
+    default: return lw_value_convert(f, lw_lower_entry(f, entry), as);
+    }
+}
+
+/* Of numbers; what is only known at compile time has no parts anyway. */
+static lw_type
+type_of_konst(lw_lower_frame *f, uint32_t konst)
+{
+    const lw_konst *k = lw_typed_konst(f->l->typed, konst);
+
+    switch (k->kind) {
+    case LW_K_BOOL: return LW_DT_b1;
+    case LW_K_INT: return LW_T_INDEX;
+    case LW_K_UINT: return LW_DT_u64;
+    case LW_K_BIGINT:
+    case LW_K_FLOAT: return LW_T_PYFLOAT;
+    case LW_K_COMPLEX: return LW_T_PYCOMPLEX;
+    case LW_K_SCALAR: return (lw_type)k->dtype;
+    case LW_K_NONE: return LW_T_NONE;
+    default: return LW_T_STATIC;
+    }
+}
+
+lw_lower_value
+lw_lower_entry(lw_lower_frame *f, uint32_t entry)
+{
+    uint32_t k = entry & ~(uint32_t)LW_ARG_TAG;
+
+    switch (entry & LW_ARG_TAG) {
+    case 0: return lw_lower_expression(f, entry);
+    case LW_ARG_ELEMENT: return entry_element(f, k);
+    case LW_ARG_WEB: return lw_lower_web_read(f, k);
+    case LW_ARG_KONST: return lw_value_konst(f, k, type_of_konst(f, k));
+    default: return lw_lower_fail(f, f->node, "packed arguments of a named function");
+    }
+}
+
+lw_lower_value
+lw_lower_argument(lw_lower_frame *f, uint32_t call, uint32_t index)
+{
+    uint32_t entry = argument_entry(f, call, index);
+
+    if (entry == 0)
+        return lw_lower_fail(f, call, "an argument that is not there");
+    return lw_lower_entry(f, entry);
+}
+
+lw_lower_value
+lw_lower_argument_as(lw_lower_frame *f, uint32_t call, uint32_t index, lw_type type)
+{
+    uint32_t entry = argument_entry(f, call, index);
+
+    if (entry == 0)
+        return lw_lower_fail(f, call, "an argument that is not there");
+    return entry_as(f, entry, type);
+}
+
+/* ---- calls ---- */
+
+static lw_lower_value
+instance_argument(lw_lower_frame *f, uint32_t call, const lw_instance *callee, uint32_t index)
+{
+    const lw_fn *fn = &f->l->tree->fns.data[callee->fn];
+    uint32_t entry = argument_entry(f, call, index);
+
+    if (entry != 0)
+        return entry_as(f, entry, callee->param_types[index]);
+    if (index < fn->params.n && fn->params.data[index].default_konst != 0)
+        return lw_value_konst(f, fn->params.data[index].default_konst,
+                              callee->param_types[index]);
+    return lw_lower_fail(f, call, "a parameter without argument and default");
+}
+
+/* The call's function stands in its place. */
+static lw_lower_value
+lower_call_opened(lw_lower_frame *f, uint32_t node)
+{
+    uint32_t instance = lw_typed_at(f, node)->target, outer_node = f->shared_node;
+    const lw_instance *callee = &f->l->typed->instances.data[instance];
+    lw_lower_value outer = f->shared;
+    lw_lower_value *values =
+        lw_arena_take(f->l->arena, (callee->n_params + 1) * sizeof *values);
+
+    f->shared_node = 0;
+    for (uint32_t i = 0; values && i < callee->n_params; i++)
+        if (!callee->param_konsts[i])
+            values[i] = instance_argument(f, node, callee, i);
+    f->shared_node = outer_node;
+    f->shared = outer;
+    lw_lower_place(f, node);
+    return values ? lw_lower_opened(f, instance, values) : lw_value_zero(f, callee->result);
+}
+
+static lw_lower_value
+lower_call_instance(lw_lower_frame *f, uint32_t node)
+{
+    if (lw_may_open(f, lw_typed_at(f, node)->target))
+        return lower_call_opened(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node);
+    const lw_instance *callee = &f->l->typed->instances.data[t->target];
+    uint32_t number = lw_lower_instance(f->l, t->target), at = 0, n_parts = 0, n;
+    bool raises = lw_instance_raises(f->l, t->target);
+
+    for (uint32_t i = 0; i < callee->n_params; i++)
+        n_parts +=
+            callee->param_konsts[i] ? 0 : lw_parts_of(f->l->types, callee->param_types[i]);
+    lw_ref *args = lw_arena_take(f->l->arena, (n_parts + 1) * sizeof *args);
+    uint32_t outer_node = f->shared_node;
+    lw_lower_value outer = f->shared;
+    f->shared_node = 0;
+    for (uint32_t i = 0; args && i < callee->n_params; i++) {
+        if (callee->param_konsts[i])
+            continue;
+        lw_lower_value value = instance_argument(f, node, callee, i);
+        for (uint32_t j = 0; j < value.n && at < n_parts; j++)
+            args[at++] = value.parts[j];
+    }
+    f->shared_node = outer_node;
+    f->shared = outer;
+    lw_lower_place(f, node);
+    lw_ref call = lw_ir_call(&f->b, number, args, at);
+    if (raises)
+        lw_lower_pass_on(f, call);
+    n = lw_parts_of(f->l->types, callee->result);
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+    for (uint32_t i = 0; parts && i < n; i++)
+        parts[i] = lw_ir_result(&f->b, call, i + (raises ? 1 + f->l->n_raise_words : 0));
+    return (lw_lower_value){.type = callee->result, .n = parts ? n : 0, .parts = parts};
+}
+
+/* dtype(x), or dtype() which is zero. */
+static lw_lower_value
+lower_call_cast(lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_type to = (lw_type)t->target;
+
+    if (t->n_args == 0 || !lw_argument_given(f, node, 0))
+        return lw_value_zero(f, to);
+    return lw_value_convert(f, lw_lower_argument(f, node, 0), to);
+}
+
+/* x.view(dtype) */
+static lw_lower_value
+lower_call_view(lw_lower_frame *f, uint32_t node)
+{
+    lw_type to = (lw_type)lw_typed_at(f, node)->target;
+    lw_lower_value x = lw_lower_argument(f, node, 0);
+
+    if (x.n != 1)
+        return lw_lower_fail(f, node, "the bits of something of several parts");
+    return lw_value_scalar(f, to, lw_ir_bitcast(&f->b, (lw_dtype)to, x.parts[0]));
+}
+
+static lw_lower_value
+lower_call(lw_lower_frame *f, uint32_t node)
+{
+    switch (lw_typed_at(f, node)->call) {
+    case LW_CALL_INSTANCE: return lower_call_instance(f, node);
+    case LW_CALL_CAST: return lower_call_cast(f, node);
+    case LW_CALL_VIEW: return lower_call_view(f, node);
+    case LW_CALL_EXTERNAL:
+    case LW_CALL_NAMED:
+    case LW_CALL_METHOD: {
+        uint32_t outer_node = f->shared_node;
+        lw_lower_value outer = f->shared;
+        f->shared_node = 0;
+        lw_lower_value value = lw_typed_at(f, node)->call == LW_CALL_EXTERNAL
+                                   ? lw_lower_external(f, node)
+                                   : lw_lower_named(f, node);
+        f->shared_node = outer_node;
+        f->shared = outer;
+        return value;
+    }
+    default: return lw_lower_fail(f, node, "a call of nothing");
+    }
+}
+
+/* ---- operators ---- */
+
+/* Operands that stay as they are: tuples. */
+static bool
+is_joined(const lw_lower_frame *f, lw_type operand)
+{
+    return lw_type_kind_of(f->l->types, operand) == LW_TK_TUPLE || operand == LW_T_BOTTOM;
+}
+
+/* The operands of a shift or power keep types of their own; all else is brought to `operand`.
+ */
+lw_lower_value
+lw_lower_binary_nodes(lw_lower_frame *f, uint32_t node, lw_pyop op, lw_lower_value left,
+                      uint32_t y)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_type operand = t->operand;
+    bool joined = is_joined(f, operand);
+    lw_lower_value right;
+
+    if (!joined)
+        left = lw_value_convert(f, left, operand);
+
+    if (joined || lw_is_shift(op))
+        right = lw_lower_expression(f, y);
+    else if (op == LW_PY_POW && lw_type_is_integer(f->l->types, operand))
+        right = lw_lower_expression(f, y);
+    else
+        right = lw_lower_as(f, y, operand);
+    lw_lower_place(f, node);
+    return lw_lower_binary(f, op, left, right, t->type);
+}
+
+static lw_lower_value
+lower_binary(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type operand = lw_typed_at(f, node)->operand;
+    lw_lower_value left =
+        is_joined(f, operand) ? lw_lower_expression(f, n->a) : lw_lower_as(f, n->a, operand);
+
+    return lw_lower_binary_nodes(f, node, (lw_pyop)n->op, left, n->b);
+}
+
+static lw_lower_value
+lower_unary(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_pyop op = (lw_pyop)n->op;
+
+    if (op == LW_PY_NOT) {
+        lw_ref opposite = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
+        return lw_value_convert(f, lw_value_scalar(f, LW_DT_b1, opposite), t->type);
+    }
+    lw_lower_value x = t->operand == LW_T_BOTTOM ? lw_lower_expression(f, n->a)
+                                                 : lw_lower_as(f, n->a, t->operand);
+    lw_lower_place(f, node);
+    return lw_lower_unary(f, op, x, t->type);
+}
+
+/* ---- parts of values ---- */
+
+static lw_lower_value
+lower_tuple(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type type = lw_typed_at(f, node)->type;
+    uint32_t parts_n = lw_parts_of(f->l->types, type), at = 0, element = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (parts_n + 1) * sizeof *parts);
+
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_TUPLE)
+        return lw_lower_fail(f, node, "a tuple without a tuple's type");
+    const lw_type_row *row = lw_type_get(f->l->types, type);
+    for (uint32_t i = 0; parts && i < n->c; i++) {
+        uint32_t item = lw_list_at(f, n->b + i);
+        bool star = lw_node_at(f, item)->kind == LW_NODE_STAR;
+        lw_lower_value value = star ? lw_lower_expression(f, lw_node_at(f, item)->a)
+                                    : lw_lower_as(f, item, row->elements[element]);
+        element += star ? lw_type_get(f->l->types, value.type)->n : 1;
+        for (uint32_t j = 0; j < value.n && at < parts_n; j++)
+            parts[at++] = value.parts[j];
+    }
+    return (lw_lower_value){.type = type, .n = parts ? at : 0, .parts = parts};
+}
+
+static bool
+named_element(lw_lower_frame *f, lw_lower_value tuple, const char *name, lw_lower_value *out)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, tuple.type);
+
+    for (uint32_t i = 0; row->names && i < row->n; i++)
+        if (strcmp(row->names[i], name) == 0) {
+            *out = lw_value_element(f, tuple, i);
+            return true;
+        }
+    return false;
+}
+
+/* .real and .imag, the fields of a namedtuple; what else there is was folded. */
+static lw_lower_value
+lower_attribute(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const char *name = lw_typed_konst(f->l->typed, n->b)->text;
+    lw_type type = lw_typed_at(f, node)->type;
+    lw_lower_value object = lw_lower_expression(f, n->a);
+
+    if (lw_lower_field_name(f, node, object.type))
+        return lw_lower_field(f, object, name, type);
+    if (lw_type_kind_of(f->l->types, object.type) == LW_TK_ARRAY)
+        return lw_lower_array_attribute(f, node, object, name);
+    lw_lower_value item;
+    if (lw_value_is_tuple(&object, f) && named_element(f, object, name, &item))
+        return lw_value_convert(f, item, type);
+    bool imaginary = strcmp(name, "imag") == 0;
+    if (object.n == 2 && (imaginary || strcmp(name, "real") == 0)) {
+        lw_ref part = object.parts[imaginary];
+        lw_lower_value made = lw_value_scalar(f, (lw_type)lw_ir_type(&f->b, part), part);
+        return lw_value_convert(f, made, type);
+    }
+    if (object.n == 1 && imaginary)
+        return lw_value_zero(f, type);
+    if (object.n == 1 && strcmp(name, "real") == 0)
+        return lw_value_convert(f, object, type);
+    return lw_lower_fail(f, node, "an attribute");
+}
+
+static bool
+constant_integer(const lw_lower_frame *f, uint32_t node, int64_t *value)
+{
+    uint32_t konst = node ? lw_typed_at(f, node)->konst : 0;
+    const lw_konst *k = konst ? lw_typed_konst(f->l->typed, konst) : NULL;
+
+    if (k == NULL || (k->kind != LW_K_INT && k->kind != LW_K_BOOL && k->kind != LW_K_SCALAR))
+        return false;
+    *value = k->i;
+    return true;
+}
+
+/* Elements start, start + step, … as Python's slice.indices gives them. */
+static lw_lower_value
+lower_slice(lw_lower_frame *f, uint32_t node, lw_lower_value tuple, uint32_t slice)
+{
+    const lw_node *s = lw_node_at(f, slice);
+    int64_t n = lw_type_get(f->l->types, tuple.type)->n, step = 1, bounds[2];
+    lw_type type = lw_typed_at(f, node)->type;
+    uint32_t total = lw_parts_of(f->l->types, type), at = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (total + 1) * sizeof *parts);
+
+    constant_integer(f, s->c, &step);
+    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+    bounds[0] = step < 0 ? high : low;
+    bounds[1] = step < 0 ? low : high;
+    for (int i = 0; i < 2; i++) {
+        int64_t given;
+        if (!constant_integer(f, i == 0 ? s->a : s->b, &given))
+            continue;
+        given = given < 0 ? given + n : given;
+        bounds[i] = given < low ? low : given > high ? high : given;
+    }
+    if (step == 0)
+        return lw_lower_fail(f, node, "a slice with step 0");
+    for (int64_t i = bounds[0]; parts && (step > 0 ? i < bounds[1] : i > bounds[1]);
+         i += step) {
+        lw_lower_value element = lw_value_element(f, tuple, (uint32_t)i);
+        for (uint32_t j = 0; j < element.n && at < total; j++)
+            parts[at++] = element.parts[j];
+    }
+    return (lw_lower_value){.type = type, .n = parts ? at : 0, .parts = parts};
+}
+
+/* Whether the node is an item of a tuple by an index that is known only at run time. */
+static bool
+is_choice(const lw_lower_frame *f, const lw_node *n)
+{
+    lw_type tuple = lw_typed_at(f, n->a)->type;
+    uint32_t konst = lw_typed_at(f, n->b)->konst;
+    int64_t index;
+
+    if (lw_type_kind_of(f->l->types, tuple) != LW_TK_TUPLE ||
+        lw_node_at(f, n->b)->kind == LW_NODE_SLICE || constant_integer(f, n->b, &index))
+        return false;
+    return konst == 0 || lw_typed_konst(f->l->typed, konst)->kind != LW_K_STR;
+}
+
+static lw_lower_value
+lower_subscript(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type type = lw_typed_at(f, node)->type;
+    lw_lower_value tuple, field;
+    int64_t index;
+
+    if (is_choice(f, n))
+        return lw_lower_choose(f, node, n->a, n->b, type);
+    tuple = lw_lower_expression(f, n->a);
+    const char *name = lw_lower_field_name(f, node, tuple.type);
+    if (name)
+        return lw_lower_field(f, tuple, name, type);
+    if (lw_type_kind_of(f->l->types, tuple.type) == LW_TK_ARRAY)
+        return lw_lower_array_subscript(f, node, tuple);
+    if (!lw_value_is_tuple(&tuple, f))
+        return lw_lower_fail(f, node, "a subscript of what is no tuple");
+    if (lw_node_at(f, n->b)->kind == LW_NODE_SLICE)
+        return lower_slice(f, node, tuple, n->b);
+    if (constant_integer(f, n->b, &index)) {
+        int64_t count = lw_type_get(f->l->types, tuple.type)->n;
+        index = index < 0 ? index + count : index;
+        if (index < 0 || index >= count)
+            return lw_lower_fail(f, node, "an index beyond the end of a tuple");
+        return lw_value_convert(f, lw_value_element(f, tuple, (uint32_t)index), type);
+    }
+    uint32_t konst = lw_typed_at(f, n->b)->konst;
+    if (!named_element(f, tuple, lw_typed_konst(f->l->typed, konst)->text, &field))
+        return lw_lower_fail(f, node, "a field that the record lacks");
+    return lw_value_convert(f, field, type);
+}
+
+/* A function as a value is what it captures: its argument list names the webs. */
+static lw_lower_value
+lower_function(lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    uint32_t total = lw_parts_of(f->l->types, t->type), at = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (total + 1) * sizeof *parts);
+
+    for (uint32_t i = 0; parts && i < t->n_args; i++) {
+        const lw_type_row *row = lw_type_get(f->l->types, t->type);
+        lw_lower_value value = entry_as(f, entry_at(f, t->args + i), row->elements[i]);
+        for (uint32_t j = 0; j < value.n && at < total; j++)
+            parts[at++] = value.parts[j];
+    }
+    return (lw_lower_value){.type = t->type, .n = parts ? at : 0, .parts = parts};
+}
+
+/* ---- all of them ---- */
+
+static lw_lower_value
+lower_walrus(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_lower_value value = lw_lower_expression(f, n->b);
+    uint32_t web = lw_typed_at(f, n->a)->web;
+
+    /* `a and (y := b)` assigns inside a region that ends before y is used: a slot outlives it
+     */
+    f->slotted[web] = true;
+    lw_lower_assign(f, n->a, value);
+    return value;
+}
+
+static lw_lower_value
+lower_name(lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    if (t->web != 0)
+        return lw_value_convert(f, lw_lower_web_read(f, t->web), t->type);
+    if (lw_type_kind_of(f->l->types, t->type) == LW_TK_FUNCTION)
+        return lower_function(f, node);
+    return no_value();
+}
+
+static lw_lower_value
+lower_kind(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+
+    switch (n->kind) {
+    case LW_NODE_KONST:
+        return lw_typed_at(f, node)->call == LW_CALL_NAMED /* cuda.threadIdx.x */
+                   ? lw_lower_named(f, node)
+                   : lw_value_konst(f, n->a, lw_typed_at(f, node)->type);
+    case LW_NODE_NAME: return lower_name(f, node);
+    case LW_NODE_UNARY: return lower_unary(f, node);
+    case LW_NODE_BINARY: return lower_binary(f, node);
+    case LW_NODE_BOOLOP: return lw_lower_boolop(f, node);
+    case LW_NODE_COMPARE: return lw_lower_compare_chain(f, node);
+    case LW_NODE_IFEXP: return lw_lower_ifexp(f, node);
+    case LW_NODE_CALL: return lower_call(f, node);
+    case LW_NODE_ARG_KEYWORD: return lw_lower_expression(f, n->b);
+    case LW_NODE_ATTRIBUTE: return lower_attribute(f, node);
+    case LW_NODE_SUBSCRIPT: return lower_subscript(f, node);
+    case LW_NODE_TUPLE: return lower_tuple(f, node);
+    case LW_NODE_WALRUS: return lower_walrus(f, node);
+    case LW_NODE_LAMBDA: return lower_function(f, node);
+    default: return lw_lower_fail(f, node, lw_node_text[n->kind]);
+    }
+}
+
+lw_lower_value
+lw_lower_expression(lw_lower_frame *f, uint32_t node)
+{
+    uint32_t outer = f->node, place = f->b.loc;
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    if (t->konst)
+        return lw_value_konst(f, t->konst, t->type);
+    lw_lower_place(f, node);
+    lw_lower_value value = lower_kind(f, node);
+    f->node = outer;
+    f->b.loc = place;
+    return value;
+}
+
+/* Constants are made in the wanted type at once: no cast, and their value stays visible. */
+lw_lower_value
+lw_lower_as(lw_lower_frame *f, uint32_t node, lw_type type)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_type_kind kind = lw_type_kind_of(f->l->types, type);
+    bool scalar = kind == LW_TK_SCALAR || kind == LW_TK_WEAK || kind == LW_TK_LITERAL;
+
+    if (t->konst && scalar && lw_parts_of(f->l->types, t->type) > 0 &&
+        lw_type_kind_of(f->l->types, t->type) != LW_TK_TUPLE)
+        return lw_value_konst(f, t->konst, type);
+    return lw_value_convert(f, lw_lower_expression(f, node), type);
+}

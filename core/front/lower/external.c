@@ -1,0 +1,144 @@
+/* Calls of functions in other languages: what C's convention makes of each argument
+ * (core/front/external.h). */
+#include "core/front/lower/lower_internal.h"
+
+#include "core/front/external.h"
+
+#include <stdio.h>
+
+typedef struct call {
+    lw_lower_frame *f;
+    lw_builder *b;
+    const lw_external *external;
+    lw_ref *args;
+    lw_dtype *types;
+    uint32_t n;
+} call;
+
+static void
+push(call *c, lw_dtype type, lw_ref value)
+{
+    c->types[c->n] = type;
+    c->args[c->n++] = value;
+}
+
+static uint32_t
+params_of(const lw_sig_type *type)
+{
+    if (type->kind == LW_SIG_ARRAY)
+        return 5 + 2 * type->ndim;
+    return type->kind == LW_SIG_SCALAR && lw_is_complex(type->dtype) ? 2 : 1;
+}
+
+uint32_t
+lw_external_n_params(const lw_external *external)
+{
+    uint32_t n = !external->c_abi;
+
+    for (uint32_t i = 0; i < external->signature.n_args; i++)
+        n += params_of(&external->signature.args[i]);
+    return n;
+}
+
+/* ---- arguments ---- */
+
+/* numba's array struct: meminfo, parent, nitems, itemsize, data, shape, strides. */
+static void
+push_array(call *c, const lw_sig_type *type, lw_lower_value array)
+{
+    lw_builder *b = c->b;
+    lw_ref null = lw_ir_zero(b, LW_DT_ptr), count = lw_ir_int(b, LW_DT_i64, 1);
+
+    for (uint32_t i = 0; i < type->ndim; i++)
+        count = lw_ir_mul(b, count, lw_array_extent(c->f, array, i));
+    push(c, LW_DT_ptr, null);
+    push(c, LW_DT_ptr, null);
+    push(c, LW_DT_i64, count);
+    push(c, LW_DT_i64, lw_ir_int(b, LW_DT_i64, lw_dtypes[type->dtype].size_bytes));
+    push(c, LW_DT_ptr, array.n ? array.parts[0] : 0);
+    for (uint32_t i = 0; i < type->ndim; i++)
+        push(c, LW_DT_i64, lw_array_extent(c->f, array, i));
+    for (uint32_t i = 0; i < type->ndim; i++)
+        push(c, LW_DT_i64, lw_array_stride(c->f, array, i));
+}
+
+static void
+push_argument(call *c, uint32_t node, uint32_t i)
+{
+    const lw_sig_type *type = &c->external->signature.args[i];
+    lw_lower_value value;
+
+    if (type->kind == LW_SIG_SCALAR) {
+        value = lw_lower_argument_as(c->f, node, i, (lw_type)type->dtype);
+        for (uint32_t k = 0; k < value.n; k++)
+            push(c, lw_dtypes[type->dtype].parts, value.parts[k]);
+        return;
+    }
+    value = lw_lower_argument(c->f, node, i);
+    if (type->kind == LW_SIG_ARRAY)
+        push_array(c, type, value);
+    else
+        push(c, LW_DT_ptr, value.n ? value.parts[0] : 0);
+}
+
+/* ---- the call ---- */
+
+static lw_ref
+emit(call *c, lw_dtype result)
+{
+    uint32_t number =
+        lw_ir_device_extern_add(c->b->module, c->external->name, result, c->types, c->n);
+
+    return lw_ir_host_call(c->b, number, c->args, c->n);
+}
+
+static lw_lower_value
+call_with_status(call *c, uint32_t node, lw_ref place, lw_type type)
+{
+    lw_ref status = emit(c, LW_DT_i32);
+    char message[128];
+
+    snprintf(message, sizeof message, "%.80s returned a status that is not 0",
+             c->external->name);
+
+    lw_lower_place(c->f, node);
+    if (lw_raises_errors(c->f))
+        lw_lower_raise(c->f, lw_ir_compare(c->b, LW_OP_NE, status, lw_ir_zero(c->b, LW_DT_i32)),
+                       "RuntimeError", message);
+    if (type == LW_T_NONE)
+        return (lw_lower_value){.type = type};
+    return lw_lower_load(c->f, type, place, 0);
+}
+
+static lw_lower_value
+call_plain(call *c, lw_type type)
+{
+    bool none = type == LW_T_NONE;
+    lw_ref made = emit(c, none ? LW_DT_void : (lw_dtype)type);
+
+    return none ? (lw_lower_value){.type = type} : lw_value_scalar(c->f, type, made);
+}
+
+enum { PLACE_BYTES = 16 }; /* room for a complex128 */
+
+lw_lower_value
+lw_lower_external(lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    call c = {f, &f->b, lw_typed_konst(f->l->typed, t->target)->bytes, NULL, NULL, 0};
+    uint32_t n = lw_external_n_params(c.external);
+    lw_ref place = 0;
+
+    c.args = lw_arena_take(f->l->arena, (n + 1) * sizeof *c.args);
+    c.types = lw_arena_take(f->l->arena, (n + 1) * sizeof *c.types);
+    if (c.args == NULL || c.types == NULL)
+        return (lw_lower_value){.type = t->type};
+    if (!c.external->c_abi) {
+        place = lw_ir_local(&f->b, PLACE_BYTES, PLACE_BYTES);
+        push(&c, LW_DT_ptr, place);
+    }
+    for (uint32_t i = 0; i < c.external->signature.n_args; i++)
+        push_argument(&c, node, i);
+    lw_lower_place(f, node);
+    return place ? call_with_status(&c, node, place, t->type) : call_plain(&c, t->type);
+}

@@ -1,0 +1,451 @@
+/* What a for loop runs over: range, tuples, tables, and enumerate, zip and reversed of these.
+ */
+#include "core/front/lower/lower_internal.h"
+
+#include "core/front/numeric/integers.h"
+#include "core/front/named.h"
+
+static lw_iterator of_entry(lw_lower_frame *f, uint32_t entry, lw_type item);
+
+/* ---- range ---- */
+
+/* floor((distance - 1) / stride) + 1 rounds for a distance above 0; u64. */
+static lw_ref
+rounds_of(lw_builder *b, lw_ref distance, lw_ref stride)
+{
+    lw_ref one = lw_ir_int(b, LW_DT_u64, 1);
+    uint64_t bits;
+
+    if (lw_ir_is_const(b, stride, &bits) && bits == 1)
+        return distance;
+    return lw_ir_add(b, lw_int_floordiv(b, lw_ir_sub(b, distance, one), stride), one);
+}
+
+static __int128
+constant_count(__int128 start, __int128 stop, __int128 step)
+{
+    if (step > 0)
+        return start < stop ? (stop - start - 1) / step + 1 : 0;
+    return step < 0 && start > stop ? (start - stop - 1) / -step + 1 : 0;
+}
+
+/* Rounds of range(start, stop, step), unsigned: no difference of two int64 overflows there. */
+lw_ref
+lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
+{
+    lw_ref zero = lw_ir_zero(b, LW_DT_u64), none = lw_ir_zero(b, LW_DT_i64), up = zero,
+           down = zero;
+    lw_ref from = lw_ir_cast(b, LW_DT_u64, start), to = lw_ir_cast(b, LW_DT_u64, stop);
+    uint64_t bits = 0;
+    bool constant = lw_ir_is_const(b, step, &bits);
+    uint64_t first, last;
+    if (constant && lw_ir_is_const(b, start, &first) && lw_ir_is_const(b, stop, &last))
+        return lw_ir_int(b, LW_DT_u64,
+                         (int64_t)constant_count((int64_t)first, (int64_t)last, (int64_t)bits));
+    lw_ref rises = lw_ir_compare(b, LW_OP_LT, start, stop);
+    lw_ref falls = lw_ir_compare(b, LW_OP_GT, start, stop);
+
+    if (!constant || (int64_t)bits > 0) {
+        lw_ref stride =
+            constant ? lw_ir_int(b, LW_DT_u64, (int64_t)bits) : lw_ir_cast(b, LW_DT_u64, step);
+        up = lw_ir_select(b, rises, rounds_of(b, lw_ir_sub(b, to, from), stride), zero);
+    }
+    if (!constant || (int64_t)bits < 0) {
+        lw_ref stride = constant ? lw_ir_int(b, LW_DT_u64, (int64_t)(0 - bits))
+                                 : lw_ir_neg(b, lw_ir_cast(b, LW_DT_u64, step));
+        down = lw_ir_select(b, falls, rounds_of(b, lw_ir_sub(b, from, to), stride), zero);
+    }
+    if (constant)
+        return (int64_t)bits > 0 ? up : down;
+    down = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, step, none), down, zero);
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, step, none), up, down);
+}
+
+static lw_ref
+integer_argument(lw_lower_frame *f, uint32_t call, uint32_t index, int64_t otherwise)
+{
+    if (!lw_argument_given(f, call, index))
+        return lw_ir_int(&f->b, LW_DT_i64, otherwise);
+    lw_lower_value value = lw_lower_argument_as(f, call, index, LW_T_INDEX);
+    return value.n ? value.parts[0] : 0;
+}
+
+/* What a variable with one definition is assigned, or the tuple that it is a part of; 0:
+ * another kind of definition. */
+static uint32_t
+assigned_to(const lw_lowering *l, const lw_instance *inst, uint32_t web)
+{
+    const lw_tree *tree = l->tree;
+
+    for (uint32_t i = 1; i < tree->nodes.n; i++) {
+        const lw_node *n = &tree->nodes.data[i], *target;
+
+        if (n->kind != LW_NODE_ASSIGN || n->c != 1)
+            continue;
+        target = &tree->nodes.data[tree->lists.data[n->b]];
+        if (target->kind == LW_NODE_NAME && inst->nodes[tree->lists.data[n->b]].web == web)
+            return n->a;
+        for (uint32_t j = 0; target->kind == LW_NODE_TUPLE && j < target->c; j++) {
+            uint32_t item = tree->lists.data[target->b + j];
+            if (tree->nodes.data[item].kind == LW_NODE_NAME && inst->nodes[item].web == web)
+                return n->a;
+        }
+    }
+    return 0;
+}
+
+static bool
+konst_is_positive(const lw_konst *k)
+{
+    return (k->kind == LW_K_INT || k->kind == LW_K_SCALAR) && k->i > 0;
+}
+
+/* Sizes of blocks and grids: never 0. Of a tuple: all of its items. */
+static bool
+is_positive(const lw_lowering *l, const lw_instance *inst, uint32_t node, int depth)
+{
+    const lw_node *n = &l->tree->nodes.data[node];
+    const lw_typed_node *t = &inst->nodes[node];
+    lw_impl impl = t->call == LW_CALL_NAMED ? lw_names[t->target].impl : LW_IMPL_NONE;
+
+    if (node == 0 || depth == 0)
+        return false;
+    if (t->konst)
+        return konst_is_positive(lw_typed_konst(l->typed, t->konst));
+    if (n->kind == LW_NODE_BINARY && n->op == LW_PY_MUL)
+        return is_positive(l, inst, n->a, depth - 1) && is_positive(l, inst, n->b, depth - 1);
+    if (n->kind == LW_NODE_NAME && t->web && inst->webs.data[t->web].single)
+        return is_positive(l, inst, assigned_to(l, inst, t->web), depth - 1);
+    return impl == LW_IMPL_GRIDSIZE || (impl >= LW_IMPL_NTID_X && impl <= LW_IMPL_NCTAID_Z);
+}
+
+bool
+lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step)
+{
+    if ((step & LW_ARG_TAG) == LW_ARG_KONST)
+        return false;
+    return (step & LW_ARG_TAG) || (!inst->nodes[step].konst && !is_positive(l, inst, step, 6));
+}
+
+/* An argument that is a constant of Python's; without one, `otherwise`. */
+static bool
+constant_argument(const lw_lower_frame *f, uint32_t call, uint32_t index, __int128 otherwise,
+                  __int128 *out)
+{
+    const lw_typed_node *t = lw_typed_at(f, call);
+    uint32_t entry = index < t->n_args ? f->l->typed->lists.data[t->args + index] : 0, k;
+
+    *out = otherwise;
+    if (entry == 0)
+        return true;
+    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
+        k = entry & ~(uint32_t)LW_ARG_TAG;
+    else
+        k = entry & LW_ARG_TAG ? 0 : lw_typed_at(f, entry)->konst;
+    return k != 0 && lw_konst_int_value(lw_typed_konst(f->l->typed, k), out);
+}
+
+/* Bounds that an int64 does not hold, of a range whose items it holds: range(2**63 - 3, 2**63)
+ * has three. A step that is never taken may be any. */
+static bool
+of_wide_range(lw_lower_frame *f, uint32_t call, lw_iterator *it)
+{
+    lw_builder *b = &f->b;
+    bool only_stop = !lw_argument_given(f, call, 1);
+    __int128 start, stop, step, count, last;
+
+    if (!constant_argument(f, call, 0, 0, &start) ||
+        !constant_argument(f, call, 1, start, &stop) ||
+        !constant_argument(f, call, 2, 1, &step) || step == 0)
+        return false;
+    start = only_stop ? 0 : start;
+    count = constant_count(start, stop, step);
+    step = count > 1 ? step : 1;
+    last = start + (count - 1) * step;
+    if (count <= 0 || start != (int64_t)start || last != (int64_t)last)
+        return false;
+    it->start = lw_ir_int(b, LW_DT_i64, (int64_t)start);
+    it->step = lw_ir_int(b, LW_DT_i64, (int64_t)step);
+    it->count = lw_ir_int(b, LW_DT_u64, (int64_t)count);
+    return stop != (int64_t)stop;
+}
+
+/* A step of 0 that is known at run time only: an exception where the function can raise one. */
+static lw_iterator
+of_range(lw_lower_frame *f, uint32_t call)
+{
+    lw_iterator it = {.kind = LW_OVER_RANGE};
+    const lw_typed_node *t = lw_typed_at(f, call);
+    const uint32_t *lists = f->l->typed->lists.data;
+    lw_builder *b = &f->b;
+    bool only_stop = !lw_argument_given(f, call, 1), has_step = lw_argument_given(f, call, 2);
+
+    if (of_wide_range(f, call, &it))
+        return it;
+    lw_ref first = integer_argument(f, call, 0, 0);
+    lw_ref stop = only_stop ? first : integer_argument(f, call, 1, 0);
+
+    it.start = only_stop ? lw_ir_zero(&f->b, LW_DT_i64) : first;
+    it.step = integer_argument(f, call, 2, 1);
+    it.stop = stop;
+    it.rises = !lw_ir_is_const(b, it.step, NULL) && lw_never_negative(f, it.step);
+    if (has_step && lw_step_may_be_zero(f->l, f->inst, lists[t->args + 2])) {
+        lw_ref none = lw_ir_compare(b, LW_OP_EQ, it.step, lw_ir_zero(b, LW_DT_i64));
+        if (lw_raises_errors(f))
+            lw_lower_raise(f, none, "ValueError", "range() arg 3 must not be zero");
+        else /* errors are ignored: no round */
+            it.stop = lw_ir_select(b, none, it.start, stop);
+    }
+    if (!it.rises)
+        it.count = lw_range_count(b, it.start, it.stop, it.step);
+    return it;
+}
+
+lw_ref
+lw_iterator_count(lw_lower_frame *f, const lw_iterator *it)
+{
+    return it->rises ? lw_range_count(&f->b, it->start, it->stop, it->step) : it->count;
+}
+
+/* ---- the others ---- */
+
+static lw_iterator
+of_array(lw_lower_frame *f, lw_lower_value array, lw_type item)
+{
+    lw_ref count = lw_ir_cast(&f->b, LW_DT_u64, lw_array_extent(f, array, 0));
+
+    return (lw_iterator){.kind = LW_OVER_ARRAY,
+                         .type = array.type,
+                         .item = item,
+                         .count = count,
+                         .tuple = array};
+}
+
+static lw_iterator
+of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type item)
+{
+    lw_iterator it = {.kind = LW_OVER_TUPLE, .fixed = true, .tuple = tuple};
+
+    if (lw_type_kind_of(f->l->types, tuple.type) == LW_TK_ARRAY)
+        return of_array(f, tuple, item);
+    if (lw_value_is_tuple(&tuple, f))
+        it.n_fixed = lw_type_get(f->l->types, tuple.type)->n;
+    else
+        lw_lower_fail(f, f->node, "a loop over this");
+    return it;
+}
+
+/* Iterations that loops over constants may be written out to, those around them counted in: as
+ * code the items are constants, beyond that they are read from a table. */
+enum { MOST_CONSTANT_ITERATIONS = 256 };
+
+/* A loop over a constant tuple that would be too long as code. */
+static bool
+of_long_konst(lw_lower_frame *f, uint32_t node, lw_type item, lw_iterator *it)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    const lw_type_row *row = lw_type_get(f->l->types, t->type);
+
+    *it = (lw_iterator){.kind = LW_OVER_TABLE, .item = item, .type = t->type};
+    if (t->konst == 0 || item == LW_T_BOTTOM || row == NULL || row->kind != LW_TK_TUPLE)
+        return false;
+    if (row->n <= LW_MAX_UNROLL && row->n * f->written_out <= MOST_CONSTANT_ITERATIONS)
+        return false;
+    it->count = lw_ir_int(&f->b, LW_DT_u64, row->n);
+    return lw_table_of_konst(f, t->konst, item, &it->table);
+}
+
+/* The shortest of the inner ones decides. */
+static void
+take_shortest(lw_lower_frame *f, lw_iterator *it)
+{
+    lw_builder *b = &f->b;
+
+    it->fixed = it->n_inner == 0;
+    for (uint32_t i = 0; i < it->n_inner; i++) {
+        const lw_iterator *inner = &it->inner[i];
+        if (inner->fixed && (!it->fixed || inner->n_fixed < it->n_fixed))
+            it->n_fixed = inner->n_fixed;
+        it->fixed = it->fixed || inner->fixed;
+        lw_ref count = lw_iterator_count(f, inner);
+        if (count == 0)
+            continue;
+        if (it->count == 0) {
+            it->count = count;
+            continue;
+        }
+        lw_ref shorter = lw_ir_compare(b, LW_OP_LT, count, it->count);
+        it->count = lw_ir_select(b, shorter, count, it->count);
+    }
+}
+
+/* Of enumerate, zip, reversed: what their i-th iterable gives. */
+static lw_type
+inner_item(lw_lower_frame *f, lw_type range, int kind, uint32_t i)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, range);
+    lw_type item = row && row->kind == LW_TK_RANGE ? row->elements[0] : (lw_type)LW_T_BOTTOM;
+
+    if (kind == LW_OVER_REVERSED)
+        return item;
+    row = lw_type_get(f->l->types, item);
+    i += kind == LW_OVER_ENUMERATE;
+    return row && row->kind == LW_TK_TUPLE && i < row->n ? row->elements[i]
+                                                         : (lw_type)LW_T_BOTTOM;
+}
+
+static lw_iterator
+of_call(lw_lower_frame *f, uint32_t call, lw_impl impl)
+{
+    const lw_typed_node *t = lw_typed_at(f, call);
+    lw_iterator it = {.kind = impl == LW_IMPL_ZIP         ? LW_OVER_ZIP
+                              : impl == LW_IMPL_ENUMERATE ? LW_OVER_ENUMERATE
+                                                          : LW_OVER_REVERSED};
+
+    it.n_inner = impl == LW_IMPL_ZIP ? t->n_args : 1;
+    it.inner = lw_arena_take(f->l->arena, (it.n_inner + 1) * sizeof *it.inner);
+    for (uint32_t i = 0; it.inner && i < it.n_inner; i++)
+        it.inner[i] = of_entry(f, f->l->typed->lists.data[t->args + i],
+                               inner_item(f, t->type, it.kind, i));
+    if (it.inner == NULL)
+        it.n_inner = 0;
+    take_shortest(f, &it);
+    if (impl == LW_IMPL_ENUMERATE)
+        it.start = integer_argument(f, call, 1, 0);
+    return it;
+}
+
+static lw_iterator
+of_node(lw_lower_frame *f, uint32_t node, lw_type item)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    if (!t->konst && lw_node_at(f, node)->kind == LW_NODE_CALL && t->call == LW_CALL_NAMED) {
+        lw_impl impl = lw_names[t->target].impl;
+        if (impl == LW_IMPL_RANGE)
+            return of_range(f, node);
+        if (impl == LW_IMPL_ZIP || impl == LW_IMPL_ENUMERATE || impl == LW_IMPL_REVERSED)
+            return of_call(f, node, impl);
+    }
+    lw_iterator it;
+    if (of_long_konst(f, node, item, &it))
+        return it;
+    lw_lower_value value = lw_lower_expression(f, node);
+    return value.iterator ? *value.iterator : of_value(f, value, item);
+}
+
+static lw_iterator
+of_entry(lw_lower_frame *f, uint32_t entry, lw_type item)
+{
+    if (entry & LW_ARG_TAG)
+        return of_value(f, lw_lower_entry(f, entry), item);
+    lw_iterator it = of_node(f, entry, item);
+    it.type = lw_typed_at(f, entry)->type;
+    return it;
+}
+
+lw_iterator
+lw_iterator_of(lw_lower_frame *f, uint32_t node, lw_type item)
+{
+    return of_entry(f, node, item);
+}
+
+/* range(…) and its kind as the value of a variable. */
+lw_lower_value
+lw_iterator_value(lw_lower_frame *f, uint32_t node)
+{
+    lw_iterator *kept = lw_arena_take(f->l->arena, sizeof *kept);
+    lw_type type = lw_typed_at(f, node)->type;
+
+    if (kept != NULL)
+        *kept = of_entry(f, node, LW_T_BOTTOM);
+    return (lw_lower_value){.type = type, .iterator = kept};
+}
+
+/* ---- items ---- */
+
+/* Of enumerate and zip: the tuple type of item i. */
+static lw_type
+item_type(lw_lower_frame *f, const lw_iterator *it, uint32_t i)
+{
+    lw_type_kind kind = lw_type_kind_of(f->l->types, it->type);
+
+    if (kind == LW_TK_RANGE)
+        return lw_type_get(f->l->types, it->type)->elements[0];
+    if (kind == LW_TK_TUPLE && i < lw_type_get(f->l->types, it->type)->n)
+        return lw_type_get(f->l->types, it->type)->elements[i];
+    return LW_T_BOTTOM;
+}
+
+static lw_lower_value
+item_tuple(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
+{
+    lw_type type = item_type(f, it, i);
+    uint32_t n = lw_parts_of(f->l->types, type), at = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_TUPLE)
+        return lw_lower_fail(f, f->node, "items that are no tuples");
+    const lw_type_row *row = lw_type_get(f->l->types, type);
+    for (uint32_t j = 0; parts && j < row->n; j++) {
+        bool counts = it->kind == LW_OVER_ENUMERATE && j == 0;
+        uint32_t from = it->kind == LW_OVER_ENUMERATE ? 0 : j;
+        lw_lower_value value;
+        if (counts)
+            value = lw_value_scalar(
+                f, LW_T_INDEX, lw_ir_add(&f->b, it->start, lw_ir_cast(&f->b, LW_DT_i64, k)));
+        else
+            value = lw_iterator_item(f, &it->inner[from], k, i);
+        value = lw_value_convert(f, value, row->elements[j]);
+        for (uint32_t p = 0; p < value.n && at < n; p++)
+            parts[at++] = value.parts[p];
+    }
+    return (lw_lower_value){.type = type, .n = parts ? at : 0, .parts = parts};
+}
+
+static lw_lower_value
+item_reversed(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
+{
+    const lw_iterator *inner = &it->inner[0];
+    lw_builder *b = &f->b;
+
+    if (inner->fixed)
+        return lw_iterator_item(f, inner, k, inner->n_fixed - 1 - i);
+    lw_ref last = lw_ir_sub(b, lw_iterator_count(f, inner), lw_ir_int(b, LW_DT_u64, 1));
+    return lw_iterator_item(f, inner, lw_ir_sub(b, last, k), i);
+}
+
+static lw_lower_value
+item_array(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
+{
+    return lw_lower_array_item(f, it->tuple, k, it->item);
+}
+
+static lw_lower_value
+item_range(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
+{
+    lw_builder *b = &f->b;
+    lw_ref value = lw_ir_cast(b, LW_DT_i64, k);
+    uint64_t bits;
+
+    if (!lw_ir_is_const(b, it->step, &bits) || bits != 1)
+        value = lw_ir_mul(b, value, it->step);
+    if (!lw_ir_is_const(b, it->start, &bits) || bits != 0)
+        value = lw_ir_add(b, it->start, value);
+    if (lw_never_negative(f, it->start) && lw_never_negative(f, it->step))
+        lw_lower_counts(f, value, it->start, it->stop);
+    return lw_value_scalar(f, LW_T_INDEX, value);
+}
+
+lw_lower_value
+lw_iterator_item(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
+{
+    switch (it->kind) {
+    case LW_OVER_TUPLE: return lw_value_element(f, it->tuple, i);
+    case LW_OVER_TABLE: return lw_table_item(f, &it->table, k);
+    case LW_OVER_ARRAY: return item_array(f, it, k);
+    case LW_OVER_RANGE: return item_range(f, it, k);
+    case LW_OVER_REVERSED: return item_reversed(f, it, k, i);
+    default: return item_tuple(f, it, k, i);
+    }
+}

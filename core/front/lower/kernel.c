@@ -1,0 +1,393 @@
+/* What kernels have of their own (kernel_names.def): indices, barriers, operations between the
+ * lanes of a warp, bits. */
+#include "core/front/lower/lower_internal.h"
+
+#include "core/front/numeric/floats.h"
+#include "core/front/numeric/integers.h"
+#include "core/front/named.h"
+#include "core/tables/intrinsics.h"
+
+typedef struct call {
+    lw_lower_frame *f;
+    lw_builder *b;
+    uint32_t node;
+    lw_impl impl;
+    lw_type operand, type;
+} call;
+
+static lw_lower_value
+nothing(const call *c)
+{
+    return (lw_lower_value){.type = c->type};
+}
+
+static lw_lower_value
+result(const call *c, lw_ref made)
+{
+    return lw_value_convert(c->f, lw_value_scalar(c->f, (lw_type)lw_ir_type(c->b, made), made),
+                            c->type);
+}
+
+static bool
+given(const call *c, uint32_t i)
+{
+    return lw_argument_given(c->f, c->node, i);
+}
+
+static lw_ref
+argument_as(const call *c, uint32_t i, lw_type type)
+{
+    lw_lower_value value = lw_lower_argument_as(c->f, c->node, i, type);
+
+    return value.n ? value.parts[0] : 0;
+}
+
+/* Integers by their low 32 bits: a mask may be written as -1 or as 0xffffffff. */
+static lw_ref
+argument_i32(const call *c, uint32_t i)
+{
+    lw_lower_value value = lw_lower_argument(c->f, c->node, i);
+
+    return lw_ir_cast(c->b, LW_DT_i32, value.n ? value.parts[0] : 0);
+}
+
+static lw_ref
+argument_mask(const call *c, uint32_t i)
+{
+    return given(c, i) ? argument_i32(c, i) : lw_ir_int(c->b, LW_DT_i32, -1);
+}
+
+static lw_ref
+argument_truth(const call *c, uint32_t i)
+{
+    return lw_value_truth(c->f, lw_lower_argument(c->f, c->node, i));
+}
+
+/* ---- indices ---- */
+
+/* Special registers have 32 unsigned bits. */
+static lw_ref
+sreg(const call *c, lw_sreg which)
+{
+    lw_ref value = lw_ir_bitcast(c->b, LW_DT_u32, lw_ir_sreg(c->b, which));
+
+    return lw_ir_cast(c->b, LW_DT_i64, value);
+}
+
+static lw_ref
+grid_index(const call *c, uint32_t dim)
+{
+    lw_ref block = sreg(c, (lw_sreg)(LW_SREG_CTAID_X + dim));
+    lw_ref size = sreg(c, (lw_sreg)(LW_SREG_NTID_X + dim));
+
+    return lw_ir_add(c->b, lw_ir_mul(c->b, block, size),
+                     sreg(c, (lw_sreg)(LW_SREG_TID_X + dim)));
+}
+
+static lw_ref
+grid_size(const call *c, uint32_t dim)
+{
+    return lw_ir_mul(c->b, sreg(c, (lw_sreg)(LW_SREG_NTID_X + dim)),
+                     sreg(c, (lw_sreg)(LW_SREG_NCTAID_X + dim)));
+}
+
+static lw_lower_value
+lower_grid(const call *c)
+{
+    uint32_t n = lw_parts_of(c->f->l->types, c->type);
+    lw_ref parts[3] = {0};
+
+    for (uint32_t i = 0; i < n && i < 3; i++)
+        parts[i] = c->impl == LW_IMPL_GRID ? grid_index(c, i) : grid_size(c, i);
+    return lw_value_of(c->f, c->type, parts, n);
+}
+
+/* ---- one operation of kernel_ops.def ---- */
+
+static lw_lower_value
+lower_kernel_call(const call *c)
+{
+    const lw_kernel_call *row = lw_kernel_call_of(c->impl);
+    lw_ref args[4], made;
+    uint32_t n = 0;
+
+    for (; row->args[n]; n++)
+        args[n] = row->args[n] == 'm'   ? argument_mask(c, n)
+                  : row->args[n] == 'u' ? argument_i32(c, n)
+                                        : argument_truth(c, n);
+    if (row->op == LW_N_KERNEL_OPS) {
+        lw_ir_emit(c->b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+        return nothing(c);
+    }
+    made =
+        lw_ir_kernel_call(c->b, row->op, row->result == 'v' ? LW_DT_void : LW_DT_i32, args, n);
+    switch (row->result) {
+    case 'v': return nothing(c);
+    case 'b':
+        return result(c, lw_ir_compare(c->b, LW_OP_NE, made, lw_ir_zero(c->b, LW_DT_i32)));
+    case 'u': return result(c, lw_ir_bitcast(c->b, LW_DT_u32, made));
+    default: return result(c, made);
+    }
+}
+
+/* The counter lies behind the size of the workspace that a cooperative launch brings. */
+static lw_lower_value
+lower_grid_sync(const call *c)
+{
+    lw_ref workspace = lw_ir_kernel_call(c->b, LW_KOP_grid_workspace, LW_DT_i64, NULL, 0);
+    lw_ref counter = lw_ir_add(c->b, workspace, lw_ir_int(c->b, LW_DT_i64, 4));
+
+    counter = lw_ir_bitcast(c->b, LW_DT_ptr, counter);
+    lw_ir_kernel_call(c->b, LW_KOP_grid_sync, LW_DT_void, &counter, 1);
+    return nothing(c);
+}
+
+/* ---- lanes of a warp ---- */
+
+/* The bits of one part as an unsigned integer of 32 or 64 bits. */
+static lw_ref
+bits_of(const call *c, lw_ref x)
+{
+    static const lw_dtype unsigned_of[] = {
+        [1] = LW_DT_u8, [2] = LW_DT_u16, [4] = LW_DT_u32, [8] = LW_DT_u64};
+    lw_dtype dtype = lw_ir_type(c->b, x);
+    uint32_t bytes = lw_dtypes[dtype].bits / 8;
+
+    if (dtype == LW_DT_b1)
+        return lw_ir_cast(c->b, LW_DT_u32, x);
+    x = lw_ir_bitcast(c->b, unsigned_of[bytes], x);
+    return bytes < 4 ? lw_ir_cast(c->b, LW_DT_u32, x) : x;
+}
+
+static lw_ref
+from_bits(const call *c, lw_ref bits, lw_dtype dtype)
+{
+    uint32_t bytes = lw_dtypes[dtype].bits / 8;
+
+    if (dtype == LW_DT_b1)
+        return lw_ir_compare(c->b, LW_OP_NE, bits, lw_ir_zero(c->b, LW_DT_u32));
+    if (bytes < 4)
+        bits = lw_ir_cast(c->b, bytes == 1 ? LW_DT_u8 : LW_DT_u16, bits);
+    return lw_ir_bitcast(c->b, dtype, bits);
+}
+
+typedef struct shuffle {
+    lw_kernel_op op;
+    lw_ref mask, lane, clamp;
+} shuffle;
+
+static lw_ref
+shuffle_word(const call *c, const shuffle *s, lw_ref word)
+{
+    lw_ref args[4] = {s->mask, lw_ir_bitcast(c->b, LW_DT_i32, word), s->lane, s->clamp};
+
+    return lw_ir_bitcast(c->b, LW_DT_u32, lw_ir_kernel_call(c->b, s->op, LW_DT_i32, args, 4));
+}
+
+static lw_ref
+shuffle_part(const call *c, const shuffle *s, lw_ref part)
+{
+    lw_dtype dtype = lw_ir_type(c->b, part);
+    lw_ref bits = bits_of(c, part), half, low, high;
+
+    if (lw_ir_type(c->b, bits) == LW_DT_u32)
+        return from_bits(c, shuffle_word(c, s, bits), dtype);
+    half = lw_ir_int(c->b, LW_DT_u64, 32);
+    low = shuffle_word(c, s, lw_ir_cast(c->b, LW_DT_u32, bits));
+    high = shuffle_word(c, s, lw_ir_cast(c->b, LW_DT_u32, lw_ir_shr(c->b, bits, half)));
+    high = lw_ir_shl(c->b, lw_ir_cast(c->b, LW_DT_u64, high), half);
+    return from_bits(c, lw_ir_or(c->b, high, lw_ir_cast(c->b, LW_DT_u64, low)), dtype);
+}
+
+/* PTX's operand c of shfl: lanes of a segment may not leave it (bits 8 … 12), and the last lane
+ * that is read, or the first one for `up` (bits 0 … 4). */
+static int64_t
+clamp_of(lw_impl impl, int64_t width)
+{
+    return (32 - width) << 8 | (impl == LW_IMPL_SHFL_UP ? 0 : 31);
+}
+
+static int64_t
+constant_width(const call *c)
+{
+    uint64_t bits = 32;
+
+    if (given(c, 3))
+        lw_ir_is_const(c->b, argument_as(c, 3, LW_T_INDEX), &bits);
+    return (int64_t)bits;
+}
+
+static lw_lower_value
+lower_shuffle(const call *c)
+{
+    lw_lower_value value;
+    lw_ref parts[2] = {0};
+    shuffle s = {.op = (lw_kernel_op)(LW_KOP_shfl_idx + (c->impl - LW_IMPL_SHFL_IDX))};
+
+    s.mask = argument_mask(c, 0);
+    value = lw_lower_argument_as(c->f, c->node, 1, c->operand);
+    s.lane = argument_i32(c, 2);
+    s.clamp = lw_ir_int(c->b, LW_DT_i32, clamp_of(c->impl, constant_width(c)));
+    for (uint32_t i = 0; i < value.n && i < 2; i++)
+        parts[i] = shuffle_part(c, &s, value.parts[i]);
+    return lw_value_convert(c->f, lw_value_of(c->f, c->operand, parts, value.n), c->type);
+}
+
+static lw_lower_value
+lower_match(const call *c)
+{
+    lw_ref args[2] = {argument_mask(c, 0), bits_of(c, argument_as(c, 1, c->operand))};
+    bool wide = lw_ir_type(c->b, args[1]) == LW_DT_u64, all = c->impl == LW_IMPL_MATCH_ALL;
+    lw_kernel_op op = all ? (wide ? LW_KOP_match_all64 : LW_KOP_match_all32)
+                          : (wide ? LW_KOP_match_any64 : LW_KOP_match_any32);
+    lw_ref parts[2];
+
+    args[1] = lw_ir_bitcast(c->b, wide ? LW_DT_i64 : LW_DT_i32, args[1]);
+    parts[0] = lw_ir_kernel_call(c->b, op, LW_DT_i32, args, 2);
+    if (!all)
+        return result(c, parts[0]);
+    parts[1] = lw_ir_compare(c->b, LW_OP_NE, parts[0], lw_ir_zero(c->b, LW_DT_i32));
+    return lw_value_of(c->f, c->type, parts, 2);
+}
+
+/* ---- memory ---- */
+
+static const lw_type_row *
+array_row(const call *c)
+{
+    return lw_type_get(c->f->l->types, c->type);
+}
+
+/* 16 bytes, so that neighbours can be loaded together, or what was asked for. */
+static uint32_t
+alignment_of(const call *c)
+{
+    uint32_t natural = lw_type_align(c->f->l->types, c->type);
+    uint64_t wanted = 16;
+
+    if (given(c, 2) && !lw_argument_is_none(c->f, c->node, 2))
+        lw_ir_is_const(c->b, argument_as(c, 2, LW_T_INDEX), &wanted);
+    return wanted > natural ? (uint32_t)wanted : natural;
+}
+
+static uint32_t
+array_bytes(const call *c)
+{
+    int64_t bytes = lw_type_bytes(c->f->l->types, c->type);
+
+    return bytes > 0 ? (uint32_t)bytes : 1;
+}
+
+/* The shared memory that the launch asked for, as a one-dimensional array. */
+static lw_lower_value
+dynamic_array(const call *c)
+{
+    int64_t itemsize = lw_type_bytes(c->f->l->types, array_row(c)->elements[0]);
+    lw_ref size = lw_ir_int(c->b, LW_DT_i64, itemsize > 0 ? itemsize : 1);
+    lw_ref parts[3] = {lw_ir_dynamic(c->b),
+                       lw_ir_div(c->b, sreg(c, LW_SREG_DYNAMIC_BYTES), size), size};
+
+    return lw_value_of(c->f, c->type, parts, 3);
+}
+
+static lw_lower_value
+lower_own_array(const call *c)
+{
+    lw_ref memory;
+
+    if (array_row(c)->shape == NULL)
+        return dynamic_array(c);
+    memory = c->impl == LW_IMPL_SHARED ? lw_ir_shared(c->b, array_bytes(c), alignment_of(c))
+                                       : lw_ir_local(c->b, array_bytes(c), alignment_of(c));
+    return lw_value_of(c->f, c->type, &memory, 1);
+}
+
+/* ---- bits and numbers ---- */
+
+static lw_ref
+count(const call *c, lw_intrinsic which, lw_ref x)
+{
+    return lw_ir_intrinsic(c->b, which, lw_ir_type(c->b, x), &x, 1);
+}
+
+static lw_ref
+find_first_set(const call *c, lw_ref x)
+{
+    lw_ref place = lw_ir_cast(c->b, LW_DT_u32, count(c, LW_IN_ctz, x));
+    lw_ref none = lw_ir_compare(c->b, LW_OP_EQ, x, lw_ir_zero(c->b, lw_ir_type(c->b, x)));
+
+    return lw_ir_select(c->b, none, lw_ir_zero(c->b, LW_DT_u32),
+                        lw_ir_add(c->b, place, lw_ir_int(c->b, LW_DT_u32, 1)));
+}
+
+static lw_lower_value
+lower_bits(const call *c)
+{
+    lw_ref x = argument_as(c, 0, c->operand);
+
+    switch (c->impl) {
+    case LW_IMPL_POPC: return result(c, count(c, LW_IN_popcount, x));
+    case LW_IMPL_CLZ: return result(c, count(c, LW_IN_clz, x));
+    case LW_IMPL_BREV: return result(c, count(c, LW_IN_bitreverse, x));
+    default: return result(c, find_first_set(c, x));
+    }
+}
+
+static lw_lower_value
+lower_selp(const call *c)
+{
+    lw_ref condition = argument_truth(c, 0);
+    lw_lower_value yes = lw_lower_argument_as(c->f, c->node, 1, c->operand);
+    lw_lower_value no = lw_lower_argument_as(c->f, c->node, 2, c->operand);
+
+    return lw_value_convert(c->f, lw_value_select(c->f, condition, yes, no), c->type);
+}
+
+/* ---- all of them ---- */
+
+lw_lower_value
+lw_lower_kernel(lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    const lw_name_row *row = &lw_names[t->target];
+    call c = {.f = f,
+              .b = &f->b,
+              .node = node,
+              .impl = row->impl,
+              .operand = t->operand,
+              .type = t->type};
+
+    switch (row->rule) {
+    case LW_RULE_SREG:
+        return lw_value_scalar(f, c.type,
+                               sreg(&c, (lw_sreg)(LW_SREG_TID_X + (c.impl - LW_IMPL_TID_X))));
+    case LW_RULE_GRID: return lower_grid(&c);
+    case LW_RULE_KERNEL: return lower_kernel_call(&c);
+    case LW_RULE_GRID_GROUP: return nothing(&c);
+    case LW_RULE_GRID_SYNC: return lower_grid_sync(&c);
+    case LW_RULE_SHUFFLE: return lower_shuffle(&c);
+    case LW_RULE_MATCH: return lower_match(&c);
+    case LW_RULE_LOCAL:
+    case LW_RULE_SHARED: return lower_own_array(&c);
+    case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
+    case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
+    case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);
+    case LW_RULE_BITS: return lower_bits(&c);
+    default: return lower_selp(&c);
+    }
+}
+
+/* Other threads see when these run: both arms of an `if` are not evaluated. */
+uint32_t
+lw_cost_kernel(lw_rule rule)
+{
+    switch (rule) {
+    case LW_RULE_CONST_ARRAY: return 0;
+    case LW_RULE_SREG:
+    case LW_RULE_SELP: return 1;
+    case LW_RULE_GRID:
+    case LW_RULE_BITS: return 4;
+    case LW_RULE_LIBDEVICE: return 24;
+    default: return LW_COST_NEVER;
+    }
+}

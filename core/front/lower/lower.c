@@ -1,0 +1,750 @@
+/* Functions: the user's and those it calls, each instance once. */
+#include "core/front/lower/lower_internal.h"
+
+#include "core/front/diagnose.h"
+#include "core/front/named.h"
+#include "core/opt/apart.h"
+#include "core/opt/contract.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- reading the typed tree ---- */
+
+const lw_node *
+lw_node_at(const lw_lower_frame *f, uint32_t node)
+{
+    return &f->l->tree->nodes.data[node];
+}
+
+const lw_typed_node *
+lw_typed_at(const lw_lower_frame *f, uint32_t node)
+{
+    return &f->inst->nodes[node];
+}
+
+uint32_t
+lw_list_at(const lw_lower_frame *f, uint32_t index)
+{
+    return f->l->tree->lists.data[index];
+}
+
+/* Instructions of a function with all its callees. LLVM takes about ten microseconds for each,
+ * and more the more there are: this many are some ten seconds on a CPU of 2024. */
+enum { MOST_INSTRUCTIONS = 1 << 18 };
+
+bool
+lw_lower_too_long(lw_lower_frame *f, uint32_t node)
+{
+    lw_lowering *l = f->l;
+    char label[64];
+
+    if (l->status != LW_OK)
+        return true;
+    if (f->b.func == NULL || l->n_insts + f->b.func->insts.n <= MOST_INSTRUCTIONS)
+        return false;
+    snprintf(label, sizeof label, "this is written out %u times", f->written_out);
+    l->status =
+        lw_diagnose(l->tree, lw_node_at(f, node)->loc, f->fn->name, LW_ERR_UNSUPPORTED, "E105",
+                    f->written_out > 1 ? label : "here there are more than that",
+                    "loop over a range or an array, or split it into several kernels", l->err,
+                    "`%s` becomes more than %d instructions", f->fn->name, MOST_INSTRUCTIONS);
+    return true;
+}
+
+lw_lower_value
+lw_lower_fail(lw_lower_frame *f, uint32_t node, const char *what)
+{
+    const lw_tree *tree = f->l->tree;
+    uint32_t line = tree->locs.data[lw_node_at(f, node)->loc].line;
+
+    if (f->l->status == LW_OK && (f->l->arena->failed || f->l->module->failed))
+        f->l->status = lw_fail_memory(f->l->err); /* values were lost on the way */
+    if (f->l->status == LW_OK)
+        f->l->status =
+            lw_fail(f->l->err, LW_ERR_INTERNAL,
+                    "lowering `%s`, line %u: %s reached the back end", f->fn->name, line, what);
+    return (lw_lower_value){.type = lw_typed_at(f, node)->type};
+}
+
+lw_lower_value
+lw_lower_refuse_number(lw_lower_frame *f, const char *number, lw_dtype dtype)
+{
+    lw_text label = {0};
+
+    lw_text_addf(&label, "%s does not fit %s", number, lw_dtypes[dtype].public_name);
+    if (f->l->status == LW_OK)
+        f->l->status =
+            lw_diagnose(f->l->tree, lw_node_at(f, f->node)->loc, f->fn->name, LW_ERR_TYPING,
+                        "E130", lw_text_get(&label),
+                        lw_is_integer(dtype) ? "Python ints are 64-bit in compiled code: use a "
+                                               "float, `float(...)`"
+                                             : "Python raises OverflowError here too",
+                        f->l->err, "integer constant out of range");
+    lw_text_reset(&label);
+    return (lw_lower_value){.type = (lw_type)dtype};
+}
+
+void
+lw_lower_place(lw_lower_frame *f, uint32_t node)
+{
+    uint32_t number = lw_node_at(f, node)->loc;
+    const lw_loc *loc = &f->l->tree->locs.data[number];
+
+    f->node = node;
+    if (number == 0 || f->opened || /* the place is the call's */ f->l->locs == NULL)
+        return;
+    if (f->l->locs[number] == 0) {
+        const lw_file *file = &f->l->tree->files.data[loc->file];
+        uint32_t in_module = lw_ir_file_add(f->l->module, file->path ? file->path : "");
+        f->l->locs[number] = lw_ir_loc_add(f->l->module, in_module, loc->line, loc->col) + 1;
+    }
+    f->b.loc = f->l->locs[number] - 1;
+}
+
+/* ---- results ---- */
+
+/* The scalars that a result consists of: a tuple's leaves, or itself. */
+static uint32_t
+leaves_of(const lw_types *types, lw_type type, lw_type *out)
+{
+    uint32_t n = 0;
+
+    if (lw_type_kind_of(types, type) == LW_TK_TUPLE) {
+        const lw_type_row *row = lw_type_get(types, type);
+        for (uint32_t i = 0; i < row->n; i++)
+            n += leaves_of(types, row->elements[i], out ? out + n : NULL);
+        return n;
+    }
+    if (lw_parts_of(types, type) == 0)
+        return 0;
+    if (out)
+        out[0] = type;
+    return 1;
+}
+
+static bool
+is_entry(const lw_lower_frame *f)
+{
+    return f->instance == 1;
+}
+
+/* The user's function gives each leaf in the dtype that the signature wants. */
+static uint32_t
+entry_parts(lw_lower_frame *f, lw_lower_value value, lw_ref *out)
+{
+    const lw_types *types = f->l->types;
+    uint32_t n = leaves_of(types, f->inst->result, NULL), from = 0, to = 0;
+    lw_type *leaves = lw_arena_take(f->l->arena, (n + 1) * sizeof *leaves);
+
+    if (leaves == NULL)
+        return 0;
+    leaves_of(types, f->inst->result, leaves);
+    for (uint32_t i = 0; i < n; i++) {
+        lw_dtype given = lw_type_stored(types, leaves[i]);
+        lw_dtype wanted = f->l->out_types ? f->l->out_types[i] : given;
+        if (from + lw_parts_of(types, leaves[i]) > value.n)
+            return 0;
+        lw_lower_cast(&f->b, given, value.parts + from, wanted, out + to);
+        from += lw_parts_of(types, leaves[i]);
+        to += lw_is_complex(wanted) ? 2 : 1;
+    }
+    return to;
+}
+
+/* What stands in front of the results of a function that can raise: how many. */
+static uint32_t
+status_of(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n, lw_ref *out)
+{
+    out[0] = status;
+    for (uint32_t i = 0; i < f->l->n_raise_words; i++)
+        out[1 + i] = i < n ? words[i] : lw_ir_zero(&f->b, LW_DT_u64);
+    return 1 + f->l->n_raise_words;
+}
+
+/* The status to return: that of an error found earlier, whose report was put off, or `status`.
+ */
+static lw_ref
+first_status(lw_lower_frame *f, lw_ref status)
+{
+    lw_builder *b = &f->b;
+    lw_ref late = f->late ? lw_ir_get(b, f->late) : 0;
+
+    if (late == 0)
+        return status;
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_NE, late, lw_ir_zero(b, LW_DT_i32)), late,
+                        status);
+}
+
+void
+lw_lower_return(lw_lower_frame *f, lw_lower_value value)
+{
+    uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
+    lw_ref *results =
+        lw_arena_take(f->l->arena, (n + value.n + 2 + LW_RAISE_WORDS) * sizeof *results);
+
+    if (f->opened)
+        *f->opened = value;
+    if (results == NULL || f->opened)
+        return;
+    if (f->can_raise)
+        at = status_of(f, first_status(f, lw_ir_zero(&f->b, LW_DT_i32)), NULL, 0, results);
+    if (is_entry(f))
+        at += entry_parts(f, value, results + at);
+    for (uint32_t i = 0; !is_entry(f) && i < value.n; i++)
+        results[at++] = value.parts[i];
+    if (at != n && f->l->status == LW_OK && !f->l->module->failed && !f->l->arena->failed)
+        lw_lower_fail(f, f->node, "a return of something else than the function's result");
+    lw_ir_return(&f->b, results, at);
+    lw_return *kept = lw_array_push(&f->returns, f->l->arena);
+    if (kept != NULL && f->b.func != NULL)
+        *kept = (lw_return){.inst = f->b.func->insts.n - 1, .node = f->node};
+}
+
+/* status: 0 where nothing was raised. */
+static void
+return_zeros(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n_words)
+{
+    uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
+    lw_ref *results = lw_arena_take(f->l->arena, (n + 1 + LW_RAISE_WORDS) * sizeof *results);
+
+    if (results == NULL)
+        return;
+    if (f->can_raise)
+        at = status_of(f, first_status(f, status ? status : lw_ir_zero(&f->b, LW_DT_i32)),
+                       words, n_words, results);
+    for (; at < n; at++)
+        results[at] = lw_ir_zero(&f->b, f->b.func->results.data[at]);
+    lw_ir_return(&f->b, results, n);
+}
+
+/* ---- exceptions ---- */
+
+static bool
+same_row(const lw_raise_row *x, const lw_raise_row *y)
+{
+    return x->line == y->line && x->format == y->format &&
+           strcmp(x->exception, y->exception) == 0 && strcmp(x->message, y->message) == 0 &&
+           strcmp(x->function, y->function) == 0 && strcmp(x->file, y->file) == 0;
+}
+
+/* The status that stands for this exception: its row's index + 1. */
+static int32_t
+raise_status(lw_lowering *l, const lw_raise_row *row)
+{
+    lw_raise_row *kept;
+
+    for (uint32_t i = 0; i < l->raises.n; i++)
+        if (same_row(&l->raises.data[i], row))
+            return (int32_t)i + 1;
+    kept = lw_array_push(&l->raises, l->arena);
+    if (kept == NULL) {
+        l->module->failed = true;
+        return 1;
+    }
+    kept->exception = lw_arena_strdup(l->arena, row->exception);
+    kept->message = lw_arena_strdup(l->arena, row->message);
+    kept->function = lw_arena_strdup(l->arena, row->function);
+    kept->file = lw_arena_strdup(l->arena, row->file);
+    kept->line = row->line;
+    kept->format = row->format;
+    if (l->arena->failed)
+        l->raises.n--;
+    return (int32_t)l->raises.n;
+}
+
+static int32_t
+status_here(lw_lower_frame *f, const char *exception, const char *message, uint64_t format)
+{
+    const lw_loc *loc = &f->l->tree->locs.data[lw_node_at(f, f->node)->loc];
+    const lw_file *file = &f->l->tree->files.data[loc->file];
+    lw_raise_row row = {exception, message, format, f->fn->name, file->path ? file->path : "",
+                        loc->line};
+
+    if (!f->can_raise)
+        lw_lower_fail(f, f->node, "an exception in a function that raises none");
+    return f->can_raise ? raise_status(f->l, &row) : 0;
+}
+
+void
+lw_lower_raise(lw_lower_frame *f, lw_ref condition, const char *exception, const char *message)
+{
+    int32_t status = status_here(f, exception, message, 0);
+
+    if (status == 0)
+        return;
+    if (condition)
+        lw_ir_if(&f->b, condition);
+    return_zeros(f, lw_ir_int(&f->b, LW_DT_i32, status), NULL, 0);
+    if (condition)
+        lw_ir_end(&f->b);
+}
+
+void
+lw_lower_raise_late(lw_lower_frame *f, lw_ref condition, const char *exception,
+                    const char *message)
+{
+    lw_builder *b = &f->b;
+    lw_ref status;
+
+    if (f->late == 0) {
+        lw_lower_raise(f, condition, exception, message);
+        return;
+    }
+    status = lw_ir_int(b, LW_DT_i32, status_here(f, exception, message, 0));
+    status = lw_ir_select(b, condition, status, lw_ir_zero(b, LW_DT_i32));
+    lw_ir_set(b, f->late, first_status(f, status));
+}
+
+void
+lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t format,
+                     const lw_ref *words, uint32_t n)
+{
+    int32_t status = status_here(f, exception, "", format);
+
+    if (status != 0)
+        return_zeros(f, lw_ir_int(&f->b, LW_DT_i32, status), words, n);
+}
+
+void
+lw_lower_pass_on(lw_lower_frame *f, lw_ref call)
+{
+    lw_builder *b = &f->b;
+    lw_ref status = lw_ir_result(b, call, 0), words[LW_RAISE_WORDS];
+
+    if (f->late) {
+        lw_ir_set(b, f->late, first_status(f, status));
+        return;
+    }
+    for (uint32_t i = 0; i < f->l->n_raise_words; i++)
+        words[i] = lw_ir_result(b, call, 1 + i);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_zero(b, LW_DT_i32)));
+    return_zeros(f, status, words, f->l->n_raise_words);
+    lw_ir_end(b);
+}
+
+/* A range() whose step is only known at run time can raise as well. */
+static bool
+has_unknown_step(const lw_lowering *l, const lw_typed_node *t)
+{
+    if (t->call != LW_CALL_NAMED || lw_names[t->target].impl != LW_IMPL_RANGE || t->n_args < 3)
+        return false;
+    uint32_t step = l->typed->lists.data[t->args + 2];
+    return step != 0;
+}
+
+/* Numbers that grow so fast that they hardly ever fit: wrapping would be no answer. */
+static bool
+counts(const lw_typed_node *t)
+{
+    lw_impl impl = t->call == LW_CALL_NAMED ? lw_names[t->target].impl : LW_IMPL_NONE;
+
+    return impl == LW_IMPL_FACTORIAL || impl == LW_IMPL_COMB || impl == LW_IMPL_PERM;
+}
+
+/* A subscript of what options.guards names, or an atomic operation on it. */
+static bool
+may_be_guarded(const lw_lowering *l, const lw_instance *inst, uint32_t node)
+{
+    const lw_node *n = &l->tree->nodes.data[node];
+    const lw_typed_node *t = &inst->nodes[node];
+    lw_type_kind kind;
+
+    if (!l->guards || t->konst || t->dead || l->tree->fns.data[inst->fn].whole != NULL)
+        return false;
+    if (n->kind == LW_NODE_CALL)
+        return l->typed->any_guarded && t->call == LW_CALL_NAMED &&
+               lw_names[t->target].rule == LW_RULE_ATOMIC;
+    if (n->kind != LW_NODE_SUBSCRIPT)
+        return false;
+    kind = lw_type_kind_of(l->types, inst->nodes[n->a].type);
+    return kind == LW_TK_ARRAY || kind == LW_TK_TUPLE;
+}
+
+static bool
+node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
+{
+    const lw_typed_node *t = &inst->nodes[node];
+
+    if (may_be_guarded(l, inst, node))
+        return true;
+    if (t->konst || t->dead || l->tree->nodes.data[node].kind != LW_NODE_CALL)
+        return false;
+    if (t->call == LW_CALL_INSTANCE)
+        return lw_instance_raises(l, t->target);
+    if (counts(t))
+        return true;
+    if (!has_unknown_step(l, t))
+        return false;
+    return lw_step_may_be_zero(l, inst, l->typed->lists.data[t->args + 2]);
+}
+
+bool
+lw_instance_raises(lw_lowering *l, uint32_t instance)
+{
+    const lw_instance *inst = &l->typed->instances.data[instance];
+    const lw_front_options *options = &l->typed->options;
+    bool raises = false;
+
+    if (l->raising[instance])
+        return l->raising[instance] == 2;
+    l->raising[instance] = 1;
+    if (!options->ignore_errors)
+        raises = inst->can_raise || (options->checks & LW_CHECKS_RAISING) != 0;
+    raises |= options->guard_dynamic;
+    for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
+        raises = node_raises(l, inst, i);
+    l->raising[instance] = raises ? 2 : 1;
+    return raises;
+}
+
+/* ---- one function ---- */
+
+static const char *
+function_name(lw_lowering *l, const lw_fn *fn, uint32_t instance)
+{
+    char name[64];
+    int n = snprintf(name, sizeof name, "f%u_%.40s", instance, fn->name ? fn->name : "");
+
+    for (int i = 0; i < n && i < (int)sizeof name; i++)
+        if (!isalnum((unsigned char)name[i]))
+            name[i] = '_';
+    return instance == 1 ? "lw_body" : lw_arena_strdup(l->arena, name);
+}
+
+/* needs: the n parts of parameter i are the last parameters */
+static void
+note_guarded(lw_lower_frame *f, uint32_t i, uint32_t n)
+{
+    for (uint32_t k = 0; is_entry(f) && f->b.func != NULL && k < n; k++) {
+        bool *slot = lw_array_push(&f->guarded, f->l->arena);
+        if (slot != NULL)
+            *slot = f->l->typed->guarded[i];
+    }
+}
+
+/* Each parameter that is not known at compile time gives as many IR parameters as it has parts.
+ */
+static void
+add_parameters(lw_lower_frame *f)
+{
+    for (uint32_t i = 0; i < f->inst->n_params; i++) {
+        lw_type type = f->inst->param_types[i];
+        uint32_t n = lw_parts_of(f->l->types, type), web = f->inst->param_webs[i];
+        lw_dtype *dtypes = lw_arena_take(f->l->arena, (n + 1) * sizeof *dtypes);
+        lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+        const char *name = i < f->fn->params.n ? f->fn->params.data[i].name : NULL;
+
+        if (dtypes == NULL || parts == NULL || f->inst->param_konsts[i])
+            continue;
+        lw_part_types(f->l->types, type, dtypes);
+        for (uint32_t j = 0; j < n; j++)
+            parts[j] = lw_ir_param_add(&f->b, dtypes[j], 0, name);
+        if (is_entry(f) && n == 1 && f->l->typed->counts[i])
+            lw_lower_counts(f, parts[0], 0, 0);
+        f->webs[web] = parts; /* of web 0: never read */
+        note_guarded(f, i, n);
+    }
+}
+
+/* Values of parameters that are assigned again move to slots; konst ones are made here. */
+void
+lw_lower_take_parameters(lw_lower_frame *f)
+{
+    for (uint32_t i = 0; i < f->inst->n_params; i++) {
+        uint32_t web = f->inst->param_webs[i], konst = f->inst->param_konsts[i];
+        lw_lower_value value = {.type = f->inst->param_types[i]};
+
+        if (web == 0)
+            continue;
+        if (konst) {
+            value = lw_value_konst(f, konst, value.type);
+        } else {
+            value.n = lw_parts_of(f->l->types, value.type);
+            value.parts = f->webs[web];
+            f->webs[web] = NULL;
+        }
+        lw_lower_web_write(f, web, value);
+    }
+}
+
+static void
+add_results(lw_lower_frame *f)
+{
+    const lw_types *types = f->l->types;
+    uint32_t n = lw_parts_of(types, f->inst->result);
+    lw_dtype *dtypes = lw_arena_take(f->l->arena, (n + 1) * sizeof *dtypes);
+
+    if (f->can_raise) {
+        lw_ir_result_add(&f->b, LW_DT_i32);
+        for (uint32_t i = 0; i < f->l->n_raise_words; i++)
+            lw_ir_result_add(&f->b, LW_DT_u64);
+    }
+    if (dtypes == NULL)
+        return;
+    lw_part_types(types, f->inst->result, dtypes);
+    if (!is_entry(f) || f->l->out_types == NULL) {
+        for (uint32_t i = 0; i < n; i++)
+            lw_ir_result_add(&f->b, dtypes[i]);
+        return;
+    }
+    for (uint32_t i = 0; i < f->l->n_out; i++)
+        for (int j = 0; j < (lw_is_complex(f->l->out_types[i]) ? 2 : 1); j++)
+            lw_ir_result_add(&f->b, lw_dtypes[f->l->out_types[i]].parts);
+}
+
+static void
+describe(lw_lower_frame *f)
+{
+    const lw_file *file = &f->l->tree->files.data[f->fn->file];
+    lw_func *func = f->b.func;
+
+    if (func == NULL)
+        return;
+    func->linkage = LW_INTERNAL;
+    func->python_name = f->fn->name ? lw_arena_strdup(f->l->arena, f->fn->name) : NULL;
+    func->line = f->fn->line;
+    func->file = lw_ir_file_add(f->l->module, file->path ? file->path : "");
+}
+
+static void
+lower_function(lw_lower_frame *f)
+{
+    const lw_front_options *options = &f->l->typed->options;
+
+    describe(f);
+    f->b.fast = options->fast | (options->fma ? LW_MAY_FUSE : 0);
+    add_parameters(f);
+    add_results(f);
+    if (f->can_raise && f->l->late) {
+        f->late = lw_ir_slot(&f->b, LW_DT_i32);
+        lw_ir_set(&f->b, f->late, lw_ir_zero(&f->b, LW_DT_i32));
+    }
+    lw_lower_take_parameters(f);
+    lw_lower_body(f, f->fn->body);
+    if (!lw_ir_ended(&f->b))
+        return_zeros(f, 0, NULL, 0); /* a procedure's end, or a place that is never reached */
+}
+
+bool
+lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l, uint32_t instance)
+{
+    const lw_instance *inst = &l->typed->instances.data[instance];
+
+    *f = (lw_lower_frame){.l = l, .inst = inst, .instance = instance, .written_out = 1};
+    f->fn = &l->tree->fns.data[inst->fn];
+    f->can_raise = lw_instance_raises(l, instance);
+    f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
+    f->slotted = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->slotted);
+    f->iterators = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->iterators);
+    return f->webs != NULL && f->slotted != NULL && f->iterators != NULL;
+}
+
+uint32_t
+lw_lower_instance(lw_lowering *l, uint32_t instance)
+{
+    lw_lower_frame frame, *f = &frame;
+    const char *name;
+
+    if (l->funcs[instance])
+        return l->funcs[instance] - 1;
+    if (!lw_lower_frame_init(f, l, instance) ||
+        (name = function_name(l, f->fn, instance)) == NULL) {
+        l->module->failed = true;
+        return 0;
+    }
+    lw_builder_start(&f->b, l->module, name);
+    l->funcs[instance] = f->b.func_number + 1;
+    lower_function(f);
+    l->n_insts += f->b.func ? f->b.func->insts.n : 0;
+    lw_check_escapes(f);
+    if (l->status == LW_OK)
+        l->status = lw_ir_finish(&f->b, l->err);
+    return f->b.func_number;
+}
+
+/* ---- the whole ---- */
+
+static bool
+is_float_op(const lw_func *func, const lw_inst *inst)
+{
+    const char *args = lw_ops[inst->op].args;
+
+    if (lw_is_float((lw_dtype)inst->type))
+        return true;
+    return args[0] == 'v' && inst->a < func->insts.n &&
+           lw_is_float((lw_dtype)func->insts.data[inst->a].type);
+}
+
+static bool
+is_pure_integer(const lw_module *module)
+{
+    for (uint32_t i = 0; i < module->funcs.n; i++)
+        for (uint32_t j = 1; j < module->funcs.data[i]->insts.n; j++)
+            if (is_float_op(module->funcs.data[i], &module->funcs.data[i]->insts.data[j]))
+                return false;
+    return true;
+}
+
+static lw_status
+describe_inputs(lw_lowering *l, lw_scalar *scalar)
+{
+    const lw_instance *inst = &l->typed->instances.data[1];
+    lw_dtype *in = lw_arena_take(l->arena, (inst->n_params + 1) * sizeof *in);
+
+    if (in == NULL)
+        return LW_ERR_OUT_OF_MEMORY;
+    scalar->in = in;
+    for (uint32_t i = 0; i < inst->n_params; i++)
+        if (inst->param_konsts[i] == 0 && lw_parts_of(l->types, inst->param_types[i]) > 0)
+            in[scalar->n_in++] = lw_type_stored(l->types, inst->param_types[i]);
+    return LW_OK;
+}
+
+static lw_status
+describe_outputs(lw_lowering *l, lw_scalar *scalar)
+{
+    lw_type result = l->typed->instances.data[1].result;
+    uint32_t n = leaves_of(l->types, result, NULL);
+    lw_type *leaves = lw_arena_take(l->arena, (n + 1) * sizeof *leaves);
+    lw_dtype *out = lw_arena_take(l->arena, (n + 1) * sizeof *out);
+
+    if (leaves == NULL || out == NULL)
+        return LW_ERR_OUT_OF_MEMORY;
+    leaves_of(l->types, result, leaves);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = l->out_types ? l->out_types[i] : lw_type_stored(l->types, leaves[i]);
+    scalar->out = out;
+    scalar->n_out = n;
+    return LW_OK;
+}
+
+/* Any `raise` with more than a constant text, in whatever function: what is not used costs
+ * nothing. */
+static bool
+carries_numbers(const lw_tree *tree)
+{
+    for (uint32_t i = 1; i < tree->nodes.n; i++)
+        if (tree->nodes.data[i].kind == LW_NODE_RAISE && tree->nodes.data[i].c > 0)
+            return true;
+    return false;
+}
+
+static lw_status
+prepare(lw_lowering *l, lw_scalar *scalar)
+{
+    l->module = scalar->module;
+    l->arena = &scalar->module->arena;
+    l->funcs = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->funcs);
+    l->raising = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->raising);
+    l->locs = lw_arena_take(l->arena, (l->tree->locs.n + 1) * sizeof *l->locs);
+    if (l->funcs == NULL || l->raising == NULL || l->locs == NULL)
+        return lw_fail_memory(l->err);
+    l->n_raise_words = carries_numbers(l->tree) ? LW_RAISE_WORDS : 0;
+    if (l->out_types == NULL)
+        return LW_OK;
+    uint32_t n = leaves_of(l->types, l->typed->instances.data[1].result, NULL);
+    if (n != l->n_out)
+        return lw_fail(l->err, LW_ERR_TYPE,
+                       "the function returns %u values, the signature has %u", n, l->n_out);
+    return LW_OK;
+}
+
+static lw_status
+finish(lw_lowering *l, lw_scalar *scalar)
+{
+    lw_status status;
+
+    if (l->module->failed || l->arena->failed)
+        return lw_fail_memory(l->err);
+    LW_TRY(lw_opt_apart(l->module, scalar->body, NULL, l->err));
+    LW_TRY(lw_opt_contract(l->module, l->err));
+    LW_TRY(lw_ir_verify(l->module, l->err));
+    LW_TRY(describe_inputs(l, scalar));
+    LW_TRY(describe_outputs(l, scalar));
+    LW_TRY(lw_lower_describe_args(l, scalar));
+    scalar->can_raise = lw_instance_raises(l, 1);
+    scalar->n_raise_words = scalar->can_raise ? l->n_raise_words : 0;
+    scalar->n_raises = l->raises.n;
+    scalar->raises = l->raises.data;
+    scalar->pure_integer = is_pure_integer(l->module);
+    LW_TRY(lw_lower_note_sums(l, scalar));
+    return LW_OK;
+fail:
+    return status == LW_ERR_OUT_OF_MEMORY ? lw_fail_memory(l->err) : status;
+}
+
+static lw_status
+lower_all(const lw_typed *typed, bool guards, bool late, const lw_dtype *out_types,
+          uint32_t n_out, lw_scalar **out, lw_error *err)
+{
+    lw_lowering l = {.typed = typed,
+                     .tree = typed->tree,
+                     .types = &typed->types,
+                     .guards = guards,
+                     .late = late,
+                     .err = err,
+                     .out_types = out_types,
+                     .n_out = n_out};
+    lw_scalar *scalar = lw_alloc_zero(1, sizeof *scalar);
+    lw_status status;
+
+    if (scalar == NULL)
+        return lw_fail_memory(err);
+    LW_TRY(lw_module_new(&scalar->module, err));
+    LW_TRY(prepare(&l, scalar));
+    scalar->body = lw_lower_instance(&l, 1);
+    LW_TRY(l.status);
+    LW_TRY(finish(&l, scalar));
+    *out = scalar;
+    return LW_OK;
+fail:
+    lw_scalar_free(scalar);
+    return status;
+}
+
+/* May functions run to their end with an element in place of one that is not there? They must
+ * end, and leave nothing behind; and what they load must lie in arrays that are guarded. */
+static bool
+may_be_late(const lw_module *module)
+{
+    static const lw_op lasting[] = {LW_OP_LOOP,        LW_OP_STORE,     LW_OP_ATOMIC,
+                                    LW_OP_KERNEL_CALL, LW_OP_HOST_CALL, LW_OP_PRINT};
+
+    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
+        if (lw_ir_has_op(module, lasting[i]))
+            return false;
+    return true;
+}
+
+/* Three ways, the first that is right: nothing can raise, for every index turns out to be
+ * inside; what is outside is told of at the end, which leaves loops over the function without a
+ * branch; or it is told of at once. */
+lw_status
+lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
+         lw_error *err)
+{
+    bool guards = typed->options.guards && !typed->options.ignore_errors;
+    bool late = guards && typed->all_guarded && !carries_numbers(typed->tree);
+    lw_status status = lower_all(typed, guards, late, out_types, n_out, out, err);
+
+    if (status != LW_OK || !guards || !(*out)->can_raise)
+        return status;
+    if ((*out)->n_raises == 0)
+        guards = false;
+    else if (!late || may_be_late((*out)->module))
+        return LW_OK;
+    lw_scalar_free(*out);
+    *out = NULL;
+    return lower_all(typed, guards, false, out_types, n_out, out, err);
+}
+
+void
+lw_scalar_free(lw_scalar *scalar)
+{
+    if (scalar == NULL)
+        return;
+    lw_module_free(scalar->module);
+    lw_free(scalar);
+}

@@ -1,0 +1,84 @@
+/* Functions that stand in the body of their caller instead of being called: the loops of
+ * lanewise/_array_functions.py and of generator expressions. So doors that look for loops and
+ * what they carry find them. */
+#include "core/front/lower/lower_internal.h"
+
+static bool returns(const lw_lower_frame *f, const lw_instance *inst, uint32_t node);
+
+static bool
+any_returns(const lw_lower_frame *f, const lw_instance *inst, const lw_node *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (returns(f, inst, lw_list_at(f, list->b + i)))
+            return true;
+    return false;
+}
+
+/* Is there a RETURN that can be reached in the statement? */
+static bool
+returns(const lw_lower_frame *f, const lw_instance *inst, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+
+    if (node == 0 || inst->nodes[node].dead)
+        return false;
+    switch (n->kind) {
+    case LW_NODE_RETURN: return true;
+    case LW_NODE_IF:
+    case LW_NODE_WHILE: return returns(f, inst, n->b) || returns(f, inst, n->c);
+    case LW_NODE_FOR: return returns(f, inst, n->c);
+    case LW_NODE_LOOP_BODY: return returns(f, inst, n->a) || returns(f, inst, n->b);
+    case LW_NODE_CASE: return returns(f, inst, n->c);
+    case LW_NODE_MATCH:
+    case LW_NODE_BODY: return any_returns(f, inst, n, n->c);
+    default: return false;
+    }
+}
+
+/* The last statement that can be reached returns, no other does. */
+static bool
+returns_at_its_end(const lw_lower_frame *f, const lw_instance *inst, const lw_node *body)
+{
+    for (uint32_t i = 0; i < body->c; i++) {
+        uint32_t statement = lw_list_at(f, body->b + i);
+        if (returns(f, inst, statement))
+            return lw_node_at(f, statement)->kind == LW_NODE_RETURN;
+    }
+    return false;
+}
+
+/* Not where assignments wait: in arms that run whatever the condition says. */
+bool
+lw_may_open(const lw_lower_frame *f, uint32_t instance)
+{
+    const lw_instance *inst = &f->l->typed->instances.data[instance];
+    const lw_fn *fn = &f->l->tree->fns.data[inst->fn];
+
+    return fn->opened && f->flat == 0 && returns_at_its_end(f, inst, lw_node_at(f, fn->body));
+}
+
+lw_lower_value
+lw_lower_opened(lw_lower_frame *f, uint32_t instance, const lw_lower_value *values)
+{
+    lw_lower_frame inner, *g = &inner;
+    lw_lower_value result = {0};
+
+    if (!lw_lower_frame_init(g, f->l, instance)) {
+        f->l->module->failed = true;
+        return result;
+    }
+    g->b = f->b;
+    g->regions = f->regions;
+    g->counters = f->counters;
+    g->written_out = f->written_out;
+    g->node = f->node;
+    g->opened = &result;
+    for (uint32_t i = 0; i < g->inst->n_params; i++)
+        if (!g->inst->param_konsts[i])
+            g->webs[g->inst->param_webs[i]] = values[i].parts; /* of web 0: never read */
+    lw_lower_take_parameters(g);
+    lw_lower_body(g, g->fn->body);
+    f->b = g->b;
+    f->counters = g->counters;
+    return result;
+}

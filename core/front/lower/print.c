@@ -1,0 +1,280 @@
+/* print(): a format of the process's list, and the values as 8-byte words. */
+#include "core/front/lower/lower_internal.h"
+
+#include "core/ir/format.h"
+
+#include <string.h>
+
+typedef struct line {
+    lw_lower_frame *f;
+    uint32_t node;
+    lw_text before; /* text in front of the first value */
+    LW_ARRAY(lw_format_value) values;
+    lw_text behind[LW_FORMAT_SLOTS]; /* each value */
+    lw_ref words[LW_FORMAT_SLOTS + 1];
+    uint32_t n_words; /* the first is the format's number */
+} line;
+
+/* Where text goes now. */
+static void
+add_text(line *l, const char *text)
+{
+    lw_text_add(l->values.n ? &l->behind[l->values.n - 1] : &l->before, text);
+}
+
+/* A number of any width in a 64-bit word: integers by value, floats by their bits. */
+static lw_ref
+as_word(lw_builder *b, lw_ref value)
+{
+    lw_dtype type = lw_ir_type(b, value);
+
+    switch (type) {
+    case LW_DT_f64: return lw_ir_bitcast(b, LW_DT_u64, value);
+    case LW_DT_f32: return lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u32, value));
+    case LW_DT_f16:
+    case LW_DT_bf16: return lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u16, value));
+    case LW_DT_u64: return value;
+    default: return lw_ir_cast(b, LW_DT_u64, lw_ir_cast(b, LW_DT_i64, value));
+    }
+}
+
+/* An int that no 64-bit type holds is a text already. */
+static void
+add_wide(line *l, lw_type literal, const char *spec)
+{
+    __int128 number = lw_type_get(l->f->l->types, literal)->lo;
+    lw_text digits = {0};
+
+    lw_text_add_int128(&digits, number);
+    if (number == LW_LITERAL_FAR || number == -LW_LITERAL_FAR || (spec != NULL && *spec))
+        lw_lower_refuse_number(l->f, lw_text_get(&digits), LW_DT_i64);
+    add_text(l, lw_text_get(&digits));
+    lw_text_reset(&digits);
+}
+
+static void
+add_number(line *l, lw_lower_value value, const char *spec)
+{
+    lw_lower_frame *f = l->f;
+    lw_format_value *row;
+
+    if (lw_literal_is_wide(f->l->types, value.type)) {
+        add_wide(l, value.type, spec);
+        return;
+    }
+    if (l->n_words + value.n > LW_FORMAT_SLOTS + 1) {
+        lw_lower_fail(f, l->node, "a print of so many numbers");
+        return;
+    }
+    row = lw_array_push(&l->values, f->l->arena);
+    if (row == NULL) {
+        f->l->module->failed = true;
+        return;
+    }
+    *row = (lw_format_value){.dtype = lw_type_stored(f->l->types, value.type), .spec = spec};
+    for (uint32_t i = 0; i < value.n; i++)
+        l->words[l->n_words++] = as_word(&f->b, value.parts[i]);
+}
+
+static void
+add_value(line *l, lw_lower_value value)
+{
+    uint32_t n;
+
+    if (value.type == LW_T_NONE) {
+        add_text(l, "None");
+    } else if (!lw_value_is_tuple(&value, l->f)) {
+        add_number(l, value, NULL);
+    } else {
+        n = lw_type_get(l->f->l->types, value.type)->n;
+        add_text(l, "(");
+        for (uint32_t i = 0; i < n; i++) {
+            add_text(l, i ? ", " : "");
+            add_value(l, lw_value_element(l->f, value, i));
+        }
+        add_text(l, n == 1 ? ",)" : ")");
+    }
+}
+
+/* The text of a constant argument, or NULL. */
+static const char *
+constant_text(lw_lower_frame *f, uint32_t entry)
+{
+    uint32_t k = 0;
+    const lw_konst *konst;
+
+    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
+        k = entry & ~(uint32_t)LW_ARG_TAG;
+    else if ((entry & LW_ARG_TAG) == 0 && entry != 0)
+        k = lw_typed_at(f, entry)->konst                  ? lw_typed_at(f, entry)->konst
+            : lw_node_at(f, entry)->kind == LW_NODE_KONST ? lw_node_at(f, entry)->a
+                                                          : 0;
+    konst = k ? lw_typed_konst(f->l->typed, k) : NULL;
+    return konst && konst->kind == LW_K_STR ? konst->text : NULL;
+}
+
+/* The format of {x:spec}, "" for {x}: NumPy's scalars format as Python's numbers, which is not
+ * as str() shows them. NULL: {x!s}. */
+static const char *
+spec_of(lw_lower_frame *f, const lw_node *field)
+{
+    if (field->c)
+        return NULL;
+    return field->b ? lw_typed_konst(f->l->typed, field->b)->text : "";
+}
+
+/* An f-string. */
+static void
+add_joined(line *l, uint32_t node)
+{
+    const lw_node *n = lw_node_at(l->f, node);
+
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t part = lw_list_at(l->f, n->b + i);
+        const lw_node *field = lw_node_at(l->f, part);
+        if (field->kind == LW_NODE_FIELD)
+            add_number(l, lw_lower_expression(l->f, field->a), spec_of(l->f, field));
+        else
+            add_text(l, constant_text(l->f, part));
+    }
+}
+
+static bool
+is_joined(lw_lower_frame *f, uint32_t entry)
+{
+    return entry != 0 && (entry & LW_ARG_TAG) == 0 &&
+           lw_node_at(f, entry)->kind == LW_NODE_JOINED;
+}
+
+static uint32_t
+entry_of(line *l, uint32_t index)
+{
+    const lw_typed_node *t = lw_typed_at(l->f, l->node);
+
+    return l->f->l->typed->lists.data[t->args + index];
+}
+
+static void
+add_arguments(line *l)
+{
+    uint32_t n = lw_typed_at(l->f, l->node)->n_args;
+    const char *sep = constant_text(l->f, entry_of(l, 0)),
+               *end = constant_text(l->f, entry_of(l, 1));
+
+    for (uint32_t i = 2; i < n; i++) {
+        const char *text = constant_text(l->f, entry_of(l, i));
+        if (i > 2)
+            add_text(l, sep ? sep : " ");
+        if (text)
+            add_text(l, text);
+        else if (is_joined(l->f, entry_of(l, i)))
+            add_joined(l, entry_of(l, i));
+        else
+            add_value(l, lw_lower_argument(l->f, l->node, i));
+    }
+    add_text(l, end ? end : "\n");
+}
+
+/* 0: memory is out, and the module failed. */
+static uint64_t
+number_of(line *l)
+{
+    bool failed = l->before.failed;
+    uint64_t number;
+
+    for (uint32_t i = 0; i < l->values.n; i++) {
+        l->values.data[i].behind = lw_text_get(&l->behind[i]);
+        failed |= l->behind[i].failed;
+    }
+    number = failed ? 0 : lw_format_add(lw_text_get(&l->before), l->values.data, l->values.n);
+    if (number == 0)
+        l->f->l->module->failed = true;
+    return number;
+}
+
+static void
+emit(line *l)
+{
+    lw_builder *b = &l->f->b;
+
+    l->words[0] = lw_ir_bits(b, LW_DT_u64, number_of(l));
+    lw_ir_emit(b, LW_OP_PRINT, LW_DT_void, 0, lw_ir_list(b, l->words, l->n_words), l->n_words);
+}
+
+static void
+reset(line *l)
+{
+    lw_text_reset(&l->before);
+    for (uint32_t i = 0; i < l->values.n; i++)
+        lw_text_reset(&l->behind[i]);
+}
+
+lw_lower_value
+lw_lower_print(lw_lower_frame *f, uint32_t node)
+{
+    line l = {.f = f, .node = node, .n_words = 1};
+
+    add_arguments(&l);
+    if (f->l->status == LW_OK)
+        emit(&l);
+    reset(&l);
+    return (lw_lower_value){.type = LW_T_NONE};
+}
+
+/* ---- exceptions ---- */
+
+/* A text as repr() shows it. */
+static void
+add_quoted(line *l, const char *text)
+{
+    char quote[2] = {strchr(text, '\'') && !strchr(text, '"') ? '"' : '\'', 0}, one[3] = {0};
+
+    add_text(l, quote);
+    for (; *text; text++) {
+        one[0] = *text == '\\' || *text == quote[0] || *text == '\n' ? '\\' : *text;
+        one[1] = one[0] != '\\' ? 0 : *text == '\n' ? 'n' : *text;
+        add_text(l, one);
+    }
+    add_text(l, quote);
+}
+
+static void
+add_joined_argument(line *l, uint32_t node, bool quoted)
+{
+    add_text(l, quoted ? "'" : "");
+    add_joined(l, node);
+    add_text(l, quoted ? "'" : "");
+}
+
+uint64_t
+lw_lower_raise_format(lw_lower_frame *f, uint32_t node, lw_ref *words, uint32_t *n)
+{
+    const lw_node *raise = lw_node_at(f, node);
+    const char *message = lw_typed_konst(f->l->typed, raise->a)->help;
+    bool tuple = (message != NULL) + raise->c > 1;
+    line l = {.f = f, .node = node, .n_words = 1};
+    uint64_t number;
+
+    add_text(&l, tuple ? "(" : "");
+    if (message)
+        add_quoted(&l, message);
+    for (uint32_t i = 0; i < raise->c; i++) {
+        uint32_t item = lw_list_at(f, raise->b + i);
+        const char *text = constant_text(f, item);
+        add_text(&l, i || message ? ", " : "");
+        if (text && tuple)
+            add_quoted(&l, text);
+        else if (text)
+            add_text(&l, text);
+        else if (is_joined(f, item))
+            add_joined_argument(&l, item, tuple);
+        else
+            add_value(&l, lw_lower_expression(f, item));
+    }
+    add_text(&l, tuple ? ")" : "");
+    *n = l.n_words - 1 < LW_RAISE_WORDS ? l.n_words - 1 : LW_RAISE_WORDS;
+    memcpy(words, l.words + 1, *n * sizeof *words);
+    number = number_of(&l);
+    reset(&l);
+    return number;
+}

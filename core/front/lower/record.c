@@ -1,0 +1,228 @@
+/* Records in memory: fields read and written where they lie, views of one field of every item,
+ * copies. Nothing is assumed about an address beyond what the record's type promises. */
+#include "core/front/lower/lower_internal.h"
+
+#include "core/front/records.h"
+
+#include <string.h>
+
+/* A copy of up to so many words is written out; longer ones are loops. */
+enum { MAX_WORDS_WRITTEN_OUT = 16 };
+
+/* ---- items in memory ---- */
+
+static lw_ref
+moved(lw_builder *b, lw_ref address, int64_t bytes)
+{
+    return bytes == 0 ? address : lw_ir_offset(b, address, lw_ir_int(b, LW_DT_i64, bytes));
+}
+
+lw_lower_value
+lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align)
+{
+    lw_builder *b = &f->b;
+    lw_dtype dtype = lw_type_stored(f->l->types, type), part = lw_dtypes[dtype].parts;
+
+    if (dtype == LW_DT_void) /* a record, or an array inside one: a place */
+        return lw_value_scalar(f, type, address);
+    if (!lw_is_complex(dtype))
+        return lw_value_scalar(f, type, lw_ir_load(b, dtype, 1, address, align, 0));
+    lw_complex both = {.re = lw_ir_load(b, part, 1, address, align, 0)};
+    both.im = lw_ir_load(b, part, 1, moved(b, address, lw_dtypes[part].size_bytes), align, 0);
+    return lw_value_complex(f, type, both);
+}
+
+void
+lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value,
+               uint32_t align)
+{
+    lw_builder *b = &f->b;
+    lw_dtype dtype = lw_type_stored(f->l->types, type), part = lw_dtypes[dtype].parts;
+
+    if (lw_record_row(f->l->types, type)) {
+        lw_lower_record_copy(f, type, address, value);
+        return;
+    }
+    value = lw_value_convert(f, value, type);
+    for (uint32_t i = 0; i < value.n; i++)
+        lw_ir_store(b, moved(b, address, i * (int64_t)lw_dtypes[part].size_bytes),
+                    value.parts[i], align, 0);
+}
+
+/* ---- copies ---- */
+
+typedef struct copy {
+    lw_builder *b;
+    lw_ref to, from;
+    uint32_t to_align, from_align;
+    lw_dtype word;
+    uint32_t word_bytes;
+} copy;
+
+static copy
+copy_of(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value)
+{
+    const lw_record *into = lw_record_of(f->l->types, type),
+                    *out_of = lw_record_of(f->l->types, value.type);
+    uint32_t align = into->align < out_of->align ? into->align : out_of->align;
+    copy c = {.b = &f->b, .to = to, .from = value.n ? value.parts[0] : 0, .word = LW_DT_u8};
+
+    c.to_align = into->align;
+    c.from_align = out_of->align;
+    c.word_bytes = lw_common_align(align, into->itemsize);
+    if (c.word_bytes >= 8)
+        c.word = LW_DT_u64;
+    else if (c.word_bytes >= 2)
+        c.word = c.word_bytes == 4 ? LW_DT_u32 : LW_DT_u16;
+    c.word_bytes = lw_dtypes[c.word].size_bytes;
+    return c;
+}
+
+static void
+copy_all(const copy *c, uint32_t n)
+{
+    lw_ref words[MAX_WORDS_WRITTEN_OUT];
+
+    for (uint32_t i = 0; i < n; i++)
+        words[i] = lw_ir_load(c->b, c->word, 1, moved(c->b, c->from, i * c->word_bytes), 0, 0);
+    for (uint32_t i = 0; i < n; i++)
+        lw_ir_store(c->b, moved(c->b, c->to, i * c->word_bytes), words[i], 0, 0);
+}
+
+static void
+copy_in_loop(const copy *c, uint32_t n, bool backwards)
+{
+    lw_builder *b = c->b;
+    lw_ref size = lw_ir_int(b, LW_DT_i64, c->word_bytes);
+    lw_ref last = lw_ir_int(b, LW_DT_i64, (int64_t)n - 1);
+    lw_for loop = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), lw_ir_int(b, LW_DT_i64, n),
+                            lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+    lw_ref at = lw_ir_mul(b, backwards ? lw_ir_sub(b, last, loop.i) : loop.i, size);
+    lw_ref word = lw_ir_load(b, c->word, 1, lw_ir_offset(b, c->from, at), 0, 0);
+
+    lw_ir_store(b, lw_ir_offset(b, c->to, at), word, 0, 0);
+    lw_ir_for_end(b, &loop);
+}
+
+/* Records of which one begins inside of the other: from the end that is read first. */
+static void
+copy_long(const copy *c, uint32_t n)
+{
+    lw_builder *b = c->b;
+    lw_ref meet = lw_ir_emit(b, LW_OP_MEET, LW_DT_b1, c->to, c->from, 0);
+    lw_ref bytes = lw_ir_emit(b, LW_OP_DISTANCE, LW_DT_i64, c->to, c->from, 0);
+
+    lw_ir_if(b,
+             lw_ir_and(b, meet, lw_ir_compare(b, LW_OP_LT, bytes, lw_ir_zero(b, LW_DT_i64))));
+    copy_in_loop(c, n, true);
+    lw_ir_else(b);
+    copy_in_loop(c, n, false);
+    lw_ir_end(b);
+}
+
+/* All bytes, those between fields too, as NumPy does for one dtype. */
+void
+lw_lower_record_copy(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value)
+{
+    uint32_t size = lw_record_of(f->l->types, type)->itemsize;
+    copy c = copy_of(f, type, to, value);
+    uint32_t n = size / c.word_bytes;
+
+    if (n <= MAX_WORDS_WRITTEN_OUT)
+        copy_all(&c, n);
+    else
+        copy_long(&c, n);
+}
+
+/* ---- fields ---- */
+
+static uint32_t
+align_of_field(const lw_record *record, const lw_record_field *field, const lw_types *types)
+{
+    uint32_t here = lw_common_align(record->align, field->offset);
+    uint32_t own = lw_type_align(types, field->type);
+
+    return own < here ? own : here;
+}
+
+/* Extents and strides of the array, then those of an array inside the field. */
+static lw_lower_value
+field_of_every_item(lw_lower_frame *f, lw_lower_value array, const lw_record_field *field,
+                    lw_type type)
+{
+    const lw_types *types = f->l->types;
+    uint32_t n = lw_type_get(types, array.type)->ndim, m = lw_type_get(types, type)->ndim;
+    const lw_type_row *sub = lw_type_get(types, field->type);
+    lw_ref parts[1 + 2 * LW_MAX_ARRAY_DIMS];
+    int64_t step = m > n ? lw_type_bytes(types, sub->elements[0]) : 0;
+
+    parts[0] = moved(&f->b, array.n ? array.parts[0] : 0, field->offset);
+    for (uint32_t i = 0; i < n; i++) {
+        parts[1 + i] = lw_array_extent(f, array, i);
+        parts[1 + m + i] = lw_array_stride(f, array, i);
+    }
+    for (uint32_t i = m; i-- > n;) {
+        parts[1 + i] = lw_ir_int(&f->b, LW_DT_i64, sub->shape[i - n]);
+        parts[1 + m + i] = lw_ir_int(&f->b, LW_DT_i64, step);
+        step *= sub->shape[i - n];
+    }
+    return lw_value_of(f, type, parts, 1 + 2 * m);
+}
+
+/* What arrays have besides the fields of their items. */
+static bool
+is_array_attribute(const char *name)
+{
+    static const char *const names[] = {"T",    "itemsize", "nbytes", "ndim",
+                                        "size", "shape",    "strides"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *
+lw_lower_field_name(const lw_lower_frame *f, uint32_t node, lw_type type)
+{
+    const lw_node *n = lw_node_at(f, node);
+    bool single = lw_record_row(f->l->types, type) != NULL;
+    uint32_t konst = n->kind == LW_NODE_ATTRIBUTE ? n->b : lw_typed_at(f, n->b)->konst;
+    const lw_konst *k = konst ? lw_typed_konst(f->l->typed, konst) : NULL;
+
+    if (k == NULL || k->kind != LW_K_STR || !lw_record_of(f->l->types, type))
+        return NULL;
+    return n->kind == LW_NODE_ATTRIBUTE && !single && is_array_attribute(k->text) ? NULL
+                                                                                  : k->text;
+}
+
+lw_ref
+lw_lower_field_address(lw_lower_frame *f, lw_lower_value record, const char *name,
+                       uint32_t *align)
+{
+    const lw_types *types = f->l->types;
+    const lw_record_field *field = lw_record_field_of(types, record.type, name);
+
+    *align = 0;
+    if (field == NULL || lw_record_row(types, record.type) == NULL) {
+        lw_lower_fail(f, f->node, "a place in this record");
+        return 0;
+    }
+    *align = align_of_field(lw_record_of(types, record.type), field, types);
+    return moved(&f->b, record.n ? record.parts[0] : 0, field->offset);
+}
+
+lw_lower_value
+lw_lower_field(lw_lower_frame *f, lw_lower_value object, const char *name, lw_type type)
+{
+    const lw_types *types = f->l->types;
+    const lw_record_field *field = lw_record_field_of(types, object.type, name);
+    uint32_t align;
+
+    if (field == NULL)
+        return lw_lower_fail(f, f->node, "a field that the record has not");
+    if (lw_record_row(types, object.type) == NULL)
+        return field_of_every_item(f, object, field, type);
+    lw_ref address = lw_lower_field_address(f, object, name, &align);
+    return lw_lower_load(f, type, address, align);
+}

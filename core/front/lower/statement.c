@@ -1,0 +1,693 @@
+/* Statements of the typed tree: assignments, branches, loops, match, raise. */
+#include "core/front/lower/lower_internal.h"
+
+#include "core/front/diagnose.h"
+
+/* ---- variables ---- */
+
+static const lw_web *
+web_at(const lw_lower_frame *f, uint32_t web)
+{
+    return &f->inst->webs.data[web];
+}
+
+static const lw_ref *
+slots_of(lw_lower_frame *f, uint32_t web)
+{
+    if (f->webs[web] == NULL)
+        f->webs[web] = lw_value_slots(f, web_at(f, web)->type);
+    return f->webs[web];
+}
+
+static lw_pending *
+pending_of(lw_lower_frame *f, uint32_t web, uint32_t start)
+{
+    for (uint32_t i = f->pending.n; i-- > start;)
+        if (f->pending.data[i].web == web)
+            return &f->pending.data[i];
+    return NULL;
+}
+
+void
+lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
+{
+    value = lw_value_convert(f, value, web_at(f, web)->type);
+    f->iterators[web] = value.iterator;
+    if (value.iterator && !web_at(f, web)->single)
+        lw_lower_fail(f, f->node, "a range in a variable that is assigned more than once");
+    if (web_at(f, web)->single && !f->slotted[web]) {
+        f->webs[web] = value.parts;
+    } else if (f->flat == 0) {
+        lw_value_set(f, slots_of(f, web), value);
+    } else {
+        lw_pending *pending = pending_of(f, web, f->flat_start);
+        if (pending == NULL)
+            pending = lw_array_push(&f->pending, f->l->arena);
+        if (pending != NULL)
+            *pending = (lw_pending){.web = web, .value = value};
+        else
+            f->l->module->failed = true;
+    }
+}
+
+lw_lower_value
+lw_lower_web_read(lw_lower_frame *f, uint32_t web)
+{
+    lw_type type = web_at(f, web)->type;
+    const lw_pending *pending;
+
+    if (web_at(f, web)->single && !f->slotted[web]) {
+        if (f->webs[web] == NULL && lw_parts_of(f->l->types, type) > 0)
+            return lw_lower_fail(f, f->node, "a variable that has no value yet");
+        return (lw_lower_value){.type = type,
+                                .n = lw_parts_of(f->l->types, type),
+                                .parts = f->webs[web],
+                                .iterator = f->iterators[web]};
+    }
+    pending = pending_of(f, web, 0);
+    return pending ? pending->value : lw_value_get(f, slots_of(f, web), type);
+}
+
+/* ---- regions ---- */
+
+uint32_t
+lw_lower_region_open(lw_lower_frame *f, bool loop)
+{
+    if (loop)
+        lw_ir_loop(&f->b, 0, 0);
+    else
+        lw_ir_block(&f->b);
+    return f->regions++;
+}
+
+void
+lw_lower_region_close(lw_lower_frame *f)
+{
+    lw_ir_end(&f->b);
+    f->regions--;
+}
+
+void
+lw_block_leave(lw_lower_frame *f, uint32_t region)
+{
+    lw_ir_break(&f->b, f->regions - 1 - region);
+}
+
+/* ---- assignment ---- */
+
+/* *name = elements from … from + count - 1, as a tuple of the variable's type. */
+static void
+assign_rest(lw_lower_frame *f, uint32_t name, lw_lower_value tuple, uint32_t from,
+            uint32_t count)
+{
+    uint32_t web = name ? lw_typed_at(f, name)->web : 0, n = 0, at = 0;
+    lw_ref *parts;
+
+    if (web == 0)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        n += lw_value_element(f, tuple, from + i).n;
+    parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+    for (uint32_t i = 0; parts && i < count; i++) {
+        lw_type type = lw_type_get(f->l->types, web_at(f, web)->type)->elements[i];
+        lw_lower_value element = lw_value_element(f, tuple, from + i);
+        element = lw_value_convert(f, element, type);
+        for (uint32_t j = 0; j < element.n && at < n; j++)
+            parts[at++] = element.parts[j];
+    }
+    lw_lower_web_write(
+        f, web,
+        (lw_lower_value){.type = web_at(f, web)->type, .n = parts ? at : 0, .parts = parts});
+}
+
+/* a, (b, *c), d = …: the elements before and after the star by position, the rest to the star.
+ */
+static void
+assign_tuple(lw_lower_frame *f, uint32_t target, lw_lower_value value)
+{
+    const lw_node *n = lw_node_at(f, target);
+    uint32_t have, at = 0;
+
+    if (!lw_value_is_tuple(&value, f)) {
+        lw_lower_fail(f, target, "unpacking of what is no tuple");
+        return;
+    }
+    have = lw_type_get(f->l->types, value.type)->n;
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t item = lw_list_at(f, n->b + i);
+        if (lw_node_at(f, item)->kind == LW_NODE_STAR) {
+            assign_rest(f, lw_node_at(f, item)->a, value, at, have + 1 - n->c);
+            at += have + 1 - n->c;
+        } else {
+            lw_lower_assign(f, item, lw_value_element(f, value, at++));
+        }
+    }
+}
+
+void
+lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value)
+{
+    const lw_node *n = lw_node_at(f, target);
+    uint32_t web;
+
+    switch (n->kind) {
+    case LW_NODE_NAME:
+        web = lw_typed_at(f, target)->web;
+        if (web != 0)
+            lw_lower_web_write(f, web, value);
+        return;
+    case LW_NODE_TUPLE: assign_tuple(f, target, value); return;
+    case LW_NODE_SUBSCRIPT:
+    case LW_NODE_ATTRIBUTE: lw_lower_memory_store(f, target, value); return;
+    default: lw_lower_fail(f, target, "an assignment to this"); return;
+    }
+}
+
+static lw_type
+web_type(lw_lower_frame *f, uint32_t target)
+{
+    uint32_t web =
+        lw_node_at(f, target)->kind == LW_NODE_NAME ? lw_typed_at(f, target)->web : 0;
+
+    return web ? web_at(f, web)->type : LW_T_BOTTOM;
+}
+
+/* A constant for one variable is made in the variable's type. */
+static void
+lower_assign(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type only = n->c == 1 ? web_type(f, lw_list_at(f, n->b)) : LW_T_BOTTOM;
+    lw_lower_value value =
+        only != LW_T_BOTTOM ? lw_lower_as(f, n->a, only) : lw_lower_expression(f, n->a);
+
+    for (uint32_t i = 0; i < n->c; i++)
+        lw_lower_assign(f, lw_list_at(f, n->b + i), value);
+}
+
+/* One web of the target is read, another one may be written. */
+static void
+lower_augassign(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
+    lw_lower_value before, result;
+
+    if (lw_node_at(f, n->a)->kind != LW_NODE_NAME) {
+        lw_lower_augmented_store(f, node);
+        return;
+    }
+    if (t->konst) {
+        result = lw_value_konst(f, t->konst, t->type);
+    } else {
+        before = target->konst ? lw_value_konst(f, target->konst, target->operand)
+                               : lw_lower_web_read(f, target->target);
+        result = lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
+    }
+    lw_lower_assign(f, n->a, result);
+}
+
+static void
+lower_annassign(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_type type = web_type(f, n->a);
+
+    if (n->c == 0)
+        return;
+    lw_lower_assign(f, n->a,
+                    type != LW_T_BOTTOM ? lw_lower_as(f, n->c, type)
+                                        : lw_lower_expression(f, n->c));
+}
+
+/* ---- branches ---- */
+
+static void
+lower_if(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    int8_t truth = lw_typed_at(f, n->a)->truth;
+
+    if (truth >= 0) {
+        lw_lower_condition(f, n->a); /* for what it does */
+        if (truth ? n->b : n->c)
+            lw_lower_body(f, truth ? n->b : n->c);
+        return;
+    }
+    if (lw_lower_if_flat(f, node))
+        return;
+    lw_ir_if(&f->b, lw_lower_condition(f, n->a));
+    lw_lower_body(f, n->b);
+    if (n->c) {
+        lw_ir_else(&f->b);
+        lw_lower_body(f, n->c);
+    }
+    lw_ir_end(&f->b);
+}
+
+/* ---- loops ---- */
+
+static void
+leave_unless(lw_lower_frame *f, lw_ref condition, uint32_t region)
+{
+    lw_ir_if(&f->b, lw_ir_not(&f->b, condition));
+    lw_block_leave(f, region);
+    lw_ir_end(&f->b);
+}
+
+/* An `else` runs when the loop was not left by break: break then leaves a block around both. */
+static void
+loop_else(lw_lower_frame *f, const lw_lower_loop *loop, uint32_t else_body)
+{
+    f->loop = loop->outer;
+    if (else_body == 0)
+        return;
+    lw_lower_body(f, else_body);
+    lw_lower_region_close(f);
+}
+
+static void
+lower_while(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    int8_t truth = lw_typed_at(f, n->a)->truth;
+    uint32_t else_body = truth == 1 ? 0 : n->c;
+    lw_lower_loop loop = {.outer = f->loop};
+
+    if (truth == 0) {
+        lw_lower_condition(f, n->a);
+        if (n->c)
+            lw_lower_body(f, n->c);
+        return;
+    }
+    if (else_body)
+        loop.break_region = lw_lower_region_open(f, false);
+    loop.continue_region = lw_lower_region_open(f, true);
+    if (!else_body)
+        loop.break_region = loop.continue_region;
+    f->loop = &loop;
+    lw_ref go_on = lw_lower_condition(f, n->a);
+    if (truth != 1)
+        leave_unless(f, go_on, loop.continue_region);
+    lw_lower_body(f, n->b);
+    lw_ir_latch(&f->b);
+    lw_lower_region_close(f);
+    loop_else(f, &loop, else_body);
+}
+
+/* Iterations that loops in loops may be written out to. */
+enum { MOST_WRITTEN_OUT = 16384 };
+
+static bool
+too_many_iterations(lw_lower_frame *f, uint32_t node, uint32_t n)
+{
+    lw_lowering *l = f->l;
+    uint64_t all = (uint64_t)n * f->written_out;
+
+    if (l->status == LW_OK && all > MOST_WRITTEN_OUT)
+        l->status =
+            lw_diagnose(l->tree, lw_node_at(f, node)->loc, f->fn->name, LW_ERR_UNSUPPORTED,
+                        "E105", "a loop over a tuple of run-time values is written out",
+                        "loop over an array", l->err,
+                        "with the loops around it, this loop of %u iterations would be written "
+                        "out %llu times",
+                        n, (unsigned long long)all);
+    return l->status != LW_OK;
+}
+
+/* The loop is written out, each iteration in a block that `continue` leaves; a range beside the
+ * tuple may end it before. */
+static void
+for_written_out(lw_lower_frame *f, uint32_t node, const lw_iterator *it)
+{
+    const lw_node *n = lw_node_at(f, node), *both = lw_node_at(f, n->c);
+    lw_lower_loop loop = {.outer = f->loop};
+    uint32_t iterations, outer = f->written_out;
+
+    if (too_many_iterations(f, node, it->n_fixed))
+        return;
+    loop.break_region = lw_lower_region_open(f, false);
+    iterations = lw_lower_region_open(f, false);
+    f->loop = &loop;
+    f->written_out *= it->n_fixed;
+    for (uint32_t i = 0; i < it->n_fixed && !lw_lower_too_long(f, node); i++) {
+        lw_ref k = lw_ir_int(&f->b, LW_DT_u64, i);
+        if (it->count)
+            leave_unless(f, lw_ir_compare(&f->b, LW_OP_LT, k, it->count), iterations);
+        loop.continue_region = lw_lower_region_open(f, false);
+        loop.continue_is_block = true;
+        lw_lower_assign(f, n->a, lw_iterator_item(f, it, k, i));
+        lw_lower_body(f, both->a);
+        lw_lower_region_close(f);
+    }
+    lw_lower_region_close(f);
+    f->written_out = outer;
+    f->loop = loop.outer;
+    if (both->b)
+        lw_lower_body(f, both->b);
+    lw_lower_region_close(f);
+}
+
+/* 32 bits where they surely suffice: GPUs have no 64-bit integer unit. */
+static lw_for
+open_counter(lw_builder *b, lw_ref count)
+{
+    uint64_t bits;
+    bool small = lw_ir_is_const(b, count, &bits) && bits <= INT32_MAX;
+    lw_dtype type = small ? LW_DT_i32 : LW_DT_u64;
+
+    if (small)
+        count = lw_ir_int(b, type, (int64_t)bits);
+    return lw_ir_for(b, lw_ir_zero(b, type), count, lw_ir_int(b, type, 1), 0, 0);
+}
+
+static lw_lower_value
+rising_item(lw_lower_frame *f, const lw_iterator *it, lw_ref i)
+{
+    if (lw_never_negative(f, it->start))
+        lw_lower_counts(f, i, it->start, it->stop);
+    return lw_value_scalar(f, LW_T_INDEX, i);
+}
+
+/* Counts rounds from 0: no step can overflow, and LLVM knows how often it runs. By a step that
+ * rises it is the item that counts, for dividing costs more than all of that: with a stop and a
+ * step below 2^62 nothing overflows there. */
+static void
+for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
+{
+    const lw_node *both = lw_node_at(f, n->c);
+    lw_lower_loop loop = {.outer = f->loop};
+    lw_builder *b = &f->b;
+
+    if (both->b)
+        loop.break_region = lw_lower_region_open(f, false);
+    lw_for counter = it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0, 0)
+                               : open_counter(b, it->count);
+    loop.continue_region = f->regions++;
+    if (!both->b)
+        loop.break_region = loop.continue_region;
+    f->loop = &loop;
+    if (it->rises)
+        lw_lower_assign(f, n->a, rising_item(f, it, counter.i));
+    else
+        lw_lower_assign(f, n->a,
+                        lw_iterator_item(f, it, lw_ir_cast(b, LW_DT_u64, counter.i), 0));
+    lw_lower_body(f, both->a);
+    lw_ir_for_end(b, &counter);
+    f->regions--;
+    loop_else(f, &loop, both->b);
+}
+
+static void
+lower_for(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_iterator it;
+
+    if (lw_typed_at(f, lw_node_at(f, n->c)->a)->dead) { /* not even one round */
+        if (lw_node_at(f, n->c)->b)
+            lw_lower_body(f, lw_node_at(f, n->c)->b);
+        return;
+    }
+    it = lw_iterator_of(f, n->b, lw_typed_at(f, node)->operand);
+    if (it.fixed)
+        for_written_out(f, node, &it);
+    else
+        for_counted(f, n, &it);
+}
+
+static void
+lower_jump(lw_lower_frame *f, bool leave)
+{
+    if (f->loop == NULL)
+        lw_lower_fail(f, f->node, "break or continue outside a loop");
+    else if (leave)
+        lw_block_leave(f, f->loop->break_region);
+    else if (f->loop->continue_is_block)
+        lw_block_leave(f, f->loop->continue_region);
+    else
+        lw_ir_continue(&f->b, f->regions - 1 - f->loop->continue_region);
+}
+
+/* ---- match ---- */
+
+static lw_ref pattern_holds(lw_lower_frame *f, uint32_t pattern, lw_lower_value subject);
+
+/* How many elements the pattern's i-th item takes: one, or what a star leaves. */
+static uint32_t
+items_taken(lw_lower_frame *f, const lw_node *n, uint32_t i, uint32_t n_items)
+{
+    bool star = lw_node_at(f, lw_list_at(f, n->b + i))->kind == LW_NODE_STAR;
+
+    return star ? n_items + 1 - n->c : 1;
+}
+
+/* Inference has compared the lengths: a tuple that cannot match has truth 0. */
+static lw_ref
+sequence_holds(lw_lower_frame *f, const lw_node *n, lw_lower_value subject)
+{
+    lw_ref all = lw_ir_int(&f->b, LW_DT_b1, 1);
+    uint32_t at = 0, n_items;
+
+    if (!lw_value_is_tuple(&subject, f))
+        return lw_ir_int(&f->b, LW_DT_b1, 0);
+    n_items = lw_type_get(f->l->types, subject.type)->n;
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t item = lw_list_at(f, n->b + i);
+        if (lw_node_at(f, item)->kind != LW_NODE_STAR) {
+            lw_lower_value element = lw_value_element(f, subject, at);
+            all = lw_ir_and(&f->b, all, pattern_holds(f, item, element));
+        }
+        at += items_taken(f, n, i, n_items);
+    }
+    return all;
+}
+
+static lw_ref
+pattern_holds(lw_lower_frame *f, uint32_t pattern, lw_lower_value subject)
+{
+    const lw_node *n = lw_node_at(f, pattern);
+    const lw_typed_node *t = lw_typed_at(f, pattern);
+    lw_ref any;
+
+    if (t->truth >= 0)
+        return lw_ir_int(&f->b, LW_DT_b1, t->truth);
+    switch (n->kind) {
+    case LW_NODE_PATTERN_VALUE:
+        return lw_lower_compare(f, LW_PY_EQ, subject, lw_lower_expression(f, n->a), t->operand);
+    case LW_NODE_PATTERN_OR:
+        any = lw_ir_int(&f->b, LW_DT_b1, 0);
+        for (uint32_t i = 0; i < n->c; i++)
+            any = lw_ir_or(&f->b, any, pattern_holds(f, lw_list_at(f, n->b + i), subject));
+        return any;
+    case LW_NODE_PATTERN_AS:
+        return n->a ? pattern_holds(f, n->a, subject) : lw_ir_int(&f->b, LW_DT_b1, 1);
+    case LW_NODE_PATTERN_SEQ: return sequence_holds(f, n, subject);
+    default: lw_lower_fail(f, pattern, "a pattern"); return 0;
+    }
+}
+
+static bool
+captures(lw_lower_frame *f, uint32_t pattern)
+{
+    const lw_node *n = lw_node_at(f, pattern);
+
+    if (n->kind == LW_NODE_STAR)
+        return n->a != 0;
+    if (n->kind == LW_NODE_PATTERN_AS)
+        return n->b != 0 || (n->a != 0 && captures(f, n->a));
+    if (n->kind != LW_NODE_PATTERN_OR && n->kind != LW_NODE_PATTERN_SEQ)
+        return false;
+    for (uint32_t i = 0; i < n->c; i++)
+        if (captures(f, lw_list_at(f, n->b + i)))
+            return true;
+    return false;
+}
+
+static void bind_pattern(lw_lower_frame *f, uint32_t pattern, lw_lower_value subject);
+
+/* The first alternative that holds binds. */
+static void
+bind_alternatives(lw_lower_frame *f, const lw_node *n, uint32_t i, lw_lower_value subject)
+{
+    uint32_t pattern = lw_list_at(f, n->b + i);
+
+    if (i + 1 == n->c) {
+        bind_pattern(f, pattern, subject);
+        return;
+    }
+    lw_ir_if(&f->b, pattern_holds(f, pattern, subject));
+    bind_pattern(f, pattern, subject);
+    lw_ir_else(&f->b);
+    bind_alternatives(f, n, i + 1, subject);
+    lw_ir_end(&f->b);
+}
+
+static void
+bind_sequence(lw_lower_frame *f, const lw_node *n, lw_lower_value subject)
+{
+    uint32_t n_items = lw_type_get(f->l->types, subject.type)->n, at = 0;
+
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t item = lw_list_at(f, n->b + i), taken = items_taken(f, n, i, n_items);
+        if (lw_node_at(f, item)->kind == LW_NODE_STAR)
+            assign_rest(f, lw_node_at(f, item)->a, subject, at, taken);
+        else
+            bind_pattern(f, item, lw_value_element(f, subject, at));
+        at += taken;
+    }
+}
+
+static void
+bind_pattern(lw_lower_frame *f, uint32_t pattern, lw_lower_value subject)
+{
+    const lw_node *n = lw_node_at(f, pattern);
+
+    if (!captures(f, pattern) || lw_typed_at(f, pattern)->truth == 0)
+        return;
+    if (n->kind == LW_NODE_PATTERN_OR) {
+        bind_alternatives(f, n, 0, subject);
+    } else if (n->kind == LW_NODE_PATTERN_SEQ) {
+        bind_sequence(f, n, subject);
+    } else {
+        if (n->a)
+            bind_pattern(f, n->a, subject);
+        if (n->b)
+            lw_lower_assign(f, n->b, subject);
+    }
+}
+
+static void
+run_case(lw_lower_frame *f, const lw_node *c, lw_lower_value subject, uint32_t done)
+{
+    bind_pattern(f, c->a, subject);
+    if (c->b)
+        lw_ir_if(&f->b, lw_lower_condition(f, c->b));
+    lw_lower_body(f, c->c);
+    if (!lw_ir_ended(&f->b))
+        lw_block_leave(f, done);
+    if (c->b)
+        lw_ir_end(&f->b);
+}
+
+static void
+lower_match(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    lw_lower_value subject = lw_lower_expression(f, n->a);
+    uint32_t done = lw_lower_region_open(f, false);
+
+    for (uint32_t i = 0; i < n->c && !lw_ir_ended(&f->b); i++) {
+        uint32_t number = lw_list_at(f, n->b + i);
+        const lw_node *c = lw_node_at(f, number);
+        int8_t known = lw_typed_at(f, c->a)->truth;
+        if (lw_typed_at(f, number)->dead || known == 0)
+            continue;
+        lw_lower_place(f, number);
+        if (known != 1)
+            lw_ir_if(&f->b, pattern_holds(f, c->a, subject));
+        run_case(f, c, subject, done);
+        if (known != 1)
+            lw_ir_end(&f->b);
+    }
+    lw_lower_region_close(f);
+}
+
+/* ---- leaving ---- */
+
+static void
+lower_assert(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_konst *message = n->b ? lw_typed_konst(f->l->typed, lw_node_at(f, n->b)->a) : NULL;
+
+    if (f->l->typed->options.ignore_errors || lw_typed_at(f, n->a)->truth == 1)
+        return;
+    lw_ref wrong = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
+    lw_lower_raise(f, lw_typed_at(f, n->a)->truth == 0 ? 0 : wrong, "AssertionError",
+                   message && message->text ? message->text : "");
+}
+
+static void
+lower_raise(lw_lower_frame *f, uint32_t node)
+{
+    const lw_konst *k = lw_typed_konst(f->l->typed, lw_node_at(f, node)->a);
+
+    lw_ref words[LW_RAISE_WORDS];
+    uint32_t n = 0;
+
+    if (f->l->typed->options.ignore_errors)
+        return;
+    if (lw_node_at(f, node)->c == 0) {
+        lw_lower_raise(f, 0, k->text, k->help ? k->help : "");
+        return;
+    }
+    uint64_t format = lw_lower_raise_format(f, node, words, &n);
+    lw_lower_raise_words(f, k->text, format, words, n);
+}
+
+static void
+lower_return(lw_lower_frame *f, uint32_t node)
+{
+    uint32_t value = lw_node_at(f, node)->a;
+
+    lw_lower_return(f, value ? lw_lower_as(f, value, f->inst->result)
+                             : (lw_lower_value){.type = f->inst->result});
+}
+
+/* Only what it does counts: a call or an assignment inside. */
+static void
+lower_expr(lw_lower_frame *f, uint32_t node)
+{
+    if (lw_cost_expression(f, node) >= LW_COST_NEVER)
+        lw_lower_expression(f, node);
+}
+
+void
+lw_lower_statement(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+
+    if (lw_typed_at(f, node)->dead)
+        return;
+    lw_lower_place(f, node);
+    switch (n->kind) {
+    case LW_NODE_PASS: return;
+    case LW_NODE_ASSIGN: lower_assign(f, node); return;
+    case LW_NODE_AUGASSIGN: lower_augassign(f, node); return;
+    case LW_NODE_ANNASSIGN: lower_annassign(f, node); return;
+    case LW_NODE_IF: lower_if(f, node); return;
+    case LW_NODE_WHILE: lower_while(f, node); return;
+    case LW_NODE_FOR: lower_for(f, node); return;
+    case LW_NODE_BODY: lw_lower_body(f, node); return;
+    case LW_NODE_BREAK: lower_jump(f, true); return;
+    case LW_NODE_CONTINUE: lower_jump(f, false); return;
+    case LW_NODE_RETURN: lower_return(f, node); return;
+    case LW_NODE_EXPR: lower_expr(f, n->a); return;
+    case LW_NODE_ASSERT: lower_assert(f, node); return;
+    case LW_NODE_RAISE: lower_raise(f, node); return;
+    case LW_NODE_MATCH: lower_match(f, node); return;
+    default: lw_lower_fail(f, node, lw_node_text[n->kind]); return;
+    }
+}
+
+void
+lw_lower_body(lw_lower_frame *f, uint32_t body)
+{
+    const lw_node *n = lw_node_at(f, body);
+
+    if (lw_typed_at(f, body)->dead) /* the `else` of a loop that always breaks */
+        return;
+    for (uint32_t i = 0; i < n->c; i++) {
+        uint32_t statement = lw_list_at(f, n->b + i);
+        if (lw_lower_too_long(f, statement))
+            return;
+        if (lw_typed_at(f, statement)->dead)
+            continue;
+        if (lw_node_at(f, statement)->kind == LW_NODE_IF && lw_lower_tail_flat(f, body, i))
+            return;
+        lw_lower_statement(f, statement);
+        if (lw_ir_ended(&f->b))
+            return;
+    }
+}

@@ -1,0 +1,177 @@
+/* W203: sums of unknown length in narrow floats, told in terms of the user's source. */
+#include "core/front/lower/lower_internal.h"
+
+#include <string.h>
+
+#include "core/opt/narrow_sum.h"
+
+/* Whose function it is, by its file. What lanewise/_array_functions.py does is told of the
+ * call, as the loop that stands there; of lanewise's other functions, which draw random
+ * numbers, nothing is. */
+typedef enum owner { USERS, LOOPS_FOR_CALLS, LANEWISES } owner;
+
+static owner
+owner_of(const lw_lowering *l, const lw_func *func)
+{
+    const char *file = l->module->files.data[func->file];
+    owner found = USERS;
+
+    if (file == NULL) /* a helper that lowering made */
+        return LANEWISES;
+    for (uint32_t i = 1; i < l->tree->fns.n; i++) {
+        const lw_fn *fn = &l->tree->fns.data[i];
+
+        if (!fn->wraps || strcmp(l->tree->files.data[fn->file].path, file) != 0)
+            continue;
+        if (fn->whole)
+            return LOOPS_FOR_CALLS;
+        found = LANEWISES;
+    }
+    return found;
+}
+
+static bool
+calls(const lw_func *caller, uint32_t func)
+{
+    for (uint32_t i = 1; i < caller->insts.n; i++)
+        if (caller->insts.data[i].op == LW_OP_CALL && caller->insts.data[i].a == func)
+            return true;
+    return false;
+}
+
+/* The instruction of the user's function that calls func, or what calls it; NULL: none. */
+static const lw_inst *
+call_of(const lw_lowering *l, uint32_t func, int depth)
+{
+    for (uint32_t f = 0; depth > 0 && f < l->module->funcs.n; f++) {
+        const lw_func *caller = l->module->funcs.data[f];
+
+        for (uint32_t i = 1; i < caller->insts.n; i++)
+            if (caller->insts.data[i].op == LW_OP_CALL && caller->insts.data[i].a == func &&
+                f != func && owner_of(l, caller) == USERS)
+                return &caller->insts.data[i];
+    }
+    for (uint32_t f = 0; depth > 1 && f < l->module->funcs.n; f++) {
+        const lw_inst *found = f != func && calls(l->module->funcs.data[f], func)
+                                   ? call_of(l, f, depth - 1)
+                                   : NULL;
+        if (found != NULL)
+            return found;
+    }
+    return NULL;
+}
+
+/* The first narrow sum of any of the functions, and the instruction that tells its place. */
+static lw_status
+find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **place)
+{
+    enum { NESTED_CALLS = 8 };
+    lw_status status = LW_OK;
+
+    *place = NULL;
+    for (uint32_t f = 0; f < l->module->funcs.n && *place == NULL; f++) {
+        const lw_func *func = l->module->funcs.data[f];
+        owner who = owner_of(l, func);
+
+        if (who == LANEWISES)
+            continue;
+        LW_TRY(lw_find_narrow_sum(func, sum, l->err));
+        if (sum->at)
+            *place = who == USERS ? &func->insts.data[sum->at] : call_of(l, f, NESTED_CALLS);
+    }
+fail:
+    return status;
+}
+
+/* ---- what is said ---- */
+
+static bool
+is_in_line(const lw_lowering *l, const lw_node *node, const lw_ir_loc *loc)
+{
+    const lw_loc *at = &l->tree->locs.data[node->loc];
+
+    return at->line == loc->line &&
+           strcmp(l->tree->files.data[at->file].path, l->module->files.data[loc->file]) == 0;
+}
+
+/* The statement in this line of the file that adds; 0: it is hidden in a call. */
+static uint32_t
+statement_in(const lw_lowering *l, const lw_ir_loc *loc)
+{
+    for (uint32_t i = 1; i < l->tree->nodes.n; i++) {
+        const lw_node *n = &l->tree->nodes.data[i];
+
+        if (is_in_line(l, n, loc) && n->kind == LW_NODE_AUGASSIGN &&
+            (n->op == LW_PY_ADD || n->op == LW_PY_SUB))
+            return i;
+    }
+    return 0;
+}
+
+static bool
+is_complex_line(const lw_lowering *l, const lw_ir_loc *loc)
+{
+    for (uint32_t k = 1; k < l->typed->instances.n; k++)
+        for (uint32_t i = 1; i < l->tree->nodes.n; i++)
+            if (l->typed->instances.data[k].nodes[i].type == LW_DT_c64 &&
+                is_in_line(l, &l->tree->nodes.data[i], loc))
+                return true;
+    return false;
+}
+
+static const char *
+name_of_total(const lw_lowering *l, uint32_t statement)
+{
+    const lw_node *target = &l->tree->nodes.data[l->tree->nodes.data[statement].a];
+
+    for (uint32_t i = 1; statement && target->kind == LW_NODE_NAME && i < l->typed->instances.n;
+         i++) {
+        const lw_instance *inst = &l->typed->instances.data[i];
+        const lw_fn *fn = &l->tree->fns.data[inst->fn];
+
+        if (inst->nodes[statement].type != LW_T_BOTTOM && target->a < fn->vars.n)
+            return fn->vars.data[target->a].name;
+    }
+    return NULL;
+}
+
+static void
+say(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc, lw_text *out)
+{
+    uint32_t statement = statement_in(l, loc);
+    const char *name = name_of_total(l, statement);
+    bool hidden = statement == 0 || (name && *name == '.'); /* in a call, or a generator's */
+    bool is_complex = is_complex_line(l, loc);
+    const char *wide = is_complex ? "complex128" : "float64";
+
+    lw_text_addf(
+        out,
+        "W203: line %u of %s adds up in %s, in a loop that may be long: every addition "
+        "rounds, and the errors add up too. ",
+        (unsigned)loc->line, l->module->files.data[loc->file],
+        is_complex ? "complex64" : lw_dtypes[sum->dtype].public_name);
+    if (name != NULL && !hidden && !sum->in_memory)
+        lw_text_addf(out, "Declare the total `%s: %s = 0.0`, or add `lw.%s(...)`", name, wide,
+                     wide);
+    else if (!hidden || sum->in_memory)
+        lw_text_addf(out, "Add up in a variable, `total: %s = 0.0`, and store that", wide);
+    else
+        lw_text_addf(out, "Convert what is added, `lw.%s(...)`, or pass %s", wide, wide);
+    lw_text_add(out, "; warn=False where that is meant");
+}
+
+lw_status
+lw_lower_note_sums(const lw_lowering *l, lw_scalar *scalar)
+{
+    lw_narrow_sum sum;
+    const lw_inst *place;
+    lw_text text = {0};
+    lw_status status = find(l, &sum, &place);
+
+    if (status != LW_OK || place == NULL || place->loc == 0)
+        return status;
+    say(l, &sum, &l->module->locs.data[place->loc], &text);
+    scalar->warning = lw_arena_strdup(l->arena, lw_text_get(&text));
+    lw_text_reset(&text);
+    return scalar->warning ? LW_OK : lw_fail_memory(l->err);
+}

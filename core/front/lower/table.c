@@ -1,0 +1,186 @@
+/* Long tuples as tables in memory: what a run-time index, or a loop that is not written out,
+ * reads an item of. A column for each part of an item (two for complex numbers, one for each
+ * element of an inner tuple), so that neighbours lie side by side. Constant tuples are data of
+ * the module; others are stored into memory of the call.
+ *
+ * A choice among n items costs n - 1 selects, and code that is written out n times costs n
+ * times the compiler's work: tables keep both out of the code. */
+#include "core/front/lower/address.h"
+
+#include "core/base/memory.h"
+
+#include <string.h>
+
+/* Pointers stay where they are: in tuples of arrays and records. */
+static bool
+has_columns(const lw_dtype *dtypes, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (dtypes[i] == LW_DT_ptr || dtypes[i] == LW_DT_void)
+            return false;
+    return true;
+}
+
+static bool
+table_init(lw_lower_frame *f, uint32_t n, lw_type type, lw_table *table)
+{
+    *table = (lw_table){.type = type, .n = n, .n_parts = lw_parts_of(f->l->types, type)};
+    table->dtypes = lw_arena_take(f->l->arena, (table->n_parts + 1) * sizeof *table->dtypes);
+    table->columns = lw_arena_take(f->l->arena, (table->n_parts + 1) * sizeof *table->columns);
+    if (table->dtypes == NULL || table->columns == NULL)
+        return false;
+    lw_part_types(f->l->types, type, table->dtypes);
+    return has_columns(table->dtypes, table->n_parts);
+}
+
+/* bits: of all items, part by part. */
+static void
+add_column(lw_lower_frame *f, lw_table *table, uint32_t part, const uint64_t *bits,
+           uint8_t *bytes)
+{
+    uint32_t size = lw_dtypes[table->dtypes[part]].size_bytes;
+
+    for (uint32_t i = 0; i < table->n; i++)
+        memcpy(bytes + (size_t)i * size, &bits[(size_t)i * table->n_parts + part], size);
+    table->columns[part] = lw_ir_data(&f->b, bytes, table->n * size, size);
+}
+
+static const lw_konst *
+tuple_of(const lw_lowering *l, uint32_t konst)
+{
+    const lw_konst *k = konst ? lw_typed_konst(l->typed, konst) : NULL;
+
+    return k && k->kind == LW_K_TUPLE ? k : NULL;
+}
+
+bool
+lw_table_of_konst(lw_lower_frame *f, uint32_t konst, lw_type type, lw_table *table)
+{
+    const lw_konst *k = tuple_of(f->l, konst);
+    uint64_t *bits;
+
+    if (k == NULL || k->n == 0 || !table_init(f, k->n, type, table))
+        return false;
+    /* in one piece: the bits, and behind them the bytes of one column */
+    bits = lw_alloc_zero(((size_t)table->n_parts + 1) * k->n, sizeof *bits);
+    if (bits == NULL) {
+        f->l->module->failed = true;
+        return false;
+    }
+    for (uint32_t i = 0; i < k->n; i++)
+        lw_konst_part_bits(f, k->items[i], type, bits + (size_t)i * table->n_parts);
+    for (uint32_t i = 0; i < table->n_parts; i++)
+        add_column(f, table, i, bits, (uint8_t *)(bits + (size_t)table->n_parts * k->n));
+    lw_free(bits);
+    return true;
+}
+
+bool
+lw_table_of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type type, lw_table *table)
+{
+    uint32_t n = lw_type_get(f->l->types, tuple.type)->n;
+    lw_builder *b = &f->b;
+
+    if (!table_init(f, n, type, table))
+        return false;
+    for (uint32_t part = 0; part < table->n_parts; part++) {
+        uint32_t size = lw_dtypes[table->dtypes[part]].size_bytes;
+        table->columns[part] = lw_ir_local(b, n * size, size);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        lw_lower_value item = lw_value_convert(f, lw_value_element(f, tuple, i), type);
+        for (uint32_t part = 0; part < item.n && part < table->n_parts; part++) {
+            uint32_t size = lw_dtypes[table->dtypes[part]].size_bytes;
+            lw_ref bytes = lw_ir_int(b, LW_DT_i64, (int64_t)i * size);
+            lw_ref at = lw_ir_offset(b, table->columns[part], bytes);
+            lw_ir_store(b, at, item.parts[part], 0, 0);
+        }
+    }
+    return true;
+}
+
+lw_lower_value
+lw_table_item(lw_lower_frame *f, const lw_table *table, lw_ref index)
+{
+    lw_builder *b = &f->b;
+    lw_ref *parts = lw_arena_take(f->l->arena, (table->n_parts + 1) * sizeof *parts);
+
+    index = lw_ir_cast(b, LW_DT_i64, index);
+    for (uint32_t i = 0; parts && i < table->n_parts; i++) {
+        lw_ref size = lw_ir_int(b, LW_DT_i64, lw_dtypes[table->dtypes[i]].size_bytes);
+        lw_ref at = lw_ir_offset(b, table->columns[i], lw_ir_mul(b, index, size));
+        parts[i] = lw_ir_load(b, table->dtypes[i], 1, at, 0, 0);
+    }
+    return (lw_lower_value){
+        .type = table->type, .n = parts ? table->n_parts : 0, .parts = parts};
+}
+
+/* ---- t[i] ---- */
+
+static lw_ref
+clamped(lw_builder *b, lw_ref i, uint32_t n)
+{
+    lw_ref zero = lw_ir_zero(b, LW_DT_i64), last = lw_ir_int(b, LW_DT_i64, (int64_t)n - 1);
+
+    i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), zero, i);
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, i, last), last, i);
+}
+
+static lw_lower_value
+select_item(lw_lower_frame *f, lw_lower_value tuple, uint32_t n, lw_ref i, lw_type type)
+{
+    lw_builder *b = &f->b;
+    lw_lower_value chosen = lw_value_convert(f, lw_value_element(f, tuple, 0), type);
+
+    for (uint32_t k = 1; k < n; k++) {
+        lw_ref at_least = lw_ir_compare(b, LW_OP_GE, i, lw_ir_int(b, LW_DT_i64, k));
+        lw_lower_value element = lw_value_convert(f, lw_value_element(f, tuple, k), type);
+        chosen = lw_value_select(f, at_least, element, chosen);
+    }
+    return chosen;
+}
+
+static lw_ref
+wrapped_index(lw_lower_frame *f, lw_lower_value tuple, lw_lower_value index, uint32_t n)
+{
+    lw_builder *b = &f->b;
+    lw_ref given = index.n ? index.parts[0] : 0, i = lw_ir_cast(b, LW_DT_i64, given);
+    lw_ref count = lw_ir_int(b, LW_DT_i64, n), zero = lw_ir_zero(b, LW_DT_i64);
+
+    i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), lw_ir_add(b, i, count), i);
+    if ((f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS)) ||
+        (lw_guards(f, tuple) && !lw_surely_inside(f, given, count))) {
+        lw_ref outside = lw_ir_or(b, lw_ir_compare(b, LW_OP_LT, i, zero),
+                                  lw_ir_compare(b, LW_OP_GE, i, count));
+        lw_lower_raise_late(f, outside, "IndexError", "tuple index out of range");
+    }
+    return i;
+}
+
+/* A run-time index into equal items: negative ones count from the end; beyond either end,
+ * IndexError under check={"bounds"} or options.guards, else the nearest item. */
+lw_lower_value
+lw_lower_choose(lw_lower_frame *f, uint32_t node, uint32_t tuple, uint32_t index, lw_type type)
+{
+    const lw_typed_node *t = lw_typed_at(f, tuple);
+    uint32_t n = lw_type_get(f->l->types, t->type)->n;
+    bool constant = tuple_of(f->l, t->konst) != NULL && n > LW_SELECTED_ITEMS;
+    lw_lower_value whole = {.type = t->type}, at;
+    lw_table table;
+    lw_ref i;
+
+    if (!constant)
+        whole = lw_lower_expression(f, tuple);
+    at = lw_lower_expression(f, index);
+    lw_lower_place(f, node);
+    if (n == 0)
+        return lw_lower_fail(f, node, "an element of an empty tuple");
+    i = wrapped_index(f, whole, at, n);
+    if (constant && lw_table_of_konst(f, t->konst, type, &table))
+        return lw_table_item(f, &table, clamped(&f->b, i, n));
+    if (constant)
+        whole = lw_lower_expression(f, tuple);
+    else if (n > LW_MAX_UNROLL && lw_table_of_value(f, whole, type, &table))
+        return lw_table_item(f, &table, clamped(&f->b, i, n));
+    return select_item(f, whole, n, i, type);
+}

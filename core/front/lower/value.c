@@ -1,0 +1,532 @@
+/* Values of one or several parts: constants, conversions, truth, variables. */
+#include "core/front/lower/lower_internal.h"
+
+#include "core/front/numeric/floats.h"
+#include "core/front/numeric/integers.h"
+#include "core/front/numeric/numeric.h"
+
+#include <math.h>
+
+/* Of constant tables: whatever a GPU loads at once. */
+enum { TABLE_ALIGN = 16 };
+
+/* ---- parts ---- */
+
+static bool
+is_compile_time(lw_type_kind kind)
+{
+    return kind == LW_TK_BOTTOM || kind == LW_TK_NONE || kind == LW_TK_STATIC ||
+           kind == LW_TK_RANGE;
+}
+
+/* Tuples, and functions: these are the tuple of what they capture. */
+static bool
+has_elements(lw_type_kind kind)
+{
+    return kind == LW_TK_TUPLE || kind == LW_TK_FUNCTION;
+}
+
+/* Arrays and records: the address comes first. */
+static bool
+is_address(lw_type_kind kind)
+{
+    return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
+}
+
+uint32_t
+lw_parts_of(const lw_types *types, lw_type type)
+{
+    lw_type_kind kind = lw_type_kind_of(types, type);
+    uint32_t n = 0;
+
+    if (has_elements(kind)) {
+        const lw_type_row *row = lw_type_get(types, type);
+        for (uint32_t i = 0; i < row->n; i++)
+            n += lw_parts_of(types, row->elements[i]);
+        return n;
+    }
+    if (is_compile_time(kind))
+        return 0;
+    if (kind == LW_TK_ARRAY && lw_type_get(types, type)->shape == NULL)
+        return 1 + 2u * lw_type_get(types, type)->ndim;
+    if (is_address(kind))
+        return 1;
+    return lw_is_complex(lw_type_stored(types, type)) ? 2 : 1;
+}
+
+void
+lw_part_types(const lw_types *types, lw_type type, lw_dtype *out)
+{
+    uint32_t n = lw_parts_of(types, type);
+
+    if (has_elements(lw_type_kind_of(types, type))) {
+        const lw_type_row *row = lw_type_get(types, type);
+        for (uint32_t i = 0; i < row->n; i++) {
+            lw_part_types(types, row->elements[i], out);
+            out += lw_parts_of(types, row->elements[i]);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_address(lw_type_kind_of(types, type)))
+            out[i] = i ? LW_DT_i64 : LW_DT_ptr;
+        else
+            out[i] = lw_dtypes[lw_type_stored(types, type)].parts;
+    }
+}
+
+static lw_ref *
+room_for(lw_lower_frame *f, uint32_t n)
+{
+    static lw_ref none[1];
+    lw_ref *parts = n ? lw_arena_take(f->l->arena, n * sizeof *parts) : none;
+
+    return parts;
+}
+
+/* Out of memory sticks in the arena: such a value has no parts, and reading one gives 0. */
+static lw_lower_value
+wrap(lw_type type, lw_ref *parts, uint32_t n)
+{
+    return (lw_lower_value){.type = type, .n = parts ? n : 0, .parts = parts};
+}
+
+static lw_ref
+part(const lw_lower_value *value, uint32_t i)
+{
+    return i < value->n ? value->parts[i] : 0;
+}
+
+lw_lower_value
+lw_value_of(lw_lower_frame *f, lw_type type, const lw_ref *parts, uint32_t n)
+{
+    lw_ref *copy = room_for(f, n);
+
+    for (uint32_t i = 0; copy && i < n; i++)
+        copy[i] = parts[i];
+    return wrap(type, copy, n);
+}
+
+lw_lower_value
+lw_value_scalar(lw_lower_frame *f, lw_type type, lw_ref value)
+{
+    return lw_value_of(f, type, &value, 1);
+}
+
+lw_lower_value
+lw_value_complex(lw_lower_frame *f, lw_type type, lw_complex parts)
+{
+    lw_ref both[2] = {parts.re, parts.im};
+
+    return lw_value_of(f, type, both, 2);
+}
+
+static lw_dtype *
+dtypes_of(lw_lower_frame *f, lw_type type, uint32_t *n)
+{
+    lw_dtype *dtypes;
+
+    *n = lw_parts_of(f->l->types, type);
+    dtypes = lw_arena_take(f->l->arena, (*n + 1) * sizeof *dtypes);
+    if (dtypes == NULL)
+        *n = 0;
+    else
+        lw_part_types(f->l->types, type, dtypes);
+    return dtypes;
+}
+
+lw_lower_value
+lw_value_zero(lw_lower_frame *f, lw_type type)
+{
+    uint32_t n;
+    const lw_dtype *dtypes = dtypes_of(f, type, &n);
+    lw_ref *parts = room_for(f, n);
+
+    for (uint32_t i = 0; parts && i < n; i++)
+        parts[i] = lw_ir_zero(&f->b, dtypes[i]);
+    return wrap(type, parts, n);
+}
+
+bool
+lw_value_is_tuple(const lw_lower_value *value, const lw_lower_frame *f)
+{
+    return lw_type_kind_of(f->l->types, value->type) == LW_TK_TUPLE;
+}
+
+bool
+lw_value_is_complex(const lw_lower_value *value, const lw_lower_frame *f)
+{
+    return lw_is_complex(lw_type_stored(f->l->types, value->type));
+}
+
+bool
+lw_type_is_integer(const lw_types *types, lw_type type)
+{
+    lw_dtype stored = lw_type_stored(types, type);
+
+    return stored == LW_DT_b1 || lw_is_integer(stored);
+}
+
+/* ---- constants ---- */
+
+/* As CAST does it: what does not fit saturates, NaN gives 0. */
+static int64_t
+saturated(double value, lw_dtype dtype)
+{
+    unsigned bits = lw_dtypes[dtype].bits;
+    bool is_signed = lw_dtypes[dtype].kind == LW_KIND_INT;
+    double high = ldexp(1, (int)(is_signed ? bits - 1 : bits)), low = is_signed ? -high : 0;
+    uint64_t most = UINT64_MAX >> (64 - bits);
+
+    if (isnan(value))
+        return 0;
+    if (value >= high)
+        return (int64_t)(is_signed ? most >> 1 : most);
+    if (value < low)
+        return is_signed ? (int64_t) ~(most >> 1) : 0;
+    return value < 0 ? (int64_t)value : (int64_t)(uint64_t)value;
+}
+
+static double
+konst_real(const lw_konst *k)
+{
+    switch (k->kind) {
+    case LW_K_BOOL:
+    case LW_K_INT: return (double)k->i;
+    case LW_K_UINT: return (double)k->u;
+    case LW_K_SCALAR:
+        if (lw_dtypes[k->dtype].kind == LW_KIND_UINT)
+            return (double)k->u;
+        return lw_is_integer(k->dtype) || k->dtype == LW_DT_b1 ? (double)k->i : k->d;
+    default: return k->d;
+    }
+}
+
+static bool
+konst_is_integer(const lw_konst *k)
+{
+    return k->kind == LW_K_BOOL || k->kind == LW_K_INT || k->kind == LW_K_UINT ||
+           (k->kind == LW_K_SCALAR && (lw_is_integer(k->dtype) || k->dtype == LW_DT_b1));
+}
+
+static bool
+is_python_int(const lw_konst *k)
+{
+    return k->kind == LW_K_INT || k->kind == LW_K_UINT || k->kind == LW_K_BIGINT;
+}
+
+static double
+konst_imaginary(const lw_konst *k)
+{
+    bool two = k->kind == LW_K_COMPLEX || (k->kind == LW_K_SCALAR && lw_is_complex(k->dtype));
+
+    return two ? k->im : 0;
+}
+
+/* Inference refuses an int of Python's where it sees that it does not fit; none gets past here.
+ * numba's literals wrap, but for those that no 64-bit type holds. */
+static bool
+konst_fits(const lw_lower_frame *f, const lw_konst *k, lw_dtype dtype)
+{
+    bool wraps = f->l->typed->options.typing == LW_TYPING_NUMBA;
+    __int128 value = 0, one = 1, low, high;
+
+    if (k->kind == LW_K_BIGINT && !lw_is_integer(dtype))
+        return dtype == LW_DT_b1 || isfinite(k->d);
+    if (!lw_is_integer(dtype) || k->kind == LW_K_BOOL || !is_python_int(k) ||
+        (wraps && k->kind != LW_K_BIGINT))
+        return true;
+    low = lw_is_signed(dtype) ? -(one << (lw_dtypes[dtype].bits - 1)) : 0;
+    high = low + (one << lw_dtypes[dtype].bits);
+    return lw_konst_int_value(k, &value) && value >= low && value < high;
+}
+
+/* The bits of an integer, cut to the width and extended again: how IR constants are kept. */
+static uint64_t
+integer_bits(lw_dtype dtype, uint64_t bits)
+{
+    unsigned unused = 64 - lw_dtypes[dtype].bits;
+
+    bits <<= unused;
+    if (lw_dtypes[dtype].kind == LW_KIND_INT)
+        return lw_ir_int_bits(dtype, (int64_t)bits >> unused);
+    return lw_ir_int_bits(dtype, (int64_t)(bits >> unused));
+}
+
+static uint64_t
+scalar_bits(const lw_konst *k, lw_dtype dtype)
+{
+    if (dtype == LW_DT_b1)
+        return konst_is_integer(k) ? k->u != 0 : konst_real(k) != 0 || konst_imaginary(k) != 0;
+    if (lw_is_float(dtype))
+        return lw_ir_float_bits(dtype, konst_real(k));
+    if (konst_is_integer(k))
+        return integer_bits(dtype, k->u);
+    return lw_ir_int_bits(dtype, saturated(konst_real(k), dtype));
+}
+
+static lw_lower_value
+refuse_konst(lw_lower_frame *f, const lw_konst *k, lw_dtype dtype)
+{
+    lw_text number = {0};
+    lw_lower_value none;
+
+    if (k->kind == LW_K_BIGINT)
+        return lw_lower_refuse_number(f, k->text, dtype);
+    if (k->kind == LW_K_UINT)
+        lw_text_addf(&number, "%llu", (unsigned long long)k->u);
+    else
+        lw_text_addf(&number, "%lld", (long long)k->i);
+    none = lw_lower_refuse_number(f, lw_text_get(&number), dtype);
+    lw_text_reset(&number);
+    return none;
+}
+
+uint32_t
+lw_konst_part_bits(lw_lower_frame *f, uint32_t konst, lw_type type, uint64_t *out)
+{
+    const lw_konst *k = lw_typed_konst(f->l->typed, konst);
+    const lw_type_row *row = lw_type_get(f->l->types, type);
+    lw_type_kind kind = lw_type_kind_of(f->l->types, type);
+    lw_dtype dtype;
+    uint32_t n = 0;
+
+    if (is_compile_time(kind))
+        return 0;
+    if (kind == LW_TK_TUPLE) {
+        for (uint32_t i = 0; i < row->n && i < k->n; i++)
+            n += lw_konst_part_bits(f, k->items[i], row->elements[i], out + n);
+        return n;
+    }
+    dtype = lw_type_stored(f->l->types, type);
+    if (!konst_fits(f, k, dtype))
+        refuse_konst(f, k, dtype);
+    out[0] = scalar_bits(k, lw_dtypes[dtype].parts);
+    if (!lw_is_complex(dtype))
+        return 1;
+    out[1] = lw_ir_float_bits(lw_dtypes[dtype].parts, konst_imaginary(k));
+    return 2;
+}
+
+static lw_lower_value
+tuple_constant(lw_lower_frame *f, const lw_konst *k, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, type);
+    uint32_t n = lw_parts_of(f->l->types, type), at = 0;
+    lw_ref *parts = room_for(f, n);
+
+    for (uint32_t i = 0; parts && i < row->n && i < k->n; i++) {
+        lw_lower_value element = lw_value_konst(f, k->items[i], row->elements[i]);
+        for (uint32_t j = 0; j < element.n && at < n; j++)
+            parts[at++] = element.parts[j];
+    }
+    return wrap(type, parts, at);
+}
+
+/* The bytes of the table go with the module, as does the address of live memory. */
+static lw_lower_value
+table_constant(lw_lower_frame *f, const lw_konst *k, lw_type type)
+{
+    uint32_t n = (uint32_t)lw_type_bytes(f->l->types, type);
+
+    return lw_value_scalar(f, type, lw_ir_live_data(&f->b, k->u, k->bytes, n, TABLE_ALIGN));
+}
+
+lw_lower_value
+lw_value_konst(lw_lower_frame *f, uint32_t konst, lw_type type)
+{
+    const lw_konst *k = lw_typed_konst(f->l->typed, konst);
+    lw_type_kind kind = lw_type_kind_of(f->l->types, type);
+
+    if (is_compile_time(kind) || kind == LW_TK_FUNCTION)
+        return wrap(type, room_for(f, 0), 0);
+    if (kind == LW_TK_TUPLE)
+        return tuple_constant(f, k, type);
+    if (kind == LW_TK_ARRAY)
+        return table_constant(f, k, type);
+    lw_dtype part = lw_dtypes[lw_type_stored(f->l->types, type)].parts;
+    uint64_t bits[2];
+    lw_ref parts[2];
+    uint32_t n = lw_konst_part_bits(f, konst, type, bits);
+
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = lw_ir_bits(&f->b, part, bits[i]);
+    return lw_value_of(f, type, parts, n);
+}
+
+/* ---- conversion ---- */
+
+void
+lw_lower_cast(lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to, lw_ref *out_parts)
+{
+    lw_dtype half = lw_dtypes[to].parts;
+
+    if (lw_is_complex(to)) {
+        lw_ref im = lw_is_complex(from) ? lw_ir_cast(b, half, parts[1]) : lw_ir_zero(b, half);
+        out_parts[0] = lw_ir_cast(b, half, parts[0]);
+        out_parts[1] = im;
+    } else if (lw_is_complex(from) && to == LW_DT_b1) {
+        out_parts[0] = lw_complex_truth(b, (lw_complex){parts[0], parts[1]});
+    } else {
+        out_parts[0] = lw_ir_cast(b, to, parts[0]); /* of complex: the real part */
+    }
+}
+
+static lw_lower_value
+convert_tuple(lw_lower_frame *f, lw_lower_value value, lw_type to)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, to);
+    uint32_t n = lw_parts_of(f->l->types, to), at = 0;
+    lw_ref *parts = room_for(f, n);
+
+    for (uint32_t i = 0; parts && i < row->n; i++) {
+        lw_lower_value element = lw_value_element(f, value, i);
+        element = lw_value_convert(f, element, row->elements[i]);
+        for (uint32_t j = 0; j < element.n && at < n; j++)
+            parts[at++] = element.parts[j];
+    }
+    return wrap(to, parts, at);
+}
+
+/* Whether a literal without a constant, as from a tuple's item, may not become this type. */
+static bool
+is_refused(const lw_lower_frame *f, lw_type type, lw_dtype dtype)
+{
+    if (lw_type_kind_of(f->l->types, type) != LW_TK_LITERAL || !lw_is_integer(dtype))
+        return false;
+    return f->l->typed->options.typing == LW_TYPING_NUMBA
+               ? lw_literal_is_wide(f->l->types, type)
+               : !lw_literal_fits(f->l->types, type, dtype);
+}
+
+static lw_lower_value
+refuse_literal(lw_lower_frame *f, lw_type literal, lw_dtype dtype)
+{
+    lw_text number = {0};
+    lw_lower_value none;
+
+    lw_type_print(f->l->types, literal, &number);
+    none = lw_lower_refuse_number(f, lw_text_get(&number), dtype);
+    lw_text_reset(&number);
+    return none;
+}
+
+lw_lower_value
+lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
+{
+    lw_type_kind kind = lw_type_kind_of(f->l->types, to);
+    lw_ref parts[2] = {0}, from_parts[2] = {part(&value, 0), part(&value, 1)};
+
+    if (value.type == to)
+        return value;
+    if (is_compile_time(kind))
+        return wrap(to, room_for(f, 0), 0);
+    if (has_elements(kind))
+        return convert_tuple(f, value, to);
+    if (kind == LW_TK_ARRAY && lw_type_kind_of(f->l->types, value.type) == kind)
+        return lw_array_convert(f, value, to);
+    if (kind == LW_TK_RECORD && value.n == 1)
+        return (lw_lower_value){.type = to, .n = 1, .parts = value.parts};
+    if (value.n == 0)
+        return lw_lower_fail(f, f->node,
+                             "a value that only exists at compile time is converted");
+    lw_dtype from = lw_type_stored(f->l->types, value.type),
+             dtype = lw_type_stored(f->l->types, to);
+    if (is_refused(f, value.type, dtype))
+        return refuse_literal(f, value.type, dtype);
+    lw_lower_cast(&f->b, from, from_parts, dtype, parts);
+    return lw_value_of(f, to, parts, lw_is_complex(dtype) ? 2 : 1);
+}
+
+/* Index 0 … n-1. */
+lw_lower_value
+lw_value_element(lw_lower_frame *f, lw_lower_value tuple, uint32_t index)
+{
+    uint32_t at = 0;
+
+    if (!has_elements(lw_type_kind_of(f->l->types, tuple.type)))
+        return lw_lower_fail(f, f->node, "an element of what is no tuple");
+    const lw_type_row *row = lw_type_get(f->l->types, tuple.type);
+    if (index >= row->n)
+        return lw_lower_fail(f, f->node, "an element beyond the end of a tuple");
+    for (uint32_t i = 0; i < index; i++)
+        at += lw_parts_of(f->l->types, row->elements[i]);
+    lw_type type = row->elements[index];
+    uint32_t n = lw_parts_of(f->l->types, type);
+    if (at + n > tuple.n)
+        return wrap(type, NULL, 0);
+    return (lw_lower_value){.type = type, .n = n, .parts = tuple.parts + at};
+}
+
+lw_complex
+lw_value_as_complex(lw_lower_frame *f, lw_lower_value value, lw_dtype half)
+{
+    lw_ref parts[2] = {0}, from_parts[2] = {part(&value, 0), part(&value, 1)};
+
+    lw_lower_cast(&f->b, lw_type_stored(f->l->types, value.type), from_parts,
+                  half == LW_DT_f32 ? LW_DT_c64 : LW_DT_c128, parts);
+    return (lw_complex){parts[0], parts[1]};
+}
+
+/* ---- truth, choice, variables ---- */
+
+lw_ref
+lw_value_truth(lw_lower_frame *f, lw_lower_value value)
+{
+    lw_type_kind kind = lw_type_kind_of(f->l->types, value.type);
+
+    if (kind == LW_TK_TUPLE)
+        return lw_ir_int(&f->b, LW_DT_b1, lw_type_get(f->l->types, value.type)->n != 0);
+    if (kind == LW_TK_NONE)
+        return lw_ir_int(&f->b, LW_DT_b1, 0);
+    if (value.n == 2)
+        return lw_complex_truth(&f->b, (lw_complex){value.parts[0], value.parts[1]});
+    if (value.n == 0) {
+        lw_lower_fail(f, f->node, "the truth of a value that only exists at compile time");
+        return lw_ir_int(&f->b, LW_DT_b1, 0);
+    }
+    return lw_num_truth(&f->b, value.parts[0]);
+}
+
+/* Both have one type. */
+lw_lower_value
+lw_value_select(lw_lower_frame *f, lw_ref condition, lw_lower_value yes, lw_lower_value no)
+{
+    lw_ref *parts = room_for(f, yes.n);
+
+    for (uint32_t i = 0; parts && i < yes.n; i++)
+        parts[i] = yes.parts[i] == part(&no, i)
+                       ? yes.parts[i]
+                       : lw_ir_select(&f->b, condition, yes.parts[i], part(&no, i));
+    return wrap(yes.type, parts, yes.n);
+}
+
+const lw_ref *
+lw_value_slots(lw_lower_frame *f, lw_type type)
+{
+    uint32_t n;
+    const lw_dtype *dtypes = dtypes_of(f, type, &n);
+    lw_ref *slots = room_for(f, n);
+
+    for (uint32_t i = 0; slots && i < n; i++)
+        slots[i] = lw_ir_slot(&f->b, dtypes[i]);
+    return slots;
+}
+
+void
+lw_value_set(lw_lower_frame *f, const lw_ref *slots, lw_lower_value value)
+{
+    for (uint32_t i = 0; slots && i < value.n; i++)
+        lw_ir_set(&f->b, slots[i], value.parts[i]);
+}
+
+lw_lower_value
+lw_value_get(lw_lower_frame *f, const lw_ref *slots, lw_type type)
+{
+    uint32_t n = lw_parts_of(f->l->types, type);
+    lw_ref *parts = slots ? room_for(f, n) : NULL;
+
+    for (uint32_t i = 0; parts && i < n; i++)
+        parts[i] = lw_ir_get(&f->b, slots[i]);
+    return wrap(type, parts, n);
+}

@@ -1,0 +1,31 @@
+/* Arithmetic on one scalar, whatever its kind: picks the integer, float or bool form. Operands
+ * have one type unless said otherwise; complex numbers are in complex.h. */
+#ifndef LW_FRONT_NUMERIC_NUMERIC_H
+#define LW_FRONT_NUMERIC_NUMERIC_H
+
+#include "core/ir/build.h"
+
+lw_ref lw_num_floordiv(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_num_mod(lw_builder *b, lw_ref x, lw_ref y);
+void lw_num_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest);
+lw_ref lw_num_fmod(lw_builder *b, lw_ref x, lw_ref y);
+/* Of integers: the exponent may have any integer type. */
+lw_ref lw_num_power(lw_builder *b, lw_ref x, lw_ref y, bool precise);
+lw_ref lw_num_abs(lw_builder *b, lw_ref x);
+lw_ref lw_num_sign(lw_builder *b, lw_ref x);
+lw_ref lw_num_reciprocal(lw_builder *b, lw_ref x);
+
+/* By value for any two integer types or bool; floats and integers must have been converted. */
+lw_ref lw_num_compare(lw_builder *b, lw_op op, lw_ref x, lw_ref y);
+lw_ref lw_num_truth(lw_builder *b, lw_ref x); /* != 0; NaN is true */
+
+/* Python's: y if y < x else x (min), y if y > x else x (max). */
+lw_ref lw_num_min(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_num_max(lw_builder *b, lw_ref x, lw_ref y);
+/* NumPy's: minimum and maximum pass NaN on, fmin and fmax drop it. */
+lw_ref lw_num_minimum(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_num_maximum(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_num_fmin(lw_builder *b, lw_ref x, lw_ref y);
+lw_ref lw_num_fmax(lw_builder *b, lw_ref x, lw_ref y);
+
+#endif

@@ -1,0 +1,132 @@
+#include "core/front/read/ast.h"
+
+#include <string.h>
+
+static const char *const kind_names[LW_N_AST_KINDS] = {[LW_AST_UNKNOWN] = "?",
+#define KIND(name) [LW_AST_##name] = #name,
+                                                       LW_AST_KINDS(KIND)
+#undef KIND
+};
+
+_Static_assert(LW_N_AST_KINDS * 2 < LW_AST_SLOTS, "the hash must stay half empty");
+
+static uint32_t
+slot_of(const PyTypeObject *type)
+{
+    uintptr_t bits = (uintptr_t)type >> 4;
+
+    return (uint32_t)((bits * 0x9E3779B97F4A7C15u) >> 56) & (LW_AST_SLOTS - 1);
+}
+
+static void
+add_kind(lw_ast *ast, PyTypeObject *type, lw_ast_kind kind)
+{
+    uint32_t i = slot_of(type);
+
+    while (ast->slots[i].type != NULL)
+        i = (i + 1) & (LW_AST_SLOTS - 1);
+    ast->slots[i].type = type;
+    ast->slots[i].kind = kind;
+}
+
+lw_ast_kind
+lw_ast_kind_of(const lw_ast *ast, PyObject *node)
+{
+    const PyTypeObject *type = Py_TYPE(node);
+
+    for (uint32_t i = slot_of(type); ast->slots[i].type; i = (i + 1) & (LW_AST_SLOTS - 1))
+        if (ast->slots[i].type == type)
+            return ast->slots[i].kind;
+    return LW_AST_UNKNOWN;
+}
+
+int
+lw_ast_init(lw_ast *ast)
+{
+    memset(ast, 0, sizeof *ast);
+#define FIELD(field)                                                                           \
+    ast->field = PyUnicode_InternFromString(#field);                                           \
+    if (ast->field == NULL)                                                                    \
+        return -1;
+    LW_AST_FIELDS(FIELD)
+#undef FIELD
+    ast->module = PyImport_ImportModule("_ast");
+    if (ast->module == NULL)
+        return -1;
+    ast->base = PyObject_GetAttrString(ast->module, "AST");
+    if (ast->base == NULL)
+        return -1;
+    for (int kind = 1; kind < LW_N_AST_KINDS; kind++) {
+        PyObject *type = PyObject_GetAttrString(ast->module, kind_names[kind]);
+        if (type == NULL) { /* this Python has no such syntax */
+            if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+                return -1;
+            PyErr_Clear();
+            continue;
+        }
+        add_kind(ast, (PyTypeObject *)type, (lw_ast_kind)kind);
+        Py_DECREF(type);
+    }
+    return 0;
+}
+
+void
+lw_ast_reset(lw_ast *ast)
+{
+#define FIELD(field) Py_CLEAR(ast->field);
+    LW_AST_FIELDS(FIELD)
+#undef FIELD
+    Py_CLEAR(ast->base);
+    Py_CLEAR(ast->module);
+}
+
+static _Thread_local bool lost_memory_error;
+
+void
+lw_read_clear(void)
+{
+    lost_memory_error |= PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError);
+    PyErr_Clear();
+}
+
+bool
+lw_read_lost_memory(void)
+{
+    bool lost = lost_memory_error;
+
+    lost_memory_error = false;
+    return lost;
+}
+
+PyObject *
+lw_ast_get(PyObject *node, PyObject *field)
+{
+    PyObject *value = PyObject_GetAttr(node, field);
+
+    if (value == NULL) {
+        lw_read_clear();
+        return NULL;
+    }
+    Py_DECREF(value); /* the node still owns it */
+    return value == Py_None ? NULL : value;
+}
+
+Py_ssize_t
+lw_ast_list(PyObject *node, PyObject *field, PyObject **list)
+{
+    *list = lw_ast_get(node, field);
+    if (*list != NULL && !PyList_CheckExact(*list))
+        *list = NULL;
+    return *list ? PyList_GET_SIZE(*list) : 0;
+}
+
+uint32_t
+lw_ast_number(PyObject *node, PyObject *field)
+{
+    PyObject *value = lw_ast_get(node, field);
+    long number = value != NULL && PyLong_Check(value) ? PyLong_AsLong(value) : 0;
+
+    if (number == -1 && PyErr_Occurred())
+        lw_read_clear();
+    return number < 0 ? 0 : (uint32_t)number;
+}

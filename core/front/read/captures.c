@@ -1,0 +1,472 @@
+/* Guards: what a compiled function took from the world as constants. A guard owns its namespace
+ * and the value it saw, so an identity never comes back under another object.
+ *
+ * Lists and arrays may also change inside. Up to LW_COMPARED_BYTES their contents are compared
+ * like any name, at each call. Larger ones are frozen: they are looked at in calls 1, 2, 4, 8 …
+ * and every LOOK_EVERY calls, which costs nothing that could be measured and is often enough to
+ * tell the user (W204). */
+#include "core/front/read/read_internal.h"
+
+#include <string.h>
+
+typedef enum guard_kind {
+    GUARD_DICT,
+    GUARD_CELL,
+    GUARD_ATTRIBUTE,
+    GUARD_CODE,       /* of a function */
+    GUARD_DEFAULTS,   /* of its parameters */
+    GUARD_KWDEFAULTS, /* of those that are given by name alone */
+    GUARD_LIST,       /* its items; value: a tuple of them */
+    GUARD_ARRAY,      /* its elements; value: their bytes, in C order */
+} guard_kind;
+
+enum { LOOK_EVERY = 1024 };
+
+typedef struct guard {
+    guard_kind kind;
+    PyObject *space;  /* dict, cell, object or function; owned */
+    PyObject *name;   /* owned; NULL: it has none */
+    PyObject *value;  /* owned; NULL: was absent */
+    uint64_t version; /* of a dict when it was looked at last; 0: unknown */
+} guard;
+
+struct lw_captures {
+    LW_ARRAY(guard) guards;
+    LW_ARRAY(guard) frozen; /* LIST and ARRAY that are too large to be compared at each call */
+    uint32_t n_calls;       /* that have asked, where something is frozen */
+    bool looked;            /* the last of them was one that looks at what is frozen */
+    PyObject *seen;         /* set of (kind, id, name), while reading */
+    PyObject *linked;       /* list of objects that bring code along, or NULL */
+};
+
+lw_captures *
+lw_captures_new(void)
+{
+    lw_captures *captures = lw_alloc_zero(1, sizeof *captures);
+
+    if (captures == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    captures->seen = PySet_New(NULL);
+    if (captures->seen == NULL) {
+        lw_captures_free(captures);
+        return NULL;
+    }
+    return captures;
+}
+
+static void
+drop(guard *g)
+{
+    Py_CLEAR(g->space);
+    Py_CLEAR(g->name);
+    Py_CLEAR(g->value);
+}
+
+void
+lw_captures_free(lw_captures *captures)
+{
+    if (captures == NULL)
+        return;
+    for (uint32_t i = 0; i < captures->guards.n; i++)
+        drop(&captures->guards.data[i]);
+    for (uint32_t i = 0; i < captures->frozen.n; i++)
+        drop(&captures->frozen.data[i]);
+    Py_XDECREF(captures->seen);
+    Py_XDECREF(captures->linked);
+    lw_array_free(&captures->guards);
+    lw_array_free(&captures->frozen);
+    lw_free(captures);
+}
+
+int
+lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
+{
+    if (captures == NULL)
+        return 0;
+    for (uint32_t i = 0; i < captures->guards.n; i++) {
+        Py_VISIT(captures->guards.data[i].space);
+        Py_VISIT(captures->guards.data[i].value);
+    }
+    for (uint32_t i = 0; i < captures->frozen.n; i++) {
+        Py_VISIT(captures->frozen.data[i].space);
+        Py_VISIT(captures->frozen.data[i].value);
+    }
+    Py_VISIT(captures->linked);
+    return 0;
+}
+
+static int
+add_guard(lw_captures *captures, bool frozen, guard_kind kind, PyObject *space, PyObject *name,
+          PyObject *value)
+{
+    PyObject *key = Py_BuildValue("(inO)", (int)kind, (Py_ssize_t)space, name ? name : Py_None);
+    int known = key ? PySet_Contains(captures->seen, key) : -1;
+    guard *slot;
+
+    if (known != 0 || PySet_Add(captures->seen, key) < 0) {
+        Py_XDECREF(key);
+        return known == 1 ? 0 : -1;
+    }
+    Py_DECREF(key);
+    slot = frozen ? lw_array_push(&captures->frozen, NULL)
+                  : lw_array_push(&captures->guards, NULL);
+    if (slot == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    Py_INCREF(space);
+    Py_XINCREF(name);
+    Py_XINCREF(value);
+    *slot = (guard){kind, space, name, value, 0};
+    return 0;
+}
+
+static int
+add(lw_captures *captures, guard_kind kind, PyObject *space, PyObject *name, PyObject *value)
+{
+    return add_guard(captures, false, kind, space, name, value);
+}
+
+int
+lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name, PyObject *value)
+{
+    return captures ? add(captures, GUARD_DICT, dict, name, value) : 0;
+}
+
+int
+lw_captures_add_linked(lw_captures *captures, PyObject *object)
+{
+    if (captures == NULL)
+        return 0;
+    if (captures->linked == NULL)
+        captures->linked = PyList_New(0);
+    return captures->linked ? PyList_Append(captures->linked, object) : -1;
+}
+
+PyObject *
+lw_captures_linked(const lw_captures *captures)
+{
+    return captures ? captures->linked : NULL;
+}
+
+int
+lw_captures_add_cell(lw_captures *captures, PyObject *cell)
+{
+    PyObject *value = captures ? PyCell_Get(cell) : NULL;
+    int result = captures ? add(captures, GUARD_CELL, cell, NULL, value) : 0;
+
+    Py_XDECREF(value);
+    return result;
+}
+
+int
+lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
+                          PyObject *value)
+{
+    return captures ? add(captures, GUARD_ATTRIBUTE, object, name, value) : 0;
+}
+
+int
+lw_captures_add_function(lw_captures *captures, PyObject *function)
+{
+    if (captures == NULL)
+        return 0;
+    if (add(captures, GUARD_CODE, function, NULL, PyFunction_GET_CODE(function)) < 0)
+        return -1;
+    if (add(captures, GUARD_DEFAULTS, function, NULL, PyFunction_GET_DEFAULTS(function)) < 0)
+        return -1;
+    return add(captures, GUARD_KWDEFAULTS, function, NULL,
+               PyFunction_GET_KW_DEFAULTS(function));
+}
+
+/* ---- contents ---- */
+
+static lw_same_array same_array; /* set once, when the module is loaded */
+
+void
+lw_captures_compare_arrays(lw_same_array same)
+{
+    same_array = same;
+}
+
+int
+lw_captures_add_list(lw_captures *captures, PyObject *list)
+{
+    PyObject *items = captures ? PyList_AsTuple(list) : NULL;
+    size_t n_bytes = items ? (size_t)PyTuple_GET_SIZE(items) * sizeof(PyObject *) : 0;
+    int result = items || captures == NULL ? 0 : -1;
+
+    if (items != NULL)
+        result =
+            add_guard(captures, n_bytes > LW_COMPARED_BYTES, GUARD_LIST, list, NULL, items);
+    Py_XDECREF(items);
+    return result;
+}
+
+int
+lw_captures_add_array(lw_captures *captures, PyObject *array)
+{
+    PyObject *bytes = NULL;
+    int result = 0;
+
+    if (captures == NULL || same_array == NULL)
+        return 0;
+    bytes = PyObject_CallMethod(array, "tobytes", NULL);
+    if (bytes == NULL || !PyBytes_CheckExact(bytes))
+        result = bytes ? 0 : -1;
+    else
+        result = add_guard(captures, PyBytes_GET_SIZE(bytes) > LW_COMPARED_BYTES, GUARD_ARRAY,
+                           array, NULL, bytes);
+    Py_XDECREF(bytes);
+    return result;
+}
+
+/* Immutable, and all of it in its bytes; records are not: they can be written to. */
+static bool
+is_numpy_number(PyObject *object)
+{
+    const char *name = Py_TYPE(object)->tp_name;
+
+    return strncmp(name, "numpy.", 6) == 0 && strcmp(name, "numpy.ndarray") != 0 &&
+           strcmp(name, "numpy.void") != 0 && PyObject_CheckBuffer(object);
+}
+
+static bool
+same_bytes(PyObject *x, PyObject *y)
+{
+    Py_buffer a, b;
+    bool same = false;
+
+    if (PyObject_GetBuffer(x, &a, PyBUF_SIMPLE) < 0) {
+        lw_read_clear();
+        return false;
+    }
+    if (PyObject_GetBuffer(y, &b, PyBUF_SIMPLE) == 0) {
+        same = a.len == b.len && memcmp(a.buf, b.buf, (size_t)a.len) == 0;
+        PyBuffer_Release(&b);
+    } else {
+        lw_read_clear();
+    }
+    PyBuffer_Release(&a);
+    return same;
+}
+
+static bool same_value(PyObject *x, PyObject *y);
+
+static bool
+same_items(PyObject *x, PyObject *y)
+{
+    bool same = PyTuple_GET_SIZE(x) == PyTuple_GET_SIZE(y);
+
+    for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(x); i++)
+        same = same_value(PyTuple_GET_ITEM(x, i), PyTuple_GET_ITEM(y, i));
+    return same;
+}
+
+/* The same object, or equal under another identity: K = 3 executed again. Only where equality
+ * is the whole truth. */
+static bool
+same_value(PyObject *x, PyObject *y)
+{
+    int equal;
+
+    if (x == y || x == NULL || y == NULL || Py_TYPE(x) != Py_TYPE(y))
+        return x == y;
+    if (PyFloat_CheckExact(x)) {
+        double a = PyFloat_AS_DOUBLE(x), b = PyFloat_AS_DOUBLE(y);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    if (PyComplex_CheckExact(x)) {
+        Py_complex a = PyComplex_AsCComplex(x), b = PyComplex_AsCComplex(y);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    if (PyTuple_CheckExact(x))
+        return same_items(x, y);
+    if (is_numpy_number(x))
+        return same_bytes(x, y);
+    if (!PyLong_CheckExact(x) && !PyUnicode_CheckExact(x))
+        return false;
+    equal = PyObject_RichCompareBool(x, y, Py_EQ);
+    if (equal < 0)
+        lw_read_clear();
+    return equal == 1;
+}
+
+/* New reference, or NULL when absent. */
+static PyObject *
+current_value(const guard *g)
+{
+    PyObject *value = NULL;
+
+    if (g->kind == GUARD_CELL)
+        return PyCell_Get(g->space);
+    if (g->kind == GUARD_CODE)
+        return Py_NewRef(PyFunction_GET_CODE(g->space));
+    if (g->kind == GUARD_DEFAULTS)
+        return Py_XNewRef(PyFunction_GET_DEFAULTS(g->space));
+    if (g->kind == GUARD_KWDEFAULTS)
+        return Py_XNewRef(PyFunction_GET_KW_DEFAULTS(g->space));
+    if (g->kind == GUARD_ATTRIBUTE) {
+        value = PyObject_GetAttr(g->space, g->name);
+    } else {
+        value = lw_dict_item(g->space, g->name);
+    }
+    if (value == NULL)
+        lw_read_clear();
+    return value;
+}
+
+/* Of a dict, until 3.11: no two states of any dicts have the same. 0: not known. */
+static uint64_t
+version_of(const guard *g)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    return g->kind == GUARD_DICT ? ((PyDictObject *)g->space)->ma_version_tag : 0;
+#else
+    (void)g;
+    return 0;
+#endif
+}
+
+/* Items are held while they are compared: what compares them may change the list. */
+static bool
+same_list(PyObject *list, PyObject *items)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(items);
+    bool same = PyList_GET_SIZE(list) == n;
+
+    if (same && n != 0 &&
+        memcmp(((PyListObject *)list)->ob_item, ((PyTupleObject *)items)->ob_item,
+               (size_t)n * sizeof(PyObject *)) == 0)
+        return true;
+    for (Py_ssize_t i = 0; same && i < n && i < PyList_GET_SIZE(list); i++) {
+        PyObject *now = PyList_GET_ITEM(list, i), *before = PyTuple_GET_ITEM(items, i);
+        if (now == before)
+            continue;
+        Py_INCREF(now);
+        same = same_value(now, before);
+        Py_DECREF(now);
+    }
+    return same && PyList_GET_SIZE(list) == n;
+}
+
+static bool
+has_changed(guard *g)
+{
+    uint64_t version = version_of(g);
+    PyObject *now;
+    bool same;
+
+    if (g->kind == GUARD_LIST)
+        return !same_list(g->space, g->value);
+    if (g->kind == GUARD_ARRAY)
+        return !same_array(g->space, PyBytes_AS_STRING(g->value),
+                           (size_t)PyBytes_GET_SIZE(g->value));
+    if (version != 0 && version == g->version)
+        return false;
+    now = current_value(g);
+    same = same_value(now, g->value);
+    Py_XDECREF(now);
+    if (same)
+        g->version = version;
+    return !same;
+}
+
+static guard *
+changed_among_frozen(lw_captures *captures)
+{
+    for (uint32_t i = 0; i < captures->frozen.n; i++)
+        if (has_changed(&captures->frozen.data[i]))
+            return &captures->frozen.data[i];
+    return NULL;
+}
+
+static bool
+changed_names(lw_captures *captures)
+{
+    for (uint32_t i = 0; i < captures->guards.n; i++)
+        if (has_changed(&captures->guards.data[i]))
+            return true;
+    return false;
+}
+
+static bool
+looks_at_frozen(lw_captures *captures)
+{
+    uint32_t n = ++captures->n_calls;
+
+    return (n & (n - 1)) == 0 || n % LOOK_EVERY == 0;
+}
+
+bool
+lw_captures_changed(lw_captures *captures)
+{
+    captures->looked = captures->frozen.n != 0 && looks_at_frozen(captures);
+    return changed_names(captures) ||
+           (captures->looked && changed_among_frozen(captures) != NULL);
+}
+
+bool
+lw_captures_outdated(lw_captures *captures)
+{
+    return changed_names(captures) || changed_among_frozen(captures) != NULL;
+}
+
+/* The name under which an object was captured; borrowed, or NULL. */
+static PyObject *
+name_of(const lw_captures *captures, const PyObject *object)
+{
+    for (uint32_t i = 0; i < captures->guards.n; i++)
+        if (captures->guards.data[i].value == object && captures->guards.data[i].name != NULL)
+            return captures->guards.data[i].name;
+    return NULL;
+}
+
+/* They are out of the captures before they are dropped: a finalizer may call the function. */
+static void
+forget_frozen(lw_captures *captures)
+{
+    guard *frozen = captures->frozen.data;
+    uint32_t n = captures->frozen.n;
+
+    captures->frozen.data = NULL;
+    captures->frozen.n = captures->frozen.capacity = 0;
+    for (uint32_t i = 0; i < n; i++)
+        drop(&frozen[i]);
+    lw_free(frozen);
+}
+
+PyObject *
+lw_captures_tell_frozen(lw_captures *captures)
+{
+    guard *g = captures->looked ? changed_among_frozen(captures) : NULL;
+    PyObject *name = g ? name_of(captures, g->space) : NULL, *text;
+
+    captures->looked = false;
+    if (g == NULL)
+        return NULL;
+    text = name != NULL ? PyUnicode_FromFormat("`%S`", name)
+                        : PyUnicode_FromString(g->kind == GUARD_LIST ? "a list" : "an array");
+    forget_frozen(captures);
+    return text;
+}
+
+/* An attribute that is another object at each look says nothing: without its guard. */
+void
+lw_captures_finish(lw_captures *captures)
+{
+    if (captures == NULL)
+        return;
+    Py_CLEAR(captures->seen);
+    for (uint32_t i = 0; i < captures->guards.n;) {
+        guard *g = &captures->guards.data[i];
+        if (g->kind != GUARD_ATTRIBUTE || !has_changed(g)) {
+            i++;
+            continue;
+        }
+        drop(g);
+        *g = captures->guards.data[--captures->guards.n];
+    }
+}

@@ -1,0 +1,798 @@
+/* Expressions. What is known when reading becomes a KONST node; the rest keeps Python's shape.
+ */
+#include "core/front/read/read_internal.h"
+
+#include "core/front/diagnose.h"
+#include "core/front/named.h"
+
+#include <string.h>
+
+lw_pyop
+lw_read_operator(const lw_reader *r, PyObject *ast_operator)
+{
+    switch (lw_ast_kind_of(&r->ast, ast_operator)) {
+    case LW_AST_Add: return LW_PY_ADD;
+    case LW_AST_Sub: return LW_PY_SUB;
+    case LW_AST_Mult: return LW_PY_MUL;
+    case LW_AST_Div: return LW_PY_DIV;
+    case LW_AST_FloorDiv: return LW_PY_FLOORDIV;
+    case LW_AST_Mod: return LW_PY_MOD;
+    case LW_AST_Pow: return LW_PY_POW;
+    case LW_AST_MatMult: return LW_PY_MATMUL;
+    case LW_AST_LShift: return LW_PY_LSHIFT;
+    case LW_AST_RShift: return LW_PY_RSHIFT;
+    case LW_AST_BitAnd: return LW_PY_BITAND;
+    case LW_AST_BitOr: return LW_PY_BITOR;
+    case LW_AST_BitXor: return LW_PY_BITXOR;
+    case LW_AST_USub: return LW_PY_NEG;
+    case LW_AST_UAdd: return LW_PY_POS;
+    case LW_AST_Invert: return LW_PY_INVERT;
+    case LW_AST_Not: return LW_PY_NOT;
+    case LW_AST_And: return LW_PY_AND;
+    case LW_AST_Or: return LW_PY_OR;
+    case LW_AST_Eq: return LW_PY_EQ;
+    case LW_AST_NotEq: return LW_PY_NE;
+    case LW_AST_Lt: return LW_PY_LT;
+    case LW_AST_LtE: return LW_PY_LE;
+    case LW_AST_Gt: return LW_PY_GT;
+    case LW_AST_GtE: return LW_PY_GE;
+    case LW_AST_Is: return LW_PY_IS;
+    case LW_AST_IsNot: return LW_PY_IS_NOT;
+    case LW_AST_In: return LW_PY_IN;
+    case LW_AST_NotIn: return LW_PY_NOT_IN;
+    default: return LW_PY_NONE;
+    }
+}
+
+/* A folded value (stolen) as a node; 0 when it is NULL: not folded, or stop. */
+static uint32_t
+folded_node(lw_reader *r, PyObject *value, uint32_t loc)
+{
+    uint32_t node = value ? lw_read_konst_node(r, value, loc) : 0;
+
+    Py_XDECREF(value);
+    return node;
+}
+
+static uint32_t
+read_field(lw_reader *r, PyObject *node, PyObject *field)
+{
+    PyObject *child = lw_ast_get(node, field);
+
+    return child ? lw_read_expr(r, child) : 0;
+}
+
+/* ---- operators ---- */
+
+static uint32_t
+read_unary(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    lw_pyop op = lw_read_operator(r, lw_ast_get(node, r->ast.op));
+    uint32_t a = read_field(r, node, r->ast.operand), folded;
+
+    if (a == 0)
+        return 0;
+    folded = folded_node(r, lw_fold_unary(op, lw_read_object(r, a)), loc);
+    if (folded || r->status != LW_OK)
+        return folded;
+    return lw_read_node(r, LW_NODE_UNARY, op, loc, a, 0, 0);
+}
+
+static uint32_t
+read_binary(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    lw_pyop op = lw_read_operator(r, lw_ast_get(node, r->ast.op));
+    uint32_t a = read_field(r, node, r->ast.left);
+    uint32_t b = a ? read_field(r, node, r->ast.right) : 0, folded;
+    PyObject *x = lw_read_object(r, a), *y = lw_read_object(r, b);
+
+    if (b == 0)
+        return 0;
+    if (lw_fold_too_large(op, x, y))
+        return lw_fold_refuse(r, node);
+    folded = folded_node(r, lw_fold_binary(op, x, y), loc);
+    if (folded || r->status != LW_OK)
+        return folded;
+    return lw_read_node(r, LW_NODE_BINARY, op, loc, a, b, 0);
+}
+
+/* Operands that decide nothing are dropped, and what follows one that decides is never read. */
+static uint32_t
+read_boolop(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    lw_pyop op = lw_read_operator(r, lw_ast_get(node, r->ast.op));
+    lw_read_items items = {0};
+    PyObject *values;
+    Py_ssize_t n = lw_ast_list(node, r->ast.values, &values);
+    uint32_t result = 0;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t item = lw_read_expr(r, PyList_GET_ITEM(values, i));
+        int truth = item ? lw_fold_truth(lw_read_object(r, item)) : -1;
+        if (truth == (op == LW_PY_AND) && i + 1 < n)
+            continue;
+        if (!lw_read_item(r, &items, item))
+            goto done;
+        if (truth == (op != LW_PY_AND))
+            break;
+    }
+    result = items.n == 1
+                 ? items.data[0]
+                 : lw_read_list_node(r, LW_NODE_BOOLOP, op, loc, 0, items.data, items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}
+
+/* True when every link holds or one surely fails, as far as is known; new reference or NULL. */
+static PyObject *
+fold_chain(lw_reader *r, uint32_t left, const lw_read_items *links)
+{
+    PyObject *x = lw_read_object(r, left), *result = NULL;
+
+    for (uint32_t i = 0; i < links->n; i++) {
+        const lw_node *link = &r->tree->nodes.data[links->data[i]];
+        PyObject *y = lw_read_object(r, link->a);
+        Py_XSETREF(result, lw_fold_compare((lw_pyop)link->op, x, y));
+        if (result == NULL || result == Py_False)
+            return result;
+        x = y;
+    }
+    return result;
+}
+
+static uint32_t read_sequence(lw_reader *r, PyObject *node, uint32_t loc);
+
+static bool
+is_display(const lw_reader *r, PyObject *node)
+{
+    lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
+
+    return kind == LW_AST_List || kind == LW_AST_Set;
+}
+
+/* `x in [1, 2]`, `for v in [a, b]`, `[a, b][i]`: a list that is only looked into reads as a
+ * tuple. */
+uint32_t
+lw_read_iterable(lw_reader *r, PyObject *node)
+{
+    if (is_display(r, node))
+        return read_sequence(r, node, lw_read_loc(r, node));
+    return lw_read_expr(r, node);
+}
+
+static uint32_t
+read_compare(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t left = read_field(r, node, r->ast.left), result = 0;
+    lw_read_items links = {0};
+    PyObject *ops, *rights;
+    Py_ssize_t n = lw_ast_list(node, r->ast.ops, &ops);
+
+    if (left == 0 || lw_ast_list(node, r->ast.comparators, &rights) != n)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        lw_pyop op = lw_read_operator(r, PyList_GET_ITEM(ops, i));
+        PyObject *right = PyList_GET_ITEM(rights, i);
+        bool looks_into = op == LW_PY_IN || op == LW_PY_NOT_IN;
+        uint32_t value = looks_into ? lw_read_iterable(r, right) : lw_read_expr(r, right);
+        uint32_t link =
+            value ? lw_read_node(r, LW_NODE_LINK, op, lw_read_loc(r, right), value, 0, 0) : 0;
+        if (!lw_read_item(r, &links, link))
+            goto done;
+    }
+    result = folded_node(r, fold_chain(r, left, &links), loc);
+    if (result == 0 && r->status == LW_OK)
+        result =
+            lw_read_list_node(r, LW_NODE_COMPARE, LW_PY_NONE, loc, left, links.data, links.n);
+done:
+    lw_array_free(&links);
+    return result;
+}
+
+static uint32_t
+read_ifexp(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t test = read_field(r, node, r->ast.test), b, c;
+    int truth = test ? lw_fold_truth(lw_read_object(r, test)) : -1;
+
+    if (test == 0)
+        return 0;
+    if (truth >= 0)
+        return read_field(r, node, truth ? r->ast.body : r->ast.orelse);
+    b = read_field(r, node, r->ast.body);
+    c = b ? read_field(r, node, r->ast.orelse) : 0;
+    return c ? lw_read_node(r, LW_NODE_IFEXP, LW_PY_NONE, loc, test, b, c) : 0;
+}
+
+/* ---- tuples, names, attributes, subscripts ---- */
+
+/* cuda.threadIdx.x and its like: a name that stands for a value of each thread. */
+static bool
+is_register(const lw_reader *r, uint32_t at)
+{
+    const lw_node *node = &r->tree->nodes.data[at];
+    const lw_konst *konst;
+
+    if (node->kind != LW_NODE_KONST)
+        return false;
+    konst = &r->tree->konsts.data[node->a];
+    return konst->kind == LW_K_NAMED && lw_names[konst->u].rule == LW_RULE_SREG;
+}
+
+/* A tuple of constants is one constant. */
+static uint32_t
+fold_tuple(lw_reader *r, const lw_read_items *items, uint32_t loc)
+{
+    PyObject *tuple = NULL;
+    uint32_t node;
+
+    for (uint32_t i = 0; i < items->n; i++)
+        if (lw_read_object(r, items->data[i]) == NULL || is_register(r, items->data[i]))
+            return 0;
+    tuple = PyTuple_New(items->n);
+    if (tuple == NULL)
+        return lw_read_failed(r);
+    for (uint32_t i = 0; i < items->n; i++) {
+        PyObject *item = lw_read_object(r, items->data[i]);
+        Py_INCREF(item);
+        PyTuple_SET_ITEM(tuple, i, item);
+    }
+    node = lw_read_konst_node(r, tuple, loc);
+    Py_DECREF(tuple);
+    return node;
+}
+
+static uint32_t
+read_sequence(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    lw_read_items items = {0};
+    PyObject *elements;
+    Py_ssize_t n = lw_ast_list(node, r->ast.elts, &elements);
+    uint32_t result = 0;
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!lw_read_item(r, &items, lw_read_expr(r, PyList_GET_ITEM(elements, i))))
+            goto done;
+    result = fold_tuple(r, &items, loc);
+    if (result == 0 && r->status == LW_OK)
+        result = lw_read_list_node(r, LW_NODE_TUPLE, LW_PY_NONE, loc, 0, items.data, items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}
+
+static uint32_t
+missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name)
+{
+    PyObject *keys = PyObject_Dir(object);
+    Py_ssize_t n = keys ? PyList_GET_SIZE(keys) : 0;
+    const char **names = lw_alloc(((size_t)n + 1) * sizeof *names), *near = NULL;
+    const char *word = PyUnicode_AsUTF8(name);
+    const char *owner = PyModule_Check(object) ? PyModule_GetName(object) : NULL;
+    bool group = strcmp(Py_TYPE(object)->tp_name, "lanewise._core.IntrinsicGroup") == 0;
+    PyObject *path = group ? PyObject_GetAttrString(object, "__qualname__") : NULL;
+    uint32_t n_names = 0, result;
+    char help[160], group_name[80];
+
+    for (Py_ssize_t i = 0; names && i < n; i++) {
+        const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(keys, i));
+        if (text != NULL)
+            names[n_names++] = text;
+    }
+    lw_read_clear();
+    if (names != NULL && word != NULL)
+        near = lw_nearest(word, names, n_names);
+    snprintf(help, sizeof help, "did you mean `%.100s`?", near ? near : "");
+    if (path != NULL) {
+        snprintf(group_name, sizeof group_name, "cuda.%.60s", PyUnicode_AsUTF8(path));
+        owner = group_name;
+    }
+    if (owner == NULL || group)
+        lw_read_clear();
+    result = lw_read_error(r, node, LW_ERR_TYPING, "E150", NULL, near ? help : NULL,
+                           "%s`%.100s` has no attribute `%.100s`",
+                           group   ? ""
+                           : owner ? "module "
+                                   : "type ",
+                           owner ? owner : Py_TYPE(object)->tp_name, word ? word : "?");
+    Py_XDECREF(path);
+    lw_free(names);
+    Py_XDECREF(keys);
+    return result;
+}
+
+static uint32_t
+read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    PyObject *name = lw_ast_get(node, r->ast.attr), *value;
+    uint32_t a = read_field(r, node, r->ast.value), konst, result;
+    PyObject *object = lw_read_object(r, a);
+    int found;
+
+    if (a == 0 || name == NULL)
+        return 0;
+    found = object ? lw_read_attribute(r, object, name, &value) : 0;
+    if (found < 0)
+        return 0;
+    if (found == 1) {
+        result = lw_read_konst_node(r, value, loc);
+        Py_DECREF(value);
+        return result;
+    }
+    if (found == 2)
+        return missing_attribute(r, node, object, name);
+    konst = lw_read_konst(r, name);
+    return konst ? lw_read_node(r, LW_NODE_ATTRIBUTE, LW_PY_NONE, loc, a, konst, 0) : 0;
+}
+
+static uint32_t
+read_slice(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t lower = read_field(r, node, r->ast.lower);
+    uint32_t upper = r->status == LW_OK ? read_field(r, node, r->ast.upper) : 0;
+    uint32_t step = r->status == LW_OK ? read_field(r, node, r->ast.step) : 0;
+
+    return r->status == LW_OK
+               ? lw_read_node(r, LW_NODE_SLICE, LW_PY_NONE, loc, lower, upper, step)
+               : 0;
+}
+
+/* What a dict held may be replaced later, like what a name is bound to. */
+static PyObject *
+fold_item(lw_reader *r, PyObject *object, PyObject *index)
+{
+    PyObject *item = lw_fold_subscript(object, index);
+
+    if (item != NULL && PyDict_CheckExact(object) &&
+        lw_captures_add_name(r->captures, object, index, item) < 0) {
+        Py_CLEAR(item);
+        lw_read_failed(r);
+    }
+    return item;
+}
+
+static uint32_t
+read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    PyObject *value = lw_ast_get(node, r->ast.value);
+    uint32_t a = value ? lw_read_iterable(r, value) : 0;
+    uint32_t b = a ? read_field(r, node, r->ast.slice) : 0, folded;
+
+    if (b == 0)
+        return 0;
+    folded = folded_node(r, fold_item(r, lw_read_object(r, a), lw_read_object(r, b)), loc);
+    if (folded || r->status != LW_OK)
+        return folded;
+    return lw_read_node(r, LW_NODE_SUBSCRIPT, LW_PY_NONE, loc, a, b, 0);
+}
+
+/* ---- calls ---- */
+
+static uint32_t
+read_keyword(lw_reader *r, PyObject *keyword)
+{
+    PyObject *name = lw_ast_get(keyword, r->ast.arg);
+    uint32_t konst, value;
+
+    if (name == NULL)
+        return lw_read_error(r, keyword, LW_ERR_UNSUPPORTED, "E101",
+                             "compiled code has no dict to unpack", "name each argument",
+                             "`**` in a call cannot be compiled");
+    konst = lw_read_konst(r, name);
+    value = konst ? read_field(r, keyword, r->ast.value) : 0;
+    if (value == 0)
+        return 0;
+    return lw_read_node(r, LW_NODE_ARG_KEYWORD, LW_PY_NONE, lw_read_loc(r, keyword), konst,
+                        value, 0);
+}
+
+static bool
+read_arguments(lw_reader *r, PyObject *node, lw_read_items *items)
+{
+    PyObject *args, *keywords;
+    Py_ssize_t n = lw_ast_list(node, r->ast.args, &args);
+    Py_ssize_t n_keywords = lw_ast_list(node, r->ast.keywords, &keywords);
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!lw_read_item(r, items, lw_read_expr(r, PyList_GET_ITEM(args, i))))
+            return false;
+    for (Py_ssize_t i = 0; i < n_keywords; i++)
+        if (!lw_read_item(r, items, read_keyword(r, PyList_GET_ITEM(keywords, i))))
+            return false;
+    return true;
+}
+
+/* Which field of a namedtuple an argument fills; -1: none of this name. */
+static Py_ssize_t
+field_of(lw_reader *r, const lw_node *arg, PyObject *fields, Py_ssize_t position)
+{
+    PyObject *name;
+
+    if (arg->kind != LW_NODE_ARG_KEYWORD)
+        return position;
+    name = r->objects.data[arg->a];
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); i++)
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, i), name) == 0)
+            return i;
+    return -1;
+}
+
+static bool
+fill_defaults(lw_reader *r, PyObject *defaults, PyObject *fields, uint32_t *values,
+              uint32_t loc)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); i++) {
+        PyObject *value = NULL;
+        if (values[i] != 0)
+            continue;
+        if (defaults != NULL && PyDict_Check(defaults))
+            value = PyDict_GetItemWithError(defaults, PyTuple_GET_ITEM(fields, i));
+        if (value == NULL)
+            return false;
+        values[i] = lw_read_konst_node(r, value, loc);
+        if (values[i] == 0)
+            return false;
+    }
+    return true;
+}
+
+static bool
+fill_fields(lw_reader *r, PyObject *type, PyObject *fields, const lw_read_items *items,
+            uint32_t *values, uint32_t loc)
+{
+    PyObject *defaults = PyObject_GetAttrString(type, "_field_defaults");
+    bool ok = true;
+
+    lw_read_clear();
+    for (uint32_t i = 0; i < items->n && ok; i++) {
+        const lw_node *arg = &r->tree->nodes.data[items->data[i]];
+        Py_ssize_t field = field_of(r, arg, fields, i);
+        ok = arg->kind != LW_NODE_STAR && field >= 0 && field < PyTuple_GET_SIZE(fields) &&
+             values[field] == 0;
+        if (ok)
+            values[field] = arg->kind == LW_NODE_ARG_KEYWORD ? arg->b : items->data[i];
+    }
+    ok = ok && fill_defaults(r, defaults, fields, values, loc);
+    Py_XDECREF(defaults);
+    return ok;
+}
+
+/* The names of a namedtuple class as a konst TUPLE of as many Nones: what TUPLE nodes carry in
+ * a. */
+static uint32_t
+names_konst(lw_reader *r, PyObject *type, PyObject *fields)
+{
+    PyObject *nones = PyTuple_New(PyTuple_GET_SIZE(fields)), *example = NULL;
+    PyObject *make = PyObject_GetAttrString(type, "_make");
+    uint32_t konst = 0;
+
+    for (Py_ssize_t i = 0; nones && i < PyTuple_GET_SIZE(fields); i++) {
+        Py_INCREF(Py_None);
+        PyTuple_SET_ITEM(nones, i, Py_None);
+    }
+    if (nones != NULL && make != NULL)
+        example = PyObject_CallOneArg(make, nones);
+    if (example != NULL)
+        konst = lw_read_konst(r, example);
+    else
+        lw_read_failed(r);
+    Py_XDECREF(nones);
+    Py_XDECREF(example);
+    Py_XDECREF(make);
+    return konst;
+}
+
+static uint32_t
+read_namedtuple(lw_reader *r, PyObject *node, PyObject *type, PyObject *fields,
+                const lw_read_items *items, uint32_t loc)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(fields);
+    uint32_t *values = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *values);
+    uint32_t names;
+
+    if (values == NULL)
+        return lw_read_no_memory(r);
+    if (!fill_fields(r, type, fields, items, values, loc)) {
+        if (r->status != LW_OK)
+            return 0;
+        return lw_read_error(r, node, LW_ERR_TYPING, "E153", NULL, NULL,
+                             "the arguments do not fit the %zd fields of `%.100s`", n,
+                             ((PyTypeObject *)type)->tp_name);
+    }
+    names = names_konst(r, type, fields);
+    return names ? lw_read_list_node(r, LW_NODE_TUPLE, LW_PY_NONE, loc, names, values,
+                                     (uint32_t)n)
+                 : 0;
+}
+
+/* The fields of a namedtuple class, new reference, or NULL. */
+static PyObject *
+namedtuple_fields(PyObject *callee)
+{
+    PyObject *fields = NULL;
+
+    if (callee != NULL && PyType_Check(callee) &&
+        PyType_IsSubtype((PyTypeObject *)callee, &PyTuple_Type))
+        fields = PyObject_GetAttrString(callee, "_fields");
+    lw_read_clear();
+    if (fields != NULL && !PyTuple_Check(fields))
+        Py_CLEAR(fields);
+    return fields;
+}
+
+static uint32_t
+read_call(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    bool too_large = false;
+    uint32_t callee = read_field(r, node, r->ast.func), result = 0;
+    lw_read_items items = {0};
+    PyObject *fields;
+
+    if (callee == 0)
+        return 0;
+    result = lw_read_generator(r, node, callee, loc);
+    if (result != 0 || r->status != LW_OK)
+        return result;
+    if (!read_arguments(r, node, &items))
+        goto done;
+    result = folded_node(r, lw_fold_call(r, callee, &items, &too_large), loc);
+    if (too_large)
+        result = lw_fold_refuse(r, node);
+    if (result == 0 &&
+        (!lw_read_array_ufunc(r, &callee, &items) || !lw_read_maybe_whole(r, callee, &items)))
+        goto done;
+    fields = namedtuple_fields(lw_read_object(r, callee));
+    if (result == 0 && r->status == LW_OK && fields != NULL)
+        result = read_namedtuple(r, node, lw_read_object(r, callee), fields, &items, loc);
+    Py_XDECREF(fields);
+    if (result == 0 && r->status == LW_OK)
+        result =
+            lw_read_list_node(r, LW_NODE_CALL, LW_PY_NONE, loc, callee, items.data, items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}
+
+/* ---- the rest ---- */
+
+static uint32_t
+read_constant(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    PyObject *value = PyObject_GetAttr(node, r->ast.value);
+    uint32_t result;
+
+    if (value == NULL)
+        return lw_read_failed(r);
+    if (PyBytes_Check(value))
+        result = lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104", NULL, NULL,
+                               "bytes cannot be used in compiled code");
+    else
+        result = lw_read_konst_node(r, value, loc);
+    Py_DECREF(value);
+    return result;
+}
+
+static uint32_t
+read_walrus(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t value = read_field(r, node, r->ast.value);
+    uint32_t target = value ? lw_read_target(r, lw_ast_get(node, r->ast.target)) : 0;
+
+    if (lw_read_is_error(r, target))
+        return target;
+    return target ? lw_read_node(r, LW_NODE_WALRUS, LW_PY_NONE, loc, target, value, 0) : 0;
+}
+
+static uint32_t
+read_star(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t value = read_field(r, node, r->ast.value);
+
+    return value ? lw_read_node(r, LW_NODE_STAR, LW_PY_NONE, loc, value, 0, 0) : 0;
+}
+
+static uint32_t
+read_lambda(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t fn = lw_read_nested(r, node);
+
+    return fn ? lw_read_node(r, LW_NODE_LAMBDA, LW_PY_NONE, loc, fn, 0, 0) : 0;
+}
+
+/* E103: what would need memory from a heap. */
+static uint32_t
+needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
+{
+    char label[160];
+
+    snprintf(label, sizeof label,
+             "%s needs memory allocation; compiled code has fixed-size values only", what);
+    return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E103", label, help,
+                         "%s cannot be compiled", what);
+}
+
+static uint32_t
+read_unsupported(lw_reader *r, PyObject *node)
+{
+    static const char small[] = "write a tuple, `(x, y)`, or fill a small array of this call, "
+                                "`lw.local(shape, dtype)`";
+    static const char iterated[] =
+        "write a loop that fills `lw.local(shape, dtype)`, or a tuple; "
+        "directly in `sum`, `min`, `max`, `any`, `all` or "
+        "`math.prod` it is a loop";
+    lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
+
+    switch (kind) {
+    case LW_AST_ListComp: return needs_memory(r, node, "a list comprehension", iterated);
+    case LW_AST_SetComp:
+        return needs_memory(r, node, "a set comprehension", "write a loop, or a tuple");
+    case LW_AST_DictComp:
+        return needs_memory(r, node, "a dict comprehension", "write a loop, or a tuple");
+    case LW_AST_GeneratorExp: return needs_memory(r, node, "a generator expression", iterated);
+    case LW_AST_List: return needs_memory(r, node, "a list", small);
+    case LW_AST_Set: return needs_memory(r, node, "a set", "write a tuple");
+    case LW_AST_Dict: return needs_memory(r, node, "a dict", "write a tuple");
+    case LW_AST_TemplateStr:
+        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104",
+                             "the text would be made at run time",
+                             "use a constant text; `raise E(\"text\", x)` reports values",
+                             "a t-string cannot be compiled");
+    case LW_AST_Await:
+    case LW_AST_Yield:
+    case LW_AST_YieldFrom:
+        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101",
+                             "compiled functions run to their end in one go",
+                             "return the value", "`%s` cannot be compiled",
+                             kind == LW_AST_Await ? "await" : "yield");
+    default:
+        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101", NULL, NULL,
+                             "this syntax (%.100s) cannot be compiled", Py_TYPE(node)->tp_name);
+    }
+}
+
+/* A list of nothing but constants reads as a tuple; others need memory. */
+static uint32_t
+read_list(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t sequence = read_sequence(r, node, loc);
+
+    if (sequence == 0 || lw_read_object(r, sequence) != NULL)
+        return sequence;
+    return read_unsupported(r, node);
+}
+
+static uint32_t
+read_expr(lw_reader *r, PyObject *node)
+{
+    uint32_t loc = lw_read_loc(r, node);
+
+    if (loc == 0)
+        return 0;
+    switch (lw_ast_kind_of(&r->ast, node)) {
+    case LW_AST_Constant: return read_constant(r, node, loc);
+    case LW_AST_Name: return lw_read_name(r, node, lw_ast_get(node, r->ast.id));
+    case LW_AST_UnaryOp: return read_unary(r, node, loc);
+    case LW_AST_BinOp: return read_binary(r, node, loc);
+    case LW_AST_BoolOp: return read_boolop(r, node, loc);
+    case LW_AST_Compare: return read_compare(r, node, loc);
+    case LW_AST_IfExp: return read_ifexp(r, node, loc);
+    case LW_AST_Call: return read_call(r, node, loc);
+    case LW_AST_Attribute: return read_attribute(r, node, loc);
+    case LW_AST_Subscript: return read_subscript(r, node, loc);
+    case LW_AST_Slice: return read_slice(r, node, loc);
+    case LW_AST_Tuple: return read_sequence(r, node, loc);
+    case LW_AST_List: return read_list(r, node, loc);
+    case LW_AST_NamedExpr: return read_walrus(r, node, loc);
+    case LW_AST_Starred: return read_star(r, node, loc);
+    case LW_AST_Lambda: return read_lambda(r, node, loc);
+    case LW_AST_JoinedStr: return lw_read_fstring(r, node, loc);
+    default: return read_unsupported(r, node);
+    }
+}
+
+uint32_t
+lw_read_expr(lw_reader *r, PyObject *node)
+{
+    uint32_t result;
+
+    if (Py_EnterRecursiveCall(" while reading a function"))
+        return lw_read_failed(r);
+    result = read_expr(r, node);
+    Py_LeaveRecursiveCall();
+    if (result == 0 && r->status == LW_OK) /* a field that every parser fills was absent */
+        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101", NULL, NULL,
+                             "this syntax (%.100s) cannot be compiled", Py_TYPE(node)->tp_name);
+    return result;
+}
+
+/* ---- targets ---- */
+
+static uint32_t
+marked_store(lw_reader *r, uint32_t node)
+{
+    if (node != 0 && r->tree->nodes.data[node].kind != LW_NODE_ERROR)
+        r->tree->nodes.data[node].flags |= LW_NODE_STORE;
+    return node;
+}
+
+static uint32_t
+read_target_tuple(lw_reader *r, PyObject *node)
+{
+    lw_read_items items = {0};
+    PyObject *elements;
+    Py_ssize_t n = lw_ast_list(node, r->ast.elts, &elements);
+    uint32_t result = 0, loc = lw_read_loc(r, node);
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t target = lw_read_target(r, PyList_GET_ITEM(elements, i));
+        if (lw_read_is_error(r, target)) {
+            result = target;
+            goto done;
+        }
+        if (!lw_read_item(r, &items, target))
+            goto done;
+    }
+    result = lw_read_list_node(r, LW_NODE_TUPLE, LW_PY_NONE, loc, 0, items.data, items.n);
+done:
+    lw_array_free(&items);
+    return marked_store(r, result);
+}
+
+/* x[i] = …: the container is looked up, never folded to one of its elements. */
+static uint32_t
+read_target_subscript(lw_reader *r, PyObject *node)
+{
+    uint32_t a = read_field(r, node, r->ast.value);
+    uint32_t b = a ? read_field(r, node, r->ast.slice) : 0;
+
+    if (b == 0)
+        return 0;
+    if (lw_read_object(r, a) != NULL)
+        return lw_read_error(
+            r, node, LW_ERR_UNSUPPORTED, "E162",
+            "captured from outside: its value was frozen when this was compiled",
+            "pass it as an argument", "assignment into a constant");
+    return marked_store(
+        r, lw_read_node(r, LW_NODE_SUBSCRIPT, LW_PY_NONE, lw_read_loc(r, node), a, b, 0));
+}
+
+static uint32_t
+read_target_attribute(lw_reader *r, PyObject *node)
+{
+    PyObject *name = lw_ast_get(node, r->ast.attr);
+    uint32_t a = read_field(r, node, r->ast.value);
+    uint32_t konst = a && name ? lw_read_konst(r, name) : 0;
+
+    if (konst == 0)
+        return 0;
+    if (lw_read_object(r, a) != NULL)
+        return lw_read_error(
+            r, node, LW_ERR_UNSUPPORTED, "E162",
+            "captured from outside: its value was frozen when this was compiled",
+            "return the value instead", "assignment to an attribute of a constant");
+    return marked_store(
+        r, lw_read_node(r, LW_NODE_ATTRIBUTE, LW_PY_NONE, lw_read_loc(r, node), a, konst, 0));
+}
+
+/* An ERROR node stands for the whole statement: nothing above it needs to look for it. */
+uint32_t
+lw_read_target(lw_reader *r, PyObject *node)
+{
+    uint32_t value;
+
+    switch (lw_ast_kind_of(&r->ast, node)) {
+    case LW_AST_Name: return lw_read_name_store(r, node, lw_ast_get(node, r->ast.id));
+    case LW_AST_Tuple:
+    case LW_AST_List: return read_target_tuple(r, node);
+    case LW_AST_Subscript: return read_target_subscript(r, node);
+    case LW_AST_Attribute: return read_target_attribute(r, node);
+    case LW_AST_Starred:
+        value = lw_read_target(r, lw_ast_get(node, r->ast.value));
+        if (value == 0)
+            return 0;
+        return marked_store(
+            r, lw_read_node(r, LW_NODE_STAR, LW_PY_NONE, lw_read_loc(r, node), value, 0, 0));
+    default: return read_unsupported(r, node);
+    }
+}

@@ -1,0 +1,128 @@
+/* f-strings: constant parts are joined while reading; one without run-time parts is a constant
+ * text like any other. Formats of run-time parts are constant and kept as they are. */
+#include "core/front/read/read_internal.h"
+
+/* Characters of one field: `f"{1:>1000000000}"` would be a constant of a gigabyte. */
+enum { MAX_WIDTH = 4096 };
+
+static uint32_t
+refuse(lw_reader *r, PyObject *node, const char *label)
+{
+    return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104", label,
+                         "a plain field: f\"{x}\" or f\"{x:.3f}\"",
+                         "this part of an f-string cannot be compiled");
+}
+
+/* The text of {…:spec}, borrowed from the tree; NULL without exception: made at run time. */
+static PyObject *
+constant_spec(lw_reader *r, PyObject *spec)
+{
+    PyObject *values;
+    Py_ssize_t n = lw_ast_list(spec, r->ast.values, &values);
+    PyObject *only = n == 1 ? PyList_GET_ITEM(values, 0) : NULL;
+
+    if (only == NULL || lw_ast_kind_of(&r->ast, only) != LW_AST_Constant)
+        return NULL;
+    only = lw_ast_get(only, r->ast.value);
+    return only && PyUnicode_CheckExact(only) ? only : NULL;
+}
+
+/* A constant field is its text; NULL: it is not constant, or Python could not format it either.
+ */
+static PyObject *
+folded_field(lw_reader *r, uint32_t value, PyObject *spec)
+{
+    PyObject *object = lw_read_object(r, value), *text;
+
+    if (object == NULL || !lw_fold_is_basic(object))
+        return NULL;
+    text = PyObject_Format(object, spec);
+    if (text == NULL)
+        lw_read_clear();
+    return text;
+}
+
+static uint32_t
+read_field(lw_reader *r, PyObject *node)
+{
+    enum { STR = 's' };
+    PyObject *format = lw_ast_get(node, r->ast.format_spec), *spec = NULL, *text;
+    uint32_t conversion = lw_ast_number(node, r->ast.conversion);
+    uint32_t loc = lw_read_loc(r, node), value, konst = 0;
+
+    if ((conversion != 0 && conversion != STR) || (conversion && format))
+        return refuse(r, node, "`!r` and `!a`, and `!s` with a format, are not supported");
+    if (format != NULL && (spec = constant_spec(r, format)) == NULL)
+        return refuse(r, node, "the format would be made at run time");
+    if (lw_fold_width(spec) > MAX_WIDTH)
+        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104",
+                             "its width or precision is more than 4096 characters", NULL,
+                             "this part of an f-string is too long");
+    value = lw_read_expr(r, lw_ast_get(node, r->ast.value));
+    if (value == 0 || lw_read_is_error(r, value))
+        return value;
+    text = folded_field(r, value, spec);
+    if (text != NULL) {
+        value = lw_read_konst_node(r, text, loc);
+        Py_DECREF(text);
+        return value;
+    }
+    konst = spec ? lw_read_konst(r, spec) : 0;
+    if (r->status != LW_OK)
+        return 0;
+    return lw_read_node(r, LW_NODE_FIELD, LW_PY_NONE, loc, value, konst, conversion == STR);
+}
+
+static uint32_t
+read_part(lw_reader *r, PyObject *node)
+{
+    return lw_ast_kind_of(&r->ast, node) == LW_AST_FormattedValue ? read_field(r, node)
+                                                                  : lw_read_expr(r, node);
+}
+
+/* The constant that all parts make together; 0: one is made at run time. */
+static uint32_t
+join_constants(lw_reader *r, const lw_read_items *items, uint32_t loc)
+{
+    PyObject *text = PyUnicode_FromString("");
+    uint32_t node;
+
+    for (uint32_t i = 0; text && i < items->n; i++) {
+        PyObject *part = lw_read_object(r, items->data[i]);
+        if (part == NULL || !PyUnicode_CheckExact(part)) {
+            Py_DECREF(text);
+            return 0;
+        }
+        PyUnicode_Append(&text, part);
+    }
+    if (text == NULL)
+        return lw_read_failed(r);
+    node = lw_read_konst_node(r, text, loc);
+    Py_DECREF(text);
+    return node;
+}
+
+uint32_t
+lw_read_fstring(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    lw_read_items items = {0};
+    PyObject *values;
+    Py_ssize_t n = lw_ast_list(node, r->ast.values, &values);
+    uint32_t result = 0;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t part = read_part(r, PyList_GET_ITEM(values, i));
+        if (lw_read_is_error(r, part)) {
+            result = part;
+            goto done;
+        }
+        if (!lw_read_item(r, &items, part))
+            goto done;
+    }
+    result = join_constants(r, &items, loc);
+    if (result == 0 && r->status == LW_OK)
+        result = lw_read_list_node(r, LW_NODE_JOINED, LW_PY_NONE, loc, 0, items.data, items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}

@@ -1,0 +1,705 @@
+/* Python objects -> konsts. Everything is copied; the object itself is kept beside the konst
+ * only while reading, for folding and for attributes. No NumPy C interface: what is not loaded
+ * into the process cannot be the type of an object in it. */
+#include "core/front/read/read_internal.h"
+
+#include "core/front/diagnose.h"
+#include "core/front/read/record.h"
+#include "core/front/signature.h"
+#include "core/tables/names.h"
+
+#include <string.h>
+
+uint32_t
+lw_read_push(lw_reader *r, PyObject *object, lw_konst konst)
+{
+    lw_konst *slot = lw_array_push(&r->tree->konsts, &r->tree->arena);
+    PyObject **kept;
+
+    if (slot == NULL)
+        return lw_read_no_memory(r);
+    *slot = konst;
+    while (r->objects.n < r->tree->konsts.n) {
+        kept = lw_array_push(&r->objects, NULL);
+        if (kept == NULL)
+            return lw_read_no_memory(r);
+    }
+    Py_XINCREF(object);
+    r->objects.data[r->tree->konsts.n - 1] = object;
+    return r->tree->konsts.n - 1;
+}
+
+uint32_t
+lw_read_konst_text(lw_reader *r, lw_konst_kind kind, const char *text, const char *help)
+{
+    return lw_read_push(r, NULL, (lw_konst){.kind = kind, .text = text, .help = help});
+}
+
+PyObject *
+lw_read_object(const lw_reader *r, uint32_t node)
+{
+    const lw_node *n = &r->tree->nodes.data[node];
+
+    return node && n->kind == LW_NODE_KONST && n->a < r->objects.n ? r->objects.data[n->a]
+                                                                   : NULL;
+}
+
+uint32_t
+lw_read_konst_node(lw_reader *r, PyObject *object, uint32_t loc)
+{
+    uint32_t konst = lw_read_konst(r, object);
+
+    return konst ? lw_read_node(r, LW_NODE_KONST, LW_PY_NONE, loc, konst, 0, 0) : 0;
+}
+
+/* ---- numbers and texts ---- */
+
+static uint32_t
+from_int(lw_reader *r, PyObject *object)
+{
+    int overflow = 0;
+    long long i = PyLong_AsLongLongAndOverflow(object, &overflow);
+    lw_konst konst = {.kind = LW_K_INT, .i = i};
+    PyObject *plain, *digits;
+
+    if (!overflow)
+        return lw_read_push(r, object, konst);
+    if (overflow > 0) {
+        konst.u = PyLong_AsUnsignedLongLong(object);
+        if (!PyErr_Occurred()) {
+            konst.kind = LW_K_UINT;
+            return lw_read_push(r, object, konst);
+        }
+        lw_read_clear();
+    }
+    konst.kind = LW_K_BIGINT;
+    konst.d = PyLong_AsDouble(object);
+    if (PyErr_Occurred()) {
+        lw_read_clear();
+        konst.d = overflow > 0 ? Py_HUGE_VAL : -Py_HUGE_VAL;
+    }
+    plain = PyNumber_Long(object);
+    digits = plain ? PyObject_Repr(plain) : NULL;
+    konst.text = digits ? lw_read_str(r, digits) : NULL;
+    Py_XDECREF(plain);
+    Py_XDECREF(digits);
+    if (konst.text == NULL) { /* more digits than Python is willing to print */
+        lw_read_clear();
+        if (r->status != LW_OK && r->status != LW_ERR_PYTHON)
+            return 0;
+        r->status = LW_OK;
+        konst.text = "an integer of more than 4300 digits";
+    }
+    return lw_read_push(r, object, konst);
+}
+
+static uint32_t
+from_text(lw_reader *r, PyObject *object)
+{
+    const char *text = PyUnicode_AsUTF8(object);
+
+    if (text == NULL) { /* a lone surrogate: no text to compare or print */
+        lw_read_clear();
+        return lw_read_push(r, object,
+                            (lw_konst){.kind = LW_K_OBJECT, .text = "a str that is not UTF-8"});
+    }
+    text = lw_read_text(r, text);
+    return text ? lw_read_push(r, object, (lw_konst){.kind = LW_K_STR, .text = text}) : 0;
+}
+
+/* Exactly the numbers, texts and singletons of Python; 0 and status OK: none of these. */
+static uint32_t
+from_basic(lw_reader *r, PyObject *object)
+{
+    lw_konst konst = {0};
+
+    if (object == Py_None || object == Py_Ellipsis) {
+        konst.kind = object == Py_None ? LW_K_NONE : LW_K_ELLIPSIS;
+        return lw_read_push(r, object, konst);
+    }
+    if (PyBool_Check(object)) {
+        konst.kind = LW_K_BOOL;
+        konst.i = object == Py_True;
+        return lw_read_push(r, object, konst);
+    }
+    if (PyLong_Check(object))
+        return from_int(r, object);
+    if (PyFloat_CheckExact(object)) {
+        konst.kind = LW_K_FLOAT;
+        konst.d = PyFloat_AS_DOUBLE(object);
+        return lw_read_push(r, object, konst);
+    }
+    if (PyComplex_CheckExact(object)) {
+        konst.kind = LW_K_COMPLEX;
+        konst.d = PyComplex_RealAsDouble(object);
+        konst.im = PyComplex_ImagAsDouble(object);
+        return lw_read_push(r, object, konst);
+    }
+    return PyUnicode_Check(object) ? from_text(r, object) : 0;
+}
+
+/* ---- sequences ---- */
+
+/* The field names of a namedtuple class or instance (new reference), or NULL. */
+PyObject *
+lw_read_field_names(PyObject *type)
+{
+    PyObject *fields;
+
+    if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type))
+        return NULL;
+    fields = PyObject_GetAttrString(type, "_fields");
+    if (fields != NULL && PyTuple_Check(fields))
+        return fields;
+    Py_XDECREF(fields);
+    lw_read_clear();
+    return NULL;
+}
+
+static const char *const *
+copy_names(lw_reader *r, PyObject *fields, Py_ssize_t n)
+{
+    const char **names = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *names);
+
+    for (Py_ssize_t i = 0; names && i < n; i++) {
+        names[i] = lw_read_str(r, PyTuple_GET_ITEM(fields, i));
+        if (names[i] == NULL)
+            return NULL;
+    }
+    if (names == NULL)
+        lw_read_no_memory(r);
+    return names;
+}
+
+static uint32_t
+from_sequence(lw_reader *r, PyObject *object, PyObject *fast)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+    PyObject *fields = lw_read_field_names((PyObject *)Py_TYPE(object));
+    uint32_t *items = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *items);
+    lw_konst konst = {.kind = LW_K_TUPLE, .n = (uint32_t)n, .items = items};
+
+    if (items == NULL) {
+        Py_XDECREF(fields);
+        return lw_read_no_memory(r);
+    }
+    for (Py_ssize_t i = 0; i < n && r->status == LW_OK; i++)
+        items[i] = lw_read_konst(r, PySequence_Fast_GET_ITEM(fast, i));
+    if (r->status == LW_OK && fields != NULL && PyTuple_GET_SIZE(fields) == n) {
+        konst.names = copy_names(r, fields, n);
+        konst.text = lw_read_text(r, Py_TYPE(object)->tp_name);
+    }
+    Py_XDECREF(fields);
+    if (PyList_CheckExact(object) && lw_captures_add_list(r->captures, object) < 0)
+        return lw_read_failed(r);
+    return r->status == LW_OK ? lw_read_push(r, object, konst) : 0;
+}
+
+static uint32_t
+from_tuple_or_list(lw_reader *r, PyObject *object)
+{
+    PyObject *fast;
+    uint32_t konst = 0;
+
+    if (Py_EnterRecursiveCall(" while freezing a constant")) /* a list that holds itself */
+        return lw_read_failed(r);
+    fast = PySequence_Fast(object, "a sequence");
+    konst = fast ? from_sequence(r, object, fast) : lw_read_failed(r);
+    Py_XDECREF(fast);
+    Py_LeaveRecursiveCall();
+    return konst;
+}
+
+/* ---- types and functions ---- */
+
+uint32_t
+lw_read_push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype)
+{
+    return lw_read_push(
+        r, object,
+        (lw_konst){.kind = LW_K_DTYPE, .dtype = dtype, .text = lw_dtypes[dtype].public_name});
+}
+
+/* "numba.core.types.scalars" and the like begin with this package. */
+static bool
+comes_from(PyObject *object, const char *package)
+{
+    PyObject *module = PyObject_GetAttrString(object, "__module__");
+    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    size_t n = strlen(package);
+    bool result = text && strncmp(text, package, n) == 0 && (text[n] == '\0' || text[n] == '.');
+
+    Py_XDECREF(module);
+    lw_read_clear();
+    return result;
+}
+
+/* Our own type objects say it by attribute; numba's by their name. */
+static lw_dtype
+of_type_object(PyObject *object)
+{
+    PyObject *number = PyObject_GetAttrString(object, "__lanewise_dtype__");
+    PyObject *name = NULL;
+    const char *text;
+    lw_dtype dtype = LW_DT_void;
+
+    lw_read_clear();
+    if (number != NULL && PyLong_Check(number)) {
+        long row = PyLong_AsLong(number);
+        dtype = row > 0 && row < LW_DT_ptr ? (lw_dtype)row : LW_DT_void;
+    } else if (comes_from((PyObject *)Py_TYPE(object), "numba")) {
+        name = PyObject_Str(object);
+        text = name ? PyUnicode_AsUTF8(name) : NULL;
+        dtype = text ? lw_scalar_from_name(text, strlen(text)) : LW_DT_void;
+    }
+    Py_XDECREF(number);
+    Py_XDECREF(name);
+    lw_read_clear();
+    return dtype;
+}
+
+/* 0 and status OK: no type that compiled code knows. */
+static uint32_t
+from_type(lw_reader *r, PyObject *object)
+{
+    static PyTypeObject *const pytypes[] = {&PyLong_Type, &PyFloat_Type, &PyBool_Type,
+                                            &PyComplex_Type};
+    lw_dtype dtype;
+
+    for (uint64_t i = 0; i < 4; i++)
+        if (object == (PyObject *)pytypes[i])
+            return lw_read_push(r, object, (lw_konst){.kind = LW_K_PYTYPE, .u = i});
+    if (PyExceptionClass_Check(object)) {
+        PyTypeObject *type = (PyTypeObject *)object;
+        PyObject *module = PyObject_GetAttrString(object, "__module__");
+        bool builtin = module && PyUnicode_Check(module) &&
+                       PyUnicode_CompareWithASCIIString(module, "builtins") == 0;
+        PyObject *name = PyObject_GetAttrString(object, "__qualname__");
+        PyObject *full =
+            builtin || !module || !name ? NULL : PyUnicode_FromFormat("%S:%S", module, name);
+        const char *text = full ? lw_read_str(r, full) : lw_read_text(r, type->tp_name);
+        Py_XDECREF(module);
+        Py_XDECREF(name);
+        Py_XDECREF(full);
+        lw_read_clear();
+        return text ? lw_read_push(r, object, (lw_konst){.kind = LW_K_EXCEPTION, .text = text})
+                    : 0;
+    }
+    dtype = lw_read_numpy_class(r, object);
+    return dtype != LW_DT_void ? lw_read_push_dtype(r, object, dtype) : 0;
+}
+
+static int
+add_named(lw_reader *r, PyObject *modules, const char *path, uint32_t row)
+{
+    const char *dot = strrchr(path, '.');
+    PyObject *module_name = PyUnicode_FromStringAndSize(path, dot - path);
+    PyObject *module = module_name ? lw_dict_item(modules, module_name) : NULL;
+    PyObject *object = module ? PyObject_GetAttrString(module, dot + 1) : NULL;
+    PyObject *id = object ? PyLong_FromVoidPtr(object) : NULL;
+    PyObject *number = id ? PyLong_FromUnsignedLong(row) : NULL;
+    int result = 0;
+
+    if (object == NULL)
+        lw_read_clear(); /* this Python or NumPy lacks it */
+    else if (number == NULL || PyDict_SetDefault(r->named, id, number) == NULL ||
+             PyList_Append(r->named_kept, object) < 0)
+        result = -1;
+    Py_XDECREF(module_name);
+    Py_XDECREF(module);
+    Py_XDECREF(object);
+    Py_XDECREF(id);
+    Py_XDECREF(number);
+    return result;
+}
+
+/* Only modules that are loaded already: others have no objects that a function could hold. */
+static int
+build_named(lw_reader *r)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+
+    r->named = PyDict_New();
+    r->named_kept = PyList_New(0);
+    if (modules == NULL || r->named == NULL || r->named_kept == NULL)
+        return -1;
+#define NAMED(id, path, min_args, max_args, rule, impl)                                        \
+    if (strncmp(path, "lanewise.", 9) != 0 && add_named(r, modules, path, LW_NAME_##id) < 0)   \
+        return -1;
+#include "core/tables/every_name.inc"
+    return 0;
+}
+
+/* An object of core/py/intrinsic.c holds the number of its row. */
+static uint32_t
+row_of_intrinsic(PyObject *object)
+{
+    PyObject *number = PyObject_GetAttrString(object, "__lanewise_row__");
+    long row = number && PyLong_Check(number) ? PyLong_AsLong(number) : 0;
+
+    Py_XDECREF(number);
+    lw_read_clear();
+    return row > 0 && row < LW_N_NAMES ? (uint32_t)row : 0;
+}
+
+uint32_t
+lw_read_named(lw_reader *r, PyObject *object)
+{
+    PyObject *id, *row;
+
+    if (strcmp(Py_TYPE(object)->tp_name, "lanewise._core.Intrinsic") == 0)
+        return row_of_intrinsic(object);
+    if (r->named == NULL && build_named(r) < 0)
+        return lw_read_failed(r);
+    id = PyLong_FromVoidPtr(object);
+    row = id ? PyDict_GetItemWithError(r->named, id) : NULL;
+    Py_XDECREF(id);
+    return row ? (uint32_t)PyLong_AsUnsignedLong(row) : 0;
+}
+
+static const char *
+named_text(uint32_t row)
+{
+    static const char *const paths[LW_N_NAMES + 1] = {
+#define NAMED(id, path, min_args, max_args, rule, impl) [LW_NAME_##id] = path,
+#include "core/tables/every_name.inc"
+    };
+
+    return paths[row];
+}
+
+/* The Python function that a callable object stands for (new reference), or NULL. */
+static PyObject *
+function_behind(PyObject *object)
+{
+    static const char *const names[] = {"py_func", "__wrapped__"};
+    PyObject *function = NULL;
+
+    if (PyType_Check(object) || comes_from((PyObject *)Py_TYPE(object), "numpy"))
+        return NULL;
+    for (int i = 0; i < 2 && function == NULL; i++) {
+        function = PyObject_GetAttrString(object, names[i]);
+        lw_read_clear();
+        if (function != NULL && !PyFunction_Check(function))
+            Py_CLEAR(function);
+    }
+    return function;
+}
+
+PyObject *
+lw_python_function(PyObject *object)
+{
+    PyObject *function = object;
+
+    if (PyFunction_Check(object)) {
+        Py_INCREF(object);
+        return object;
+    }
+    if (PyMethod_Check(object) && PyFunction_Check(PyMethod_GET_FUNCTION(object))) {
+        function = PyMethod_GET_FUNCTION(object);
+        Py_INCREF(function);
+        return function;
+    }
+    function = function_behind(object);
+    if (function == NULL)
+        PyErr_Format(
+            PyExc_TypeError,
+            "expected a Python function, got %.200s: only functions with Python source "
+            "can be compiled; call others in one of yours, as in `lambda x: math.erf(x)`",
+            Py_TYPE(object)->tp_name);
+    return function;
+}
+
+/* A kernel or device function of ours that was made with link=: its code is needed here too. */
+static bool
+note_link(lw_reader *r, PyObject *object)
+{
+    PyObject *link;
+    int given = 0;
+
+    if (!comes_from((PyObject *)Py_TYPE(object), "lanewise"))
+        return true;
+    link = PyObject_GetAttrString(object, "__lanewise_link__");
+    given = link ? PyObject_IsTrue(link) : 0;
+    Py_XDECREF(link);
+    lw_read_clear();
+    if (given > 0 && lw_captures_add_linked(r->captures, object) < 0)
+        lw_read_failed(r);
+    return r->status == LW_OK;
+}
+
+/* 0 and status OK: not callable by compiled code. */
+static uint32_t
+from_callable(lw_reader *r, PyObject *object)
+{
+    uint32_t row = lw_read_named(r, object), fn;
+    PyObject *function, *self = NULL;
+
+    if (r->status != LW_OK)
+        return 0;
+    if (row != 0)
+        return lw_read_push(r, object,
+                            (lw_konst){.kind = LW_K_NAMED, .u = row, .text = named_text(row)});
+    if (comes_from((PyObject *)Py_TYPE(object), "lanewise") &&
+        ((fn = lw_read_external(r, object)) != 0 || r->status != LW_OK))
+        return fn;
+    fn = lw_read_whole(r, object);
+    if (fn != 0 || r->status != LW_OK)
+        return fn ? lw_read_push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
+    if (PyFunction_Check(object) && comes_from(object, "numpy"))
+        return 0; /* works on whole arrays; not written to be compiled */
+    if (PyMethod_Check(object))
+        self = PyMethod_GET_SELF(object);
+    function = PyFunction_Check(object) || PyMethod_Check(object) ? lw_python_function(object)
+                                                                  : function_behind(object);
+    lw_read_clear();
+    if (function == NULL)
+        return 0;
+    fn = note_link(r, object) ? lw_read_declared(r, object, function, self) : 0;
+    Py_DECREF(function);
+    return fn ? lw_read_push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
+}
+
+/* ---- anything else ---- */
+
+static PyObject *
+attribute_text(PyObject *object, const char *name)
+{
+    PyObject *text = PyObject_GetAttrString(object, name);
+
+    if (text != NULL && !PyUnicode_Check(text))
+        Py_CLEAR(text);
+    lw_read_clear();
+    return text;
+}
+
+/* "an array of int64 with 800000 bytes"; new reference. */
+static PyObject *
+describe_array(PyObject *array)
+{
+    PyObject *dtype = PyObject_GetAttrString(array, "dtype");
+    PyObject *size = dtype ? PyObject_GetAttrString(array, "nbytes") : NULL;
+    PyObject *text =
+        size ? PyUnicode_FromFormat("an array of %S with %S bytes", dtype, size) : NULL;
+
+    Py_XDECREF(dtype);
+    Py_XDECREF(size);
+    return text;
+}
+
+/* "scipy.special.j0" for what has a name, "an instance of Config" for the rest; new reference.
+ */
+static PyObject *
+describe(lw_reader *r, PyObject *object)
+{
+    PyObject *module = attribute_text(object, "__module__");
+    PyObject *name = attribute_text(object, "__qualname__"), *result;
+
+    if (name == NULL)
+        name = attribute_text(object, "__name__");
+    if (lw_read_is_numpy(r, object, "ndarray"))
+        result = describe_array(object);
+    else if (PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_member_map_"))
+        result = PyObject_Str(object); /* "Mode.FAST" */
+    else if (name != NULL && module != NULL)
+        result = PyUnicode_FromFormat("%U.%U", module, name);
+    else if (name != NULL)
+        result = PyUnicode_FromFormat("%U", name);
+    else
+        result = PyUnicode_FromFormat("an instance of %s", Py_TYPE(object)->tp_name);
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+    return result;
+}
+
+static bool
+is_one_of(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(name, *names) == 0)
+            return true;
+    return false;
+}
+
+/* What to write in place of NumPy's functions of whole arrays; NULL: it is none. */
+static const char *
+hint_for_numpy(PyObject *object)
+{
+    static const char *const makers[] = {"empty", "zeros",      "ones",       "full",
+                                         "array", "zeros_like", "empty_like", "ones_like",
+                                         "eye",   "arange",     "full_like",  NULL};
+    static const char *const wholes[] = {"cumsum", "cumprod", "median", "sort", "argsort",
+                                         "nansum", "nanmax",  "nanmin", NULL};
+    PyObject *text = comes_from(object, "numpy") ? attribute_text(object, "__name__") : NULL;
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+
+    if (name != NULL && is_one_of(name, makers))
+        hint = "`lw.local(shape, dtype)` is a small array of this call, its shape constant; "
+               "an array made outside of the function is a constant table";
+    else if (name != NULL && is_one_of(name, wholes))
+        hint = "write the loop over the elements";
+    lw_read_clear();
+    Py_XDECREF(text);
+    return hint;
+}
+
+/* list(x), sorted(x), set(): they need memory. */
+static const char *
+hint_for_container(PyObject *object)
+{
+    static const char *const makers[] = {"list",   "dict",      "set", "frozenset",
+                                         "sorted", "bytearray", NULL};
+    PyObject *text = comes_from(object, "builtins") ? attribute_text(object, "__name__") : NULL;
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+
+    if (name != NULL && is_one_of(name, makers))
+        hint = "it needs memory allocation; compiled code has tuples, and "
+               "`lw.local(shape, dtype)` for a small array of this call";
+    lw_read_clear();
+    Py_XDECREF(text);
+    return hint;
+}
+
+/* random.random, np.random.normal: methods of a generator of the host's. */
+static const char *
+hint_for_random(PyObject *object)
+{
+    PyObject *self = PyObject_GetAttrString(object, "__self__");
+    const char *type = self ? Py_TYPE(self)->tp_name : "", *hint = NULL;
+
+    lw_read_clear();
+    if (strncmp(type, "numpy.random.", 13) == 0 || strcmp(type, "Random") == 0)
+        hint = "functions of lanewise.random draw inside compiled functions, as in "
+               "`philox_uniform_float64(seed, i)`";
+    Py_XDECREF(self);
+    return hint;
+}
+
+static const char *
+hint_for(lw_reader *r, PyObject *object)
+{
+    const char *hint = hint_for_numpy(object);
+
+    if (hint == NULL)
+        hint = hint_for_container(object);
+    if (hint == NULL)
+        hint = hint_for_random(object);
+    if (hint != NULL)
+        return hint;
+    if (lw_read_is_numpy(r, object, "ndarray"))
+        return "arrays up to 64 KiB of numbers or records in native byte order can be "
+               "constants; pass "
+               "others as an argument";
+    if (PyDict_Check(object) || PyAnySet_Check(object))
+        return "a dict can be indexed with constant keys only; use a tuple or an array";
+    if (PyCallable_Check(object))
+        return "built in with this name: math.*, np.* on scalars; Python functions with source "
+               "are compiled";
+    return NULL;
+}
+
+static uint32_t
+from_other(lw_reader *r, PyObject *object)
+{
+    PyObject *text = describe(r, object);
+    lw_konst konst = {.kind = LW_K_OBJECT, .help = hint_for(r, object)};
+
+    if (text == NULL)
+        return lw_read_failed(r);
+    konst.text = lw_read_str(r, text);
+    Py_DECREF(text);
+    return konst.text ? lw_read_push(r, object, konst) : 0;
+}
+
+static uint32_t
+from_module(lw_reader *r, PyObject *object)
+{
+    const char *name = PyModule_GetName(object);
+
+    if (name == NULL)
+        lw_read_clear();
+    name = lw_read_text(r, name ? name : "module");
+    return name ? lw_read_push(r, object, (lw_konst){.kind = LW_K_MODULE, .text = name}) : 0;
+}
+
+/* 0 and status OK: no dtype with fields that compiled code knows. */
+static uint32_t
+from_record_dtype(lw_reader *r, PyObject *object)
+{
+    lw_arg_record *record = NULL;
+
+    if (lw_read_record(object, &r->tree->arena, &record) < 0) {
+        lw_read_clear();
+        return 0;
+    }
+    return lw_read_push(r, object,
+                        (lw_konst){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
+}
+
+/* Everything that is no plain Python number, text or sequence; 0 and status OK: unknown. */
+static uint32_t
+from_object(lw_reader *r, PyObject *object)
+{
+    uint32_t konst = 0;
+    lw_dtype dtype;
+
+    if (PyModule_Check(object))
+        return from_module(r, object);
+    if (PyType_Check(object))
+        konst = from_type(r, object);
+    else if (lw_read_is_numpy(r, object, "generic"))
+        konst = lw_read_numpy_scalar(r, object);
+    else if (lw_read_is_numpy(r, object, "ndarray"))
+        konst = lw_read_numpy_array(r, object);
+    else if (lw_read_is_numpy(r, object, "dtype") &&
+             (dtype = lw_read_numpy_dtype(object)) != LW_DT_void)
+        konst = lw_read_push_dtype(r, object, dtype);
+    else if (lw_read_is_numpy(r, object, "dtype"))
+        konst = from_record_dtype(r, object);
+    else if ((dtype = of_type_object(object)) != LW_DT_void)
+        konst = lw_read_push_dtype(r, object, dtype);
+    if (konst == 0 && r->status == LW_OK && PyCallable_Check(object))
+        konst = from_callable(r, object);
+    return konst;
+}
+
+static uint32_t
+konst_new(lw_reader *r, PyObject *object)
+{
+    uint32_t konst = from_basic(r, object);
+
+    if (konst == 0 && r->status == LW_OK) {
+        if (PyTuple_Check(object) || PyList_CheckExact(object))
+            konst = from_tuple_or_list(r, object);
+        else
+            konst = from_object(r, object);
+    }
+    if (konst == 0 && r->status == LW_OK)
+        konst = from_other(r, object);
+    return konst;
+}
+
+/* One konst an object, so that equal konst numbers mean the same enum member or function. */
+uint32_t
+lw_read_konst(lw_reader *r, PyObject *object)
+{
+    PyObject *id = PyLong_FromVoidPtr(object);
+    PyObject *known = id ? PyDict_GetItemWithError(r->konst_of, id) : NULL, *number;
+    uint32_t konst = 0;
+
+    if (known != NULL) {
+        konst = (uint32_t)PyLong_AsUnsignedLong(known);
+        Py_DECREF(id);
+        return konst;
+    }
+    if (id != NULL)
+        konst = konst_new(r, object);
+    if (konst != 0) {
+        number = PyLong_FromUnsignedLong(konst);
+        if (number == NULL || PyDict_SetItem(r->konst_of, id, number) < 0)
+            konst = 0;
+        Py_XDECREF(number);
+    }
+    Py_XDECREF(id);
+    return konst || r->status != LW_OK ? konst : lw_read_failed(r);
+}

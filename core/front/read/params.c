@@ -1,0 +1,253 @@
+/* Parameters with their defaults and annotations. */
+#include "core/front/read/read_internal.h"
+#include "core/front/signature.h"
+
+#include <string.h>
+
+static bool
+add_param(lw_reader *r, PyObject *arg, lw_param_kind kind)
+{
+    PyObject *name = lw_ast_get(arg, r->ast.arg);
+    uint32_t var = lw_scope_add(r, r->scope, name);
+    lw_fn *fn = &r->tree->fns.data[r->scope->fn];
+    lw_fn_param *param = var ? lw_array_push(&fn->params, &r->tree->arena) : NULL;
+
+    if (param == NULL) {
+        lw_read_no_memory(r);
+        return false;
+    }
+    *param = (lw_fn_param){.name = fn->vars.data[var].name, .var = var, .kind = kind};
+    return true;
+}
+
+static bool
+add_params(lw_reader *r, PyObject *args, PyObject *field, lw_param_kind kind, Py_ssize_t skip)
+{
+    PyObject *list;
+    Py_ssize_t n = lw_ast_list(args, field, &list);
+
+    for (Py_ssize_t i = skip; i < n; i++)
+        if (!add_param(r, PyList_GET_ITEM(list, i), kind))
+            return false;
+    return true;
+}
+
+/* In Python's order: positional-only, positional, *args, keyword-only. The self of a bound
+ * method is no parameter: its name stands for the object. */
+bool
+lw_read_params(lw_reader *r, PyObject *args)
+{
+    PyObject *list, *vararg = lw_ast_get(args, r->ast.vararg),
+                    *kwarg = lw_ast_get(args, r->ast.kwarg);
+    Py_ssize_t n_posonly = lw_ast_list(args, r->ast.posonlyargs, &list), skip = 0;
+
+    if (r->self != NULL && r->scope->parent == NULL) {
+        PyObject *first;
+        if (n_posonly == 0)
+            lw_ast_list(args, r->ast.args, &list);
+        first = list && PyList_GET_SIZE(list) ? lw_ast_get(PyList_GET_ITEM(list, 0), r->ast.arg)
+                                              : NULL;
+        r->self_name = first ? lw_read_str(r, first) : NULL;
+        skip = first != NULL;
+    }
+    if (!add_params(r, args, r->ast.posonlyargs, LW_PARAM_POSITIONAL, n_posonly ? skip : 0) ||
+        !add_params(r, args, r->ast.args, LW_PARAM_POSITIONAL, n_posonly ? 0 : skip))
+        return false;
+    if (vararg != NULL && !add_param(r, vararg, LW_PARAM_VARARG))
+        return false;
+    if (!add_params(r, args, r->ast.kwonlyargs, LW_PARAM_KEYWORD_ONLY, 0))
+        return false;
+    if (kwarg != NULL)
+        r->tree->fns.data[r->scope->fn].problem = lw_read_diag(
+            r, lw_read_loc(r, kwarg), LW_ERR_UNSUPPORTED, "E101", "compiled code has no dict",
+            "name each parameter", "a `**` parameter cannot be compiled");
+    return r->status == LW_OK;
+}
+
+static lw_fn_param *
+param_named(lw_reader *r, uint32_t fn, const char *name)
+{
+    lw_fn *f = &r->tree->fns.data[fn];
+
+    for (uint32_t i = 0; name && i < f->params.n; i++)
+        if (strcmp(f->params.data[i].name, name) == 0)
+            return &f->params.data[i];
+    return NULL;
+}
+
+static uint32_t
+count_positional(const lw_fn *fn)
+{
+    uint32_t n = 0;
+
+    while (n < fn->params.n && fn->params.data[n].kind == LW_PARAM_POSITIONAL)
+        n++;
+    return n;
+}
+
+/* Defaults of a live function: its __defaults__ and __kwdefaults__, as they are now. */
+bool
+lw_read_live_defaults(lw_reader *r, uint32_t fn)
+{
+    PyObject *defaults = PyFunction_GET_DEFAULTS(r->function);
+    PyObject *kwdefaults = PyFunction_GET_KW_DEFAULTS(r->function), *key, *value;
+    Py_ssize_t n = defaults ? PyTuple_GET_SIZE(defaults) : 0, position = 0;
+    uint32_t n_positional = count_positional(&r->tree->fns.data[fn]);
+
+    for (Py_ssize_t i = 0; i < n && i < (Py_ssize_t)n_positional; i++) {
+        uint32_t konst = lw_read_konst(r, PyTuple_GET_ITEM(defaults, n - 1 - i));
+        if (konst == 0)
+            return false;
+        r->tree->fns.data[fn].params.data[n_positional - 1 - (uint32_t)i].default_konst = konst;
+    }
+    while (kwdefaults != NULL && PyDict_Next(kwdefaults, &position, &key, &value)) {
+        uint32_t konst = lw_read_konst(r, value);
+        if (konst != 0 && lw_captures_add_name(r->captures, kwdefaults, key, value) < 0)
+            return lw_read_failed(r);
+        lw_fn_param *param = konst ? param_named(r, fn, PyUnicode_AsUTF8(key)) : NULL;
+        if (konst == 0)
+            return false;
+        if (param != NULL)
+            param->default_konst = konst;
+    }
+    return true;
+}
+
+/* Defaults of a nested def are evaluated where it stands: only constants are supported. */
+static bool
+read_nested_default(lw_reader *r, uint32_t fn, uint32_t param, PyObject *node)
+{
+    uint32_t value = lw_read_expr(r, node);
+
+    if (value == 0)
+        return false;
+    if (r->tree->nodes.data[value].kind == LW_NODE_KONST)
+        r->tree->fns.data[fn].params.data[param].default_konst = r->tree->nodes.data[value].a;
+    else if (r->tree->nodes.data[value].kind == LW_NODE_ERROR)
+        r->tree->fns.data[fn].problem = r->tree->nodes.data[value].a;
+    else
+        r->tree->fns.data[fn].problem =
+            lw_read_diag(r, lw_read_loc(r, node), LW_ERR_UNSUPPORTED, "E101",
+                         "this default is known only at run time", "pass it as an argument",
+                         "defaults of nested functions must be constants");
+    return r->status == LW_OK;
+}
+
+bool
+lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args)
+{
+    PyObject *list;
+    Py_ssize_t n = lw_ast_list(args, r->ast.defaults, &list);
+    uint32_t n_positional = count_positional(&r->tree->fns.data[fn]), n_params;
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!read_nested_default(r, fn, n_positional - (uint32_t)(n - i),
+                                 PyList_GET_ITEM(list, i)))
+            return false;
+    n = lw_ast_list(args, r->ast.kw_defaults, &list);
+    n_params = r->tree->fns.data[fn].params.n;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *node = PyList_GET_ITEM(list, i);
+        if (node != Py_None && !read_nested_default(r, fn, n_params - (uint32_t)(n - i), node))
+            return false;
+    }
+    return true;
+}
+
+/* ---- annotations ---- */
+
+/* The konst of an annotation written as text, "float32": an expression in the function's
+ * module. */
+static uint32_t
+annotation_from_text(lw_reader *r, PyObject *text)
+{
+    PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST, .cf_feature_version = PY_MINOR_VERSION};
+    const char *utf8 = PyUnicode_AsUTF8(text);
+    PyObject *tree = NULL, *body;
+    uint32_t konst = 0;
+
+    if (utf8 != NULL)
+        tree = Py_CompileStringExFlags(utf8, "<annotation>", Py_eval_input, &flags, -1);
+    lw_read_clear();
+    if (tree == NULL)
+        return 0;
+    body = lw_ast_get(tree, r->ast.body);
+    if (body !=
+        NULL) /* may be a text again: quoted, and `from __future__ import annotations` */
+        konst = lw_read_annotation_expr(r, body);
+    Py_DECREF(tree);
+    return konst;
+}
+
+/* 0 and status OK: no type. Only names, attributes and tuples of them can be one. */
+uint32_t
+lw_read_annotation_expr(lw_reader *r, PyObject *node)
+{
+    lw_ast_kind kind = node ? lw_ast_kind_of(&r->ast, node) : LW_AST_UNKNOWN;
+    PyObject *object;
+    uint32_t expr;
+
+    if (kind == LW_AST_Constant) {
+        object = lw_ast_get(node, r->ast.value);
+        return object && PyUnicode_Check(object) ? annotation_from_text(r, object) : 0;
+    }
+    if (kind != LW_AST_Name && kind != LW_AST_Attribute && kind != LW_AST_Tuple)
+        return 0;
+    expr = lw_read_expr(r, node);
+    object = lw_read_object(r, expr);
+    return object ? lw_read_annotation(r, object) : 0;
+}
+
+/* A text that means nothing in the function's module: a name where the decorator stands, as in
+ * a function that makes functions, or of one of our types, without an import. */
+static uint32_t
+annotation_from_around(lw_reader *r, PyObject *text)
+{
+    PyObject *locals = PyEval_GetLocals();
+    PyObject *object = locals && PyDict_Check(locals) ? PyDict_GetItem(locals, text) : NULL;
+    const char *utf8 = PyUnicode_AsUTF8(text);
+    lw_dtype dtype;
+
+    lw_read_clear();
+    if (object != NULL)
+        return PyUnicode_Check(object) ? 0 : lw_read_annotation(r, object);
+    dtype = utf8 ? lw_scalar_from_name(utf8, strlen(utf8)) : LW_DT_void;
+    return dtype != LW_DT_void ? lw_read_push_dtype(r, NULL, dtype) : 0;
+}
+
+static bool
+set_annotation(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
+{
+    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+    uint32_t konst =
+        PyUnicode_Check(value) ? annotation_from_text(r, value) : lw_read_annotation(r, value);
+    lw_fn_param *param = param_named(r, fn, name);
+
+    if (konst == 0 && r->status == LW_OK && PyUnicode_Check(value))
+        konst = annotation_from_around(r, value);
+    if (r->status != LW_OK)
+        return false;
+    if (param != NULL)
+        param->annotation = konst;
+    else if (name != NULL && strcmp(name, "return") == 0)
+        r->tree->fns.data[fn].return_annotation = konst;
+    return true;
+}
+
+/* From 3.14 on reading the attribute evaluates the annotations: whatever that raises, there are
+ * none then. */
+bool
+lw_read_live_annotations(lw_reader *r, uint32_t fn)
+{
+    PyObject *annotations = PyObject_GetAttrString(r->function, "__annotations__");
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    bool ok = true;
+
+    lw_read_clear();
+    while (annotations && PyDict_Check(annotations) && ok &&
+           PyDict_Next(annotations, &position, &key, &value))
+        ok = set_annotation(r, fn, key, value);
+    Py_XDECREF(annotations);
+    return ok;
+}

@@ -1,0 +1,563 @@
+#include "core/front/read/read_internal.h"
+
+#include "core/front/diagnose.h"
+#include "core/front/read/source.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- failures ---- */
+
+uint32_t
+lw_read_failed(lw_reader *r)
+{
+    if (r->status == LW_OK)
+        r->status = LW_ERR_PYTHON;
+    if (r->status == LW_ERR_PYTHON && !PyErr_Occurred())
+        PyErr_SetString(PyExc_SystemError,
+                        "lanewise: reading a function failed without a cause");
+    return 0;
+}
+
+uint32_t
+lw_read_no_memory(lw_reader *r)
+{
+    if (r->status == LW_OK)
+        r->status = lw_fail_memory(r->err);
+    return 0;
+}
+
+const char *
+lw_read_text(lw_reader *r, const char *text)
+{
+    const char *copy = lw_arena_strdup(&r->tree->arena, text);
+
+    if (copy == NULL)
+        lw_read_no_memory(r);
+    return copy;
+}
+
+const char *
+lw_read_str(lw_reader *r, PyObject *str)
+{
+    const char *text = PyUnicode_AsUTF8(str);
+
+    if (text == NULL) {
+        lw_read_failed(r);
+        return NULL;
+    }
+    return lw_read_text(r, text);
+}
+
+/* ---- nodes ---- */
+
+uint32_t
+lw_read_loc(lw_reader *r, PyObject *node)
+{
+    lw_loc *loc = lw_array_push(&r->tree->locs, &r->tree->arena);
+    uint32_t line = lw_ast_number(node, r->ast.lineno);
+    uint32_t end_line = lw_ast_number(node, r->ast.end_lineno);
+
+    if (loc == NULL)
+        return lw_read_no_memory(r);
+    loc->file = r->file;
+    loc->line = (uint32_t)((int32_t)line + r->line_offset);
+    loc->end_line = end_line ? (uint32_t)((int32_t)end_line + r->line_offset) : loc->line;
+    loc->col = lw_ast_number(node, r->ast.col_offset);
+    loc->end_col = lw_ast_number(node, r->ast.end_col_offset);
+    return r->tree->locs.n - 1;
+}
+
+uint32_t
+lw_read_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc, uint32_t a, uint32_t b,
+             uint32_t c)
+{
+    lw_node *node = lw_array_push(&r->tree->nodes, &r->tree->arena);
+
+    if (node == NULL)
+        return lw_read_no_memory(r);
+    *node = (lw_node){
+        .kind = (uint16_t)kind, .op = (uint8_t)op, .loc = loc, .a = a, .b = b, .c = c};
+    return r->tree->nodes.n - 1;
+}
+
+uint32_t
+lw_read_list_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc, uint32_t a,
+                  const uint32_t *items, uint32_t n)
+{
+    uint32_t start = r->tree->lists.n;
+
+    if (r->status != LW_OK)
+        return 0;
+    if (!lw_array_reserve(&r->tree->lists, n, &r->tree->arena))
+        return lw_read_no_memory(r);
+    if (n > 0)
+        memcpy(r->tree->lists.data + start, items, n * sizeof *items);
+    r->tree->lists.n += n;
+    return lw_read_node(r, kind, op, loc, a, start, n);
+}
+
+bool
+lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node)
+{
+    uint32_t *slot;
+
+    if (node == 0)
+        return false;
+    slot = lw_array_push(items, NULL);
+    if (slot == NULL) {
+        lw_read_no_memory(r);
+        return false;
+    }
+    *slot = node;
+    return true;
+}
+
+static uint32_t
+add_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code, const char *label,
+         const char *help, const char *message)
+{
+    lw_diag *diag = lw_array_push(&r->tree->diags, &r->tree->arena);
+
+    if (diag == NULL)
+        return lw_read_no_memory(r);
+    diag->status = status;
+    diag->loc = loc;
+    snprintf(diag->code, sizeof diag->code, "%s", code);
+    diag->message = lw_read_text(r, message);
+    diag->label = label ? lw_read_text(r, label) : NULL;
+    diag->help = help ? lw_read_text(r, help) : NULL;
+    return r->status == LW_OK ? r->tree->diags.n - 1 : 0;
+}
+
+uint32_t
+lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code, const char *label,
+             const char *help, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return add_diag(r, loc, status, code, label, help, message);
+}
+
+uint32_t
+lw_read_error(lw_reader *r, PyObject *node, lw_status status, const char *code,
+              const char *label, const char *help, const char *format, ...)
+{
+    uint32_t loc = lw_read_loc(r, node), diag;
+    char message[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    diag = loc ? add_diag(r, loc, status, code, label, help, message) : 0;
+    return diag ? lw_read_node(r, LW_NODE_ERROR, LW_PY_NONE, loc, diag, 0, 0) : 0;
+}
+
+bool
+lw_read_is_error(const lw_reader *r, uint32_t node)
+{
+    return r->tree->nodes.data[node].kind == LW_NODE_ERROR;
+}
+
+/* ---- the work list ---- */
+
+static uint32_t
+new_fn(lw_reader *r, const char *name, uint32_t parent)
+{
+    lw_fn *fn = lw_array_push(&r->tree->fns, &r->tree->arena);
+
+    if (fn == NULL || name == NULL)
+        return lw_read_no_memory(r);
+    fn->name = name;
+    fn->parent = parent;
+    return r->tree->fns.n - 1;
+}
+
+/* Its module's name starts so. lanewise.random: generators of random numbers are arithmetic
+ * modulo 2^64. */
+static bool
+is_of(PyObject *function, const char *start)
+{
+    PyObject *module = PyFunction_GET_MODULE(function); /* borrowed */
+    const char *name = module && PyUnicode_CheckExact(module) ? PyUnicode_AsUTF8(module) : NULL;
+
+    lw_read_clear();
+    return name != NULL && strncmp(name, start, strlen(start)) == 0;
+}
+
+static uint32_t
+enqueue(lw_reader *r, PyObject *function, PyObject *self)
+{
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+    uint32_t fn = new_fn(r, lw_read_str(r, code->co_name), 0);
+    lw_read_work *work;
+
+    if (fn == 0 || r->status != LW_OK)
+        return 0;
+    r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
+    r->tree->fns.data[fn].wraps = is_of(function, "lanewise.");
+    r->tree->fns.data[fn].opened = is_of(function, "lanewise._array_functions");
+    if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
+        r->tree->fns.data[fn].problem = lw_read_diag(
+            r, 0, LW_ERR_UNSUPPORTED, "E152", NULL,
+            "keep library code out of compiled functions",
+            "more than %d functions can be reached from here", LW_READ_MAX_FUNCTIONS);
+        return r->status == LW_OK ? fn : 0;
+    }
+    work = lw_array_push(&r->queue, NULL);
+    if (work == NULL)
+        return lw_read_no_memory(r);
+    Py_INCREF(function);
+    Py_XINCREF(self);
+    *work = (lw_read_work){.function = function, .self = self, .fn = fn};
+    return fn;
+}
+
+uint32_t
+lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self, PyObject *made)
+{
+    PyObject *key =
+        Py_BuildValue("(nnn)", (Py_ssize_t)function, (Py_ssize_t)self, (Py_ssize_t)made);
+    PyObject *known = key ? PyDict_GetItemWithError(r->function_of, key) : NULL, *number;
+    uint32_t fn = known ? (uint32_t)PyLong_AsUnsignedLong(known) : 0;
+
+    if (known == NULL && key != NULL) {
+        fn = enqueue(r, function, self);
+        number = fn ? PyLong_FromUnsignedLong(fn) : NULL;
+        if (number == NULL || PyDict_SetItem(r->function_of, key, number) < 0)
+            fn = 0;
+        Py_XDECREF(number);
+    }
+    Py_XDECREF(key);
+    return fn || r->status != LW_OK ? fn : lw_read_failed(r);
+}
+
+/* ---- bodies ---- */
+
+static uint32_t
+read_lambda_body(lw_reader *r, PyObject *body)
+{
+    uint32_t value = lw_read_expr(r, body), loc, statement;
+
+    if (value == 0)
+        return 0;
+    loc = r->tree->nodes.data[value].loc;
+    statement = lw_read_node(r, LW_NODE_RETURN, LW_PY_NONE, loc, value, 0, 0);
+    return statement ? lw_read_list_node(r, LW_NODE_BODY, LW_PY_NONE, loc, 0, &statement, 1)
+                     : 0;
+}
+
+/* Bindings first, then the code, both in r->scope. */
+static bool
+read_code(lw_reader *r, PyObject *node)
+{
+    uint32_t fn = r->scope->fn, body_node;
+    PyObject *body = lw_ast_get(node, r->ast.body);
+    bool is_lambda = lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda;
+
+    if (body == NULL || lw_scope_scan(r, r->scope, body) < 0)
+        return false;
+    body_node = is_lambda ? read_lambda_body(r, body) : lw_read_body(r, body, true);
+    if (body_node == 0)
+        return false;
+    r->tree->fns.data[fn].body = body_node;
+    r->tree->fns.data[fn].is_lambda = is_lambda;
+    return true;
+}
+
+static bool
+set_place(lw_reader *r, uint32_t fn, PyObject *node)
+{
+    uint32_t loc = lw_read_loc(r, node);
+
+    if (loc == 0)
+        return false;
+    r->tree->fns.data[fn].loc = loc;
+    r->tree->fns.data[fn].line = r->tree->locs.data[loc].line;
+    r->tree->fns.data[fn].file = r->file;
+    return true;
+}
+
+/* async functions have no body to run in one go. */
+static bool
+refuse_async(lw_reader *r, uint32_t fn, PyObject *node)
+{
+    if (lw_ast_kind_of(&r->ast, node) == LW_AST_AsyncFunctionDef)
+        r->tree->fns.data[fn].problem =
+            lw_read_diag(r, r->tree->fns.data[fn].loc, LW_ERR_UNSUPPORTED, "E101",
+                         "compiled functions run to their end in one go", "write a plain `def`",
+                         "`async def` cannot be compiled");
+    return r->status == LW_OK;
+}
+
+uint32_t
+lw_read_nested(lw_reader *r, PyObject *node)
+{
+    bool is_lambda = lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda;
+    PyObject *args = lw_ast_get(node, r->ast.args), *returns;
+    const char *name = is_lambda ? "<lambda>" : lw_read_str(r, lw_ast_get(node, r->ast.name));
+    uint32_t fn = new_fn(r, name, r->scope->fn);
+    lw_scope scope, *outer = r->scope;
+    bool ok;
+
+    if (fn == 0 || lw_scope_init(r, &scope, outer, fn) < 0)
+        return 0;
+    r->scope = &scope;
+    ok = set_place(r, fn, node) && lw_read_params(r, args);
+    r->scope = outer;
+    ok = ok && lw_read_nested_defaults(r, fn, args);
+    returns = ok ? lw_ast_get(node, r->ast.returns) : NULL;
+    if (returns != NULL) {
+        uint32_t konst = lw_read_annotation_expr(r, returns);
+        r->tree->fns.data[fn].return_annotation = konst;
+    }
+    r->scope = &scope;
+    ok = ok && r->status == LW_OK && read_code(r, node);
+    r->scope = outer;
+    lw_scope_reset(&scope);
+    return ok ? fn : 0;
+}
+
+/* The lines that messages will show. */
+static bool
+keep_lines(lw_reader *r, const lw_source *source)
+{
+    lw_file *file = lw_array_push(&r->tree->files, &r->tree->arena);
+    uint32_t first = lw_source_first_line(&r->ast, source);
+    uint32_t last = lw_source_last_line(&r->ast, source), n;
+    const char **lines;
+
+    if (file == NULL)
+        return lw_read_no_memory(r);
+    r->file = r->tree->files.n - 1;
+    if (last > (uint32_t)PyList_GET_SIZE(source->lines))
+        last = (uint32_t)PyList_GET_SIZE(source->lines);
+    n = first >= 1 && last >= first ? last - first + 1 : 0;
+    lines = lw_arena_take(&r->tree->arena, (n + 1) * sizeof *lines);
+    if (lines == NULL)
+        return lw_read_no_memory(r);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(source->lines, first - 1 + i));
+        size_t length = text ? strcspn(text, "\r\n") : 0;
+        lw_read_clear();
+        lines[i] = lw_arena_strndup(&r->tree->arena, text ? text : "", length);
+        if (lines[i] == NULL)
+            return lw_read_no_memory(r);
+    }
+    r->tree->files.data[r->file] = (lw_file){.path = lw_read_str(r, source->filename),
+                                             .first_line = first,
+                                             .n_lines = n,
+                                             .lines = lines};
+    return r->status == LW_OK;
+}
+
+static bool
+read_parsed(lw_reader *r, uint32_t fn, const lw_source *source)
+{
+    lw_scope scope;
+    bool ok;
+
+    r->line_offset = source->offset;
+    if (!keep_lines(r, source) || lw_scope_init(r, &scope, NULL, fn) < 0)
+        return false;
+    r->scope = &scope;
+    ok = set_place(r, fn, source->node) && refuse_async(r, fn, source->node) &&
+         lw_read_params(r, lw_ast_get(source->node, r->ast.args)) &&
+         lw_read_live_defaults(r, fn) && lw_read_live_annotations(r, fn) &&
+         read_code(r, source->node);
+    lw_scope_reset(&scope);
+    r->scope = NULL;
+    return ok;
+}
+
+/* ---- functions without a text ---- */
+
+/* A place without a line to show. */
+static uint32_t
+bare_loc(lw_reader *r, PyCodeObject *code)
+{
+    lw_file *file = lw_array_push(&r->tree->files, &r->tree->arena);
+    lw_loc *loc = lw_array_push(&r->tree->locs, &r->tree->arena);
+
+    if (file == NULL || loc == NULL)
+        return lw_read_no_memory(r);
+    file->path = lw_read_str(r, code->co_filename);
+    *loc = (lw_loc){.file = r->tree->files.n - 1,
+                    .line = (uint32_t)code->co_firstlineno,
+                    .end_line = (uint32_t)code->co_firstlineno};
+    return file->path ? r->tree->locs.n - 1 : 0;
+}
+
+static bool
+no_source(lw_reader *r, uint32_t fn, lw_source_result result)
+{
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(r->function);
+    uint32_t loc = bare_loc(r, code), diag = 0;
+    const char *name = r->tree->fns.data[fn].name;
+
+    if (loc == 0)
+        return false;
+    if (result == LW_SOURCE_CHANGED)
+        diag = lw_read_diag(
+            r, loc, LW_ERR_OS, "E171", NULL,
+            "reload the module: compiling the new text would run code you have not "
+            "imported; or pass the right text with `source=`",
+            "the source of `%.100s` changed since it was imported: line %d is no "
+            "longer its code",
+            name, code->co_firstlineno);
+    else if (result == LW_SOURCE_NO_MATCH)
+        diag = lw_read_diag(r, loc, LW_ERR_OS, "E170", NULL,
+                            "pass the text of the whole `def` or `lambda`",
+                            "`source=` holds no function named `%.100s`", name);
+    else
+        diag = lw_read_diag(
+            r, loc, LW_ERR_OS, "E170", NULL,
+            "pass the text with `source=`, or define the function in a file or a "
+            "notebook cell",
+            "no source text for `%.100s`: compiling needs it, and Python keeps none "
+            "for code from exec, a prompt or a .pyc alone",
+            name);
+    r->tree->fns.data[fn].problem = diag;
+    r->tree->fns.data[fn].loc = loc;
+    return diag != 0;
+}
+
+static bool
+too_deep(lw_reader *r, uint32_t fn)
+{
+    uint32_t loc = r->tree->fns.data[fn].loc;
+
+    lw_read_clear();
+    r->status = LW_OK;
+    if (loc == 0) /* Python's own parser gave up */
+        loc = bare_loc(r, (PyCodeObject *)PyFunction_GET_CODE(r->function));
+    r->tree->fns.data[fn].loc = loc;
+    r->tree->fns.data[fn].problem = lw_read_diag(
+        r, loc, LW_ERR_UNSUPPORTED, "E101", NULL,
+        "break the expression up into several statements",
+        "`%.100s` is nested too deeply to be compiled", r->tree->fns.data[fn].name);
+    return r->tree->fns.data[fn].problem != 0;
+}
+
+static bool
+read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
+{
+    lw_source source;
+    lw_source_result result;
+    bool ok = false;
+
+    r->function = work->function;
+    r->self = work->self;
+    r->self_name = NULL;
+    r->globals = PyFunction_GET_GLOBALS(work->function);
+    r->builtins = ((PyFunctionObject *)work->function)->func_builtins;
+    if (lw_captures_add_function(r->captures, work->function) < 0) {
+        lw_read_failed(r);
+        return false;
+    }
+    result = lw_source_find(&r->ast, work->function, text, &source);
+    if (result == LW_SOURCE_FOUND)
+        ok = read_parsed(r, work->fn, &source);
+    else if (result == LW_SOURCE_FAILED)
+        lw_read_failed(r);
+    else
+        ok = no_source(r, work->fn, result);
+    lw_source_reset(&source);
+    if (!ok && r->status == LW_ERR_PYTHON && PyErr_ExceptionMatches(PyExc_RecursionError))
+        ok = too_deep(r, work->fn);
+    return ok;
+}
+
+/* ---- the door ---- */
+
+static void
+reader_reset(lw_reader *r)
+{
+    for (uint32_t i = 0; i < r->objects.n; i++)
+        Py_XDECREF(r->objects.data[i]);
+    for (uint32_t i = 0; i < r->queue.n; i++) {
+        Py_XDECREF(r->queue.data[i].function);
+        Py_XDECREF(r->queue.data[i].self);
+    }
+    lw_array_free(&r->objects);
+    lw_array_free(&r->queue);
+    Py_CLEAR(r->konst_of);
+    Py_CLEAR(r->function_of);
+    Py_CLEAR(r->named);
+    Py_CLEAR(r->named_kept);
+    Py_CLEAR(r->numpy);
+    lw_ast_reset(&r->ast);
+}
+
+static bool
+reader_init(lw_reader *r, bool wants_captures, lw_error *err)
+{
+    memset(r, 0, sizeof *r);
+    r->err = err;
+    if (lw_ast_init(&r->ast) < 0)
+        return lw_read_failed(r);
+    r->status = lw_tree_new(&r->tree, err);
+    r->konst_of = PyDict_New();
+    r->function_of = PyDict_New();
+    if (wants_captures)
+        r->captures = lw_captures_new();
+    if (!r->konst_of || !r->function_of || (wants_captures && !r->captures))
+        lw_read_failed(r);
+    return r->status == LW_OK;
+}
+
+/* The queue grows while it is worked off. */
+static void
+read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text)
+{
+    uint32_t root = lw_read_function_konst(r, function, self, NULL);
+
+    for (uint32_t i = 0; root && i < r->queue.n && r->status == LW_OK; i++) {
+        lw_read_work work = r->queue.data[i];
+        if (!read_one(r, &work, i == 0 ? text : NULL) && r->status == LW_OK)
+            lw_read_no_memory(r);
+    }
+    if (r->status == LW_OK && r->tree->fns.data[root].problem)
+        r->status = lw_diagnose_kept(r->tree, r->tree->fns.data[root].problem, NULL, r->err);
+}
+
+lw_status
+lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures **captures,
+                 lw_error *err)
+{
+    PyObject *function = lw_python_function(object);
+    PyObject *self = PyMethod_Check(object) ? PyMethod_GET_SELF(object) : NULL;
+    lw_reader r;
+
+    if (function == NULL)
+        return err->status = LW_ERR_PYTHON;
+    if (source == Py_None)
+        source = NULL;
+    lw_read_lost_memory(); /* of an earlier time */
+    if (reader_init(&r, captures != NULL, err))
+        read_all(&r, function, self, source);
+    Py_DECREF(function);
+    reader_reset(&r);
+    lw_captures_finish(r.captures);
+    /* also one that was the cause, cleared by what was still read after it */
+    if (lw_read_lost_memory() && (r.status != LW_ERR_PYTHON || !PyErr_Occurred())) {
+        lw_error_reset(err);
+        r.status = lw_fail_memory(err);
+    }
+    if (r.status == LW_OK) {
+        *out = r.tree;
+        if (captures != NULL)
+            *captures = r.captures;
+        return LW_OK;
+    }
+    lw_tree_free(r.tree);
+    lw_captures_free(r.captures);
+    if (r.status == LW_ERR_PYTHON && err->status == LW_OK)
+        err->status = LW_ERR_PYTHON;
+    return r.status;
+}

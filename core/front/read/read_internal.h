@@ -1,0 +1,221 @@
+/* Shared by the files of the reader; nobody else includes it.
+ *
+ *   read_python.c    the door: work list of functions, parameters, bodies
+ *   read_scope.c     which variable, global, cell or builtin a name means
+ *   read_params.c    parameters, defaults, annotations
+ *   read_konst.c     Python objects -> konsts     read_numpy.c  those of NumPy
+ *   read_attribute.c attributes of frozen objects
+ *   read_fold.c      exact folding with Python's own arithmetic
+ *   read_expr.c      expressions     read_stmt.c  statements, patterns
+ *   read_ufunc.c     ufuncs with an output     read_whole.c  functions of whole arrays
+ *   read_external.c functions in other languages    read_declared.c  with signatures
+ *   read_captures.c  what was frozen, and whether it has changed
+ *
+ * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
+ * (LW_ERR_PYTHON: exception set). Unsupported code does not stop it: it becomes an ERROR node.
+ */
+#ifndef LW_FRONT_READ_INTERNAL_H
+#define LW_FRONT_READ_INTERNAL_H
+
+#include <Python.h>
+
+#include "core/front/read/ast.h"
+#include "core/front/read/python.h"
+
+/* Functions reached from one; a helper that pulls in half a library stops here with an error.
+ */
+enum { LW_READ_MAX_FUNCTIONS = 256 };
+
+/* A function being read: its variables by name. Parents are the functions around it. */
+typedef struct lw_scope {
+    struct lw_scope *parent;
+    uint32_t fn;
+    PyObject *vars;      /* dict: name -> variable number */
+    PyObject *globals;   /* set: names declared global */
+    PyObject *nonlocals; /* set: names declared nonlocal */
+} lw_scope;
+
+typedef struct lw_read_work {
+    PyObject *function; /* owned: a PyFunction */
+    PyObject *self;     /* owned: of a bound method, or NULL */
+    uint32_t fn;
+} lw_read_work;
+
+typedef struct lw_reader {
+    lw_ast ast;
+    lw_tree *tree;
+    lw_error *err;
+    lw_status status;
+    lw_captures *captures;        /* NULL: nobody wants them */
+    LW_ARRAY(PyObject *) objects; /* by konst: the Python object, owned, or NULL */
+    LW_ARRAY(lw_read_work) queue;
+    PyObject *konst_of;    /* dict: id -> konst; objects keeps the ids unique */
+    PyObject *function_of; /* dict: ids of function, its self, its maker -> fn */
+    PyObject *named;       /* dict: id -> row of names.def; built at first need */
+    PyObject *named_kept;  /* list: keeps those ids unique */
+    PyObject *numpy;       /* the module if it is loaded, else NULL; owned */
+    bool numpy_looked;
+    /* the function being read */
+    PyObject *function, *self;    /* borrowed from the work list */
+    PyObject *globals, *builtins; /* borrowed from the function */
+    const char *self_name;        /* parameter bound to self, or NULL */
+    lw_scope *scope;
+    uint32_t file;
+    int32_t line_offset;
+} lw_reader;
+
+/* Record a Python exception (returns 0) or lack of memory. */
+uint32_t lw_read_failed(lw_reader *r);
+uint32_t lw_read_no_memory(lw_reader *r);
+/* Copies into the tree's arena; NULL after lw_read_no_memory. */
+const char *lw_read_text(lw_reader *r, const char *text);
+const char *lw_read_str(lw_reader *r, PyObject *str);
+
+/* ---- nodes (read_python.c) ---- */
+uint32_t lw_read_loc(lw_reader *r, PyObject *ast_node);
+uint32_t lw_read_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc, uint32_t a,
+                      uint32_t b, uint32_t c);
+/* A node whose operands b, c are a list; a as given. */
+uint32_t lw_read_list_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc,
+                           uint32_t a, const uint32_t *items, uint32_t n);
+typedef LW_ARRAY(uint32_t) lw_read_items;
+bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
+
+/* ---- read_ufunc.c ---- */
+/* A call of a ufunc with an output becomes one of a function that loops over it; other calls
+ * stay as they are. false: stop. */
+bool lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items);
+
+/* ---- functions of whole arrays (read_whole.c) ---- */
+/* The fn that loops for np.sum and its like; 0 and status OK: it is none of them. */
+uint32_t lw_read_whole(lw_reader *r, PyObject *object);
+/* For a call of sum, min, max, any, all or a method that may get an array: reads what loops
+ * for it. false: stop. */
+bool lw_read_maybe_whole(lw_reader *r, uint32_t callee, const lw_read_items *items);
+/* `sum(e for v in it)`: a CALL of a nested function that loops. 0 and status OK: the call is
+ * none of this kind. */
+uint32_t lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc);
+/* An error that counts only if this code is reached. label and help may be NULL; the message is
+ * a format. */
+uint32_t lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code,
+                      const char *label, const char *help, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+uint32_t lw_read_error(lw_reader *r, PyObject *ast_node, lw_status status, const char *code,
+                       const char *label, const char *help, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+bool lw_read_is_error(const lw_reader *r, uint32_t node);
+/* The fn of a Python function object, put on the work list at first sight. made: the object of
+ * ours that holds it, where that has signatures of its own; or NULL. */
+uint32_t lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self,
+                                PyObject *made);
+/* A def or lambda inside the current function: its fn. */
+uint32_t lw_read_nested(lw_reader *r, PyObject *ast_node);
+
+/* ---- names (read_scope.c) ---- */
+int lw_scope_init(lw_reader *r, lw_scope *scope, lw_scope *parent, uint32_t fn);
+void lw_scope_reset(lw_scope *scope);
+uint32_t lw_scope_add(lw_reader *r, lw_scope *scope, PyObject *name);
+/* Add the names that a list of statements (or one expression) binds. */
+int lw_scope_scan(lw_reader *r, lw_scope *scope, PyObject *ast_node);
+/* A NAME or KONST node for reading `name`; a NAME or ERROR node for storing to it. */
+uint32_t lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name);
+uint32_t lw_read_name_store(lw_reader *r, PyObject *ast_node, PyObject *name);
+
+/* ---- konsts (read_konst.c) ---- */
+/* The konst of an object; 0: stop. */
+uint32_t lw_read_konst(lw_reader *r, PyObject *object);
+uint32_t lw_read_konst_text(lw_reader *r, lw_konst_kind kind, const char *text,
+                            const char *help);
+uint32_t lw_read_konst_node(lw_reader *r, PyObject *object, uint32_t loc);
+/* The Python object of a KONST node, borrowed; NULL for other nodes. */
+PyObject *lw_read_object(const lw_reader *r, uint32_t node);
+/* object.name for a frozen object: 1 with *out (new reference), 0 not to be known now, 2 there
+ * is no such attribute, -1 stop. */
+int lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out);
+/* The row of names.def of a callable, 0: none. */
+uint32_t lw_read_named(lw_reader *r, PyObject *object);
+/* A konst that may annotate a variable or parameter, from an object; 0: none (or stop). */
+uint32_t lw_read_annotation(lw_reader *r, PyObject *annotation);
+
+/* A konst that stands for `object` (may be NULL). */
+uint32_t lw_read_push(lw_reader *r, PyObject *object, lw_konst konst);
+uint32_t lw_read_push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype);
+/* The field names of a namedtuple class (new reference), or NULL. */
+PyObject *lw_read_field_names(PyObject *type);
+
+/* ---- NumPy (read_numpy.c) ---- */
+bool lw_read_is_numpy(lw_reader *r, PyObject *object, const char *class_name);
+/* Is it np.iinfo(dtype) or np.finfo(dtype)? Such objects never change: is_limits tells them. */
+bool lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg);
+bool lw_read_is_limits(lw_reader *r, PyObject *object);
+lw_dtype lw_read_numpy_dtype(PyObject *dtype);                /* void: none of ours */
+lw_dtype lw_read_numpy_class(lw_reader *r, PyObject *object); /* np.float32 and the like */
+/* 0 and status OK: not of a type that compiled code knows, or too large. */
+uint32_t lw_read_numpy_scalar(lw_reader *r, PyObject *object);
+uint32_t lw_read_numpy_array(lw_reader *r, PyObject *object);
+
+/* ---- functions in other languages (read_external.c) ---- */
+uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
+
+/* ---- functions with signatures (read_declared.c) ---- */
+/* The fn of the function behind an object, with the signatures that the object was made with.
+ */
+uint32_t lw_read_declared(lw_reader *r, PyObject *object, PyObject *function, PyObject *self);
+
+/* ---- parameters (read_params.c); false: stop ---- */
+bool lw_read_params(lw_reader *r, PyObject *args);
+bool lw_read_live_defaults(lw_reader *r, uint32_t fn);
+bool lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args);
+bool lw_read_live_annotations(lw_reader *r, uint32_t fn);
+
+/* ---- folding (read_fold.c): new reference, or NULL without exception: not to be folded ----
+ */
+PyObject *lw_fold_unary(lw_pyop op, PyObject *x);
+PyObject *lw_fold_binary(lw_pyop op, PyObject *x, PyObject *y);
+PyObject *lw_fold_compare(lw_pyop op, PyObject *x, PyObject *y);
+PyObject *lw_fold_subscript(PyObject *x, PyObject *index);
+/* A method of an exact number of Python's that is called while reading: x.bit_length(). */
+bool lw_fold_is_method(PyObject *object, const char *name);
+/* *too_large: it is not, for E130 (lw_fold_refuse). */
+PyObject *lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items,
+                       bool *too_large);
+/* Python numbers, str, None and tuples of them: values without identity. */
+bool lw_fold_is_basic(PyObject *x);
+/* 1, 0, or -1: not known when reading. */
+int lw_fold_truth(PyObject *x);
+/* Would the result have so many digits that it can only be a mistake? */
+bool lw_fold_too_large(lw_pyop op, PyObject *x, PyObject *y);
+/* E130 at the operator or call whose result would be that large. */
+uint32_t lw_fold_refuse(lw_reader *r, PyObject *node);
+/* The largest number in a format, which is its width or its precision; NULL: 0. */
+double lw_fold_width(PyObject *spec);
+
+/* ---- code ---- */
+uint32_t lw_read_expr(lw_reader *r, PyObject *ast_node);
+/* The same where a list or set is only looked into: it reads as a tuple. */
+uint32_t lw_read_iterable(lw_reader *r, PyObject *ast_node);
+/* An f-string: a KONST or JOINED node. */
+uint32_t lw_read_fstring(lw_reader *r, PyObject *ast_node, uint32_t loc);
+uint32_t lw_read_target(lw_reader *r, PyObject *ast_node);
+lw_pyop lw_read_operator(const lw_reader *r, PyObject *ast_operator);
+uint32_t lw_read_body(lw_reader *r, PyObject *statements, bool drop_docstring);
+uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
+
+/* ---- captures (read_captures.c) ---- */
+lw_captures *lw_captures_new(void);
+void
+lw_captures_finish(lw_captures *captures); /* nothing more will be added; NULL is allowed */
+int lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name,
+                         PyObject *value);
+/* An object that brings code of its own along. */
+int lw_captures_add_linked(lw_captures *captures, PyObject *object);
+/* Its code, and the defaults of its parameters. */
+int lw_captures_add_function(lw_captures *captures, PyObject *function);
+/* What they hold, beside what they are: their names have guards of their own. */
+int lw_captures_add_list(lw_captures *captures, PyObject *list);
+int lw_captures_add_array(lw_captures *captures, PyObject *array);
+int lw_captures_add_cell(lw_captures *captures, PyObject *cell);
+int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
+                              PyObject *value);
+
+#endif

@@ -1,0 +1,594 @@
+/* Statements and the patterns of `match`. Branches whose condition is known are pruned here, so
+ * that names and syntax in a dead branch never count. */
+#include "core/front/read/read_internal.h"
+
+#include <string.h>
+
+/* Each reader adds what it made to `out`; false: stop. */
+static bool read_statement(lw_reader *r, PyObject *node, lw_read_items *out);
+
+static uint32_t
+read_field(lw_reader *r, PyObject *node, PyObject *field)
+{
+    PyObject *child = lw_ast_get(node, field);
+
+    return child ? lw_read_expr(r, child) : 0;
+}
+
+static bool
+is_docstring(const lw_reader *r, PyObject *statement)
+{
+    PyObject *value;
+
+    if (lw_ast_kind_of(&r->ast, statement) != LW_AST_Expr)
+        return false;
+    value = lw_ast_get(statement, r->ast.value);
+    return value && lw_ast_kind_of(&r->ast, value) == LW_AST_Constant;
+}
+
+uint32_t
+lw_read_body(lw_reader *r, PyObject *statements, bool drop_docstring)
+{
+    lw_read_items items = {0};
+    Py_ssize_t n = statements ? PyList_GET_SIZE(statements) : 0;
+    uint32_t result = 0, loc = 0;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *statement = PyList_GET_ITEM(statements, i);
+        if (i == 0)
+            loc = lw_read_loc(r, statement);
+        if (i == 0 && drop_docstring && is_docstring(r, statement))
+            continue;
+        if (!read_statement(r, statement, &items))
+            goto done;
+    }
+    result = lw_read_list_node(r, LW_NODE_BODY, LW_PY_NONE, loc, 0, items.data, items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}
+
+static uint32_t
+read_block(lw_reader *r, PyObject *node, PyObject *field)
+{
+    PyObject *statements;
+
+    lw_ast_list(node, field, &statements);
+    return lw_read_body(r, statements, false);
+}
+
+/* 0 and status OK: there is no else. */
+static uint32_t
+read_else(lw_reader *r, PyObject *node)
+{
+    PyObject *statements;
+
+    return lw_ast_list(node, r->ast.orelse, &statements) ? lw_read_body(r, statements, false)
+                                                         : 0;
+}
+
+/* ---- assignments ---- */
+
+static uint32_t
+read_assign(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t value = read_field(r, node, r->ast.value), result = 0;
+    lw_read_items items = {0};
+    PyObject *targets;
+    Py_ssize_t n = lw_ast_list(node, r->ast.targets, &targets);
+
+    for (Py_ssize_t i = 0; value && i < n; i++) {
+        uint32_t target = lw_read_target(r, PyList_GET_ITEM(targets, i));
+        if (lw_read_is_error(r, target)) {
+            result = target;
+            goto done;
+        }
+        if (!lw_read_item(r, &items, target))
+            goto done;
+    }
+    if (value != 0)
+        result =
+            lw_read_list_node(r, LW_NODE_ASSIGN, LW_PY_NONE, loc, value, items.data, items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}
+
+static uint32_t
+read_augassign(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    lw_pyop op = lw_read_operator(r, lw_ast_get(node, r->ast.op));
+    uint32_t target = lw_read_target(r, lw_ast_get(node, r->ast.target));
+    uint32_t value;
+
+    if (lw_read_is_error(r, target))
+        return target;
+    value = target ? read_field(r, node, r->ast.value) : 0;
+    return value ? lw_read_node(r, LW_NODE_AUGASSIGN, op, loc, target, value, 0) : 0;
+}
+
+/* Only a type pins its variable; any other annotation is documentation, as in Python. */
+static bool
+read_annassign(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
+{
+    PyObject *target_node = lw_ast_get(node, r->ast.target);
+    bool is_name = lw_ast_kind_of(&r->ast, target_node) == LW_AST_Name;
+    uint32_t konst = lw_read_annotation_expr(r, lw_ast_get(node, r->ast.annotation)), target;
+    uint32_t value = r->status == LW_OK ? read_field(r, node, r->ast.value) : 0;
+
+    if (r->status != LW_OK)
+        return false;
+    if (value == 0 && (konst == 0 || !is_name))
+        return true;
+    target = lw_read_target(r, target_node);
+    if (target == 0 || lw_read_is_error(r, target))
+        return lw_read_item(r, out, target);
+    if (konst == 0 || r->tree->nodes.data[target].kind != LW_NODE_NAME)
+        return lw_read_item(
+            r, out, lw_read_list_node(r, LW_NODE_ASSIGN, LW_PY_NONE, loc, value, &target, 1));
+    return lw_read_item(
+        r, out, lw_read_node(r, LW_NODE_ANNASSIGN, LW_PY_NONE, loc, target, konst, value));
+}
+
+/* ---- control flow ---- */
+
+/* The statements of a branch that is surely taken join those around it. */
+static bool
+read_into(lw_reader *r, PyObject *node, PyObject *field, lw_read_items *out)
+{
+    PyObject *statements;
+    Py_ssize_t n = lw_ast_list(node, field, &statements);
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!read_statement(r, PyList_GET_ITEM(statements, i), out))
+            return false;
+    return true;
+}
+
+static bool
+read_if(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
+{
+    uint32_t test = read_field(r, node, r->ast.test), body, other;
+    int truth = test ? lw_fold_truth(lw_read_object(r, test)) : -1;
+
+    if (test == 0)
+        return false;
+    if (truth >= 0)
+        return read_into(r, node, truth ? r->ast.body : r->ast.orelse, out);
+    body = read_block(r, node, r->ast.body);
+    other = body ? read_else(r, node) : 0;
+    if (body == 0 || r->status != LW_OK)
+        return false;
+    return lw_read_item(r, out,
+                        lw_read_node(r, LW_NODE_IF, LW_PY_NONE, loc, test, body, other));
+}
+
+static bool
+read_while(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
+{
+    uint32_t test = read_field(r, node, r->ast.test), body, other;
+
+    if (test == 0)
+        return false;
+    if (lw_fold_truth(lw_read_object(r, test)) == 0)
+        return read_into(r, node, r->ast.orelse, out);
+    body = read_block(r, node, r->ast.body);
+    other = body ? read_else(r, node) : 0;
+    if (body == 0 || r->status != LW_OK)
+        return false;
+    return lw_read_item(r, out,
+                        lw_read_node(r, LW_NODE_WHILE, LW_PY_NONE, loc, test, body, other));
+}
+
+static uint32_t
+read_for(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t iterable = lw_read_iterable(r, lw_ast_get(node, r->ast.iter));
+    uint32_t target = iterable ? lw_read_target(r, lw_ast_get(node, r->ast.target)) : 0;
+    uint32_t body, other, both;
+
+    if (lw_read_is_error(r, target))
+        return target;
+    body = target ? read_block(r, node, r->ast.body) : 0;
+    other = body ? read_else(r, node) : 0;
+    if (body == 0 || r->status != LW_OK)
+        return 0;
+    both = lw_read_node(r, LW_NODE_LOOP_BODY, LW_PY_NONE, loc, body, other, 0);
+    return both ? lw_read_node(r, LW_NODE_FOR, LW_PY_NONE, loc, target, iterable, both) : 0;
+}
+
+static uint32_t
+read_return(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t value = read_field(r, node, r->ast.value);
+
+    if (r->status != LW_OK)
+        return 0;
+    return lw_read_node(r, LW_NODE_RETURN, LW_PY_NONE, loc, value, 0, 0);
+}
+
+/* ---- assert and raise ---- */
+
+static uint32_t
+raise_error(lw_reader *r, PyObject *node, const char *label)
+{
+    return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101", label,
+                         "`raise ValueError(\"text\", x)`", "this `raise` cannot be compiled");
+}
+
+/* raise E, raise E("text"), raise E("text", x, y), raise E(x). */
+static uint32_t
+read_raise_call(lw_reader *r, uint32_t loc, const char *class, PyObject *args)
+{
+    Py_ssize_t n = args ? PyList_GET_SIZE(args) : 0;
+    const char *text = NULL;
+    lw_read_items items = {0};
+    uint32_t result = 0, exception;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t value = lw_read_expr(r, PyList_GET_ITEM(args, i));
+        PyObject *object = lw_read_object(r, value);
+        if (value != 0 && lw_read_is_error(r, value)) {
+            result = value;
+            goto done;
+        }
+        if (i == 0 && object != NULL && PyUnicode_CheckExact(object)) {
+            text = lw_read_str(r, object);
+            continue;
+        }
+        if (!lw_read_item(r, &items, value))
+            goto done;
+    }
+    exception = lw_read_konst_text(r, LW_K_EXCEPTION, class, text);
+    if (exception != 0)
+        result = lw_read_list_node(r, LW_NODE_RAISE, LW_PY_NONE, loc, exception, items.data,
+                                   items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}
+
+/* The text of a constant message: a KONST STR node made of str(value); 0 and status OK:
+ * `message` is no constant. */
+static uint32_t
+constant_message(lw_reader *r, uint32_t message, uint32_t loc)
+{
+    PyObject *object = lw_read_object(r, message), *text;
+
+    if (!lw_fold_is_basic(object))
+        return 0;
+    if (PyUnicode_CheckExact(object))
+        return message;
+    text = PyObject_Str(object);
+    if (text == NULL)
+        return lw_read_failed(r);
+    message = lw_read_konst_node(r, text, loc);
+    Py_DECREF(text);
+    return message;
+}
+
+/* assert c, f"{x}" and assert c, ("text", x): if not c: raise AssertionError(...) */
+static uint32_t
+read_assert_of_values(lw_reader *r, PyObject *message, uint32_t loc, uint32_t test)
+{
+    PyObject *args = NULL;
+    uint32_t raise = 0, body;
+
+    if (lw_ast_kind_of(&r->ast, message) == LW_AST_Tuple &&
+        lw_ast_list(message, r->ast.elts, &args) > 1)
+        Py_INCREF(args);
+    else
+        args = Py_BuildValue("[O]", message);
+    if (args == NULL)
+        return lw_read_failed(r);
+    raise = read_raise_call(r, loc, "AssertionError", args);
+    Py_DECREF(args);
+    if (raise == 0 || lw_read_is_error(r, raise))
+        return raise;
+    test = lw_read_node(r, LW_NODE_UNARY, LW_PY_NOT, loc, test, 0, 0);
+    body = lw_read_list_node(r, LW_NODE_BODY, LW_PY_NONE, loc, 0, &raise, 1);
+    return test && body ? lw_read_node(r, LW_NODE_IF, LW_PY_NONE, loc, test, body, 0) : 0;
+}
+
+static uint32_t
+read_assert(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    PyObject *msg = lw_ast_get(node, r->ast.msg);
+    uint32_t test = read_field(r, node, r->ast.test);
+    uint32_t message = test && msg ? lw_read_expr(r, msg) : 0, text;
+
+    if (r->status != LW_OK || test == 0 || lw_read_is_error(r, message))
+        return message;
+    text = message ? constant_message(r, message, lw_read_loc(r, msg)) : 0;
+    if (r->status != LW_OK)
+        return 0;
+    if (message != 0 && text == 0)
+        return read_assert_of_values(r, msg, loc, test);
+    return lw_read_node(r, LW_NODE_ASSERT, LW_PY_NONE, loc, test, text, 0);
+}
+
+static uint32_t
+read_raise(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    PyObject *exc = lw_ast_get(node, r->ast.exc), *cause = lw_ast_get(node, r->ast.cause),
+             *args = NULL, *keywords = NULL, *function = exc;
+    const lw_node *class_node;
+    uint32_t index;
+
+    if (exc == NULL)
+        return raise_error(r, node, "there is no exception to raise again");
+    if (cause != NULL && lw_read_object(r, lw_read_expr(r, cause)) != Py_None)
+        return raise_error(r, node, "of `from` only `from None` is supported");
+    if (lw_ast_kind_of(&r->ast, exc) == LW_AST_Call) {
+        function = lw_ast_get(exc, r->ast.func);
+        lw_ast_list(exc, r->ast.args, &args);
+        if (lw_ast_list(exc, r->ast.keywords, &keywords) > 0)
+            return raise_error(r, node, "keyword arguments of exceptions are not supported");
+    }
+    index = lw_read_expr(r, function);
+    if (index == 0)
+        return 0;
+    class_node = &r->tree->nodes.data[index];
+    if (class_node->kind == LW_NODE_ERROR)
+        return index;
+    if (class_node->kind == LW_NODE_KONST &&
+        r->tree->konsts.data[class_node->a].kind == LW_K_UNDEFINED)
+        return lw_read_node(r, LW_NODE_EXPR, LW_PY_NONE, loc, index, 0, 0);
+    if (class_node->kind != LW_NODE_KONST ||
+        r->tree->konsts.data[class_node->a].kind != LW_K_EXCEPTION)
+        return raise_error(r, node, "this is not an exception class");
+    return read_raise_call(r, loc, r->tree->konsts.data[class_node->a].text, args);
+}
+
+/* ---- match ---- */
+
+static uint32_t read_pattern(lw_reader *r, PyObject *node);
+
+static uint32_t
+read_patterns(lw_reader *r, PyObject *node, lw_node_kind kind)
+{
+    lw_read_items items = {0};
+    PyObject *patterns;
+    Py_ssize_t n = lw_ast_list(node, r->ast.patterns, &patterns);
+    uint32_t result = 0, loc = lw_read_loc(r, node);
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t pattern = read_pattern(r, PyList_GET_ITEM(patterns, i));
+        if (lw_read_is_error(r, pattern)) {
+            result = pattern;
+            goto done;
+        }
+        if (!lw_read_item(r, &items, pattern))
+            goto done;
+    }
+    result = lw_read_list_node(r, kind, LW_PY_NONE, loc, 0, items.data, items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}
+
+static uint32_t
+read_pattern_as(lw_reader *r, PyObject *node)
+{
+    PyObject *inner = lw_ast_get(node, r->ast.pattern), *name = lw_ast_get(node, r->ast.name);
+    uint32_t pattern = inner ? read_pattern(r, inner) : 0;
+    uint32_t target = name && r->status == LW_OK ? lw_read_name_store(r, node, name) : 0;
+
+    if (r->status != LW_OK)
+        return 0;
+    if (lw_read_is_error(r, pattern) || lw_read_is_error(r, target))
+        return lw_read_is_error(r, pattern) ? pattern : target;
+    return lw_read_node(r, LW_NODE_PATTERN_AS, LW_PY_NONE, lw_read_loc(r, node), pattern,
+                        target, 0);
+}
+
+static uint32_t
+read_pattern_value(lw_reader *r, PyObject *node, bool is_singleton)
+{
+    PyObject *value = PyObject_GetAttr(node, r->ast.value);
+    uint32_t loc = lw_read_loc(r, node), expr = 0;
+
+    if (value == NULL)
+        return lw_read_failed(r);
+    expr = is_singleton ? lw_read_konst_node(r, value, loc) : lw_read_expr(r, value);
+    Py_DECREF(value); /* the pattern owns it */
+    if (expr == 0)
+        return 0;
+    return lw_read_node(r, LW_NODE_PATTERN_VALUE, is_singleton ? LW_PY_IS : LW_PY_NONE, loc,
+                        expr, 0, 0);
+}
+
+static uint32_t
+read_pattern(lw_reader *r, PyObject *node)
+{
+    switch (lw_ast_kind_of(&r->ast, node)) {
+    case LW_AST_MatchValue: return read_pattern_value(r, node, false);
+    case LW_AST_MatchSingleton: return read_pattern_value(r, node, true);
+    case LW_AST_MatchSequence: return read_patterns(r, node, LW_NODE_PATTERN_SEQ);
+    case LW_AST_MatchOr: return read_patterns(r, node, LW_NODE_PATTERN_OR);
+    case LW_AST_MatchAs: return read_pattern_as(r, node);
+    default:
+        return lw_read_error(
+            r, node, LW_ERR_UNSUPPORTED, "E101",
+            "class, mapping and star patterns look at objects that compiled code "
+            "does not have",
+            "constants, names, `_`, `|`, guards and tuples can be matched",
+            "this pattern cannot be compiled");
+    }
+}
+
+static uint32_t
+read_case(lw_reader *r, PyObject *node)
+{
+    PyObject *guard_node = lw_ast_get(node, r->ast.guard), *pattern_node;
+    uint32_t pattern, guard, body;
+
+    pattern_node = lw_ast_get(node, r->ast.pattern);
+    pattern = pattern_node ? read_pattern(r, pattern_node) : 0;
+    if (lw_read_is_error(r, pattern))
+        return pattern;
+    guard = pattern && guard_node ? lw_read_expr(r, guard_node) : 0;
+    body = pattern && r->status == LW_OK ? read_block(r, node, r->ast.body) : 0;
+    if (body == 0)
+        return 0;
+    return lw_read_node(r, LW_NODE_CASE, LW_PY_NONE, lw_read_loc(r, pattern_node), pattern,
+                        guard, body);
+}
+
+static uint32_t
+read_match(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t subject = read_field(r, node, r->ast.subject), result = 0;
+    lw_read_items items = {0};
+    PyObject *cases;
+    Py_ssize_t n = lw_ast_list(node, r->ast.cases, &cases);
+
+    if (subject == 0)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t one = read_case(r, PyList_GET_ITEM(cases, i));
+        if (lw_read_is_error(
+                r, one)) { /* of its pattern: the whole statement cannot be compiled */
+            result = one;
+            goto done;
+        }
+        if (!lw_read_item(r, &items, one))
+            goto done;
+    }
+    result = lw_read_list_node(r, LW_NODE_MATCH, LW_PY_NONE, loc, subject, items.data, items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}
+
+/* ---- definitions and what cannot be compiled ---- */
+
+/* A caret range below the keyword alone: the statement may be a hundred lines. */
+static uint32_t
+keyword_error(lw_reader *r, PyObject *node, const char *keyword, const char *label,
+              const char *help)
+{
+    uint32_t loc = lw_read_loc(r, node), diag, error;
+    lw_loc *where = &r->tree->locs.data[loc];
+
+    if (loc == 0)
+        return 0;
+    where->end_line = where->line;
+    where->end_col = where->col + (uint32_t)strlen(keyword);
+    diag = lw_read_diag(r, loc, LW_ERR_UNSUPPORTED, "E101", label, help,
+                        "`%s` cannot be compiled", keyword);
+    error = diag ? lw_read_node(r, LW_NODE_ERROR, LW_PY_NONE, loc, diag, 0, 0) : 0;
+    return error;
+}
+
+static uint32_t
+read_def(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    PyObject *decorators, *name = lw_ast_get(node, r->ast.name);
+    uint32_t fn, value, target;
+
+    if (lw_ast_list(node, r->ast.decorator_list, &decorators) > 0)
+        return lw_read_error(r, PyList_GET_ITEM(decorators, 0), LW_ERR_UNSUPPORTED, "E101",
+                             "decorators run when the function is defined, which compiled code "
+                             "cannot do",
+                             "define the decorated function outside",
+                             "a nested function with decorators cannot be compiled");
+    target = lw_read_name_store(r, node, name);
+    if (target == 0 || lw_read_is_error(r, target))
+        return target;
+    fn = lw_read_nested(r, node);
+    value = fn ? lw_read_node(r, LW_NODE_LAMBDA, LW_PY_NONE, loc, fn, 0, 0) : 0;
+    return value ? lw_read_list_node(r, LW_NODE_ASSIGN, LW_PY_NONE, loc, value, &target, 1) : 0;
+}
+
+static uint32_t
+read_unsupported(lw_reader *r, PyObject *node)
+{
+    switch (lw_ast_kind_of(&r->ast, node)) {
+    case LW_AST_Try:
+    case LW_AST_TryStar:
+        return keyword_error(r, node, "try", "compiled code has no exception handling",
+                             "test the condition with `if`; `raise` is supported and reports "
+                             "after the launch");
+    case LW_AST_With:
+    case LW_AST_AsyncWith:
+        return keyword_error(r, node, "with", "compiled code has no context managers", NULL);
+    case LW_AST_Delete:
+        return keyword_error(r, node, "del", "variables live until the function returns",
+                             "remove this line");
+    case LW_AST_Import:
+    case LW_AST_ImportFrom:
+        return keyword_error(r, node,
+                             lw_ast_kind_of(&r->ast, node) == LW_AST_Import ? "import" : "from",
+                             "modules are read when the function is compiled",
+                             "import at the top of the module");
+    case LW_AST_ClassDef:
+        return keyword_error(r, node, "class", "classes exist only outside of compiled code",
+                             NULL);
+    case LW_AST_AsyncFor:
+    case LW_AST_AsyncFunctionDef:
+        return keyword_error(r, node, "async", "compiled functions run to their end in one go",
+                             NULL);
+    default:
+        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101", NULL, NULL,
+                             "this statement (%.100s) cannot be compiled",
+                             Py_TYPE(node)->tp_name);
+    }
+}
+
+static bool
+read_expression_statement(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
+{
+    uint32_t value;
+
+    if (is_docstring(r, node)) /* a bare constant: a comment, `...` */
+        return true;
+    value = read_field(r, node, r->ast.value);
+    if (value == 0)
+        return false;
+    return lw_read_item(r, out, lw_read_node(r, LW_NODE_EXPR, LW_PY_NONE, loc, value, 0, 0));
+}
+
+static uint32_t
+read_simple(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    switch (lw_ast_kind_of(&r->ast, node)) {
+    case LW_AST_Assign: return read_assign(r, node, loc);
+    case LW_AST_AugAssign: return read_augassign(r, node, loc);
+    case LW_AST_For: return read_for(r, node, loc);
+    case LW_AST_Return: return read_return(r, node, loc);
+    case LW_AST_Break: return lw_read_node(r, LW_NODE_BREAK, LW_PY_NONE, loc, 0, 0, 0);
+    case LW_AST_Continue: return lw_read_node(r, LW_NODE_CONTINUE, LW_PY_NONE, loc, 0, 0, 0);
+    case LW_AST_Pass: return lw_read_node(r, LW_NODE_PASS, LW_PY_NONE, loc, 0, 0, 0);
+    case LW_AST_Assert: return read_assert(r, node, loc);
+    case LW_AST_Raise: return read_raise(r, node, loc);
+    case LW_AST_Match: return read_match(r, node, loc);
+    case LW_AST_FunctionDef: return read_def(r, node, loc);
+    default: return read_unsupported(r, node);
+    }
+}
+
+static bool
+read_statement(lw_reader *r, PyObject *node, lw_read_items *out)
+{
+    uint32_t loc = lw_read_loc(r, node);
+    bool ok;
+
+    if (loc == 0)
+        return false;
+    if (Py_EnterRecursiveCall(" while reading a function")) {
+        lw_read_failed(r);
+        return false;
+    }
+    switch (lw_ast_kind_of(&r->ast, node)) {
+    case LW_AST_Expr: ok = read_expression_statement(r, node, loc, out); break;
+    case LW_AST_AnnAssign: ok = read_annassign(r, node, loc, out); break;
+    case LW_AST_If: ok = read_if(r, node, loc, out); break;
+    case LW_AST_While: ok = read_while(r, node, loc, out); break;
+    case LW_AST_Global: /* declarations were seen by the scan */
+    case LW_AST_Nonlocal: ok = true; break;
+    default: ok = lw_read_item(r, out, read_simple(r, node, loc)); break;
+    }
+    Py_LeaveRecursiveCall();
+    return ok;
+}

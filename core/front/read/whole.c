@@ -1,0 +1,212 @@
+/* NumPy's and Python's functions of whole arrays, `np.sum(row)`, `max(row)`, `row.mean()`:
+ * calls of lanewise/_array_functions.py, whose functions loop over the elements. */
+#include "core/front/read/read_internal.h"
+
+#include <string.h>
+
+typedef struct whole {
+    const char *name, *helper;
+    uint32_t n_arrays, most_axes;
+    bool is_method;
+} whole;
+
+enum { ANY_AXES = 255 };
+
+/* Those of NumPy. */
+static const whole wholes[] = {
+    {"sum", "sum", 1, ANY_AXES, true},
+    {"prod", "prod", 1, ANY_AXES, true},
+    {"mean", "mean", 1, ANY_AXES, true},
+    {"var", "var", 1, ANY_AXES, true},
+    {"std", "std", 1, ANY_AXES, true},
+    {"min", "min", 1, ANY_AXES, true},
+    {"max", "max", 1, ANY_AXES, true},
+    {"amin", "min", 1, ANY_AXES, false},
+    {"amax", "max", 1, ANY_AXES, false},
+    {"ptp", "ptp", 1, ANY_AXES, false},
+    {"any", "any", 1, ANY_AXES, true},
+    {"all", "all", 1, ANY_AXES, true},
+    {"count_nonzero", "count_nonzero", 1, ANY_AXES, false},
+    {"argmin", "argmin", 1, ANY_AXES, true},
+    {"argmax", "argmax", 1, ANY_AXES, true},
+    {"dot", "dot", 2, 1, true},
+};
+
+/* Those of math take rows and tuples of numbers. */
+static const whole maths[] = {
+    {"prod", "math_prod", 0, 0, false},
+    {"sumprod", "math_sumprod", 0, 0, false},
+    {"dist", "math_dist", 0, 0, false},
+};
+
+/* Those of Python, which take tuples and numbers too. */
+static const whole pythons[] = {
+    {"sum", "sum_", 1, 1, false}, {"min", "min_", 1, 1, false}, {"max", "max_", 1, 1, false},
+    {"any", "any_", 1, 1, false}, {"all", "all_", 1, 1, false},
+};
+
+static const whole *
+find(const whole *rows, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+#define FIND(rows, name) find(rows, sizeof(rows) / sizeof *(rows), name)
+
+/* The fn of the row's helper; 0: stop. shown: what the user calls. */
+static uint32_t
+helper_of(lw_reader *r, const whole *row, const char *shown)
+{
+    PyObject *module = PyImport_ImportModule("lanewise._array_functions");
+    PyObject *helper = module ? PyObject_GetAttrString(module, row->helper) : NULL;
+    uint32_t fn = helper ? lw_read_function_konst(r, helper, NULL, NULL) : lw_read_failed(r);
+
+    Py_XDECREF(module);
+    Py_XDECREF(helper);
+    if (fn == 0 || (shown = lw_read_text(r, shown)) == NULL)
+        return 0;
+    r->tree->fns.data[fn].whole = shown;
+    r->tree->fns.data[fn].n_whole = row->n_arrays;
+    r->tree->fns.data[fn].most_axes = row->most_axes;
+    return fn;
+}
+
+static bool
+is_from(PyObject *object, const char *name)
+{
+    PyObject *module = PyObject_GetAttrString(object, "__module__");
+    bool is = module && PyUnicode_Check(module) &&
+              PyUnicode_CompareWithASCIIString(module, name) == 0;
+
+    Py_XDECREF(module);
+    lw_read_clear();
+    return is;
+}
+
+static const whole *
+row_of(PyObject *object)
+{
+    bool is_numpy = is_from(object, "numpy"), is_math = !is_numpy && is_from(object, "math");
+    PyObject *name = is_numpy || is_math ? PyObject_GetAttrString(object, "__name__") : NULL;
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    const whole *row = text == NULL ? NULL : is_numpy ? FIND(wholes, text) : FIND(maths, text);
+
+    Py_XDECREF(name);
+    lw_read_clear();
+    return row;
+}
+
+uint32_t
+lw_read_whole(lw_reader *r, PyObject *object)
+{
+    const whole *row = row_of(object);
+    char shown[32];
+
+    if (row == NULL)
+        return 0;
+    PyOS_snprintf(shown, sizeof shown, "%s.%s", row->n_arrays ? "numpy" : "math", row->name);
+    return helper_of(r, row, shown);
+}
+
+/* Is the argument one that may turn out to be an array? */
+static bool
+may_be_array(const lw_reader *r, const lw_read_items *items)
+{
+    lw_node_kind kind = items->n ? r->tree->nodes.data[items->data[0]].kind : LW_NODE_NONE;
+
+    return kind != LW_NODE_NONE && kind != LW_NODE_ERROR && kind != LW_NODE_TUPLE &&
+           kind != LW_NODE_STAR && kind != LW_NODE_ARG_KEYWORD;
+}
+
+static bool
+keep_whole(lw_reader *r, const whole *row, const char *shown)
+{
+    uint32_t fn = helper_of(r, row, shown);
+    lw_whole *kept;
+
+    if (fn == 0)
+        return false;
+    for (uint32_t i = 0; i < r->tree->wholes.n; i++)
+        if (r->tree->wholes.data[i].fn == fn)
+            return true;
+    kept = lw_array_push(&r->tree->wholes, &r->tree->arena);
+    if (kept == NULL)
+        return lw_read_no_memory(r), false;
+    *kept = (lw_whole){row->helper, fn};
+    return true;
+}
+
+bool
+lw_read_maybe_whole(lw_reader *r, uint32_t callee, const lw_read_items *items)
+{
+    const lw_node *node = &r->tree->nodes.data[callee];
+    PyObject *object = lw_read_object(r, callee);
+    const whole *row = NULL;
+
+    if (node->kind == LW_NODE_ATTRIBUTE) {
+        row = FIND(wholes, r->tree->konsts.data[node->b].text);
+        return row == NULL || !row->is_method || keep_whole(r, row, row->name);
+    }
+    if (object == NULL || !may_be_array(r, items) || !is_from(object, "builtins") ||
+        !PyCFunction_Check(object))
+        return true;
+    row = FIND(pythons, ((PyCFunctionObject *)object)->m_ml->ml_name);
+    if (row == NULL || (items->n > 1 && strcmp(row->name, "sum") != 0))
+        return true;
+    return keep_whole(r, row, row->name);
+}
+
+/* ---- generator expressions ---- */
+
+/* "sum" of builtins.sum or math.prod; NULL: a function that makes no loop of a generator. */
+static const char *
+name_of_consumer(PyObject *callee)
+{
+    const char *name;
+
+    if (callee == NULL || !PyCFunction_Check(callee))
+        return NULL;
+    name = ((PyCFunctionObject *)callee)->m_ml->ml_name;
+    if (is_from(callee, "builtins"))
+        return FIND(pythons, name) ? name : NULL;
+    return strcmp(name, "prod") == 0 && is_from(callee, "math") ? name : NULL;
+}
+
+/* The function that loops, a new reference; NULL without exception: there is none. */
+static PyObject *
+loop_of(const char *name, PyObject *call)
+{
+    PyObject *module = PyImport_ImportModule("lanewise._generators");
+    PyObject *def = module ? PyObject_CallMethod(module, "loop", "sO", name, call) : NULL;
+
+    Py_XDECREF(module);
+    if (def == Py_None)
+        Py_CLEAR(def);
+    return def;
+}
+
+uint32_t
+lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc)
+{
+    const char *name = name_of_consumer(lw_read_object(r, callee));
+    PyObject *args, *def;
+    lw_ast_kind kind = LW_AST_Call;
+    uint32_t fn, lambda;
+
+    if (name != NULL && lw_ast_list(call, r->ast.args, &args) > 0)
+        kind = lw_ast_kind_of(&r->ast, PyList_GET_ITEM(args, 0));
+    if (kind != LW_AST_GeneratorExp && kind != LW_AST_ListComp)
+        return 0;
+    def = loop_of(name, call);
+    if (def == NULL)
+        return PyErr_Occurred() ? lw_read_failed(r) : 0;
+    fn = lw_read_nested(r, def);
+    Py_DECREF(def);
+    if (fn != 0)
+        r->tree->fns.data[fn].opened = true;
+    lambda = fn ? lw_read_node(r, LW_NODE_LAMBDA, LW_PY_NONE, loc, fn, 0, 0) : 0;
+    return lambda ? lw_read_list_node(r, LW_NODE_CALL, LW_PY_NONE, loc, lambda, NULL, 0) : 0;
+}
