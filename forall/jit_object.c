@@ -1,6 +1,7 @@
 /* The Kernel type and the decorators that make it: lw.jit and cuda.jit. */
 #include "forall/jit_parts_py.h"
 
+#include "core/front/read/services.h"
 #include "core/py/door_function.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
@@ -332,7 +333,7 @@ get_declared(PyObject *object, void *closure)
 static PyObject *
 get_overloads(PyObject *object, void *Py_UNUSED(closure))
 {
-    PyObject *module = PyImport_ImportModule("lanewise._overloads"), *result;
+    PyObject *module = lw_service_module(LW_SERVICE_OVERLOADS), *result;
 
     if (module == NULL)
         return NULL;

@@ -47,6 +47,7 @@ from lanewise._core import (
     vectorize,
     void,
 )
+from lanewise._core import _services as _set_services
 from lanewise._core import intrinsics as _intrinsics
 from lanewise.config import config
 from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
@@ -57,6 +58,15 @@ __all__ = [
     "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "reduce", "reductions", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
+
+# Where the extension module finds what is written in Python: core/tables/services.def.
+_set_services({
+    "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "callbacks": "lanewise._callbacks",
+    "containers": "lanewise._containers", "cuda": "lanewise.cuda", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors",
+    "generators": "lanewise._generators", "linking": "lanewise._linking", "memory": "lanewise._memory", "overloads": "lanewise._overloads",
+    "pickling": "lanewise._pickling", "reduce": "lanewise._reduce", "reductions": "lanewise.reductions", "renewal": "lanewise._renew",
+    "toolchain": "lanewise._toolchain", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
+})
 
 _MODULES = ("cache", "cuda", "random", "reductions", "types", "ufuncs")
 local = _intrinsics.local

@@ -2,6 +2,7 @@
 #define LW_NUMPY_OWNER
 #include "core/py/numpy_api.h"
 
+#include "core/front/read/services.h"
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
 #include "core/host/simulator.h"
@@ -36,13 +37,13 @@ static int
 module_exec(PyObject *module)
 {
     static int (*const registers[])(PyObject *) = {
-        lw_types_register,         lw_type_make_register,   lw_settings_register,
-        lw_device_array_register,  lw_cuda_register,        lw_ufunc_register,
-        lw_aot_register,           lw_explain_register,     lw_debug_register,
-        lw_debug_typing_register,  lw_debug_lower_register, lw_intrinsics_register,
-        lw_debug_kernel_register,  lw_random_register,      lw_gufunc_register,
-        lw_gufunc_device_register, lw_forall_register,      lw_jit_register,
-        lw_link_register,          lw_reduce_register,
+        lw_services_register,   lw_types_register,         lw_type_make_register,
+        lw_settings_register,   lw_device_array_register,  lw_cuda_register,
+        lw_ufunc_register,      lw_aot_register,           lw_explain_register,
+        lw_debug_register,      lw_debug_typing_register,  lw_debug_lower_register,
+        lw_intrinsics_register, lw_debug_kernel_register,  lw_random_register,
+        lw_gufunc_register,     lw_gufunc_device_register, lw_forall_register,
+        lw_jit_register,        lw_link_register,          lw_reduce_register,
     };
 
     if (lw_numpy_import() < 0)

@@ -2,6 +2,7 @@
 #include "core/py/numpy_api.h"
 
 #include "core/base/memory.h"
+#include "core/front/read/services.h"
 #include "core/py/args.h"
 #include "core/py/host_cuda.h"
 #include "core/py/host_view.h"
@@ -78,7 +79,7 @@ static PyObject *
 through_device(PyObject *self, const char *method, PyObject *args, PyObject *kwargs)
 {
     uint32_t n = lw_reducer_n_arrays((lw_reducer *)self);
-    PyObject *module = PyImport_ImportModule("lanewise._reduce"), *result;
+    PyObject *module = lw_service_module(LW_SERVICE_REDUCE), *result;
 
     if (module == NULL)
         return NULL;

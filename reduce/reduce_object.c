@@ -3,6 +3,7 @@
 
 #include "reduce/reduce_py.h"
 
+#include "core/front/read/services.h"
 #include "core/py/device_array.h"
 #include "core/py/door_function.h"
 #include "core/py/method_table.h"
@@ -351,19 +352,15 @@ reducer_reorders(PyObject *self, PyObject *dtype)
 static PyObject *
 by_key_on_host(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *module = PyImport_ImportModule("lanewise._reduce"), *function = NULL, *all = NULL,
-             *own = PyTuple_Pack(1, self), *result = NULL;
+    PyObject *function = lw_service_find(LW_SERVICE_REDUCE, "by_key"), *result = NULL;
+    PyObject *own = function ? PyTuple_Pack(1, self) : NULL;
+    PyObject *all = own ? PySequence_Concat(own, args) : NULL;
 
-    if (module != NULL && own != NULL) {
-        function = PyObject_GetAttrString(module, "by_key");
-        all = PySequence_Concat(own, args);
-    }
-    if (function != NULL && all != NULL)
+    if (all != NULL)
         result = PyObject_Call(function, all, kwargs);
     Py_XDECREF(all);
     Py_XDECREF(own);
     Py_XDECREF(function);
-    Py_XDECREF(module);
     return result;
 }
 
@@ -428,7 +425,7 @@ reducer_by_key(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *
 get_text_signature(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
 {
-    PyObject *module = PyImport_ImportModule("lanewise._reduce");
+    PyObject *module = lw_service_module(LW_SERVICE_REDUCE);
     PyObject *result = module ? PyObject_CallMethod(module, "signature", NULL) : NULL;
 
     Py_XDECREF(module);

@@ -2,6 +2,7 @@
 
 #include "ufunc/numpy_names_py.h"
 
+#include "core/front/read/services.h"
 #include "core/py/device_array.h"
 
 /* NumPy's ufuncs that were asked for, and ours; both are owned. Whose place is taken is asked
@@ -30,7 +31,7 @@ keep(PyObject *numpy_ufunc, PyObject *ours)
 static PyObject *
 ask(PyObject *numpy_ufunc)
 {
-    PyObject *module = PyImport_ImportModule("lanewise.ufuncs"), *found = NULL;
+    PyObject *module = lw_service_module(LW_SERVICE_UFUNCS), *found = NULL;
 
     if (module != NULL)
         found = PyObject_CallMethod(module, "_for_numpy", "O", numpy_ufunc);

@@ -4,6 +4,7 @@
 #include "ufunc/recall_py.h"
 #include "ufunc/ufunc_parts.h"
 
+#include "core/front/read/services.h"
 #include "core/py/call_sorts.h"
 #include "core/py/host_cuda.h"
 #include "core/py/raise.h"
@@ -410,11 +411,9 @@ static PyObject *
 device_method(lw_ufunc_method id)
 {
     static PyObject *kept[LW_N_METHODS];
-    PyObject *module = kept[id] ? NULL : PyImport_ImportModule("lanewise._ufunc_methods");
 
-    if (module != NULL)
-        Py_XSETREF(kept[id], PyObject_GetAttrString(module, lw_ufunc_method_names[id]));
-    Py_XDECREF(module);
+    if (kept[id] == NULL)
+        kept[id] = lw_service_find(LW_SERVICE_UFUNC_METHODS, lw_ufunc_method_names[id]);
     return kept[id];
 }
 

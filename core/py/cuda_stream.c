@@ -1,5 +1,6 @@
 /* Stream and Event. Live streams that we made stand in a list, so that an array which was used
  * on one can keep it: the driver must not see a destroyed handle. */
+#include "core/front/read/services.h"
 #include "core/py/cuda_internal.h"
 #include "core/py/host_cuda.h"
 #include "core/py/method_table.h"
@@ -264,22 +265,19 @@ stream_hash(PyObject *self)
     return (Py_hash_t)((uintptr_t)((stream_object *)self)->stream->handle >> 4) + 1;
 }
 
-/* Of lanewise._callbacks, with the stream in front. */
+/* Calls the package's function with the stream as its first argument. */
 static PyObject *
 call_python(PyObject *self, PyObject *args, PyObject *kwargs, const char *name)
 {
-    PyObject *module = PyImport_ImportModule("lanewise._callbacks"), *function = NULL;
+    PyObject *function = lw_service_find(LW_SERVICE_CALLBACKS, name);
     PyObject *bound = NULL, *result = NULL;
 
-    if (module != NULL)
-        function = PyObject_GetAttrString(module, name);
     if (function != NULL)
         bound = PyMethod_New(function, self);
     if (bound != NULL)
         result = PyObject_Call(bound, args, kwargs);
     Py_XDECREF(bound);
     Py_XDECREF(function);
-    Py_XDECREF(module);
     return result;
 }
 

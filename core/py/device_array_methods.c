@@ -1,4 +1,5 @@
 /* Methods of device arrays that give or take contents. The work is device_array_copy.c's. */
+#include "core/front/read/services.h"
 #include "core/py/device_array_internal.h"
 #include "core/py/method_table.h"
 
@@ -244,16 +245,13 @@ static PyObject *
 method_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     lw_device_array *array = (lw_device_array *)self;
-    PyObject *module = PyImport_ImportModule("lanewise.cuda"), *rebuild = NULL, *host = NULL;
+    PyObject *rebuild = lw_service_find(LW_SERVICE_CUDA, "to_device"), *host = NULL;
     PyObject *result = NULL;
 
-    if (module != NULL)
-        rebuild = PyObject_GetAttrString(module, "to_device");
     if (rebuild != NULL)
         host = lw_device_array_to_host(array, array->root->stream);
     if (host != NULL)
         result = Py_BuildValue("O(O)", rebuild, host);
-    Py_XDECREF(module);
     Py_XDECREF(rebuild);
     Py_XDECREF(host);
     return result;

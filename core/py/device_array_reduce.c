@@ -5,6 +5,8 @@
  * its accumulate. */
 #include "core/py/device_array_internal.h"
 
+#include "core/front/read/services.h"
+
 /* Does the function do no more, for arrays of this dtype, than call its Reduction? *computed:
  * the dtype= that it gives, where it gives one. */
 typedef bool (*direct_rule)(lw_dtype dtype, lw_dtype *computed);
@@ -74,11 +76,8 @@ static method methods[N_METHODS] = {METHODS(ENTRY)};
 static PyObject *
 find(const char *name, PyObject **kept)
 {
-    PyObject *module = *kept ? NULL : PyImport_ImportModule("lanewise.reductions");
-
-    if (module != NULL)
-        Py_XSETREF(*kept, PyObject_GetAttrString(module, name));
-    Py_XDECREF(module);
+    if (*kept == NULL)
+        *kept = lw_service_find(LW_SERVICE_REDUCTIONS, name);
     return *kept;
 }
 

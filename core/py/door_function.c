@@ -1,5 +1,7 @@
 #include "core/py/door_function.h"
 
+#include "core/front/read/services.h"
+
 bool
 lw_is_function(PyObject *object)
 {
@@ -71,7 +73,7 @@ lw_wrapper_dict(PyObject *function)
 PyObject *
 lw_reduce_by_source(PyObject *object, const char *how)
 {
-    PyObject *module = PyImport_ImportModule("lanewise._pickling"), *result;
+    PyObject *module = lw_service_module(LW_SERVICE_PICKLING), *result;
 
     if (module == NULL)
         return NULL;

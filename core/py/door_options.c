@@ -6,6 +6,7 @@
 #include "core/py/door_options.h"
 
 #include "core/base/env.h"
+#include "core/front/read/services.h"
 #include "core/py/keyword.h"
 #include "core/py/link_read.h"
 #include "core/py/raise.h"
@@ -593,17 +594,15 @@ lw_door_build_options(const lw_door_options *options, const char *name)
 int
 lw_door_warn(const lw_door_options *options, const char *class, const char *text)
 {
-    PyObject *errors, *category;
+    PyObject *category;
     int result = -1;
 
     if (!options->warn)
         return 0;
-    errors = PyImport_ImportModule("lanewise.errors");
-    category = errors ? PyObject_GetAttrString(errors, class) : NULL;
+    category = lw_service_find(LW_SERVICE_ERRORS, class);
     if (category != NULL)
         result = PyErr_WarnEx(category, text, 1);
     Py_XDECREF(category);
-    Py_XDECREF(errors);
     return result;
 }
 

@@ -1,6 +1,7 @@
 #include "core/py/host_cuda.h"
 
 #include "core/base/env.h"
+#include "core/front/read/services.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -32,11 +33,7 @@ lw_stream_says_nothing(PyObject *stream)
 PyObject *
 lw_host_cuda(const char *name)
 {
-    PyObject *module = PyImport_ImportModule("lanewise._host_cuda");
-    PyObject *attribute = module != NULL ? PyObject_GetAttrString(module, name) : NULL;
-
-    Py_XDECREF(module);
-    return attribute;
+    return lw_service_find(LW_SERVICE_HOST_CUDA, name);
 }
 
 PyObject *

@@ -1,5 +1,6 @@
 #include "core/py/host_view.h"
 
+#include "core/front/read/services.h"
 #include "core/py/args.h"
 #include "core/py/args_internal.h"
 
@@ -53,7 +54,7 @@ lw_refuse_container(PyObject *object, bool labels, const char *what)
         PyArray_IsScalar(object, Generic) || PyList_CheckExact(object) ||
         PyTuple_CheckExact(object) || lw_is_device_operand(object))
         return 0;
-    module = PyImport_ImportModule("lanewise._containers");
+    module = lw_service_module(LW_SERVICE_CONTAINERS);
     lost = module ? PyObject_CallMethod(module, "what_is_lost", "OO", object,
                                         labels ? Py_True : Py_False)
                   : NULL;

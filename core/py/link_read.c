@@ -1,6 +1,7 @@
 #include "core/py/link_read.h"
 
 #include "core/base/memory.h"
+#include "core/front/read/services.h"
 #include "core/py/raise.h"
 #include "core/py/signature_read.h"
 #include "core/py/text_py.h"
@@ -16,16 +17,6 @@ static const struct kind_row {
              {"fatbin", LW_LINK_FATBIN}, {"a", LW_LINK_LIBRARY}, {"o", LW_LINK_OBJECT},
              {"ltoir", LW_LINK_LTOIR}};
 
-static PyObject *
-helper(void)
-{
-    PyObject *module = PyImport_ImportModule("lanewise._linking");
-    PyObject *function = module ? PyObject_GetAttrString(module, "linkables") : NULL;
-
-    Py_XDECREF(module);
-    return function;
-}
-
 /* Adds to the list what `link` names. */
 static int
 gather(PyObject *linkables, PyObject *link, PyObject *list)
@@ -40,7 +31,8 @@ gather(PyObject *linkables, PyObject *link, PyObject *list)
 static PyObject *
 gather_all(PyObject *link, PyObject *linked)
 {
-    PyObject *list = PyList_New(0), *linkables = helper();
+    PyObject *list = PyList_New(0),
+             *linkables = lw_service_find(LW_SERVICE_LINKING, "linkables");
     int result = list && linkables ? gather(linkables, link ? link : Py_None, list) : -1;
 
     for (Py_ssize_t i = 0; result == 0 && linked != NULL && i < PyList_GET_SIZE(linked); i++) {

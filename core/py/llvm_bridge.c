@@ -1,6 +1,7 @@
 #include "core/py/llvm_bridge.h"
 
 #include "core/base/deep_thread.h"
+#include "core/front/read/services.h"
 #include "core/link/host_llvm.h"
 #include "core/link/kernel_cache.h"
 #include "core/link/toolchain.h"
@@ -61,20 +62,18 @@ fail_call(const char *what, bool own_state, lw_error *err)
     return fail_from_exception(what, err);
 }
 
-/* Calls lanewise._toolchain.<name>(*arguments); steals arguments. New reference or NULL. */
+/* Calls the toolchain's function with the arguments; steals arguments. New reference or NULL.
+ */
 static PyObject *
 call(const char *name, PyObject *arguments)
 {
-    PyObject *module = NULL, *function = NULL, *result = NULL;
+    PyObject *function = NULL, *result = NULL;
 
     if (arguments != NULL)
-        module = PyImport_ImportModule("lanewise._toolchain");
-    if (module != NULL)
-        function = PyObject_GetAttrString(module, name);
+        function = lw_service_find(LW_SERVICE_TOOLCHAIN, name);
     if (function != NULL)
         result = PyObject_CallObject(function, arguments);
     Py_XDECREF(function);
-    Py_XDECREF(module);
     Py_XDECREF(arguments);
     return result;
 }

@@ -7,6 +7,7 @@
 #include "core/device/ipc.h"
 #include "core/device/pool.h"
 #include "core/device/stream.h"
+#include "core/front/read/services.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -23,19 +24,15 @@ lw_memory_managed(void)
 PyObject *
 lw_memory_call(const char *name, const char *format, ...)
 {
-    PyObject *module = PyImport_ImportModule("lanewise._memory"), *function, *args, *result;
+    PyObject *function = lw_service_find(LW_SERVICE_MEMORY, name), *args, *result;
     va_list list;
 
-    if (module == NULL)
-        return NULL;
-    function = PyObject_GetAttrString(module, name);
     va_start(list, format);
     args = function != NULL ? Py_VaBuildValue(format, list) : NULL;
     va_end(list);
     result = args != NULL ? PyObject_Call(function, args, NULL) : NULL;
     Py_XDECREF(args);
     Py_XDECREF(function);
-    Py_DECREF(module);
     return result;
 }
 

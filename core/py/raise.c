@@ -1,5 +1,7 @@
 #include "core/py/raise.h"
 
+#include "core/front/read/services.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@ static const struct {
     [LW_OK] = {"", ""},
 #define ERROR(name, exception, home_, bases) [LW_ERR_##name] = {exception, home_},
 #include "core/tables/errors.def"
+
 };
 
 /* New reference, or NULL with an exception set. */
@@ -16,7 +19,8 @@ static PyObject *
 class_of(lw_status status)
 {
     bool ours = strcmp(rows[status].home, "lanewise") == 0;
-    PyObject *module = PyImport_ImportModule(ours ? "lanewise.errors" : "builtins"),
+    PyObject *module = ours ? lw_service_module(LW_SERVICE_ERRORS)
+                            : PyImport_ImportModule("builtins"),
              *class = NULL;
 
     if (module != NULL)

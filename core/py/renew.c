@@ -2,6 +2,7 @@
 
 #include "core/py/renew.h"
 
+#include "core/front/read/services.h"
 #include "core/py/raise.h"
 
 #include <string.h>
@@ -113,7 +114,7 @@ lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale,
     made = find(renewal, is_stale);
     if (made != NULL)
         return made;
-    module = PyImport_ImportModule("lanewise._renew");
+    module = lw_service_module(LW_SERVICE_RENEWAL);
     made = module ? PyObject_CallMethod(module, "again", "O", object) : NULL;
     Py_XDECREF(module);
     if (made != NULL) {

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import re
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 import pytest
 
-from source_tree import ROOT, SOURCE, files, read, without_comments
+from lanewise import _core
+from source_tree import ROOT, SOURCE, files, read, rows, without_comments
 
 LAYER = {
     "core/base": 0, "core/tables": 1, "core/ir": 2,
@@ -136,3 +139,21 @@ def test_no_cuda_header_is_needed():
     broken = [f"{name}:{line} {included}" for name in files() if name.endswith((".c", ".h"))
               for line, _, included in includes(name) if vendor.match(included)]
     assert not broken, "\n".join(broken)
+
+
+def test_every_service_is_there():
+    """core/tables/services.def and lanewise/__init__.py name the same words; C names no module of the package."""
+    given = ast.parse(read("lanewise/__init__.py"))
+    call = next(node for node in ast.walk(given) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_set_services")
+    modules = ast.literal_eval(call.args[0])
+    assert set(modules) == {row[1].strip('"') for row in rows("services", "SERVICE")}
+    for name in modules.values():
+        assert importlib.util.find_spec(name), name
+    imports = re.compile(r'PyImport_Import\w*\("lanewise\.(?!_core")')
+    broken = [name for name in sources() if imports.search(read(name))]
+    assert not broken, broken
+
+
+def test_services_are_registered_once():
+    with pytest.raises(RuntimeError, match="once"):
+        _core._services({})

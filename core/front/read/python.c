@@ -1,6 +1,7 @@
 #include "core/front/read/read_internal.h"
 
 #include "core/front/diagnose.h"
+#include "core/front/read/services.h"
 #include "core/front/read/source.h"
 
 #include <stdarg.h>
@@ -187,7 +188,7 @@ is_of(PyObject *function, const char *start)
     const char *name = module && PyUnicode_CheckExact(module) ? PyUnicode_AsUTF8(module) : NULL;
 
     lw_read_clear();
-    return name != NULL && strncmp(name, start, strlen(start)) == 0;
+    return name != NULL && start != NULL && strncmp(name, start, strlen(start)) == 0;
 }
 
 static uint32_t
@@ -201,7 +202,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
         return 0;
     r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
     r->tree->fns.data[fn].wraps = is_of(function, "lanewise.");
-    r->tree->fns.data[fn].opened = is_of(function, "lanewise._array_functions");
+    r->tree->fns.data[fn].opened = is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
     if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
         r->tree->fns.data[fn].problem = lw_read_diag(
             r, 0, LW_ERR_UNSUPPORTED, "E152", NULL,

@@ -2,6 +2,8 @@
  * functions loop over the output's elements and take the ufunc as their first argument. */
 #include "core/front/read/read_internal.h"
 
+#include "core/front/read/services.h"
+
 #include <string.h>
 
 enum { MOST_IN = 2 };
@@ -51,7 +53,7 @@ lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items)
 {
     static const char *const names[MOST_IN + 1] = {"", "unary", "binary"};
     long n_in = inputs_of(r, lw_read_object(r, *callee));
-    PyObject *module, *helper;
+    PyObject *helper;
     uint32_t node;
 
     if (n_in == 0 || items->n != (uint32_t)n_in + 1 || !take_out(r, &items->data[n_in]))
@@ -61,9 +63,7 @@ lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items)
         if (kind == LW_NODE_ARG_KEYWORD || kind == LW_NODE_STAR)
             return true;
     }
-    module = PyImport_ImportModule("lanewise._array_ufuncs");
-    helper = module ? PyObject_GetAttrString(module, names[n_in]) : NULL;
-    Py_XDECREF(module);
+    helper = lw_service_find(LW_SERVICE_ARRAY_UFUNCS, names[n_in]);
     if (helper == NULL)
         return lw_read_failed(r), false;
     node = lw_read_konst_node(r, helper, r->tree->nodes.data[*callee].loc);

@@ -2,6 +2,8 @@
  * calls of lanewise/_array_functions.py, whose functions loop over the elements. */
 #include "core/front/read/read_internal.h"
 
+#include "core/front/read/services.h"
+
 #include <string.h>
 
 typedef struct whole {
@@ -60,11 +62,9 @@ find(const whole *rows, size_t n, const char *name)
 static uint32_t
 helper_of(lw_reader *r, const whole *row, const char *shown)
 {
-    PyObject *module = PyImport_ImportModule("lanewise._array_functions");
-    PyObject *helper = module ? PyObject_GetAttrString(module, row->helper) : NULL;
+    PyObject *helper = lw_service_find(LW_SERVICE_ARRAY_FUNCTIONS, row->helper);
     uint32_t fn = helper ? lw_read_function_konst(r, helper, NULL, NULL) : lw_read_failed(r);
 
-    Py_XDECREF(module);
     Py_XDECREF(helper);
     if (fn == 0 || (shown = lw_read_text(r, shown)) == NULL)
         return 0;
@@ -179,7 +179,7 @@ name_of_consumer(PyObject *callee)
 static PyObject *
 loop_of(const char *name, PyObject *call)
 {
-    PyObject *module = PyImport_ImportModule("lanewise._generators");
+    PyObject *module = lw_service_module(LW_SERVICE_GENERATORS);
     PyObject *def = module ? PyObject_CallMethod(module, "loop", "sO", name, call) : NULL;
 
     Py_XDECREF(module);

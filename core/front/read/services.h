@@ -1,0 +1,23 @@
+/* The package's Python modules, as the extension module asks for them: by what they do, in
+ * core/tables/services.def. Where they lie is for the package to say. */
+#ifndef LW_FRONT_READ_SERVICES_H
+#define LW_FRONT_READ_SERVICES_H
+
+#include <Python.h>
+
+typedef enum lw_service {
+#define SERVICE(name, word, what) LW_SERVICE_##name,
+#include "core/tables/services.def"
+    LW_N_SERVICES
+} lw_service;
+
+/* Imports the module: a new reference, or NULL with an exception. */
+PyObject *lw_service_module(lw_service service);
+/* The module's attribute: a new reference, or NULL with an exception. */
+PyObject *lw_service_find(lw_service service, const char *name);
+/* The module's name; NULL: the package has not registered it. */
+const char *lw_service_name(lw_service service);
+/* Adds _services(dict) to the extension module, from each word to the name of a module. */
+int lw_services_register(PyObject *module);
+
+#endif
