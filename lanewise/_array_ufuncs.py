@@ -27,15 +27,14 @@ _NUMBERS: tuple[Any, ...] = (
 
 
 def _check(x, out):
-    if not isinstance(x, _NUMBERS):
-        if x.ndim < out.ndim:
-            if out.shape[0] > 0:
-                _check(x, out[0])
-        elif x.ndim == out.ndim:
-            if x.shape[0] != out.shape[0] and x.shape[0] != 1:
-                raise ValueError("an operand of a ufunc does not broadcast to its output")
-            if x.ndim > 1 and x.shape[0] > 0 and out.shape[0] > 0:
-                _check(x[0], out[0])
+    if not isinstance(x, _NUMBERS) and x.ndim <= out.ndim:
+        _check_axes(x.shape, out.shape[out.ndim - x.ndim:])
+
+
+def _check_axes(given, wanted):
+    for n, m in zip(given, wanted):
+        if n != m and n != 1:
+            raise ValueError("an operand of a ufunc does not broadcast to its output")
 
 
 def _row(x, i, out):

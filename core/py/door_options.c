@@ -499,6 +499,18 @@ find_keyword(lw_door door, PyObject *name)
     return NULL;
 }
 
+/* What lw_door_read begins with, for the object that this thread makes anew. */
+static _Thread_local bool told_before;
+
+bool
+lw_door_told(bool told)
+{
+    bool before = told_before;
+
+    told_before = told;
+    return before;
+}
+
 int
 lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_options *options,
              lw_door_arguments *arguments)
@@ -514,7 +526,8 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
                                  .cache = true,
                                  .lineinfo = true,
                                  .opt = true,
-                                 .warn = true};
+                                 .warn = true,
+                                 .told_sums = told_before};
     if (options->follows_check)
         options->front.checks = options->checks_everywhere;
     options->front.guards = (door & UFUNCS) != 0; /* which have no arrays to index but these */

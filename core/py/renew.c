@@ -108,15 +108,18 @@ lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale,
            const lw_door_options *options, const char *name)
 {
     PyObject *module, *made;
+    bool told;
 
     if (options->front.typing == LW_TYPING_NUMBA && !lw_door_checks_changed(options))
         return options->warn && tell_once(renewal, name) < 0 ? NULL : Py_NewRef(object);
     made = find(renewal, is_stale);
     if (made != NULL)
         return made;
+    told = lw_door_told(options->told_sums);
     module = lw_service_module(LW_SERVICE_RENEWAL);
     made = module ? PyObject_CallMethod(module, "again", "O", object) : NULL;
     Py_XDECREF(module);
+    lw_door_told(told);
     if (made != NULL) {
         Py_XSETREF(renewal->kept[renewal->next], Py_NewRef(made));
         renewal->next = (renewal->next + 1) % LW_RENEWED_KEPT;

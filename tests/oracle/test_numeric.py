@@ -1,4 +1,4 @@
-"""Every helper of core/front/{integers,floats,numeric,complex}.c on every dtype, run on the host.
+"""Every helper of core/front/numeric/{integers,floats,numeric,complex}.c on every dtype, run on the host.
 
 References: Python's own integers, cut to the width; NumPy's ufuncs for floats and complex numbers
 (bit for bit, or within the ULP given here where both call a library). bfloat16 has no NumPy type:
@@ -39,7 +39,7 @@ def dump():
     assert compiler, "a C compiler is needed to build tests/c/numeric_dump.c"
     out = pathlib.Path(tempfile.mkdtemp(prefix="lanewise-test-")) / "numeric_dump"
     sources = [p for folder in ir_tools.FOLDERS for p in sorted((ROOT / "core" / folder).glob("*.c"))]
-    sources += [ROOT / "core/front" / f"{name}.c" for name in HELPERS]
+    sources += [ROOT / "core/front/numeric" / f"{name}.c" for name in HELPERS]
     subprocess.run(
         [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", f"-I{ROOT}",
          str(ROOT / "tests/c/numeric_dump.c"), *map(str, sources), "-o", str(out), "-lm", "-ldl", "-lpthread"],

@@ -292,6 +292,27 @@ def test_once_for_each_function():
     assert len(texts) == 1
 
 
+@pytest.mark.parametrize("signatures", [None, ["void(float32[:], float32[:])"]])
+def test_once_for_each_function_that_is_made_anew(signatures):
+    factor = 1.0
+
+    def total(x, out):
+        s = 0.0
+        for v in x:
+            s += v * factor
+        out[0] = s
+
+    f = lw.guvectorize("(n)->()")(total) if signatures is None else None
+
+    def calls():
+        nonlocal factor, f
+        f = f or lw.guvectorize(signatures, "(n)->()")(total)
+        for factor in (1.0, 2.0, 3.0):
+            assert f(X) == 10 * factor
+
+    assert len(told(calls)) == 1
+
+
 def test_vectorize():
     def f(x, n):
         s = x - x
