@@ -128,7 +128,7 @@ WORK = {
     "gufunc, axes and out": lambda: sums(X2, X2, axes=[0, 0, ()], out=np.zeros(10)),
     "gufunc with sizes": lambda: halves(X2),
     "new gufunc": lambda: lw.guvectorize("(n),(n)->()")(row_sums)(X2, X2),
-    "new gufunc with signatures": lambda: lw.guvectorize("void(f8[:], f8[:], f8[:])", "(n),(n)->()")(row_sums).add("void(f4[:], f4[:], f4[:])"),
+    "new gufunc with signatures": lambda: lw.guvectorize("void(f8[:], f8[:], f8[:])", "(n),(n)->()", warn=False)(row_sums).add("void(f4[:], f4[:], f4[:])"),
     "pickled gufunc": lambda: pickle.loads(pickle.dumps(sums))(X2, X2),
     "gufunc's inspection": lambda: (sums.inspect_types("dd->d"), sums.types, sums.signatures, sums.stats, sums.bind(X2, X2)()),
     "raise in a gufunc": refused(ValueError, sums, -X2, X2),

@@ -473,7 +473,10 @@ def keeps_relative_precision(op, x):
 def test_loops_are_vectorised():
     module, notes = host_module("cpu", "f64")
     bodies = dict(re.findall(r"^define [^@]*@(\w+)\((.*?)^}", module.optimised, re.M | re.S))
-    for op in ("add", "fma", "sqrt", "floor", "cast_i64", "cast_f32", "select", "fmin"):
+    ops = ["add", "fma", "sqrt", "floor", "cast_f32", "select", "fmin"]
+    if ir_tools.llvm().get_host_cpu_features().get("avx512dq"):  # else no instruction converts vectors to int64, and LLVM counts scalars cheaper
+        ops.append("cast_i64")
+    for op in ops:
         assert "vector.body" in bodies[f"{op}_f64"], op
 
 
