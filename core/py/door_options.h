@@ -47,8 +47,8 @@ int lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords,
 int lw_door_warn(const lw_door_options *options, const char *class, const char *text);
 /* W203, lw_scalar.warning of what has been compiled. -1: it is an exception. */
 int lw_door_warn_of_sums(lw_door_options *options, const char *warning);
-/* Whether the objects that this thread decorates from now on are made anew of one that has given
- * its W203; returns what was set before. */
+/* Whether the objects that this thread decorates from now on are made anew of one that has
+ * given its W203; returns what was set before. */
 bool lw_door_told(bool told);
 /* The setting `check`, as LW_CHECK_* bits. A few ns. */
 uint32_t lw_checks_everywhere(void);
