@@ -45,6 +45,18 @@ check_index(const lw_function *self, const lw_fn *fn, const char *door)
                          door, fn->name, (unsigned)self->n_index, (unsigned)fn->params.n);
             return -1;
         }
+    for (uint32_t i = 0; i < self->n_index; i++) {
+        uint32_t number = fn->params.data[i].annotation;
+        const lw_konst *konst = number ? &self->tree->konsts.data[number] : NULL;
+        if (konst && konst->kind == LW_K_DTYPE && konst->dtype != LW_DT_i64) {
+            PyErr_Format(PyExc_TypeError,
+                         "%s: the element's index `%s` of `%s` is int64, not %s, which does not "
+                         "hold every index; convert it where it is used",
+                         door, fn->params.data[i].name, fn->name,
+                         lw_dtypes[konst->dtype].public_name);
+            return -1;
+        }
+    }
     return 0;
 }
 
@@ -137,9 +149,22 @@ lw_function_is_stale(const lw_function *self)
 int
 lw_function_frozen(lw_function *self)
 {
-    int told = lw_tell_frozen(self->captures, &self->options, lw_function_name(self));
+    int told = 0;
 
+    if (self->n_specials != 0) /* before that it is read again */
+        told = lw_tell_frozen(self->captures, &self->options, lw_function_name(self));
     return told > 0 ? !lw_function_is_stale(self) : told;
+}
+
+/* Of a Jit that is called on the host, what runs the calls was read when it was made. */
+static int
+serves(PyObject *object)
+{
+    lw_function *self = (lw_function *)object;
+
+    if (self->on_host != NULL)
+        self = self->on_host;
+    return is_stale((PyObject *)self) ? lw_function_frozen(self) : 1;
 }
 
 lw_function *
@@ -162,7 +187,7 @@ lw_function_current(lw_function *self)
 lw_function *
 lw_function_renewed(lw_function *self)
 {
-    return (lw_function *)lw_renewed((PyObject *)self, &self->renewal, is_stale, &self->options,
+    return (lw_function *)lw_renewed((PyObject *)self, &self->renewal, serves, &self->options,
                                      lw_function_name(self));
 }
 

@@ -253,6 +253,7 @@ kernel_clear(PyObject *object)
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_CLEAR(self->kept[i]);
     Py_CLEAR(self->signatures);
+    self->base.on_host = NULL;
     Py_CLEAR(self->value);
     lw_function_clear(&self->base);
     return 0;

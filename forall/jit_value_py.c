@@ -47,11 +47,13 @@ companion(lw_jit *self)
     made = lw_jit_new_value(self);
     if (made != NULL && lw_function_declare(&made->base, self->signatures) < 0)
         Py_CLEAR(made);
-    if (made != NULL && self->value == NULL)
-        self->value = made;
-    else
-        Py_XDECREF((PyObject *)made); /* another thread was faster, or it failed */
-    return self->value;
+    if (made == NULL || self->value != NULL) { /* it failed, or another thread was faster */
+        Py_XDECREF((PyObject *)made);
+        return self->value;
+    }
+    self->value = made;
+    self->base.on_host = &made->base;
+    return made;
 }
 
 static lw_host_entry *

@@ -49,6 +49,7 @@ typedef struct lw_function {
     lw_tree *tree;
     lw_captures *captures;
     lw_renewal renewal;
+    struct lw_function *on_host; /* whom calls on the host go to; owned by the Jit, or NULL */
     lw_door door;
     lw_door_options options;
     lw_entry_limits limits;
@@ -174,7 +175,7 @@ lw_status lw_bound_done(lw_bound *bound, CUstream stream, lw_error *err);
 typedef struct lw_special_cast { /* a number that the declared signature has in another type */
     uint32_t value, param;
     lw_dtype from, to;
-    bool bounded; /* a Python int: outside of these it is an OverflowError */
+    lw_dtype bounds; /* of a Python int: what cannot hold it is an OverflowError; or void */
     int64_t least, most;
 } lw_special_cast;
 

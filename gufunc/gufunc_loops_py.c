@@ -220,20 +220,37 @@ is_stale(PyObject *object)
            (self->captures != NULL && lw_captures_changed(self->captures));
 }
 
+static bool
+is_compiled(const lw_gufunc_object *self)
+{
+    return self->base.loops.n > 0 || self->base.family != NULL;
+}
+
+static int
+serves(PyObject *object)
+{
+    lw_gufunc_object *self = (lw_gufunc_object *)object;
+    int told = 0;
+
+    if (!is_stale(object))
+        return 1;
+    if (is_compiled(self)) /* before that it is read again */
+        told = lw_tell_frozen(self->captures, &self->base.options, self->table->name);
+    return told > 0 ? !is_stale(object) : told;
+}
+
 PyObject *
 lw_gufunc_current(lw_ufunc_head *head)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)head;
-    bool compiled = self->base.loops.n > 0 || self->base.family != NULL;
-    int told;
+    int serving = 1;
 
-    if (self->base.member != NULL ||
-        !(compiled ? is_stale((PyObject *)self) : lw_door_checks_changed(&self->base.options)))
-        return Py_NewRef(self);
-    told = lw_tell_frozen(self->captures, &self->base.options, self->table->name);
-    if (told < 0 || (told > 0 && !is_stale((PyObject *)self)))
-        return told < 0 ? NULL : Py_NewRef(self);
-    return lw_ufunc_head_renewed(head, lw_renewed((PyObject *)self, &self->renewal, is_stale,
+    if (self->base.member == NULL)
+        serving = is_compiled(self) ? serves((PyObject *)self)
+                                    : !lw_door_checks_changed(&self->base.options);
+    if (serving != 0)
+        return serving < 0 ? NULL : Py_NewRef(self);
+    return lw_ufunc_head_renewed(head, lw_renewed((PyObject *)self, &self->renewal, serves,
                                                   &self->base.options, self->table->name));
 }
 

@@ -212,17 +212,27 @@ tell_frozen(lw_reducer *self)
     return told;
 }
 
+static int
+serves(PyObject *object)
+{
+    lw_reducer *self = (lw_reducer *)object;
+    int told = 0;
+
+    if (!is_stale(object))
+        return 1;
+    if (self->specials != NULL) /* before that it is read again */
+        told = tell_frozen(self);
+    return told > 0 ? !is_stale(object) : told;
+}
+
 lw_reducer *
 lw_reducer_current(lw_reducer *self)
 {
-    int told;
+    int serving = self->specials ? serves((PyObject *)self) : 1;
 
-    if (self->specials == NULL || !is_stale((PyObject *)self))
-        return (lw_reducer *)Py_NewRef((PyObject *)self);
-    told = tell_frozen(self);
-    if (told < 0 || (told > 0 && !is_stale((PyObject *)self)))
-        return told < 0 ? NULL : (lw_reducer *)Py_NewRef((PyObject *)self);
-    return (lw_reducer *)lw_renewed((PyObject *)self, &self->renewal, is_stale, &self->options,
+    if (serving != 0)
+        return serving < 0 ? NULL : (lw_reducer *)Py_NewRef((PyObject *)self);
+    return (lw_reducer *)lw_renewed((PyObject *)self, &self->renewal, serves, &self->options,
                                     lw_reducer_name(self));
 }
 

@@ -72,15 +72,33 @@ is_stale(PyObject *object)
            (self->captures != NULL && lw_captures_changed(self->captures));
 }
 
+/* Of a stale one: 1 where only frozen contents have changed and that has been told; 0: more has,
+ * or nothing is compiled yet and the function is read again; -1 with an exception. */
+static int
+tell_of(lw_ufunc_object *self)
+{
+    int told = 0;
+
+    if (self->base.loops.n > 0 || self->base.family != NULL)
+        told = lw_tell_frozen(self->captures, &self->base.options, self->table->name);
+    return told > 0 ? !is_stale((PyObject *)self) : told;
+}
+
+static int
+serves(PyObject *object)
+{
+    return is_stale(object) ? tell_of((lw_ufunc_object *)object) : 1;
+}
+
 PyObject *
 lw_ufunc_renewed(lw_ufunc_object *self)
 {
-    int told = lw_tell_frozen(self->captures, &self->base.options, self->table->name);
+    int told = tell_of(self);
 
-    if (told < 0 || (told > 0 && !lw_ufunc_is_stale(self)))
+    if (told != 0)
         return told < 0 ? NULL : Py_NewRef(self);
     return lw_ufunc_head_renewed((lw_ufunc_head *)self,
-                                 lw_renewed((PyObject *)self, &self->renewal, is_stale,
+                                 lw_renewed((PyObject *)self, &self->renewal, serves,
                                             &self->base.options, self->table->name));
 }
 

@@ -91,29 +91,33 @@ tell_once(lw_renewal *renewal, const char *name)
                             name);
 }
 
-static PyObject *
-find(lw_renewal *renewal, lw_is_stale is_stale)
+/* 1 with *found, 0 where none serves, -1 with an exception. */
+static int
+find(lw_renewal *renewal, lw_serves serves, PyObject **found)
 {
-    for (int i = 0; i < LW_RENEWED_KEPT; i++) {
-        PyObject *kept = Py_XNewRef(renewal->kept[i]); /* looking may run Python code */
-        if (kept != NULL && !is_stale(kept))
-            return kept;
-        Py_XDECREF(kept);
+    int result = 0;
+
+    for (int i = 0; result == 0 && i < LW_RENEWED_KEPT; i++) {
+        *found = Py_XNewRef(renewal->kept[i]); /* looking may run Python code */
+        result = *found ? serves(*found) : 0;
+        if (result != 1)
+            Py_CLEAR(*found);
     }
-    return NULL;
+    return result;
 }
 
 PyObject *
-lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale,
+lw_renewed(PyObject *object, lw_renewal *renewal, lw_serves serves,
            const lw_door_options *options, const char *name)
 {
-    PyObject *module, *made;
+    PyObject *module, *made = NULL;
     bool told;
+    int found;
 
     if (options->front.typing == LW_TYPING_NUMBA && !lw_door_checks_changed(options))
         return options->warn && tell_once(renewal, name) < 0 ? NULL : Py_NewRef(object);
-    made = find(renewal, is_stale);
-    if (made != NULL)
+    found = find(renewal, serves, &made);
+    if (found != 0)
         return made;
     told = lw_door_told(options->told_sums);
     module = lw_service_module(LW_SERVICE_RENEWAL);

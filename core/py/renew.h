@@ -20,14 +20,16 @@ typedef struct lw_renewal {
     bool told;                       /* the warning was given */
 } lw_renewal;
 
-/* Has what the object captured, or the setting, changed since it was read? */
-typedef bool (*lw_is_stale)(PyObject *object);
+/* Whether an object can take a call: 1 where neither the names that it captured nor the setting
+ * have changed since it was read; where only frozen contents have, the warning has been given
+ * (lw_tell_frozen) and the result is 1 too. 0: another object is needed; -1: an exception. */
+typedef int (*lw_serves)(PyObject *object);
 
 /* Whom a call of `object`, which is stale, is for: a new reference to one that is not, or, with
  * typing="numba", to itself, with a RuntimeWarning once unless warn=False (but where the
  * setting `check` has changed, too). NULL with an exception. name: of the function, for that
  * warning. */
-PyObject *lw_renewed(PyObject *object, lw_renewal *renewal, lw_is_stale is_stale,
+PyObject *lw_renewed(PyObject *object, lw_renewal *renewal, lw_serves serves,
                      const lw_door_options *options, const char *name);
 /* 1: contents too large to be compared at each call have changed, and a RuntimeWarning (W204)
  * has told of it, unless warn=False; they stay as they were compiled. 0: none has; -1: with an
