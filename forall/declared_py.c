@@ -104,21 +104,35 @@ count_values(const lw_arg_spec *spec)
     return n;
 }
 
+/* A Python int, which `to` must be able to hold. */
+static bool
+is_bounded(const lw_arg_spec *from, lw_dtype to)
+{
+    return from->kind == LW_ARGK_WEAK && from->dtype == LW_DT_i64 && lw_is_integer(to);
+}
+
+static void
+set_bounds(lw_special_cast *cast, lw_dtype to)
+{
+    uint32_t unused = 64 - lw_dtypes[to].bits;
+
+    cast->bounds = to;
+    if (lw_dtypes[to].kind == LW_KIND_INT) {
+        cast->least = INT64_MIN >> unused;
+        cast->most = INT64_MAX >> unused;
+    } else {
+        cast->most = unused ? (int64_t)(UINT64_MAX >> unused) : INT64_MAX;
+    }
+}
+
 static lw_special_cast
 cast_of(const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value, uint32_t param)
 {
     lw_special_cast cast = {
         .value = value, .param = param, .from = from->dtype, .to = to->dtype};
-    uint32_t unused = 64 - lw_dtypes[to->dtype].bits;
 
-    cast.bounded =
-        from->kind == LW_ARGK_WEAK && from->dtype == LW_DT_i64 && lw_is_integer(to->dtype);
-    if (cast.bounded && lw_dtypes[to->dtype].kind == LW_KIND_INT) {
-        cast.least = INT64_MIN >> unused;
-        cast.most = INT64_MAX >> unused;
-    } else if (cast.bounded) {
-        cast.most = unused ? (int64_t)(UINT64_MAX >> unused) : INT64_MAX;
-    }
+    if (is_bounded(from, to->dtype))
+        set_bounds(&cast, to->dtype);
     return cast;
 }
 
@@ -231,15 +245,53 @@ lw_special_choose(lw_special *special)
     return special->target ? note_casts(special, special->target) : -1;
 }
 
+/* The type that binds parameter i by its annotation; void: none does. */
+static lw_dtype
+annotated(const lw_tree *tree, uint32_t i)
+{
+    uint32_t number = tree->fns.data[1].params.data[i].annotation;
+    const lw_konst *konst = number ? &tree->konsts.data[number] : NULL;
+
+    return konst && konst->kind == LW_K_DTYPE ? konst->dtype : LW_DT_void;
+}
+
+int
+lw_special_note_bounds(lw_special *special)
+{
+    const lw_function *self = special->function;
+    lw_special_cast *casts =
+        lw_arena_take(&special->arena, (special->n_specs + 1) * sizeof *casts);
+    uint32_t value = 0;
+
+    if (casts == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    special->casts = casts;
+    for (uint32_t i = self->n_index; i < special->n_specs; i++) {
+        const lw_arg_spec *spec = &special->specs[i];
+        lw_dtype to = i < self->n_params ? annotated(self->tree, i) : LW_DT_void;
+        if (to != LW_DT_void && is_bounded(spec, to)) {
+            lw_special_cast *cast = &casts[special->n_casts++];
+            *cast = (lw_special_cast){
+                .value = value, .param = i, .from = spec->dtype, .to = spec->dtype};
+            set_bounds(cast, to);
+        }
+        value += count_values(spec);
+    }
+    return 0;
+}
+
 static int
 out_of_bounds(const lw_special *special, const lw_special_cast *cast, int64_t value)
 {
     lw_function *self = special->function;
 
     PyErr_Format(PyExc_OverflowError,
-                 "%s: argument `%s`: %lld does not fit %s, its type in the signature",
+                 "%s: argument `%s`: %lld does not fit %s, its type in the %s",
                  lw_function_name(self), self->tree->fns.data[1].params.data[cast->param].name,
-                 (long long)value, lw_dtypes[cast->to].public_name);
+                 (long long)value, lw_dtypes[cast->bounds].public_name,
+                 self->lazy ? "annotation" : "signature");
     return -1;
 }
 
@@ -257,7 +309,7 @@ lw_special_cast_values(const lw_special *special, lw_bound *bound)
         uint64_t *at = bound->values + cast->value;
 
         memcpy(from.bytes, &at[0], size);
-        if (cast->bounded && (from.i64 < cast->least || from.i64 > cast->most))
+        if (cast->bounds != LW_DT_void && (from.i64 < cast->least || from.i64 > cast->most))
             return out_of_bounds(special, cast, from.i64);
         if (two)
             memcpy(from.bytes + size, &at[1], size);

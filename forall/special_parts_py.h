@@ -18,6 +18,8 @@ int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given);
 /* Finds the declared specialisation that calls of these types run: special->target, with the
  * numbers that it has in other types in special->casts. -1 with an exception (E181). */
 int lw_special_choose(lw_special *special);
+/* Of a special that was compiled for its arguments: Python ints must fit the annotations. */
+int lw_special_note_bounds(lw_special *special);
 /* Does these casts to a call's values. -1 with an exception. */
 int lw_special_cast_values(const lw_special *special, lw_bound *bound);
 /* "float32[::1]" */

@@ -431,7 +431,8 @@ lw_special_get(lw_function *self, lw_bound *bound)
         special = special_of_key(self, bound);
         if (special == NULL)
             return NULL;
-        if ((self->lazy ? lower(special) : lw_special_choose(special)) < 0) {
+        if ((self->lazy ? lower(special) : lw_special_choose(special)) < 0 ||
+            (self->lazy && lw_special_note_bounds(special) < 0)) {
             lw_special_free(special);
             return NULL;
         }

@@ -2,8 +2,9 @@
 
 #include "reduce/form_py.h"
 
-#include "core/py/record_intern.h"
+#include "core/py/args.h"
 #include "core/py/device_array.h"
+#include "core/py/record_intern.h"
 #include "core/py/type_num.h"
 
 #include <string.h>
@@ -311,6 +312,19 @@ not_held(const reader *self, PyObject *object)
 }
 
 static int
+refuse_masked(const reader *self, PyObject *object)
+{
+    int masked = lw_is_masked_array(object);
+
+    if (masked > 0)
+        PyErr_Format(PyExc_TypeError,
+                     "%s= is a masked array, whose mask compiled code would not see; pass its "
+                     ".data",
+                     self->keyword);
+    return masked ? -1 : 0;
+}
+
+static int
 read_number(const reader *self, PyObject *object)
 {
     lw_dtype dtype = self->r->acc[self->number];
@@ -321,6 +335,8 @@ read_number(const reader *self, PyObject *object)
     memset(out, 0, sizeof *out);
     if (!is_number(object) && !PyTuple_Check(object))
         return wrong_number(self, object, PyExc_TypeError);
+    if (PyArray_Check(object) && !PyArray_CheckExact(object) && refuse_masked(self, object) < 0)
+        return -1;
     Py_XINCREF(descr);
     if (descr != NULL)
         array = (PyArrayObject *)PyArray_FromAny(

@@ -161,3 +161,71 @@ def test_what_is_no_number_is_left_alone():
         out[0] = pick(x)
 
     assert first(np.float64([0.1, 2])) == 0.1
+
+
+# ---- tuples and texts ----
+
+
+@pytest.mark.parametrize("hint", ["tuple[np.float32, np.int64]", '"Tuple(float32,int64)"', "lw.types.Tuple((lw.float32, lw.int64))",
+                                  '"tuple[np.float32, lw.int64]"', "typing.Tuple[np.float32, np.int64]", "(np.float32, np.int64)", '"(np.float32, np.int64)"'])
+@pytest.mark.parametrize("future", [False, True])
+def test_types_of_tuples_bind(hint, future):
+    if future and "types.Tuple(" in hint:
+        pytest.skip("a call is not evaluated")
+    inner = f"    def g(x) -> {hint}:\n        return x, x\n    a, b = g(x)\n    return a, b\n"
+    for text in (f"def f(x) -> {hint}:\n    return x, x\n", f"def f(x):\n{inner}"):
+        if "def g" in text and "types.Tuple(" in hint:
+            continue  # inside a function only names, attributes and tuple[…] are read
+        function, source = _made("import typing\n" + text, future=future)
+        results = lw.vectorize(source=source)(function)(np.int16(3))
+        assert [r.dtype for r in results] == [np.float32, np.int64]
+
+
+# ---- ints that do not fit ----
+
+
+def test_python_ints_must_fit_the_annotations_of_kernels(target):
+    def put(out, n: np.int8, m: np.uint64):
+        out[0] = n + np.int64(m)
+
+    def element(i, out, n: np.int8, m: np.uint64):
+        out[i] = n + np.int64(m)
+
+    out = np.zeros(1)
+    kernel = lw.jit(put)[1, 1]
+    each = lw.forall(element)
+    for call in (lambda n, m: kernel(out, n, m), lambda n, m: each(1, out, n, m)):
+        for n, m in ((127, 0), (-128, 1), (0, 2**62)):
+            call(n, m)
+            assert out[0] == n + m
+        for n, m, name in ((128, 0, "int8"), (-129, 0, "int8"), (300, 0, "int8"), (0, -1, "uint64")):
+            with pytest.raises(OverflowError, match=f"does not fit {name}, its type in the annotation"):
+                call(n, m)
+
+
+def test_python_ints_must_fit_the_annotations_of_host_functions():
+    @lw.jit
+    def more(n: np.uint8):
+        return n + 1
+
+    assert more(254) == 255
+    with pytest.raises(OverflowError, match="argument `n`: 300 does not fit uint8"):
+        more(300)
+
+
+def test_the_index_of_forall_is_int64():
+    def narrow(i: np.int8, out):
+        out[i] = 1
+
+    def wide(i: np.int64, out):
+        out[i] = 1
+
+    def hinted(i: int, out):
+        out[i] = 1
+
+    with pytest.raises(TypeError, match="index `i` of `narrow` is int64, not int8"):
+        lw.forall(narrow)
+    for function in (wide, hinted):
+        out = np.zeros(300)
+        lw.forall(function)(300, out)
+        assert out.all()

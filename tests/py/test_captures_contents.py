@@ -452,3 +452,48 @@ def test_a_finalizer_of_frozen_elements_calls_the_function():
     finally:
         _Calling.call = None
     assert seen == [2]
+
+
+@pytest.mark.parametrize("run", [_vectorize, _guvectorize, _reduce, _scan, _forall, _jit, _jit_on_the_host])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_what_is_large_stays_frozen_after_a_name_was_bound_anew(target, run, as_list):
+    """The object made anew tells of it and goes on; no second one is made of the changed contents."""
+    table = [2.0] * 1000 if as_list else np.full(1000, 2.0)
+    call = run(lambda: table[7])
+    assert call() == 2
+    table = table.copy()
+    assert call() == 2
+    table[7] = 3.0
+    with pytest.warns(RuntimeWarning, match="W204") as told:
+        assert [call() for _ in range(12)] == [2] * 12
+    assert len(told) == 1
+    table = table.copy()
+    assert [call() for _ in range(12)] == [3] * 12
+
+
+# ---- masks ----
+
+
+def _masked():
+    return np.ma.array([1.0, 2.0], mask=[False, True])
+
+
+@pytest.mark.parametrize("run", GENERATORS)
+@pytest.mark.parametrize("hold", [lambda m: m, lambda m: [m], lambda m: {0: m}, lambda m: (m,)])
+def test_the_mask_of_a_captured_array_is_not_lost(target, run, hold):
+    held, table = hold(_masked()), _masked()
+    with pytest.raises(lw.errors.TypingError, match="mask of a masked array: capture its `.data`"):
+        run(lambda: held[0][1])()
+    with pytest.raises(lw.errors.TypingError, match="mask of a masked array"):
+        run(lambda: table[1])()
+    with pytest.raises(lw.errors.TypingError):
+        run(lambda: np.ma.masked + 1.0)()
+
+
+def test_masked_numbers_are_no_start_of_a_reduction():
+    total = lw.reduce(lambda a, b: a + b)
+    for start in (np.ma.masked, np.ma.array(3.0, mask=True)):
+        with pytest.raises(TypeError, match="mask"):
+            total(np.ones(3), initial=start)
+        with pytest.raises(TypeError, match="mask"):
+            lw.reduce(lambda a, b: a + b, identity=start)(np.ones(0))

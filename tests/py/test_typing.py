@@ -326,3 +326,40 @@ def test_rounding_to_decimals(dtype):
         assert got.dtype == np.float64 and np.array_equal(got, np.round(values.astype("f8"), n), equal_nan=True)
     assert lw.vectorize(lambda x: round(x, 2), typing="numba")(np.float32(2.675)) == 2.67
     assert lw.vectorize(lambda x: round(x, 30))(np.float32(1e30)) == np.float32(1e30)  # NumPy: inf
+
+
+def test_ranges_of_run_time_uint64():
+    """As many iterations as Python's, also where a bound lies beyond int64."""
+    u = np.uint64
+
+    @lw.vectorize
+    def first_five(n):
+        count = 0
+        for _ in range(n):
+            count += 1
+            if count >= 5:
+                break
+        return count
+
+    @lw.vectorize
+    def count(a, b):
+        n = 0
+        for _ in range(a, b):
+            n += 1
+        return n
+
+    @lw.vectorize
+    def total(a, b, step):
+        s = 0
+        for i in reversed(range(a, b, step)):
+            s += i
+        return s
+
+    assert first_five(np.array([0, 3, 2**63 + 3, 2**64 - 1], u)).tolist() == [0, 3, 5, 5]
+    i = np.int64
+    for a, b in ((u(2**63 - 2), u(2**63 + 2)), (u(2**63 + 2), u(2**63 - 2)), (i(-3), u(4)), (u(3), i(-4)), (u(2**64 - 3), u(2**64 - 1)), (u(3), 9)):
+        assert count(a, b) == len(range(int(a), int(b)))
+    for a, b, step in ((u(3), u(10), 2), (u(10), u(3), i(-2)), (0, 10, u(2**63)), (7, 10, u(2**63)), (2, u(10), u(3)), (u(9), i(-3), i(-4))):
+        assert total(a, b, step) == sum(range(int(a), int(b), int(step)))
+    with pytest.raises(ValueError, match="must not be zero"):
+        total(u(3), u(9), 0)

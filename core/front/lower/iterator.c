@@ -29,7 +29,23 @@ constant_count(__int128 start, __int128 stop, __int128 step)
     return step < 0 && start > stop ? (start - stop - 1) / -step + 1 : 0;
 }
 
-/* Rounds of range(start, stop, step), unsigned: no difference of two int64 overflows there. */
+/* Whether x is below y, of which each is an int64 or a uint64. */
+static lw_ref
+is_below(lw_builder *b, lw_ref x, lw_ref y)
+{
+    bool x_unsigned = lw_ir_type(b, x) == LW_DT_u64, y_unsigned = lw_ir_type(b, y) == LW_DT_u64;
+    lw_ref none = lw_ir_zero(b, LW_DT_i64), below;
+
+    if (x_unsigned == y_unsigned)
+        return lw_ir_compare(b, LW_OP_LT, x, y);
+    below = lw_ir_compare(b, LW_OP_LT, lw_ir_cast(b, LW_DT_u64, x), lw_ir_cast(b, LW_DT_u64, y));
+    if (x_unsigned)
+        return lw_ir_and(b, below, lw_ir_compare(b, LW_OP_GE, y, none));
+    return lw_ir_or(b, below, lw_ir_compare(b, LW_OP_LT, x, none));
+}
+
+/* Iterations of range(start, stop, step), unsigned: no difference of two int64 overflows there.
+ * The bounds are int64 or uint64, the step is int64. */
 lw_ref
 lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
 {
@@ -39,11 +55,12 @@ lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
     uint64_t bits = 0;
     bool constant = lw_ir_is_const(b, step, &bits);
     uint64_t first, last;
-    if (constant && lw_ir_is_const(b, start, &first) && lw_ir_is_const(b, stop, &last))
+    if (constant && lw_ir_type(b, start) == LW_DT_i64 && lw_ir_type(b, stop) == LW_DT_i64 &&
+        lw_ir_is_const(b, start, &first) && lw_ir_is_const(b, stop, &last))
         return lw_ir_int(b, LW_DT_u64,
                          (int64_t)constant_count((int64_t)first, (int64_t)last, (int64_t)bits));
-    lw_ref rises = lw_ir_compare(b, LW_OP_LT, start, stop);
-    lw_ref falls = lw_ir_compare(b, LW_OP_GT, start, stop);
+    lw_ref rises = is_below(b, start, stop);
+    lw_ref falls = is_below(b, stop, start);
 
     if (!constant || (int64_t)bits > 0) {
         lw_ref stride =
@@ -68,6 +85,45 @@ integer_argument(lw_lower_frame *f, uint32_t call, uint32_t index, int64_t other
         return lw_ir_int(&f->b, LW_DT_i64, otherwise);
     lw_lower_value value = lw_lower_argument_as(f, call, index, LW_T_INDEX);
     return value.n ? value.parts[0] : 0;
+}
+
+static bool
+is_u64_argument(const lw_lower_frame *f, uint32_t call, uint32_t index)
+{
+    const lw_typed_node *t = lw_typed_at(f, call);
+    uint32_t entry = index < t->n_args ? f->l->typed->lists.data[t->args + index] : 0;
+
+    return entry != 0 && (entry & LW_ARG_TAG) == 0 && lw_typed_at(f, entry)->type == LW_DT_u64;
+}
+
+/* A bound of a range: an int64, or a uint64 that is only known at run time. */
+static lw_ref
+bound_argument(lw_lower_frame *f, uint32_t call, uint32_t index)
+{
+    lw_lower_value value;
+
+    if (!is_u64_argument(f, call, index))
+        return integer_argument(f, call, index, 0);
+    value = lw_lower_argument_as(f, call, index, LW_DT_u64);
+    return value.n ? value.parts[0] : 0;
+}
+
+/* A uint64 step beyond int64 takes one iteration at most, as the largest int64 does. */
+static lw_ref
+step_argument(lw_lower_frame *f, uint32_t call)
+{
+    lw_builder *b = &f->b;
+    lw_lower_value value;
+    lw_ref most;
+
+    if (!is_u64_argument(f, call, 2))
+        return integer_argument(f, call, 2, 1);
+    value = lw_lower_argument_as(f, call, 2, LW_DT_u64);
+    if (value.n == 0)
+        return 0;
+    most = lw_ir_int(b, LW_DT_u64, INT64_MAX);
+    most = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, value.parts[0], most), value.parts[0], most);
+    return lw_ir_cast(b, LW_DT_i64, most);
 }
 
 /* What a variable with one definition is assigned, or the tuple that it is a part of; 0:
@@ -182,22 +238,29 @@ of_range(lw_lower_frame *f, uint32_t call)
 
     if (of_wide_range(f, call, &it))
         return it;
-    lw_ref first = integer_argument(f, call, 0, 0);
-    lw_ref stop = only_stop ? first : integer_argument(f, call, 1, 0);
+    lw_ref first = bound_argument(f, call, 0);
+    lw_ref stop = only_stop ? first : bound_argument(f, call, 1);
+    bool wide = lw_ir_type(b, first) == LW_DT_u64 || lw_ir_type(b, stop) == LW_DT_u64;
 
     it.start = only_stop ? lw_ir_zero(&f->b, LW_DT_i64) : first;
-    it.step = integer_argument(f, call, 2, 1);
+    it.step = step_argument(f, call);
     it.stop = stop;
-    it.rises = !lw_ir_is_const(b, it.step, NULL) && lw_never_negative(f, it.step);
+    it.rises = !wide && !lw_ir_is_const(b, it.step, NULL) && lw_never_negative(f, it.step);
     if (has_step && lw_step_may_be_zero(f->l, f->inst, lists[t->args + 2])) {
         lw_ref none = lw_ir_compare(b, LW_OP_EQ, it.step, lw_ir_zero(b, LW_DT_i64));
         if (lw_raises_errors(f))
             lw_lower_raise(f, none, "ValueError", "range() arg 3 must not be zero");
         else /* errors are ignored: no round */
-            it.stop = lw_ir_select(b, none, it.start, stop);
+            it.stop = lw_ir_type(b, stop) == lw_ir_type(b, it.start)
+                          ? lw_ir_select(b, none, it.start, stop)
+                          : stop; /* a step of 0 counts no iteration */
     }
     if (!it.rises)
         it.count = lw_range_count(b, it.start, it.stop, it.step);
+    if (wide) { /* what is counted may lie beyond int64: then the index wraps */
+        it.start = lw_ir_cast(b, LW_DT_i64, it.start);
+        it.stop = 0;
+    }
     return it;
 }
 

@@ -1,5 +1,6 @@
 /* Attributes of frozen objects, and which objects may annotate. */
 #include "core/front/read/read_internal.h"
+#include "core/front/signature.h"
 
 #include <string.h>
 
@@ -143,12 +144,85 @@ is_type_konst(const lw_reader *r, uint32_t konst)
 }
 
 uint32_t
+lw_read_tuple_type(lw_reader *r, const uint32_t *types, uint32_t n)
+{
+    uint32_t *items = lw_arena_take(&r->tree->arena, (n + 1) * sizeof *items);
+
+    if (items == NULL)
+        return lw_read_no_memory(r);
+    memcpy(items, types, n * sizeof *items);
+    return lw_read_push(r, NULL, (lw_konst){.kind = LW_K_TUPLE, .n = n, .items = items});
+}
+
+/* Of a type that the parser of signatures has read; 0 and status OK: no number, and no tuple of
+ * numbers. */
+static uint32_t
+konst_of_type(lw_reader *r, const lw_sig_type *type)
+{
+    uint32_t items[LW_READ_MOST_ITEMS], n = 0;
+
+    if (type->kind == LW_SIG_SCALAR)
+        return lw_read_push_dtype(r, NULL, type->dtype);
+    if (type->kind != LW_SIG_TUPLE || type->n == 0 || type->n > LW_READ_MOST_ITEMS)
+        return 0;
+    for (; n < type->n; n++) {
+        items[n] = konst_of_type(r, &type->items[n]);
+        if (items[n] == 0)
+            return 0;
+    }
+    return lw_read_tuple_type(r, items, n);
+}
+
+uint32_t
+lw_read_type_text(lw_reader *r, const char *text)
+{
+    lw_sig_type type;
+    lw_error err = {0};
+    lw_arena arena;
+    uint32_t konst = 0;
+
+    lw_arena_init(&arena);
+    if (lw_signature_parse_type(text, &arena, &type, &err) == LW_OK)
+        konst = konst_of_type(r, &type);
+    lw_arena_reset(&arena);
+    return konst;
+}
+
+/* tuple[float32, int64], typing's Tuple of them, and a type of ours that is no number, as
+ * types.Tuple makes them. 0 and status OK: none of these. */
+static uint32_t
+from_generic(lw_reader *r, PyObject *annotation)
+{
+    PyObject *origin = PyObject_GetAttrString(annotation, "__origin__");
+    PyObject *args = origin == (PyObject *)&PyTuple_Type
+                         ? PyObject_GetAttrString(annotation, "__args__")
+                         : NULL;
+    PyObject *text = strcmp(Py_TYPE(annotation)->tp_name, "lanewise.types.Type") == 0
+                         ? PyObject_Str(annotation)
+                         : NULL;
+    const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
+    uint32_t konst = 0;
+
+    lw_read_clear();
+    if (args != NULL && PyTuple_Check(args))
+        konst = lw_read_konst(r, args);
+    else if (utf8 != NULL)
+        konst = lw_read_type_text(r, utf8);
+    Py_XDECREF(origin);
+    Py_XDECREF(args);
+    Py_XDECREF(text);
+    return konst;
+}
+
+uint32_t
 lw_read_annotation(lw_reader *r, PyObject *annotation)
 {
     uint32_t konst;
 
     if (PyUnicode_Check(annotation) || PyFunction_Check(annotation))
         return 0;
-    konst = lw_read_konst(r, annotation);
+    konst = from_generic(r, annotation);
+    if (konst == 0 && r->status == LW_OK)
+        konst = lw_read_konst(r, annotation);
     return konst && is_type_konst(r, konst) ? konst : 0;
 }

@@ -586,6 +586,9 @@ hint_for(lw_reader *r, PyObject *object)
         hint = hint_for_random(object);
     if (hint != NULL)
         return hint;
+    if (lw_read_is_masked(object))
+        return "compiled code would not see the mask of a masked array: capture its `.data` or "
+               "`.filled(value)`, and the mask as an array of its own";
     if (lw_read_is_numpy(r, object, "ndarray"))
         return "arrays up to 64 KiB of numbers or records in native byte order can be "
                "constants; pass "

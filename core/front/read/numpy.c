@@ -214,16 +214,35 @@ record_of(lw_reader *r, PyObject *dtype)
     return record;
 }
 
-/* 0 and status OK: not an array we can freeze. */
+bool
+lw_read_is_masked(PyObject *object)
+{
+    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *module = modules ? PyDict_GetItemString(modules, "numpy.ma") : NULL;
+    PyObject *class = module ? PyObject_GetAttrString(module, "MaskedArray") : NULL;
+    int result = class ? PyObject_IsInstance(object, class) : 0;
+
+    Py_XDECREF(class);
+    if (PyErr_Occurred())
+        lw_read_clear();
+    return result == 1;
+}
+
+/* 0 and status OK: not an array we can freeze; one with a mask, which compiled code would not
+ * see, is not. */
 uint32_t
 lw_read_numpy_array(lw_reader *r, PyObject *object)
 {
-    PyObject *dtype_object = PyObject_GetAttrString(object, "dtype"), *source = NULL;
-    lw_dtype dtype = dtype_object ? lw_read_numpy_dtype(dtype_object) : LW_DT_void;
+    PyObject *dtype_object, *source = NULL;
     lw_arg_record *record = NULL;
     Py_buffer view;
     uint32_t konst = 0;
+    lw_dtype dtype;
 
+    if (lw_read_is_masked(object))
+        return 0;
+    dtype_object = PyObject_GetAttrString(object, "dtype");
+    dtype = dtype_object ? lw_read_numpy_dtype(dtype_object) : LW_DT_void;
     if (dtype == LW_DT_void && dtype_object != NULL && !PyErr_Occurred())
         record = record_of(r, dtype_object);
     Py_XDECREF(dtype_object);

@@ -175,8 +175,46 @@ annotation_from_text(lw_reader *r, PyObject *text)
     if (body !=
         NULL) /* may be a text again: quoted, and `from __future__ import annotations` */
         konst = lw_read_annotation_expr(r, body);
+    if (konst == 0 && r->status == LW_OK && body != NULL &&
+        lw_ast_kind_of(&r->ast, body) == LW_AST_Call)
+        konst = lw_read_type_text(r, utf8); /* "Tuple(float32, int64)" */
     Py_DECREF(tree);
     return konst;
+}
+
+/* tuple, or typing's Tuple. */
+static bool
+is_tuple_type(PyObject *object)
+{
+    PyObject *origin = PyObject_GetAttrString(object, "__origin__");
+    bool is_tuple = object == (PyObject *)&PyTuple_Type || origin == (PyObject *)&PyTuple_Type;
+
+    lw_read_clear();
+    Py_XDECREF(origin);
+    return is_tuple;
+}
+
+/* tuple[float32, int64] in a text, or where nothing evaluates it. 0 and status OK: something
+ * else, or an item is no type. */
+static uint32_t
+annotation_of_tuple(lw_reader *r, PyObject *node)
+{
+    uint32_t of = lw_read_expr(r, lw_ast_get(node, r->ast.value)), items[LW_READ_MOST_ITEMS];
+    PyObject *origin = lw_read_object(r, of), *slice = lw_ast_get(node, r->ast.slice), *list;
+    Py_ssize_t n = 1;
+
+    if (slice == NULL || origin == NULL || !is_tuple_type(origin))
+        return 0;
+    if (lw_ast_kind_of(&r->ast, slice) != LW_AST_Tuple)
+        list = NULL;
+    else if ((n = lw_ast_list(slice, r->ast.elts, &list)) < 1 || n > LW_READ_MOST_ITEMS)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        items[i] = lw_read_annotation_expr(r, list ? PyList_GET_ITEM(list, i) : slice);
+        if (items[i] == 0)
+            return 0;
+    }
+    return lw_read_tuple_type(r, items, (uint32_t)n);
 }
 
 /* 0 and status OK: no type. Only names, attributes and tuples of them can be one. */
@@ -191,6 +229,8 @@ lw_read_annotation_expr(lw_reader *r, PyObject *node)
         object = lw_ast_get(node, r->ast.value);
         return object && PyUnicode_Check(object) ? annotation_from_text(r, object) : 0;
     }
+    if (kind == LW_AST_Subscript)
+        return annotation_of_tuple(r, node);
     if (kind != LW_AST_Name && kind != LW_AST_Attribute && kind != LW_AST_Tuple)
         return 0;
     expr = lw_read_expr(r, node);
@@ -206,13 +246,11 @@ annotation_from_around(lw_reader *r, PyObject *text)
     PyObject *locals = PyEval_GetLocals();
     PyObject *object = locals && PyDict_Check(locals) ? PyDict_GetItem(locals, text) : NULL;
     const char *utf8 = PyUnicode_AsUTF8(text);
-    lw_dtype dtype;
 
     lw_read_clear();
     if (object != NULL)
         return PyUnicode_Check(object) ? 0 : lw_read_annotation(r, object);
-    dtype = utf8 ? lw_scalar_from_name(utf8, strlen(utf8)) : LW_DT_void;
-    return dtype != LW_DT_void ? lw_read_push_dtype(r, NULL, dtype) : 0;
+    return utf8 ? lw_read_type_text(r, utf8) : 0;
 }
 
 static bool

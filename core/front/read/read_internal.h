@@ -136,6 +136,12 @@ int lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject *
 uint32_t lw_read_named(lw_reader *r, PyObject *object);
 /* A konst that may annotate a variable or parameter, from an object; 0: none (or stop). */
 uint32_t lw_read_annotation(lw_reader *r, PyObject *annotation);
+/* The constant of a type written as signatures write it; 0 and status OK: no number, and no tuple
+ * of numbers. */
+uint32_t lw_read_type_text(lw_reader *r, const char *text);
+enum { LW_READ_MOST_ITEMS = 64 }; /* of a tuple type that an annotation may name */
+/* The constant of a tuple type, of its items' constants; 0: no memory. */
+uint32_t lw_read_tuple_type(lw_reader *r, const uint32_t *types, uint32_t n);
 
 /* A konst that stands for `object` (may be NULL). */
 uint32_t lw_read_push(lw_reader *r, PyObject *object, lw_konst konst);
@@ -153,6 +159,7 @@ lw_dtype lw_read_numpy_class(lw_reader *r, PyObject *object); /* np.float32 and 
 /* 0 and status OK: not of a type that compiled code knows, or too large. */
 uint32_t lw_read_numpy_scalar(lw_reader *r, PyObject *object);
 uint32_t lw_read_numpy_array(lw_reader *r, PyObject *object);
+bool lw_read_is_masked(PyObject *object);
 
 /* ---- functions in other languages (read_external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
