@@ -5,11 +5,13 @@
 
 #include "core/ir/operands.h"
 
-enum { MOST_LOOPS = 32, MOST_DEPTH = 64, UNKNOWN = -1 };
+/* MOST_STEPS: instructions looked at, some 0.2 s; what has not been found by then is not told. */
+enum { MOST_LOOPS = 32, MOST_DEPTH = 64, UNKNOWN = -1, MOST_STEPS = 200000000 };
 
 typedef struct loop {
     uint32_t first, end; /* the LOOP and its END */
-    uint32_t depth;      /* of regions, inside */
+    int converges;       /* 0 or 1, once it has been asked; else UNKNOWN */
+    int64_t iterations;  /* or UNKNOWN */
 } loop;
 
 typedef struct search {
@@ -20,6 +22,7 @@ typedef struct search {
     uint32_t *ends;   /* by LOOP: its END */
     loop loops[MOST_LOOPS];
     uint32_t n_loops; /* around the instruction that is looked at, outermost first */
+    uint64_t n_steps;
 } search;
 
 /* What is summed up: a slot, or the memory that a LOAD and a STORE reach. */
@@ -110,6 +113,7 @@ spread(search *s, const loop *l)
 {
     bool changed = false;
 
+    s->n_steps += l->end - l->first;
     for (uint32_t i = l->first; i < l->end; i++) {
         const lw_inst *inst = at(s, i);
 
@@ -128,7 +132,7 @@ spread(search *s, const loop *l)
 static void
 spread_all(search *s, const loop *l)
 {
-    while (spread(s, l))
+    while (spread(s, l) && s->n_steps < MOST_STEPS)
         continue;
 }
 
@@ -180,9 +184,13 @@ static void
 mark_varying(search *s, const loop *l)
 {
     forget(s);
-    for (uint32_t i = 1; i < s->func->insts.n; i++)
-        if (at(s, i)->op == LW_OP_SLOT && sets(s, l, i) && is_carried(s, l, i))
+    for (uint32_t i = 1; i < s->func->insts.n && s->n_steps < MOST_STEPS; i++) {
+        if (at(s, i)->op != LW_OP_SLOT)
+            continue;
+        s->n_steps += l->end - l->first;
+        if (sets(s, l, i) && is_carried(s, l, i))
             s->follows[i] = 1;
+    }
     spread_all(s, l);
 }
 
@@ -347,7 +355,7 @@ accumulates_over(search *s, const loop *l, const total *t)
  * dt` count as data, not as something that converges: their counters are marked as followers of
  * nothing but themselves. */
 static bool
-converges(search *s, const loop *l)
+find_convergence(search *s, const loop *l)
 {
     forget(s);
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
@@ -370,6 +378,35 @@ converges(search *s, const loop *l)
     return false;
 }
 
+/* The answer is the same for every total of the loop, and costs a walk for every variable. */
+static bool
+converges(search *s, loop *l)
+{
+    if (l->converges == UNKNOWN) {
+        s->n_steps += (uint64_t)(l->end - l->first) * 64;
+        l->converges = find_convergence(s, l);
+    }
+    return l->converges;
+}
+
+/* n * times, which is UNKNOWN where either is; beyond the limit it stays as it is. */
+static int64_t
+product(int64_t n, int64_t times, int64_t limit)
+{
+    return n == UNKNOWN || times == UNKNOWN ? UNKNOWN : n > limit ? n : n * times;
+}
+
+/* Whether all the loops together run too few iterations, whatever is summed up in them. */
+static bool
+are_short(const search *s, int64_t limit)
+{
+    int64_t n = 1;
+
+    for (uint32_t i = 0; i < s->n_loops; i++)
+        n = product(n, s->loops[i].iterations, limit);
+    return n != UNKNOWN && n <= limit;
+}
+
 /* The loops that the total goes through, from the innermost on: how many additions. */
 static bool
 is_long(search *s, const total *t, int bits)
@@ -377,9 +414,10 @@ is_long(search *s, const total *t, int bits)
     int64_t n = 1, limit = (int64_t)1 << (bits / 2);
     const loop *outermost = NULL;
 
+    if (are_short(s, limit))
+        return false;
     for (uint32_t i = s->n_loops; i-- > 0;) {
-        const loop *l = &s->loops[i];
-        int64_t times;
+        loop *l = &s->loops[i];
 
         if (!accumulates_over(s, l, t)) {
             if (t->slot)
@@ -392,8 +430,7 @@ is_long(search *s, const total *t, int bits)
         if (adds_itself(s, t, at(s, t->set)->b) || converges(s, l))
             return false;
         outermost = l;
-        times = iterations(s, l);
-        n = n == UNKNOWN || times == UNKNOWN ? UNKNOWN : n > limit ? n : n * times;
+        n = product(n, l->iterations, limit);
     }
     return outermost != NULL && (n == UNKNOWN || n > limit);
 }
@@ -460,15 +497,24 @@ is_narrow_sum(search *s, lw_ref i, lw_narrow_sum *out)
 }
 
 static void
+enter_loop(search *s, uint32_t first)
+{
+    loop *l = &s->loops[s->n_loops++];
+
+    *l = (loop){.first = first, .end = s->ends[first], .converges = UNKNOWN};
+    l->iterations = iterations(s, l);
+}
+
+static void
 look(search *s, lw_narrow_sum *out)
 {
-    for (uint32_t i = 1; i < s->func->insts.n && out->at == 0; i++) {
+    for (uint32_t i = 1; i < s->func->insts.n && out->at == 0 && s->n_steps < MOST_STEPS; i++) {
         const lw_inst *inst = at(s, i);
 
         while (s->n_loops > 0 && s->loops[s->n_loops - 1].end <= i)
             s->n_loops--;
         if (inst->op == LW_OP_LOOP && s->n_loops < MOST_LOOPS && s->ends[i])
-            s->loops[s->n_loops++] = (loop){.first = i, .end = s->ends[i]};
+            enter_loop(s, i);
         if (s->n_loops > 0 && (inst->op == LW_OP_SET || inst->op == LW_OP_STORE))
             is_narrow_sum(s, i, out);
     }

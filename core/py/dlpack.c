@@ -4,6 +4,7 @@
 #include "core/py/raise.h"
 
 #include "core/base/memory.h"
+#include "core/base/reach.h"
 
 #include <string.h>
 
@@ -294,6 +295,22 @@ lw_dlpack_read_object(lw_operand *out, PyObject *object)
 
 /* ---- tensors in the host's memory ---- */
 
+/* Addresses of a process lie below this; x86-64 gives higher ones only to who asks for them. */
+#if defined(__x86_64__)
+enum { HOST_ADDRESS_BITS = 47 };
+#else
+enum { HOST_ADDRESS_BITS = 56 };
+#endif
+
+static int
+check_reach(const lw_operand *operand)
+{
+    lw_reach reach = lw_reach_of(operand->ndim, operand->shape, operand->strides,
+                                 operand->itemsize, operand->data);
+
+    return reach.high >> HOST_ADDRESS_BITS ? bad("it reaches beyond the address space") : 0;
+}
+
 static void
 lent_dropped(PyObject *capsule)
 {
@@ -342,7 +359,7 @@ lw_dlpack_host_array(PyObject *object)
     capsule = ask_for_capsule(object, true);
     result = capsule != NULL ? read_capsule(operand, capsule, check_host) : -1;
     Py_XDECREF(capsule);
-    if (result == 0)
+    if (result == 0 && check_reach(operand) == 0)
         return host_array_over(operand);
     lw_operand_release(operand);
     lw_free(operand);

@@ -237,3 +237,11 @@ def test_numpy_round_trip():
     a = np.arange(6.0).reshape(2, 3)[:, ::2]
     view = from_dlpack(a)
     assert np.shares_memory(np.asarray(view), a) and view.strides == a.strides and view.flags.writeable
+
+
+@pytest.mark.parametrize("consumer", HOST_CONSUMERS)
+@pytest.mark.parametrize("changes", [{"byte_offset": 2**63}, {"byte_offset": 2**47}, {"byte_offset": 2**56}, {"strides": (2**46,)}])
+def test_host_addresses_that_no_process_has(consumer, changes):
+    exporter = on_host(**changes)
+    with pytest.raises(BufferError, match="address space"):
+        HOST_CONSUMERS[consumer](exporter)

@@ -1,5 +1,6 @@
 """W203: loops that add up in narrow floats say so, those that do not lose digits do not."""
 
+import time
 import warnings
 
 import numpy as np
@@ -388,3 +389,17 @@ def test_numpys_sums_are_numpys():
 
 def complex_mean(x, out):
     out[0] = x.mean()
+
+
+@pytest.mark.parametrize("loop, found", [("range(5)", False), ("range(n)", True)])
+def test_many_sums_are_looked_at_in_little_time(loop, found):
+    """The search was quadratic in the statements of a loop: 5,000 took minutes."""
+    totals, lines = range(50), range(5000)
+    source = "def f(x, n):\n" + "".join(f"    t{i} = np.float32(0)\n" for i in totals) + f"    for i in {loop}:\n"
+    source += "".join(f"        t{k % 50} += x * np.float32({k})\n" for k in lines) + "    return " + " + ".join(f"t{i}" for i in totals) + "\n"
+    space = {"np": np}
+    exec(compile(source, __file__, "exec"), space)
+    before = time.perf_counter()
+    f = lw.vectorize(source=source)(space["f"])
+    assert bool(told(lambda: f.add("float32(float32, int64)"))) is found
+    assert time.perf_counter() - before < 60
