@@ -1,5 +1,5 @@
-/* A call with its arguments, made ready once: calling it again launches and does nothing else.
- */
+/* A call with its arguments, made ready once: calling it again looks whether what the function
+ * captured is still the same, launches, and does nothing else. */
 #include "forall/forall_parts_py.h"
 
 #include "core/base/memory.h"
@@ -10,20 +10,35 @@
 typedef struct bound_call {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *function, *args, *weakrefs;
+    PyObject *function, *args, *stream, *weakrefs; /* stream: or NULL */
     lw_prepared *prepared;
 } bound_call;
 
 static PyTypeObject *bound_type; /* made once a process */
 
+/* What the function captured has changed: as any call, which another object takes. */
+static PyObject *
+call_anew(bound_call *self)
+{
+    PyObject *keywords = NULL, *result = NULL;
+
+    if (self->stream == NULL || (keywords = Py_BuildValue("{sO}", "stream", self->stream)))
+        result = PyObject_Call(self->function, self->args, keywords);
+    Py_XDECREF(keywords);
+    return result;
+}
+
 static PyObject *
 call(PyObject *object, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObject *kwnames)
 {
+    bound_call *self = (bound_call *)object;
+
     if (PyVectorcall_NARGS(nargsf) != 0 || (kwnames && PyTuple_GET_SIZE(kwnames) != 0)) {
         PyErr_SetString(PyExc_TypeError, "a bound call takes no arguments: bind() has them");
         return NULL;
     }
-    return lw_forall_fire(((bound_call *)object)->prepared);
+    return lw_function_is_stale((lw_function *)self->function) ? call_anew(self)
+                                                               : lw_forall_fire(self->prepared);
 }
 
 static PyObject *
@@ -42,7 +57,8 @@ bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnam
     bound->vectorcall = call;
     bound->function = Py_NewRef(object);
     bound->weakrefs = NULL;
-    bound->args = PyTuple_New(n_args + (keywords.stream != NULL));
+    bound->args = PyTuple_New(n_args);
+    bound->stream = Py_XNewRef(keywords.stream);
     bound->prepared = lw_alloc_zero(1, sizeof *bound->prepared);
     PyObject_GC_Track(bound);
     if (bound->args == NULL || bound->prepared == NULL) {
@@ -55,8 +71,6 @@ bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnam
     }
     for (Py_ssize_t i = 0; i < n_args; i++)
         PyTuple_SET_ITEM(bound->args, i, Py_NewRef(args[i]));
-    if (keywords.stream != NULL) /* keeps it alive */
-        PyTuple_SET_ITEM(bound->args, n_args, Py_NewRef(keywords.stream));
     if (lw_forall_prepare(self, args, n_args, &keywords, bound->prepared) < 0) {
         lw_free(bound->prepared);
         bound->prepared = NULL;
@@ -74,7 +88,6 @@ bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnam
     return (PyObject *)bound;
 }
 
-/* It keeps the code of this moment, whatever its function's globals become. */
 PyObject *
 lw_forall_bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
@@ -93,6 +106,7 @@ traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->function);
     Py_VISIT(self->args);
+    Py_VISIT(self->stream);
     return 0;
 }
 
@@ -109,6 +123,7 @@ dealloc(PyObject *object)
         lw_forall_release(self->prepared);
     lw_free(self->prepared);
     Py_CLEAR(self->args);
+    Py_CLEAR(self->stream);
     Py_CLEAR(self->function);
     type->tp_free(object);
     Py_DECREF(type);

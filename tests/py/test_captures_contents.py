@@ -497,3 +497,41 @@ def test_masked_numbers_are_no_start_of_a_reduction():
             total(np.ones(3), initial=start)
         with pytest.raises(TypeError, match="mask"):
             lw.reduce(lambda a, b: a + b, identity=start)(np.ones(0))
+
+
+# ---- bound calls ----
+
+
+def test_bound_calls_see_changes_as_any_call_does(target):
+    table, large = np.array([2.0]), np.full(1000, 3.0)
+    out = np.zeros(4)
+
+    @lw.forall
+    def each(i, out):
+        out[i] = table[0] + large[7]
+
+    @lw.jit
+    def kernel(out):
+        out[cuda.grid(1)] = table[0] + large[7]
+
+    scale = lw.vectorize(lambda x: x * 0 + table[0] + large[7])
+    first = lw.guvectorize("(n)->()")(lambda x: x[0] * 0 + table[0] + large[7])
+    bound = [each.bind(4, out), kernel[1, 4].bind(out)]
+    values = [scale.bind(np.ones(4)), first.bind(np.ones((4, 2)))]
+
+    def results():
+        found = []
+        for call in bound:
+            out[:] = 0
+            call()
+            found.append(out.tolist())
+        return found + [call().tolist() for call in values]
+
+    for value in (2.0, 5.0, 2.0, 7.0):
+        table[0] = value
+        assert results() == [[value + 3.0] * 4] * 4
+    large[7] = 9.0
+    with pytest.warns(RuntimeWarning, match="W204"):
+        assert [results() for _ in range(6)] == [[[10.0] * 4] * 4] * 6
+    large = large.copy()
+    assert results() == [[16.0] * 4] * 4
