@@ -446,3 +446,25 @@ def test_counts_that_grow_out_of_int64(name, most, target):
             with pytest.raises(OverflowError, match="does not fit int64"):
                 each(*arguments)
     assert lw.vectorize(function, errors="ignore")(*[np.array([v]) for v in pairs[-1]]).dtype == np.int64
+
+
+@pytest.mark.parametrize("call", ["int({})", "round({})", "math.floor({})", "math.ceil({})", "math.trunc({})"])
+@pytest.mark.parametrize("value", ["1e400", "-1e400", "math.inf", "math.nan", "np.float64(math.inf)"])
+def test_integers_of_constants_that_have_none(call, value):
+    with pytest.raises((OverflowError, ValueError)):
+        eval(call.format(value), dict(NAMES))
+    source = "lambda x: x + " + call.format(value)
+    with pytest.raises(lw.errors.TypingError, match="E141.*has no integer"):
+        lw.vectorize(source=source)(eval(source, dict(NAMES)))(0.0)
+
+
+@pytest.mark.parametrize("text", ["int(1e20) // 10**10", "int(np.float64(1e20)) // 10**10", "int(np.float64(-1e20)) // 10**10", "int(2.0**70) % 1000"])
+def test_integers_of_large_constant_floats_are_exact(text):
+    source = "lambda x: x + " + text
+    assert lw.vectorize(source=source)(eval(source, dict(NAMES)))(0) == eval(text, dict(NAMES))
+
+
+def test_a_number_of_many_digits_is_not_shown():
+    source = "lambda x: x + float(10**400)"
+    with pytest.raises(lw.errors.TypingError, match="an int of 401 digits does not fit float64"):
+        lw.vectorize(source=source)(eval(source, dict(NAMES)))(0.0)

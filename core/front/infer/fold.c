@@ -626,6 +626,16 @@ lw_fold_truth_konst(lw_infer_frame *f, uint32_t x)
     }
 }
 
+/* Of a float that is known when compiling. */
+bool
+lw_konst_float(const lw_konst *konst, double *out)
+{
+    bool is_float = konst->kind == LW_K_FLOAT ||
+                    (konst->kind == LW_K_SCALAR && lw_is_float(konst->dtype));
+
+    return is_float && scalar_double(konst, out);
+}
+
 /* Truncation of a double, saturating, as the compiled conversion. */
 static __int128
 saturated(double d, const lw_dtype_row *to)
@@ -676,6 +686,8 @@ lw_fold_cast_konst(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to, boo
         if (weak &&
             lw_konst_any_int(from, &value)) /* int() of an integer: itself, as Python's */
             return lw_konst_int(f, old, value);
+        if (weak && lw_konst_float(from, &d) && fabs(d) < ldexp(1, 125))
+            return lw_konst_int(f, old, (__int128)d);
         if (!cast_to_int(from, to, &value))
             return 0;
         if (weak)

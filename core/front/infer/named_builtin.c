@@ -53,8 +53,8 @@ type_round(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
         return complain_argument(f, name, &args[0], "a real number");
     if (digits && !is_whole(f, args[1].value.type))
         return complain_argument(f, name, &args[1], "an integer number of digits");
-    if (digits)
-        LW_TRY(lw_check_wide(f, args[1].node, args[1].value));
+    LW_TRY(digits ? lw_check_wide(f, args[1].node, args[1].value)
+                  : lw_check_finite(f, args[0].node, args[0].value));
     if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
         type = lw_weak_int(f);
     if (digits && lw_type_is_real(f, type) && !lw_weak_mode(f)) /* numba scales by a float64 */
@@ -518,7 +518,10 @@ conversion(lw_infer_frame *f, uint32_t node, lw_dtype to, lw_type type, const lw
 {
     bool weak = type != (lw_type)to;
     lw_konst konst = {.kind = LW_K_INT};
+    lw_status status = LW_OK;
 
+    if (n && weak && lw_is_integer(to))
+        LW_TRY(lw_check_finite(f, args[0].node, args[0].value));
     out->type = type;
     if (n && args[0].value.konst) {
         out->konst = lw_fold_cast_konst(f, f->nodes[node].konst, args[0].value.konst, to, weak);
@@ -532,7 +535,9 @@ conversion(lw_infer_frame *f, uint32_t node, lw_dtype to, lw_type type, const lw
         return LW_OK;
     f->nodes[node].call = LW_CALL_CAST;
     f->nodes[node].target = to;
-    return lw_call_arguments(f, node, args, n);
+    LW_TRY(lw_call_arguments(f, node, args, n));
+fail:
+    return status;
 }
 
 static lw_status

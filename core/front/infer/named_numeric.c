@@ -173,6 +173,7 @@ type_float_index(call *c)
     lw_status status;
 
     LW_TRY(check_arguments(c, 0, c->n, TAKES_FLOAT | TAKES_BOOL));
+    LW_TRY(lw_check_finite(c->f, c->args[0].node, c->args[0].value));
     c->operand = c->args[0].value.type;
     if (!lw_type_is_real(c->f, c->operand) && c->operand >= LW_N_DTYPES)
         c->operand = lw_weak_int(c->f);
