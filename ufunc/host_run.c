@@ -27,7 +27,7 @@ enum {
     CHUNK_PS = 30 * 1000000,    /* the least a thread should get */
     PAGE = 4096,
     MEASURE_FROM = 2048, /* elements: the clock's 50 ns do not count */
-    FEW = 16, /* elements that are run without a look at Ctrl-C, whatever they cost */
+    FEW = 2, /* elements that are run without a look at Ctrl-C, whatever they cost */
 };
 
 typedef struct run {
@@ -376,11 +376,11 @@ static lw_status
 chunk(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     run *r = context;
-    int64_t unit = r->kernel->block > LW_HOST_BLOCK ? r->kernel->block : LW_HOST_BLOCK;
+    const lw_host_kernel *kernel = r->kernel;
+    int64_t unit = kernel->block > LW_HOST_BLOCK ? kernel->block : LW_HOST_BLOCK;
 
-    if (r->kernel->has_loop && r->kernel->strided != NULL)
-        unit = 1;
-
+    if (kernel->has_loop) /* an element may take long */
+        unit = kernel->strided ? 1 : LW_HOST_BLOCK;
     lw_in_pieces(r->stop, worker, begin, end, first_piece(r->kernel, end - begin), unit, piece,
                  r);
     return LW_OK;
