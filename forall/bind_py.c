@@ -105,13 +105,50 @@ put_number(binder *r, uint8_t tag, lw_dtype dtype, const void *value)
 }
 
 static bool
-fits_u64(PyObject *object)
+fits_u64(PyObject *object, uint64_t *out)
 {
-    bool fits =
-        PyLong_AsUnsignedLongLong(object) != (unsigned long long)-1 || !PyErr_Occurred();
+    *out = PyLong_AsUnsignedLongLong(object);
+    bool fits = *out != UINT64_MAX || !PyErr_Occurred();
 
     PyErr_Clear();
     return fits;
+}
+
+/* Whether one of the declared signatures has a float or complex number for this argument. */
+static bool
+may_be_float(const binder *r)
+{
+    for (const lw_special *at = r->self->specials; at != NULL; at = at->next) {
+        const lw_arg_spec *spec = &at->specs[r->self->n_index + r->arg];
+        if (at->declared && spec->kind == LW_ARGK_SCALAR &&
+            (lw_is_float(spec->dtype) || lw_is_complex(spec->dtype)))
+            return true;
+    }
+    return false;
+}
+
+/* Beyond int64: as the types of a signature can hold it. */
+static int
+put_big(binder *r, PyObject *object, bool positive)
+{
+    uint64_t value;
+    double rounded;
+    bool fits = positive && fits_u64(object, &value);
+
+    if (!r->self->lazy && fits)
+        return put_number(r, LW_KEY_WEAK, LW_DT_u64, &value);
+    if (!r->self->lazy && may_be_float(r)) { /* rounded once, as by float() */
+        rounded = PyLong_AsDouble(object);
+        return rounded == -1 && PyErr_Occurred()
+                   ? -1
+                   : put_number(r, LW_KEY_WEAK, LW_DT_f64, &rounded);
+    }
+    PyErr_Format(PyExc_OverflowError,
+                 "%s: argument `%s`: a Python int is int64 here, and %.100R does not fit; "
+                 "pass %s",
+                 lw_function_name(r->self), name_of(r), object,
+                 fits ? "np.uint64(...)" : "a float");
+    return -1;
 }
 
 static int
@@ -120,14 +157,8 @@ put_int(binder *r, PyObject *object)
     int overflow;
     int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
 
-    if (overflow) {
-        PyErr_Format(PyExc_OverflowError,
-                     "%s: argument `%s`: a Python int is int64 here, and %.100R does not fit; "
-                     "pass %s",
-                     lw_function_name(r->self), name_of(r), object,
-                     overflow > 0 && fits_u64(object) ? "np.uint64(...)" : "a float");
-        return -1;
-    }
+    if (overflow)
+        return put_big(r, object, overflow > 0);
     if (value == -1 && PyErr_Occurred())
         return -1;
     return put_number(r, LW_KEY_WEAK, LW_DT_i64, &value);

@@ -43,6 +43,12 @@ items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
 int
 lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
 {
+    enum { LAST_CHOICE = 100 };
+
+    /* A Python int beyond int64: rather a float than an integer that does not hold it. */
+    if (declared->kind == LW_ARGK_SCALAR && given->kind == LW_ARGK_WEAK &&
+        given->dtype == LW_DT_u64 && lw_is_integer(declared->dtype))
+        return declared->dtype == LW_DT_u64 ? 0 : LAST_CHOICE;
     if (declared->kind == LW_ARGK_SCALAR &&
         (given->kind == LW_ARGK_WEAK || given->kind == LW_ARGK_SCALAR))
         return lw_cast_cost(given->dtype, given->kind == LW_ARGK_WEAK, declared->dtype);
@@ -108,7 +114,7 @@ count_values(const lw_arg_spec *spec)
 static bool
 is_bounded(const lw_arg_spec *from, lw_dtype to)
 {
-    return from->kind == LW_ARGK_WEAK && from->dtype == LW_DT_i64 && lw_is_integer(to);
+    return from->kind == LW_ARGK_WEAK && lw_is_integer(from->dtype) && lw_is_integer(to);
 }
 
 static void
@@ -286,13 +292,25 @@ static int
 out_of_bounds(const lw_special *special, const lw_special_cast *cast, int64_t value)
 {
     lw_function *self = special->function;
+    PyObject *number = cast->from == LW_DT_u64 ? PyLong_FromUnsignedLongLong((uint64_t)value)
+                                               : PyLong_FromLongLong(value);
 
-    PyErr_Format(PyExc_OverflowError,
-                 "%s: argument `%s`: %lld does not fit %s, its type in the %s",
-                 lw_function_name(self), self->tree->fns.data[1].params.data[cast->param].name,
-                 (long long)value, lw_dtypes[cast->bounds].public_name,
-                 self->lazy ? "annotation" : "signature");
+    if (number != NULL)
+        PyErr_Format(
+            PyExc_OverflowError, "%s: argument `%s`: %R does not fit %s, its type in the %s",
+            lw_function_name(self), self->tree->fns.data[1].params.data[cast->param].name,
+            number, lw_dtypes[cast->bounds].public_name,
+            self->lazy ? "annotation" : "signature");
+    Py_XDECREF(number);
     return -1;
+}
+
+/* What is bound as a uint64 is above every other integer type's numbers. */
+static bool
+is_out_of_bounds(const lw_special_cast *cast, int64_t value)
+{
+    return cast->bounds != LW_DT_void &&
+           (cast->from == LW_DT_u64 || value < cast->least || value > cast->most);
 }
 
 /* In order: a value stands where the casts before it, which may have made room for imaginary
@@ -309,7 +327,7 @@ lw_special_cast_values(const lw_special *special, lw_bound *bound)
         uint64_t *at = bound->values + cast->value;
 
         memcpy(from.bytes, &at[0], size);
-        if (cast->bounds != LW_DT_void && (from.i64 < cast->least || from.i64 > cast->most))
+        if (is_out_of_bounds(cast, from.i64))
             return out_of_bounds(special, cast, from.i64);
         if (two)
             memcpy(from.bytes + size, &at[1], size);

@@ -468,3 +468,40 @@ def test_a_number_of_many_digits_is_not_shown():
     source = "lambda x: x + float(10**400)"
     with pytest.raises(lw.errors.TypingError, match="an int of 401 digits does not fit float64"):
         lw.vectorize(source=source)(eval(source, dict(NAMES)))(0.0)
+
+
+def _same(x):
+    return x
+
+
+@pytest.mark.parametrize("signatures, value, wanted", [
+    ("uint64(uint64)", E63, E63), ("uint64(uint64)", E64 - 1, E64 - 1), ("float64(float64)", E63, 2.0**63), ("float64(float64)", -(2**70), -(2.0**70)),
+    ("float64(float64)", N_A, float(N_A)), ("complex128(complex128)", E63, 2.0**63 + 0j), (["int64(int64)", "float64(float64)"], E63, 2.0**63),
+    (["int64(int64)", "uint64(uint64)"], E63, E63), ("int64(int64)", E63, OverflowError), ("uint8(uint8)", E63, OverflowError), ("int64(int64)", 2**70, OverflowError),
+    ("uint64(uint64)", E64, OverflowError), ("float64(float64)", G, OverflowError), (None, E63, OverflowError)])  # fmt: skip
+def test_large_ints_given_to_declared_functions(signatures, value, wanted):
+    f = lw.jit(signatures)(_same) if signatures else lw.jit(_same)
+    if wanted is OverflowError:
+        with pytest.raises(OverflowError):
+            f(value)
+    else:
+        assert f(value) == wanted and type(f(value)) is type(wanted)
+
+
+def test_large_ints_given_to_kernels_with_signatures():
+    def put(out, x, n):
+        out[0] = x + np.float32(n == 2**63)
+
+    def element(i, out, x, n):
+        out[i] = x + np.float32(n == 2**63)
+
+    kernel = lw.jit("void(float32[::1], float32, uint64)")(put)[1, 1]
+    each = lw.forall("void(float32[::1], float32, uint64)")(element)
+    out = np.zeros(1, np.float32)
+    for call in (kernel, lambda *args: each(1, *args)):
+        call(out, 2**70, 2**63)
+        assert out[0] == np.float32(2.0**70)
+        call(out, 2**24, 2**63)
+        assert out[0] == np.float32(2**24)
+        with pytest.raises(OverflowError):
+            call(out, 1, 2**64)
