@@ -363,3 +363,26 @@ def test_ranges_of_run_time_uint64():
         assert total(a, b, step) == sum(range(int(a), int(b), int(step)))
     with pytest.raises(ValueError, match="must not be zero"):
         total(u(3), u(9), 0)
+
+
+def test_zero_and_one_are_stored_as_bools(target):
+    def choose(i, out, n):
+        out[i] = 1 if i > n else 0
+
+    def fill(i, out, n):
+        out[i] = 1
+
+    def five(i, out, n):
+        out[i] = 5
+
+    def runtime(i, out, n):
+        out[i] = n
+
+    out = np.zeros(3, bool)
+    for function, wanted in ((choose, [False, False, True]), (fill, [True] * 3)):
+        lw.forall(function)(3, out, 1)
+        assert out.tolist() == wanted
+    for function in (five, runtime):
+        with pytest.raises(lw.errors.TypingError, match="E142.*bool"):
+            lw.forall(function)(3, out, 1)
+    assert lw.vectorize(["b1(f8)"])(lambda x: 1 if x > 0 else 0)(np.array([1.0, -1.0])).tolist() == [True, False]

@@ -161,6 +161,14 @@ does_not_fit(lw_infer_frame *f, lw_type type, lw_dtype to)
            !lw_literal_fits(lw_types_of(f), type, to);
 }
 
+/* 0 and 1 are False and True. */
+static bool
+is_truth(lw_infer_frame *f, lw_type type, lw_dtype to)
+{
+    return to == LW_DT_b1 && lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL &&
+           lw_literal_fits(lw_types_of(f), type, to);
+}
+
 lw_status
 lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
                     const char *what)
@@ -172,7 +180,7 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
         return lw_complain(f, loc, "E130",
                            lw_say(f, "%s does not fit %s", lw_say_type(f, type), to_name), NULL,
                            "integer constant out of range");
-    if (type == LW_T_BOTTOM || lw_can_cast_same_kind(from, to))
+    if (type == LW_T_BOTTOM || lw_can_cast_same_kind(from, to) || is_truth(f, type, to))
         return LW_OK;
     if (from == LW_DT_void)
         return lw_complain(f, loc, "E142", lw_say(f, "this is %s", lw_say_type(f, type)), NULL,
