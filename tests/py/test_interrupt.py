@@ -28,6 +28,17 @@ def slow(x, n):
 def add(x, y):
     return x + y
 
+@lw.vectorize
+def slow_add(x, y):
+    return x * 0 + slow(y, 1_000_000)
+
+@lw.vectorize
+def sines(x):
+    total = 0.0
+    for k in range(1_000_000):
+        total += np.sin(x + k)
+    return total
+
 @lw.guvectorize(["(f8[:], i8, f8[:])"], "(m),()->(m)")
 def rows(x, n, out):
     for i in range(x.size):
@@ -59,6 +70,8 @@ tall = np.broadcast_to(np.ones(1), (10**6, 10**6))
 CALLS = {
     "ufunc": "slow(x, 1_000_000)",
     "ufunc of few": "slow(x[:600], 30_000_000)",
+    "ufunc of few, as vectors": "sines(x[:2000])",
+    "ufunc.at": "slow_add.at(np.zeros(9), np.arange(10**6) % 9, 1.0)",
     "ufunc, strided": "slow(x[::2], 1_000_000)",
     "ufunc, cast": "slow(x.astype('f4'), 1_000_000)",
     "ufunc.reduce": "add.reduce(endless)",
