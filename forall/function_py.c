@@ -49,11 +49,11 @@ check_index(const lw_function *self, const lw_fn *fn, const char *door)
         uint32_t number = fn->params.data[i].annotation;
         const lw_konst *konst = number ? &self->tree->konsts.data[number] : NULL;
         if (konst && konst->kind == LW_K_DTYPE && konst->dtype != LW_DT_i64) {
-            PyErr_Format(PyExc_TypeError,
-                         "%s: the element's index `%s` of `%s` is int64, not %s, which does not "
-                         "hold every index; convert it where it is used",
-                         door, fn->params.data[i].name, fn->name,
-                         lw_dtypes[konst->dtype].public_name);
+            PyErr_Format(
+                PyExc_TypeError,
+                "%s: the element's index `%s` of `%s` is int64, not %s, which does not "
+                "hold every index; convert it where it is used",
+                door, fn->params.data[i].name, fn->name, lw_dtypes[konst->dtype].public_name);
             return -1;
         }
     }

@@ -72,8 +72,8 @@ is_stale(PyObject *object)
            (self->captures != NULL && lw_captures_changed(self->captures));
 }
 
-/* Of a stale one: 1 where only frozen contents have changed and that has been told; 0: more has,
- * or nothing is compiled yet and the function is read again; -1 with an exception. */
+/* Of a stale one: 1 where only frozen contents have changed and that has been told; 0: more
+ * has, or nothing is compiled yet and the function is read again; -1 with an exception. */
 static int
 tell_of(lw_ufunc_object *self)
 {

@@ -5,7 +5,8 @@
 
 #include "core/ir/operands.h"
 
-/* MOST_STEPS: instructions looked at, some 0.2 s; what has not been found by then is not told. */
+/* MOST_STEPS: instructions looked at, some 0.2 s; what has not been found by then is not told.
+ */
 enum { MOST_LOOPS = 32, MOST_DEPTH = 64, UNKNOWN = -1, MOST_STEPS = 200000000 };
 
 typedef struct loop {

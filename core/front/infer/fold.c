@@ -630,8 +630,8 @@ lw_fold_truth_konst(lw_infer_frame *f, uint32_t x)
 bool
 lw_konst_float(const lw_konst *konst, double *out)
 {
-    bool is_float = konst->kind == LW_K_FLOAT ||
-                    (konst->kind == LW_K_SCALAR && lw_is_float(konst->dtype));
+    bool is_float =
+        konst->kind == LW_K_FLOAT || (konst->kind == LW_K_SCALAR && lw_is_float(konst->dtype));
 
     return is_float && scalar_double(konst, out);
 }

@@ -206,7 +206,7 @@ uint32_t lw_konst_add(lw_infer_frame *f, uint32_t old, const lw_konst *konst);
 uint32_t lw_konst_bool(lw_infer_frame *f, uint32_t old, bool value);
 uint32_t lw_konst_int(lw_infer_frame *f, uint32_t old, __int128 value);
 bool lw_konst_any_int(const lw_konst *konst, __int128 *out); /* of SCALAR integers, too */
-bool lw_konst_float(const lw_konst *konst, double *out);      /* of SCALAR floats, too */
+bool lw_konst_float(const lw_konst *konst, double *out);     /* of SCALAR floats, too */
 /* 0 when it cannot be folded. */
 uint32_t lw_fold_binary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x,
                               uint32_t y);
@@ -250,7 +250,8 @@ lw_status lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, l
 lw_status lw_check_wide(lw_infer_frame *f, uint32_t node, lw_infer_value x);
 /* E130: more bits than constants are folded with. */
 lw_status lw_complain_wide(lw_infer_frame *f, uint32_t node);
-/* E141 where a constant becomes an integer of Python's that it has none for: NaN and infinity. */
+/* E141 where a constant becomes an integer of Python's that it has none for: NaN and infinity.
+ */
 lw_status lw_check_finite(lw_infer_frame *f, uint32_t node, lw_infer_value x);
 void lw_note_arithmetic(lw_infer_frame *f, uint32_t node, lw_type type);
 

@@ -115,7 +115,8 @@ lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
     value = x.konst && lw_konst_of(f, x.konst)->kind == LW_K_BIGINT ? lw_konst_text(f, x.konst)
                                                                     : lw_say_type(f, x.type);
     if (strlen(value) > MOST_DIGITS)
-        value = lw_say(f, "an int of %u digits", (unsigned)strspn(value + (*value == '-'), "0123456789"));
+        value = lw_say(f, "an int of %u digits",
+                       (unsigned)strspn(value + (*value == '-'), "0123456789"));
     if (strncmp(value, "int ", 4) == 0)
         value += 4;
     return lw_complain(
@@ -148,12 +149,12 @@ lw_check_finite(lw_infer_frame *f, uint32_t node, lw_infer_value x)
 
     if (!x.konst || !lw_konst_float(lw_konst_of(f, x.konst), &d) || isfinite(d))
         return LW_OK;
-    return lw_complain(f, lw_node_of(f, node)->loc, "E141",
-                       isnan(d) ? "Python raises ValueError here"
-                                : "Python raises OverflowError here",
-                       "of a float that is known at run time only, NaN gives 0 and infinity the "
-                       "nearest integer of 64 bits",
-                       "%s has no integer", isnan(d) ? "NaN" : "an infinity");
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E141",
+        isnan(d) ? "Python raises ValueError here" : "Python raises OverflowError here",
+        "of a float that is known at run time only, NaN gives 0 and infinity the "
+        "nearest integer of 64 bits",
+        "%s has no integer", isnan(d) ? "NaN" : "an infinity");
 }
 
 lw_status

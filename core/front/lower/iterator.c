@@ -38,7 +38,8 @@ is_below(lw_builder *b, lw_ref x, lw_ref y)
 
     if (x_unsigned == y_unsigned)
         return lw_ir_compare(b, LW_OP_LT, x, y);
-    below = lw_ir_compare(b, LW_OP_LT, lw_ir_cast(b, LW_DT_u64, x), lw_ir_cast(b, LW_DT_u64, y));
+    below =
+        lw_ir_compare(b, LW_OP_LT, lw_ir_cast(b, LW_DT_u64, x), lw_ir_cast(b, LW_DT_u64, y));
     if (x_unsigned)
         return lw_ir_and(b, below, lw_ir_compare(b, LW_OP_GE, y, none));
     return lw_ir_or(b, below, lw_ir_compare(b, LW_OP_LT, x, none));
@@ -122,7 +123,8 @@ step_argument(lw_lower_frame *f, uint32_t call)
     if (value.n == 0)
         return 0;
     most = lw_ir_int(b, LW_DT_u64, INT64_MAX);
-    most = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, value.parts[0], most), value.parts[0], most);
+    most =
+        lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, value.parts[0], most), value.parts[0], most);
     return lw_ir_cast(b, LW_DT_i64, most);
 }
 

@@ -136,8 +136,8 @@ int lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject *
 uint32_t lw_read_named(lw_reader *r, PyObject *object);
 /* A konst that may annotate a variable or parameter, from an object; 0: none (or stop). */
 uint32_t lw_read_annotation(lw_reader *r, PyObject *annotation);
-/* The constant of a type written as signatures write it; 0 and status OK: no number, and no tuple
- * of numbers. */
+/* The constant of a type written as signatures write it; 0 and status OK: no number, and no
+ * tuple of numbers. */
 uint32_t lw_read_type_text(lw_reader *r, const char *text);
 enum { LW_READ_MOST_ITEMS = 64 }; /* of a tuple type that an annotation may name */
 /* The constant of a tuple type, of its items' constants; 0: no memory. */
