@@ -595,7 +595,7 @@ launcher_repr(PyObject *object)
                                 config->block[2]);
 }
 
-/* Do names and number fit the kernel? */
+/* -1 with an exception where names and number do not fit the kernel. */
 static int
 check_bound(const lw_jit *kernel, PyObject *args, PyObject *kwargs)
 {

@@ -244,7 +244,7 @@ lw_special *lw_special_twin(lw_special *special, bool narrow, bool negative);
 PyObject *lw_special_text(const lw_special *special);
 /* "void(float32, float32[::1])"; of a function that gives a value with what that is. */
 PyObject *lw_special_signature(const lw_special *special);
-/* Does no array that the body writes overlap another one? entry key: noalias. */
+/* Whether no array that the body writes overlaps another one. entry key: noalias. */
 bool lw_special_noalias(const lw_special *special, const lw_bound *bound);
 /* The body that the host runs. */
 const lw_scalar *lw_special_on_host(const lw_special *special);

@@ -313,7 +313,7 @@ lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_upd
 
 /* ---- kinds of variables ---- */
 
-/* Is the variable set on every way to `end`? *early: it may be read before. */
+/* Whether the variable is set on every way to `end`. *early: it may be read before. */
 static bool
 sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool set, bool *early)
 {
@@ -405,7 +405,7 @@ is_in_region(const lw_spreader *s, const lw_rounds *l, uint32_t at)
     return false;
 }
 
-/* Grows by the same in every round? */
+/* Whether it grows by the same in every iteration. */
 static bool
 counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *u,
        lw_carried *one)

@@ -20,18 +20,18 @@ bool lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, l
 
 /* Only this loop knows the variable, and each round sets it before it looks at it. */
 bool lw_carried_is_private(const lw_spreader *s, const lw_rounds *l, lw_ref slot);
-/* Does some round look at the variable before it has set it? */
+/* Whether some iteration looks at the variable before it has set it. */
 bool lw_carried_is_seen_early(const lw_spreader *s, const lw_rounds *l, lw_ref slot);
-/* Does y, computed behind x in the same round, give the same? */
+/* Whether y, computed behind x in the same iteration, gives the same. */
 bool lw_is_equal(const lw_spreader *s, const lw_rounds *l, lw_ref x, lw_ref y);
 /* A variable that the loop sets. False: it is neither. */
 bool lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot);
 const lw_carried *lw_carried_find(const lw_rounds *l, lw_ref slot); /* NULL: not carried */
 
-/* Once all variables are taken: can the rounds be walked through twice, first only for what
- * each brings to the variables that are scanned, then with their values for all the rest? What
- * is brought must follow neither from carried variables nor from what the loop stores. Fills
- * s->waits. */
+/* Once all variables are taken: whether the iterations can be walked through twice, first only
+ * for what each brings to the variables that are scanned, then with their values for all the
+ * rest. What is brought must follow neither from carried variables nor from what the loop
+ * stores. Fills s->waits. */
 bool lw_carried_settle(lw_spreader *s, const lw_rounds *l);
 
 /* Variables that stay as one round sets them, before the others are taken: the best by a

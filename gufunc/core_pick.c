@@ -170,7 +170,8 @@ is_current(const picker *p, lw_ref ref)
     return true;
 }
 
-/* Is the value made of the variable, as it is then, and of what is the same in all rounds? */
+/* Whether the value is made of the variable, as it is then, and of what all iterations
+ * share. */
 static bool
 is_of_place(const picker *p, lw_ref ref, int depth, bool *uses)
 {
@@ -208,8 +209,8 @@ see(picker *p, lw_ref ref)
             see(p, operands[k]);
 }
 
-/* Would x be y, had the variable the value that the event gives it? An index that is used as it
- * is is not negative, so that it does not wrap in x either. */
+/* Whether x would be y if the variable had the value that the event gives it. An index that is
+ * used as it is is not negative, so that it does not wrap in x either. */
 static bool
 becomes(const picker *p, lw_ref x, lw_ref y, int depth)
 {
@@ -311,7 +312,7 @@ evaluate_compare(picker *p, lw_ref ref, int depth)
     return compare(p, (lw_op)inst->op, x.kind, y.kind);
 }
 
-/* Is the SET in a branch that is taken, of those which do not hold the GET too? */
+/* Whether the branches around the SET, but for those that hold the GET too, are taken. */
 static bool
 is_reached(picker *p, uint32_t set, uint32_t get, int depth, bool *known)
 {
@@ -331,7 +332,7 @@ is_reached(picker *p, uint32_t set, uint32_t get, int depth, bool *known)
     return true;
 }
 
-/* Is this the bool that says whether there is a best? Nothing but events sets it, to True. */
+/* Whether this is the bool that says that there is a best: only events set it, to True. */
 static bool
 is_has(picker *p, lw_ref slot)
 {

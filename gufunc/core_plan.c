@@ -54,8 +54,8 @@ lw_core_plan_bytes(const lw_core_plan *plan, int operand)
 
 /* ---- the loop ---- */
 
-/* Should dimension x lie inside dimension y? The first operand that has an opinion decides,
- * outputs before inputs. */
+/* Whether dimension x should lie inside dimension y. The first operand that has an opinion
+ * decides, outputs before inputs. */
 static bool
 inside(const lw_core_plan *plan, int x, int y)
 {

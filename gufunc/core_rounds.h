@@ -105,10 +105,10 @@ void lw_spreader_free(lw_spreader *s);
 
 /* How many BLOCKs and LOOPs of the round instruction `at` stands in. */
 uint32_t lw_loops_around(const lw_spreader *s, const lw_rounds *l, uint32_t at);
-/* Does this instruction of a round end the loop? */
+/* Whether this instruction of an iteration ends the loop. */
 bool lw_ends_loop(const lw_spreader *s, const lw_rounds *l, uint32_t at);
 
-/* Do all threads make the first round, and share the others? */
+/* Whether all threads make the first iteration, and share the others. */
 static inline bool
 lw_picks_start_together(const lw_rounds *l)
 {

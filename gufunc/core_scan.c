@@ -276,7 +276,7 @@ is_nan(lw_builder *b, lw_ref value)
     return lw_ir_compare(b, LW_OP_NE, value, value);
 }
 
-/* Does x come before y in the pick's order, whatever their rounds? */
+/* Whether x comes before y in the pick's order, whatever their iterations. */
 static lw_ref
 is_better(lw_builder *b, const lw_pick *pick, lw_ref x, lw_ref y)
 {
@@ -289,7 +289,7 @@ is_better(lw_builder *b, const lw_pick *pick, lw_ref x, lw_ref y)
     return lw_ir_or(b, better, other);
 }
 
-/* Does x stay if y is as good? Its round decides. */
+/* Whether x stays if y is as good: its iteration decides. */
 static lw_ref
 comes_first(lw_builder *b, const lw_pick *pick, picked x, picked y)
 {

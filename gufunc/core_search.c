@@ -21,7 +21,7 @@ lw_ends_loop(const lw_spreader *s, const lw_rounds *l, uint32_t at)
            (inst->op == LW_OP_BREAK && inst->a >= lw_loops_around(s, l, at));
 }
 
-/* Behind this SET nothing but values, and the end of the loop? */
+/* Whether nothing but values stands between this SET and the end of the loop. */
 static bool
 is_last_set(const lw_spreader *s, const lw_rounds *l, uint32_t set)
 {

@@ -156,8 +156,8 @@ lw_root_of(const lw_spreader *s, lw_ref pointer)
     return inst->op == LW_OP_PARAM ? operand_of_address(s, inst->a) : -1;
 }
 
-/* May rounds load from here in any order? Excluded arrays that nobody writes to are as good as
- * inputs. */
+/* Whether iterations may load from here in any order. Excluded arrays that nobody writes to
+ * are as good as inputs. */
 static bool
 can_load(const lw_spreader *s, lw_ref pointer)
 {
@@ -276,8 +276,8 @@ lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps)
     return *wraps ? inst->c : index;
 }
 
-/* Is the index the counter, or some times it, and something that is the same in all rounds?
- * *wraps: a negative one counts from the end. */
+/* Whether the index is the counter, or a multiple of it, plus something that is the same in
+ * all iterations. *wraps: a negative one counts from the end. */
 static bool
 follows_counter(const lw_spreader *s, const lw_rounds *l, lw_ref index, lw_shift *shift,
                 bool *wraps)
@@ -665,7 +665,7 @@ tell_place(const lw_spreader *s, lw_spread *spread)
     spread->culprit = line_at(s, s->culprit);
 }
 
-/* Does some loop scan, or do all of them only bring values together? */
+/* Whether some loop scans, or all of them only bring values together. */
 static bool
 joins(const lw_spreader *s)
 {

@@ -84,7 +84,7 @@ row_step(const lw_reduce_job *job, uint32_t operand)
     return job->reduced.n > 1 ? job->reduced.stride[operand][0] : 0;
 }
 
-/* Do vectors of `vector` elements of this size lie side by side, along elements or results? */
+/* Whether vectors of `vector` such elements lie side by side, along elements or results. */
 static bool
 lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t operand,
                 uint32_t size, uint32_t vector)
@@ -234,7 +234,7 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
     return true;
 }
 
-/* The largest or smallest of integers of one or two bytes, as they come? */
+/* Whether it is the largest or smallest of integers of one or two bytes, as they come. */
 static bool
 is_narrow(const lw_reduce_job *job, const lw_reduce_plan *plan)
 {
@@ -281,8 +281,8 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
 }
 
-/* Is `step` there, and smaller than those between results and between elements? Then threads
- * would not read what lies side by side: a copy is better. */
+/* Whether `step` is there, and smaller than those between results and between elements. Then
+ * threads would not read what lies side by side: a copy is better. */
 static bool
 is_nearest(const lw_reduce_job *job, int64_t step)
 {
@@ -290,7 +290,7 @@ is_nearest(const lw_reduce_job *job, int64_t step)
            distance(step) < distance(element_step(job, 0));
 }
 
-/* Can the kernel walk there? */
+/* Whether the kernel can walk there. */
 static bool
 is_walkable(const lw_reduce_job *job)
 {

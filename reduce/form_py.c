@@ -261,7 +261,8 @@ typedef struct reader {
     uint32_t node, number;
 } reader;
 
-/* Is what was read the number that was given? Integers hold neither 0.5 nor infinity. */
+/* *kept = false where what was read is not what was given: integers hold no 0.5, no
+ * infinity. */
 static int
 look_whether_kept(const reader *self, PyObject *object)
 {

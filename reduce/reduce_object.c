@@ -339,7 +339,7 @@ reducer_itself(PyObject *self, PyObject *Py_UNUSED(unused))
     return Py_NewRef(self);
 }
 
-/* Of elements of this dtype: is combine seen, or said, to let them change places? Then it is
+/* Whether combine is seen, or said, to let elements of this dtype change places. Then it is
  * associative too. */
 static PyObject *
 reducer_reorders(PyObject *self, PyObject *dtype)

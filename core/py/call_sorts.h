@@ -1,5 +1,5 @@
-/* What a ufunc's call first asks of its arguments: is there a device array, or someone who
- * takes the call over? Exact ndarrays and Python numbers are known by their type alone. */
+/* What a ufunc's call first asks of its arguments: whether there is a device array, or someone
+ * who takes the call over. Exact ndarrays and Python numbers are known by their type alone. */
 #ifndef LW_PY_CALL_SORTS_H
 #define LW_PY_CALL_SORTS_H
 

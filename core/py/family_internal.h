@@ -27,8 +27,8 @@ int lw_family_index(const lw_family *family, PyObject *name);
 /* The member for these arguments, made when it is new; borrowed. NULL with an exception. */
 lw_ufunc_head *lw_family_find(const lw_family_args *c);
 
-/* Is it an operand of this call? Where all broadcast, a parameter with a default is one where
- * it is given a value. */
+/* Whether it is an operand of this call. Where all broadcast, a parameter with a default is
+ * one where it is given a value. */
 static inline bool
 lw_family_broadcasts(const lw_family_args *c, uint32_t i)
 {

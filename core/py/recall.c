@@ -103,7 +103,7 @@ is_valid(const lw_recalled *entry)
     return !entry->gone && lw_image_is_alive(entry->image);
 }
 
-/* Lies the input to the output as it did? */
+/* Whether the input lies to the output as it did: the same memory, or apart. */
 static bool
 is_as_apart(const lw_recalled *entry, int i, const lw_device_array *input,
             const lw_device_array *out)

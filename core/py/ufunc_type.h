@@ -82,8 +82,8 @@ typedef struct lw_ufunc_kind {
     void *(*make)(lw_ufunc_head *self, const lw_dtype *in);
     void (*loop_line)(lw_text *text, const void *loop);
     int (*n_shown)(const lw_ufunc_head *self); /* inputs that a user knows of; optional */
-    /* May results of this loop be operands of a reduction? Asked where dtypes differ, of kinds
-     * that have reductions. */
+    /* Whether results of this loop may be operands of a reduction. Asked where dtypes differ,
+     * of kinds that have reductions. */
     bool (*is_accumulator)(const lw_ufunc_head *self, const void *loop);
     const char *(*operand_name)(const lw_ufunc_head *self, int i); /* optional */
     PyObject *(*types_text)(const void *loop);                     /* "ff->f" */

@@ -189,7 +189,7 @@ constant_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, __int128 
     return LW_OK;
 }
 
-/* Do the items differ only in how they are known, not in how they are stored? */
+/* Whether the items differ only in how they are known, not in how they are stored. */
 static bool
 stored_alike(lw_infer_frame *f, const lw_type *items, uint32_t n, lw_type joined)
 {

@@ -246,7 +246,7 @@ lw_guards(const lw_lower_frame *f, lw_lower_value array)
     return f->l->typed->any_guarded && row->shape == NULL && guarded_address(f, address);
 }
 
-/* i64 or u64: is it outside of the axis? Negative ones were counted from the end. */
+/* Whether it (i64 or u64) is outside of the axis. Negative ones were counted from the end. */
 static lw_ref
 is_outside(lw_builder *b, lw_ref index, lw_ref extent)
 {

@@ -704,8 +704,8 @@ fail:
     return status;
 }
 
-/* May functions run to their end with an element in place of one that is not there? They must
- * end, and leave nothing behind; and what they load must lie in arrays that are guarded. */
+/* Whether functions may run to their end with an element in place of a missing one. They must
+ * end, and leave nothing behind; and what they load must lie in guarded arrays. */
 static bool
 may_be_late(const lw_module *module)
 {

@@ -145,7 +145,7 @@ bool lw_instance_raises(lw_lowering *l, uint32_t instance);
 lw_status lw_lower_note_sums(const lw_lowering *l, lw_scalar *scalar);
 
 /* ---- lower_opened.c ---- */
-/* May the instance's body stand in the place of a call? */
+/* Whether the instance's body may stand in the place of a call. */
 bool lw_may_open(const lw_lower_frame *f, uint32_t instance);
 /* It does: values by parameter (those known at compile time are not looked at). */
 lw_lower_value lw_lower_opened(lw_lower_frame *f, uint32_t instance,
@@ -328,7 +328,7 @@ lw_iterator lw_iterator_of(lw_lower_frame *f, uint32_t node, lw_type item);
 /* The count; of a range that rises it is not made before it is asked for: it takes divisions.
  */
 lw_ref lw_iterator_count(lw_lower_frame *f, const lw_iterator *it);
-/* May range() meet a step of 0 at run time? step: an entry of its argument list. */
+/* Whether range() may meet a step of 0 at run time. step: an entry of its argument list. */
 bool lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step);
 lw_lower_value lw_iterator_value(lw_lower_frame *f, uint32_t node);
 /* Item k (u64); i is the same number when the loop is written out. */

@@ -88,7 +88,7 @@ distance(lw_builder *b, const lw_walk *w, uint32_t array)
                       w->arrays[array].address, 0);
 }
 
-/* ---- is there anything to take care of? ---- */
+/* ---- whether anything is to be taken care of ---- */
 
 static lw_ref
 is_small(lw_builder *b, const lw_walk *w)
