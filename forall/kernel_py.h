@@ -189,7 +189,7 @@ typedef struct lw_device_entry {
     lw_image *image;         /* held: keeps the kernel loaded */
     lw_watch *watch;         /* NULL where the body cannot raise */
     CUdeviceptr control;     /* what such a kernel takes as its last parameter */
-    uint32_t batch;          /* FORALL: elements a thread takes in one round */
+    uint32_t batch;          /* FORALL: elements a thread takes in one iteration */
     lw_launch_config config; /* the block of best occupancy, without dynamic shared memory */
     bool together;           /* the blocks wait for each other: a cooperative launch */
 } lw_device_entry;

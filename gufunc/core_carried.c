@@ -26,8 +26,8 @@ is_set_between(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
     return false;
 }
 
-/* A LOOP in the round that has `to` inside and `from` in front of it: from's value is not the
- * one of each of its rounds. */
+/* A LOOP in the iteration that has `to` inside and `from` in front of it: from's value is not
+ * the one of each of its iterations. */
 static bool
 loop_between(const lw_spreader *s, uint32_t from, uint32_t to)
 {
@@ -230,7 +230,7 @@ is_known_within(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
     return true;
 }
 
-/* What `e` of `v and e` may be made of: it is made in rounds in which one thread would not. */
+/* What `e` of `v and e` may be made of: some iterations make it where one thread would not. */
 static bool
 is_lazy_part(const lw_spreader *s, lw_ref made, uint32_t from, uint32_t at)
 {
@@ -418,7 +418,7 @@ counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *
            lw_is_fixed(s, l, one->by) && !l->continues && !is_in_region(s, l, set);
 }
 
-/* What is made in more rounds than one thread would make it in may be loaded there. */
+/* What is made in more iterations than one thread would make it in may be loaded there. */
 static bool
 guard_lazy(const lw_spreader *s, lw_rounds *l, uint32_t lazy)
 {

@@ -52,7 +52,7 @@ typedef struct picker {
 
 /* ---- regions ---- */
 
-/* The innermost region of the round around an instruction; 0: the round itself. */
+/* The innermost region of the iteration around an instruction; 0: the iteration itself. */
 static uint32_t
 region_of(const picker *p, uint32_t at)
 {
@@ -359,7 +359,7 @@ is_set_in_round(const picker *p, lw_ref slot)
     return false;
 }
 
-/* A bool that the round has set in front of this, as `and` and `or` do. */
+/* A bool that the iteration has set in front of this, as `and` and `or` do. */
 static value
 evaluate_get(picker *p, lw_ref get, int depth)
 {
@@ -550,7 +550,7 @@ find_events(picker *p)
 }
 
 /* What is no number is taken when it comes first, and then stays: all threads must start from
- * the first round. It is there, since nothing is around the event. */
+ * the first iteration. It is there, since nothing is around the event. */
 static bool
 settle_first(const picker *p, lw_pick *pick)
 {
@@ -594,8 +594,8 @@ follows_by_operand(const picker *p, const lw_inst *inst)
     return false;
 }
 
-/* Once through the round, the events' branches apart. False: it does something that one thread
- * cannot do for itself. */
+/* Once through the iteration, the events' branches apart. False: it does something that one
+ * thread cannot do for itself. */
 static bool
 follow(picker *p, bool *changed)
 {

@@ -265,7 +265,7 @@ lw_block_share(lw_builder *b, lw_ref value, lw_ref tid)
 
 /* ---- picks ---- */
 
-/* One of the rounds that were picked. */
+/* One of the iterations that were picked. */
 typedef struct picked {
     lw_ref best, round; /* best: 0, or of 32 or 64 bits */
 } picked;

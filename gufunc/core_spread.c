@@ -320,7 +320,8 @@ lw_rounds_guard(const lw_spreader *s, lw_rounds *l, const lw_shift *shift)
     return true;
 }
 
-/* What else is added along the same dimension: where a slice starts, the same in all rounds. */
+/* What else is added along that dimension, the same in all iterations: where a slice
+ * starts. */
 static bool
 add_start(const lw_spreader *s, const lw_rounds *l, lw_ref index, lw_shift *shift)
 {
@@ -355,7 +356,7 @@ runs_along(const lw_spreader *s, lw_rounds *l, const lw_place *p, uint32_t *stri
     return false;
 }
 
-/* Every access to what this store writes is of the round's own element. */
+/* Every access to what this store writes is of the iteration's own element. */
 static bool
 is_own_element(const lw_spreader *s, lw_rounds *l, uint32_t store)
 {
@@ -448,7 +449,7 @@ refuse(lw_spreader *s, uint32_t culprit, const char *why)
 
 /* ---- loops and what lies between them ---- */
 
-/* A CONTINUE as deep as it stands ends the round. */
+/* A CONTINUE as deep as it stands ends the iteration. */
 static void
 find_continues(const lw_spreader *s, lw_rounds *l)
 {
@@ -472,7 +473,7 @@ find_continues(const lw_spreader *s, lw_rounds *l)
 static bool
 take_round(lw_spreader *s, lw_rounds *l)
 {
-    uint32_t loops = 0; /* BLOCKs and LOOPs open in the round */
+    uint32_t loops = 0; /* BLOCKs and LOOPs open in the iteration */
     bool counts[MOST_REGIONS] = {false};
     uint32_t depth = 0;
 

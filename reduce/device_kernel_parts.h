@@ -13,7 +13,7 @@ enum {
     UNROLL = LW_REDUCE_UNROLL,
     MOST_ROWS = 8,            /* of a thread, where rows are short: an access of each */
     MOST_VECTOR = 16,         /* elements of an access */
-    MOST_ACCESSES = MOST_ROWS /* in hand: two rounds */
+    MOST_ACCESSES = MOST_ROWS /* in hand: two iterations */
 };
 
 typedef struct maker {

@@ -270,7 +270,7 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     splits = splits > most ? most : splits;
     splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
     plan->per_block = (plan->items + splits - 1) / splits;
-    if (splits > 1) /* whole rounds: what is left over is waited for access by access */
+    if (splits > 1) /* whole iterations: what is left over is waited for access by access */
         plan->per_block = round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
     assert(plan->per_block > 0); /* there are elements */
     plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;

@@ -1,5 +1,5 @@
-/* What the files that emit loops over host memory share: operands and accumulators as arrays of
- * items, values kept from round to round. */
+/* What the files that emit loops over host memory share: operands and accumulators as arrays
+ * of items, values kept from iteration to iteration. */
 #ifndef LW_REDUCE_HOST_KERNEL_PARTS_H
 #define LW_REDUCE_HOST_KERNEL_PARTS_H
 

@@ -335,7 +335,7 @@ a_tuple(const shape *s)
     return text[s->form.node[0].kind];
 }
 
-/* One round: acc joined with what combine gives for it. */
+/* One iteration: acc joined with what combine gives for it. */
 static lw_status
 widen(builder *b, bool *changed)
 {

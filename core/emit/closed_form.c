@@ -1,8 +1,8 @@
 /* Numbers whose closed forms LLVM gets wrong.
  *
- * `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a product, i * (i -
- * 1) / 2, where it needs s elsewhere, as the number of rounds of an inner loop. Of s & 3 it
- * needs two bits alone, counts i in two bits as well, and so loses the third one that the
+ * `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a product, i * (i
+ * - 1) / 2, where it needs s elsewhere, as the number of iterations of an inner loop. Of s & 3
+ * it needs two bits alone, counts i in two bits as well, and so loses the third one that the
  * division wants: `for j in range(s % 4)` ran for ever (libNVVM 13.0, seen on an H200,
  * 2026-11-22; the fault is in how LLVM's SCEVExpander counts). Such a number is passed through
  * an instruction that LLVM cannot look into and ptxas drops. */

@@ -102,7 +102,7 @@ enum {
     LW_LOOP_NO_VECTORIZE = 0x02,
     LW_LOOP_NO_UNROLL = 0x04,
     LW_LOOP_UNROLL_FULL = 0x08,
-    LW_LOOP_INTERLEAVE = 0x10, /* with VECTORIZE: two vectors a round, for long chains */
+    LW_LOOP_INTERLEAVE = 0x10, /* with VECTORIZE: two vectors an iteration, for long chains */
     /* float arithmetic, compares, selects, intrinsics: fast-math flags, LLVM's names */
     LW_FAST_NNAN = 0x100,
     LW_FAST_NINF = 0x200,

@@ -272,7 +272,7 @@ lw_status lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *o
 lw_status lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 lw_infer_value lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i);
 const lw_type_row *lw_tuple_row(lw_infer_frame *f, lw_type type); /* NULL: no tuple */
-/* What one round of a loop gets, and how often: *count < 0 when known at run time only. */
+/* What one iteration of a loop gets, and how often: *count < 0 when known at run time only. */
 lw_status lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable,
                          lw_infer_value *item, int64_t *count);
 

@@ -23,8 +23,8 @@ lw_array_extent(lw_lower_frame *f, lw_lower_value array, uint32_t axis)
     return row->shape ? lw_const64(f, row->shape[axis]) : lw_part_at(&array, 1 + axis);
 }
 
-/* What offsets are computed in. Not narrow in loops: there LLVM moves pointers on from round to
- * round, which it cannot do through a sign extension. */
+/* What offsets are computed in. Not narrow in loops: there LLVM moves pointers on from
+ * iteration to iteration, which it cannot do through a sign extension. */
 lw_dtype
 lw_offset_type(const lw_lower_frame *f)
 {

@@ -9,7 +9,7 @@ static lw_iterator of_entry(lw_lower_frame *f, uint32_t entry, lw_type item);
 
 /* ---- range ---- */
 
-/* floor((distance - 1) / stride) + 1 rounds for a distance above 0; u64. */
+/* floor((distance - 1) / stride) + 1 iterations for a distance above 0; u64. */
 static lw_ref
 rounds_of(lw_builder *b, lw_ref distance, lw_ref stride)
 {
@@ -250,7 +250,7 @@ of_range(lw_lower_frame *f, uint32_t call)
         lw_ref none = lw_ir_compare(b, LW_OP_EQ, it.step, lw_ir_zero(b, LW_DT_i64));
         if (lw_raises_errors(f))
             lw_lower_raise(f, none, "ValueError", "range() arg 3 must not be zero");
-        else /* errors are ignored: no round */
+        else /* errors are ignored: no iteration */
             it.stop = lw_ir_type(b, stop) == lw_ir_type(b, it.start)
                           ? lw_ir_select(b, none, it.start, stop)
                           : stop; /* a step of 0 counts no iteration */

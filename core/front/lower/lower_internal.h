@@ -41,8 +41,7 @@ typedef struct lw_lowering {
 typedef struct lw_lower_loop {
     struct lw_lower_loop *outer;
     uint32_t break_region, continue_region;
-    bool continue_is_block; /* of a loop that is written out: continue leaves the round's block
-                             */
+    bool continue_is_block; /* of a loop written out: continue leaves the iteration's block */
 } lw_lower_loop;
 
 /* An assignment that is not written yet: in an arm that runs whatever the condition says. */
@@ -313,7 +312,7 @@ typedef struct lw_iterator {
     lw_type item; /* ARRAY: of one item */
     bool fixed;
     uint32_t n_fixed;
-    lw_ref count; /* u64 rounds at most; 0: n_fixed alone decides, or lw_iterator_count */
+    lw_ref count; /* u64 iterations at most; 0: n_fixed alone decides, or lw_iterator_count */
     lw_ref start, stop, step; /* i64: of a range; start: what enumerate counts from */
     bool rises; /* a range by a step that is known to be above 0 only as the program runs */
     lw_lower_value tuple; /* or array */
@@ -321,7 +320,7 @@ typedef struct lw_iterator {
     struct lw_iterator *inner;
     uint32_t n_inner;
 } lw_iterator;
-/* Rounds of range(start, stop, step), i64 each: u64. */
+/* Iterations of range(start, stop, step), i64 each: u64. */
 lw_ref lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step);
 /* item: the type of one item. */
 lw_iterator lw_iterator_of(lw_lower_frame *f, uint32_t node, lw_type item);
