@@ -434,7 +434,7 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
 static lw_jit_launcher *launcher_new(lw_jit *kernel, const lw_jit_config *config,
                                      PyObject *stream);
 
-/* By a kernel made anew, in the same shape. */
+/* The call by a kernel made anew, in the same shape. */
 static PyObject *
 call_renewed(const lw_jit_launcher *self, PyObject *const *args, size_t nargsf,
              PyObject *kwnames)

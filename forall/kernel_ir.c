@@ -177,7 +177,7 @@ report(maker *m, lw_ref call, const lw_ref *index, uint32_t n)
                    n_words ? LW_MAX_INDEX + n_words : n);
 }
 
-/* On the host, where the status is not 0. */
+/* Hands on the words of an error: on the host, where the status is not 0. */
 static void
 note_words(maker *m, lw_ref call)
 {

@@ -77,14 +77,14 @@ int lw_function_declare(lw_function *self, PyObject *signatures);
 /* Before the first specialisation: read the function again where a global or closure variable
  * has changed. -1 with an exception. */
 int lw_function_refresh(lw_function *self);
-/* From then on another object takes the calls: whom a call is for, itself or one made anew
- * where what the function captured has changed. A new reference, or NULL with an exception. A
- * few ns where nothing has. */
+/* From then on another object takes the calls. Gives the one that takes a call now, itself or
+ * one made anew where what the function captured has changed: a new reference, or NULL with an
+ * exception. A few ns where nothing has. */
 lw_function *lw_function_current(lw_function *self);
 lw_function *lw_function_stale(lw_function *self);   /* knowing that it is stale */
 lw_function *lw_function_renewed(lw_function *self); /* another one in any case */
-/* Of a stale one: 1 where only frozen contents have changed, which has been told: it goes on as
- * it is. 0: it does not; -1 with an exception. */
+/* Whether a stale one goes on as it is: 1 where only frozen contents have changed, which has
+ * been told. -1 with an exception. */
 int lw_function_frozen(lw_function *self);
 bool
 lw_function_is_stale(const lw_function *self); /* of captures, once something is compiled */

@@ -26,8 +26,8 @@ is_set_between(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
     return false;
 }
 
-/* A LOOP in the iteration that has `to` inside and `from` in front of it: from's value is not
- * the one of each of its iterations. */
+/* Whether a LOOP in the iteration has `to` inside and `from` in front of it: from's value is
+ * not the one of each of that LOOP's iterations. */
 static bool
 loop_between(const lw_spreader *s, uint32_t from, uint32_t to)
 {
@@ -418,7 +418,7 @@ counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *
            lw_is_fixed(s, l, one->by) && !l->continues && !is_in_region(s, l, set);
 }
 
-/* What is made in more iterations than one thread would make it in may be loaded there. */
+/* Guards the loads of what is made in more iterations than one thread would make it in. */
 static bool
 guard_lazy(const lw_spreader *s, lw_rounds *l, uint32_t lazy)
 {

@@ -442,7 +442,7 @@ evaluate(picker *p, lw_ref ref, int depth)
     }
 }
 
-/* Of elements that a place leads to it is not known yet. */
+/* Elements that a place leads to count as floats: their dtype is not known yet. */
 static bool
 may_be_nan(const picker *p)
 {
@@ -672,8 +672,8 @@ is_local(const picker *p, lw_ref slot, uint32_t branch)
     return true;
 }
 
-/* Of every event once, and nowhere else; looked at only behind that, in the same branch (and,
- * of the best, by the conditions). */
+/* Whether every event sets it once, and nothing else does; it is looked at only behind that,
+ * in the same branch (and, if it is the best, by the conditions). */
 static bool
 is_set_by_events(const picker *p, lw_ref slot)
 {

@@ -30,7 +30,7 @@ typedef struct lw_core_shape {
     const lw_core_layout *layout;
     const char *name; /* the function's, for messages */
     bool keepdims;
-    bool dropped[LW_SHAPE_CORE_NAMES]; /* optional ones that some operand has not */
+    bool dropped[LW_SHAPE_CORE_NAMES]; /* optional ones that some operand lacks */
     int64_t sizes[LW_SHAPE_CORE_NAMES];
     int loop_ndim;
     int64_t loop[LW_SHAPE_DIMS];

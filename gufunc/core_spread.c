@@ -9,7 +9,7 @@
 
 enum { MOST_REGIONS = 64, MOST_CALLEES = 256 };
 
-/* So far apart that no counter that ends takes them around all 64 bits. */
+/* Steps below this take no counter that ends around all 64 bits. */
 #define FURTHEST_STEP ((int64_t)1 << 31)
 
 static bool
@@ -584,7 +584,7 @@ take_loop(lw_spreader *s, uint32_t at)
     return true;
 }
 
-/* What stands between loops, or around some: the first loop from there on is told of. */
+/* Refuses what stands between or around loops: the first loop from there on is reported. */
 static bool
 refuse_outside(lw_spreader *s, uint32_t at)
 {

@@ -446,7 +446,7 @@ copy_shared(copier *c, lw_rounds *l)
     finish_carried(c, l);
 }
 
-/* As it was: a search by all threads, which it may send elsewhere. */
+/* The loop as it was: a search by all threads, which it may send elsewhere. */
 static void
 copy_unshared(copier *c, const lw_rounds *l)
 {

@@ -217,7 +217,7 @@ copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, bool asks
     }
 }
 
-/* Several iterations a thread pay, and are few instructions. */
+/* Whether the code is short, so that several iterations a thread pay. */
 static bool
 is_short(const copier *c, const lw_rounds *l)
 {

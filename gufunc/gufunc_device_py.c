@@ -352,7 +352,7 @@ is_written(const lw_gcall *call, int operand)
     return operand >= call->self->nin || loop_of(call)->writable[operand];
 }
 
-/* Nothing of what was there stays. */
+/* Whether the operand is a result that is returned: nothing of what was there stays. */
 static bool
 is_returned(const lw_gcall *call, int operand)
 {

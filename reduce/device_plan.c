@@ -34,7 +34,7 @@ is_masked(const lw_reduce_job *job)
     return job->operand[job->reduction->n_in] != NULL;
 }
 
-/* Of an accumulator. */
+/* Bytes of an accumulator. */
 static uint32_t
 acc_bytes(const lw_reduce_job *job)
 {
@@ -57,14 +57,14 @@ threads_log2(const lw_reduce_job *job)
     return log;
 }
 
-/* From a result to the next one beside it. */
+/* Bytes from a result to the next one beside it. */
 static int64_t
 kept_step(const lw_reduce_job *job, uint32_t operand)
 {
     return job->kept.n ? job->kept.stride[operand][job->kept.n - 1] : 0;
 }
 
-/* From a row of such results to the next. */
+/* Bytes from a row of such results to the next. */
 static int64_t
 outer_step(const lw_reduce_job *job, uint32_t operand)
 {
@@ -77,7 +77,7 @@ element_step(const lw_reduce_job *job, uint32_t operand)
     return job->reduced.n ? job->reduced.stride[operand][job->reduced.n - 1] : 0;
 }
 
-/* From a row of elements to the next. */
+/* Bytes from a row of elements to the next. */
 static int64_t
 row_step(const lw_reduce_job *job, uint32_t operand)
 {

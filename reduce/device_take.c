@@ -171,7 +171,7 @@ load_round(maker *m, lw_ref item, lw_ref step, uint32_t count, access *from)
                               m->k.key->vector, &from[k]);
 }
 
-/* Of `count` accesses, neighbours first: in order, and fewer roundings in a row. */
+/* Joins `count` accesses, neighbours first: in order, and with fewer roundings in a row. */
 static void
 join_round(maker *m, uint32_t v, uint32_t count, const access *from, lw_ref *out)
 {

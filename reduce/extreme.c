@@ -62,7 +62,8 @@ compare(walk *w, lw_op op, value x, value y, value *out)
     return true;
 }
 
-/* Of values alone: what an instruction of another kind names may be no value. */
+/* Whether all operands are values: what an instruction of another kind names may be no
+ * value. */
 static bool
 is_known(lw_op op)
 {

@@ -366,7 +366,8 @@ complain(const reader *self, const lw_reduce_node *node, PyObject *object)
     return -1;
 }
 
-/* Of a tuple, or of an array inside a record, by its place; of a record by its name. */
+/* Item i: of a tuple, or of an array inside a record, by its place; of a record by its
+ * name. */
 static PyObject *
 item_of(const reader *self, PyObject *object, uint32_t i)
 {

@@ -217,7 +217,7 @@ set_end(lw_reduce_item *item, lw_dtype dtype, bool largest)
         item->bytes[size - 1] ^= 0x80; /* little-endian */
 }
 
-/* Of a select that is seen to take the larger, or the smaller, of two integers. */
+/* Whether a select that takes the larger or the smaller of two integers takes the larger. */
 static bool
 takes_larger(const lw_func *func, const lw_inst *made)
 {

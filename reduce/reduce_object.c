@@ -284,7 +284,7 @@ reducer_accumulate(PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyO
                         kwnames);
 }
 
-/* The other calls, each by whom it is for. */
+/* The other calls, each on the object that takes it. */
 #define OF_CURRENT(name)                                                                       \
     LW_OF_CURRENT(reducer_##name, lw_reducer_current((lw_reducer *)object), lw_reducer_##name)
 OF_CURRENT(reduceat)

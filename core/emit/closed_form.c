@@ -28,7 +28,7 @@ larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Of what is stored in the slot; one more where the slot itself is in it, as in s + i + 1. */
+/* The degree of what the slot holds; one more where the slot itself is in it: s + i + 1. */
 static uint32_t
 degree_of_slot(walker *w, lw_ref slot)
 {
@@ -54,7 +54,7 @@ degree_of_slot(walker *w, lw_ref slot)
     return most;
 }
 
-/* As a polynomial of the counters of the loops around it; ANY or more: a square, or unknown. */
+/* The degree in the counters of the loops around it; ANY or more: a square, or unknown. */
 static uint32_t
 degree(walker *w, lw_ref value)
 {

@@ -177,7 +177,7 @@ typedef struct lw_typed {
 } lw_typed;
 
 const lw_konst *lw_typed_konst(const lw_typed *typed, uint32_t konst);
-/* Of BOOL, INT, UINT, BIGINT; false for others, and for ints of more than 125 bits. */
+/* The value of a BOOL, INT, UINT or BIGINT; false: another kind, or more than 125 bits. */
 bool lw_konst_int_value(const lw_konst *konst, __int128 *out);
 
 /* arg_types: one for each parameter of the user's function (scalars). arg_konsts may be NULL,

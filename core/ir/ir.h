@@ -158,8 +158,8 @@ typedef enum lw_linkage {
     LW_OUTLINED, /* internal, but kept as a real call (large helpers) */
 } lw_linkage;
 
-/* Helpers of this name change the element at their first parameter, of their second one's type,
- * atomically: what is told of an access is told of their calls. */
+/* Helpers of this name change the element at their first parameter, of their second one's
+ * type, atomically: what is said of an access holds for their calls. */
 #define LW_UPDATE_STEM "lw_atomic_"
 
 typedef struct lw_func {

@@ -96,7 +96,7 @@ void lw_operand_replace(lw_operand *operand, lw_device_array *original, lw_devic
 int lw_operand_check(lw_operand *operand);
 /* Give back what a foreign exporter lent; may be called once after each good read. */
 void lw_operand_release(lw_operand *operand);
-/* Of a device array. */
+/* The reach of a device array. */
 lw_reach lw_operand_reach(const lw_operand *operand);
 /* Whether this could be a device array: a cheap test without reading. Never raises. */
 bool lw_is_device_operand(PyObject *object);

@@ -14,9 +14,9 @@ typedef struct lw_seen {
     Py_ssize_t stream; /* where stream= stands among args, or -1 */
 } lw_seen;
 
-/* Of positional arguments and of what out=, and where= if there is one, bring. */
+/* What positional arguments and out=, and where= if there is one, bring. */
 lw_seen lw_look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames, bool has_where);
-/* Of all arguments, whatever keyword they come by. */
+/* What all arguments bring, whatever keyword they come by. */
 int lw_sorts_of(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
 
 /* TypeError: it is for the host alone. Always NULL. */

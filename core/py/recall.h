@@ -27,7 +27,7 @@ typedef struct lw_array_key {
     uint8_t dtype, ndim, misaligned;
 } lw_array_key;
 
-/* Of an own array of at most LW_RECALL_DIMS dimensions. */
+/* The key of an own array of at most LW_RECALL_DIMS dimensions. */
 lw_array_key lw_array_key_of(const lw_operand *operand);
 bool lw_array_key_is(const lw_array_key *key, const lw_device_array *array);
 

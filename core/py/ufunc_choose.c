@@ -364,7 +364,7 @@ is_minimal(lw_ufunc_head *self, const void *loop, const lw_wanted *wanted, casta
     return true;
 }
 
-/* Of the loops that fit the minimal ones, of these the one that casts least, of equals the
+/* Of the loops that fit, the minimal ones; of these the one that casts least; of equals the
  * first in canonical order. */
 static void *
 best_fit(lw_ufunc_head *self, const lw_wanted *wanted, castable can_cast)

@@ -23,7 +23,7 @@ lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i)
     return (lw_infer_value){row && i < row->n ? row->elements[i] : (lw_type)LW_T_BOTTOM, 0};
 }
 
-/* Of a namedtuple, or of a record's fields. */
+/* Finds a field of a namedtuple or a record by its name. */
 static bool
 named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_infer_value *out)
 {

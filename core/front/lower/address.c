@@ -100,7 +100,7 @@ lw_address_moved(lw_builder *b, lw_ref address, lw_ref bytes)
 
 /* ---- one integer of an index ---- */
 
-/* Of what counts: beyond, it names no place in any array, nor does a multiple of it. */
+/* Bits of a counter: a larger one names no place in any array, nor does a multiple of it. */
 enum { COUNTER_BITS = 47 };
 
 void

@@ -342,7 +342,7 @@ take_shortest(lw_lower_frame *f, lw_iterator *it)
     }
 }
 
-/* Of enumerate, zip, reversed: what their i-th iterable gives. */
+/* What the i-th iterable of an enumerate, zip or reversed gives. */
 static lw_type
 inner_item(lw_lower_frame *f, lw_type range, int kind, uint32_t i)
 {
@@ -427,7 +427,7 @@ lw_iterator_value(lw_lower_frame *f, uint32_t node)
 
 /* ---- items ---- */
 
-/* Of enumerate and zip: the tuple type of item i. */
+/* The tuple type of item i of an enumerate or zip. */
 static lw_type
 item_type(lw_lower_frame *f, const lw_iterator *it, uint32_t i)
 {

@@ -719,8 +719,8 @@ may_be_late(const lw_module *module)
 }
 
 /* Three ways, the first that is right: nothing can raise, for every index turns out to be
- * inside; what is outside is told of at the end, which leaves loops over the function without a
- * branch; or it is told of at once. */
+ * inside; what is outside is reported at the end, which leaves loops over the function without
+ * a branch; or it is reported at once. */
 lw_status
 lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
          lw_error *err)

@@ -234,7 +234,7 @@ lw_lower_value lw_lower_field(lw_lower_frame *f, lw_lower_value object, const ch
                               lw_type type);
 /* The field that a[b] or a.b names, with `a` of this type; NULL: it is none. */
 const char *lw_lower_field_name(const lw_lower_frame *f, uint32_t node, lw_type type);
-/* Of one record; *align: what is sure of the address. */
+/* The address of a field of one record; *align: what is sure of it. */
 lw_ref lw_lower_field_address(lw_lower_frame *f, lw_lower_value record, const char *name,
                               uint32_t *align);
 
