@@ -9,7 +9,7 @@ is_copy(PyObject *object)
            PyArray_CHKFLAGS((PyArrayObject *)object, NPY_ARRAY_WRITEBACKIFCOPY);
 }
 
-/* Do both arrays have the same elements in the same order? */
+/* Whether both arrays have the same elements in the same order. */
 static bool
 are_same(PyArrayObject *x, PyArrayObject *y)
 {

@@ -489,7 +489,7 @@ refuse(const binder *r, PyObject *object)
     return -1;
 }
 
-/* Of numpy.ma: its mask would be lost. */
+/* Refuses arrays of numpy.ma, whose mask would be lost. */
 static int
 refuse_masked(const binder *r, PyObject *object)
 {
@@ -599,7 +599,7 @@ put(binder *r, PyObject *object)
 
 /* ---- the call ---- */
 
-/* Of those behind the n that were given. */
+/* The first parameter without a value behind the n that were given. */
 static const char *
 first_missing(const lw_function *self, uint32_t n)
 {

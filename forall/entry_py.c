@@ -148,7 +148,7 @@ fail:
     return status;
 }
 
-/* Entries of before a reset stay in the list, and are passed over. */
+/* Entries from before a reset stay in the list, and are passed over. */
 static bool
 is_usable(const lw_device_entry *entry, const lw_device *device, const lw_entry_key *key)
 {

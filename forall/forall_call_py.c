@@ -260,7 +260,7 @@ choose_grid(lw_prepared *p, const lw_launch_config *config, bool given)
     blocks = ((uint64_t)p->n + block - 1) / block;
     resident = (uint64_t)config->full_grid * config->block / block;
     most = resident * MOST_WAVES;
-    if (blocks > resident) { /* whole rounds for each thread, but no SM left without work */
+    if (blocks > resident) { /* whole iterations for each thread, but no SM without work */
         batches = (blocks + p->entry->batch - 1) / p->entry->batch;
         blocks = batches > resident ? batches : resident;
     }

@@ -118,7 +118,7 @@ INSPECT(cubin, 90)
 INSPECT(ltoir, 90)
 #undef INSPECT
 
-/* Of the code that a call would run now. */
+/* These ask about the code that a call would run now. */
 #define OF_CURRENT(name)                                                                       \
     LW_OF_CURRENT(current_##name, lw_function_current((lw_function *)object), name)
 OF_CURRENT(inspect_types)

@@ -17,7 +17,7 @@ typedef struct job {
     lw_lock lock;
 } job;
 
-/* Does an element of it raise? */
+/* Whether an element of it raises. */
 static bool
 run_piece(job *j, int64_t begin, int64_t end)
 {

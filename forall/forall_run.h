@@ -24,7 +24,7 @@ typedef struct lw_space_run {
     uint64_t words[LW_RAISE_WORDS]; /* and what that carries */
 } lw_space_run;
 
-/* Is the work long enough to let other Python threads run meanwhile? */
+/* Whether the work is long enough to let other Python threads run meanwhile. */
 bool lw_space_is_long(const lw_space_run *run);
 /* Runs all elements, unless `stop` ends it between two pieces of work; after one that raised,
  * its part of the space ends there, others go on. */

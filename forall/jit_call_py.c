@@ -434,7 +434,7 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
 static lw_jit_launcher *launcher_new(lw_jit *kernel, const lw_jit_config *config,
                                      PyObject *stream);
 
-/* By a kernel made anew, in the same shape. */
+/* The call by a kernel made anew, in the same shape. */
 static PyObject *
 call_renewed(const lw_jit_launcher *self, PyObject *const *args, size_t nargsf,
              PyObject *kwnames)
@@ -595,7 +595,7 @@ launcher_repr(PyObject *object)
                                 config->block[2]);
 }
 
-/* Do names and number fit the kernel? */
+/* -1 with an exception where names and number do not fit the kernel. */
 static int
 check_bound(const lw_jit *kernel, PyObject *args, PyObject *kwargs)
 {

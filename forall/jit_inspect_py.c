@@ -239,7 +239,7 @@ host_resources(const lw_special *special)
                          "collective", key.form == LW_ENTRY_SINGLE ? Py_True : Py_False);
 }
 
-/* With blocks of this many threads: 0, the most that fit. */
+/* What it takes with blocks of this many threads; 0: the most that fit. */
 static PyObject *
 resources_of(const lw_special *special, int cc, int block)
 {
@@ -438,7 +438,7 @@ current_of(lw_jit *self)
                                : lw_function_current(&self->base));
 }
 
-/* Of the code that a call would run now. */
+/* These ask about the code that a call would run now. */
 #define OF_CURRENT(name) LW_OF_CURRENT(current_##name, current_of((lw_jit *)object), name)
 OF_CURRENT(kernel_compile)
 OF_CURRENT(inspect_types)

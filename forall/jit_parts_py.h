@@ -49,7 +49,7 @@ lw_jit *lw_jit_new_value(lw_jit *self);
 /* f(...) of lw.jit: compiled for the CPU, run once; gives what it returns. */
 PyObject *lw_jit_call_value(PyObject *self, PyObject *const *args, size_t nargsf,
                             PyObject *kwnames);
-/* Do all of these signatures say that numbers are returned? -1 with an exception. */
+/* Whether all of these signatures say that numbers are returned. -1 with an exception. */
 int lw_jit_signatures_give(PyObject *signatures);
 /* Compile what the signatures declare. -1 with an exception. */
 int lw_jit_declare_value(lw_jit *self);
@@ -86,7 +86,7 @@ typedef struct lw_jit_travel { /* n 0 and keep NULL: nothing to end */
     } items[LW_MOST_ARRANGED];
 } lw_jit_travel;
 
-/* Is there a host array or one of In, Out, InOut among them? Cheap. */
+/* Whether a host array or one of In, Out, InOut is among them. Cheap. */
 bool lw_jit_has_host(PyObject *const *args, Py_ssize_t n_args);
 /* Replaces host arrays in `args` by copies on the device. -1 with an exception; the travel is
  * to be ended in any case. */

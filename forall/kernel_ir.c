@@ -177,7 +177,7 @@ report(maker *m, lw_ref call, const lw_ref *index, uint32_t n)
                    n_words ? LW_MAX_INDEX + n_words : n);
 }
 
-/* On the host, where the status is not 0. */
+/* Hands on the words of an error: on the host, where the status is not 0. */
 static void
 note_words(maker *m, lw_ref call)
 {
@@ -197,8 +197,8 @@ thread_product(maker *m, lw_dtype type, lw_sreg x, lw_sreg y)
                      lw_ir_cast(&m->b, type, lw_ir_sreg(&m->b, y)));
 }
 
-/* Short bodies wait for memory most of the time: then a round takes several items, whose loads
- * are under way together. */
+/* Short bodies wait for memory most of the time: then an iteration takes several items, whose
+ * loads are under way together. */
 uint32_t
 lw_kernel_batch(const lw_scalar *scalar)
 {
@@ -214,7 +214,7 @@ lw_kernel_batch(const lw_scalar *scalar)
     return n <= SHORT_BODY && !scalar->can_raise ? BATCH : 1;
 }
 
-/* Rounds of `batch` items, a stride apart, while all of them are below `end`. */
+/* Iterations of `batch` items, a stride apart, while all of them are below `end`. */
 static void
 rounds(maker *m, lw_ref slot, lw_ref stride, lw_ref end, int batch)
 {

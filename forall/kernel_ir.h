@@ -61,7 +61,7 @@ typedef struct lw_entry_limits { /* of a GPU entry; 0: none */
 lw_status lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *symbol,
                            const lw_entry_limits *limits, lw_module **out, lw_error *err);
 
-/* Elements that a thread of a FORALL takes in one round where there are enough. */
+/* Elements that a thread of a FORALL takes in one iteration where there are enough. */
 uint32_t lw_kernel_batch(const lw_scalar *scalar);
 /* The dimensions of a space from fastest to slowest. */
 void lw_space_order(const lw_entry_key *key, int order[LW_MAX_INDEX]);

@@ -77,14 +77,14 @@ int lw_function_declare(lw_function *self, PyObject *signatures);
 /* Before the first specialisation: read the function again where a global or closure variable
  * has changed. -1 with an exception. */
 int lw_function_refresh(lw_function *self);
-/* From then on another object takes the calls: whom a call is for, itself or one made anew
- * where what the function captured has changed. A new reference, or NULL with an exception. A
- * few ns where nothing has. */
+/* From then on another object takes the calls. Gives the one that takes a call now, itself or
+ * one made anew where what the function captured has changed: a new reference, or NULL with an
+ * exception. A few ns where nothing has. */
 lw_function *lw_function_current(lw_function *self);
 lw_function *lw_function_stale(lw_function *self);   /* knowing that it is stale */
 lw_function *lw_function_renewed(lw_function *self); /* another one in any case */
-/* Of a stale one: 1 where only frozen contents have changed, which has been told: it goes on as
- * it is. 0: it does not; -1 with an exception. */
+/* Whether a stale one goes on as it is: 1 where only frozen contents have changed, which has
+ * been told. -1 with an exception. */
 int lw_function_frozen(lw_function *self);
 bool
 lw_function_is_stale(const lw_function *self); /* of captures, once something is compiled */
@@ -189,7 +189,7 @@ typedef struct lw_device_entry {
     lw_image *image;         /* held: keeps the kernel loaded */
     lw_watch *watch;         /* NULL where the body cannot raise */
     CUdeviceptr control;     /* what such a kernel takes as its last parameter */
-    uint32_t batch;          /* FORALL: elements a thread takes in one round */
+    uint32_t batch;          /* FORALL: elements a thread takes in one iteration */
     lw_launch_config config; /* the block of best occupancy, without dynamic shared memory */
     bool together;           /* the blocks wait for each other: a cooperative launch */
 } lw_device_entry;
@@ -244,7 +244,7 @@ lw_special *lw_special_twin(lw_special *special, bool narrow, bool negative);
 PyObject *lw_special_text(const lw_special *special);
 /* "void(float32, float32[::1])"; of a function that gives a value with what that is. */
 PyObject *lw_special_signature(const lw_special *special);
-/* Does no array that the body writes overlap another one? entry key: noalias. */
+/* Whether no array that the body writes overlaps another one. entry key: noalias. */
 bool lw_special_noalias(const lw_special *special, const lw_bound *bound);
 /* The body that the host runs. */
 const lw_scalar *lw_special_on_host(const lw_special *special);

@@ -26,8 +26,8 @@ is_set_between(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
     return false;
 }
 
-/* A LOOP in the round that has `to` inside and `from` in front of it: from's value is not the
- * one of each of its rounds. */
+/* Whether a LOOP in the iteration has `to` inside and `from` in front of it: from's value is
+ * not the one of each of that LOOP's iterations. */
 static bool
 loop_between(const lw_spreader *s, uint32_t from, uint32_t to)
 {
@@ -230,7 +230,7 @@ is_known_within(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
     return true;
 }
 
-/* What `e` of `v and e` may be made of: it is made in rounds in which one thread would not. */
+/* What `e` of `v and e` may be made of: some iterations make it where one thread would not. */
 static bool
 is_lazy_part(const lw_spreader *s, lw_ref made, uint32_t from, uint32_t at)
 {
@@ -313,7 +313,7 @@ lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_upd
 
 /* ---- kinds of variables ---- */
 
-/* Is the variable set on every way to `end`? *early: it may be read before. */
+/* Whether the variable is set on every way to `end`. *early: it may be read before. */
 static bool
 sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool set, bool *early)
 {
@@ -405,7 +405,7 @@ is_in_region(const lw_spreader *s, const lw_rounds *l, uint32_t at)
     return false;
 }
 
-/* Grows by the same in every round? */
+/* Whether it grows by the same in every iteration. */
 static bool
 counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *u,
        lw_carried *one)
@@ -418,7 +418,7 @@ counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *
            lw_is_fixed(s, l, one->by) && !l->continues && !is_in_region(s, l, set);
 }
 
-/* What is made in more rounds than one thread would make it in may be loaded there. */
+/* Guards the loads of what is made in more iterations than one thread would make it in. */
 static bool
 guard_lazy(const lw_spreader *s, lw_rounds *l, uint32_t lazy)
 {

@@ -23,19 +23,19 @@ lw_copier_type(const lw_copier *c, lw_ref value)
 /* ---- core_spread_body.c ---- */
 
 void lw_copier_inst(lw_copier *c, uint32_t at);
-/* Behind a SET: the round is one that its pick may be of. */
+/* Behind a SET: the iteration is one that its pick may be of. */
 void lw_copier_note_pick(lw_copier *c, const lw_rounds *l, uint32_t at);
-/* What is counted, as it is at the start of round `number`. */
+/* What is counted, as it is at the start of iteration `number`. */
 void lw_copier_counts(lw_copier *c, const lw_rounds *l, lw_ref number);
 
 /* ---- core_spread_scan.c ---- */
 
-/* The round whose number is in the counter. early: the first walk, of what does not wait for a
- * scan. kept: NULL, or by instruction what the first walk has loaded, for the second: a value
- * or, where a branch is around it, the slot that has it; 0: nothing. */
+/* The iteration whose number is in the counter. early: the first walk, of what does not wait
+ * for a scan. kept: NULL, or by instruction what the first walk has loaded, for the second: a
+ * value or, where a branch is around it, the slot that has it; 0: nothing. */
 void lw_copier_round(lw_copier *c, const lw_rounds *l, bool early, lw_ref *kept);
-/* As many rounds at a time as there are threads, or some times as many, one behind the other:
- * first what each brings, then, scanned, with the values that it finds. */
+/* As many iterations at a time as there are threads, or some times as many, one behind the
+ * other: first what each brings, then, scanned, with the values that it finds. */
 void lw_copier_scan(lw_copier *c, const lw_rounds *l);
 
 #endif

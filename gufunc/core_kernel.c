@@ -441,7 +441,7 @@ chunk_address(kernel *k, const run *r, lw_ref chunk)
     return at_part(k, r->global, chunk, k->key->operands[r->operand].chunk);
 }
 
-/* Number of the chunk that this thread takes in a round. */
+/* Number of the chunk that this thread takes in an iteration. */
 static lw_ref
 chunk_number(kernel *k, uint32_t round)
 {
@@ -460,8 +460,8 @@ is_partial(const kernel *k, const run *r, uint32_t round)
     return (round + 1) * k->key->block > r->chunks;
 }
 
-/* All of a whole block's loads, then all stores, without a branch: in the last round threads
- * without a chunk of their own fetch the last one again, to behind the items. */
+/* All of a whole block's loads, then all stores, without a branch: in the last iteration
+ * threads without a chunk of their own fetch the last one again, to behind the items. */
 static lw_status
 fetch_whole(kernel *k, const run *runs, int n, lw_error *err)
 {

@@ -66,8 +66,8 @@ size_t lw_core_key_size(const lw_core_key *key);
 uint32_t lw_core_count(const lw_gufunc_loop *loop, const lw_core_key *key, int operand);
 int64_t lw_core_pitch_of(int64_t bytes, int64_t itemsize); /* of a core of so many bytes */
 uint32_t lw_core_pitch(const lw_gufunc_loop *loop, const lw_core_key *key, int operand);
-/* Bytes of shared memory that a STAGED operand takes of a block of key->block items. What is
- * fetched is fetched in whole rounds, a chunk a thread, and so may end behind the last item. */
+/* Bytes of shared memory that a STAGED operand takes of a block of key->block items. They are
+ * fetched in whole iterations, a chunk a thread, and so may end behind the last item. */
 uint32_t lw_core_shared_bytes(const lw_gufunc_loop *loop, const lw_core_key *key, int operand);
 bool lw_core_has_loop_strides(const lw_core_key *key, int operand);
 

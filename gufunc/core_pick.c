@@ -52,7 +52,7 @@ typedef struct picker {
 
 /* ---- regions ---- */
 
-/* The innermost region of the round around an instruction; 0: the round itself. */
+/* The innermost region of the iteration around an instruction; 0: the iteration itself. */
 static uint32_t
 region_of(const picker *p, uint32_t at)
 {
@@ -170,7 +170,8 @@ is_current(const picker *p, lw_ref ref)
     return true;
 }
 
-/* Is the value made of the variable, as it is then, and of what is the same in all rounds? */
+/* Whether the value is made of the variable, as it is then, and of what all iterations
+ * share. */
 static bool
 is_of_place(const picker *p, lw_ref ref, int depth, bool *uses)
 {
@@ -208,8 +209,8 @@ see(picker *p, lw_ref ref)
             see(p, operands[k]);
 }
 
-/* Would x be y, had the variable the value that the event gives it? An index that is used as it
- * is is not negative, so that it does not wrap in x either. */
+/* Whether x would be y if the variable had the value that the event gives it. An index that is
+ * used as it is is not negative, so that it does not wrap in x either. */
 static bool
 becomes(const picker *p, lw_ref x, lw_ref y, int depth)
 {
@@ -311,7 +312,7 @@ evaluate_compare(picker *p, lw_ref ref, int depth)
     return compare(p, (lw_op)inst->op, x.kind, y.kind);
 }
 
-/* Is the SET in a branch that is taken, of those which do not hold the GET too? */
+/* Whether the branches around the SET, but for those that hold the GET too, are taken. */
 static bool
 is_reached(picker *p, uint32_t set, uint32_t get, int depth, bool *known)
 {
@@ -331,7 +332,7 @@ is_reached(picker *p, uint32_t set, uint32_t get, int depth, bool *known)
     return true;
 }
 
-/* Is this the bool that says whether there is a best? Nothing but events sets it, to True. */
+/* Whether this is the bool that says that there is a best: only events set it, to True. */
 static bool
 is_has(picker *p, lw_ref slot)
 {
@@ -358,7 +359,7 @@ is_set_in_round(const picker *p, lw_ref slot)
     return false;
 }
 
-/* A bool that the round has set in front of this, as `and` and `or` do. */
+/* A bool that the iteration has set in front of this, as `and` and `or` do. */
 static value
 evaluate_get(picker *p, lw_ref get, int depth)
 {
@@ -441,7 +442,7 @@ evaluate(picker *p, lw_ref ref, int depth)
     }
 }
 
-/* Of elements that a place leads to it is not known yet. */
+/* Elements that a place leads to count as floats: their dtype is not known yet. */
 static bool
 may_be_nan(const picker *p)
 {
@@ -549,7 +550,7 @@ find_events(picker *p)
 }
 
 /* What is no number is taken when it comes first, and then stays: all threads must start from
- * the first round. It is there, since nothing is around the event. */
+ * the first iteration. It is there, since nothing is around the event. */
 static bool
 settle_first(const picker *p, lw_pick *pick)
 {
@@ -593,8 +594,8 @@ follows_by_operand(const picker *p, const lw_inst *inst)
     return false;
 }
 
-/* Once through the round, the events' branches apart. False: it does something that one thread
- * cannot do for itself. */
+/* Once through the iteration, the events' branches apart. False: it does something that one
+ * thread cannot do for itself. */
 static bool
 follow(picker *p, bool *changed)
 {
@@ -671,8 +672,8 @@ is_local(const picker *p, lw_ref slot, uint32_t branch)
     return true;
 }
 
-/* Of every event once, and nowhere else; looked at only behind that, in the same branch (and,
- * of the best, by the conditions). */
+/* Whether every event sets it once, and nothing else does; it is looked at only behind that,
+ * in the same branch (and, if it is the best, by the conditions). */
 static bool
 is_set_by_events(const picker *p, lw_ref slot)
 {

@@ -22,16 +22,16 @@ lw_ref lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps);
 /* Adds a value to an index; false: it is not understood. */
 bool lw_shift_add(const lw_spreader *s, const lw_rounds *l, lw_ref value, bool minus,
                   lw_shift *shift);
-/* Where the index becomes less than 0 it would wrap to elements of other rounds: then the loop
- * must not be spread, which is seen when it runs. False: too many such. */
+/* Where the index becomes less than 0 it would wrap to elements of other iterations: then the
+ * loop must not be spread, which is seen when it runs. False: too many such. */
 bool lw_rounds_guard(const lw_spreader *s, lw_rounds *l, const lw_shift *shift);
-/* Guards that this load is of an element in every round. False: it is not understood, or there
- * are too many. */
+/* Guards that this load is of an element in every iteration. False: it is not understood, or
+ * there are too many. */
 bool lw_load_guard(const lw_spreader *s, lw_rounds *l, uint32_t load);
 /* A function that touches no memory. */
 bool lw_is_pure_call(const lw_spreader *s, const lw_inst *inst);
 
-/* A loop that does nothing but look whether a round ends it: lw_rounds.searches. */
+/* A loop that only looks for the iteration that ends it: lw_rounds.searches. */
 bool lw_search_take(const lw_spreader *s, lw_rounds *l);
 
 #endif

@@ -60,7 +60,7 @@ emit_like(plainer *p, const lw_inst *like, lw_op op, lw_dtype type, uint32_t a, 
 
 /* ---- v = e if c else v ---- */
 
-/* Is this the variable's value as it still is at `set`? */
+/* Whether this is the variable's value as it still is at `set`. */
 static bool
 is_itself(const lw_func *func, lw_ref value, uint32_t set)
 {

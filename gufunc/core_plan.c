@@ -7,8 +7,8 @@
 /* Below so many items what a kernel reads comes from the caches, and staging only costs its two
  * barriers. */
 #define STAGE_FROM 4096
-/* Rounds of a loop from which on an item is worth a block, whatever the number of items; and
- * where there are few. */
+/* Iterations of a loop from which on an item is worth a block, whatever the number of items;
+ * and where there are few. */
 #define SPREAD_FROM 64
 #define SPREAD_FEW  32
 /* Threads that keep a large GPU busy: some 24 warps on each of 132 SMs. */
@@ -54,8 +54,8 @@ lw_core_plan_bytes(const lw_core_plan *plan, int operand)
 
 /* ---- the loop ---- */
 
-/* Should dimension x lie inside dimension y? The first operand that has an opinion decides,
- * outputs before inputs. */
+/* Whether dimension x should lie inside dimension y. The first operand that has an opinion
+ * decides, outputs before inputs. */
 static bool
 inside(const lw_core_plan *plan, int x, int y)
 {
@@ -373,9 +373,9 @@ fewer_threads(const lw_core_plan *plan, int64_t longest, uint32_t threads)
     return threads;
 }
 
-/* Threads for an item whose loops can be spread: some rounds for each of them, and enough
- * blocks to fill an SM. 0: it is left to one thread. Two rounds must not meet in one element:
- * what is written must be dense. */
+/* Threads for an item whose loops can be spread: some iterations for each of them, and enough
+ * blocks to fill an SM. 0: it is left to one thread. Two iterations must not meet in one
+ * element: what is written must be dense. */
 static uint32_t
 spread_threads(const lw_core_plan *plan)
 {

@@ -1,5 +1,6 @@
 /* What the finder of loops that a block can share (core_spread.c, core_carried.c) tells the one
- * that makes their code (core_spread_body.c, core_spread_scan.c, core_scan.c). Pure C. */
+ * that makes their code (core_spread_body.c, core_spread_scan.c, core_scan.c). A round, in
+ * names, is an iteration. Pure C. */
 #ifndef LW_GUFUNC_CORE_ROUNDS_H
 #define LW_GUFUNC_CORE_ROUNDS_H
 
@@ -13,13 +14,13 @@ enum {
     LW_MOST_GUARDS = 16
 };
 
-/* What becomes of a variable that each round sets from its value in the round before. */
+/* What becomes of a variable that each iteration sets from its value in the one before. */
 typedef enum lw_carry {
     LW_CARRY_TOTAL, /* nobody looks at it in the loop: each thread makes a part */
-    LW_CARRY_COUNT, /* an integer that grows by `by`, the same in all rounds */
-    LW_CARRY_SCAN,  /* rounds look at it: what they add is scanned */
-    LW_CARRY_FOUND, /* of a search: only the round that ends the loop sets it */
-    LW_CARRY_PICKED /* set by one round, which its pick says, or by none */
+    LW_CARRY_COUNT, /* an integer that grows by `by`, the same in all iterations */
+    LW_CARRY_SCAN,  /* iterations look at it: what they add is scanned */
+    LW_CARRY_FOUND, /* of a search: only the iteration that ends the loop sets it */
+    LW_CARRY_PICKED /* set by one iteration, which its pick says, or by none */
 } lw_carry;
 
 typedef struct lw_carried {
@@ -35,10 +36,10 @@ typedef struct lw_carried {
     lw_ref before; /* while the loop is made: its value in front of it; SCAN: its slot */
 } lw_carried;
 
-/* Which of the rounds that set a variable is the one whose values stay. */
+/* Which of the iterations that set a variable is the one whose values stay. */
 typedef struct lw_pick {
-    /* Slot of the value that decides; 0: the last round stays. Each thread compares with its
-     * own best so far, which starts as the value from in front of the loop. */
+    /* Slot of the value that decides; 0: the last iteration stays. Each thread compares with
+     * its own best so far, which starts as the value from in front of the loop. */
     lw_ref best;
     lw_ref place;   /* the value that decides is what this LOAD finds by that slot; or 0 */
     lw_op op;       /* GT: the largest stays, LT: the smallest */
@@ -46,15 +47,15 @@ typedef struct lw_pick {
     bool nan_best;  /* what is no number is better than all numbers, */
     bool nan_worst; /* or worse than all; neither: it is never taken */
     lw_ref has;     /* a bool that says whether there is a best already; 0: none */
-    bool first;     /* the first round stays whatever it sets, if it is no number: all threads
+    bool first;     /* the first iteration stays whatever it sets, if it is NaN: all threads
                      * make it, and start from there */
     bool nan_last;  /* of several that are no numbers the last stays */
-    lw_ref leader;  /* whoever sets this is such a round */
+    lw_ref leader;  /* whoever sets this is such an iteration */
     lw_ref round;   /* while the loop is made: slot of the thread's, -1: it has none */
 } lw_pick;
 
 /* An index: the counter times `step`, which is not 0, and values that are the same in all
- * rounds. */
+ * iterations. */
 typedef struct lw_shift {
     int64_t step;
     uint32_t n;
@@ -67,14 +68,14 @@ typedef struct lw_shift {
 /* An outermost loop: LOOP … LATCH … END. */
 typedef struct lw_rounds {
     uint32_t at, latch, end;
-    uint32_t first; /* instruction of a round */
+    uint32_t first; /* instruction of an iteration */
     lw_ref counter; /* its slot; counts from 0 by 1 */
     lw_ref limit;
     bool stores;
-    bool continues; /* some CONTINUE ends a round */
+    bool continues; /* some CONTINUE ends an iteration */
     bool scans;     /* some carried variable is SCAN */
-    /* Rounds do nothing but look whether they end the loop, by BREAK or RETURN: the first that
-     * does is found, and made again by all threads. */
+    /* Iterations do nothing but look whether they end the loop, by BREAK or RETURN: the first
+     * that does is found, and made again by all threads. */
     bool searches;
     uint32_t n_carried;
     lw_carried carried[LW_MOST_CARRIED];
@@ -89,8 +90,8 @@ typedef struct lw_spreader {
     lw_arena arena;
     const lw_func *func;      /* the body, as lw_plain_body writes it */
     uint32_t *ends, *middles; /* of regions, by instruction */
-    /* by instruction of a round, where it scans: it follows from a carried variable, or from
-     * nothing that is known before the scan, and so waits for the second walk */
+    /* by instruction of an iteration, where it scans: it follows from a carried variable, or
+     * from nothing that is known before the scan, and so waits for the second walk */
     uint8_t *waits;
     uint32_t n_loops;
     lw_rounds loops[LW_MOST_ROUNDS];
@@ -103,12 +104,12 @@ typedef struct lw_spreader {
 bool lw_spreader_find(lw_spreader *s, const lw_gufunc_loop *loop);
 void lw_spreader_free(lw_spreader *s);
 
-/* How many BLOCKs and LOOPs of the round instruction `at` stands in. */
+/* How many BLOCKs and LOOPs of the iteration are around instruction `at`. */
 uint32_t lw_loops_around(const lw_spreader *s, const lw_rounds *l, uint32_t at);
-/* Does this instruction of a round end the loop? */
+/* Whether this instruction of an iteration ends the loop. */
 bool lw_ends_loop(const lw_spreader *s, const lw_rounds *l, uint32_t at);
 
-/* Do all threads make the first round, and share the others? */
+/* Whether all threads make the first iteration, and share the others. */
 static inline bool
 lw_picks_start_together(const lw_rounds *l)
 {
@@ -124,7 +125,7 @@ lw_inst_at(const lw_spreader *s, lw_ref ref)
     return &s->func->insts.data[ref];
 }
 
-/* Same in all rounds, and there in front of the loop or at any place. */
+/* Same in all iterations, and there in front of the loop or at any place. */
 static inline bool
 lw_is_fixed(const lw_spreader *s, const lw_rounds *l, lw_ref ref)
 {

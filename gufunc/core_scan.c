@@ -82,7 +82,7 @@ shuffled_word(lw_builder *b, lw_kernel_op op, lw_ref word, lw_ref lane, int64_t 
     return lw_ir_kernel_call(b, op, LW_DT_i32, args, 4);
 }
 
-/* Of 32 or 64 bits, which go in two words, or a bool. */
+/* Shuffles a value of 32 or 64 bits, which goes in two words, or a bool. */
 static lw_ref
 shuffled(lw_builder *b, lw_kernel_op op, lw_ref value, lw_ref lane, int64_t clamp)
 {
@@ -118,7 +118,7 @@ of_lane(lw_builder *b, lw_ref value, lw_ref lane)
     return shuffled(b, LW_KOP_shfl_idx, value, lane, ANY_CLAMP);
 }
 
-/* Of the first `n` lanes each gets the total of all up to it. */
+/* Each of the first `n` lanes gets the total of all up to it. */
 static lw_ref
 warp_scan(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref lane, int64_t n)
 {
@@ -214,7 +214,8 @@ lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref 
     }
 }
 
-/* Of n lanes one behind the other, n a power of two: each lane's own order, lane 0's counts. */
+/* The total of n lanes one behind the other, n a power of two: each lane has its own order,
+ * lane 0's counts. */
 static lw_ref
 lanes_total(lw_builder *b, const lw_carried *one, lw_ref value, int64_t n)
 {
@@ -265,7 +266,7 @@ lw_block_share(lw_builder *b, lw_ref value, lw_ref tid)
 
 /* ---- picks ---- */
 
-/* One of the rounds that were picked. */
+/* One of the iterations that were picked. */
 typedef struct picked {
     lw_ref best, round; /* best: 0, or of 32 or 64 bits */
 } picked;
@@ -276,7 +277,7 @@ is_nan(lw_builder *b, lw_ref value)
     return lw_ir_compare(b, LW_OP_NE, value, value);
 }
 
-/* Does x come before y in the pick's order, whatever their rounds? */
+/* Whether x comes before y in the pick's order, whatever their iterations. */
 static lw_ref
 is_better(lw_builder *b, const lw_pick *pick, lw_ref x, lw_ref y)
 {
@@ -289,7 +290,7 @@ is_better(lw_builder *b, const lw_pick *pick, lw_ref x, lw_ref y)
     return lw_ir_or(b, better, other);
 }
 
-/* Does x stay if y is as good? Its round decides. */
+/* Whether x stays if y is as good: its iteration decides. */
 static lw_ref
 comes_first(lw_builder *b, const lw_pick *pick, picked x, picked y)
 {
@@ -335,7 +336,7 @@ warp_pick(lw_builder *b, const lw_pick *pick, picked mine, int64_t n)
     return mine;
 }
 
-/* Of 32 bits at least, with the same order. */
+/* The value in 32 bits at least, with the same order. */
 static lw_ref
 widened(lw_builder *b, lw_ref value)
 {

@@ -31,8 +31,9 @@ lw_ref lw_scan_place(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k);
  * totals through shared memory. */
 lw_ref lw_block_total(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref tid,
                       uint32_t n_threads);
-/* Of the rounds that threads have picked (i64, negative: none) the one that stays, known to all
- * threads. best: the value that this thread's has, or 0 where the pick is of the last round. */
+/* Of the iterations that threads have picked (i64, negative: none) the one that stays, known
+ * to all threads. best: the value that this thread's has, or 0 where the pick is of the
+ * last. */
 lw_ref lw_block_pick(lw_builder *b, const lw_pick *pick, lw_ref best, lw_ref round, lw_ref tid,
                      uint32_t n_threads);
 /* values[i] becomes what the thread where `mine` holds has, of which there is one; if there is

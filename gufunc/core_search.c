@@ -21,7 +21,7 @@ lw_ends_loop(const lw_spreader *s, const lw_rounds *l, uint32_t at)
            (inst->op == LW_OP_BREAK && inst->a >= lw_loops_around(s, l, at));
 }
 
-/* Behind this SET nothing but values, and the end of the loop? */
+/* Whether nothing but values stands between this SET and the end of the loop. */
 static bool
 is_last_set(const lw_spreader *s, const lw_rounds *l, uint32_t set)
 {
@@ -36,7 +36,7 @@ is_last_set(const lw_spreader *s, const lw_rounds *l, uint32_t set)
     return false;
 }
 
-/* Set by the round that ends the loop, or new in each round. */
+/* Set by the iteration that ends the loop, or new in each iteration. */
 static bool
 take_found(const lw_spreader *s, lw_rounds *l, uint32_t set)
 {
@@ -90,7 +90,7 @@ guard_inside(const lw_spreader *s, lw_rounds *l, const lw_place *p, uint32_t str
     return lw_rounds_guard(s, l, &shift) && lw_rounds_guard(s, l, &rest);
 }
 
-/* Rounds behind the one that ends the loop are made too: what they load must be there. */
+/* Iterations behind the one that ends the loop are made too: what they load must be there. */
 bool
 lw_load_guard(const lw_spreader *s, lw_rounds *l, uint32_t load)
 {

@@ -30,7 +30,7 @@ typedef struct lw_core_shape {
     const lw_core_layout *layout;
     const char *name; /* the function's, for messages */
     bool keepdims;
-    bool dropped[LW_SHAPE_CORE_NAMES]; /* optional ones that some operand has not */
+    bool dropped[LW_SHAPE_CORE_NAMES]; /* optional ones that some operand lacks */
     int64_t sizes[LW_SHAPE_CORE_NAMES];
     int loop_ndim;
     int64_t loop[LW_SHAPE_DIMS];
@@ -42,7 +42,7 @@ typedef struct lw_core_shape {
 /* LW_ERR_VALUE: the layout has more distinct dimensions than there is room for. */
 lw_status lw_core_shape_init(lw_core_shape *s, const lw_core_layout *layout, const char *name,
                              lw_error *err);
-/* May the call say keepdims at all? */
+/* LW_ERR_TYPE where the layout does not allow keepdims, whatever its value. */
 lw_status lw_core_shape_check_keepdims(const lw_core_shape *s, lw_error *err);
 lw_status lw_core_shape_dims(lw_core_shape *s, const lw_core_view *views, bool keepdims,
                              lw_error *err);

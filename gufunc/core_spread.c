@@ -9,7 +9,7 @@
 
 enum { MOST_REGIONS = 64, MOST_CALLEES = 256 };
 
-/* So far apart that no counter that ends takes them around all 64 bits. */
+/* Steps below this take no counter that ends around all 64 bits. */
 #define FURTHEST_STEP ((int64_t)1 << 31)
 
 static bool
@@ -156,8 +156,8 @@ lw_root_of(const lw_spreader *s, lw_ref pointer)
     return inst->op == LW_OP_PARAM ? operand_of_address(s, inst->a) : -1;
 }
 
-/* May rounds load from here in any order? Excluded arrays that nobody writes to are as good as
- * inputs. */
+/* Whether iterations may load from here in any order. Excluded arrays that nobody writes to
+ * are as good as inputs. */
 static bool
 can_load(const lw_spreader *s, lw_ref pointer)
 {
@@ -276,8 +276,8 @@ lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps)
     return *wraps ? inst->c : index;
 }
 
-/* Is the index the counter, or some times it, and something that is the same in all rounds?
- * *wraps: a negative one counts from the end. */
+/* Whether the index is the counter, or a multiple of it, plus something that is the same in
+ * all iterations. *wraps: a negative one counts from the end. */
 static bool
 follows_counter(const lw_spreader *s, const lw_rounds *l, lw_ref index, lw_shift *shift,
                 bool *wraps)
@@ -320,7 +320,8 @@ lw_rounds_guard(const lw_spreader *s, lw_rounds *l, const lw_shift *shift)
     return true;
 }
 
-/* What else is added along the same dimension: where a slice starts, the same in all rounds. */
+/* What else is added along that dimension, the same in all iterations: where a slice
+ * starts. */
 static bool
 add_start(const lw_spreader *s, const lw_rounds *l, lw_ref index, lw_shift *shift)
 {
@@ -355,7 +356,7 @@ runs_along(const lw_spreader *s, lw_rounds *l, const lw_place *p, uint32_t *stri
     return false;
 }
 
-/* Every access to what this store writes is of the round's own element. */
+/* Every access to what this store writes is of the iteration's own element. */
 static bool
 is_own_element(const lw_spreader *s, lw_rounds *l, uint32_t store)
 {
@@ -448,7 +449,7 @@ refuse(lw_spreader *s, uint32_t culprit, const char *why)
 
 /* ---- loops and what lies between them ---- */
 
-/* A CONTINUE as deep as it stands ends the round. */
+/* A CONTINUE as deep as it stands ends the iteration. */
 static void
 find_continues(const lw_spreader *s, lw_rounds *l)
 {
@@ -472,7 +473,7 @@ find_continues(const lw_spreader *s, lw_rounds *l)
 static bool
 take_round(lw_spreader *s, lw_rounds *l)
 {
-    uint32_t loops = 0; /* BLOCKs and LOOPs open in the round */
+    uint32_t loops = 0; /* BLOCKs and LOOPs open in the iteration */
     bool counts[MOST_REGIONS] = {false};
     uint32_t depth = 0;
 
@@ -583,7 +584,7 @@ take_loop(lw_spreader *s, uint32_t at)
     return true;
 }
 
-/* What stands between loops, or around some: the first loop from there on is told of. */
+/* Refuses what stands between or around loops: the first loop from there on is reported. */
 static bool
 refuse_outside(lw_spreader *s, uint32_t at)
 {
@@ -665,7 +666,7 @@ tell_place(const lw_spreader *s, lw_spread *spread)
     spread->culprit = line_at(s, s->culprit);
 }
 
-/* Does some loop scan, or do all of them only bring values together? */
+/* Whether some loop scans, or all of them only bring values together. */
 static bool
 joins(const lw_spreader *s)
 {

@@ -1,22 +1,23 @@
 /* Large cores: an item's loops spread over the threads of a block. Pure C.
  *
- * A body can be spread when each of its outermost loops has rounds that are independent of each
- * other, but for variables that each round sets from their value in the round before by an
- * operation that is associative (core_rounds.h). A round may read anything that the loop does
- * not write, and of what it writes only its own element; what is not understood counts as
- * dependent. Where rounds look at such a variable, the block takes as many rounds as it has
- * threads, walks them once for what each brings to it, scans that, and walks them again with
- * the values that they find (Hillis and Steele's scan within warps).
- * A variable may also stay as one round sets it, the best by a comparison or the last that does
- * (core_pick.c): threads keep the numbers of their rounds, and the block picks one.
- * A loop that only looks for the round that ends it is shared too: the first one found is made
- * again by all threads. The body is looked at as core_plain.c writes it, with calls in line.
+ * A body can be spread when each of its outermost loops has iterations that are independent of
+ * each other, but for variables that each iteration sets from their value in the one before by
+ * an operation that is associative (core_rounds.h). An iteration may read anything that the
+ * loop does not write, and of what it writes only its own element; what is not understood
+ * counts as dependent. Where iterations look at such a variable, the block takes as many as it
+ * has threads, walks them once for what each brings to it, scans that, and walks them again
+ * with the values that they find (Hillis and Steele's scan within warps).
+ * A variable may also stay as one iteration sets it, the best by a comparison or the last that
+ * does (core_pick.c): threads keep the numbers of their iterations, and the block picks one.
+ * A loop that only looks for the iteration that ends it is shared too: the first one found is
+ * made again by all threads. The body is looked at as core_plain.c writes it, with calls in
+ * line.
  *
  * All threads run the code between the loops, with the same values, and take the same branches,
  * in which loops may stand; what it stores one of them stores. Sums are made in another order
  * than one thread would make them, always the same one. An index that may be negative, and so
- * may wrap to another round's element, is looked at when the loop starts: then one thread runs
- * it as it is. */
+ * may wrap to another iteration's element, is looked at when the loop starts: then one thread
+ * runs it as it is. */
 #ifndef LW_GUFUNC_CORE_SPREAD_H
 #define LW_GUFUNC_CORE_SPREAD_H
 
@@ -26,7 +27,7 @@
 typedef struct lw_spread {
     bool possible;
     bool joins;    /* threads wait for each other at every step, or do little but join values */
-    bool searches; /* some loop looks for the round that ends it */
+    bool searches; /* some loop looks for the iteration that ends it */
     uint32_t line; /* of the loop that prevents it; 0: there is none, or it is not known */
     uint32_t culprit; /* the line in it, or 0 */
     const char *file; /* the module's, or NULL */

@@ -35,7 +35,7 @@ lw_copier_inst(copier *c, uint32_t at)
         c->to[at] = lw_ir_copy(&c->b, c->s->func, inst, c->to);
 }
 
-/* What is the same in all rounds, in front of the loop. */
+/* What is the same in all iterations, in front of the loop. */
 static lw_ref
 fixed(copier *c, const lw_rounds *l, lw_ref value)
 {
@@ -58,7 +58,7 @@ copy_store(copier *c, uint32_t at)
 
 /* ---- carried variables ---- */
 
-/* No thread has a round yet. */
+/* No thread has an iteration yet. */
 static void
 start_picks(copier *c, lw_rounds *l)
 {
@@ -78,8 +78,8 @@ lw_copier_note_pick(copier *c, const lw_rounds *l, uint32_t at)
             lw_ir_set(&c->b, l->picks[i].round, lw_ir_cast(&c->b, LW_DT_i64, c->to[l->at + 1]));
 }
 
-/* A value of the round behind the loop: made of variables, and of what is the same in all
- * rounds. */
+/* A value of the iteration behind the loop: made of variables, and of what is the same in all
+ * iterations. */
 static void
 copy_value(copier *c, const lw_rounds *l, lw_ref value)
 {
@@ -95,7 +95,7 @@ copy_value(copier *c, const lw_rounds *l, lw_ref value)
     lw_copier_inst(c, value);
 }
 
-/* What decides of the thread's round; where it has none, anything. */
+/* What decides of the thread's iteration; where it has none, anything. */
 static lw_ref
 deciding_value(copier *c, const lw_rounds *l, const lw_pick *pick, lw_ref round)
 {
@@ -113,7 +113,7 @@ deciding_value(copier *c, const lw_rounds *l, const lw_pick *pick, lw_ref round)
     return lw_ir_get(b, made);
 }
 
-/* All threads get what the round that stays has set; where none has, all have it as it was. */
+/* All threads get what the iteration that stays has set; where none has, what was there. */
 static void
 finish_pick(copier *c, const lw_rounds *l, uint32_t number)
 {
@@ -202,10 +202,10 @@ finish_carried(copier *c, const lw_rounds *l)
 
 /* ---- loops that look for something ---- */
 
-/* Rounds of a thread after which the block looks whether one was found. */
+/* Iterations of a thread after which the block looks whether one was found. */
 enum { SEARCH_ROUNDS = 16 };
 
-/* This thread's rounds from `base` on, up to `end` or the first that ends the loop. */
+/* This thread's iterations from `base` on, up to `end` or the first that ends the loop. */
 static void
 copy_looking(copier *c, const lw_rounds *l, lw_ref base, lw_ref end, lw_ref found)
 {
@@ -240,7 +240,7 @@ save_found(copier *c, lw_rounds *l)
         l->carried[i].before = lw_ir_get(&c->b, c->to[l->carried[i].slot]);
 }
 
-/* The first round that ends the loop, as all threads then make it: with what variables were. */
+/* The first iteration that ends the loop, as all threads make it: with what variables were. */
 static void
 copy_found(copier *c, const lw_rounds *l, lw_ref first)
 {
@@ -255,8 +255,8 @@ copy_found(copier *c, const lw_rounds *l, lw_ref first)
     lw_ir_end(b);
 }
 
-/* As many rounds at a time as keep each thread busy for a while; then the smallest number that
- * any has found. */
+/* As many iterations at a time as keep each thread busy for a while; then the smallest number
+ * that any has found. */
 static void
 copy_search(copier *c, lw_rounds *l)
 {
@@ -290,7 +290,7 @@ copy_search(copier *c, lw_rounds *l)
 
 /* ---- other loops ---- */
 
-/* The first round, if there is one, by all threads. What is counted is as it was. */
+/* The first iteration, if there is one, by all threads. What is counted is as it was. */
 static void
 copy_first(copier *c, lw_rounds *l)
 {
@@ -306,7 +306,7 @@ copy_first(copier *c, lw_rounds *l)
     lw_ir_end(b);
 }
 
-/* Whether there is a best: behind the first round there is. */
+/* Whether there is a best: behind the first iteration there is. */
 static bool
 is_known_has(const lw_rounds *l, const lw_inst *inst)
 {
@@ -330,8 +330,7 @@ lazy_set(const copier *c, const lw_rounds *l, uint32_t at)
     return 0;
 }
 
-/* v = v and e with e made in every round, as guards allow: rounds do not wait for each other.
- */
+/* v = v and e with e made in every iteration, as guards allow: none waits for another. */
 static void
 copy_eager(copier *c, const lw_rounds *l, uint32_t set)
 {
@@ -349,7 +348,7 @@ copy_eager(copier *c, const lw_rounds *l, uint32_t set)
     lw_ir_set(b, c->to[old->a], both);
 }
 
-/* An instruction of a round that is one thread's own. */
+/* An instruction of an iteration that is one thread's own. */
 static void
 copy_shared_inst(copier *c, const lw_rounds *l, uint32_t at, uint32_t *eager)
 {
@@ -369,7 +368,7 @@ copy_shared_inst(copier *c, const lw_rounds *l, uint32_t at, uint32_t *eager)
     lw_copier_note_pick(c, l, at);
 }
 
-/* Every thread takes each n_threads-th round. */
+/* Every thread takes each n_threads-th iteration. */
 static void
 copy_sharing(copier *c, const lw_rounds *l)
 {
@@ -418,7 +417,7 @@ no_guard_speaks(copier *c, const lw_rounds *l)
             lw_ir_sub(b, lw_ir_cast(b, LW_DT_i64, c->to[l->limit]), lw_ir_int(b, LW_DT_i64, 1));
         int64_t step = l->guards[i].step;
         lw_ref sum = lw_ir_int(b, LW_DT_i64, 0);
-        if (step < 0) /* the last round's */
+        if (step < 0) /* the last iteration's */
             sum = lw_ir_mul(b, last, lw_ir_int(b, LW_DT_i64, step));
         for (uint32_t k = 0; k < l->guards[i].n; k++) {
             lw_ref term = lw_ir_cast(b, LW_DT_i64, fixed(c, l, l->guards[i].terms[k].value));
@@ -447,7 +446,7 @@ copy_shared(copier *c, lw_rounds *l)
     finish_carried(c, l);
 }
 
-/* As it was: a search by all threads, which it may send elsewhere. */
+/* The loop as it was: a search by all threads, which it may send elsewhere. */
 static void
 copy_unshared(copier *c, const lw_rounds *l)
 {

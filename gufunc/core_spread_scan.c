@@ -2,7 +2,7 @@
 #include "gufunc/core_copier.h"
 #include "gufunc/core_scan.h"
 
-/* Rounds of up to so many instructions are taken four a thread at a time. */
+/* Iterations of up to so many instructions are taken four a thread at a time. */
 enum { SHORT_ROUND = 64, TIMES = 4 };
 
 typedef lw_copier copier;
@@ -140,8 +140,7 @@ brought(copier *c, const lw_carried *one, lw_ref valid)
                         lw_carried_nothing(&c->b, one, lw_copier_type(c, one->slot)));
 }
 
-/* The first walk of the round in the counter: what it brings. valid: 0, or whether it counts.
- */
+/* First walk of the counter's iteration: what it brings. valid: 0, or whether it counts. */
 static void
 walk_early(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, lw_scan *scans)
 {
@@ -183,7 +182,7 @@ walk_again(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, const lw_s
         lw_ir_end(b);
 }
 
-/* From round `start` on `times` rounds a thread: all of them are known to be there, or it is
+/* `times` iterations a thread, from `start` on: all of them are known to be there, or it is
  * asked for each. With several they stand in one piece of code, so that their loads are under
  * way together. */
 static void
@@ -218,7 +217,7 @@ copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, bool asks
     }
 }
 
-/* Several rounds a thread pay, and are few instructions. */
+/* Whether the code is short, so that several iterations a thread pay. */
 static bool
 is_short(const copier *c, const lw_rounds *l)
 {

@@ -220,7 +220,7 @@ lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
     return result;
 }
 
-/* ---- methods: NumPy says what a generalized ufunc has not ---- */
+/* ---- methods: NumPy says which ones a generalized ufunc lacks ---- */
 
 PyObject *
 lw_gufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *args,

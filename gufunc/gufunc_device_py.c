@@ -228,9 +228,9 @@ fail:
 
 /* ---- new outputs ---- */
 
-/* Should axis a of the output lie outside axis b? Core axes lie innermost, in their order; loop
- * axes as in the inputs, or in order 'C', which wins where these disagree. 'F' is 'C' the other
- * way around. */
+/* Whether axis a of the output should lie outside axis b. Core axes lie innermost, in their
+ * order; loop axes as in the inputs, or in order 'C', which wins where these disagree. 'F' is
+ * 'C' the other way around. */
 static bool
 outside(const lw_gcall *call, char order, int8_t core_a, int8_t core_b, int loop_a, int loop_b,
         const int64_t (*loops)[LW_SHAPE_DIMS])
@@ -352,7 +352,7 @@ is_written(const lw_gcall *call, int operand)
     return operand >= call->self->nin || loop_of(call)->writable[operand];
 }
 
-/* Nothing of what was there stays. */
+/* Whether the operand is a result that is returned: nothing of what was there stays. */
 static bool
 is_returned(const lw_gcall *call, int operand)
 {
@@ -409,8 +409,9 @@ fail:
     return -1;
 }
 
-/* Does a later operand's copy save this one from what an earlier operand writes? Outputs and
- * writable inputs are compared with all others; of two that are written the later one moves. */
+/* Whether operand i must be copied, as another one is written where it lies. Outputs and
+ * writable inputs are compared with all others; of two that are written the later one
+ * moves. */
 static bool
 must_move(const lw_gcall *call, int i)
 {

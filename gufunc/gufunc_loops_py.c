@@ -148,7 +148,7 @@ lw_gufunc_place(lw_gufunc_object *self)
             self->params[output++] = (uint8_t)i;
 }
 
-/* Of a member: inputs, then outputs, in the order of the parameters. */
+/* Places a member's operands: inputs, then outputs, in the order of the parameters. */
 static int
 place_member(lw_gufunc_object *self)
 {
@@ -429,7 +429,7 @@ take_results(const lw_gufunc_object *self, lw_gufunc_loop *loop, lw_error *err)
     return LW_OK;
 }
 
-/* Of a member: the body's parameters by operand, and by part of excluded arrays. */
+/* Arranges a member's parameters of the body by operand, and by part of excluded arrays. */
 static lw_status
 arrange_args(lw_gufunc_object *self, lw_gufunc_loop *loop, lw_error *err)
 {

@@ -83,8 +83,8 @@ int lw_gufunc_forms(lw_gufunc_object *self); /* fills, params, indexed; -1: exce
 /* params of the operands by what they are in a family. */
 void lw_gufunc_place(lw_gufunc_object *self);
 
-/* Whom calls are for: itself, or one made anew where what the function captured has changed
- * since its first loop was made. A new reference, or NULL with an exception. */
+/* Who takes calls: itself, or one made anew where what the function captured has changed since
+ * its first loop was made. A new reference, or NULL with an exception. */
 PyObject *lw_gufunc_current(lw_ufunc_head *self);
 
 /* ---- signatures: gufunc_signature_py.c ---- */

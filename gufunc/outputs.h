@@ -4,11 +4,11 @@
 
 #include "core/front/typed.h"
 
-/* Does the user's function index this variable of its own? */
+/* Whether the user's function indexes this variable of its own. */
 bool lw_body_indexes(const lw_tree *tree, uint32_t var);
 /* Where it assigns the variable itself: its name, or an AUGASSIGN; a node of the tree, or 0. */
 uint32_t lw_body_rebinds(const lw_tree *tree, uint32_t var);
-/* Does it have a `return` with a value? */
+/* Whether it has a `return` with a value. */
 bool lw_body_returns(const lw_tree *tree);
 /* The common dtype of what it stores into the array `var` itself (functions that it calls are
  * not looked at); void: it stores nothing there, or things that have none. */

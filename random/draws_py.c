@@ -44,7 +44,7 @@ typedef struct draws {
     ahead ahead[N_KINDS];
 } draws;
 
-/* Does the result lie on the host? */
+/* Whether the result lies on the host. */
 static bool
 is_here(const draws *self)
 {
@@ -317,7 +317,7 @@ take(draws *self, kind k, const double *p, int64_t n, void *to)
     return 0;
 }
 
-/* May it come of one launch? */
+/* Whether it may come of one launch. */
 static bool
 is_near(const draws *self, const lw_few *asked)
 {

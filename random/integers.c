@@ -12,7 +12,7 @@ typedef struct job {
     int64_t n, *out;
 } job;
 
-/* All at once, as if no word were rejected. May one be? */
+/* All at once, as if no word were rejected. True: one may be. */
 static bool
 any_doubt(const job *j, const uint32_t *words, int n, int64_t *out)
 {

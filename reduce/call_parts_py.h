@@ -41,7 +41,7 @@ enum { /* which keywords a call takes */
 /* For all: 0 or -1 with an exception. */
 int lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
                             const char *function);
-/* Of keepdims= and exclusive=: 0 or 1, or -1 with a TypeError that names it. NULL: 0. */
+/* Reads keepdims= or exclusive=: 0 or 1, or -1 with a TypeError that names it. NULL: 0. */
 int lw_reduce_read_flag(PyObject *value, const char *name);
 /* The arrays, broadcast together, with dtype=; then the specialisation and its machine code.
  * where: the mask or NULL. */
@@ -64,18 +64,18 @@ int lw_reduce_fits_shape(const lw_reduce_call *call, int ndim, const int64_t *sh
 /* NULL and None: every axis. */
 int lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis);
 int lw_reduce_read_one_axis(lw_reduce_call *call, PyObject *axis, int *out);
-/* Of accumulate and reduceat: 0 unless axis= says otherwise. */
+/* The axis of accumulate and reduceat: 0 unless axis= says otherwise. */
 int lw_reduce_read_scan_axis(lw_reduce_call *call, const char *method, int *out);
 /* initial=, and what nothing gives. */
 int lw_reduce_read_initial(lw_reduce_call *call);
 /* ValueError where nothing is to be reduced, and nothing gives nothing. */
 int lw_reduce_check_empty(const lw_reduce_call *call);
 int64_t lw_reduce_n_reduced(const lw_reduce_call *call);
-/* Of the results; gives ndim. */
+/* The shape of the results; gives ndim. */
 int lw_reduce_shape(const lw_reduce_call *call, bool keepdims, int64_t *shape);
 /* Spaces and addresses of the job, the results apart. */
 void lw_reduce_fill_job(lw_reduce_call *call);
-/* Of a job for the host: the mask becomes an operand, where it can. */
+/* For jobs on the host: the mask becomes an operand, where it can. */
 void lw_reduce_mask_job(lw_reduce_call *call);
 /* New contiguous results of this shape. */
 int lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape);

@@ -13,7 +13,7 @@ enum {
     UNROLL = LW_REDUCE_UNROLL,
     MOST_ROWS = 8,            /* of a thread, where rows are short: an access of each */
     MOST_VECTOR = 16,         /* elements of an access */
-    MOST_ACCESSES = MOST_ROWS /* in hand: two rounds */
+    MOST_ACCESSES = MOST_ROWS /* in hand: two iterations */
 };
 
 typedef struct maker {
@@ -57,7 +57,7 @@ is_set(maker *m, lw_ref flag)
     return lw_ir_compare(&m->k.b, LW_OP_NE, flag, lw_ir_int(&m->k.b, LW_DT_i32, 0));
 }
 
-/* Of two accumulators of which either may be none: combine never sees one that is. */
+/* Combines two accumulators of which either may be none: combine never sees one that is. */
 static inline void
 combine_masked(maker *m, const lw_ref *x, const lw_ref *y, lw_ref *out)
 {
@@ -112,8 +112,8 @@ has_element(maker *m, const lane_range *range, lw_ref lane)
     return lw_ir_compare(&m->k.b, LW_OP_LT, lw_ir_mul(&m->k.b, lane, range->each), range->n);
 }
 
-/* From `begin` to `end`: neighbouring elements to neighbouring lanes, or, where order matters,
- * to one lane. */
+/* The lane's part of `begin` to `end`: neighbouring elements go to neighbouring lanes, or,
+ * where order matters, to one lane. */
 lane_range lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, bool in_order);
 /* The block's elements of this lane into its slots (device_take.c, device_narrow.c). Gives
  * which lanes have one. */

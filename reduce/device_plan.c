@@ -34,7 +34,7 @@ is_masked(const lw_reduce_job *job)
     return job->operand[job->reduction->n_in] != NULL;
 }
 
-/* Of an accumulator. */
+/* Bytes of an accumulator. */
 static uint32_t
 acc_bytes(const lw_reduce_job *job)
 {
@@ -57,14 +57,14 @@ threads_log2(const lw_reduce_job *job)
     return log;
 }
 
-/* From a result to the next one beside it. */
+/* Bytes from a result to the next one beside it. */
 static int64_t
 kept_step(const lw_reduce_job *job, uint32_t operand)
 {
     return job->kept.n ? job->kept.stride[operand][job->kept.n - 1] : 0;
 }
 
-/* From a row of such results to the next. */
+/* Bytes from a row of such results to the next. */
 static int64_t
 outer_step(const lw_reduce_job *job, uint32_t operand)
 {
@@ -77,14 +77,14 @@ element_step(const lw_reduce_job *job, uint32_t operand)
     return job->reduced.n ? job->reduced.stride[operand][job->reduced.n - 1] : 0;
 }
 
-/* From a row of elements to the next. */
+/* Bytes from a row of elements to the next. */
 static int64_t
 row_step(const lw_reduce_job *job, uint32_t operand)
 {
     return job->reduced.n > 1 ? job->reduced.stride[operand][0] : 0;
 }
 
-/* Do vectors of `vector` elements of this size lie side by side, along elements or results? */
+/* Whether vectors of `vector` such elements lie side by side, along elements or results. */
 static bool
 lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t operand,
                 uint32_t size, uint32_t vector)
@@ -234,7 +234,7 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
     return true;
 }
 
-/* The largest or smallest of integers of one or two bytes, as they come? */
+/* Whether it is the largest or smallest of integers of one or two bytes, as they come. */
 static bool
 is_narrow(const lw_reduce_job *job, const lw_reduce_plan *plan)
 {
@@ -270,7 +270,7 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     splits = splits > most ? most : splits;
     splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
     plan->per_block = (plan->items + splits - 1) / splits;
-    if (splits > 1) /* whole rounds: what is left over is waited for access by access */
+    if (splits > 1) /* whole iterations: what is left over is waited for access by access */
         plan->per_block = round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
     assert(plan->per_block > 0); /* there are elements */
     plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;
@@ -281,8 +281,8 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
 }
 
-/* Is `step` there, and smaller than those between results and between elements? Then threads
- * would not read what lies side by side: a copy is better. */
+/* Whether `step` is there, and smaller than those between results and between elements. Then
+ * threads would not read what lies side by side: a copy is better. */
 static bool
 is_nearest(const lw_reduce_job *job, int64_t step)
 {
@@ -290,7 +290,7 @@ is_nearest(const lw_reduce_job *job, int64_t step)
            distance(step) < distance(element_step(job, 0));
 }
 
-/* Can the kernel walk there? */
+/* Whether the kernel can walk there. */
 static bool
 is_walkable(const lw_reduce_job *job)
 {

@@ -43,7 +43,8 @@ stands_alone(const device_call *d, uint32_t i, const lw_device_array *out)
     return true;
 }
 
-/* Can the kernel write its results there? Whatever is wrong with out= is told by put_out. */
+/* Whether the kernel can write its results there. put_out tells whatever is wrong with
+ * out=. */
 static bool
 can_be_result(const device_call *d, uint32_t i, PyObject *object, int ndim,
               const int64_t *shape)

@@ -2,7 +2,7 @@
 #include "reduce/device_kernel_parts.h"
 
 enum {
-    MOST_AHEAD = 8,   /* numbers of an access that are loaded a round ahead */
+    MOST_AHEAD = 8,   /* numbers of an access that are loaded an iteration ahead */
     MOST_CHAINED = 64 /* bytes of a lane's accumulators */
 };
 
@@ -171,7 +171,7 @@ load_round(maker *m, lw_ref item, lw_ref step, uint32_t count, access *from)
                               m->k.key->vector, &from[k]);
 }
 
-/* Of `count` accesses, neighbours first: in order, and fewer roundings in a row. */
+/* Joins `count` accesses, neighbours first: in order, and with fewer roundings in a row. */
 static void
 join_round(maker *m, uint32_t v, uint32_t count, const access *from, lw_ref *out)
 {
@@ -281,11 +281,11 @@ lw_reduce_take_rest(maker *m, access *from)
     lw_ir_end(b);
 }
 
-/* ---- a round ahead ----
+/* ---- an iteration ahead ----
  *
- * Where map and combine compute much, as exp is, a round is asked for before the one in hand is
- * used, so that memory does not rest meanwhile; where they compute little, more threads at a
- * time are better than the registers that this takes. */
+ * Where map and combine compute much, as exp is, an iteration is asked for before the one in
+ * hand is used, so that memory does not rest meanwhile; where they compute little, more
+ * threads at a time are better than the registers that this takes. */
 
 static bool
 computes_much(const lw_scalar *function)
@@ -318,7 +318,7 @@ loads_ahead(const maker *m)
            (computes_much(m->k.r->map) || computes_much(m->k.r->combine));
 }
 
-/* What a round loaded, in slots. */
+/* What an iteration loaded, in slots. */
 typedef struct kept_round {
     lw_ref slot[UNROLL][MOST_AHEAD];
 } kept_round;

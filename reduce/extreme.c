@@ -1,5 +1,5 @@
-/* Which of two accumulators does combine take: the one of the larger (smaller) value, and of
- * equal values the first? Then a block's best is found by plain maxima, and where it lies
+/* Whether combine takes one of two accumulators: the one of the larger (smaller) value, and of
+ * equal values the first. Then a block's best is found by plain maxima, and where it lies
  * afterwards.
  *
  * Combine is run for every relation that two values and two indices can have. That decides it:
@@ -62,7 +62,8 @@ compare(walk *w, lw_op op, value x, value y, value *out)
     return true;
 }
 
-/* Of values alone: what an instruction of another kind names may be no value. */
+/* Whether all operands are values: what an instruction of another kind names may be no
+ * value. */
 static bool
 is_known(lw_op op)
 {
@@ -126,7 +127,8 @@ taken(walk *w, relation now)
     return (int)w->values[w->func->lists.data[last->b]].side;
 }
 
-/* Does combine take, of values related so, that operand; with ties to the first index? */
+/* Whether combine takes operand `wanted` (-1: that of the smaller index) of values so
+ * related. */
 static bool
 takes(walk *w, relation now, int wanted, bool any_order)
 {
@@ -183,8 +185,8 @@ index_part(const lw_reduction *r, uint32_t parts)
     return NONE;
 }
 
-/* Is the value that decides an element as it is? Then it can be found again by its value; what
- * was computed may differ in the last bit from loop to loop. */
+/* Whether the value that decides is an element as it is. Then it can be found again by its
+ * value; what was computed may differ in the last bit from loop to loop. */
 static bool
 is_element(const lw_reduction *r, uint32_t part)
 {

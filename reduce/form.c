@@ -56,7 +56,7 @@ lw_reduce_form_arrays(const lw_reduce_form *form)
     return n;
 }
 
-/* ---- is it a record that came? ---- */
+/* ---- comparing with a record that came ---- */
 
 typedef struct walk {
     const lw_reduce_form *form;

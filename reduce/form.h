@@ -36,7 +36,7 @@ uint32_t lw_reduce_numbers(const lw_arg_record *record, uint32_t room, lw_dtype 
 uint32_t lw_reduce_form_next(const lw_reduce_form *form, uint32_t at);
 /* How many numbers and records there are, a record counted as one: arrays of results. */
 uint32_t lw_reduce_form_arrays(const lw_reduce_form *form);
-/* Are the numbers and names from node `at` on those of this record? dtype: of its numbers. */
+/* Whether the numbers and names from node `at` on are this record's. dtype: of its numbers. */
 bool lw_reduce_form_is(const lw_reduce_form *form, uint32_t at, const lw_dtype *dtype,
                        const lw_arg_record *record);
 

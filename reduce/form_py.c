@@ -261,7 +261,8 @@ typedef struct reader {
     uint32_t node, number;
 } reader;
 
-/* Is what was read the number that was given? Integers hold neither 0.5 nor infinity. */
+/* *kept = false where what was read is not what was given: integers hold no 0.5, no
+ * infinity. */
 static int
 look_whether_kept(const reader *self, PyObject *object)
 {
@@ -365,7 +366,8 @@ complain(const reader *self, const lw_reduce_node *node, PyObject *object)
     return -1;
 }
 
-/* Of a tuple, or of an array inside a record, by its place; of a record by its name. */
+/* Item i: of a tuple, or of an array inside a record, by its place; of a record by its
+ * name. */
 static PyObject *
 item_of(const reader *self, PyObject *object, uint32_t i)
 {

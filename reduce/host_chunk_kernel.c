@@ -5,7 +5,7 @@
 #include "reduce/host_kernel_parts.h"
 #include "reduce/host_parts.h"
 
-/* Loops of few rounds: code for more than a vector a round would be compiled for nothing. */
+/* Loops of few iterations: code for more than one vector in each would be compiled in vain. */
 enum {
     VECTORS = LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL,
     NUMBERS = LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL

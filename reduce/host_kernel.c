@@ -279,7 +279,7 @@ slice_chains(maker *m, const arrays *in, lw_ref begin, lw_ref count, const slots
     lw_ir_end(&m->b);
 }
 
-/* Of one slice: begin and count from the list. The accumulator to kept. */
+/* One slice, begin and count from the list: its accumulator goes to kept. */
 static void
 one_slice(maker *m, const arrays *in, lw_ref entry, const slots *kept)
 {

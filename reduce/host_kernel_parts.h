@@ -1,5 +1,5 @@
-/* What the files that emit loops over host memory share: operands and accumulators as arrays of
- * items, values kept from round to round. */
+/* What the files that emit loops over host memory share: operands and accumulators as arrays
+ * of items, values kept from iteration to iteration. */
 #ifndef LW_REDUCE_HOST_KERNEL_PARTS_H
 #define LW_REDUCE_HOST_KERNEL_PARTS_H
 
@@ -181,7 +181,7 @@ slots_set(maker *m, const slots *s, const lw_ref *values)
         lw_ir_set(&m->b, s->slot[i], values[i]);
 }
 
-/* As map_at, of operands without the index. */
+/* As map_at, for operands without the index. */
 static inline void
 map_indexed(maker *m, const arrays *in, lw_ref at, lw_ref index, lw_ref *acc)
 {

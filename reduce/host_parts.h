@@ -11,7 +11,7 @@
 enum {
     SCRATCH = 64 * 1024, /* bytes that the operands of a block may take when copied */
     TILE = 32 * 1024,    /* bytes of accumulators of neighbouring columns */
-    LANE_ROWS = 65,      /* rows of lanes in a block: the first, and rounds of four */
+    LANE_ROWS = 65,      /* rows of lanes in a block: the first, and iterations of four */
     BLOCK_ROWS = 64,     /* rows of a tile summed up by themselves */
     CHUNK_BLOCKS = 16,   /* blocks in a chunk: what one thread takes at once */
     LEVELS = 5,          /* of a tree of so many blocks */

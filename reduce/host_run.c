@@ -269,7 +269,7 @@ typedef struct candidate { /* the best so far: its block, and its value */
     _Alignas(64) char value[LW_REDUCE_BEST_BYTES];
 } candidate;
 
-/* Does the block hold something better? False: do it element by element. */
+/* Takes the block into *best if it is better. False: do it element by element. */
 static bool
 block_best(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, candidate *best)
 {
@@ -566,7 +566,7 @@ put_initial(const run *s, const bank *acc)
     bank_copy(acc, &left, 1);
 }
 
-/* Is any of n items, stride bytes apart, not 0? */
+/* Whether any of n items, stride bytes apart, is not 0. */
 static bool
 any_of(const char *items, int64_t stride, int64_t n)
 {
@@ -583,7 +583,7 @@ any_of(const char *items, int64_t stride, int64_t n)
     return false;
 }
 
-/* Is any element of result `which` not masked? The mask is the last operand. */
+/* Whether any element of result `which` is not masked. The mask is the last operand. */
 static bool
 any_is_there(const run *s, int64_t which)
 {
@@ -713,7 +713,7 @@ size_of(const lw_reduce_space *space)
     return n;
 }
 
-/* Are neighbouring results nearer to each other than neighbouring elements? */
+/* Whether neighbouring results are nearer to each other than neighbouring elements. */
 static bool
 prefers_columns(const run *s)
 {

@@ -323,7 +323,7 @@ copy_space(lw_reduce_space *to, const lw_reduce_space *from, uint32_t n_operands
     }
 }
 
-/* Of a simplified one: what nothing gives is the call's own, and not asked for. */
+/* Copies a simplified job: what nothing gives is the call's own, and not asked for. */
 static void
 copy_job(lw_reduce_job *to, const lw_reduce_job *from, uint32_t n)
 {

@@ -1,5 +1,5 @@
-/* What combine does, read off its code: may elements change places, and what is its identity?
- */
+/* What combine does, read off its code: whether elements may change places, and what its
+ * identity is. */
 #include "reduce/reduction.h"
 
 #include "core/tables/intrinsics.h"
@@ -121,8 +121,8 @@ terms_of(const lw_func *func, lw_ref result, term *two)
     return two[0].product->op == LW_OP_MUL && two[1].product->op == LW_OP_MUL;
 }
 
-/* Is this the product of parts x of one operand and y of the other, both numbered from the
- * complex number's real part? */
+/* Whether this is the product of parts x of one operand and y of the other, both numbered from
+ * the complex number's real part. */
 static bool
 multiplies(const lw_func *func, const term *t, bool minus, uint32_t x, uint32_t y)
 {
@@ -217,7 +217,7 @@ set_end(lw_reduce_item *item, lw_dtype dtype, bool largest)
         item->bytes[size - 1] ^= 0x80; /* little-endian */
 }
 
-/* Of a select that is seen to take the larger, or the smaller, of two integers. */
+/* Whether a select that takes the larger or the smaller of two integers takes the larger. */
 static bool
 takes_larger(const lw_func *func, const lw_inst *made)
 {
@@ -283,7 +283,7 @@ lw_reduce_recognise(lw_reduction *r)
                func->insts.data[func->lists.data[last->b]].op != LW_OP_XOR;
 }
 
-/* Is `at` the accumulator's number `which` (0, 1) of combine? */
+/* Whether `at` is the accumulator's number `which` (0, 1) of combine. */
 static bool
 is_operand(const lw_func *func, lw_ref at, uint32_t which)
 {

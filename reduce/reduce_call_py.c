@@ -405,7 +405,7 @@ typedef struct slices {
     char *scratch[LW_REDUCE_MOST]; /* results of one slice */
 } slices;
 
-/* From scratch, contiguous over the other axes, to their places. */
+/* Copies from scratch, contiguous over the other axes, to their places. */
 static void
 spread(const slices *s, int64_t which)
 {

@@ -284,7 +284,7 @@ reducer_accumulate(PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyO
                         kwnames);
 }
 
-/* The other calls, each by whom it is for. */
+/* The other calls, each on the object that takes it. */
 #define OF_CURRENT(name)                                                                       \
     LW_OF_CURRENT(reducer_##name, lw_reducer_current((lw_reducer *)object), lw_reducer_##name)
 OF_CURRENT(reduceat)
@@ -339,7 +339,7 @@ reducer_itself(PyObject *self, PyObject *Py_UNUSED(unused))
     return Py_NewRef(self);
 }
 
-/* Of elements of this dtype: is combine seen, or said, to let them change places? Then it is
+/* Whether combine is seen, or said, to let elements of this dtype change places. Then it is
  * associative too. */
 static PyObject *
 reducer_reorders(PyObject *self, PyObject *dtype)

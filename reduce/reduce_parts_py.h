@@ -24,7 +24,7 @@ enum { /* calls that are remembered: reduce/recall_py.h */
        LW_N_RECALLS
 };
 
-/* For operands of given dtypes. */
+/* What is compiled for operands of given dtypes. */
 typedef struct lw_reduce_special {
     struct lw_reduce_special *next;
     uint32_t n_arrays;
@@ -59,7 +59,7 @@ typedef struct lw_reducer {
 } lw_reducer;
 
 const char *lw_reducer_name(const lw_reducer *self);
-/* Whom a call is for: itself, or one made anew where what its functions captured has changed
+/* Who takes a call: itself, or one made anew where what its functions captured has changed
  * since something was compiled. A new reference, or NULL with an exception. */
 lw_reducer *lw_reducer_current(lw_reducer *self);
 /* How many arrays a call takes; 0: any number (there is no map). */

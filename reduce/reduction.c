@@ -157,7 +157,7 @@ add_record(const lw_arg_record *record, const char *name, shape *to)
         add_field(&record->fields[i], 0, record->fields[i].name, to);
 }
 
-/* Of the same numbers in the same places, whatever these are called. */
+/* Whether both are of the same numbers in the same places, whatever these are called. */
 bool
 lw_reduce_same_places(const lw_reduce_form *x, const lw_reduce_form *y)
 {
@@ -335,7 +335,7 @@ a_tuple(const shape *s)
     return text[s->form.node[0].kind];
 }
 
-/* One round: acc joined with what combine gives for it. */
+/* One iteration: acc joined with what combine gives for it. */
 static lw_status
 widen(builder *b, bool *changed)
 {

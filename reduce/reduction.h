@@ -75,10 +75,10 @@ lw_status lw_reduction_module(const lw_reduction *self, lw_module **out, uint32_
                               lw_error *err);
 /* Sets commutative, has_identity and identity by what combine's code does. */
 void lw_reduce_recognise(lw_reduction *r);
-/* Is scalar `part` of what combine gives the sum, or the product, of that part of both
- * operands, and does nothing else depend on these? */
+/* Whether scalar `part` of what combine gives is the sum, or the product, of that part of both
+ * operands, and nothing else depends on these. */
 bool lw_reduce_sums_alone(const lw_scalar *combine, uint32_t part);
-/* Does map name its last parameter `index`? */
+/* Whether map names its last parameter `index`. */
 bool lw_reduce_is_indexed(const lw_tree *map);
 
 /* What combine is, where it takes one of its operands, whole: that of the larger or smaller

@@ -37,7 +37,8 @@ lw_dtype lw_reduce_stored(lw_type type);
 
 /* ---- small_sums.c ---- */
 
-/* Of combine=lambda a, b: a + b, or a product, without map: elements are converted first. */
+/* Where combine is `lambda a, b: a + b`, or a product, without map: elements are converted
+ * first. */
 void lw_reduce_widen_elements(builder *b);
 /* The same, number by number, of accumulators of any form. */
 lw_status lw_reduce_widen_sums(builder *b);

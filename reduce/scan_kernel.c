@@ -373,7 +373,7 @@ keep_sum(maker *m)
     lw_ir_end(&m->k.b);
 }
 
-/* From the thread's sum in m->slot to that of all lanes before it there (nothing for the
+/* Turns the thread's sum in m->slot into that of all lanes before it there (nothing for the
  * first). */
 static void
 scan_lanes(maker *m, lw_ref is_active)
@@ -591,8 +591,8 @@ gap_of(const lw_reduction *r, const lw_reduce_key *key, bool has_vectors)
     return size == 8 ? 2 : 4;
 }
 
-/* So few registers (48 to 102) that shared memory says how many blocks are on a multiprocessor:
- * tiles under way hide the wait for those before. */
+/* With so few registers (48 to 102) shared memory says how many blocks are on a
+ * multiprocessor: tiles under way hide the wait for those before. */
 static uint32_t
 blocks_of(const maker *m)
 {

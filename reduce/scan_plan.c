@@ -155,7 +155,7 @@ is_simple(lw_dtype dtype)
     return dtype != LW_DT_b1 && lw_reduce_parts(dtype) == 1;
 }
 
-/* Do rows of values of this size begin where vectors may? */
+/* Whether rows of values of this size begin where vectors may. */
 static bool
 is_aligned(const lw_reduce_scan *scan, const char *at, int64_t step, uint32_t size,
            uint32_t vector)

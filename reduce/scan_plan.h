@@ -35,7 +35,7 @@ typedef struct lw_reduce_scan_plan {
  * forbid that: copy it to C order. */
 bool lw_reduce_scan_operand(lw_reduce_scan *scan, uint32_t which, int ndim, int axis,
                             const int64_t *shape, const int64_t *strides);
-/* There are elements and rows. */
+/* needs: elements and rows. */
 void lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out);
 /* One word for each of the kernel's parameters; gives how many. memory: of plan->bytes. */
 uint32_t lw_reduce_scan_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,

@@ -79,8 +79,8 @@ first_part(const shape *acc, uint32_t i)
     return part;
 }
 
-/* Of accumulators whose number i has become wider: do combine's numbers keep their types, and
- * is number i a sum or a product that nothing else sees? */
+/* Of accumulators whose number i has become wider: *alone is whether combine's numbers keep
+ * their types, and number i is a sum or a product that nothing else sees. */
 static lw_status
 sums_alone(builder *b, const shape *wider, uint32_t i, bool *alone)
 {

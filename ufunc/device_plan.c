@@ -20,8 +20,8 @@ magnitude(int64_t stride)
     return stride < 0 ? -stride : stride;
 }
 
-/* Should dimension x lie inside dimension y? Decided by the first operand that has an opinion,
- * outputs before inputs: writes that are not coalesced cost most. */
+/* Whether dimension x should lie inside dimension y. The first operand that has an opinion
+ * decides, outputs before inputs: writes that are not coalesced cost most. */
 static bool
 inside(const lw_plan *plan, int x, int y)
 {

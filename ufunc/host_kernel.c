@@ -229,8 +229,8 @@ plain_loop(maker *m, lw_module *module, bool strided, uint32_t more, lw_error *e
     return lw_ir_finish(&m->b, err);
 }
 
-/* An inner loop of exactly LW_HOST_BLOCK rounds: whatever width LLVM takes divides it, so there
- * is no scalar remainder, and each element goes through the same vector function. */
+/* An inner loop of exactly LW_HOST_BLOCK iterations: whatever width LLVM takes divides it, so
+ * there is no scalar remainder, and each element goes through the same vector function. */
 static lw_status
 block_loop(maker *m, lw_module *module, lw_error *err)
 {

@@ -85,7 +85,7 @@ compile_kernel(PyObject *f, PyObject *sig, int cc, const char *output)
     return PyObject_CallMethod(f, method, "Os", sig, target);
 }
 
-/* Does a `[` stand behind the first `(`? -1: an exception. */
+/* Whether a `[` stands behind the first `(`. -1: an exception. */
 static int
 takes_arrays(PyObject *sig)
 {

@@ -160,7 +160,7 @@ call_by_names(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
 
 /* ---- casting="no" and "equiv" ---- */
 
-/* Does the call say so, and leave the choice of dtypes to us? -1: a rule that is none. */
+/* Whether the call says so, and leaves the choice of dtypes to us. -1: a rule that is none. */
 static int
 wants_no_casts(PyObject *const *values, PyObject *kwnames)
 {
@@ -282,7 +282,8 @@ is_huge(PyObject *object)
     return overflow != 0;
 }
 
-/* Does NumPy take ints of this call as floats, whatever their size? */
+/* Whether NumPy takes ints of this call as floats, whatever their size: one is beyond int64,
+ * and an operand is inexact. */
 static bool
 has_huge_beside_float(PyObject *const *args, Py_ssize_t n_args)
 {

@@ -98,9 +98,9 @@ int lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in);
 /* From the annotations of the tree's function; false: it has none. */
 bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signature *out);
 
-/* Has what the function captured changed since its first loop was made? Some ns. */
+/* Whether what the function captured has changed since its first loop was made. Some ns. */
 bool lw_ufunc_is_stale(const lw_ufunc_object *self);
-/* Whom calls are for then. A new reference, or NULL with an exception. */
+/* Who takes calls then. A new reference, or NULL with an exception. */
 PyObject *lw_ufunc_renewed(lw_ufunc_object *self);
 
 /* ---- calls: ufunc_call_py.c ---- */

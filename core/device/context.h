@@ -61,7 +61,7 @@ lw_status lw_device_close(lw_device *device, lw_error *err);
 /* Close, and reset the device for the whole process: memory, streams and modules of everybody
  * become invalid (ours know it, and let go silently). */
 lw_status lw_device_reset(lw_device *device, lw_error *err);
-/* Has any been reset in this process? Only then are blocks asked whether they live. */
+/* Whether any has been reset in this process; only then are blocks asked whether they live. */
 extern atomic_bool lw_some_device_was_reset;
 
 /* For owners of things in the primary context. hold: opens it where it is not; makes nothing

@@ -93,7 +93,7 @@ extern lw_driver_table lw_cuda;
 /* Load the driver and initialise it, unless that was done: cheap (an atomic load) afterwards.
  */
 lw_status lw_driver_need(lw_error *err);
-/* Is there a usable driver with at least one device? Never an error. */
+/* Whether there is a usable driver with at least one device. Never an error. */
 bool lw_driver_available(void);
 /* 1000 * major + 10 * minor of the loaded driver, 0 before. */
 int lw_driver_version(void);

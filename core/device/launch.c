@@ -49,7 +49,7 @@ lw_launch(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
                    shared_bytes, err);
 }
 
-/* With one attribute. */
+/* Launches with one attribute. */
 static lw_status
 launch_with(CUlaunchAttribute *attribute, lw_kernel *kernel, const uint32_t shape[6],
             uint32_t shared_bytes, CUstream stream, void **params, lw_error *err)

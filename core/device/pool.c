@@ -397,7 +397,7 @@ lw_block_settle_(lw_block *block, lw_context *context, CUstream stream)
     drop_side_uses(block);
 }
 
-/* Into its list, unless the list may not be used any more. */
+/* Puts the block into its list, unless the list may not be used any more. */
 static bool
 put_cached(lw_pool *pool, lw_bin *bin, lw_block *block)
 {

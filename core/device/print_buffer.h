@@ -5,10 +5,10 @@
 
 #include "core/device/module.h"
 
-/* Does this image print? Then its variable gets the buffer's address, and the buffer is read
- * once more before it is unloaded. */
+/* Where this image prints, its variable gets the buffer's address, and the buffer is read once
+ * more before it is unloaded. */
 lw_status lw_print_connect(lw_image *image, const void *bytes, size_t n_bytes, lw_error *err);
-/* Is there any such image? Cheap. */
+/* Whether any loaded image prints. Cheap. */
 bool lw_print_any(void);
 /* Moves what was printed on all devices to core/ir/printed.h. Where there is something, it
  * waits for all work of that device; else one small copy. Not for callers with the GIL. */

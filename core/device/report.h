@@ -17,10 +17,10 @@ CUdeviceptr lw_report_address(const lw_report *report);
 /* False after a reset of the device, or a fork: make a new one. */
 bool lw_report_is_alive(const lw_report *report);
 
-/* Has a thread failed? True: *out is what it wrote, and both halves are cleared: the record
- * now, the device's word in the order of `stream`, the one the kernel was given to (so that
- * what of it still runs is told of once, and later launches are clean). Several threads may
- * look: one gets it. While the stream captures, nothing is taken. */
+/* *found: whether a thread has failed. Then *out is what it wrote, and both halves are
+ * cleared: the record now, the device's word in the order of `stream`, the one the kernel was
+ * given to (so that what of it still runs is told of once, and later launches are clean).
+ * Several threads may look: one gets it. While the stream captures, nothing is taken. */
 lw_status lw_report_check(lw_report *report, CUstream stream, bool *found,
                           lw_report_record *out, lw_error *err);
 

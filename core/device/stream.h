@@ -34,7 +34,7 @@ lw_status lw_stream_wrap(lw_device *device, CUstream handle, lw_stream **out, lw
 void lw_stream_free(lw_stream *stream);
 
 lw_status lw_stream_synchronize(lw_device *device, CUstream stream, lw_error *err);
-/* Has all work so far finished? */
+/* *done: whether all work so far has finished. */
 lw_status lw_stream_query(lw_device *device, CUstream stream, bool *done, lw_error *err);
 lw_status lw_stream_capturing(lw_device *device, CUstream stream, bool *capturing,
                               lw_error *err);

@@ -1,8 +1,8 @@
 /* Numbers whose closed forms LLVM gets wrong.
  *
- * `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a product, i * (i -
- * 1) / 2, where it needs s elsewhere, as the number of rounds of an inner loop. Of s & 3 it
- * needs two bits alone, counts i in two bits as well, and so loses the third one that the
+ * `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a product, i * (i
+ * - 1) / 2, where it needs s elsewhere, as the number of iterations of an inner loop. Of s & 3
+ * it needs two bits alone, counts i in two bits as well, and so loses the third one that the
  * division wants: `for j in range(s % 4)` ran for ever (libNVVM 13.0, seen on an H200,
  * 2026-11-22; the fault is in how LLVM's SCEVExpander counts). Such a number is passed through
  * an instruction that LLVM cannot look into and ptxas drops. */
@@ -28,7 +28,7 @@ larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Of what is stored in the slot; one more where the slot itself is in it, as in s + i + 1. */
+/* The degree of what the slot holds; one more where the slot itself is in it: s + i + 1. */
 static uint32_t
 degree_of_slot(walker *w, lw_ref slot)
 {
@@ -54,7 +54,7 @@ degree_of_slot(walker *w, lw_ref slot)
     return most;
 }
 
-/* As a polynomial of the counters of the loops around it; ANY or more: a square, or unknown. */
+/* The degree in the counters of the loops around it; ANY or more: a square, or unknown. */
 static uint32_t
 degree(walker *w, lw_ref value)
 {

@@ -153,7 +153,7 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                                         : lw_type_tuple(types, elements, first.n, names);
 }
 
-/* Of one element type and number of axes: what all of them promise. */
+/* Arrays of one element type and number of axes: gives what all of them promise. */
 static lw_type
 join_arrays(lw_types *types, const lw_type *set, uint32_t n, const char **problem)
 {
@@ -182,7 +182,7 @@ join_arrays(lw_types *types, const lw_type *set, uint32_t n, const char **proble
     return lw_type_array_aligned(types, joined, align);
 }
 
-/* Of one dtype: what is sure of all their addresses; read-only if one is. */
+/* Records of one dtype: gives what is sure of all their addresses; read-only if one is. */
 static lw_type
 join_records(lw_types *types, const lw_type *set, uint32_t n, const char **problem)
 {

@@ -17,7 +17,7 @@ lw_type lw_record_readonly(lw_types *types, lw_type type);
 /* The field of every item of an array: its extents, then those of a sub-array; strides are the
  * array's, so the layout is any. BOTTOM: too many dimensions. */
 lw_type lw_record_view(lw_types *types, lw_type array, const lw_record_field *field);
-/* Are they of one dtype, whatever is known about their addresses? */
+/* Whether they are of one dtype, whatever is known about their addresses. */
 bool lw_record_same(const lw_types *types, lw_type x, lw_type y);
 
 #endif

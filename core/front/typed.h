@@ -177,7 +177,7 @@ typedef struct lw_typed {
 } lw_typed;
 
 const lw_konst *lw_typed_konst(const lw_typed *typed, uint32_t konst);
-/* Of BOOL, INT, UINT, BIGINT; false for others, and for ints of more than 125 bits. */
+/* The value of a BOOL, INT, UINT or BIGINT; false: another kind, or more than 125 bits. */
 bool lw_konst_int_value(const lw_konst *konst, __int128 *out);
 
 /* arg_types: one for each parameter of the user's function (scalars). arg_konsts may be NULL,
@@ -189,9 +189,9 @@ lw_status lw_infer(const lw_tree *tree, const lw_front_options *options,
 lw_status lw_infer_specs(const lw_tree *tree, const lw_front_options *options,
                          const lw_arg_spec *specs, uint32_t n_args, lw_typed **out,
                          lw_error *err);
-/* May the results be stored as these dtypes? same_kind casts are silent; float -> int and
- * complex -> float are E142 unless options.casting_unsafe, and numba typing allows the first; a
- * wrong count is E153. */
+/* Whether the results may be stored as these dtypes: same_kind casts are silent; float -> int
+ * and complex -> float are E142 unless options.casting_unsafe, and numba typing allows the
+ * first; a wrong count is E153. */
 lw_status lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types,
                                  uint32_t n_out, lw_error *err);
 /* The same where the results' items may be tuples themselves: out_types are of the numbers. */

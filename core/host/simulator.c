@@ -23,7 +23,7 @@
 
 enum {
     STACK_BYTES = 64 << 10,
-    MAX_SHARED = 64 << 20, /* more than any GPU's; a number that went wrong is told of */
+    MAX_SHARED = 64 << 20, /* more than any GPU's; a number that went wrong is reported */
     MAX_LOCAL = 64 << 20,
     ALONE_NS = 30000,    /* work that is not worth to wake others for: some wake-ups */
     STOP_NS = 100000000, /* between two questions whether to stop: they may wait for the GIL */

@@ -213,8 +213,8 @@ next_warp(const sim_block *block, uint32_t warp)
     return at(block, warp, lowest(block->warps[warp].ready));
 }
 
-/* After a thread of this warp: its lowest ready lane, else another warp; NULL: none can go on.
- */
+/* The thread to run after one of this warp: its lowest ready lane, else one of another warp;
+ * NULL: none can go on. */
 static sim_thread *
 pick(sim_block *block, uint32_t warp)
 {
@@ -454,8 +454,7 @@ perform(const gathered *g, uint32_t wait)
         votes = lanes_with(g, at(g->block, g->warp, lowest(g->lanes))->value);
         answer_all(g, votes == g->lanes ? votes : 0);
         break;
-    default: /* syncwarp; a mask of some lanes counts for all: no race that is none is told of
-              */
+    default: /* syncwarp; a mask of some lanes counts for all: no false race is reported */
         g->block->shadow.warp_time[g->warp] = ++g->block->shadow.time;
         break;
     }

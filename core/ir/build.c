@@ -750,8 +750,8 @@ break_unless(lw_builder *b, lw_ref condition)
     lw_ir_end(b);
 }
 
-/* begin < end is asked before every round. That also is the form whose trip count LLVM knows,
- * as long as the step is 1; see lw_ir_for_end for the others. */
+/* begin < end is asked before every iteration. That also is the form whose trip count LLVM
+ * knows, as long as the step is 1; see lw_ir_for_end for the others. */
 lw_for
 lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags,
           uint32_t vector_width)

@@ -102,7 +102,7 @@ enum {
     LW_LOOP_NO_VECTORIZE = 0x02,
     LW_LOOP_NO_UNROLL = 0x04,
     LW_LOOP_UNROLL_FULL = 0x08,
-    LW_LOOP_INTERLEAVE = 0x10, /* with VECTORIZE: two vectors a round, for long chains */
+    LW_LOOP_INTERLEAVE = 0x10, /* with VECTORIZE: two vectors an iteration, for long chains */
     /* float arithmetic, compares, selects, intrinsics: fast-math flags, LLVM's names */
     LW_FAST_NNAN = 0x100,
     LW_FAST_NINF = 0x200,
@@ -158,8 +158,8 @@ typedef enum lw_linkage {
     LW_OUTLINED, /* internal, but kept as a real call (large helpers) */
 } lw_linkage;
 
-/* Helpers of this name change the element at their first parameter, of their second one's type,
- * atomically: what is told of an access is told of their calls. */
+/* Helpers of this name change the element at their first parameter, of their second one's
+ * type, atomically: what is said of an access holds for their calls. */
 #define LW_UPDATE_STEM "lw_atomic_"
 
 typedef struct lw_func {

@@ -9,7 +9,7 @@
  */
 bool lw_ir_next_operand(const lw_func *func, const lw_inst *inst, uint32_t *at,
                         lw_ref *operand);
-/* Is this value or slot among them? */
+/* Whether this value or slot is among them. */
 bool lw_ir_inst_uses(const lw_func *func, const lw_inst *inst, lw_ref ref);
 /* How many instructions use it. */
 uint32_t lw_ir_count_uses(const lw_func *func, lw_ref ref);

@@ -565,7 +565,7 @@ read_data(parser *p)
     lw_array_free(&bytes);
 }
 
-/* One round over the lines: with `declare`, functions are only created. */
+/* One pass over the lines: with `declare`, functions are only created. */
 static void
 read_lines(parser *p, const char *text, bool declare)
 {

@@ -5,7 +5,7 @@
 
 #include "core/link/nvjitlink.h"
 
-/* Is this a compute capability we generate code for? (75 ... 121) */
+/* Whether we generate code for this compute capability (75 ... 121). */
 bool lw_cuda_cc_known(int cc);
 
 /* Text -> cubin, linked with the extra inputs (the user's code, NULL when n_extra is 0); what

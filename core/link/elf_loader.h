@@ -34,7 +34,7 @@ void *lw_extern_symbol(const char *name);
  * stay where they are; giving the same ones twice is allowed. At most 8 tables. */
 typedef lw_code_extern lw_extern_row;
 void lw_extern_provide(const lw_extern_row *rows, size_t n);
-/* Does this machine's libmvec have, say, "_ZGVdN4v_exp"? */
+/* Whether this machine's libmvec has, say, "_ZGVdN4v_exp". */
 bool lw_mvec_has(const char *symbol);
 
 #endif

@@ -215,7 +215,7 @@ copy_error(const lw_error *from, lw_error *to)
     return from->status;
 }
 
-/* Would a second try, with the same key, fail the same way? */
+/* Whether a second try with the same key would fail the same way. */
 static bool
 is_lasting(lw_status status)
 {

@@ -80,9 +80,9 @@ read_file(const char *path, lw_bytes *out, lw_error *err)
     return status;
 }
 
-/* Is it LLVM bitcode to its end? Top-level blocks are walked by their lengths: each begins with
- * a word of abbreviation, kind and width, and a word with its length in words. libNVVM ends the
- * process when it is given a damaged file. */
+/* Whether it is LLVM bitcode to its end. Top-level blocks are walked by their lengths: each
+ * begins with a word of abbreviation, kind and width, and a word with its length in words.
+ * libNVVM ends the process when it is given a damaged file. */
 static bool
 is_whole_bitcode(const lw_bytes *bytes)
 {

@@ -5,8 +5,7 @@
 
 #include "core/ir/operands.h"
 
-/* MOST_STEPS: instructions looked at, some 0.2 s; what has not been found by then is not told.
- */
+/* MOST_STEPS: instructions looked at, some 0.2 s; what is not found by then is not told. */
 enum { MOST_LOOPS = 32, MOST_DEPTH = 64, UNKNOWN = -1, MOST_STEPS = 200000000 };
 
 typedef struct loop {
@@ -239,7 +238,7 @@ read_counter(const search *s, const loop *l, lw_ref slot, int64_t *start, int64_
     return n == 1;
 }
 
-/* Of `if not counter < n: break`, the first thing in the loop; UNKNOWN. */
+/* How often a loop runs that starts with `if not counter < n: break`; UNKNOWN for others. */
 static int64_t
 iterations(const search *s, const loop *l)
 {

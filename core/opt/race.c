@@ -131,7 +131,7 @@ is_const(const finder *f, lw_ref ref)
     return f->func->insts.data[ref].op == LW_OP_CONST;
 }
 
-/* Of loaded values many elements may have the same: their tests pick none. */
+/* Many elements may have the same loaded value: tests of such values pick none. */
 static facts
 test_of(const finder *f, const lw_inst *inst)
 {

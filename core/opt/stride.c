@@ -1,9 +1,9 @@
 /* The function is written anew, each such loop behind a copy of it:
  *
- *     while (i < end && end - i > 4 * step) { round(i); round(i + step); … i += 4 * step; }
- *     while (i < end) { round(i); … }                                      as it was
+ *     while (i < end && end - i > 4 * step) { body(i); body(i + step); … i += 4 * step; }
+ *     while (i < end) { body(i); … }                                       as it was
  *
- * Rounds come in the order they had: nothing is assumed about what they store. It is the
+ * Iterations come in the order they had: nothing is assumed about what they store. It is the
  * machine's assembler that moves the loads of a parameter that nobody writes to the front. */
 #include "core/opt/stride.h"
 
@@ -24,9 +24,8 @@ typedef struct rewriter {
     lw_ref *to; /* by old number */
 } rewriter;
 
-/* LOOP, GET slot, LT end, NOT, IF, BREAK, END, rounds, LATCH, GET slot, …, ADD step, SET slot,
- * END
- */
+/* LOOP, GET slot, LT end, NOT, IF, BREAK, END, body, LATCH, GET slot, …, ADD step, SET slot,
+ * END */
 typedef struct strided {
     uint32_t at, first, latch, end;
     lw_ref slot, limit, step;
@@ -120,7 +119,7 @@ is_small_loop(const rewriter *r, uint32_t at)
     return limit->op == LW_OP_CONST && r->b.func->konsts.data[limit->a].bits <= MOST_INNER;
 }
 
-/* Rounds are straight on: IFs, and small loops, out of which nothing leads. */
+/* Iterations are straight on: IFs, and small loops, out of which nothing leads. */
 static bool
 is_straight(const rewriter *r, const strided *s)
 {

@@ -91,17 +91,17 @@ int lw_operand_look(lw_operand *out, PyObject *object);
 /* `copy` stands for the operand's array from now on, which it gives back. original: where what
  * is written goes back to, or NULL. Steals both arrays. */
 void lw_operand_replace(lw_operand *operand, lw_device_array *original, lw_device_array *copy);
-/* For readers: has the claimed layout a reach that can be addressed? Sets c_contiguous and
- * misaligned; strides of extents of 1 are made harmless. -1 with ValueError. */
+/* For readers: ValueError and -1 where the claimed layout reaches beyond the address space.
+ * Sets c_contiguous and misaligned; strides of extents of 1 are made harmless. */
 int lw_operand_check(lw_operand *operand);
 /* Give back what a foreign exporter lent; may be called once after each good read. */
 void lw_operand_release(lw_operand *operand);
-/* Of a device array. */
+/* The reach of a device array. */
 lw_reach lw_operand_reach(const lw_operand *operand);
-/* Cheap test without reading: could this be a device array? Never raises. */
+/* Whether this could be a device array: a cheap test without reading. Never raises. */
 bool lw_is_device_operand(PyObject *object);
-/* Is it an array of numpy.ma, whose mask compiled code would not see? -1: an exception is set.
- */
+/* Whether it is an array of numpy.ma, whose mask compiled code would not see. -1: an exception
+ * is set. */
 int lw_is_masked_array(PyObject *object);
 /* An array type that we read ourselves, whatever override it brings for NumPy's ufuncs. */
 bool lw_is_known_library(PyObject *object);

@@ -49,7 +49,7 @@ typedef enum lw_args_attr {
 
 /* Borrowed, until the next type is asked for. */
 const lw_args_row *lw_args_type(PyTypeObject *type);
-/* Has it that attribute, and it is not None? Never raises. */
+/* Whether it has that attribute, and not as None. Never raises. */
 bool lw_args_type_has(PyTypeObject *type, const char *name);
 const char *lw_args_name_text(lw_args_attr id);
 PyObject *lw_args_name(lw_args_attr id); /* borrowed */

@@ -22,7 +22,7 @@ lw_args_type_has(PyTypeObject *type, const char *name)
     return has;
 }
 
-/* Is there a class of that name from that package among its bases? */
+/* Whether a class of that name from that package is among its bases. */
 static bool
 comes_from(PyTypeObject *type, const char *package, const char *name)
 {

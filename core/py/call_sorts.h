@@ -1,5 +1,5 @@
-/* What a ufunc's call first asks of its arguments: is there a device array, or someone who
- * takes the call over? Exact ndarrays and Python numbers are known by their type alone. */
+/* What a ufunc's call first asks of its arguments: whether there is a device array, or someone
+ * who takes the call over. Exact ndarrays and Python numbers are known by their type alone. */
 #ifndef LW_PY_CALL_SORTS_H
 #define LW_PY_CALL_SORTS_H
 
@@ -14,9 +14,9 @@ typedef struct lw_seen {
     Py_ssize_t stream; /* where stream= stands among args, or -1 */
 } lw_seen;
 
-/* Of positional arguments and of what out=, and where= if there is one, bring. */
+/* What positional arguments and out=, and where= if there is one, bring. */
 lw_seen lw_look(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames, bool has_where);
-/* Of all arguments, whatever keyword they come by. */
+/* What all arguments bring, whatever keyword they come by. */
 int lw_sorts_of(PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
 
 /* TypeError: it is for the host alone. Always NULL. */

@@ -26,7 +26,7 @@ bool lw_layout_reach(int ndim, const int64_t *shape, const int64_t *strides, int
                      int64_t *low, int64_t *high);
 void lw_layout_fill(int ndim, const int64_t *shape, int64_t itemsize, char order,
                     int64_t *strides);
-/* Contiguous in C order? Extents of 1 and empty arrays do not look at strides. */
+/* Whether it is C-contiguous. Extents of 1 and empty arrays do not look at strides. */
 bool lw_layout_is_c(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize);
 bool lw_layout_is_f(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize);
 /* The largest power of two, up to `most`, that divides the address of every element: of `data`

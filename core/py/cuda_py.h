@@ -8,7 +8,7 @@
 /* The Stream object behind an owned handle (borrowed), or NULL: whoever keeps the handle for
  * longer than a call keeps the object. */
 PyObject *lw_stream_owner(CUstream handle);
-/* Is it our Stream? Then *out is its handle. */
+/* Whether it is our Stream; then *out is its handle. */
 bool lw_stream_of(PyObject *object, CUstream *out);
 /* Our own array over the memory of an array of cuda.mapped_array or cuda.managed_array, which
  * keeps it alive and knows the stream of its last use (new reference). NULL: the object is

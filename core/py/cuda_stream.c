@@ -169,7 +169,7 @@ stream_record(PyObject *self, PyObject *args)
     return event;
 }
 
-/* For an event, or for all that another stream was given so far. */
+/* Waits for an event, or for all that another stream was given so far. */
 static PyObject *
 stream_wait(PyObject *self, PyObject *other)
 {

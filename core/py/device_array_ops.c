@@ -315,7 +315,7 @@ refuse(PyObject *ufunc)
     return NULL;
 }
 
-/* Behind the first two of args are the inputs. */
+/* The inputs stand behind the first two of args. */
 static PyObject *
 call_it(PyObject *ours, PyObject *args, PyObject *kwargs)
 {

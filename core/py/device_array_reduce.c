@@ -7,8 +7,8 @@
 
 #include "core/front/read/services.h"
 
-/* Does the function do no more, for arrays of this dtype, than call its Reduction? *computed:
- * the dtype= that it gives, where it gives one. */
+/* Whether the function does no more, for arrays of this dtype, than call its Reduction.
+ * *computed: the dtype= that it gives, where it gives one. */
 typedef bool (*direct_rule)(lw_dtype dtype, lw_dtype *computed);
 
 static bool

@@ -19,7 +19,8 @@ int lw_call_keywords(const lw_call_keyword *known, size_t n_known, const char *f
  * they are not None. How many; -1 with an exception. */
 int lw_call_outputs(PyObject *out, int nin, int nout, PyObject *const *args, Py_ssize_t n_args,
                     PyObject **objects);
-/* Is this a device array that may be written? object: what was given. -1 with an exception. */
+/* -1 with an exception where this is no device array or may not be written. object: as
+ * given. */
 int lw_call_check_output(const lw_operand *operand, PyObject *object);
 /* operand's device, or *device where another came first. -1 with ValueError: they differ. */
 int lw_call_same_device(const lw_operand *operand, lw_device **device);

@@ -320,7 +320,7 @@ lent_dropped(PyObject *capsule)
     lw_free(operand);
 }
 
-/* Steals operand, which is in the heap. A capsule of before DLPack 1.0 cannot say whether it
+/* Steals operand, which is in the heap. A capsule from before DLPack 1.0 cannot say whether it
  * may be written: its array is read-only, as NumPy's. */
 static PyObject *
 host_array_over(lw_operand *operand)

@@ -54,8 +54,8 @@ bool lw_door_told(bool told);
 uint32_t lw_checks_everywhere(void);
 /* Whether it has changed since the options were read: then the object is made anew. */
 bool lw_door_checks_changed(const lw_door_options *options);
-/* Are calls on the host to tell of races between their elements? */
 extern const char *const lw_check_words[]; /* of core/tables/checks.def, then NULL */
+/* Whether calls on the host are to tell of races between their elements. */
 bool lw_door_watches_elements(const lw_door_options *options);
 /* What core/link hears of them; name is borrowed. */
 lw_build_options lw_door_build_options(const lw_door_options *options, const char *name);

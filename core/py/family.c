@@ -35,7 +35,7 @@ lw_family_index(const lw_family *family, PyObject *name)
     return -1;
 }
 
-/* Of a name or a position as excluded= and static= have it; -1: none. */
+/* The number of the parameter that excluded= or static= names or counts; -1: none. */
 static int
 number_of(const lw_family *family, PyObject *name)
 {
@@ -126,7 +126,7 @@ read_params(lw_ufunc_head *self)
     return 0;
 }
 
-/* Of a layout: the last operands are outputs where there are parameters for them. */
+/* With a layout the last operands are outputs where there are parameters for them. */
 static int
 name_outputs(lw_ufunc_head *self, int n_operands)
 {

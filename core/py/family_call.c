@@ -570,7 +570,7 @@ plain_tables(const lw_family *family, PyObject **plain, PyObject *const *args,
     return replaced;
 }
 
-/* Are there such tables? Then *result is the call's, with plain ones. */
+/* Whether there are such tables; then *result is the call's, with plain ones. */
 static bool
 called_with_plain_tables(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
                          PyObject *kwnames, PyObject **result)

@@ -22,13 +22,13 @@ typedef struct lw_family_args {
 
 /* Keywords that every call has: no parameter can be given by such a name. */
 bool lw_family_reserved(PyObject *name);
-/* Of a parameter's name; -1: none. */
+/* The number of the parameter of that name; -1: none. */
 int lw_family_index(const lw_family *family, PyObject *name);
 /* The member for these arguments, made when it is new; borrowed. NULL with an exception. */
 lw_ufunc_head *lw_family_find(const lw_family_args *c);
 
-/* Is it an operand of this call? Where all broadcast, a parameter with a default is one where
- * it is given a value. */
+/* Whether it is an operand of this call. Where all broadcast, a parameter with a default is
+ * one where it is given a value. */
 static inline bool
 lw_family_broadcasts(const lw_family_args *c, uint32_t i)
 {

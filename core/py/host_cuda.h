@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Does the setting say so? */
+/* Whether the setting `target` is "cpu" or "parallel". */
 bool lw_on_host(void);
 /* stream= of a call with host arrays: None and 0 say nothing, and without a GPU no stream does.
  */

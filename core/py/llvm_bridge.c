@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Is it what llvmlite, or a broken one, raises? Anything else comes from a signal's handler. By
- * exact class: TimeoutError is an OSError. */
+/* Whether it is what llvmlite, or a broken one, raises. Anything else comes from a signal's
+ * handler. By exact class: TimeoutError is an OSError. */
 static bool
 is_compilers_exception(void)
 {

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Has cuda.set_memory_manager set one? */
+/* Whether cuda.set_memory_manager has set one. */
 bool lw_memory_managed(void);
 /* Call a function of lanewise._memory; arguments as Py_BuildValue's, in parentheses. */
 PyObject *lw_memory_call(const char *name, const char *format, ...);

@@ -21,7 +21,7 @@ bool lw_cast_allowed(lw_dtype from, lw_dtype to, NPY_CASTING rule);
 int lw_call_check(const char *name, int nin, int nout, Py_ssize_t n_args, PyObject *subok,
                   PyObject *order, char *letter);
 
-/* Does a Python number (weak: 'i', 'f' or 'c') fit a loop's slot? */
+/* Whether a Python number (weak: 'i', 'f' or 'c') fits a loop's slot. */
 bool lw_weak_fits(char weak, lw_dtype slot);
 /* For E181: an operand's type, "float32" or "Python int"; why argument number i (from 0), of
  * this name or NULL, does not fit a loop's slot. */

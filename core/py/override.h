@@ -17,7 +17,7 @@ typedef struct lw_overridden {
     bool inputs_by_name; /* keywords that are no ufunc's may be inputs: they are asked too */
 } lw_overridden;
 
-/* Does this object take part with something of its own? Cheap. */
+/* Whether this object takes part with something of its own. Cheap. */
 bool lw_has_override(PyObject *object);
 /* 1 with *result set (or NULL and an exception), 0: nobody overrides. args without the method's
  * self; nin of them are inputs. */

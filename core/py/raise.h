@@ -12,9 +12,9 @@
  * Compile errors carry .code .filename .lineno .col .end_col .help, driver errors .name .code.
  */
 PyObject *lw_py_raise(lw_error *err);
-/* Is the exception set now the compiler's answer to the user's code, which a second try would
- * get again? Only such a one may be remembered, or led around by other dtypes: not a lack of
- * memory, and not what a signal's handler raised. */
+/* Whether the exception set now is the compiler's answer to the user's code, which a second
+ * try would get again. Only such a one may be remembered, or led around by other dtypes: not a
+ * lack of memory, and not what a signal's handler raised. */
 bool lw_py_refused(void);
 
 #endif

@@ -96,14 +96,14 @@ reach_of(const lw_device_array *x)
     return lw_reach_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
 }
 
-/* Kernels of before a reset of the device are not there any more. */
+/* Kernels from before a reset of the device are not there any more. */
 static bool
 is_valid(const lw_recalled *entry)
 {
     return !entry->gone && lw_image_is_alive(entry->image);
 }
 
-/* Lies the input to the output as it did? */
+/* Whether the input lies to the output as it did: the same memory, or apart. */
 static bool
 is_as_apart(const lw_recalled *entry, int i, const lw_device_array *input,
             const lw_device_array *out)
@@ -113,7 +113,7 @@ is_as_apart(const lw_recalled *entry, int i, const lw_device_array *input,
     return !lw_reaches_meet(reach_of(input), reach_of(out));
 }
 
-/* Of a Python number, as lw_operand_read says it. */
+/* The dtype of a Python number, by its lw_operand_read kind. */
 static uint8_t
 dtype_of(uint8_t kind)
 {

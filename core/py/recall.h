@@ -27,7 +27,7 @@ typedef struct lw_array_key {
     uint8_t dtype, ndim, misaligned;
 } lw_array_key;
 
-/* Of an own array of at most LW_RECALL_DIMS dimensions. */
+/* The key of an own array of at most LW_RECALL_DIMS dimensions. */
 lw_array_key lw_array_key_of(const lw_operand *operand);
 bool lw_array_key_is(const lw_array_key *key, const lw_device_array *array);
 
@@ -67,13 +67,13 @@ int lw_recall_call(lw_recalled *latest, const lw_recall_door *door, int nin,
                    PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
                    PyObject **result);
 
-/* Is there room for one more, or has it been long enough? */
+/* Whether there is room for one more, or it has been long enough. */
 bool lw_recall_wants(lw_recalled *latest);
 /* Input i, a number, as an item of this dtype. -1 with an exception. */
 int lw_recall_item(const lw_recall_request *r, int i, lw_dtype dtype, lw_value *out);
 
-/* Can a call of these operands, inputs and one output, be remembered? made: the output, where
- * it was not given. Fills the entry. */
+/* Whether a call of these operands, inputs and one output, can be remembered. made: the
+ * output, where it was not given. Fills the entry. */
 bool lw_recall_fill(lw_recalled *entry, const lw_operand *operands, int n,
                     const lw_device_array *made);
 /* An entry of so many bytes that begins so, unset behind that, in front of the others; the

@@ -25,8 +25,8 @@ typedef struct lw_renewal {
  * (lw_tell_frozen) and the result is 1 too. 0: another object is needed; -1: an exception. */
 typedef int (*lw_serves)(PyObject *object);
 
-/* Whom a call of `object`, which is stale, is for: a new reference to one that is not, or, with
- * typing="numba", to itself, with a RuntimeWarning once unless warn=False (but where the
+/* Who takes a call of `object`, which is stale: a new reference to an object that is not, or,
+ * with typing="numba", to itself, with a RuntimeWarning once unless warn=False (but where the
  * setting `check` has changed, too). NULL with an exception. name: of the function, for that
  * warning. */
 PyObject *lw_renewed(PyObject *object, lw_renewal *renewal, lw_serves serves,

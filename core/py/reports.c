@@ -15,7 +15,7 @@ struct lw_watch {
 
 static lw_watch *watches; /* guarded by the GIL */
 
-/* In place of one whose memory went with a reset, or of none. */
+/* Makes a report in place of one whose memory went with a reset, or of none. */
 static int
 renew(lw_watch *watch)
 {

@@ -173,7 +173,7 @@ fail:
     return status;
 }
 
-/* Kernels of before a reset stay in the list, and are passed over. */
+/* Kernels from before a reset stay in the list, and are passed over. */
 static bool
 is_usable(const lw_loaded *loaded, const void *key, size_t size)
 {

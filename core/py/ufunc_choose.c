@@ -107,7 +107,7 @@ warn_of_many(lw_ufunc_head *self)
     return result;
 }
 
-/* For inputs between the two, does neither go before the other? `meet` gets those inputs. */
+/* Whether neither goes first for inputs between the two; `meet` gets those inputs. */
 static bool
 is_ambiguous(const lw_ufunc_head *self, const void *a, const void *b, lw_dtype *meet)
 {
@@ -326,7 +326,7 @@ inputs_fit(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted,
     return !wanted->reduction || types_of(self, loop)[0] == types_of(self, loop)[self->nin];
 }
 
-/* Could b's slots take everything that a's can, with one of them wider? Then a goes first. */
+/* Whether b's slots take all that a's do, and one of them is wider; then a goes first. */
 static bool
 narrower(const lw_ufunc_head *self, const void *a, const void *b, const lw_wanted *wanted)
 {
@@ -364,7 +364,7 @@ is_minimal(lw_ufunc_head *self, const void *loop, const lw_wanted *wanted, casta
     return true;
 }
 
-/* Of the loops that fit the minimal ones, of these the one that casts least, of equals the
+/* Of the loops that fit, the minimal ones; of these the one that casts least; of equals the
  * first in canonical order. */
 static void *
 best_fit(lw_ufunc_head *self, const lw_wanted *wanted, castable can_cast)

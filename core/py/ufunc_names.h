@@ -21,7 +21,7 @@ int lw_ufunc_n_named(const lw_ufunc_head *self);
  * names that count. */
 int lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwnames,
                          int n_params);
-/* Does a keyword name one of the nin operands, or a default stand for one that is missing? */
+/* Whether a keyword names one of the nin operands, or a default stands for a missing one. */
 bool lw_ufunc_names_any(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwnames);
 /* The call with its first `nin` parameters as positional operands, then what came behind them:
  * outputs. -1 with an exception. Drop it afterwards, also then. */

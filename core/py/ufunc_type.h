@@ -82,8 +82,8 @@ typedef struct lw_ufunc_kind {
     void *(*make)(lw_ufunc_head *self, const lw_dtype *in);
     void (*loop_line)(lw_text *text, const void *loop);
     int (*n_shown)(const lw_ufunc_head *self); /* inputs that a user knows of; optional */
-    /* May results of this loop be operands of a reduction? Asked where dtypes differ, of kinds
-     * that have reductions. */
+    /* Whether results of this loop may be operands of a reduction. Asked where dtypes differ,
+     * of kinds that have reductions. */
     bool (*is_accumulator)(const lw_ufunc_head *self, const void *loop);
     const char *(*operand_name)(const lw_ufunc_head *self, int i); /* optional */
     PyObject *(*types_text)(const void *loop);                     /* "ff->f" */
@@ -95,8 +95,8 @@ typedef struct lw_ufunc_kind {
     PyObject *(*call_method)(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                              Py_ssize_t n_args, PyObject *kwnames);
 
-    /* Whom calls and questions are for: itself, or one made anew where what the function
-     * captured has changed. A new reference, or NULL with an exception. */
+    /* Who takes calls and questions: itself, or one made anew where what the function captured
+     * has changed. A new reference, or NULL with an exception. */
     PyObject *(*current)(lw_ufunc_head *self);
 
     /* Inspection. */
@@ -121,7 +121,7 @@ extern PyMethodDef *lw_ufunc_type_methods(void);
 int lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg);
 void lw_ufunc_head_clear(lw_ufunc_head *self);
 void lw_ufunc_head_drop(lw_ufunc_head *self);
-/* Whom overrides see: itself, or the one that it was made anew for. Borrowed. */
+/* What overrides see: itself, or the one that it was made anew for. Borrowed. */
 PyObject *lw_ufunc_head_face(const lw_ufunc_head *self);
 /* What core/py/renew.h gave for a call of `self`: notes that. NULL is passed on. */
 PyObject *lw_ufunc_head_renewed(lw_ufunc_head *self, PyObject *renewed);

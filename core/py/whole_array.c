@@ -52,7 +52,7 @@ refuse_kind(const facts *f, PyObject *object)
     return -1;
 }
 
-/* Of numpy.ma: its mask would be lost. */
+/* Refuses arrays of numpy.ma, whose mask would be lost. */
 static int
 refuse_masked(const facts *f, PyObject *object)
 {

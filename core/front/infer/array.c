@@ -321,7 +321,7 @@ fail:
 
 /* ---- attributes ---- */
 
-/* Is nothing lost when this is not evaluated? */
+/* Whether nothing is lost when this is not evaluated. */
 static bool
 is_quiet(lw_infer_frame *f, uint32_t node)
 {

@@ -688,7 +688,8 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
     return lw_infer_method(f, node, object, name, args->data, args->n, out);
 }
 
-/* Is the callee `x.name` where x is a number or a tuple without such a field? */
+/* *is_method: whether this is `x.name(...)`, x neither tuple nor dtype; then *out is its
+ * value. */
 static lw_status
 try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *out)
 {

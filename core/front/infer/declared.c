@@ -144,7 +144,7 @@ cost_of_call(lw_infer_frame *f, const lw_fn *fn, const lw_infer_value *values,
     return cost;
 }
 
-/* Of equally near ones the first. */
+/* The nearest declared signature, of equally near ones the first. */
 static const lw_signature *
 nearest(lw_infer_frame *f, const lw_fn *fn, const lw_infer_value *values)
 {

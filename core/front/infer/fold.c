@@ -626,7 +626,7 @@ lw_fold_truth_konst(lw_infer_frame *f, uint32_t x)
     }
 }
 
-/* Of a float that is known when compiling. */
+/* Gets the value of a float that is known when compiling. */
 bool
 lw_konst_float(const lw_konst *konst, double *out)
 {

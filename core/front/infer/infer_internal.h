@@ -219,7 +219,7 @@ int lw_fold_compare_konst(lw_infer_frame *f, lw_pyop op, uint32_t x,
 int lw_fold_truth_konst(lw_infer_frame *f, uint32_t x);
 uint32_t lw_fold_cast_konst(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to,
                             bool weak);
-/* Has it a part that exists at compile time only (function, str, module, type)? */
+/* Whether it has a part that exists at compile time only (function, str, module, type). */
 bool lw_konst_is_static(lw_infer_frame *f, uint32_t konst);
 
 /* ---- infer_operator.c ---- */
@@ -250,8 +250,7 @@ lw_status lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, l
 lw_status lw_check_wide(lw_infer_frame *f, uint32_t node, lw_infer_value x);
 /* E130: more bits than constants are folded with. */
 lw_status lw_complain_wide(lw_infer_frame *f, uint32_t node);
-/* E141 where a constant becomes an integer of Python's that it has none for: NaN and infinity.
- */
+/* E141 where a constant has no integer of Python's to become: NaN and infinity. */
 lw_status lw_check_finite(lw_infer_frame *f, uint32_t node, lw_infer_value x);
 void lw_note_arithmetic(lw_infer_frame *f, uint32_t node, lw_type type);
 
@@ -273,7 +272,7 @@ lw_status lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *o
 lw_status lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 lw_infer_value lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i);
 const lw_type_row *lw_tuple_row(lw_infer_frame *f, lw_type type); /* NULL: no tuple */
-/* What one round of a loop gets, and how often: *count < 0 when known at run time only. */
+/* What one iteration of a loop gets, and how often: *count < 0 when known at run time only. */
 lw_status lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable,
                          lw_infer_value *item, int64_t *count);
 
@@ -285,7 +284,7 @@ lw_status lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type,
                               const char **name);
 lw_status lw_infer_field_place(lw_infer_frame *f, uint32_t target, lw_type type,
                                const char *name, lw_type *out);
-/* May a record of type `value` be copied to one of type `to`? */
+/* E120 where a record of type `value` cannot be copied to one of type `to`. */
 lw_status lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value);
 
 /* ---- infer_local.c ---- */
@@ -317,17 +316,17 @@ lw_status lw_infer_array_items(lw_infer_frame *f, uint32_t node, lw_type array, 
 /* target: SUBSCRIPT that is assigned to; node: AUGASSIGN of one. */
 lw_status lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 lw_status lw_infer_augmented_store(lw_infer_frame *f, uint32_t node);
-/* E160. what: "`+`", "`math.sin`"; help may be NULL. */
 /* What loops over an array in the place of `sum(row)` and its like, or of the method `name`; 0:
  * nothing does (infer_whole.c). */
 uint32_t lw_whole_of_named(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n);
 uint32_t lw_whole_of_method(lw_infer_frame *f, const char *name);
-/* Do the arguments suit a function of whole arrays? If not, *status is what the call gives. */
 /* math.prod of constants, which no run-time int has to hold; out->konst 0: it is not. */
 lw_status lw_fold_product(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
                           lw_infer_value *out);
+/* Whether the arguments suit a function of whole arrays; else *status is the call's. */
 bool lw_takes_wholes(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
                      lw_status *status);
+/* E160. what: "`+`", "`math.sin`"; help may be NULL. */
 lw_status lw_complain_whole_array(lw_infer_frame *f, uint32_t node, const char *what,
                                   lw_type type, const char *help);
 
@@ -393,7 +392,7 @@ lw_status lw_infer_builtin(lw_infer_frame *f, uint32_t node, lw_name_id name,
 /* E120: "`cuda.popc` needs <wanted>". help: NULL is allowed. */
 lw_status lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg,
                                const char *wanted, const char *help);
-/* Is this what cuda.cg.this_grid() gives? */
+/* Whether this is what cuda.cg.this_grid() gives. */
 bool lw_is_grid_group(lw_infer_frame *f, lw_infer_value value);
 lw_status lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_infer_value *out);

@@ -392,9 +392,9 @@ python_class(lw_infer_frame *f, lw_type type)
     }
 }
 
-/* Is a value of this type an instance of Python's class? NumPy's float64 and complex128 are
- * subclasses of float and complex; other NumPy scalars are not Python's. numba takes any width.
- */
+/* Whether a value of this type is an instance of Python's class. NumPy's float64 and
+ * complex128 are subclasses of float and complex; other NumPy scalars are not Python's. numba
+ * takes any width. */
 static bool
 is_python_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class)
 {

@@ -348,7 +348,7 @@ fail:
 
 /* ---- all of them ---- */
 
-/* Has it a meaning here? Atomics need arrays, the others threads of a grid. */
+/* Whether it has a meaning here: atomics need arrays, the others threads of a grid. */
 static bool
 has_meaning(const lw_infer_frame *f, lw_rule rule)
 {

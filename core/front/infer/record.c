@@ -36,7 +36,7 @@ lw_infer_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name,
     return LW_OK;
 }
 
-/* Is a[b] or a.b, with `a` of this type, a field? *name: which; NULL: it is not. */
+/* *name: the field that a[b] or a.b is, with `a` of this type; NULL: it is none. */
 lw_status
 lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type, const char **name)
 {

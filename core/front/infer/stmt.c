@@ -345,8 +345,8 @@ fail:
     return status;
 }
 
-/* entry: the state before the loop; now: at the end of the body. count: how many rounds, or
- * negative. The result in now is the state when the items are used up. */
+/* entry: the state before the loop; now: at the end of the body. count: how many iterations,
+ * or negative. The result in now is the state when the items are used up. */
 static void
 leave_for(lw_infer_frame *f, const lw_flow *entry, bool surely_runs)
 {

@@ -23,7 +23,7 @@ lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i)
     return (lw_infer_value){row && i < row->n ? row->elements[i] : (lw_type)LW_T_BOTTOM, 0};
 }
 
-/* Of a namedtuple, or of a record's fields. */
+/* Finds a field of a namedtuple or a record by its name. */
 static bool
 named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_infer_value *out)
 {
@@ -189,7 +189,7 @@ constant_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, __int128 
     return LW_OK;
 }
 
-/* Do the items differ only in how they are known, not in how they are stored? */
+/* Whether the items differ only in how they are known, not in how they are stored. */
 static bool
 stored_alike(lw_infer_frame *f, const lw_type *items, uint32_t n, lw_type joined)
 {

@@ -75,7 +75,7 @@ lw_region_open(lw_infer_frame *f, uint32_t node, bool otherwise)
     return outer;
 }
 
-/* Is x region y or one around it? Regions are numbered outer before inner. */
+/* Whether x is region y or one around it. Regions are numbered outer before inner. */
 static bool
 is_around(const lw_infer_frame *f, uint32_t x, uint32_t y)
 {
@@ -463,7 +463,7 @@ web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
     return LW_OK;
 }
 
-/* Do all definitions in the set have one constant value? Those not met yet do not count. */
+/* The constant that all definitions in the set have, or 0. Those not met yet do not count. */
 static uint32_t
 common_konst(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type *type)
 {
@@ -502,8 +502,8 @@ note_use(lw_infer_frame *f, uint32_t root)
     }
 }
 
-/* Needs a value of this type a place at run time? A nested function, where it is defined, does
- * not: what it captures is read when it is called. */
+/* Whether a value of this type needs a place at run time. A nested function, where it is
+ * defined, does not: what it captures is read when it is called. */
 static bool
 is_stored(lw_infer_frame *f, lw_type type)
 {

@@ -23,8 +23,8 @@ lw_array_extent(lw_lower_frame *f, lw_lower_value array, uint32_t axis)
     return row->shape ? lw_const64(f, row->shape[axis]) : lw_part_at(&array, 1 + axis);
 }
 
-/* What offsets are computed in. Not narrow in loops: there LLVM moves pointers on from round to
- * round, which it cannot do through a sign extension. */
+/* What offsets are computed in. Not narrow in loops: there LLVM moves pointers on from
+ * iteration to iteration, which it cannot do through a sign extension. */
 lw_dtype
 lw_offset_type(const lw_lower_frame *f)
 {
@@ -100,7 +100,7 @@ lw_address_moved(lw_builder *b, lw_ref address, lw_ref bytes)
 
 /* ---- one integer of an index ---- */
 
-/* Of what counts: beyond, it names no place in any array, nor does a multiple of it. */
+/* Bits of a counter: a larger one names no place in any array, nor does a multiple of it. */
 enum { COUNTER_BITS = 47 };
 
 void
@@ -246,7 +246,7 @@ lw_guards(const lw_lower_frame *f, lw_lower_value array)
     return f->l->typed->any_guarded && row->shape == NULL && guarded_address(f, address);
 }
 
-/* i64 or u64: is it outside of the axis? Negative ones were counted from the end. */
+/* Whether it (i64 or u64) is outside of the axis. Negative ones were counted from the end. */
 static lw_ref
 is_outside(lw_builder *b, lw_ref index, lw_ref extent)
 {

@@ -39,7 +39,7 @@ lw_const64(lw_lower_frame *f, int64_t value)
 /* What offsets are computed in: i32 or i64. */
 lw_dtype lw_offset_type(const lw_lower_frame *f);
 lw_ref lw_offset_cast(lw_builder *b, lw_dtype type, lw_ref x);
-/* Of what is known now, nothing is computed. */
+/* Where both are known now, nothing is computed when the program runs. */
 lw_ref lw_offset_product(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_offset_sum(lw_builder *b, lw_ref x, lw_ref y); /* x may be 0: nothing yet */
 lw_ref lw_address_moved(lw_builder *b, lw_ref address, lw_ref bytes);
@@ -67,7 +67,7 @@ typedef struct lw_index_items {
 } lw_index_items;
 /* All index expressions, from left to right; a tuple is evaluated once. NULL: memory is out. */
 lw_index_items *lw_index_items_of(lw_lower_frame *f, lw_lower_value array, uint32_t node);
-/* Of the one element that they name. */
+/* The address of the one element that the items name. */
 lw_ref lw_index_address(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it);
 /* The element that the items name, loaded. What guards say is raised behind the load, which
  * then reads some element: a load that does not hang on a branch is vectorised. */

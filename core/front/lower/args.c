@@ -12,7 +12,7 @@ typedef struct tracker {
     bool failed;
 } tracker;
 
-/* Of one function: which of its pointer parameters each value may point into. */
+/* Which of a function's pointer parameters each value may point into. */
 typedef struct roots {
     const lw_func *func;
     uint64_t *of;

@@ -30,7 +30,7 @@ is_local(const lw_func *func, const bool *local, uint32_t at)
     }
 }
 
-/* By instruction: does it give an address inside this call's own memory? */
+/* By instruction: whether it gives an address inside this call's own memory. */
 static bool *
 find_local(lw_lower_frame *f)
 {

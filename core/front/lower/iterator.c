@@ -9,7 +9,7 @@ static lw_iterator of_entry(lw_lower_frame *f, uint32_t entry, lw_type item);
 
 /* ---- range ---- */
 
-/* floor((distance - 1) / stride) + 1 rounds for a distance above 0; u64. */
+/* floor((distance - 1) / stride) + 1 iterations for a distance above 0; u64. */
 static lw_ref
 rounds_of(lw_builder *b, lw_ref distance, lw_ref stride)
 {
@@ -252,7 +252,7 @@ of_range(lw_lower_frame *f, uint32_t call)
         lw_ref none = lw_ir_compare(b, LW_OP_EQ, it.step, lw_ir_zero(b, LW_DT_i64));
         if (lw_raises_errors(f))
             lw_lower_raise(f, none, "ValueError", "range() arg 3 must not be zero");
-        else /* errors are ignored: no round */
+        else /* errors are ignored: no iteration */
             it.stop = lw_ir_type(b, stop) == lw_ir_type(b, it.start)
                           ? lw_ir_select(b, none, it.start, stop)
                           : stop; /* a step of 0 counts no iteration */
@@ -344,7 +344,7 @@ take_shortest(lw_lower_frame *f, lw_iterator *it)
     }
 }
 
-/* Of enumerate, zip, reversed: what their i-th iterable gives. */
+/* What the i-th iterable of an enumerate, zip or reversed gives. */
 static lw_type
 inner_item(lw_lower_frame *f, lw_type range, int kind, uint32_t i)
 {
@@ -429,7 +429,7 @@ lw_iterator_value(lw_lower_frame *f, uint32_t node)
 
 /* ---- items ---- */
 
-/* Of enumerate and zip: the tuple type of item i. */
+/* The tuple type of item i of an enumerate or zip. */
 static lw_type
 item_type(lw_lower_frame *f, const lw_iterator *it, uint32_t i)
 {

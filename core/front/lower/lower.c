@@ -704,8 +704,8 @@ fail:
     return status;
 }
 
-/* May functions run to their end with an element in place of one that is not there? They must
- * end, and leave nothing behind; and what they load must lie in arrays that are guarded. */
+/* Whether functions may run to their end with an element in place of a missing one. They must
+ * end, and leave nothing behind; and what they load must lie in guarded arrays. */
 static bool
 may_be_late(const lw_module *module)
 {
@@ -719,8 +719,8 @@ may_be_late(const lw_module *module)
 }
 
 /* Three ways, the first that is right: nothing can raise, for every index turns out to be
- * inside; what is outside is told of at the end, which leaves loops over the function without a
- * branch; or it is told of at once. */
+ * inside; what is outside is reported at the end, which leaves loops over the function without
+ * a branch; or it is reported at once. */
 lw_status
 lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
          lw_error *err)

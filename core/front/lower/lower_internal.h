@@ -41,8 +41,7 @@ typedef struct lw_lowering {
 typedef struct lw_lower_loop {
     struct lw_lower_loop *outer;
     uint32_t break_region, continue_region;
-    bool continue_is_block; /* of a loop that is written out: continue leaves the round's block
-                             */
+    bool continue_is_block; /* of a loop written out: continue leaves the iteration's block */
 } lw_lower_loop;
 
 /* An assignment that is not written yet: in an arm that runs whatever the condition says. */
@@ -145,7 +144,7 @@ bool lw_instance_raises(lw_lowering *l, uint32_t instance);
 lw_status lw_lower_note_sums(const lw_lowering *l, lw_scalar *scalar);
 
 /* ---- lower_opened.c ---- */
-/* May the instance's body stand in the place of a call? */
+/* Whether the instance's body may stand in the place of a call. */
 bool lw_may_open(const lw_lower_frame *f, uint32_t instance);
 /* It does: values by parameter (those known at compile time are not looked at). */
 lw_lower_value lw_lower_opened(lw_lower_frame *f, uint32_t instance,
@@ -235,7 +234,7 @@ lw_lower_value lw_lower_field(lw_lower_frame *f, lw_lower_value object, const ch
                               lw_type type);
 /* The field that a[b] or a.b names, with `a` of this type; NULL: it is none. */
 const char *lw_lower_field_name(const lw_lower_frame *f, uint32_t node, lw_type type);
-/* Of one record; *align: what is sure of the address. */
+/* The address of a field of one record; *align: what is sure of it. */
 lw_ref lw_lower_field_address(lw_lower_frame *f, lw_lower_value record, const char *name,
                               uint32_t *align);
 
@@ -313,7 +312,7 @@ typedef struct lw_iterator {
     lw_type item; /* ARRAY: of one item */
     bool fixed;
     uint32_t n_fixed;
-    lw_ref count; /* u64 rounds at most; 0: n_fixed alone decides, or lw_iterator_count */
+    lw_ref count; /* u64 iterations at most; 0: n_fixed alone decides, or lw_iterator_count */
     lw_ref start, stop, step; /* i64: of a range; start: what enumerate counts from */
     bool rises; /* a range by a step that is known to be above 0 only as the program runs */
     lw_lower_value tuple; /* or array */
@@ -321,14 +320,14 @@ typedef struct lw_iterator {
     struct lw_iterator *inner;
     uint32_t n_inner;
 } lw_iterator;
-/* Rounds of range(start, stop, step), i64 each: u64. */
+/* Iterations of range(start, stop, step), i64 each: u64. */
 lw_ref lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step);
 /* item: the type of one item. */
 lw_iterator lw_iterator_of(lw_lower_frame *f, uint32_t node, lw_type item);
 /* The count; of a range that rises it is not made before it is asked for: it takes divisions.
  */
 lw_ref lw_iterator_count(lw_lower_frame *f, const lw_iterator *it);
-/* May range() meet a step of 0 at run time? step: an entry of its argument list. */
+/* Whether range() may meet a step of 0 at run time. step: an entry of its argument list. */
 bool lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step);
 lw_lower_value lw_iterator_value(lw_lower_frame *f, uint32_t node);
 /* Item k (u64); i is the same number when the loop is written out. */

@@ -122,7 +122,7 @@ lw_named_written_out(const lw_named_call *c)
     return (lw_lower_value){.type = c->type, .n = parts ? at : 0, .parts = parts};
 }
 
-/* Of an array; other lengths are folded. */
+/* The length of an array; other lengths are folded. */
 lw_lower_value
 lw_named_len(const lw_named_call *c)
 {

@@ -14,7 +14,7 @@ any_returns(const lw_lower_frame *f, const lw_instance *inst, const lw_node *lis
     return false;
 }
 
-/* Is there a RETURN that can be reached in the statement? */
+/* Whether a RETURN in the statement can be reached. */
 static bool
 returns(const lw_lower_frame *f, const lw_instance *inst, uint32_t node)
 {

@@ -69,7 +69,7 @@ widened(lw_builder *b, bounds r, lw_ref bytes)
                     lw_ir_add(b, r.high, most(b, bytes, zero))};
 }
 
-/* Of an array from its address on, of the axes from `first` on. */
+/* The reach of an array from its address on, over the axes from `first` on. */
 static bounds
 reach_of(lw_builder *b, const lw_walk *w, uint32_t array, uint32_t first)
 {
@@ -88,7 +88,7 @@ distance(lw_builder *b, const lw_walk *w, uint32_t array)
                       w->arrays[array].address, 0);
 }
 
-/* ---- is there anything to take care of? ---- */
+/* ---- whether anything is to be taken care of ---- */
 
 static lw_ref
 is_small(lw_builder *b, const lw_walk *w)
@@ -177,7 +177,7 @@ sort_axes(lw_builder *b, lw_walk *w)
 
 /* ---- forwards or backwards ---- */
 
-/* Of one axis and one source, with the places of the axes outside of it being the same. */
+/* One axis of the output and one source, at the same places of the axes outside of it. */
 typedef struct slabs {
     lw_ref last; /* place of the axis */
     lw_ref to_stride, from_stride;
@@ -287,7 +287,7 @@ partner_stride(lw_builder *b, const lw_walk *w, const pairing *p, const lw_strid
     return lw_ir_select(b, p->reversed[from], back, a->strides[from]);
 }
 
-/* From the address to that of the first place's partner. */
+/* Bytes from the address to that of the first place's partner. */
 static lw_ref
 partner_offset(lw_builder *b, const lw_walk *w, const pairing *p, const lw_strided *a)
 {

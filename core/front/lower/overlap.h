@@ -5,7 +5,7 @@
 
 #include "core/front/lower/address.h"
 
-/* Of a buffer for results; each thread of a GPU that may need it has one. */
+/* Size of the buffer for results; each thread of a GPU that may need it has one. */
 enum { LW_BUFFER_BYTES = 512 };
 
 /* What the ValueError says where there is no such order. */
@@ -28,7 +28,7 @@ typedef struct lw_walk {
     lw_strided arrays[LW_MOST_OPERANDS];
 } lw_walk;
 
-/* Of a walk that is in order: how to do it. */
+/* How a walk that is in order is done. */
 typedef struct lw_order {
     lw_ref in_pairs;  /* b1: elements i of `walk` and i of `partners` together: both are read,
                          then both written. Where the two are in that order in memory; the other
@@ -42,7 +42,7 @@ typedef struct lw_order {
 /* b1: something read shares memory with what is written, and is not the very same elements. */
 lw_ref lw_walk_overlaps(lw_builder *b, const lw_walk *walk);
 void lw_walk_order(lw_builder *b, const lw_walk *walk, lw_order *out);
-/* Of the element at these places: i64 each, from 0. */
+/* The address of the element at these places: i64 each, from 0. */
 lw_ref lw_walk_address(lw_builder *b, const lw_walk *walk, uint32_t array,
                        const lw_ref *places);
 /* b1: the first is in front of the second, or the same. */

@@ -369,9 +369,9 @@ rising_item(lw_lower_frame *f, const lw_iterator *it, lw_ref i)
     return lw_value_scalar(f, LW_T_INDEX, i);
 }
 
-/* Counts rounds from 0: no step can overflow, and LLVM knows how often it runs. By a step that
- * rises it is the item that counts, for dividing costs more than all of that: with a stop and a
- * step below 2^62 nothing overflows there. */
+/* Counts iterations from 0: no step can overflow, and LLVM knows how often it runs. By a step
+ * that rises it is the item that counts, for dividing costs more than all of that: with a stop
+ * and a step below 2^62 nothing overflows there. */
 static void
 for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
 {
@@ -404,7 +404,7 @@ lower_for(lw_lower_frame *f, uint32_t node)
     const lw_node *n = lw_node_at(f, node);
     lw_iterator it;
 
-    if (lw_typed_at(f, lw_node_at(f, n->c)->a)->dead) { /* not even one round */
+    if (lw_typed_at(f, lw_node_at(f, n->c)->a)->dead) { /* not even one iteration */
         if (lw_node_at(f, n->c)->b)
             lw_lower_body(f, lw_node_at(f, n->c)->b);
         return;

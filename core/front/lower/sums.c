@@ -5,9 +5,9 @@
 
 #include "core/opt/narrow_sum.h"
 
-/* Whose function it is, by its file. What lanewise/_array_functions.py does is told of the
+/* Whose function it is, by its file. What lanewise/_array_functions.py does is reported at the
  * call, as the loop that stands there; of lanewise's other functions, which draw random
- * numbers, nothing is. */
+ * numbers, nothing is reported. */
 typedef enum owner { USERS, LOOPS_FOR_CALLS, LANEWISES } owner;
 
 static owner

@@ -191,8 +191,8 @@ new_value(lw_builder *b, lw_atomic_kind kind, lw_ref old, lw_ref x, lw_ref y)
     }
 }
 
-/* One round: `seen` is the word or element as bits; gives what to put there, and leaves the
- * function with the old value where nothing is to be put. */
+/* One iteration: `seen` is the word or element as bits; gives what to put there, and leaves
+ * the function with the old value where nothing is to be put. */
 static lw_ref
 attempt(lw_builder *b, lw_atomic_kind kind, lw_dtype type, const word *w, lw_ref seen,
         const lw_ref *operands, lw_ref *old)

@@ -17,8 +17,8 @@ lw_int_product_overflows(lw_builder *b, lw_ref x, lw_ref y, lw_ref product)
     return lw_ir_compare(b, LW_OP_NE, lw_ir_mulhi(b, x, y), fill);
 }
 
-/* One round: the bit of the exponent that multiplies, and the square for those that follow,
- * which belongs to the result if there are any. */
+/* One iteration: the bit of the exponent that multiplies, and the square for those that
+ * follow, which belongs to the result if there are any. */
 static void
 power_round(lw_builder *b, lw_ref result, lw_ref square, lw_ref left, lw_ref over)
 {

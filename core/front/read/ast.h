@@ -73,7 +73,7 @@ uint32_t lw_ast_number(PyObject *node, PyObject *field);
 /* PyErr_Clear for a reader that goes on without the value. A MemoryError is remembered for this
  * thread: what was left out may have mattered, so that the reading as a whole must fail. */
 void lw_read_clear(void);
-/* Was one cleared since the last time this was asked? */
+/* Whether one was cleared since the last time this was asked. */
 bool lw_read_lost_memory(void);
 
 #endif

@@ -318,7 +318,7 @@ current_value(const guard *g)
     return value;
 }
 
-/* Of a dict, until 3.11: no two states of any dicts have the same. 0: not known. */
+/* A dict's version, until 3.11: no two states of any dicts have the same. 0: not known. */
 static uint64_t
 version_of(const guard *g)
 {

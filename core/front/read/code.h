@@ -1,4 +1,4 @@
-/* Are two code objects the same program? And where in the file does one lie? */
+/* Whether two code objects are the same program, and where in the file one lies. */
 #ifndef LW_FRONT_READ_CODE_H
 #define LW_FRONT_READ_CODE_H
 

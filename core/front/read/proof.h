@@ -1,4 +1,4 @@
-/* Does this text hold the function? What read_source.c finds is parsed here, searched for
+/* Whether a text holds the function: what source.c finds is parsed here, searched for
  * functions of the right name, and proved by compiling it again. */
 #ifndef LW_FRONT_READ_PROOF_H
 #define LW_FRONT_READ_PROOF_H
@@ -29,7 +29,8 @@ typedef struct lw_finder {
 
 /* The tree of a text; NULL with an exception, also where the text is NULL. */
 PyObject *lw_finder_parse(const lw_finder *f, PyObject *text);
-/* Does the pending exception only say "this is not Python"? Then it is cleared. */
+/* Whether the pending exception only said that this is not Python, or is too large to parse;
+ * then it is cleared. */
 bool lw_finder_cleared(lw_finder *f);
 /* First line of a node in its tree, decorators included. */
 uint32_t lw_finder_first_line(const lw_ast *ast, PyObject *node);

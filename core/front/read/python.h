@@ -48,18 +48,18 @@ PyObject *lw_python_function(PyObject *object);
  * set. */
 PyObject *lw_read_source_text(PyObject *function);
 
-/* Has a captured name been rebound to something else since, or have the contents of a list or
- * array changed? A few ns a name: compares identity first; equal numbers and strings under
- * another identity count as the same. Contents beyond LW_COMPARED_BYTES are looked at in some
- * calls only. */
+/* Whether a captured name has been rebound to something else since, or the contents of a list
+ * or array have changed. A few ns a name: compares identity first; equal numbers and strings
+ * under another identity count as the same. Contents beyond LW_COMPARED_BYTES are looked at in
+ * some calls only. */
 bool lw_captures_changed(lw_captures *captures);
 /* The same, and all contents. */
 bool lw_captures_outdated(lw_captures *captures);
 /* The first of the large lists and arrays that has changed, as a message names it (new str); no
  * other will be looked for. NULL: none has, or with an exception. */
 PyObject *lw_captures_tell_frozen(lw_captures *captures);
-/* Has the array these bytes, in C order? core/py knows NumPy's arrays, this folder does not;
- * without it no array is compared. */
+/* Whether the array has these bytes, in C order. core/py knows NumPy's arrays, this folder
+ * does not; without it no array is compared. */
 typedef bool (*lw_same_array)(PyObject *array, const char *bytes, size_t n_bytes);
 void lw_captures_compare_arrays(lw_same_array same);
 /* Objects of declare_device and the like that the functions name: a list, borrowed, or NULL. */

@@ -151,7 +151,8 @@ PyObject *lw_read_field_names(PyObject *type);
 
 /* ---- NumPy (read_numpy.c) ---- */
 bool lw_read_is_numpy(lw_reader *r, PyObject *object, const char *class_name);
-/* Is it np.iinfo(dtype) or np.finfo(dtype)? Such objects never change: is_limits tells them. */
+/* Whether it is np.iinfo(dtype) or np.finfo(dtype), which never change; is_limits tells
+ * them. */
 bool lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg);
 bool lw_read_is_limits(lw_reader *r, PyObject *object);
 lw_dtype lw_read_numpy_dtype(PyObject *dtype);                /* void: none of ours */
@@ -190,7 +191,7 @@ PyObject *lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items
 bool lw_fold_is_basic(PyObject *x);
 /* 1, 0, or -1: not known when reading. */
 int lw_fold_truth(PyObject *x);
-/* Would the result have so many digits that it can only be a mistake? */
+/* Whether the result would have so many digits that it can only be a mistake. */
 bool lw_fold_too_large(lw_pyop op, PyObject *x, PyObject *y);
 /* E130 at the operator or call whose result would be that large. */
 uint32_t lw_fold_refuse(lw_reader *r, PyObject *node);

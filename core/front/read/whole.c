@@ -111,7 +111,7 @@ lw_read_whole(lw_reader *r, PyObject *object)
     return helper_of(r, row, shown);
 }
 
-/* Is the argument one that may turn out to be an array? */
+/* Whether the argument may turn out to be an array. */
 static bool
 may_be_array(const lw_reader *r, const lw_read_items *items)
 {
