@@ -109,12 +109,7 @@ compare(picker *p, lw_op op, kind x, kind y)
         return bit(op == LW_OP_NE);
     if (x == BEST)
         order = -order;
-    return bit(op == LW_OP_EQ   ? order == 0
-               : op == LW_OP_NE ? order != 0
-               : op == LW_OP_LT ? order < 0
-               : op == LW_OP_LE ? order <= 0
-               : op == LW_OP_GT ? order > 0
-                                : order >= 0);
+    return bit(lw_op_holds(op, order));
 }
 
 /* The bits of a float but its sign are more than infinity's. */

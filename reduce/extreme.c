@@ -30,19 +30,6 @@ typedef struct walk {
 } walk;
 
 static bool
-holds(lw_op op, int order)
-{
-    switch (op) {
-    case LW_OP_EQ: return order == 0;
-    case LW_OP_NE: return order != 0;
-    case LW_OP_LT: return order < 0;
-    case LW_OP_LE: return order <= 0;
-    case LW_OP_GT: return order > 0;
-    default: return order >= 0;
-    }
-}
-
-static bool
 compare(walk *w, lw_op op, value x, value y, value *out)
 {
     int order;
@@ -56,7 +43,7 @@ compare(walk *w, lw_op op, value x, value y, value *out)
     order = x.part == w->index ? w->now.indices : w->now.values;
     order = x.side == y.side ? 0 : x.side == 0 ? order : -order;
     out->is_bit = true;
-    out->bit = holds(op, order);
+    out->bit = lw_op_holds(op, order);
     if (x.part == w->best && (w->now.nan[x.side] || w->now.nan[y.side]))
         out->bit = op == LW_OP_NE;
     return true;

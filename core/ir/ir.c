@@ -373,6 +373,19 @@ lw_ir_uses_context(const lw_module *module)
 }
 
 bool
+lw_op_holds(lw_op comparison, int order)
+{
+    switch (comparison) {
+    case LW_OP_EQ: return order == 0;
+    case LW_OP_NE: return order != 0;
+    case LW_OP_LT: return order < 0;
+    case LW_OP_LE: return order <= 0;
+    case LW_OP_GT: return order > 0;
+    default: return order >= 0;
+    }
+}
+
+bool
 lw_ir_has_op(const lw_module *module, lw_op op)
 {
     for (uint32_t i = 0; i < module->funcs.n; i++)

@@ -52,6 +52,10 @@ typedef struct lw_op_row {
 
 extern const lw_op_row lw_ops[LW_N_OPS];
 
+/* Whether a comparison (LT, LE, GT, GE, EQ, NE) is true of two values: the first is below the
+ * second (order -1), equal to it (0) or above it (1). */
+bool lw_op_holds(lw_op comparison, int order);
+
 /* Special registers, operand a of SREG. */
 typedef enum lw_sreg {
     LW_SREG_TID_X,

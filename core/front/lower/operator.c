@@ -318,19 +318,6 @@ order_of_wide(lw_lower_frame *f, lw_type x, lw_type y)
 }
 
 static bool
-holds(lw_op op, int order)
-{
-    switch (op) {
-    case LW_OP_EQ: return order == 0;
-    case LW_OP_NE: return order != 0;
-    case LW_OP_LT: return order < 0;
-    case LW_OP_LE: return order <= 0;
-    case LW_OP_GT: return order > 0;
-    default: return order >= 0;
-    }
-}
-
-static bool
 is_whole(const lw_types *types, lw_type type)
 {
     return lw_type_is_integer(types, type) || lw_literal_is_wide(types, type);
@@ -368,7 +355,8 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
         return constant_bool(f, machine_compare(op) == LW_OP_NE);
     if (is_whole(types, x.type) && is_whole(types, y.type) &&
         (lw_literal_is_wide(types, x.type) || lw_literal_is_wide(types, y.type)))
-        return constant_bool(f, holds(machine_compare(op), order_of_wide(f, x.type, y.type)));
+        return constant_bool(
+            f, lw_op_holds(machine_compare(op), order_of_wide(f, x.type, y.type)));
     if (lw_type_is_integer(types, x.type) && lw_type_is_integer(types, y.type))
         return lw_int_compare(b, machine_compare(op), x.parts[0], y.parts[0]);
     if (operand == LW_T_BOTTOM || lw_parts_of(types, operand) == 0)

@@ -241,18 +241,6 @@ konst_fits(const lw_lower_frame *f, const lw_konst *k, lw_dtype dtype)
     return lw_konst_int_value(k, &value) && value >= low && value < high;
 }
 
-/* The bits of an integer, cut to the width and extended again: how IR constants are kept. */
-static uint64_t
-integer_bits(lw_dtype dtype, uint64_t bits)
-{
-    unsigned unused = 64 - lw_dtypes[dtype].bits;
-
-    bits <<= unused;
-    if (lw_dtypes[dtype].kind == LW_KIND_INT)
-        return lw_ir_int_bits(dtype, (int64_t)bits >> unused);
-    return lw_ir_int_bits(dtype, (int64_t)(bits >> unused));
-}
-
 static uint64_t
 scalar_bits(const lw_konst *k, lw_dtype dtype)
 {
@@ -261,7 +249,7 @@ scalar_bits(const lw_konst *k, lw_dtype dtype)
     if (lw_is_float(dtype))
         return lw_ir_float_bits(dtype, konst_real(k));
     if (konst_is_integer(k))
-        return integer_bits(dtype, k->u);
+        return lw_ir_int_bits(dtype, (int64_t)k->u);
     return lw_ir_int_bits(dtype, saturated(konst_real(k), dtype));
 }
 
