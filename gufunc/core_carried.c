@@ -32,7 +32,7 @@ static bool
 loop_between(const lw_spreader *s, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from + 1; i < to; i++)
-        if (lw_inst_at(s, i)->op == LW_OP_LOOP && s->ends[i] > to)
+        if (lw_inst_at(s, i)->op == LW_OP_LOOP && s->regions.ends[i] > to)
             return true;
     return false;
 }
@@ -174,9 +174,9 @@ take_choice(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u
 
     while (at > l->first && is_beside_choice(s, set, at))
         at--;
-    if (lw_inst_at(s, at)->op != LW_OP_IF || s->middles[at])
+    if (lw_inst_at(s, at)->op != LW_OP_IF || s->regions.middles[at])
         return false;
-    for (uint32_t k = at + 1; k < s->ends[at]; k++)
+    for (uint32_t k = at + 1; k < s->regions.ends[at]; k++)
         if (!is_beside_choice(s, set, k))
             return false;
     if (!take_comparison(s, i->a, lw_inst_at(s, at)->a, true, u) ||
@@ -237,7 +237,8 @@ is_lazy_part(const lw_spreader *s, lw_ref made, uint32_t from, uint32_t at)
     const lw_inst *inst = lw_inst_at(s, at);
 
     switch (inst->op) {
-    case LW_OP_SET: return inst->a == made || is_known_within(s, inst->a, from, s->ends[from]);
+    case LW_OP_SET:
+        return inst->a == made || is_known_within(s, inst->a, from, s->regions.ends[from]);
     case LW_OP_CALL: return lw_is_pure_call(s, inst);
     case LW_OP_LOAD:
     case LW_OP_GET:
@@ -266,18 +267,18 @@ take_lazy(const lw_spreader *s, lw_ref slot, uint32_t set, lw_update *u)
     u->get = lw_inst_at(s, first)->b;
     for (at = first + 1; lw_ops[lw_inst_at(s, at)->op].class == LW_CLASS_PURE;)
         at++;
-    if (lw_inst_at(s, at)->op != LW_OP_IF || s->middles[at] || s->ends[at] > set ||
-        !is_known_within(s, w->a, first, lw_inst_at(s, set)->b))
+    if (lw_inst_at(s, at)->op != LW_OP_IF || s->regions.middles[at] ||
+        s->regions.ends[at] > set || !is_known_within(s, w->a, first, lw_inst_at(s, set)->b))
         return false;
     condition = lw_inst_at(s, lw_inst_at(s, at)->a);
     u->op = lw_inst_at(s, at)->a == u->get ? LW_OP_AND : LW_OP_OR;
     if (u->op == LW_OP_OR && (condition->op != LW_OP_NOT || condition->a != u->get ||
                               lw_ir_count_uses(s->func, lw_inst_at(s, at)->a) != 1))
         return false;
-    for (uint32_t i = at + 1; i < s->ends[at]; i++)
+    for (uint32_t i = at + 1; i < s->regions.ends[at]; i++)
         if (!is_lazy_part(s, w->a, at, i))
             return false;
-    for (uint32_t i = s->ends[at] + 1; i < set; i++)
+    for (uint32_t i = s->regions.ends[at] + 1; i < set; i++)
         if (lw_inst_at(s, i)->op != LW_OP_GET &&
             lw_ops[lw_inst_at(s, i)->op].class != LW_CLASS_PURE)
             return false;
@@ -319,7 +320,7 @@ sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool se
 {
     for (; at < end; at++) {
         const lw_inst *inst = lw_inst_at(s, at);
-        uint32_t middle = s->middles[at], last = s->ends[at];
+        uint32_t middle = s->regions.middles[at], last = s->regions.ends[at];
         bool yes, no;
         switch (inst->op) {
         case LW_OP_SET: set |= inst->a == slot; break;
@@ -375,7 +376,7 @@ is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
 {
     lw_ref w = lw_inst_at(s, set)->b;
 
-    for (uint32_t i = u->choice; i < s->ends[u->choice]; i++)
+    for (uint32_t i = u->choice; i < s->regions.ends[u->choice]; i++)
         if (lw_inst_at(s, i)->op == LW_OP_SET && i != set)
             return false;
     if (u->op != LW_OP_LT && u->op != LW_OP_GT)
@@ -400,7 +401,7 @@ static bool
 is_in_region(const lw_spreader *s, const lw_rounds *l, uint32_t at)
 {
     for (uint32_t i = l->first; i < at; i++)
-        if (s->ends[i] > at)
+        if (s->regions.ends[i] > at)
             return true;
     return false;
 }
@@ -422,7 +423,7 @@ counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *
 static bool
 guard_lazy(const lw_spreader *s, lw_rounds *l, uint32_t lazy)
 {
-    for (uint32_t i = lazy; i < s->ends[lazy]; i++)
+    for (uint32_t i = lazy; i < s->regions.ends[lazy]; i++)
         if (lw_inst_at(s, i)->op == LW_OP_LOAD && !lw_load_guard(s, l, i))
             return false;
     return true;
@@ -533,7 +534,7 @@ is_brought(const lw_spreader *s, const lw_rounds *l, uint32_t set)
     if (!lw_carried_update(s, l, set, &u))
         return false;
     for (uint32_t i = l->first; i < set; i++)
-        if (s->ends[i] > set && s->waits[i] && i != u.choice)
+        if (s->regions.ends[i] > set && s->waits[i] && i != u.choice)
             return false;
     if (u.e)
         return !s->waits[u.e];
@@ -544,7 +545,8 @@ static bool
 share_a_loop(const lw_spreader *s, const lw_rounds *l, uint32_t x, uint32_t y)
 {
     for (uint32_t i = l->first; i < x && i < y; i++)
-        if (lw_inst_at(s, i)->op == LW_OP_LOOP && s->ends[i] > x && s->ends[i] > y)
+        if (lw_inst_at(s, i)->op == LW_OP_LOOP && s->regions.ends[i] > x &&
+            s->regions.ends[i] > y)
             return true;
     return false;
 }

@@ -59,7 +59,7 @@ region_of(const picker *p, uint32_t at)
     uint32_t found = 0;
 
     for (uint32_t i = p->l->first; i < at; i++)
-        if (p->s->ends[i] > at)
+        if (p->s->regions.ends[i] > at)
             found = i;
     return found;
 }
@@ -77,7 +77,7 @@ event_around(const picker *p, uint32_t at, uint32_t *branch)
 {
     for (uint32_t k = 0; k < p->n_events; k++)
         for (uint32_t i = p->events[k].at; i <= p->events[k].last && i < at; i++)
-            if (p->s->ends[i] > at && is_event_if(p, &p->events[k], i)) {
+            if (p->s->regions.ends[i] > at && is_event_if(p, &p->events[k], i)) {
                 *branch = i;
                 return &p->events[k];
             }
@@ -313,13 +313,13 @@ is_reached(picker *p, uint32_t set, uint32_t get, int depth, bool *known)
 {
     for (uint32_t i = p->l->first; i < set; i++) {
         value v;
-        if (p->s->ends[i] < set || p->s->ends[i] > get)
+        if (p->s->regions.ends[i] < set || p->s->regions.ends[i] > get)
             continue;
         v = lw_inst_at(p->s, i)->op == LW_OP_IF ? evaluate(p, lw_inst_at(p->s, i)->a, depth)
                                                 : (value){0};
         *known &= v.kind == BIT;
         p->seen[i] = true;
-        if (p->s->middles[i] && p->s->middles[i] < set)
+        if (p->s->regions.middles[i] && p->s->regions.middles[i] < set)
             v.bit = !v.bit;
         if (!*known || !v.bit)
             return false;
@@ -508,7 +508,7 @@ add_event(picker *p, uint32_t set)
     uint32_t at = region_of(p, set), branch;
     event *e = &p->events[p->n_events];
 
-    if (at == 0 || lw_inst_at(p->s, at)->op != LW_OP_IF || p->s->middles[at] ||
+    if (at == 0 || lw_inst_at(p->s, at)->op != LW_OP_IF || p->s->regions.middles[at] ||
         p->n_events == MOST_EVENTS || event_around(p, set, &branch) != NULL)
         return false;
     *e = (event){.at = at,
@@ -519,7 +519,7 @@ add_event(picker *p, uint32_t set)
         const lw_inst *inst = lw_inst_at(p->s, i);
         if (inst->op != LW_OP_IF || inst->a != e->condition)
             continue;
-        if (p->s->middles[i] || region_of(p, i) != region_of(p, at))
+        if (p->s->regions.middles[i] || region_of(p, i) != region_of(p, at))
             return false;
         e->at = i < e->at ? i : e->at;
         e->last = i > e->last ? i : e->last;
@@ -607,8 +607,8 @@ follow(picker *p, bool *changed)
         follows |= i < until && inst->op == LW_OP_SET;
         if (!follows)
             continue;
-        if (inst->op == LW_OP_IF && p->s->ends[i] > until)
-            until = p->s->ends[i];
+        if (inst->op == LW_OP_IF && p->s->regions.ends[i] > until)
+            until = p->s->regions.ends[i];
         if (inst->op == LW_OP_SET) {
             *changed |= !p->follows[inst->a];
             p->follows[inst->a] = true;
@@ -661,7 +661,7 @@ is_local(const picker *p, lw_ref slot, uint32_t branch)
     for (uint32_t i = 1; i < p->s->func->insts.n; i++) {
         const lw_inst *inst = lw_inst_at(p->s, i);
         if ((inst->op == LW_OP_GET || inst->op == LW_OP_SET) && inst->a == slot &&
-            (i < branch || i > p->s->ends[branch]))
+            (i < branch || i > p->s->regions.ends[branch]))
             return false;
     }
     return true;

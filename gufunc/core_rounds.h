@@ -4,6 +4,7 @@
 #ifndef LW_GUFUNC_CORE_ROUNDS_H
 #define LW_GUFUNC_CORE_ROUNDS_H
 
+#include "core/ir/facts.h"
 #include "gufunc/gufunc_loop.h"
 
 enum {
@@ -88,8 +89,8 @@ typedef struct lw_rounds {
 typedef struct lw_spreader {
     const lw_gufunc_loop *loop;
     lw_arena arena;
-    const lw_func *func;      /* the body, as lw_plain_body writes it */
-    uint32_t *ends, *middles; /* of regions, by instruction */
+    const lw_func *func; /* the body, as lw_plain_body writes it */
+    lw_ir_regions regions;
     /* by instruction of an iteration, where it scans: it follows from a carried variable, or
      * from nothing that is known before the scan, and so waits for the second walk */
     uint8_t *waits;

@@ -8,7 +8,7 @@ lw_loops_around(const lw_spreader *s, const lw_rounds *l, uint32_t at)
 
     for (uint32_t i = l->first; i < at; i++)
         n += (lw_inst_at(s, i)->op == LW_OP_LOOP || lw_inst_at(s, i)->op == LW_OP_BLOCK) &&
-             s->ends[i] > at;
+             s->regions.ends[i] > at;
     return n;
 }
 

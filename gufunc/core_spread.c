@@ -19,30 +19,6 @@ is_const(const lw_spreader *s, lw_ref ref, uint64_t bits)
            s->func->konsts.data[lw_inst_at(s, ref)->a].bits == bits;
 }
 
-/* ---- regions ---- */
-
-static bool
-find_regions(lw_spreader *s)
-{
-    uint32_t open[MOST_REGIONS] = {0}, depth = 0;
-
-    for (uint32_t i = 1; i < s->func->insts.n; i++)
-        switch (lw_inst_at(s, i)->op) {
-        case LW_OP_IF:
-        case LW_OP_BLOCK:
-        case LW_OP_LOOP:
-            if (depth == MOST_REGIONS)
-                return false;
-            open[depth++] = i;
-            break;
-        case LW_OP_ELSE:
-        case LW_OP_LATCH: s->middles[open[depth - 1]] = i; break;
-        case LW_OP_END: s->ends[open[--depth]] = i; break;
-        default: break;
-        }
-    return true;
-}
-
 /* ---- the counter ---- */
 
 static bool
@@ -532,7 +508,7 @@ take_round(lw_spreader *s, lw_rounds *l)
 static bool
 take_choice(const lw_spreader *s, uint32_t at)
 {
-    for (uint32_t i = at + 1; i < s->ends[at]; i++) {
+    for (uint32_t i = at + 1; i < s->regions.ends[at]; i++) {
         lw_op op = (lw_op)lw_inst_at(s, i)->op;
         if (op == LW_OP_GET || op == LW_OP_SET || op == LW_OP_IF || op == LW_OP_ELSE ||
             op == LW_OP_END || op == LW_OP_SLOT || op == LW_OP_RETURN || op == LW_OP_BREAK)
@@ -572,9 +548,10 @@ take_loop(lw_spreader *s, uint32_t at)
     lw_rounds *l = &s->loops[s->n_loops];
 
     s->blocked = at;
-    if (s->n_loops == LW_MOST_ROUNDS || s->middles[at] == 0)
+    if (s->n_loops == LW_MOST_ROUNDS || s->regions.middles[at] == 0)
         return refuse(s, at, counter);
-    *l = (lw_rounds){.at = at, .latch = s->middles[at], .end = s->ends[at], .first = at + 7};
+    *l = (lw_rounds){
+        .at = at, .latch = s->regions.middles[at], .end = s->regions.ends[at], .first = at + 7};
     if (!find_counter(s, l))
         return refuse(s, at, counter);
     if (!take_round(s, l) && !lw_search_take(s, l))
@@ -605,11 +582,11 @@ take_body(lw_spreader *s)
         case LW_OP_LOOP:
             if (!take_loop(s, i))
                 return false;
-            i = s->ends[i];
+            i = s->regions.ends[i];
             break;
         case LW_OP_IF:
             if (take_choice(s, i))
-                i = s->ends[i];
+                i = s->regions.ends[i];
             break;
         default:
             if (!take_between(s, i))
@@ -629,18 +606,16 @@ lw_spreader_find(lw_spreader *s, const lw_gufunc_loop *loop)
     if (s->func == NULL)
         s->func = body;
     n = s->func->insts.n;
-    s->ends = lw_alloc_zero(n + 1, 2 * sizeof *s->ends);
     s->waits = lw_alloc_zero(n + 1, 1);
-    if (s->ends == NULL || s->waits == NULL)
+    if (s->waits == NULL || !lw_ir_regions_init(&s->regions, s->func))
         return false;
-    s->middles = s->ends + n + 1;
-    return find_regions(s) && take_body(s);
+    return s->regions.deepest <= MOST_REGIONS && take_body(s);
 }
 
 void
 lw_spreader_free(lw_spreader *s)
 {
-    lw_free(s->ends);
+    lw_ir_regions_reset(&s->regions);
     lw_free(s->waits);
     lw_arena_reset(&s->arena);
     lw_free(s);
@@ -658,7 +633,7 @@ tell_place(const lw_spreader *s, lw_spread *spread)
     const lw_module *module = s->loop->scalar->module;
     uint32_t i = s->blocked;
 
-    while (i < s->ends[s->blocked] && !line_at(s, i))
+    while (i < s->regions.ends[s->blocked] && !line_at(s, i))
         i++;
     spread->line = line_at(s, i);
     spread->file = module->files.data[module->locs.data[lw_inst_at(s, i)->loc].file];

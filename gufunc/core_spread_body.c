@@ -322,7 +322,7 @@ lazy_set(const copier *c, const lw_rounds *l, uint32_t at)
 {
     lw_update u;
 
-    for (uint32_t i = c->s->ends[at]; i < l->latch && c->s->ends[at]; i++)
+    for (uint32_t i = c->s->regions.ends[at]; i < l->latch && c->s->regions.ends[at]; i++)
         if (lw_inst_at(c->s, i)->op == LW_OP_SET &&
             lw_carried_find(l, lw_inst_at(c->s, i)->a) && lw_carried_update(c->s, l, i, &u) &&
             u.lazy == at)

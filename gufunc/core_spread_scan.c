@@ -58,10 +58,10 @@ copy_early(copier *c, const lw_rounds *l, uint32_t at)
     if (is_scanned_set(c, l, at)) {
         copy_update(c, l, at);
     } else if (inst->op == LW_OP_IF && c->s->waits[at]) {
-        for (uint32_t i = at; i < c->s->ends[at]; i++)
+        for (uint32_t i = at; i < c->s->regions.ends[at]; i++)
             if (is_scanned_set(c, l, i))
                 copy_update(c, l, i);
-        return c->s->ends[at];
+        return c->s->regions.ends[at];
     } else if (inst->op != LW_OP_STORE && (!c->s->waits[at] || inst->op == LW_OP_SLOT)) {
         lw_copier_inst(c, at);
     }

@@ -1,12 +1,13 @@
 #include "gufunc/core_trace.h"
 
 #include "core/base/memory.h"
+#include "core/ir/facts.h"
 
 #include <string.h>
 
 enum { ANYWHERE = -1, ELSEWHERE = -2 };
 
-enum { MOST_STEPS = 1 << 18, MOST_PARTS = 1 << 12, MOST_CALLS = 16 };
+enum { MOST_STEPS = 1 << 18, MOST_PARTS = 1 << 12, MOST_CALLS = 16, MOST_REGIONS = 256 };
 
 typedef enum value_kind { UNKNOWN, NUMBER, POINTER } value_kind;
 
@@ -36,9 +37,8 @@ typedef struct tracer {
 typedef struct frame {
     const lw_func *func;
     const value *args;
-    value *values;  /* by instruction; slots hold their content */
-    uint32_t *ends; /* by instruction: END of a region; ELSE of an IF, LATCH of a LOOP: other */
-    uint32_t *middles;
+    value *values; /* by instruction; slots hold their content */
+    lw_ir_regions regions;
 } frame;
 
 /* How a region was left. */
@@ -225,28 +225,6 @@ see_escape(tracer *t, const frame *f, const lw_inst *inst)
 static flow run_call(tracer *t, uint32_t function, const value *args, value *result);
 static flow run_region(tracer *t, frame *f, uint32_t at, uint32_t end);
 
-static bool
-find_regions(frame *f)
-{
-    uint32_t n = f->func->insts.n, open[256] = {0}, depth = 0;
-
-    for (uint32_t i = 1; i < n; i++)
-        switch (f->func->insts.data[i].op) {
-        case LW_OP_IF:
-        case LW_OP_BLOCK:
-        case LW_OP_LOOP:
-            if (depth == sizeof open / sizeof *open)
-                return false;
-            open[depth++] = i;
-            break;
-        case LW_OP_ELSE:
-        case LW_OP_LATCH: f->middles[open[depth - 1]] = i; break;
-        case LW_OP_END: f->ends[open[--depth]] = i; break;
-        default: break;
-        }
-    return true;
-}
-
 static flow
 one_up(flow left)
 {
@@ -258,7 +236,8 @@ one_up(flow left)
 static flow
 run_loop(tracer *t, frame *f, uint32_t at)
 {
-    uint32_t end = f->ends[at], latch = f->middles[at] ? f->middles[at] : end;
+    uint32_t end = f->regions.ends[at],
+             latch = f->regions.middles[at] ? f->regions.middles[at] : end;
 
     for (;;) {
         flow left = run_region(t, f, at + 1, latch);
@@ -279,7 +258,7 @@ run_loop(tracer *t, frame *f, uint32_t at)
 static flow
 run_block(tracer *t, frame *f, uint32_t at)
 {
-    flow left = run_region(t, f, at + 1, f->ends[at]);
+    flow left = run_region(t, f, at + 1, f->regions.ends[at]);
 
     if (left.how == BREAKS && left.depth == 0)
         return (flow){ON, 0};
@@ -291,7 +270,7 @@ run_block(tracer *t, frame *f, uint32_t at)
 static flow
 run_doubtful(tracer *t, frame *f, uint32_t at)
 {
-    uint32_t n = f->func->insts.n, middle = f->middles[at], end = f->ends[at];
+    uint32_t n = f->func->insts.n, middle = f->regions.middles[at], end = f->regions.ends[at];
     value *before = lw_alloc_zero(n, 2 * sizeof *before), *then = before + n;
     flow left;
 
@@ -322,7 +301,7 @@ run_if(tracer *t, frame *f, uint32_t at)
 {
     const lw_inst *inst = &f->func->insts.data[at];
     const value *condition = &f->values[inst->a];
-    uint32_t middle = f->middles[at], end = f->ends[at];
+    uint32_t middle = f->regions.middles[at], end = f->regions.ends[at];
 
     if (condition->kind != NUMBER)
         return run_doubtful(t, f, at);
@@ -440,7 +419,7 @@ run_region(tracer *t, frame *f, uint32_t at, uint32_t end)
         if (left.how != ON)
             return left;
         if (inst->op == LW_OP_IF || inst->op == LW_OP_LOOP || inst->op == LW_OP_BLOCK)
-            at = f->ends[at];
+            at = f->regions.ends[at];
         at++;
     }
     return (flow){ON, 0};
@@ -457,14 +436,11 @@ run_call(tracer *t, uint32_t function, const value *args, value *result)
     if (++t->depth > MOST_CALLS)
         return left;
     f.values = lw_alloc_zero(n + 1, sizeof *f.values);
-    f.ends = lw_alloc_zero(n + 1, 2 * sizeof *f.ends);
-    if (f.values != NULL && f.ends != NULL) {
-        f.middles = f.ends + n + 1;
-        if (find_regions(&f))
-            left = run_region(t, &f, 1, n);
-    }
+    if (f.values != NULL && lw_ir_regions_init(&f.regions, f.func) &&
+        f.regions.deepest <= MOST_REGIONS)
+        left = run_region(t, &f, 1, n);
     lw_free(f.values);
-    lw_free(f.ends);
+    lw_ir_regions_reset(&f.regions);
     t->depth--;
     if (f.func->results.n == 1 && f.func->results.data[0] == LW_DT_ptr)
         *result = (value){.kind = POINTER, .operand = ANYWHERE};

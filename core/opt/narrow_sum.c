@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/ir/facts.h"
 #include "core/ir/operands.h"
 
 /* MOST_STEPS: instructions looked at, some 0.2 s; what is not found by then is not told. */
@@ -19,7 +20,7 @@ typedef struct search {
     lw_arena arena;
     uint8_t *follows; /* by instruction, slots among them */
     uint8_t *holds;   /* by the root of pointers: whether what lies behind it follows */
-    uint32_t *ends;   /* by LOOP: its END */
+    lw_ir_regions regions;
     loop loops[MOST_LOOPS];
     uint32_t n_loops; /* around the instruction that is looked at, outermost first */
     uint64_t n_steps;
@@ -46,32 +47,6 @@ precision(lw_dtype dtype)
     case LW_DT_bf16: return 8;
     case LW_DT_f32: return 24;
     default: return 0;
-    }
-}
-
-static bool
-opens(lw_op op)
-{
-    return op == LW_OP_IF || op == LW_OP_BLOCK || op == LW_OP_LOOP;
-}
-
-static void
-find_ends(search *s)
-{
-    uint32_t stack[MOST_DEPTH] = {0}, n = 0;
-
-    for (uint32_t i = 1; i < s->func->insts.n; i++) {
-        lw_op op = (lw_op)at(s, i)->op;
-
-        if (opens(op)) {
-            if (n < MOST_DEPTH)
-                stack[n] = i;
-            n++;
-        } else if (op == LW_OP_END) {
-            assert(n > 0); /* regions are nested */
-            if (n-- <= MOST_DEPTH)
-                s->ends[stack[n]] = i;
-        }
     }
 }
 
@@ -156,7 +131,7 @@ is_carried(const search *s, const loop *l, lw_ref slot)
     for (uint32_t i = l->first + 1; i < l->end; i++) {
         const lw_inst *inst = at(s, i);
 
-        if (opens((lw_op)inst->op) && n < MOST_DEPTH) {
+        if (lw_ir_opens_region((lw_op)inst->op) && n < MOST_DEPTH) {
             is_if[n] = inst->op == LW_OP_IF;
             ifs += is_if[n++];
         } else if (inst->op == LW_OP_END && n > 0) {
@@ -246,7 +221,7 @@ iterations(const search *s, const loop *l)
     const lw_inst *test;
     uint32_t i = l->first + 1;
 
-    while (i < l->end && !opens((lw_op)at(s, i)->op))
+    while (i < l->end && !lw_ir_opens_region((lw_op)at(s, i)->op))
         i++;
     if (at(s, i)->op != LW_OP_IF)
         return UNKNOWN;
@@ -501,7 +476,7 @@ enter_loop(search *s, uint32_t first)
 {
     loop *l = &s->loops[s->n_loops++];
 
-    *l = (loop){.first = first, .end = s->ends[first], .converges = UNKNOWN};
+    *l = (loop){.first = first, .end = s->regions.ends[first], .converges = UNKNOWN};
     l->iterations = iterations(s, l);
 }
 
@@ -513,7 +488,7 @@ look(search *s, lw_narrow_sum *out)
 
         while (s->n_loops > 0 && s->loops[s->n_loops - 1].end <= i)
             s->n_loops--;
-        if (inst->op == LW_OP_LOOP && s->n_loops < MOST_LOOPS && s->ends[i])
+        if (inst->op == LW_OP_LOOP && s->n_loops < MOST_LOOPS && s->regions.ends[i])
             enter_loop(s, i);
         if (s->n_loops > 0 && (inst->op == LW_OP_SET || inst->op == LW_OP_STORE))
             is_narrow_sum(s, i, out);
@@ -530,13 +505,11 @@ lw_find_narrow_sum(const lw_func *func, lw_narrow_sum *out, lw_error *err)
     lw_arena_init(&s.arena);
     s.follows = lw_arena_take(&s.arena, func->insts.n + 1);
     s.holds = lw_arena_take(&s.arena, func->insts.n + 1);
-    s.ends = lw_arena_take(&s.arena, (func->insts.n + 1) * sizeof *s.ends);
-    if (s.follows == NULL || s.holds == NULL || s.ends == NULL)
-        status = lw_fail_memory(err);
-    else {
-        find_ends(&s);
+    if (s.follows != NULL && s.holds != NULL && lw_ir_regions_init(&s.regions, func))
         look(&s, out);
-    }
+    else
+        status = lw_fail_memory(err);
+    lw_ir_regions_reset(&s.regions);
     lw_arena_reset(&s.arena);
     return status;
 }

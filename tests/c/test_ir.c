@@ -1,6 +1,7 @@
 /* The IR: what print writes parse reads back, the verifier takes good modules and names what is
  * wrong with bad ones, and nothing leaks or breaks when memory runs out or the text is damaged.
  */
+#include "core/ir/facts.h"
 #include "core/ir/operands.h"
 
 #include "tests/c/random_ir.h"
@@ -157,6 +158,52 @@ test_uses(void)
 }
 
 /* What the user has declared for GPUs is told apart from C functions of ours. */
+/* The END of a region, found by counting from where it opens; *middle: its ELSE or LATCH. */
+static uint32_t
+end_by_counting(const lw_func *func, uint32_t at, uint32_t *middle)
+{
+    uint32_t depth = 1;
+
+    *middle = 0;
+    for (uint32_t i = at + 1; i < func->insts.n; i++) {
+        lw_op op = (lw_op)func->insts.data[i].op;
+        if ((op == LW_OP_ELSE || op == LW_OP_LATCH) && depth == 1)
+            *middle = i;
+        depth += op == LW_OP_IF || op == LW_OP_BLOCK || op == LW_OP_LOOP;
+        depth -= op == LW_OP_END;
+        if (depth == 0)
+            return i;
+    }
+    return 0;
+}
+
+static void
+test_regions(void)
+{
+    uint32_t n_found = 0;
+
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        lw_module *module = random_module(seed);
+        for (uint32_t f = 0; f < module->funcs.n; f++) {
+            const lw_func *func = module->funcs.data[f];
+            lw_ir_regions regions;
+            if (!lw_ir_regions_init(&regions, func))
+                return;
+            for (uint32_t i = 1; i < func->insts.n; i++) {
+                uint32_t middle = 0, end = 0;
+                if (lw_ir_opens_region((lw_op)func->insts.data[i].op))
+                    end = end_by_counting(func, i, &middle);
+                CHECK(regions.ends[i] == end && regions.middles[i] == middle, "seed %d, %%%u",
+                      (int)seed, i);
+                n_found += end != 0;
+            }
+            lw_ir_regions_reset(&regions);
+        }
+        lw_module_free(module);
+    }
+    CHECK(n_found > 100, "only %u regions", n_found);
+}
+
 static void
 test_device_externs(void)
 {
@@ -512,6 +559,7 @@ main(void)
     test_round_trip();
     test_copies();
     test_uses();
+    test_regions();
     test_device_externs();
     test_damaged_texts();
     test_verifier();

@@ -1,0 +1,58 @@
+#include "core/ir/facts.h"
+
+#include <assert.h>
+
+#include "core/base/memory.h"
+
+bool
+lw_ir_opens_region(lw_op op)
+{
+    return op == LW_OP_IF || op == LW_OP_BLOCK || op == LW_OP_LOOP;
+}
+
+/* `open` is a stack of the regions that are open. */
+static void
+find(lw_ir_regions *regions, const lw_func *func, uint32_t *open)
+{
+    uint32_t depth = 0;
+
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        lw_op op = (lw_op)func->insts.data[i].op;
+
+        if (lw_ir_opens_region(op)) {
+            open[depth++] = i;
+            if (depth > regions->deepest)
+                regions->deepest = depth;
+            continue;
+        }
+        if (op != LW_OP_ELSE && op != LW_OP_LATCH && op != LW_OP_END)
+            continue;
+        assert(depth > 0); /* lw_ir_verify: regions are nested */
+        if (op == LW_OP_END)
+            regions->ends[open[--depth]] = i;
+        else
+            regions->middles[open[depth - 1]] = i;
+    }
+    assert(depth == 0);
+}
+
+bool
+lw_ir_regions_init(lw_ir_regions *regions, const lw_func *func)
+{
+    uint32_t n = func->insts.n + 1;
+    uint32_t *words = lw_alloc_zero(n, 3 * sizeof *words);
+
+    *regions = (lw_ir_regions){.ends = words};
+    if (words == NULL)
+        return false;
+    regions->middles = words + n;
+    find(regions, func, words + 2 * (size_t)n);
+    return true;
+}
+
+void
+lw_ir_regions_reset(lw_ir_regions *regions)
+{
+    lw_free(regions->ends);
+    *regions = (lw_ir_regions){0};
+}

@@ -1,0 +1,21 @@
+/* What follows from a function's instructions alone, found once for every pass that asks. */
+#ifndef LW_IR_FACTS_H
+#define LW_IR_FACTS_H
+
+#include "core/ir/ir.h"
+
+/* Whether the instruction opens a region, which an END closes: IF, BLOCK and LOOP. */
+bool lw_ir_opens_region(lw_op op);
+
+/* The regions of a function, by the instruction that opens them. */
+typedef struct lw_ir_regions {
+    uint32_t *ends;    /* the region's END; 0: the instruction opens none */
+    uint32_t *middles; /* the ELSE of an IF, the LATCH of a LOOP; 0: there is none */
+    uint32_t deepest;  /* how many are open at once, at most */
+} lw_ir_regions;
+
+/* False: memory is out, and there is nothing to free. */
+bool lw_ir_regions_init(lw_ir_regions *regions, const lw_func *func);
+void lw_ir_regions_reset(lw_ir_regions *regions); /* all zero is allowed */
+
+#endif
