@@ -14,34 +14,33 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-MOST_SANITIZED = 6
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lanewise")
     group.addoption("--bless", action="store_true", help="rewrite what the golden files expect; read the diff")
     group.addoption("--device", action="store_true", help="run the oracle tests on device arrays")
-    group.addoption("--all-cases", action="store_true", help=f"under the sanitizers: every case of a test, not {MOST_SANITIZED} of them")
+    group.addoption("--cases", type=int, default=0, metavar="N", help="of a test with many parameters, N cases, evenly chosen; 0: all")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Under the sanitizers a test runs few of its cases, evenly chosen: the installed wheel runs all, and the paths in C are the same."""
-    if "LW_ASAN" not in os.environ or config.getoption("--all-cases"):
+    most = config.getoption("--cases")
+    if most == 0:
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    kept = {item for group in cases.values() for item in sample(group)}
+    kept = {item for group in cases.values() for item in sample(group, most)}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
 
-def sample(group: list) -> list:
-    """All of a few, or as many from begin to end, the last among them; of those that need no GPU, where there are any."""
+def sample(group: list[pytest.Item], most: int) -> list[pytest.Item]:
+    """All of a few, or as many from begin to end, the last among them; of those that need no GPU, where there are both."""
     group = [item for item in group if item.get_closest_marker("gpu") is None] or group
-    if len(group) <= MOST_SANITIZED:
+    if len(group) <= most:
         return group
-    return [group[(i + 1) * len(group) // MOST_SANITIZED - 1] for i in range(MOST_SANITIZED)]
+    return [group[(i + 1) * len(group) // most - 1] for i in range(most)]
 
 
 def pytest_report_header(config: pytest.Config) -> str:

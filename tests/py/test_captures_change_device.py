@@ -105,17 +105,17 @@ def test_results(door):
         assert np.array_equal(call(d).copy_to_host(), expected)
 
 
-def test_a_bound_call_keeps_what_it_was_made_of():
+def test_a_bound_call_sees_the_change():
     global K
 
     @lw.forall
     def f(i, x):
         x[i] += K
 
-    d = cuda.to_device(np.zeros(3))
+    K, d = 2, cuda.to_device(np.zeros(3))
     bound = f.bind(3, d)
     bound()
     K = object()
-    bound()  # no look, no compiling
-    with pytest.raises(lw.errors.CompileError):
-        f(3, d)
+    for call in (bound, lambda: f(3, d)):
+        with pytest.raises(lw.errors.CompileError):
+            call()

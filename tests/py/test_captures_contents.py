@@ -504,7 +504,8 @@ def test_masked_numbers_are_no_start_of_a_reduction():
 
 def test_bound_calls_see_changes_as_any_call_does(target):
     table, large = np.array([2.0]), np.full(1000, 3.0)
-    out = np.zeros(4)
+    place, numbers = (cuda.to_device, lambda a: a.copy_to_host().tolist()) if target == "cuda" else (np.asarray, np.ndarray.tolist)
+    out, ones, rows = place(np.zeros(4)), place(np.ones(4)), place(np.ones((4, 2)))
 
     @lw.forall
     def each(i, out):
@@ -517,15 +518,15 @@ def test_bound_calls_see_changes_as_any_call_does(target):
     scale = lw.vectorize(lambda x: x * 0 + table[0] + large[7])
     first = lw.guvectorize("(n)->()")(lambda x: x[0] * 0 + table[0] + large[7])
     bound = [each.bind(4, out), kernel[1, 4].bind(out)]
-    values = [scale.bind(np.ones(4)), first.bind(np.ones((4, 2)))]
+    values = [scale.bind(ones), first.bind(rows)]
 
     def results():
         found = []
         for call in bound:
             out[:] = 0
             call()
-            found.append(out.tolist())
-        return found + [call().tolist() for call in values]
+            found.append(numbers(out))
+        return found + [numbers(call()) for call in values]
 
     for value in (2.0, 5.0, 2.0, 7.0):
         table[0] = value

@@ -18,22 +18,23 @@ def fake_driver(tmp_path_factory):
     return build(tmp_path_factory.mktemp("driver"))
 
 
-# Half a minute each, in LLVM: under the sanitizer test_guvectorize_device, test_reductions and the C tests go the same ways.
-LONG = {"test_reductions_device.py", "test_guvectorize_scan.py", "test_guvectorize_pairs.py", "test_products.py"}
+# Half a minute each, in the compilers: under the sanitizer test_guvectorize_device, test_reductions and the C tests go the same ways.
+LONG = {"test_reductions_device", "test_guvectorize_scan", "test_guvectorize_pairs", "test_products"}
+ON_ONE = LONG | {"test_dlpack_malformed", "test_guvectorize_tiles", "test_reduce_records", "test_ufunc_methods", "test_scan_device",
+                 "test_gufunc_examples", "test_excluded_device", "test_excluded_cores_device", "test_misaligned_device", "test_captures_change_device"}
+ON_TWO = {"test_device_array", "test_device_array_life", "test_operands", "test_cuda", "test_forall_device", "test_jit_device",
+          "test_guvectorize_device", "test_reduce_device", "test_memory_manager", "test_numba_names"}
 
 
-@pytest.mark.parametrize("devices", ["1", "2"])
-@pytest.mark.parametrize("name", ["test_device_array.py", "test_device_array_life.py", "test_operands.py", "test_dlpack_malformed.py", "test_cuda.py", "test_forall_device.py", "test_jit_device.py",
-                                  "test_guvectorize_device.py", "test_guvectorize_scan.py", "test_guvectorize_pairs.py", "test_guvectorize_tiles.py", "test_reduce_device.py", "test_reduce_records.py", "test_reductions_device.py", "test_ufunc_methods.py", "test_scan_device.py",
-                                  "test_memory_manager.py", "test_numba_names.py", "test_products.py", "test_gufunc_examples.py", "test_excluded_device.py", "test_excluded_cores_device.py", "test_misaligned_device.py", "test_captures_change_device.py"])
+@pytest.mark.parametrize("name, devices", [(name, 1) for name in sorted(ON_ONE | ON_TWO)] + [(name, 2) for name in sorted(ON_TWO)])
 def test_on_fake_driver(name, devices, fake_driver, run_python):
+    """Each with a few cases of every parametrised test: the simulator and tests/gpu.sh run all."""
     if name in LONG and "LW_ASAN" in os.environ:
         pytest.skip("runs without the sanitizer")
-    done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
-                      str(ROOT / "tests/py" / name), check=False, LANEWISE_CUDA_DRIVER=str(fake_driver),
-                      LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=devices)
+    done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / f"tests/py/{name}.py"),
+                      "--cases", "2" if name in LONG else "6", check=False, LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=str(devices))
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= (5 if name.startswith(("test_forall", "test_jit", "test_reduce", "test_scan", "test_ufunc", "test_memory", "test_numba", "test_excluded", "test_misaligned", "test_captures")) else 21)
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 5
 
 
 def test_no_driver(run_python, tmp_path):
