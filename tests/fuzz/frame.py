@@ -479,6 +479,8 @@ class Frame:
         if x.konst is not None and y.konst is not None and not is_tuple(x.type) and not is_tuple(y.type):
             if isinstance(x.konst, complex) or isinstance(y.konst, complex):
                 raise Unclear("complex constants")
+            if any(rules.is_wide(one.type) and other.type in semantics.FLOATS for one, other in ((x, y), (y, x))):
+                raise Unclear("an int beyond int64 beside a float of NumPy's")
             return None, {"==": x.konst == y.konst, "!=": x.konst != y.konst, "<": x.konst < y.konst, "<=": x.konst <= y.konst,
                           ">": x.konst > y.konst, ">=": x.konst >= y.konst}[op]
         return self.guard(rules.compare_operand, op, x.type, y.type) or (None, None)
@@ -599,6 +601,8 @@ class Frame:
             raise Unclear("Python computes this call at compile time")
         if args and all(a.konst is not None for a in args) and any(isinstance(n, (ast.BoolOp, ast.IfExp)) for a in node.args for n in ast.walk(a)):
             raise Unclear("Python may compute this call at compile time")
+        if path == "abs" and is_lit(args[0].type) and args[0].konst is not None:
+            return rules.literal(abs(args[0].konst))
         return self.call_named(node, path, args)
 
     def call_function(self, node, path, args):
@@ -698,6 +702,7 @@ def _free(fn):
 
 
 EXACT = 1 << 500  # nothing larger than that is written
+SHIFTED = 125  # bits of a shifted constant
 
 
 def _fold_binary(op, x, y):
@@ -724,11 +729,13 @@ def _fold_ints(op, x, y):
         return Value("pf", a / b) if b else None
     if op in ("//", "%") and b == 0:
         return None
-    if op == "**" and not 0 <= b <= 60 or op == "<<" and not 0 <= b <= 60 or op == ">>" and not 0 <= b < 127:
+    if op == "**" and not 0 <= b <= 60 or op == "<<" and b < 0 or op == ">>" and not 0 <= b < 127:
         return None
+    if op == "<<" and a and a.bit_length() + b > SHIFTED:
+        raise Reject("E130")
     value = {"+": a + b, "-": a - b, "*": a * b, "&": a & b, "|": a | b, "^": a ^ b}.get(op)
     if value is None:
-        value = {"//": lambda: a // b, "%": lambda: a % b, "**": lambda: a**b, "<<": lambda: a << b, ">>": lambda: a >> b}[op]()
+        value = {"//": lambda: a // b, "%": lambda: a % b, "**": lambda: a**b, "<<": lambda: a << b if a else 0, ">>": lambda: a >> b}[op]()
     if x.type == y.type == "b1" and op in "&|^":
         return Value("b1", bool(value))
     if abs(value) >= EXACT:
