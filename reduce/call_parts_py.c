@@ -9,8 +9,10 @@
 #include "core/py/host_view.h"
 #include "core/py/keyword.h"
 #include "core/py/raise.h"
+#include "core/py/raise_row.h"
 #include "core/py/type_num.h"
 #include "reduce/form_py.h"
+#include "reduce/raised.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -744,14 +746,34 @@ one_result(void *context, uint32_t i)
     return view;
 }
 
+int
+lw_reduce_raise(const lw_reduction *r, PyArrayObject *const *numbers)
+{
+    const int32_t *status = PyArray_DATA(numbers[0]);
+    npy_intp n = PyArray_SIZE(numbers[0]);
+    lw_raise_place place = {.kind = LW_AT_CALL};
+
+    for (npy_intp at = 0; at < n; at++) {
+        if (status[at] == 0)
+            continue;
+        for (uint32_t i = 1; i < r->n_raised; i++)
+            place.words[i - 1] = ((const uint64_t *)PyArray_DATA(numbers[i]))[at];
+        return lw_raise_at(lw_reduce_raised_row(r, status[at]), &place);
+    }
+    return 0;
+}
+
 PyObject *
 lw_reduce_hand_out(lw_reduce_call *call)
 {
+    const lw_reduction *r = call->special->reduction;
     static const lw_reduce_packing packing = {.number = keep_number, .record = make_record};
 
+    if (r->n_raised && lw_reduce_raise(r, call->result + lw_reduce_n_results(r)) < 0)
+        return NULL;
     if (lw_reduce_pack(call, &packing, call) < 0 || put_outs(call) < 0)
         return NULL;
-    return lw_reduce_arrange(call->special->reduction, one_result, call);
+    return lw_reduce_arrange(r, one_result, call);
 }
 
 void

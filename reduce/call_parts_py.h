@@ -82,6 +82,9 @@ int lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape);
 /* The results as the caller gets them: in out= where it was given, scalars where they have no
  * dimension, a tuple of several. */
 PyObject *lw_reduce_hand_out(lw_reduce_call *call);
+/* What the functions raised: the exception, and -1, or 0. numbers: those that carry it, r's
+ * last results, as contiguous arrays. */
+int lw_reduce_raise(const lw_reduction *r, PyArrayObject *const *numbers);
 void lw_reduce_call_reset(lw_reduce_call *call);
 
 #endif

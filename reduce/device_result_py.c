@@ -16,7 +16,8 @@ typedef lw_reduce_device device_call;
 static PyObject *
 out_at(const device_call *d, uint32_t i)
 {
-    PyObject *out = d->call->keywords.out;
+    const lw_reduction *r = d->call->special->reduction;
+    PyObject *out = i < lw_reduce_n_results(r) ? d->call->keywords.out : NULL;
 
     if (out != NULL && PyTuple_Check(out))
         out = PyTuple_GET_ITEM(out, i);
@@ -53,7 +54,7 @@ can_be_result(const device_call *d, uint32_t i, PyObject *object, int ndim,
     const lw_device_array *out = (const lw_device_array *)object;
 
     return object != NULL && lw_is_device_array(object) &&
-           lw_reduce_form_arrays(&r->out_form) == r->n_out &&
+           lw_reduce_form_arrays(&r->out_form) == lw_reduce_n_results(r) &&
            out->dtype == (uint8_t)r->out[i] && !out->readonly && out->device == d->device &&
            out->c_contiguous && !out->misaligned && out->ndim == ndim &&
            memcmp(out->shape, shape, (size_t)ndim * sizeof *shape) == 0 &&
@@ -228,11 +229,35 @@ make_record(void *context, uint32_t to, PyArray_Descr *descr, uint32_t from, uin
     return result;
 }
 
+/* Waits for the kernel: a copy of what it raised has to be on the host. */
+static int
+look_at_raised(device_call *d)
+{
+    const lw_reduction *r = d->call->special->reduction;
+    uint32_t first = lw_reduce_n_results(r);
+    PyArrayObject *numbers[LW_REDUCE_MOST] = {NULL};
+    int result = 0;
+
+    for (uint32_t i = 0; i < r->n_raised && result == 0; i++) {
+        numbers[i] = (PyArrayObject *)PyObject_CallMethod((PyObject *)d->result[first + i],
+                                                          "copy_to_host", NULL);
+        result = numbers[i] ? 0 : -1;
+        Py_CLEAR(d->result[first + i]);
+    }
+    if (result == 0)
+        result = lw_reduce_raise(r, numbers);
+    for (uint32_t i = 0; i < r->n_raised; i++)
+        Py_XDECREF(numbers[i]);
+    return result;
+}
+
 PyObject *
 lw_reduce_device_hand_out(device_call *d)
 {
     static const lw_reduce_packing packing = {.number = keep_number, .record = make_record};
 
+    if (d->call->special->reduction->n_raised && look_at_raised(d) < 0)
+        return NULL;
     if (lw_reduce_pack(d->call, &packing, d) < 0)
         return NULL;
     return lw_reduce_arrange(d->call->special->reduction, take_result, d);

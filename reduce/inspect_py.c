@@ -25,13 +25,14 @@ add_operand(lw_text *text, const lw_reduce_operand *operand)
 static PyObject *
 text_of(const lw_reduction *r)
 {
+    uint32_t n = lw_reduce_n_results(r);
     lw_text text = {0};
 
-    if (r->n_out != 1)
+    if (n != 1)
         lw_text_add(&text, "Tuple(");
-    for (uint32_t i = 0; i < r->n_out; i++)
+    for (uint32_t i = 0; i < n; i++)
         lw_text_addf(&text, "%s%s", i ? ", " : "", lw_dtypes[r->out[i]].public_name);
-    lw_text_add(&text, r->n_out != 1 ? ")(" : "(");
+    lw_text_add(&text, n != 1 ? ")(" : "(");
     for (uint32_t i = 0; i < r->n_arrays; i++) {
         lw_text_add(&text, i ? ", " : "");
         add_operand(&text, &r->array[i]);
@@ -95,9 +96,9 @@ static bool
 gives(const lw_reduction *r, const lw_signature *signature)
 {
     const lw_sig_type *result = &signature->result;
-    bool same = lw_signature_n_out(signature) == r->n_out;
+    bool same = lw_signature_n_out(signature) == lw_reduce_n_results(r);
 
-    for (uint32_t i = 0; i < r->n_out && same; i++)
+    for (uint32_t i = 0; i < lw_reduce_n_results(r) && same; i++)
         same = (result->kind == LW_SIG_TUPLE ? result->items[i].dtype : result->dtype) ==
                r->out[i];
     return same || lw_signature_n_out(signature) == 0;
@@ -161,7 +162,8 @@ special_of(lw_reducer *self, const lw_signature *signature)
         add_hint(self);
     if (special == NULL || gives(special->reduction, signature))
         return special;
-    if (signature->result.kind == LW_SIG_SCALAR && special->reduction->n_out == 1) {
+    if (signature->result.kind == LW_SIG_SCALAR &&
+        lw_reduce_n_results(special->reduction) == 1) {
         with_dtype = lw_reducer_special(self, arrays, n, signature->result.dtype);
         if (with_dtype == NULL || gives(with_dtype->reduction, signature))
             return with_dtype;

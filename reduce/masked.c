@@ -109,7 +109,7 @@ lw_reduction_masked(const lw_reduction *of, lw_reduction **out, lw_error *err)
     lw_status status;
 
     *out = NULL;
-    if (!of->has_neutral || of->indexed || of->n_in >= LW_REDUCE_MOST ||
+    if (!of->has_neutral || of->n_raised || of->indexed || of->n_in >= LW_REDUCE_MOST ||
         !only_computes(of->map))
         return LW_OK;
     made = lw_alloc(sizeof *made);

@@ -218,6 +218,8 @@ serves(PyObject *object)
     lw_reducer *self = (lw_reducer *)object;
     int told = 0;
 
+    if (lw_door_checks_changed(&self->options))
+        return 0;
     if (!is_stale(object))
         return 1;
     if (self->specials != NULL) /* before that it is read again */
@@ -228,7 +230,8 @@ serves(PyObject *object)
 lw_reducer *
 lw_reducer_current(lw_reducer *self)
 {
-    int serving = self->specials ? serves((PyObject *)self) : 1;
+    bool looks = self->specials != NULL || lw_door_checks_changed(&self->options);
+    int serving = looks ? serves((PyObject *)self) : 1;
 
     if (serving != 0)
         return serving < 0 ? NULL : (lw_reducer *)Py_NewRef((PyObject *)self);

@@ -1,6 +1,7 @@
 #include "reduce/reduction_internal.h"
 
 #include "core/base/memory.h"
+#include "reduce/raised.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -420,9 +421,7 @@ lower(builder *b, const lw_tree *tree, const lw_typed *typed, const lw_dtype *ou
         lw_typed_print(typed, b->source->types);
     LW_TRY(lw_infer_check_leaves(typed, out, n_out, b->err));
     LW_TRY(lw_lower(typed, out, n_out, scalar, b->err));
-    if ((*scalar)->can_raise)
-        status = refuse(b, tree, "may raise an exception");
-    else if (lw_ir_prints((*scalar)->module))
+    if (lw_ir_prints((*scalar)->module))
         status = refuse(b, tree, "prints");
 fail:
     return status;
@@ -521,6 +520,67 @@ take_arrays(builder *b)
 }
 
 static lw_status
+lower_functions(builder *b, const shape *narrow)
+{
+    lw_status status;
+
+    LW_TRY(lower_map(b));
+    LW_TRY(lower_combine(b));
+    LW_TRY(lower_finish(b, narrow));
+fail:
+    return status;
+}
+
+static void
+free_functions(lw_reduction *r)
+{
+    lw_scalar_free(r->map);
+    lw_scalar_free(r->combine);
+    lw_scalar_free(r->finish);
+    r->map = r->combine = r->finish = NULL;
+}
+
+static bool
+can_raise(const lw_reduction *r)
+{
+    const lw_scalar *functions[] = {r->map, r->combine, r->finish};
+
+    for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++)
+        if (functions[i] != NULL && functions[i]->can_raise && functions[i]->n_raises > 0)
+            return true;
+    return false;
+}
+
+/* Types, and what combine is seen to do, are those without check=, which would be more uses of
+ * its numbers; then the functions are lowered once more, unless nothing is to be checked. */
+static lw_status
+add_checks(builder *b, const shape *narrow)
+{
+    lw_reduction *r = b->made;
+    lw_front_options options = *b->source->options;
+    const lw_reduce_source *plain = b->source;
+    lw_reduce_source source = *plain;
+    lw_status status = LW_OK;
+
+    if (b->checks == 0)
+        return LW_OK;
+    options.checks = b->checks;
+    source.options = &options;
+    source.types = NULL;
+    b->source = &source;
+    free_functions(r);
+    LW_TRY(lower_functions(b, narrow));
+    if (can_raise(r))
+        goto fail;
+    b->source = plain;
+    free_functions(r);
+    LW_TRY(lower_functions(b, narrow));
+fail:
+    b->source = plain;
+    return status;
+}
+
+static lw_status
 build(builder *b)
 {
     lw_reduction *r = b->made;
@@ -541,12 +601,13 @@ build(builder *b)
     r->acc_form = b->acc.form;
     for (uint32_t i = 0; i < b->acc.n; i++)
         r->acc[i] = lw_reduce_stored(b->acc.type[i]);
-    LW_TRY(lower_map(b));
-    LW_TRY(lower_combine(b));
-    LW_TRY(lower_finish(b, &narrow));
+    LW_TRY(lower_functions(b, &narrow));
     lw_reduce_recognise(r);
     if (b->source->commutative >= 0)
         r->commutative = b->source->commutative;
+    LW_TRY(add_checks(b, &narrow));
+    if (can_raise(r))
+        LW_TRY(lw_reduce_carry_raised(r, b->err));
 fail:
     return status;
 }
@@ -582,7 +643,9 @@ lw_status
 lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays, uint32_t n,
                  lw_dtype dtype, lw_reduction **out, lw_error *err)
 {
-    builder b = {.source = source, .dtype = dtype, .err = err};
+    lw_front_options options = *source->options;
+    lw_reduce_source unchecked = *source;
+    builder b = {.source = &unchecked, .checks = options.checks, .dtype = dtype, .err = err};
     lw_reduction *made = lw_alloc_zero(1, sizeof *made);
     lw_status status;
 
@@ -592,6 +655,8 @@ lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays
         lw_reduction_free(made);
         return LW_ERR_TYPE;
     }
+    options.checks = 0;
+    unchecked.options = &options;
     b.made = made;
     lw_arena_init(&b.arena);
     lw_types_init(&b.types, &b.arena);
@@ -610,21 +675,22 @@ lw_reduction_free(lw_reduction *self)
 {
     if (self == NULL)
         return;
-    lw_scalar_free(self->map);
-    lw_scalar_free(self->combine);
-    lw_scalar_free(self->finish);
+    free_functions(self);
+    for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++)
+        lw_scalar_free(self->raising[i]);
     lw_free(self);
 }
 
 lw_status
-lw_reduction_module(const lw_reduction *self, lw_module **out, uint32_t funcs[3], lw_error *err)
+lw_reduction_module(const lw_reduction *self, lw_module **out,
+                    uint32_t funcs[LW_REDUCE_FUNCTIONS], lw_error *err)
 {
-    const lw_scalar *scalars[3] = {self->map, self->combine, self->finish};
+    const lw_scalar *scalars[] = {self->map, self->combine, self->finish};
     lw_module *module = NULL;
     lw_status status;
 
     LW_TRY(lw_module_new(&module, err));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++) {
         uint32_t first = 0;
         funcs[i] = UINT32_MAX;
         if (scalars[i] == NULL)

@@ -40,6 +40,8 @@ typedef struct lw_reduce_operand {
     const lw_arg_record *record; /* … of these records (interned), else NULL */
 } lw_reduce_operand;
 
+enum { LW_REDUCE_FUNCTIONS = 3 }; /* map, combine, finish */
+
 typedef struct lw_reduction {
     uint32_t n_arrays; /* of a call: each is one parameter of map */
     lw_reduce_operand array[LW_REDUCE_MOST];
@@ -54,25 +56,35 @@ typedef struct lw_reduction {
     uint32_t n_out;
     lw_dtype out[LW_REDUCE_MOST];
     lw_reduce_form out_form;
-    bool commutative;  /* elements may change places */
-    bool has_identity; /* as combine shows itself */
-    bool stops;        /* `and`, `or` of bools: ... */
-    bool stop;         /* ... nothing changes this any more */
-    bool exact;        /* it rounds nothing: any order gives the same */
-    bool has_neutral;  /* there is what combine gives the other operand with, bit by bit */
+    /* The last numbers of an accumulator, and of the results, that carry what a function raised
+     * (reduce/raised.h); 0: none of them can. The forms are without them. */
+    uint32_t n_raised;
+    lw_scalar *raising[LW_REDUCE_FUNCTIONS]; /* owned: the user's functions inside the three */
+    bool commutative;                        /* elements may change places */
+    bool has_identity;                       /* as combine shows itself */
+    bool stops;                              /* `and`, `or` of bools: ... */
+    bool stop;                               /* ... nothing changes this any more */
+    bool exact;                              /* it rounds nothing: any order gives the same */
+    bool has_neutral; /* there is what combine gives the other operand with, bit by bit */
     lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */
     lw_reduce_item neutral[LW_REDUCE_MOST];  /* -0 of float sums, infinities of extremes */
 } lw_reduction;
 
 /* dtype: what operands are converted to first; void: their own. User diagnostics, LW_ERR_TYPE
- * where the functions do not fit together, LW_ERR_UNSUPPORTED for those that raise or print. */
+ * where the functions do not fit together, LW_ERR_UNSUPPORTED for those that print. */
 lw_status lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays,
                            uint32_t n, lw_dtype dtype, lw_reduction **out, lw_error *err);
 void lw_reduction_free(lw_reduction *self); /* NULL is allowed */
 /* The three functions in one module; the numbers of their bodies go to funcs (UINT32_MAX: that
  * one is not there): map, combine, finish. */
-lw_status lw_reduction_module(const lw_reduction *self, lw_module **out, uint32_t funcs[3],
-                              lw_error *err);
+lw_status lw_reduction_module(const lw_reduction *self, lw_module **out,
+                              uint32_t funcs[LW_REDUCE_FUNCTIONS], lw_error *err);
+/* How many results the user's functions give. */
+static inline uint32_t
+lw_reduce_n_results(const lw_reduction *self)
+{
+    return self->n_out - self->n_raised;
+}
 /* Sets commutative, has_identity and identity by what combine's code does. */
 void lw_reduce_recognise(lw_reduction *r);
 /* Whether scalar `part` of what combine gives is the sum, or the product, of that part of both

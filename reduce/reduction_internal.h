@@ -14,7 +14,8 @@ typedef struct shape {
 } shape;
 
 typedef struct builder {
-    const lw_reduce_source *source;
+    const lw_reduce_source *source; /* check= apart, which is … */
+    uint32_t checks;                /* … here */
     lw_reduction *made;
     shape mapped, acc;
     lw_arena arena;

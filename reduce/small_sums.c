@@ -112,16 +112,12 @@ fail:
 static lw_status
 widen_sum(builder *b, uint32_t i)
 {
-    lw_front_options options = *b->source->options;
-    lw_reduce_source source = *b->source;
-    builder trial = {.source = &source, .made = b->made};
+    builder trial = {.source = b->source, .made = b->made};
     lw_error err = {0};
     shape wider = b->acc;
     lw_status status;
     bool alone = false;
 
-    options.checks = 0; /* they would be uses of the numbers */
-    source.options = &options;
     trial.err = &err;
     lw_arena_init(&trial.arena);
     wider.type[i] = widened((lw_dtype)b->acc.type[i]);

@@ -520,7 +520,6 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
     Py_ssize_t at = 0;
 
     *options = (lw_door_options){.target = default_target(),
-                                 .follows_check = door != LW_DOOR_REDUCE, /* cannot raise */
                                  .checks_everywhere = lw_checks_everywhere(),
                                  .front.fma = true,
                                  .cache = true,
@@ -528,8 +527,7 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
                                  .opt = true,
                                  .warn = true,
                                  .told_sums = told_before};
-    if (options->follows_check)
-        options->front.checks = options->checks_everywhere;
+    options->front.checks = options->checks_everywhere;
     options->front.guards = (door & UFUNCS) != 0; /* which have no arrays to index but these */
     *arguments = (lw_door_arguments){.signatures = signatures, .identity = Py_None};
     while (keywords != NULL && PyDict_Next(keywords, &at, &name, &value)) {
@@ -578,7 +576,7 @@ lw_checks_everywhere(void)
 bool
 lw_door_checks_changed(const lw_door_options *options)
 {
-    return options->follows_check && options->checks_everywhere != lw_checks_everywhere();
+    return options->checks_everywhere != lw_checks_everywhere();
 }
 
 bool

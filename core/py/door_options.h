@@ -27,7 +27,6 @@ typedef struct lw_door_options {
     bool cache, debug, lineinfo, opt, warn, order_given;
     bool told_sums; /* W203 has been given: once for each function */
     int max_registers, max_blocksize;
-    bool follows_check;         /* the setting `check` is for it: all doors but reduce */
     uint32_t checks_everywhere; /* the setting `check` when they were read */
     enum { LW_RAISE, LW_DEFER, LW_IGNORE } errors;
 } lw_door_options;

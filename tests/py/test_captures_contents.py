@@ -411,7 +411,7 @@ def test_all_functions_of_a_reduction_are_told_of():
     assert len(told) == 2
 
 
-def test_a_reduction_as_numba_stays_where_checks_change():
+def test_a_reduction_as_numba_is_compiled_anew_where_checks_change():
     table = [2.0]
     total = lw.reduce(map=lambda x: x * table[0], combine=lambda a, b: a + b, typing="numba")
     assert total(np.ones(3)) == 6
@@ -422,9 +422,10 @@ def test_a_reduction_as_numba_stays_where_checks_change():
         before = lw.config.check
         lw.config.check = "divide"
         try:
-            assert total(np.ones(3)) == 6
+            assert total(np.ones(3)) == 15
         finally:
             lw.config.check = before
+        assert total(np.ones(3)) == 6
 
 
 class _Calling(float):
