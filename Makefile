@@ -11,7 +11,7 @@ demo: $(VENV)/bin/python
 	cd / && $(abspath $(VENV))/bin/python -m lanewise demo --output "$(CURDIR)/demo-output"
 
 test: $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[test]"
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON ".[test]"
 	VENV="$(abspath $(VENV))" bash tests/run.sh
 
 $(VENV)/bin/python:

@@ -3,14 +3,14 @@
  * specialisation has it yet; its grammar is in bind_key.h. */
 #include "core/py/numpy_api.h"
 
+#include "core/py/record_intern.h"
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
-#include "core/py/record_intern.h"
 
 #include "core/device/copy.h"
-#include "core/py/convert.h"
-#include "core/py/host_view.h"
+#include "core/py/array/convert.h"
+#include "core/py/array/host_view.h"
 #include "core/py/type_num.h"
 
 #include <string.h>

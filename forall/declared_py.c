@@ -4,7 +4,7 @@
 #include "forall/kernel_py.h"
 #include "forall/special_parts_py.h"
 
-#include "core/py/convert.h"
+#include "core/py/array/convert.h"
 #include "core/py/raise.h"
 
 #include <string.h>

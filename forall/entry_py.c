@@ -7,7 +7,7 @@
 
 #include "core/base/memory.h"
 #include "core/device/load.h"
-#include "core/py/link_callbacks.h"
+#include "core/py/compiled/link_callbacks.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"

@@ -4,8 +4,8 @@
 
 #include "core/base/divider.h"
 #include "core/base/memory.h"
-#include "core/py/cuda_py.h"
-#include "core/py/host_view.h"
+#include "core/py/array/host_view.h"
+#include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"

@@ -1,9 +1,9 @@
 /* inspect_*, resources: the code of one specialisation, for any target. */
 #include "forall/forall_parts_py.h"
 
+#include "core/py/compiled/resources.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
-#include "core/py/resources.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
 #include "forall/special_parts_py.h"

@@ -1,7 +1,7 @@
 /* The Forall type and the decorator that makes it. */
 #include "forall/forall_py.h"
 
-#include "core/py/door_function.h"
+#include "core/py/compiled/door_function.h"
 #include "core/py/method_table.h"
 #include "forall/fast_index.h"
 #include "forall/forall_parts_py.h"

@@ -3,7 +3,7 @@
 
 #include "forall/kernel_py.h"
 
-#include "core/py/door_function.h"
+#include "core/py/compiled/door_function.h"
 #include "core/py/raise.h"
 
 const char *

@@ -1,7 +1,7 @@
 /* The arguments of a launch: host arrays on the device where the kernel runs there. */
 #include "forall/jit_parts_py.h"
 
-#include "core/py/host_view.h"
+#include "core/py/array/host_view.h"
 #include "core/py/raise.h"
 #include "forall/jit_wrap_py.h"
 

@@ -4,7 +4,7 @@
 #include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/host/simulator.h"
-#include "core/py/cuda_py.h"
+#include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"

@@ -1,6 +1,6 @@
 #include "forall/jit_config_py.h"
 
-#include "core/py/cuda_py.h"
+#include "core/py/cuda/cuda_py.h"
 
 #include <string.h>
 

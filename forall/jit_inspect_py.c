@@ -1,10 +1,10 @@
 /* Looking into a Kernel: text and binary forms of its specialisations, and what they take. */
 #include "forall/jit_parts_py.h"
 
-#include "core/py/cuda_py.h"
+#include "core/py/compiled/resources.h"
+#include "core/py/cuda/cuda_py.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
-#include "core/py/resources.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
 #include "forall/special_parts_py.h"

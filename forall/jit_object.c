@@ -2,11 +2,11 @@
 #include "forall/jit_parts_py.h"
 
 #include "core/front/read/services.h"
-#include "core/py/door_function.h"
+#include "core/py/compiled/door_function.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
-#include "core/py/signature_read.h"
 #include "core/py/text_py.h"
+#include "core/py/types/signature_read.h"
 #include "forall/jit_py.h"
 #include "forall/jit_wrap_py.h"
 #include "forall/special_parts_py.h"

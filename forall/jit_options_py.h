@@ -2,7 +2,7 @@
 #ifndef LW_FORALL_JIT_OPTIONS_PY_H
 #define LW_FORALL_JIT_OPTIONS_PY_H
 
-#include "core/py/door_options.h"
+#include "core/py/compiled/door_options.h"
 
 typedef struct lw_jit_options {
     bool device;                          /* a function for kernels to call */

@@ -5,7 +5,7 @@
 
 #include "core/base/memory.h"
 #include "core/host/raise_note.h"
-#include "core/py/convert.h"
+#include "core/py/array/convert.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"

@@ -16,7 +16,7 @@
 #ifndef LW_FORALL_KERNEL_PY_H
 #define LW_FORALL_KERNEL_PY_H
 
-#include "core/py/args.h"
+#include "core/py/array/args.h"
 
 #include "core/base/lock.h"
 #include "core/device/launch.h"
@@ -24,11 +24,11 @@
 #include "core/front/signature.h"
 #include "core/link/build.h"
 #include "core/opt/race.h"
-#include "core/py/door_options.h"
-#include "core/py/link_read.h"
-#include "core/py/renew.h"
+#include "core/py/compiled/door_options.h"
+#include "core/py/compiled/link_read.h"
+#include "core/py/compiled/renew.h"
 #include "core/py/reports.h"
-#include "core/py/signature_read.h"
+#include "core/py/types/signature_read.h"
 #include "forall/kernel_ir.h"
 
 struct lw_special;

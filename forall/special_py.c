@@ -8,8 +8,8 @@
 
 #include "core/base/memory.h"
 #include "core/py/raise.h"
-#include "core/py/signature_read.h"
 #include "core/py/text_py.h"
+#include "core/py/types/signature_read.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef LW_GUFUNC_DEVICE_CALL_PY_H
 #define LW_GUFUNC_DEVICE_CALL_PY_H
 
-#include "core/py/args.h"
-#include "core/py/cuda_py.h"
+#include "core/py/array/args.h"
+#include "core/py/cuda/cuda_py.h"
 #include "gufunc/device_table_py.h"
 
 typedef struct lw_gcall {

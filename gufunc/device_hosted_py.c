@@ -1,6 +1,7 @@
 /* target="cuda" on host arrays: the same call on device copies. Outputs that are given are
  * copied to the device too, for what the body does not write stays. */
 #include "core/py/numpy_api.h"
+#include "core/py/cuda/cuda_py.h"
 
 #include "gufunc/device_call_py.h"
 

@@ -4,9 +4,9 @@
 
 #include "gufunc/device_inspect_py.h"
 
-#include "core/py/cuda_py.h"
-#include "core/py/resources.h"
-#include "core/py/ufunc_inspect.h"
+#include "core/py/compiled/resources.h"
+#include "core/py/cuda/cuda_py.h"
+#include "core/py/numpy/ufunc_inspect.h"
 #include "gufunc/device_call_py.h"
 
 /* Many contiguous items with cores of these sizes; NULL: 3 where the layout fixes none. */

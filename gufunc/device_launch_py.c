@@ -1,7 +1,7 @@
 /* From a plan to the driver: the parameter block as core_kernel.h lists it, calls with more
  * items than 31 bits count cut into several launches, and the order with the operands' streams.
  */
-#include "core/py/launch_order.h"
+#include "core/py/numpy/launch_order.h"
 #include "core/py/numpy_api.h"
 
 #include "gufunc/device_call_py.h"

@@ -1,11 +1,12 @@
-/* A Gufunc's resolutions (core/py/resolved.h) and the kernels that are loaded for them. */
+/* A Gufunc's resolutions (core/py/compiled/resolved.h) and the kernels that are loaded for
+ * them. */
 #ifndef LW_GUFUNC_DEVICE_TABLE_PY_H
 #define LW_GUFUNC_DEVICE_TABLE_PY_H
 
 #include "gufunc/gufunc_py.h"
 
 #include "core/device/launch.h"
-#include "core/py/resolved.h"
+#include "core/py/compiled/resolved.h"
 #include "gufunc/core_plan.h"
 #include "gufunc/core_spread.h"
 

@@ -4,11 +4,11 @@
 
 #include "gufunc/gufunc_parts_py.h"
 
-#include "core/py/args.h"
-#include "core/py/call_sorts.h"
+#include "core/py/array/args.h"
 #include "core/py/host_cuda.h"
+#include "core/py/numpy/call_sorts.h"
+#include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
-#include "core/py/ufunc_names.h"
 #include "gufunc/recall_py.h"
 
 #include <string.h>

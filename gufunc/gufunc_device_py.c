@@ -5,9 +5,10 @@
 
 #include "gufunc/device_call_py.h"
 
+#include "core/py/compiled/device_call.h"
+#include "core/py/cuda/cuda_py.h"
+#include "core/py/numpy/numpy_rules.h"
 #include "core/py/print_py.h"
-#include "core/py/device_call.h"
-#include "core/py/numpy_rules.h"
 #include "core/py/raise.h"
 #include "gufunc/device_inspect_py.h"
 #include "gufunc/device_large_py.h"

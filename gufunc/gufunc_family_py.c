@@ -1,5 +1,6 @@
-/* Gufuncs with excluded= or static= parameters: what families (core/py/family.h) ask of this
- * door. Parts of excluded arrays are inputs `()` of the members, behind the layout's inputs. */
+/* Gufuncs with excluded= or static= parameters: what families (core/py/numpy/family.h) ask of
+ * this door. Parts of excluded arrays are inputs `()` of the members, behind the layout's
+ * inputs. */
 #include "gufunc/gufunc_parts_py.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "core/base/memory.h"
 #include "core/ir/printed.h"
-#include "core/py/host_loops.h"
+#include "core/py/numpy/host_loops.h"
 #include "core/py/raise.h"
 #include "core/py/signals.h"
 

@@ -1,4 +1,4 @@
-/* What core/py/ufunc_type.h asks of this kind of ufuncs. */
+/* What core/py/numpy/ufunc_type.h asks of this kind of ufuncs. */
 #include "gufunc/gufunc_parts_py.h"
 
 #include "gufunc/device_table_py.h"

@@ -2,7 +2,7 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/base/memory.h"
-#include "core/py/door_function.h"
+#include "core/py/compiled/door_function.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 

@@ -5,10 +5,10 @@
 #include <Python.h>
 
 #include "core/base/lock.h"
-#include "core/py/family.h"
-#include "core/py/recall.h"
-#include "core/py/resolved.h"
-#include "core/py/ufunc_type.h"
+#include "core/py/compiled/recall.h"
+#include "core/py/compiled/resolved.h"
+#include "core/py/numpy/family.h"
+#include "core/py/numpy/ufunc_type.h"
 #include "gufunc/gufunc_loop.h"
 
 typedef struct lw_gufunc {

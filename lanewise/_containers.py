@@ -1,7 +1,7 @@
 """Tables, columns and labelled arrays of other libraries, where a NumPy array would be made of them.
 
 `np.asarray` makes NaN of a missing value, numbers of categories, and loses names of dimensions, all without a word.
-Where compiled code takes such an object (core/py/host_view.c), this module says what would be lost.
+Where compiled code takes such an object (core/py/array/host_view.c), this module says what would be lost.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Memory managers: numba's interface for plugins that hand out device memory (External Memory
 Management, version 1), and memory shared between processes. Programs reach it through
-lanewise.cuda; the extension calls the functions with an underscore (core/py/memory_manager.c).
+lanewise.cuda; the extension calls the functions with an underscore (core/py/cuda/memory_manager.c).
 
 One manager is made for each device, when its memory is first asked for. What `memalloc` returns
 is kept as long as an array needs the memory; dropping it runs its finalizer. Managers know no

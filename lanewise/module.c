@@ -6,20 +6,20 @@
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
 #include "core/host/simulator.h"
-#include "core/py/cuda_py.h"
-#include "core/py/debug_kernel_py.h"
-#include "core/py/debug_lower_py.h"
-#include "core/py/debug_py.h"
-#include "core/py/debug_typing_py.h"
-#include "core/py/device_array.h"
-#include "core/py/intrinsic.h"
-#include "core/py/link_read.h"
+#include "core/py/array/cuda_arrays.h"
+#include "core/py/array/device_array.h"
+#include "core/py/compiled/link_read.h"
+#include "core/py/compiled/renew.h"
+#include "core/py/compiled/settings_py.h"
+#include "core/py/cuda/cuda_py.h"
 #include "core/py/llvm_bridge.h"
-#include "core/py/renew.h"
-#include "core/py/settings_py.h"
 #include "core/py/state.h"
-#include "core/py/type_make.h"
-#include "core/py/type_object.h"
+#include "core/py/types/intrinsic.h"
+#include "core/py/types/type_make.h"
+#include "core/py/types/type_object.h"
+#ifdef LW_WINDOWS
+#include "core/py/windows/windows.h"
+#endif
 #include "forall/forall_py.h"
 #include "forall/jit_py.h"
 #include "gufunc/device_register_py.h"
@@ -37,13 +37,15 @@ static int
 module_exec(PyObject *module)
 {
     static int (*const registers[])(PyObject *) = {
-        lw_services_register,   lw_types_register,         lw_type_make_register,
-        lw_settings_register,   lw_device_array_register,  lw_cuda_register,
-        lw_ufunc_register,      lw_aot_register,           lw_explain_register,
-        lw_debug_register,      lw_debug_typing_register,  lw_debug_lower_register,
-        lw_intrinsics_register, lw_debug_kernel_register,  lw_random_register,
-        lw_gufunc_register,     lw_gufunc_device_register, lw_forall_register,
-        lw_jit_register,        lw_link_register,          lw_reduce_register,
+        lw_services_register,    lw_types_register,         lw_type_make_register,
+        lw_settings_register,    lw_device_array_register,  lw_cuda_register,
+        lw_cuda_arrays_register, lw_ufunc_register,         lw_aot_register,
+        lw_explain_register,     lw_intrinsics_register,    lw_random_register,
+        lw_gufunc_register,      lw_gufunc_device_register, lw_forall_register,
+        lw_jit_register,         lw_link_register,          lw_reduce_register,
+#ifdef LW_WINDOWS
+        lw_windows_register,
+#endif
     };
 
     if (lw_numpy_import() < 0)

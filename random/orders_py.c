@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "core/py/cuda_py.h"
+#include "core/py/cuda/cuda_py.h"
 #include "core/py/raise.h"
 #include "random/shuffle.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/device/launch.h"
 #include "core/host/simulator.h"
-#include "core/py/args.h"
+#include "core/py/array/args.h"
 #include "reduce/call_parts_py.h"
 #include "reduce/device_kernel.h"
 

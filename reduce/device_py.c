@@ -7,13 +7,14 @@
 #include "core/device/launch.h"
 #include "core/device/load.h"
 #include "core/host/simulator.h"
-#include "core/py/args.h"
-#include "core/py/convert.h"
+#include "core/py/array/args.h"
+#include "core/py/array/convert.h"
+#include "core/py/cuda/cuda_py.h"
 #include "core/py/raise.h"
 #include "reduce/device_parts_py.h"
 #include "reduce/device_plan.h"
-#include "reduce/recall_py.h"
 #include "reduce/form_py.h"
+#include "reduce/recall_py.h"
 #include "reduce/scan_kernel.h"
 
 #include <string.h>

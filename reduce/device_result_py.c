@@ -2,7 +2,7 @@
  * records put together; what the caller gets. */
 #include "core/py/numpy_api.h"
 
-#include "core/py/args.h"
+#include "core/py/array/args.h"
 #include "core/py/raise.h"
 #include "reduce/device_parts_py.h"
 #include "reduce/form_py.h"

@@ -2,8 +2,8 @@
 
 #include "reduce/form_py.h"
 
-#include "core/py/args.h"
-#include "core/py/device_array.h"
+#include "core/py/array/args.h"
+#include "core/py/array/device_array.h"
 #include "core/py/record_intern.h"
 #include "core/py/type_num.h"
 

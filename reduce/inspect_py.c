@@ -2,12 +2,12 @@
 
 #include "core/base/memory.h"
 #include "core/front/records.h"
+#include "core/py/compiled/resources.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
-#include "core/py/resources.h"
-#include "core/py/signature_read.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
+#include "core/py/types/signature_read.h"
 #include "reduce/device_plan.h"
 #include "reduce/reduce_parts_py.h"
 

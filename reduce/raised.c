@@ -248,11 +248,12 @@ lw_reduce_carry_raised(lw_reduction *r, lw_error *err)
         if (*at[i] != NULL && (*at[i])->n_raise_words > words)
             words = (*at[i])->n_raise_words;
     if (r->n_acc + 1 + words > LW_REDUCE_MOST || r->n_out + 1 + words > LW_REDUCE_MOST)
-        return lw_fail(err, LW_ERR_UNSUPPORTED,
-                       "reduce: functions that raise exceptions, or are checked, leave room for "
-                       "%u numbers in an accumulator and a result, not %u",
-                       (unsigned)(LW_REDUCE_MOST - 1 - words),
-                       (unsigned)(r->n_acc > r->n_out ? r->n_acc : r->n_out));
+        return lw_fail(
+            err, LW_ERR_UNSUPPORTED,
+            "reduce: functions that raise exceptions, or are checked, leave room for "
+            "%u numbers in an accumulator and a result, not %u",
+            (unsigned)(LW_REDUCE_MOST - 1 - words),
+            (unsigned)(r->n_acc > r->n_out ? r->n_acc : r->n_out));
     r->n_raised = 1 + words;
     add_numbers(r);
     for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++) {

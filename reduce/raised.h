@@ -9,8 +9,8 @@
 
 #include "reduce/reduction.h"
 
-/* Puts functions that carry the numbers in place of r's, which may raise, and counts the numbers
- * to n_acc and n_out. LW_ERR_UNSUPPORTED where there is no room for them. */
+/* Puts functions that carry the numbers in place of r's, which may raise, and counts the
+ * numbers to n_acc and n_out. LW_ERR_UNSUPPORTED where there is no room for them. */
 lw_status lw_reduce_carry_raised(lw_reduction *r, lw_error *err);
 /* The row of a nonzero status. */
 const lw_raise_row *lw_reduce_raised_row(const lw_reduction *r, int32_t status);

@@ -3,8 +3,8 @@
 #include "reduce/recall_py.h"
 
 #include "core/base/memory.h"
+#include "core/py/compiled/recall.h"
 #include "core/py/raise.h"
-#include "core/py/recall.h"
 
 #include <string.h>
 

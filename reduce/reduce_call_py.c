@@ -3,9 +3,9 @@
 
 #include "core/base/memory.h"
 #include "core/front/read/services.h"
-#include "core/py/args.h"
+#include "core/py/array/args.h"
+#include "core/py/array/host_view.h"
 #include "core/py/host_cuda.h"
-#include "core/py/host_view.h"
 #include "core/py/raise.h"
 #include "core/py/signals.h"
 #include "reduce/call_parts_py.h"

@@ -4,8 +4,8 @@
 #include "reduce/reduce_py.h"
 
 #include "core/front/read/services.h"
-#include "core/py/device_array.h"
-#include "core/py/door_function.h"
+#include "core/py/array/device_array.h"
+#include "core/py/compiled/door_function.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"

@@ -6,8 +6,8 @@
 #include "core/py/numpy_api.h"
 
 #include "core/front/read/python.h"
-#include "core/py/door_options.h"
-#include "core/py/renew.h"
+#include "core/py/compiled/door_options.h"
+#include "core/py/compiled/renew.h"
 #include "reduce/host_run.h"
 #include "reduce/reduction.h"
 

@@ -3,7 +3,7 @@
 #include "reduce/reduce_parts_py.h"
 
 #include "core/base/memory.h"
-#include "core/py/device_array.h"
+#include "core/py/array/device_array.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
 #include "reduce/masked.h"

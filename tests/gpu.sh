@@ -33,7 +33,7 @@ fi
 export PYTHONPATH="$site:$root/build/gpu/wheels"
 
 build() {
-    cmake -B build/gpu -S . -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$(command -v "$python")" &&
+    cmake -B build/gpu -S . -G Ninja -DCMAKE_BUILD_TYPE=Release -DLW_WINDOWS=ON -DPython_EXECUTABLE="$(command -v "$python")" &&
         cmake --build build/gpu && cp build/gpu/_core*.so lanewise/*.py lanewise/*.pyi lanewise/py.typed "$site/lanewise/"
 }
 wants build && part build build

@@ -3,8 +3,8 @@
 #ifndef LW_UFUNC_DEVICE_CALL_PY_H
 #define LW_UFUNC_DEVICE_CALL_PY_H
 
-#include "core/py/args.h"
-#include "core/py/cuda_py.h"
+#include "core/py/array/args.h"
+#include "core/py/cuda/cuda_py.h"
 #include "ufunc/device_kernel.h"
 #include "ufunc/device_table_py.h"
 #include "ufunc/ufunc_py.h"

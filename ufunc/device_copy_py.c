@@ -6,7 +6,7 @@
 
 #include "core/device/copy.h"
 #include "core/ir/build.h"
-#include "core/py/convert.h"
+#include "core/py/array/convert.h"
 #include "core/py/raise.h"
 #include "ufunc/device_call_py.h"
 #include "ufunc/host_kernel.h"

@@ -1,5 +1,6 @@
 /* target="cuda" on host arrays: the same call on device copies. */
 #include "core/py/numpy_api.h"
+#include "core/py/cuda/cuda_py.h"
 
 #include "ufunc/device_call_py.h"
 #include "ufunc/ufunc_parts.h"

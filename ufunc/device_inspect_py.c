@@ -4,9 +4,9 @@
 
 #include "ufunc/device_inspect_py.h"
 
-#include "core/py/cuda_py.h"
-#include "core/py/resources.h"
-#include "core/py/ufunc_inspect.h"
+#include "core/py/compiled/resources.h"
+#include "core/py/cuda/cuda_py.h"
+#include "core/py/numpy/ufunc_inspect.h"
 #include "ufunc/device_kernel.h"
 #include "ufunc/device_table_py.h"
 #include "ufunc/ufunc_parts.h"

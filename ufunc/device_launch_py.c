@@ -1,14 +1,14 @@
 /* From a plan to the driver: the parameter block as device_kernel.h lists it, calls with more
  * accesses than 32 bits count cut into several launches, and the order with the operands'
  * streams. */
-#include "core/py/launch_order.h"
+#include "core/py/numpy/launch_order.h"
 #include "core/py/numpy_api.h"
 
 #include "ufunc/device_call_py.h"
 
 #include "core/base/clock.h"
+#include "core/py/array/whole_array.h"
 #include "core/py/raise.h"
-#include "core/py/whole_array.h"
 #include "ufunc/recall_py.h"
 
 enum { MOST_PARAMS = 3 + 3 * LW_PLAN_DIMS + LW_PLAN_OPERANDS * (LW_PLAN_DIMS + 2) };

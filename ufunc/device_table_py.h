@@ -1,4 +1,5 @@
-/* A Ufunc's resolutions (core/py/resolved.h) and the kernels that are loaded for them. */
+/* A Ufunc's resolutions (core/py/compiled/resolved.h) and the kernels that are loaded for them.
+ */
 #ifndef LW_UFUNC_DEVICE_TABLE_PY_H
 #define LW_UFUNC_DEVICE_TABLE_PY_H
 
@@ -6,7 +7,7 @@
 
 #include "core/device/copy.h"
 #include "core/device/launch.h"
-#include "core/py/resolved.h"
+#include "core/py/compiled/resolved.h"
 #include "ufunc/device_plan.h"
 
 typedef struct lw_resolution {

@@ -3,7 +3,7 @@
 #include "ufunc/numpy_names_py.h"
 
 #include "core/front/read/services.h"
-#include "core/py/device_array.h"
+#include "core/py/array/device_array.h"
 
 /* NumPy's ufuncs that were asked for, and ours; both are owned. Whose place is taken is asked
  * again. */

@@ -1,4 +1,4 @@
-/* Calls on device arrays that are remembered (core/py/recall.h). */
+/* Calls on device arrays that are remembered (core/py/compiled/recall.h). */
 #ifndef LW_UFUNC_RECALL_PY_H
 #define LW_UFUNC_RECALL_PY_H
 

@@ -2,9 +2,9 @@
 
 #include "ufunc/ufunc_aot_py.h"
 
+#include "core/py/numpy/ufunc_inspect.h"
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
-#include "core/py/ufunc_inspect.h"
 #include "ufunc/ufunc_parts.h"
 
 #include <string.h>

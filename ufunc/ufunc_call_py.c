@@ -5,10 +5,10 @@
 #include "ufunc/ufunc_parts.h"
 
 #include "core/front/read/services.h"
-#include "core/py/call_sorts.h"
 #include "core/py/host_cuda.h"
+#include "core/py/numpy/call_sorts.h"
+#include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
-#include "core/py/ufunc_names.h"
 
 #include <string.h>
 

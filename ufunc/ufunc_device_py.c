@@ -5,8 +5,9 @@
 
 #include "ufunc/device_call_py.h"
 
-#include "core/py/device_call.h"
-#include "core/py/numpy_rules.h"
+#include "core/py/compiled/device_call.h"
+#include "core/py/cuda/cuda_py.h"
+#include "core/py/numpy/numpy_rules.h"
 #include "core/py/raise.h"
 #include "ufunc/ufunc_parts.h"
 

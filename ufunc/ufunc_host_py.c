@@ -5,7 +5,7 @@
 #include "core/ir/printed.h"
 #include "ufunc/ufunc_parts.h"
 
-#include "core/py/host_loops.h"
+#include "core/py/numpy/host_loops.h"
 #include "core/py/signals.h"
 #include "core/py/text_py.h"
 #include "ufunc/device_table_py.h"

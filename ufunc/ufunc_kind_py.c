@@ -1,4 +1,4 @@
-/* What core/py/ufunc_type.h asks of this kind of ufuncs. */
+/* What core/py/numpy/ufunc_type.h asks of this kind of ufuncs. */
 #include "core/py/raise.h"
 #include "ufunc/device_table_py.h"
 #include "ufunc/ufunc_parts.h"

@@ -2,7 +2,7 @@
  * docs/typing.md, "Choice", NumPy 2's promotion with exact dtypes first. */
 #include "ufunc/ufunc_parts.h"
 
-#include "core/py/numpy_rules.h"
+#include "core/py/numpy/numpy_rules.h"
 #include "core/py/raise.h"
 #include "ufunc/device_table_py.h"
 

@@ -1,10 +1,10 @@
 /* The Ufunc type and the decorator that makes it. */
 #include "ufunc/ufunc_parts.h"
 
-#include "core/py/door_function.h"
+#include "core/py/compiled/door_function.h"
 #include "core/py/method_table.h"
+#include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
-#include "core/py/ufunc_names.h"
 
 #include <stddef.h>
 #include <string.h>

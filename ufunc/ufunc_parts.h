@@ -6,14 +6,14 @@
 
 #include "core/front/read/python.h"
 #include "core/front/signature.h"
-#include "ufunc/host_kernel.h"
-#include "core/py/family.h"
-#include "core/py/override.h"
-#include "core/py/renew.h"
-#include "core/py/signature_read.h"
+#include "core/py/compiled/renew.h"
+#include "core/py/numpy/family.h"
+#include "core/py/numpy/override.h"
+#include "core/py/numpy/ufunc_choose.h"
+#include "core/py/numpy/ufunc_inner.h"
 #include "core/py/type_num.h"
-#include "core/py/ufunc_choose.h"
-#include "core/py/ufunc_inner.h"
+#include "core/py/types/signature_read.h"
+#include "ufunc/host_kernel.h"
 #include "ufunc/ufunc_py.h"
 
 /* ---- the host side: ufunc_host_py.c ---- */

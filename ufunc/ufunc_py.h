@@ -7,10 +7,10 @@
 #include "ufunc/ufunc.h"
 
 #include "core/base/lock.h"
-#include "core/py/family.h"
-#include "core/py/recall.h"
-#include "core/py/resolved.h"
-#include "core/py/ufunc_type.h"
+#include "core/py/compiled/recall.h"
+#include "core/py/compiled/resolved.h"
+#include "core/py/numpy/family.h"
+#include "core/py/numpy/ufunc_type.h"
 
 typedef struct lw_ufunc {
     LW_UFUNC_HEAD

@@ -6,6 +6,8 @@
 
 #include <Python.h>
 
+#include "core/py/print_py.h"
+
 #include "core/device/report.h"
 
 typedef struct lw_watch lw_watch;
@@ -28,5 +30,13 @@ int lw_watch_check(lw_watch *watch, CUstream stream);
 int lw_watch_wait(lw_watch *watch, CUstream stream);
 /* lw_watch_check of all that are watched. */
 int lw_watches_check(void);
+
+/* To be called after every wait for a device: shows what was printed, raises what kernels
+ * reported (assert, raise). */
+static inline int
+lw_check_errors(void)
+{
+    return lw_print_show() < 0 ? -1 : lw_watches_check();
+}
 
 #endif

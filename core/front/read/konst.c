@@ -330,7 +330,7 @@ build_named(lw_reader *r)
     return 0;
 }
 
-/* An object of core/py/intrinsic.c holds the number of its row. */
+/* An object of core/py/types/intrinsic.c holds the number of its row. */
 static uint32_t
 row_of_intrinsic(PyObject *object)
 {

@@ -1,0 +1,294 @@
+/* Operands of other libraries: CuPy by its attributes, PyTorch and others by DLPack. */
+#include "core/py/array/args_internal.h"
+
+#include "core/py/raise.h"
+
+#include "core/base/memory.h"
+
+/* ---- CuPy ---- */
+
+/* A module that is loaded already (borrowed), NULL without an exception. */
+static PyObject *
+loaded_module(const char *name)
+{
+    return PyDict_GetItemString(PyImport_GetModuleDict(), name);
+}
+
+PyObject *
+lw_args_module(const char *name)
+{
+    PyObject *module = loaded_module(name);
+
+    if (module == NULL && !PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError, "%s is not loaded any more", name);
+    return module;
+}
+
+static int
+attribute_int(PyObject *object, lw_args_attr which, unsigned long long *out)
+{
+    PyObject *value = lw_args_get(object, which);
+
+    if (value == NULL)
+        return -1;
+    *out = PyLong_AsUnsignedLongLong(value);
+    Py_DECREF(value);
+    return *out == (unsigned long long)-1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* cupy.cuda.get_current_stream, found once: a module that is in use is not replaced. */
+static PyObject *
+cupy_get_current_stream(void)
+{
+    static PyObject *function;
+    PyObject *cupy, *cuda;
+
+    if (function != NULL)
+        return function;
+    cupy = lw_args_module("cupy");
+    cuda = cupy != NULL ? PyObject_GetAttrString(cupy, "cuda") : NULL;
+    if (cuda != NULL)
+        function = lw_args_get(cuda, LW_ATTR_get_current_stream);
+    Py_XDECREF(cuda);
+    return function;
+}
+
+static int
+cupy_stream(CUstream *out)
+{
+    PyObject *function = cupy_get_current_stream();
+    PyObject *stream = function != NULL ? PyObject_CallNoArgs(function) : NULL;
+    unsigned long long handle = 0;
+    int result = stream != NULL ? attribute_int(stream, LW_ATTR_ptr, &handle) : -1;
+
+    *out = handle <= 1 ? NULL : (CUstream)(uintptr_t)handle;
+    Py_XDECREF(stream);
+    return result;
+}
+
+static int
+read_tuple(PyObject *object, lw_args_attr which, int64_t *out, int n)
+{
+    PyObject *tuple = lw_args_get(object, which);
+    int result = -1;
+
+    if (tuple != NULL && PyTuple_Check(tuple) && PyTuple_GET_SIZE(tuple) == n) {
+        result = 0;
+        for (int i = 0; i < n && result == 0; i++)
+            result =
+                lw_args_int64(PyTuple_GET_ITEM(tuple, i), lw_args_name_text(which), &out[i]);
+    } else if (tuple != NULL) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a tuple of %d ints, got %.200R",
+                     lw_args_name_text(which), n, tuple);
+    }
+    Py_XDECREF(tuple);
+    return result;
+}
+
+int
+lw_args_read_cupy(lw_operand *out, PyObject *object)
+{
+    PyObject *memory = NULL, *descr = NULL;
+    unsigned long long address, ordinal, ndim, size;
+    lw_error err = {0};
+    int64_t *dims = out->dims;
+    int result = -1;
+
+    out->kind = LW_OPERAND_DEVICE;
+    memory = lw_args_get(object, LW_ATTR_data);
+    descr = memory != NULL ? lw_args_get(object, LW_ATTR_dtype) : NULL;
+    if (descr == NULL || attribute_int(memory, LW_ATTR_ptr, &address) < 0 ||
+        attribute_int(memory, LW_ATTR_device_id, &ordinal) < 0 ||
+        attribute_int(object, LW_ATTR_ndim, &ndim) < 0 ||
+        attribute_int(object, LW_ATTR_size, &size) < 0)
+        goto done;
+    if (!PyArray_DescrCheck(descr) || ndim > LW_MAX_DIMS) {
+        PyErr_SetString(PyExc_TypeError, "not a CuPy array that can be read");
+        goto done;
+    }
+    if (ndim > LW_INLINE_DIMS) {
+        dims = out->heap = lw_alloc(2 * ndim * sizeof *dims);
+        if (dims == NULL) {
+            PyErr_NoMemory();
+            goto done;
+        }
+    }
+    if (read_tuple(object, LW_ATTR_shape, dims, (int)ndim) < 0 ||
+        read_tuple(object, LW_ATTR_strides, dims + ndim, (int)ndim) < 0 ||
+        cupy_stream(&out->stream) < 0)
+        goto done;
+    if (lw_device_get((int)ordinal, &out->device, &err) != LW_OK) {
+        (void)lw_py_raise(&err);
+        goto done;
+    }
+    out->ordered = true;
+    out->ndim = (int)ndim;
+    out->size = (int64_t)size;
+    out->shape = dims;
+    out->strides = dims + ndim;
+    out->data = address;
+    out->itemsize = PyDataType_ELSIZE((PyArray_Descr *)descr);
+    out->dtype = (uint8_t)lw_dtype_of_descr((PyArray_Descr *)descr);
+    out->owned_descr = out->descr = (PyArray_Descr *)Py_NewRef(descr);
+    result = lw_operand_check(out);
+done:
+    Py_XDECREF(memory);
+    Py_XDECREF(descr);
+    return result;
+}
+
+/* ---- DLPack ---- */
+
+/* What PyTorch's exchange table would pass over in silence. */
+static int
+check_torch(PyObject *object)
+{
+    PyObject *flag = lw_args_get(object, LW_ATTR_requires_grad);
+    int needs = flag != NULL ? PyObject_IsTrue(flag) : -1;
+
+    Py_XDECREF(flag);
+    if (needs > 0)
+        PyErr_SetString(PyExc_BufferError,
+                        "a tensor that requires gradient cannot be an operand: pass "
+                        "tensor.detach()");
+    return needs == 0 ? 0 : -1;
+}
+
+/* Lazily conjugated or negated: the memory holds other numbers than the tensor shows. */
+static int
+check_torch_bits(PyObject *object, lw_dtype dtype)
+{
+    static const lw_args_attr asks[] = {LW_ATTR_is_conj, LW_ATTR_is_neg};
+    PyObject *answer;
+    int is;
+
+    if (!lw_is_complex(dtype) && !lw_is_float(dtype))
+        return 0;
+    for (int i = lw_is_complex(dtype) ? 0 : 1; i < 2; i++) {
+        answer = lw_args_name(asks[i])
+                     ? PyObject_CallMethodNoArgs(object, lw_args_name(asks[i]))
+                     : NULL;
+        is = answer != NULL ? PyObject_IsTrue(answer) : -1;
+        Py_XDECREF(answer);
+        if (is > 0)
+            PyErr_Format(PyExc_BufferError,
+                         "a tensor whose %.200U() is true cannot be an operand: pass %s",
+                         lw_args_name(asks[i]),
+                         i == 0 ? "tensor.resolve_conj()" : "tensor.resolve_neg()");
+        if (is != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void
+release_managed(lw_operand *operand)
+{
+    lw_dl_versioned *managed = operand->keep;
+
+    if (managed->deleter != NULL)
+        managed->deleter(managed);
+}
+
+static int
+set_device(lw_operand *out, const lw_dl_tensor *tensor, const lw_dl_exchange *exchange)
+{
+    void *stream;
+
+    if (lw_dlpack_find_device(out, tensor) < 0)
+        return -1;
+    if (exchange->current_stream(LW_DL_CUDA, tensor->device_id, &stream) != 0)
+        return -1;
+    out->stream = (uintptr_t)stream <= 1 ? NULL : (CUstream)stream;
+    out->ordered = true;
+    return 0;
+}
+
+static bool
+on_device(const lw_dl_tensor *tensor)
+{
+    return tensor->device_type == LW_DL_CUDA || tensor->device_type == LW_DL_CUDA_MANAGED;
+}
+
+int
+lw_args_not_ours(lw_operand *out)
+{
+    out->kind = LW_OPERAND_OTHER;
+    out->library = LW_LIB_NONE;
+    return 0;
+}
+
+int
+lw_args_read_exchange(lw_operand *out, PyObject *object, const lw_args_row *row, bool retain)
+{
+    const lw_dl_exchange *exchange = row->exchange;
+    lw_array_library library = row->library;
+    lw_dl_versioned *managed;
+    lw_dl_tensor borrowed;
+    const lw_dl_tensor *tensor = &borrowed;
+
+    if (library == LW_LIB_TORCH && check_torch(object) < 0)
+        return -1;
+    if (exchange->borrow != NULL && !retain) {
+        if (exchange->borrow(object, &borrowed) != 0)
+            return -1;
+    } else {
+        if (exchange->from_object(object, &managed) != 0)
+            return -1;
+        out->keep = managed;
+        out->release = release_managed;
+        out->readonly = (managed->flags & LW_DL_READONLY) != 0;
+        tensor = &managed->tensor;
+    }
+    if (!on_device(tensor)) {
+        lw_operand_release(out);
+        return lw_args_not_ours(out);
+    }
+    if (lw_dlpack_read_tensor(out, tensor) < 0 || set_device(out, tensor, exchange) < 0)
+        return -1;
+    return library == LW_LIB_TORCH ? check_torch_bits(object, (lw_dtype)out->dtype) : 0;
+}
+
+int
+lw_args_dlpack_device(PyObject *object, int *type)
+{
+    PyObject *pair = PyObject_CallMethod(object, "__dlpack_device__", NULL), *number;
+    int result = -1;
+
+    if (pair == NULL)
+        return -1;
+    if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2) {
+        number = PyNumber_Index(PyTuple_GET_ITEM(pair, 0)); /* often an IntEnum */
+        if (number != NULL) {
+            long wide = PyLong_AsLong(number);
+            result = PyErr_Occurred() || wide != (int)wide ? -1 : 0;
+            *type = (int)wide;
+            Py_DECREF(number);
+        }
+    }
+    if (result < 0) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError,
+                     "__dlpack_device__: expected a tuple of two ints, got %.200R", pair);
+    }
+    Py_DECREF(pair);
+    return result;
+}
+
+int
+lw_args_read_dlpack(lw_operand *out, PyObject *object)
+{
+    int type;
+
+    if (lw_args_dlpack_device(object, &type) < 0)
+        return -1;
+    if (type == LW_DL_CUDA || type == LW_DL_CUDA_MANAGED)
+        return lw_dlpack_read_object(out, object);
+    if (lw_dlpack_on_host(type) || lw_args_type_has(Py_TYPE(object), "__array__"))
+        return lw_args_not_ours(out);
+    PyErr_Format(PyExc_BufferError,
+                 "__dlpack_device__: expected device type %d (CPU), %d (CUDA), %d (CUDA host) "
+                 "or %d (CUDA managed), got %d",
+                 LW_DL_CPU, LW_DL_CUDA, LW_DL_CUDA_HOST, LW_DL_CUDA_MANAGED, type);
+    return -1;
+}

@@ -1,0 +1,72 @@
+/* What the files of DeviceArray share:
+ *
+ *   device_array.c          the object: making, dropping, streams, attributes, the type
+ *   device_array_copy.c     contents: to and from the host, between arrays, filling
+ *   device_array_methods.c  methods that give or take contents
+ *   device_array_index.c    a[…], a[…] = …, iteration
+ *   device_array_shape.c    views of another shape: reshape, transpose, squeeze, view
+ *   device_array_ops.c      operators, __array_ufunc__, printing */
+#ifndef LW_PY_DEVICE_ARRAY_INTERNAL_H
+#define LW_PY_DEVICE_ARRAY_INTERNAL_H
+
+#include "core/py/array/convert.h"
+#include "core/py/raise.h"
+
+/* A layout by itself, while a view is being computed. */
+typedef struct lw_layout {
+    int ndim;
+    int64_t offset; /* bytes from the array's element 0 */
+    int64_t shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
+} lw_layout;
+
+/* ---- device_array.c ---- */
+/* Raise what err holds; returns -1. */
+int lw_array_fail(lw_error *err);
+/* A view with another dtype: descr is borrowed. */
+lw_device_array *lw_array_view_as(lw_device_array *array, CUdeviceptr data, lw_dtype dtype,
+                                  PyArray_Descr *descr, const lw_layout *layout);
+lw_device_array *lw_array_view_layout(lw_device_array *array, const lw_layout *layout);
+/* The stream to work on: what `stream` says (NULL, None, 0: where the array was last used). */
+int lw_array_stream(lw_device_array *array, PyObject *stream, CUstream *out);
+/* Room in *end exactly when all bytes between the lowest and the highest belong to the array,
+ * each once; gives the lowest byte's offset from element 0. */
+bool lw_array_is_dense(const lw_device_array *array, int64_t *low);
+int64_t lw_array_n_bytes(const lw_device_array *array);
+
+/* ---- device_array_copy.c ---- */
+/* to[...] = value (a device array, a host array or anything numpy.asarray takes). */
+int lw_array_assign(lw_device_array *to, PyObject *value, PyObject *stream);
+/* One item on the host (waits); item has room for itemsize bytes. */
+PyObject *lw_array_item(lw_device_array *array);
+/* Contents into `host`, of the same shape and dtype. */
+int lw_array_copy_out(lw_device_array *array, PyArrayObject *host, CUstream stream, bool wait);
+/* Anything as an ndarray of to's dtype; casting is NumPy's assignment casting. */
+PyArrayObject *lw_array_host_value(lw_device_array *to, PyObject *value);
+/* to[...] = from[...] of the same shape, with a cast where the dtypes differ. */
+int lw_array_copy_same_shape(lw_device_array *to, lw_device_array *from, CUstream stream);
+
+/* ---- device_array_methods.c ---- */
+extern PyMethodDef lw_array_copy_methods[];
+
+/* ---- device_array_index.c ---- */
+PyObject *lw_array_subscript(PyObject *self, PyObject *key);
+int lw_array_ass_subscript(PyObject *self, PyObject *key, PyObject *value);
+PyObject *lw_array_sq_item(PyObject *self, Py_ssize_t i);
+Py_ssize_t lw_array_length(PyObject *self);
+PyObject *lw_array_iter(PyObject *self);
+extern PyMethodDef lw_array_index_methods[];
+
+/* ---- device_array_shape.c ---- */
+extern PyMethodDef lw_array_shape_methods[];
+PyObject *lw_array_get_transposed(PyObject *self, void *closure);
+
+/* ---- device_array_reduce.c ---- */
+extern PyMethodDef lw_array_reduce_methods[];
+
+/* ---- device_array_ops.c ---- */
+extern PyMethodDef lw_array_ops_methods[];
+extern PyType_Slot lw_array_ops_slots[];
+PyObject *lw_array_repr(PyObject *self);
+PyObject *lw_array_str(PyObject *self);
+
+#endif

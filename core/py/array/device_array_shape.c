@@ -1,0 +1,388 @@
+/* Views of another shape. Nothing here touches the data, except reshape and ravel where no
+ * strides can express the new shape: those copy, as NumPy's do. */
+#include "core/py/array/device_array_internal.h"
+#include "core/py/method_table.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void
+layout_of(const lw_device_array *array, lw_layout *out)
+{
+    out->ndim = array->ndim;
+    out->offset = 0;
+    if (array->ndim > 0) {
+        memcpy(out->shape, array->shape, (size_t)array->ndim * sizeof(int64_t));
+        memcpy(out->strides, array->strides, (size_t)array->ndim * sizeof(int64_t));
+    }
+}
+
+static void
+reverse(int64_t *values, int n)
+{
+    for (int i = 0; i < n / 2; i++) {
+        int64_t swap = values[i];
+        values[i] = values[n - 1 - i];
+        values[n - 1 - i] = swap;
+    }
+}
+
+/* ---- reshape ---- */
+
+/* Strides for a new shape over the same elements in C order: old and new axes are walked in
+ * groups of equal product, and a group of old axes must step evenly. size > 0. */
+static bool
+strides_for(const lw_layout *old, int ndim, const int64_t *shape, int64_t itemsize,
+            int64_t *strides)
+{
+    int64_t from[LW_MAX_DIMS], step[LW_MAX_DIMS];
+    int n = 0, o = 0, i = 0;
+
+    for (int k = 0; k < old->ndim; k++)
+        if (old->shape[k] != 1) {
+            from[n] = old->shape[k];
+            step[n++] = old->strides[k];
+        }
+    while (o < n && i < ndim) {
+        int64_t n_old = from[o], n_new = shape[i];
+        int o_end = o + 1, i_end = i + 1;
+
+        while (n_old != n_new)
+            if (n_new < n_old)
+                n_new *= shape[i_end++];
+            else {
+                assert(o_end < n); /* the sizes agree */
+                n_old *= from[o_end++];
+            }
+        for (int k = o; k + 1 < o_end; k++)
+            if (step[k] != from[k + 1] * step[k + 1])
+                return false;
+        strides[i_end - 1] = step[o_end - 1];
+        for (int k = i_end - 1; k > i; k--)
+            strides[k - 1] = strides[k] * shape[k];
+        o = o_end;
+        i = i_end;
+    }
+    for (; i < ndim; i++) /* only extents of 1 are left */
+        strides[i] = i > 0 ? strides[i - 1] : itemsize;
+    return true;
+}
+
+/* Fill in a -1 and compare sizes. */
+static int
+complete_shape(const lw_device_array *array, int ndim, int64_t *shape)
+{
+    int unknown = -1;
+    int64_t known = 1;
+    bool fits = true;
+
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] >= 0) {
+            fits = fits && !__builtin_mul_overflow(known, shape[i], &known);
+        } else if (unknown >= 0) {
+            PyErr_SetString(PyExc_ValueError, "can only specify one unknown dimension");
+            return -1;
+        } else {
+            unknown = i;
+        }
+    }
+    if (fits && unknown >= 0 && known > 0 && array->size % known == 0) {
+        shape[unknown] = array->size / known;
+        return 0;
+    }
+    if (fits && unknown < 0 && known == array->size)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "cannot reshape array of size %lld into that shape",
+                 (long long)array->size);
+    return -1;
+}
+
+static lw_device_array *
+reshape(lw_device_array *array, int ndim, const int64_t *shape, char order)
+{
+    lw_layout old, new = {.ndim = ndim};
+    lw_device_array *dense, *view;
+    bool fits = true;
+
+    if (ndim > 0)
+        memcpy(new.shape, shape, (size_t)ndim * sizeof *shape);
+    layout_of(array, &old);
+    if (array->size == 0) {
+        lw_layout_fill(ndim, shape, array->itemsize, order, new.strides);
+    } else if (order == 'F') {
+        reverse(old.shape, old.ndim);
+        reverse(old.strides, old.ndim);
+        reverse(new.shape, ndim);
+        fits = strides_for(&old, ndim, new.shape, array->itemsize, new.strides);
+        reverse(new.shape, ndim);
+        reverse(new.strides, ndim);
+    } else {
+        fits = strides_for(&old, ndim, shape, array->itemsize, new.strides);
+    }
+    if (fits)
+        return lw_array_view_layout(array, &new);
+    dense = lw_device_array_copy(array, order);
+    view = dense != NULL ? reshape(dense, ndim, shape, order) : NULL;
+    Py_XDECREF(dense);
+    return view;
+}
+
+static int
+order_read(PyObject *order, const lw_device_array *array, char *out)
+{
+    const char *text = order == NULL            ? "C"
+                       : PyUnicode_Check(order) ? PyUnicode_AsUTF8(order)
+                                                : "";
+
+    if (text == NULL)
+        return -1;
+    if (strcmp(text, "C") == 0 || strcmp(text, "F") == 0) {
+        *out = text[0];
+    } else if (strcmp(text, "A") == 0) {
+        *out = array->f_contiguous && !array->c_contiguous ? 'F' : 'C';
+    } else {
+        PyErr_Format(PyExc_ValueError, "order: expected 'C', 'F' or 'A', got %.200R", order);
+        return -1;
+    }
+    return 0;
+}
+
+/* `f(2, 3)` and `f((2, 3))` mean the same; borrowed. */
+static PyObject *
+spread(PyObject *args)
+{
+    return PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : args;
+}
+
+static PyObject *
+method_reshape(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *order = kwargs != NULL ? PyDict_GetItemString(kwargs, "order") : NULL;
+    lw_device_array *array = (lw_device_array *)self;
+    int64_t shape[LW_MAX_DIMS];
+    char layout;
+    int ndim;
+
+    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) > (order != NULL)) {
+        PyErr_SetString(PyExc_TypeError, "reshape() takes no keyword but order");
+        return NULL;
+    }
+    ndim = lw_shape_read(spread(args), shape, true);
+    if (ndim < 0 || order_read(order, array, &layout) < 0 ||
+        complete_shape(array, ndim, shape) < 0)
+        return NULL;
+    return (PyObject *)reshape(array, ndim, shape, layout);
+}
+
+static PyObject *
+method_ravel(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"order", "stream", NULL};
+    lw_device_array *array = (lw_device_array *)self;
+    PyObject *order = NULL, *stream = NULL;
+    char layout;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:ravel", names, &order, &stream) ||
+        order_read(order, array, &layout) < 0)
+        return NULL;
+    return (PyObject *)reshape(array, 1, &array->size, layout);
+}
+
+static PyObject *
+method_flatten(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"order", NULL};
+    lw_device_array *array = (lw_device_array *)self, *dense, *flat;
+    PyObject *order = NULL;
+    char layout;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:flatten", names, &order) ||
+        order_read(order, array, &layout) < 0)
+        return NULL;
+    dense = lw_device_array_copy(array, layout);
+    flat = dense != NULL ? reshape(dense, 1, &array->size, layout) : NULL;
+    Py_XDECREF(dense);
+    return (PyObject *)flat;
+}
+
+/* ---- order and number of axes ---- */
+
+PyObject *
+lw_array_get_transposed(PyObject *self, void *Py_UNUSED(closure))
+{
+    lw_layout layout;
+
+    layout_of((lw_device_array *)self, &layout);
+    reverse(layout.shape, layout.ndim);
+    reverse(layout.strides, layout.ndim);
+    return (PyObject *)lw_array_view_layout((lw_device_array *)self, &layout);
+}
+
+static int
+axis_read(PyObject *object, int ndim, int *out)
+{
+    Py_ssize_t axis;
+
+    if (!PyIndex_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "axis: expected an int, got %.200s",
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    axis = PyNumber_AsSsize_t(object, PyExc_IndexError);
+    if (axis == -1 && PyErr_Occurred())
+        return -1;
+    if (axis < -ndim || axis >= ndim) {
+        PyErr_Format(PyExc_ValueError, "axis %zd is out of bounds for array of dimension %d",
+                     axis, ndim);
+        return -1;
+    }
+    *out = (int)(axis < 0 ? axis + ndim : axis);
+    return 0;
+}
+
+static PyObject *
+method_transpose(PyObject *self, PyObject *args)
+{
+    lw_device_array *array = (lw_device_array *)self;
+    PyObject *axes = spread(args), *items, *result = NULL;
+    bool seen[LW_MAX_DIMS] = {false};
+    lw_layout layout = {.ndim = array->ndim};
+    int axis;
+
+    if (PyTuple_GET_SIZE(args) == 0 || axes == Py_None)
+        return lw_array_get_transposed(self, NULL);
+    if (PyIndex_Check(axes)) /* one int */
+        axes = args;
+    items = PySequence_Tuple(axes);
+    if (items == NULL)
+        return NULL;
+    if (PyTuple_GET_SIZE(items) != array->ndim) {
+        PyErr_SetString(PyExc_ValueError, "axes don't match array");
+        goto done;
+    }
+    for (int i = 0; i < array->ndim; i++) {
+        if (axis_read(PyTuple_GET_ITEM(items, i), array->ndim, &axis) < 0)
+            goto done;
+        if (seen[axis]) {
+            PyErr_SetString(PyExc_ValueError, "repeated axis in transpose");
+            goto done;
+        }
+        seen[axis] = true;
+        layout.shape[i] = array->shape[axis];
+        layout.strides[i] = array->strides[axis];
+    }
+    result = (PyObject *)lw_array_view_layout(array, &layout);
+done:
+    Py_DECREF(items);
+    return result;
+}
+
+/* Which axes squeeze drops; None: all of extent 1. */
+static int
+squeezed_axes(lw_device_array *array, PyObject *axis, bool drop[LW_MAX_DIMS])
+{
+    PyObject *items;
+    int k;
+
+    for (int i = 0; i < array->ndim; i++)
+        drop[i] = axis == Py_None && array->shape[i] == 1;
+    if (axis == Py_None)
+        return 0;
+    items = PyIndex_Check(axis) ? PyTuple_Pack(1, axis) : PySequence_Tuple(axis);
+    if (items == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
+        if (axis_read(PyTuple_GET_ITEM(items, i), array->ndim, &k) < 0)
+            break;
+        if (array->shape[k] != 1) {
+            PyErr_SetString(PyExc_ValueError,
+                            "cannot select an axis to squeeze out which has size not equal to "
+                            "one");
+            break;
+        }
+        drop[k] = true;
+    }
+    Py_DECREF(items);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *
+method_squeeze(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"axis", "stream", NULL};
+    lw_device_array *array = (lw_device_array *)self;
+    PyObject *axis = Py_None, *stream = NULL;
+    lw_layout layout = {0};
+    bool drop[LW_MAX_DIMS];
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:squeeze", names, &axis, &stream) ||
+        squeezed_axes(array, axis, drop) < 0)
+        return NULL;
+    for (int i = 0; i < array->ndim; i++)
+        if (!drop[i]) {
+            layout.shape[layout.ndim] = array->shape[i];
+            layout.strides[layout.ndim++] = array->strides[i];
+        }
+    return (PyObject *)lw_array_view_layout(array, &layout);
+}
+
+/* ---- another dtype over the same bytes ---- */
+
+/* Items of another size: the last axis must be dense and hold whole new items. */
+static int
+resize_last_axis(lw_device_array *array, int64_t itemsize, lw_layout *layout)
+{
+    int last = array->ndim - 1;
+    int64_t n_bytes;
+
+    if (last < 0 || (array->shape[last] != 1 && array->strides[last] != array->itemsize)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "to view as a dtype of another size, the last axis must be contiguous");
+        return -1;
+    }
+    n_bytes = array->shape[last] * array->itemsize;
+    if (itemsize == 0 || n_bytes % itemsize != 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "the last axis does not hold whole items of the new dtype");
+        return -1;
+    }
+    layout->shape[last] = n_bytes / itemsize;
+    layout->strides[last] = itemsize;
+    return 0;
+}
+
+static PyObject *
+method_view(PyObject *self, PyObject *args)
+{
+    lw_device_array *array = (lw_device_array *)self, *view = NULL;
+    PyArray_Descr *descr;
+    PyObject *object = NULL;
+    lw_layout layout;
+    lw_dtype dtype;
+    int64_t itemsize;
+
+    if (!PyArg_ParseTuple(args, "|O:view", &object))
+        return NULL;
+    layout_of(array, &layout);
+    if (object == NULL)
+        return (PyObject *)lw_array_view_layout(array, &layout);
+    if (lw_dtype_read(object, &dtype, &descr) < 0)
+        return NULL;
+    itemsize = PyDataType_ELSIZE(descr);
+    if (itemsize != array->itemsize && resize_last_axis(array, itemsize, &layout) < 0)
+        goto done;
+    view = lw_array_view_as(array, array->data, dtype, descr, &layout);
+done:
+    Py_DECREF(descr);
+    return (PyObject *)view;
+}
+
+PyMethodDef lw_array_shape_methods[] = {
+    {"reshape", LW_KEYWORDS(method_reshape),
+     "reshape(*shape, order='C'): a view where strides allow it, else a copy"},
+    {"ravel", LW_KEYWORDS(method_ravel), "ravel(order='C'): one axis; a view where possible"},
+    {"flatten", LW_KEYWORDS(method_flatten), "flatten(order='C'): one axis, always a copy"},
+    {"transpose", method_transpose, METH_VARARGS, "transpose(*axes): a view"},
+    {"squeeze", LW_KEYWORDS(method_squeeze), "squeeze(axis=None): a view without axes of 1"},
+    {"view", method_view, METH_VARARGS, "view(dtype): the same bytes as another dtype"},
+    {NULL, NULL, 0, NULL}};

@@ -1,0 +1,83 @@
+#include "core/py/array/host_view.h"
+
+#include "core/front/read/services.h"
+#include "core/py/array/args.h"
+#include "core/py/array/args_internal.h"
+
+static bool
+shares(PyObject *object)
+{
+    return lw_args_type_has(Py_TYPE(object), "__array_interface__") ||
+           PyObject_CheckBuffer(object);
+}
+
+/* Exceptions of the object's own are told when it is read. */
+static bool
+is_on_cpu(PyObject *object)
+{
+    int type = LW_DL_CPU;
+
+    if (!lw_args_type_has(Py_TYPE(object), "__dlpack__") ||
+        !lw_args_type_has(Py_TYPE(object), "__dlpack_device__"))
+        return false;
+    if (lw_args_dlpack_device(object, &type) < 0)
+        PyErr_Clear();
+    return lw_dlpack_on_host(type);
+}
+
+bool
+lw_is_foreign_host(PyObject *object)
+{
+    if (PyLong_Check(object) || PyFloat_Check(object) || PyTuple_Check(object) ||
+        PyUnicode_Check(object) || PyBytes_Check(object) || PyArray_Check(object) ||
+        PyArray_IsScalar(object, Generic) || PyType_Check(object) ||
+        lw_is_device_operand(object))
+        return false;
+    return shares(object) || is_on_cpu(object) ||
+           lw_args_type_has(Py_TYPE(object), "__array__");
+}
+
+static PyObject *
+by_dlpack(PyObject *object)
+{
+    int type; /* is_on_cpu passed its exceptions over */
+
+    return lw_args_dlpack_device(object, &type) < 0 ? NULL : lw_dlpack_host_array(object);
+}
+
+int
+lw_refuse_container(PyObject *object, bool labels, const char *what)
+{
+    PyObject *module, *lost;
+
+    if (PyArray_Check(object) || PyArray_IsPythonNumber(object) ||
+        PyArray_IsScalar(object, Generic) || PyList_CheckExact(object) ||
+        PyTuple_CheckExact(object) || lw_is_device_operand(object))
+        return 0;
+    module = lw_service_module(LW_SERVICE_CONTAINERS);
+    lost = module ? PyObject_CallMethod(module, "what_is_lost", "OO", object,
+                                        labels ? Py_True : Py_False)
+                  : NULL;
+    if (lost != NULL && lost != Py_None)
+        PyErr_Format(PyExc_TypeError, "%s is %U", what, lost);
+    Py_XDECREF(lost);
+    Py_XDECREF(module);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+PyArrayObject *
+lw_host_view(PyObject *object, const char *what)
+{
+    bool may_share = shares(object) || is_on_cpu(object);
+    PyObject *array = lw_refuse_container(object, false, what) < 0 ? NULL
+                      : !shares(object) && may_share
+                          ? by_dlpack(object)
+                          : PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+
+    if (array == NULL || may_share)
+        return (PyArrayObject *)array;
+    Py_SETREF(array, PyArray_View((PyArrayObject *)array, NULL, &PyArray_Type));
+    if (array != NULL)
+        PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+    return (PyArrayObject *)array;
+}

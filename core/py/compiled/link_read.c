@@ -1,0 +1,195 @@
+#include "core/py/compiled/link_read.h"
+
+#include "core/base/memory.h"
+#include "core/front/read/services.h"
+#include "core/py/raise.h"
+#include "core/py/text_py.h"
+#include "core/py/types/signature_read.h"
+
+#include <string.h>
+
+/* ---- code ---- */
+
+static const struct kind_row {
+    const char *name;
+    lw_link_kind kind;
+} kinds[] = {{"ptx", LW_LINK_PTX},       {"cu", LW_LINK_CUDA},   {"cubin", LW_LINK_CUBIN},
+             {"fatbin", LW_LINK_FATBIN}, {"a", LW_LINK_LIBRARY}, {"o", LW_LINK_OBJECT},
+             {"ltoir", LW_LINK_LTOIR}};
+
+/* Adds to the list what `link` names. */
+static int
+gather(PyObject *linkables, PyObject *link, PyObject *list)
+{
+    PyObject *codes = PyObject_CallOneArg(linkables, link);
+    int result = codes ? PyList_SetSlice(list, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, codes) : -1;
+
+    Py_XDECREF(codes);
+    return result;
+}
+
+static PyObject *
+gather_all(PyObject *link, PyObject *linked)
+{
+    PyObject *list = PyList_New(0),
+             *linkables = lw_service_find(LW_SERVICE_LINKING, "linkables");
+    int result = list && linkables ? gather(linkables, link ? link : Py_None, list) : -1;
+
+    for (Py_ssize_t i = 0; result == 0 && linked != NULL && i < PyList_GET_SIZE(linked); i++) {
+        PyObject *own = PyObject_GetAttrString(PyList_GET_ITEM(linked, i), "__lanewise_link__");
+        result = own ? gather(linkables, own, list) : -1;
+        Py_XDECREF(own);
+    }
+    Py_XDECREF(linkables);
+    if (result < 0)
+        Py_CLEAR(list);
+    return list;
+}
+
+int
+lw_link_check(PyObject *link)
+{
+    PyObject *codes = gather_all(link, NULL);
+
+    Py_XDECREF(codes);
+    return codes ? 0 : -1;
+}
+
+static int
+read_kind(PyObject *object, lw_link_kind *out)
+{
+    PyObject *kind = PyObject_GetAttrString(object, "kind");
+
+    *out = LW_LINK_ANY;
+    for (size_t i = 0; kind && PyUnicode_Check(kind) && i < sizeof kinds / sizeof *kinds; i++)
+        if (PyUnicode_CompareWithASCIIString(kind, kinds[i].name) == 0)
+            *out = kinds[i].kind;
+    Py_XDECREF(kind);
+    if (kind != NULL && *out == LW_LINK_ANY)
+        PyErr_Format(PyExc_TypeError, "link=: %.200R is of no kind that can be linked", object);
+    return *out == LW_LINK_ANY ? -1 : 0;
+}
+
+/* The object keeps its data and name: what is read here points into them. */
+static int
+read_code(PyObject *object, lw_link_code *out)
+{
+    PyObject *data = PyObject_GetAttrString(object, "_data");
+    PyObject *name = data ? PyObject_GetAttrString(object, "_name") : NULL;
+    lw_sha256 sha;
+    int result = -1;
+
+    if (name != NULL && PyBytes_Check(data) && PyUnicode_Check(name) &&
+        read_kind(object, &out->input.kind) == 0) {
+        out->input.data = PyBytes_AS_STRING(data);
+        out->input.n = (size_t)PyBytes_GET_SIZE(data);
+        out->input.name = PyUnicode_AsUTF8(name);
+        lw_sha256_init(&sha);
+        lw_sha256_add(&sha, out->input.data, out->input.n);
+        out->id = lw_sha256_finish(&sha);
+        result = out->input.name ? 0 : -1;
+    } else if (name != NULL && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_TypeError, "link=: %.200R is no LinkableCode", object);
+    }
+    Py_XDECREF(data);
+    Py_XDECREF(name);
+    return result;
+}
+
+static bool
+is_known(const lw_link_set *set, const lw_link_code *code)
+{
+    for (uint32_t i = 0; i < set->n; i++)
+        if (set->items[i].input.kind == code->input.kind &&
+            memcmp(&set->items[i].id, &code->id, sizeof code->id) == 0)
+            return true;
+    return false;
+}
+
+int
+lw_link_set_read(lw_link_set *set, PyObject *link, PyObject *linked)
+{
+    PyObject *list;
+    Py_ssize_t n;
+
+    if ((link == NULL || link == Py_None) && linked == NULL)
+        return 0;
+    list = gather_all(link, linked);
+    n = list ? PyList_GET_SIZE(list) : -1;
+    set->objects = n > 0 ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    if (n <= 0)
+        return n < 0 ? -1 : 0;
+    set->items = set->objects ? lw_alloc_zero((size_t)n, sizeof *set->items) : NULL;
+    if (set->objects != NULL && set->items == NULL)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; set->items != NULL && i < n; i++) {
+        if (read_code(PyTuple_GET_ITEM(set->objects, i), &set->items[set->n]) < 0) {
+            lw_link_set_reset(set);
+            return -1;
+        }
+        set->n += !is_known(set, &set->items[set->n]);
+    }
+    return set->items ? 0 : (lw_link_set_reset(set), -1);
+}
+
+void
+lw_link_set_reset(lw_link_set *set)
+{
+    set->n = 0;
+    lw_free(set->items);
+    set->items = NULL;
+    Py_CLEAR(set->objects);
+}
+
+/* ---- signatures ---- */
+
+static PyObject *
+text_of(const lw_signature *signature, bool c_abi)
+{
+    lw_error err = {0};
+    lw_text text;
+
+    if (signature->result.kind == LW_SIG_NONE)
+        return PyErr_Format(PyExc_TypeError,
+                            "sig must name the type of the result too: \"void%s\" for none",
+                            signature->text);
+    if (lw_signature_check_device(signature, c_abi, &err) != LW_OK)
+        return lw_py_raise(&err);
+    lw_text_init(&text);
+    lw_signature_print(signature, &text);
+    return lw_text_take(&text);
+}
+
+static PyObject *
+device_signature(PyObject *module, PyObject *args)
+{
+    lw_signature_list list = {0};
+    PyObject *sig, *result = NULL;
+    lw_arena arena;
+    int c_abi;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Op:_device_signature", &sig, &c_abi))
+        return NULL;
+    lw_arena_init(&arena);
+    if (lw_signatures_read(sig, false, &arena, &list) == 0) {
+        if (list.n == 1)
+            result = text_of(&list.data[0], c_abi);
+        else
+            PyErr_Format(PyExc_TypeError, "sig must be one signature, not %.200R", sig);
+    }
+    lw_arena_reset(&arena);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"_device_signature", device_signature, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+lw_link_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, methods);
+}

@@ -1,0 +1,13 @@
+/* What the files of this folder share. */
+#ifndef LW_PY_CUDA_CUDA_INTERNAL_H
+#define LW_PY_CUDA_CUDA_INTERNAL_H
+
+#include "core/py/cuda/cuda_py.h"
+#include "core/py/method_table.h"
+#include "core/py/raise.h"
+
+/* ---- cuda_stream.c ---- */
+int lw_cuda_stream_register(PyObject *module);
+extern PyMethodDef lw_cuda_stream_functions[];
+
+#endif

@@ -1,0 +1,31 @@
+/* lanewise.cuda: devices, streams, events and memory, as functions and types of the extension
+ * module. lanewise/cuda.py gives them their public names. */
+#ifndef LW_PY_CUDA_PY_H
+#define LW_PY_CUDA_PY_H
+
+#include <Python.h>
+
+#include "core/device/context.h"
+
+/* The Stream object behind an owned handle (borrowed), or NULL: whoever keeps the handle for
+ * longer than a call keeps the object. */
+PyObject *lw_stream_owner(CUstream handle);
+/* Whether it is our Stream; then *out is its handle. */
+bool lw_stream_of(PyObject *object, CUstream *out);
+/* The `stream=` argument: None or 0 (the default stream), an int handle, our Stream, or any
+ * object with __cuda_stream__. -1 with an exception. The legacy stream's handle 1 becomes 0. */
+int lw_stream_read(PyObject *object, CUstream *out);
+/* The Device object of a device (new reference; one per ordinal). */
+PyObject *lw_device_object(lw_device *device);
+/* The calling thread's device, entered. NULL with an exception. */
+lw_device *lw_current_device(void);
+/* The same, which must be of this compute capability (90; 0: any). */
+lw_device *lw_current_device_of(int cc);
+
+/* A heap type into the module; *out keeps a reference for the life of the process. */
+int lw_cuda_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out);
+/* Makes the module lanewise.cuda, as `cuda` of this one, with devices, contexts, streams and
+ * events. -1 with an exception. */
+int lw_cuda_register(PyObject *module);
+
+#endif

@@ -1,0 +1,688 @@
+/* Stream and Event. Live streams that we made stand in a list, so that an array which was used
+ * on one can keep it: the driver must not see a destroyed handle. */
+#include "core/device/stream.h"
+#include "core/front/read/services.h"
+#include "core/py/cuda/cuda_internal.h"
+#include "core/py/host_cuda.h"
+#include "core/py/method_table.h"
+#include "core/py/reports.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+typedef struct stream_object {
+    PyObject_HEAD
+    lw_stream *stream;
+    PyObject *weakrefs;
+    struct stream_object *next; /* in `owned_streams` */
+} stream_object;
+
+typedef struct event_object {
+    PyObject_HEAD
+    lw_event *event;
+    PyObject *weakrefs;
+} event_object;
+
+typedef struct waiter_object {
+    PyObject_HEAD
+    PyObject *stream;
+} waiter_object;
+
+static PyTypeObject *stream_type, *event_type, *waiter_type;
+static stream_object *owned_streams;
+
+PyObject *
+lw_stream_owner(CUstream handle)
+{
+    for (stream_object *at = owned_streams; at != NULL; at = at->next)
+        if (at->stream->handle == handle)
+            return (PyObject *)at;
+    return NULL;
+}
+
+bool
+lw_stream_of(PyObject *object, CUstream *out)
+{
+    if (Py_TYPE(object) != stream_type)
+        return false;
+    *out = ((stream_object *)object)->stream->handle;
+    return true;
+}
+
+/* Steals stream. */
+static PyObject *
+stream_new(lw_stream *stream)
+{
+    stream_object *self = PyObject_New(stream_object, stream_type);
+
+    if (self == NULL) {
+        lw_stream_free(stream);
+        return NULL;
+    }
+    self->stream = stream;
+    self->weakrefs = NULL;
+    self->next = NULL;
+    if (stream->owned) {
+        self->next = owned_streams;
+        owned_streams = self;
+    }
+    return (PyObject *)self;
+}
+
+static void
+stream_dealloc(PyObject *object)
+{
+    stream_object *self = (stream_object *)object, **link = &owned_streams;
+    PyTypeObject *type = Py_TYPE(self);
+
+    if (self->weakrefs != NULL)
+        PyObject_ClearWeakRefs(object);
+    while (*link != NULL && *link != self)
+        link = &(*link)->next;
+    if (*link != NULL)
+        *link = self->next;
+    lw_stream_free(self->stream);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* ---- the stream= argument ---- */
+
+static int
+handle_read(PyObject *number, CUstream *out)
+{
+    PyObject *index = PyNumber_Index(number);
+    unsigned long long handle;
+
+    if (index == NULL)
+        return -1;
+    handle = PyLong_AsUnsignedLongLong(index);
+    Py_DECREF(index);
+    if (handle == (unsigned long long)-1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "stream: %.200R is not a stream handle", number);
+        return -1;
+    }
+    *out = handle <= 1 ? NULL : (CUstream)(uintptr_t)handle;
+    return 0;
+}
+
+/* The protocol: a method (once a property) that gives (0, handle). */
+static int
+read_stream_protocol(PyObject *attribute, CUstream *out)
+{
+    PyObject *pair =
+        PyCallable_Check(attribute) ? PyObject_CallNoArgs(attribute) : Py_NewRef(attribute);
+    int result = -1;
+
+    if (pair == NULL)
+        return -1;
+    if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 &&
+        PyIndex_Check(PyTuple_GET_ITEM(pair, 1)))
+        result = handle_read(PyTuple_GET_ITEM(pair, 1), out);
+    else
+        PyErr_Format(PyExc_TypeError,
+                     "stream: __cuda_stream__ must give (version, handle), got %.200R", pair);
+    Py_DECREF(pair);
+    return result;
+}
+
+int
+lw_stream_read(PyObject *object, CUstream *out)
+{
+    static const char *const attributes[] = {"__cuda_stream__", "cuda_stream", "ptr"};
+    PyObject *attribute;
+    int result;
+
+    *out = NULL;
+    if (object == Py_None)
+        return 0;
+    if (lw_stream_of(object, out))
+        return 0;
+    if (PyLong_Check(object) && !PyBool_Check(object))
+        return handle_read(object, out);
+    for (int i = 0; i < 3; i++) {
+        attribute = PyObject_GetAttrString(object, attributes[i]);
+        if (attribute == NULL) {
+            if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+                return -1;
+            PyErr_Clear();
+            continue;
+        }
+        if (i == 0)
+            result = read_stream_protocol(attribute, out);
+        else
+            result = PyIndex_Check(attribute) ? handle_read(attribute, out) : 1;
+        Py_DECREF(attribute);
+        if (result <= 0)
+            return result;
+    }
+    PyErr_Format(PyExc_TypeError, "stream: expected a stream, a handle, 0 or None, got %.200s",
+                 Py_TYPE(object)->tp_name);
+    return -1;
+}
+
+/* ---- making streams ---- */
+
+static PyObject *
+wrap_handle(CUstream handle)
+{
+    lw_device *device = lw_current_device();
+    lw_stream *stream;
+    lw_error err = {0};
+
+    if (device == NULL)
+        return NULL;
+    if (lw_stream_wrap(device, handle, &stream, &err) != LW_OK)
+        return lw_py_raise(&err);
+    return stream_new(stream);
+}
+
+/* ---- Stream ---- */
+
+static PyObject *
+wait_for(lw_stream *stream)
+{
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_stream_synchronize(stream->device, stream->handle, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    if (lw_check_errors() < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+stream_synchronize(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return wait_for(((stream_object *)self)->stream);
+}
+
+static PyObject *
+stream_query(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    lw_stream *stream = ((stream_object *)self)->stream;
+    lw_error err = {0};
+    bool done;
+
+    if (lw_stream_query(stream->device, stream->handle, &done, &err) != LW_OK)
+        return lw_py_raise(&err);
+    return PyBool_FromLong(done);
+}
+
+static PyObject *event_make(bool timing);
+
+static bool
+is_event(PyObject *object)
+{
+    if (Py_TYPE(object) == event_type)
+        return true;
+    PyErr_Format(PyExc_TypeError, "event: expected an Event, got %.200s",
+                 Py_TYPE(object)->tp_name);
+    return false;
+}
+
+static PyObject *
+stream_record(PyObject *self, PyObject *args)
+{
+    PyObject *event = Py_None;
+    lw_error err = {0};
+
+    if (!PyArg_ParseTuple(args, "|O:record", &event))
+        return NULL;
+    if (event == Py_None)
+        event = event_make(false);
+    else if (is_event(event))
+        Py_INCREF(event);
+    else
+        return NULL;
+    if (event != NULL &&
+        lw_event_record(((event_object *)event)->event, ((stream_object *)self)->stream->handle,
+                        &err) != LW_OK) {
+        Py_DECREF(event);
+        return lw_py_raise(&err);
+    }
+    return event;
+}
+
+/* Waits for an event, or for all that another stream was given so far. */
+static PyObject *
+stream_wait(PyObject *self, PyObject *other)
+{
+    lw_stream *stream = ((stream_object *)self)->stream;
+    lw_error err = {0};
+    lw_status status;
+    CUstream earlier;
+
+    if (Py_TYPE(other) == event_type)
+        status =
+            lw_event_wait(((event_object *)other)->event, stream->device, stream->handle, &err);
+    else if (Py_TYPE(other) == stream_type)
+        status = lw_stream_after_on(stream->device, stream->handle,
+                                    ((stream_object *)other)->stream->device,
+                                    ((stream_object *)other)->stream->handle, &err);
+    else if (lw_stream_read(other, &earlier) == 0)
+        status = lw_stream_after(stream->device, stream->handle, earlier, &err);
+    else
+        return NULL;
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+stream_auto(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    waiter_object *waiter = PyObject_New(waiter_object, waiter_type);
+
+    if (waiter != NULL)
+        waiter->stream = Py_NewRef(self);
+    return (PyObject *)waiter;
+}
+
+static PyObject *
+stream_protocol(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return Py_BuildValue("(iN)", 0,
+                         PyLong_FromVoidPtr(((stream_object *)self)->stream->handle));
+}
+
+static PyObject *
+stream_int(PyObject *self)
+{
+    return PyLong_FromVoidPtr(((stream_object *)self)->stream->handle);
+}
+
+static PyObject *
+stream_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return stream_int(self);
+}
+
+static PyObject *
+stream_get_device(PyObject *self, void *Py_UNUSED(closure))
+{
+    return lw_device_object(((stream_object *)self)->stream->device);
+}
+
+static PyObject *
+stream_repr(PyObject *self)
+{
+    lw_stream *stream = ((stream_object *)self)->stream;
+
+    if (stream->handle == NULL)
+        return PyUnicode_FromFormat("<Default CUDA stream on device %d>",
+                                    stream->device->ordinal);
+    if (stream->handle == LW_STREAM_PER_THREAD)
+        return PyUnicode_FromFormat("<Per-thread default CUDA stream on device %d>",
+                                    stream->device->ordinal);
+    return PyUnicode_FromFormat("<%s %p on device %d>",
+                                stream->owned ? "CUDA stream" : "External CUDA stream",
+                                (void *)stream->handle, stream->device->ordinal);
+}
+
+static PyObject *
+stream_compare(PyObject *a, PyObject *b, int how)
+{
+    lw_stream *x, *y;
+
+    if (Py_TYPE(a) != stream_type || Py_TYPE(b) != stream_type ||
+        (how != Py_EQ && how != Py_NE))
+        Py_RETURN_NOTIMPLEMENTED;
+    x = ((stream_object *)a)->stream;
+    y = ((stream_object *)b)->stream;
+    return PyBool_FromLong((x->handle == y->handle && x->device == y->device) ==
+                           (how == Py_EQ));
+}
+
+static Py_hash_t
+stream_hash(PyObject *self)
+{
+    return (Py_hash_t)((uintptr_t)((stream_object *)self)->stream->handle >> 4) + 1;
+}
+
+/* Calls the package's function with the stream as its first argument. */
+static PyObject *
+call_python(PyObject *self, PyObject *args, PyObject *kwargs, const char *name)
+{
+    PyObject *function = lw_service_find(LW_SERVICE_CALLBACKS, name);
+    PyObject *bound = NULL, *result = NULL;
+
+    if (function != NULL)
+        bound = PyMethod_New(function, self);
+    if (bound != NULL)
+        result = PyObject_Call(bound, args, kwargs);
+    Py_XDECREF(bound);
+    Py_XDECREF(function);
+    return result;
+}
+
+static PyObject *
+stream_add_callback(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_python(self, args, kwargs, "add_callback");
+}
+
+static PyObject *
+stream_async_done(PyObject *self, PyObject *args)
+{
+    return call_python(self, args, NULL, "async_done");
+}
+
+static PyMethodDef stream_methods[] = {
+    {"add_callback", (PyCFunction)(void (*)(void))stream_add_callback,
+     METH_VARARGS | METH_KEYWORDS,
+     "add_callback(callback, arg=None): callback(stream, status, arg) when its work so far is "
+     "done"},
+    {"async_done", stream_async_done, METH_VARARGS, "async_done(): an asyncio future for that"},
+    {"synchronize", stream_synchronize, METH_NOARGS, "Wait until all its work is done."},
+    {"query", stream_query, METH_NOARGS, "Is all its work done?"},
+    {"record", stream_record, METH_VARARGS, "record(event=None): mark this point; the event"},
+    {"wait", stream_wait, METH_O, "wait(event or stream): later work waits; the host does not"},
+    {"auto_synchronize", stream_auto, METH_NOARGS,
+     "A context manager that synchronizes the stream when it is left."},
+    {"__cuda_stream__", stream_protocol, METH_NOARGS, "(0, handle)"},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef stream_getset[] = {
+    {"handle", stream_get_handle, NULL, "the driver's handle, an int", NULL},
+    {"device", stream_get_device, NULL, "the device it belongs to", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef stream_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(stream_object, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot stream_slots[] = {
+    {Py_tp_dealloc, stream_dealloc},
+    {Py_tp_doc, "Work given to one stream runs in order. Made by cuda.stream()."},
+    {Py_tp_methods, stream_methods},
+    {Py_tp_getset, stream_getset},
+    {Py_tp_members, stream_members},
+    {Py_tp_repr, stream_repr},
+    {Py_tp_richcompare, stream_compare},
+    {Py_tp_hash, stream_hash},
+    {Py_nb_int, stream_int},
+    {0, NULL}};
+static PyType_Spec stream_spec = {"lanewise.cuda.Stream", sizeof(stream_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  stream_slots};
+
+/* ---- auto_synchronize ---- */
+
+static void
+waiter_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    Py_DECREF(((waiter_object *)self)->stream);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+waiter_enter(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return Py_NewRef(((waiter_object *)self)->stream);
+}
+
+static PyObject *
+waiter_exit(PyObject *self, PyObject *Py_UNUSED(args))
+{
+    return wait_for(((stream_object *)((waiter_object *)self)->stream)->stream);
+}
+
+static PyMethodDef waiter_methods[] = {{"__enter__", waiter_enter, METH_NOARGS, NULL},
+                                       {"__exit__", waiter_exit, METH_VARARGS, NULL},
+                                       {NULL, NULL, 0, NULL}};
+static PyType_Slot waiter_slots[] = {
+    {Py_tp_dealloc, waiter_dealloc}, {Py_tp_methods, waiter_methods}, {0, NULL}};
+static PyType_Spec waiter_spec = {"lanewise.cuda.AutoSynchronize", sizeof(waiter_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  waiter_slots};
+
+/* ---- Event ---- */
+
+static PyObject *
+event_make(bool timing)
+{
+    lw_device *device = lw_current_device();
+    event_object *self;
+    lw_error err = {0};
+    lw_event *event;
+
+    if (device == NULL)
+        return NULL;
+    if (lw_event_new(device, timing, &event, &err) != LW_OK)
+        return lw_py_raise(&err);
+    self = PyObject_New(event_object, event_type);
+    if (self == NULL) {
+        lw_event_free(event);
+        return NULL;
+    }
+    self->event = event;
+    self->weakrefs = NULL;
+    return (PyObject *)self;
+}
+
+static void
+event_dealloc(PyObject *object)
+{
+    event_object *self = (event_object *)object;
+    PyTypeObject *type = Py_TYPE(self);
+
+    if (self->weakrefs != NULL)
+        PyObject_ClearWeakRefs(object);
+    lw_event_free(self->event);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static int
+stream_argument(PyObject *args, PyObject *kwargs, const char *format, CUstream *out)
+{
+    static char *names[] = {"stream", NULL};
+    PyObject *stream = Py_None;
+
+    *out = NULL;
+    return PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &stream)
+               ? lw_stream_read(stream, out)
+               : -1;
+}
+
+static PyObject *
+event_record(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    lw_error err = {0};
+    CUstream stream;
+
+    if (stream_argument(args, kwargs, "|O:record", &stream) < 0)
+        return NULL;
+    if (lw_event_record(((event_object *)self)->event, stream, &err) != LW_OK)
+        return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+event_wait(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    lw_event *event = ((event_object *)self)->event;
+    lw_error err = {0};
+    CUstream stream;
+
+    if (stream_argument(args, kwargs, "|O:wait", &stream) < 0)
+        return NULL;
+    if (lw_event_wait(event, event->device, stream, &err) != LW_OK)
+        return lw_py_raise(&err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+event_synchronize(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_event_synchronize(((event_object *)self)->event, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        return lw_py_raise(&err);
+    if (lw_check_errors() < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+event_query(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    lw_error err = {0};
+    bool done;
+
+    if (lw_event_query(((event_object *)self)->event, &done, &err) != LW_OK)
+        return lw_py_raise(&err);
+    return PyBool_FromLong(done);
+}
+
+static PyObject *
+elapsed(PyObject *from, PyObject *to)
+{
+    lw_error err = {0};
+    float ms;
+
+    if (!is_event(from) || !is_event(to))
+        return NULL;
+    if (lw_event_elapsed(((event_object *)from)->event, ((event_object *)to)->event, &ms,
+                         &err) != LW_OK)
+        return lw_py_raise(&err);
+    return PyFloat_FromDouble(ms);
+}
+
+static PyObject *
+event_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(((event_object *)self)->event->handle);
+}
+
+static PyMethodDef event_methods[] = {
+    {"record", LW_KEYWORDS(event_record), "record(stream=0): mark this point of the stream"},
+    {"wait", LW_KEYWORDS(event_wait), "wait(stream=0): later work of the stream waits for it"},
+    {"synchronize", event_synchronize, METH_NOARGS, "Wait until the event has come."},
+    {"query", event_query, METH_NOARGS, "Has it come?"},
+    {"elapsed_time", elapsed, METH_O, "elapsed_time(end): milliseconds from this event to end"},
+    {NULL, NULL, 0, NULL}};
+static PyGetSetDef event_getset[] = {
+    {"handle", event_get_handle, NULL, "the driver's handle, an int", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+static PyMemberDef event_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(event_object, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+static PyType_Slot event_slots[] = {
+    {Py_tp_dealloc, event_dealloc}, {Py_tp_doc, "A point in a stream. Made by cuda.event()."},
+    {Py_tp_methods, event_methods}, {Py_tp_getset, event_getset},
+    {Py_tp_members, event_members}, {0, NULL}};
+static PyType_Spec event_spec = {"lanewise.cuda.Event", sizeof(event_object), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 event_slots};
+
+/* ---- functions ---- */
+
+static PyObject *
+make_stream(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"blocking", "priority", NULL};
+    int blocking = 1, priority = 0;
+    lw_device *device;
+    lw_stream *stream;
+    lw_error err = {0};
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pi:stream", names, &blocking, &priority))
+        return NULL;
+    device = lw_current_device();
+    if (device == NULL)
+        return NULL;
+    if (lw_stream_new(device, blocking, priority, &stream, &err) != LW_OK)
+        return lw_py_raise(&err);
+    return stream_new(stream);
+}
+
+static PyObject *
+default_stream(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return wrap_handle(NULL);
+}
+
+static PyObject *
+per_thread_default_stream(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return wrap_handle(LW_STREAM_PER_THREAD);
+}
+
+static PyObject *
+external_stream(PyObject *Py_UNUSED(module), PyObject *handle)
+{
+    CUstream stream;
+
+    if (!PyIndex_Check(handle) || PyBool_Check(handle)) {
+        PyErr_Format(PyExc_TypeError, "ptr: expected a stream handle as an int, got %.200s",
+                     Py_TYPE(handle)->tp_name);
+        return NULL;
+    }
+    return lw_stream_read(handle, &stream) < 0 ? NULL : wrap_handle(stream);
+}
+
+static PyObject *
+make_event(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"timing", NULL};
+    int timing = 1;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:event", names, &timing))
+        return NULL;
+    return event_make(timing);
+}
+
+static PyObject *
+event_elapsed_time(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *from, *to;
+
+    if (!PyArg_ParseTuple(args, "OO:event_elapsed_time", &from, &to))
+        return NULL;
+    return elapsed(from, to);
+}
+
+/* What has its like without a GPU. */
+LW_ON_HOST_KEYWORDS(make_stream)
+LW_ON_HOST_NOARGS(default_stream)
+LW_ON_HOST_NOARGS(per_thread_default_stream)
+LW_ON_HOST_ONE(external_stream)
+LW_ON_HOST_KEYWORDS(make_event)
+LW_ON_HOST_MANY(event_elapsed_time)
+
+PyMethodDef lw_cuda_stream_functions[] = {
+    {"stream", LW_KEYWORDS(make_stream_there),
+     "stream(*, blocking=True, priority=0): a new stream; blocking: ordered with the default "
+     "stream"},
+    {"default_stream", default_stream_there, METH_NOARGS, "The (legacy) default stream."},
+    {"per_thread_default_stream", per_thread_default_stream_there, METH_NOARGS,
+     "The calling thread's own default stream."},
+    {"external_stream", external_stream_there, METH_O,
+     "external_stream(ptr): somebody else's stream; it is never destroyed"},
+    {"event", LW_KEYWORDS(make_event_there), "event(timing=True): a new event"},
+    {"event_elapsed_time", event_elapsed_time_there, METH_VARARGS,
+     "event_elapsed_time(evtstart, evtend): milliseconds between two recorded events"},
+    {NULL, NULL, 0, NULL}};
+
+int
+lw_cuda_stream_register(PyObject *module)
+{
+    if (lw_cuda_add_type(module, &stream_spec, &stream_type) < 0 ||
+        lw_cuda_add_type(module, &event_spec, &event_type) < 0)
+        return -1;
+    return lw_cuda_add_type(module, &waiter_spec, &waiter_type);
+}

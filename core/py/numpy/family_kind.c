@@ -1,0 +1,196 @@
+/* What core/py/numpy/ufunc_type.h asks of families: the loops are those of all members, one
+ * member after the other; signatures of methods mean the member of the latest call. */
+#include "core/py/numpy/family_internal.h"
+
+/* The next member, borrowed; NULL at the end. */
+static lw_ufunc_head *
+next_member(const lw_ufunc_head *self, Py_ssize_t *at)
+{
+    PyObject *key, *member;
+
+    return PyDict_Next(self->family->members, at, &key, &member) ? (lw_ufunc_head *)member
+                                                                 : NULL;
+}
+
+/* ---- loops ---- */
+
+static uint32_t
+n_loops(const lw_ufunc_head *self)
+{
+    const lw_ufunc_head *member;
+    Py_ssize_t at = 0;
+    uint32_t n = 0;
+
+    while ((member = next_member(self, &at)) != NULL)
+        n += member->kind->n_loops(member);
+    return n;
+}
+
+static void *
+loop_at(lw_ufunc_head *self, uint32_t which)
+{
+    lw_ufunc_head *member;
+    Py_ssize_t at = 0;
+
+    while ((member = next_member(self, &at)) != NULL) {
+        uint32_t n = member->kind->n_loops(member);
+        if (which < n)
+            return member->kind->loop_at(member, which);
+        which -= n;
+    }
+    return NULL;
+}
+
+/* Whose loop it is; the latest member's if nobody's. */
+static lw_ufunc_head *
+member_of(lw_ufunc_head *self, const void *loop)
+{
+    lw_ufunc_head *member;
+    Py_ssize_t at = 0;
+
+    while ((member = next_member(self, &at)) != NULL)
+        for (uint32_t i = 0; i < member->kind->n_loops(member); i++)
+            if (member->kind->loop_at(member, i) == loop)
+                return member;
+    return (lw_ufunc_head *)self->family->latest;
+}
+
+static void *
+loop_of(lw_ufunc_head *self, PyObject *sig)
+{
+    lw_ufunc_head *latest = (lw_ufunc_head *)self->family->latest;
+
+    if (latest != NULL)
+        return latest->kind->loop_of(latest, sig);
+    PyErr_Format(PyExc_ValueError,
+                 "`%s` has excluded= or static= parameters and is not compiled for any values "
+                 "yet: call it first",
+                 lw_family_name(self));
+    return NULL;
+}
+
+/* ---- about the object ---- */
+
+static void
+parameters(const lw_ufunc_head *self, lw_text *out)
+{
+    const lw_fn *fn = &self->tree->fns.data[1];
+    bool star = false;
+
+    for (uint32_t i = 0; i < fn->params.n; i++) {
+        if (self->family->roles[i] == LW_ROLE_OUTPUT)
+            continue;
+        if (fn->params.data[i].kind == LW_PARAM_KEYWORD_ONLY && !star) {
+            lw_text_add(out, "*, ");
+            star = true;
+        }
+        lw_text_addf(out, "%s%s, ", fn->params.data[i].name,
+                     fn->params.data[i].default_konst ? "=..." : "");
+    }
+    lw_text_add(out, star ? "out=None, " : "*, out=None, ");
+}
+
+static int
+most_positional(const lw_ufunc_head *self)
+{
+    return (int)self->family->n_positional + self->nout;
+}
+
+static lw_ufunc_stats
+stats(lw_ufunc_head *self)
+{
+    lw_ufunc_stats sum = {0};
+    lw_ufunc_head *member;
+    Py_ssize_t at = 0;
+
+    while ((member = next_member(self, &at)) != NULL) {
+        lw_ufunc_stats one = member->kind->stats(member);
+        sum.compiled += one.compiled;
+        sum.from_memory += one.from_memory;
+        sum.from_disk += one.from_disk;
+        sum.made += one.made;
+        sum.failed += one.failed;
+        sum.seconds += one.seconds;
+    }
+    return sum;
+}
+
+static PyObject *
+state(lw_ufunc_head *self)
+{
+    PyObject *signatures = self->family->signatures, *source = self->source;
+    const char *layout = self->kind->layout(self);
+
+    return Py_BuildValue("{s:O,s:z,s:O,s:O}", "signatures", signatures ? signatures : Py_None,
+                         "layout", layout, "options", self->family->options, "source",
+                         source ? source : Py_None);
+}
+
+static int
+add(lw_ufunc_head *self, PyObject *Py_UNUSED(signatures))
+{
+    lw_family_refuse(self, "add");
+    return -1;
+}
+
+static PyObject *
+call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *Py_UNUSED(args),
+            Py_ssize_t Py_UNUSED(n_args), PyObject *Py_UNUSED(kwnames))
+{
+    return lw_family_refuse(self, lw_ufunc_method_names[id]);
+}
+
+/* ---- inspection ---- */
+
+static lw_typed *
+infer(lw_ufunc_head *self, const void *loop)
+{
+    lw_ufunc_head *member = member_of(self, loop);
+
+    return member->kind->infer(member, loop);
+}
+
+static Py_ssize_t
+compile_host(lw_ufunc_head *self, void *loop)
+{
+    lw_ufunc_head *member = member_of(self, loop);
+
+    return member->kind->compile_host(member, loop);
+}
+
+static PyObject *
+device_resources(lw_ufunc_head *self, void *loop, int cc)
+{
+    lw_ufunc_head *member = member_of(self, loop);
+
+    return member->kind->device_resources(member, loop, cc);
+}
+
+static int
+compile_device(lw_ufunc_head *self, void *loop, int cc)
+{
+    lw_ufunc_head *member = member_of(self, loop);
+
+    return member->kind->compile_device(member, loop, cc);
+}
+
+lw_ufunc_kind
+lw_family_kind(const lw_ufunc_kind *of)
+{
+    lw_ufunc_kind kind = *of;
+
+    kind.parameters = parameters;
+    kind.most_positional = most_positional;
+    kind.n_loops = n_loops;
+    kind.loop_at = loop_at;
+    kind.loop_of = loop_of;
+    kind.stats = stats;
+    kind.state = state;
+    kind.add = add;
+    kind.call_method = call_method;
+    kind.infer = infer;
+    kind.compile_host = compile_host;
+    kind.device_resources = device_resources;
+    kind.compile_device = compile_device;
+    return kind;
+}

@@ -1,0 +1,133 @@
+#include "core/py/numpy/host_loops.h"
+
+#include "core/py/llvm_bridge.h"
+#include "core/py/print_py.h"
+#include "core/py/raise.h"
+#include "core/py/type_num.h"
+
+#include <string.h>
+
+/* ---- machine code ---- */
+
+void
+lw_compiling_begin(lw_compiling *compiling)
+{
+    fegetenv(&compiling->flags);
+    compiling->saved = PyGILState_Check() ? PyEval_SaveThread() : NULL;
+}
+
+static void
+count(lw_loop_table *table, bool good, const lw_build_report *report)
+{
+    lw_lock_take(&table->lock);
+    table->stats.compiled += good;
+    table->stats.failed += !good;
+    table->stats.seconds += report->seconds;
+    if (good) {
+        table->stats.from_memory += report->origin == LW_CACHE_MEMORY;
+        table->stats.from_disk += report->origin == LW_CACHE_DISK;
+        table->stats.made += report->origin == LW_CACHE_MADE;
+    }
+    lw_lock_give(&table->lock);
+}
+
+int
+lw_compiling_end(lw_compiling *compiling, lw_loop_table *table, lw_status status,
+                 const lw_build_report *report, lw_error *err)
+{
+    PyGILState_STATE gil;
+    int result = -1;
+
+    count(table, status == LW_OK, report);
+    if (compiling->saved != NULL)
+        PyEval_RestoreThread(compiling->saved);
+    fesetenv(&compiling->flags);
+    gil = PyGILState_Ensure();
+    if (status != LW_OK)
+        lw_py_raise(err);
+    else
+        result = lw_py_cache_warn();
+    PyGILState_Release(gil);
+    return result;
+}
+
+/* ---- runs ---- */
+
+bool
+lw_host_loop_is_for(const lw_dtype *types, int n, PyArray_Descr *const *descriptors)
+{
+    for (int i = 0; i < n; i++)
+        if (lw_dtype_from_num(descriptors[i]->type_num) != types[i])
+            return false;
+    return true;
+}
+
+int
+lw_host_loop_raise(const lw_scalar *scalar, uint32_t row, const uint64_t *words,
+                   lw_raise_place *place)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+
+    memcpy(place->words, words, sizeof place->words);
+    lw_raise_at(&scalar->raises[row - 1], place);
+    PyGILState_Release(gil);
+    return -1;
+}
+
+int
+lw_host_loop_fail(lw_status status, lw_error *err)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+
+    lw_fail(err, status, "a loop over host memory failed");
+    lw_py_raise(err);
+    PyGILState_Release(gil);
+    return -1;
+}
+
+/* NumPy calls loops of a few thousand elements, or of few, for one call of the user's. */
+bool
+lw_host_loop_stopped(lw_stop *stop, int64_t n)
+{
+    enum { MANY = 2048 };
+    static _Thread_local int64_t done;
+
+    if (atomic_load_explicit(&stop->stopped, memory_order_relaxed))
+        return true;
+    done += n;
+    if (done < MANY)
+        return false;
+    done = 0;
+    return lw_stop_asked(stop, 0);
+}
+
+int
+lw_host_loop_show(void)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    int result = lw_print_show();
+
+    PyGILState_Release(gil);
+    return result;
+}
+
+/* ---- registering with NumPy ---- */
+
+int
+lw_host_loop_give(PyObject *inner, PyArrayMethod_Spec *spec, const lw_dtype *types, int nin,
+                  int nout, bool pure_integer)
+{
+    PyArray_DTypeMeta *dtypes[64]; /* NumPy's limit on nin + nout */
+
+    if (!lw_numpy_knows(types, nin + nout))
+        return 0;
+    for (int i = 0; i < nin + nout; i++)
+        dtypes[i] = lw_dtype_class(types[i]);
+    spec->nin = nin;
+    spec->nout = nout;
+    spec->casting = NPY_NO_CASTING;
+    spec->dtypes = dtypes;
+    if (pure_integer)
+        spec->flags |= NPY_METH_NO_FLOATINGPOINT_ERRORS;
+    return PyUFunc_AddLoopFromSpec(inner, spec);
+}

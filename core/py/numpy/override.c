@@ -1,0 +1,463 @@
+/* NEP 13, as numpy/_core/src/umath/override.c does it for real ufuncs, but with our object in
+ * the call: operands that define `__array_ufunc__` are asked before anything else happens.
+ * Device arrays are operands of ours, so their own `__array_ufunc__` (made for numpy.ufunc) is
+ * not asked. */
+#include "core/py/numpy_api.h"
+
+#include "core/py/numpy/override.h"
+
+#include "core/base/text.h"
+#include "core/py/array/args.h"
+
+#include <string.h>
+
+enum { MOST = 64 + 2 }; /* operands, out= entries counted among them, where= */
+
+typedef struct overrides {
+    int n;
+    PyObject *objects[MOST]; /* borrowed */
+    PyObject *methods[MOST]; /* owned: the types' __array_ufunc__ */
+} overrides;
+
+/* ---- finding them ---- */
+
+static bool
+never_overrides(PyTypeObject *type)
+{
+    return type == &PyArray_Type || type == &PyFloat_Type || type == &PyLong_Type ||
+           type == &PyBool_Type || type == &PyComplex_Type || type == &PyList_Type ||
+           type == &PyTuple_Type || type == Py_TYPE(Py_None) || type == &PyUnicode_Type ||
+           type == Py_TYPE(Py_Ellipsis) ||
+           (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+            PyType_IsSubtype(type, &PyGenericArrType_Type));
+}
+
+/* New reference, or NULL without an exception: nothing of its own. */
+static PyObject *
+override_of(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *name, *method, *default_method;
+
+    if (never_overrides(type))
+        return NULL;
+    name = PyUnicode_InternFromString("__array_ufunc__");
+    if (name == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    method = _PyType_Lookup(type, name); /* borrowed; no exception */
+    default_method = method ? _PyType_Lookup(&PyArray_Type, name) : NULL;
+    Py_DECREF(name);
+    if (method == NULL || method == default_method)
+        return NULL;
+    return Py_NewRef(method);
+}
+
+bool
+lw_has_override(PyObject *object)
+{
+    PyObject *method = override_of(object);
+
+    Py_XDECREF(method);
+    return method != NULL;
+}
+
+static int
+look(overrides *o, const lw_overridden *self, PyObject *object)
+{
+    PyObject *method;
+
+    if (object == NULL || never_overrides(Py_TYPE(object)))
+        return 0;
+    for (int i = 0; i < o->n; i++)
+        if (Py_TYPE(o->objects[i]) == Py_TYPE(object))
+            return 0;
+    method = override_of(object);
+    if (method == NULL)
+        return 0;
+    if (method == Py_None) {
+        PyErr_Format(PyExc_TypeError,
+                     "operand '%.200s' does not support ufuncs (__array_ufunc__=None); `%s` "
+                     "cannot take it",
+                     Py_TYPE(object)->tp_name, self->name);
+        Py_DECREF(method);
+        return -1;
+    }
+    if (lw_is_device_operand(object) || o->n == MOST) {
+        Py_DECREF(method);
+        return 0;
+    }
+    o->objects[o->n] = object;
+    o->methods[o->n++] = method;
+    return 0;
+}
+
+static int
+look_at_out(overrides *o, const lw_overridden *self, PyObject *out)
+{
+    if (!PyTuple_CheckExact(out))
+        return look(o, self, out);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); i++)
+        if (look(o, self, PyTuple_GET_ITEM(out, i)) < 0)
+            return -1;
+    return 0;
+}
+
+/* Inputs, then outputs, then where: positional ones are already in that order. */
+static int
+find(overrides *o, const lw_overridden *self, PyObject *const *args, Py_ssize_t n_args,
+     PyObject *kwnames)
+{
+    Py_ssize_t n_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *out = NULL, *where = NULL;
+
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (look_at_out(o, self, args[i]) < 0)
+            return -1;
+    for (Py_ssize_t i = 0; i < n_keywords; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        if (PyUnicode_CompareWithASCIIString(name, "out") == 0)
+            out = args[n_args + i];
+        else if (PyUnicode_CompareWithASCIIString(name, "where") == 0)
+            where = args[n_args + i];
+        else if (self->inputs_by_name && look(o, self, args[n_args + i]) < 0)
+            return -1;
+    }
+    if (out != NULL && look_at_out(o, self, out) < 0)
+        return -1;
+    return where != NULL ? look(o, self, where) : 0;
+}
+
+/* ---- arguments as __array_ufunc__ wants them ---- */
+
+/* The names of a method's positional parameters after its operands; NULL ends them. */
+typedef struct shape {
+    const char *method;
+    int n_operands;          /* -1: the ufunc's inputs */
+    const char *const *rest; /* what further positionals are called */
+} shape;
+
+static const char *const rest_of_reduce[] = {"axis",    "dtype", "out", "keepdims",
+                                             "initial", "where", NULL};
+static const char *const rest_of_accumulate[] = {"axis", "dtype", "out", NULL};
+static const char *const rest_of_nothing[] = {NULL};
+
+static const shape shapes[] = {
+    {"__call__", -1, rest_of_nothing},     {"reduce", 1, rest_of_reduce},
+    {"accumulate", 1, rest_of_accumulate}, {"reduceat", 2, rest_of_accumulate},
+    {"outer", 2, rest_of_nothing},         {"at", 3, rest_of_nothing},
+};
+
+static const shape *
+shape_of(const char *method)
+{
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (strcmp(shapes[i].method, method) == 0)
+            return &shapes[i];
+    return &shapes[0];
+}
+
+/* out=x and out=(x,) are one thing to the receiver; all None is no out. */
+static int
+set_out(PyObject *kwargs, PyObject *out)
+{
+    PyObject *tuple = PyTuple_CheckExact(out) ? Py_NewRef(out) : PyTuple_Pack(1, out);
+    bool any = false;
+    int result = 0;
+
+    if (tuple == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
+        any |=
+            PyTuple_GET_ITEM(tuple, i) != Py_None && PyTuple_GET_ITEM(tuple, i) != Py_Ellipsis;
+    if (any)
+        result = PyDict_SetItemString(kwargs, "out", tuple);
+    Py_DECREF(tuple);
+    return result;
+}
+
+static int
+set_keyword(PyObject *kwargs, PyObject *name, PyObject *value)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "out") == 0)
+        return set_out(kwargs, value);
+    if (PyUnicode_CompareWithASCIIString(name, "sig") == 0)
+        return PyDict_SetItemString(kwargs, "signature", value);
+    return PyDict_SetItem(kwargs, name, value);
+}
+
+static int
+set_positional_out(PyObject *kwargs, PyObject *const *args, Py_ssize_t n, int nout)
+{
+    PyObject *tuple = PyTuple_New(nout);
+    int result;
+
+    if (tuple == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < nout; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(i < n ? args[i] : Py_None));
+    result = set_out(kwargs, tuple);
+    Py_DECREF(tuple);
+    return result;
+}
+
+static int
+too_many(const lw_overridden *self, const char *method, Py_ssize_t n_args)
+{
+    PyErr_Format(PyExc_TypeError, "`%s`.%s() got %zd positional arguments", self->name, method,
+                 n_args);
+    return -1;
+}
+
+/* The keywords of the call; *n_operands of args stay positional. NULL with an exception. */
+static PyObject *
+keywords_of(const lw_overridden *self, const shape *form, PyObject *const *args,
+            Py_ssize_t n_args, PyObject *kwnames, Py_ssize_t *n_operands)
+{
+    PyObject *kwargs = PyDict_New();
+    Py_ssize_t n = form->n_operands < 0 ? self->nin : form->n_operands;
+    int failed = 0;
+
+    if (kwargs == NULL)
+        return NULL;
+    *n_operands = n_args < n ? n_args : n;
+    if (form->n_operands < 0 && n_args > n + self->nout)
+        failed = too_many(self, form->method, n_args);
+    else if (form->n_operands < 0 && n_args > n)
+        failed = set_positional_out(kwargs, args + n, n_args - n, self->nout);
+    for (Py_ssize_t i = n; form->n_operands >= 0 && !failed && i < n_args; i++) {
+        const char *name = form->rest[i - n];
+        if (name == NULL)
+            failed = too_many(self, form->method, n_args);
+        else if (strcmp(name, "out") == 0)
+            failed = set_out(kwargs, args[i]);
+        else
+            failed = PyDict_SetItemString(kwargs, name, args[i]);
+        if (name == NULL)
+            break;
+    }
+    for (Py_ssize_t i = 0; !failed && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+        failed = set_keyword(kwargs, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]);
+    if (failed)
+        Py_CLEAR(kwargs);
+    return kwargs;
+}
+
+static PyObject *
+positional_of(const lw_overridden *self, const char *method, PyObject *const *args,
+              Py_ssize_t n)
+{
+    PyObject *tuple = PyTuple_New(n + 3), *name = PyUnicode_FromString(method);
+
+    if (tuple == NULL || name == NULL) {
+        Py_XDECREF(tuple);
+        Py_XDECREF(name);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(tuple, 0, Py_NewRef(Py_None)); /* the receiver comes here */
+    PyTuple_SET_ITEM(tuple, 1, Py_NewRef(self->face));
+    PyTuple_SET_ITEM(tuple, 2, name);
+    for (Py_ssize_t i = 0; i < n; i++)
+        PyTuple_SET_ITEM(tuple, i + 3, Py_NewRef(args[i]));
+    return tuple;
+}
+
+/* ---- what NumPy checks of a call before it asks ---- */
+
+static const char *const names_of_any[] = {"out",   "casting",   "order", "dtype",
+                                           "subok", "signature", "sig",   "stream"};
+static const char *const names_of_layouts[] = {"axes", "axis", "keepdims"};
+
+static bool
+is_among(PyObject *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool
+is_keyword(const lw_overridden *self, PyObject *name)
+{
+    if (is_among(name, names_of_any, sizeof names_of_any / sizeof *names_of_any))
+        return true;
+    return self->has_layout ? is_among(name, names_of_layouts,
+                                       sizeof names_of_layouts / sizeof *names_of_layouts)
+                            : PyUnicode_CompareWithASCIIString(name, "where") == 0;
+}
+
+static PyObject *
+keyword_of(PyObject *const *values, PyObject *kwnames, const char *name)
+{
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), name) == 0)
+            return values[i];
+    return NULL;
+}
+
+static int
+check_pairs(PyObject *const *values, PyObject *kwnames)
+{
+    static const char *const pairs[][2] = {
+        {"sig", "signature"}, {"signature", "dtype"}, {"sig", "dtype"}, {"axis", "axes"}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        PyObject *a = keyword_of(values, kwnames, pairs[i][0]),
+                 *b = keyword_of(values, kwnames, pairs[i][1]);
+        if (a == NULL || b == NULL)
+            continue;
+        PyErr_Format(PyExc_TypeError, "cannot specify both '%s' and '%s'",
+                     i == 2 ? "signature" : pairs[i][0], pairs[i][1]);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+check_outputs(const lw_overridden *self, PyObject *out, Py_ssize_t n_args)
+{
+    if (out != NULL && n_args > self->nin) {
+        PyErr_SetString(PyExc_TypeError,
+                        "cannot specify 'out' as both a positional and keyword argument");
+        return -1;
+    }
+    if (out != NULL && PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) != self->nout) {
+        PyErr_SetString(PyExc_ValueError,
+                        "The 'out' tuple must have exactly one entry per ufunc output");
+        return -1;
+    }
+    return 0;
+}
+
+/* Counts and names, but no values. */
+static int
+check_call(const lw_overridden *self, PyObject *const *args, Py_ssize_t n_args,
+           PyObject *kwnames)
+{
+    if (n_args < self->nin || n_args > self->nin + self->nout) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s() takes from %d to %d positional arguments but %zd %s given",
+                     self->name, self->nin, self->nin + self->nout, n_args,
+                     n_args == 1 ? "was" : "were");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (!is_keyword(self, PyTuple_GET_ITEM(kwnames, i))) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U'",
+                         self->name, PyTuple_GET_ITEM(kwnames, i));
+            return -1;
+        }
+    if (check_pairs(args + n_args, kwnames) < 0)
+        return -1;
+    return check_outputs(self, keyword_of(args + n_args, kwnames, "out"), n_args);
+}
+
+/* ---- asking ---- */
+
+/* The next one to ask: the leftmost that no remaining one is a subclass of. */
+static int
+next_override(const overrides *o, const bool *asked)
+{
+    for (int i = 0; i < o->n; i++) {
+        bool later = false;
+        for (int k = 0; !asked[i] && k < o->n; k++)
+            if (k != i && !asked[k] &&
+                PyType_IsSubtype(Py_TYPE(o->objects[k]), Py_TYPE(o->objects[i])) &&
+                Py_TYPE(o->objects[k]) != Py_TYPE(o->objects[i]))
+                later = true;
+        if (!asked[i] && !later)
+            return i;
+    }
+    return -1;
+}
+
+static PyObject *
+ask(PyObject *method, PyObject *object, PyObject *positional, PyObject *kwargs)
+{
+    PyObject *args = PyTuple_GetSlice(positional, 0, PyTuple_GET_SIZE(positional));
+    PyObject *result, *own;
+
+    if (args == positional) { /* a slice of the whole may be the tuple itself */
+        Py_DECREF(args);
+        args = PyTuple_New(PyTuple_GET_SIZE(positional));
+        for (Py_ssize_t i = 0; args != NULL && i < PyTuple_GET_SIZE(positional); i++)
+            PyTuple_SET_ITEM(args, i, Py_NewRef(PyTuple_GET_ITEM(positional, i)));
+    }
+    own = PyDict_Copy(kwargs);
+    if (args == NULL || own == NULL) {
+        Py_XDECREF(args);
+        Py_XDECREF(own);
+        return NULL;
+    }
+    Py_SETREF(PyTuple_GET_ITEM(args, 0), Py_NewRef(object));
+    result = PyObject_Call(method, args, own);
+    Py_DECREF(args);
+    Py_DECREF(own);
+    return result;
+}
+
+static PyObject *
+nobody_knew(const overrides *o, const lw_overridden *self, const char *method)
+{
+    lw_text text = {0};
+
+    for (int i = 0; i < o->n; i++)
+        lw_text_addf(&text, "%s'%s'", i ? ", " : "", Py_TYPE(o->objects[i])->tp_name);
+    PyErr_Format(
+        PyExc_TypeError,
+        "operand type(s) all returned NotImplemented from __array_ufunc__(%.200R, '%s', "
+        "...): %s",
+        self->object, method, lw_text_get(&text));
+    lw_text_reset(&text);
+    return NULL;
+}
+
+static PyObject *
+ask_all(const overrides *o, const lw_overridden *self, const char *method, PyObject *positional,
+        PyObject *kwargs)
+{
+    bool asked[MOST] = {false};
+    int at;
+
+    while ((at = next_override(o, asked)) >= 0) {
+        PyObject *result = ask(o->methods[at], o->objects[at], positional, kwargs);
+        asked[at] = true;
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    return nobody_knew(o, self, method);
+}
+
+int
+lw_override(const lw_overridden *self, const char *method, PyObject *const *args,
+            Py_ssize_t n_args, PyObject *kwnames, PyObject **result)
+{
+    overrides o = {0};
+    PyObject *kwargs = NULL, *positional = NULL;
+    Py_ssize_t n_operands = 0;
+    int found = 1;
+
+    *result = NULL;
+    if (find(&o, self, args, n_args, kwnames) < 0)
+        goto done;
+    if (o.n == 0) {
+        found = 0;
+        goto done;
+    }
+    if (strcmp(method, "__call__") == 0 && !self->inputs_by_name &&
+        check_call(self, args, n_args, kwnames) < 0)
+        goto done;
+    kwargs = keywords_of(self, shape_of(method), args, n_args, kwnames, &n_operands);
+    positional = kwargs ? positional_of(self, method, args, n_operands) : NULL;
+    if (positional != NULL)
+        *result = ask_all(&o, self, method, positional, kwargs);
+done:
+    for (int i = 0; i < o.n; i++)
+        Py_DECREF(o.methods[i]);
+    Py_XDECREF(kwargs);
+    Py_XDECREF(positional);
+    return found;
+}

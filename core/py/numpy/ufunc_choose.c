@@ -1,0 +1,617 @@
+/* docs/typing.md, "Choice": exact dtypes first; with signatures the narrowest that takes the
+ * inputs safely; without, a loop made for them. */
+#include "core/py/numpy/ufunc_choose.h"
+
+#include "core/front/read/python.h"
+
+#include "core/py/raise.h"
+
+#include <string.h>
+
+static const lw_dtype *
+types_of(const lw_ufunc_head *self, const void *loop)
+{
+    return self->kind->types(loop);
+}
+
+static int
+n_shown(const lw_ufunc_head *self)
+{
+    return self->kind->n_shown ? self->kind->n_shown(self) : self->nin;
+}
+
+/* ---- failures, remembered ---- */
+
+static PyObject *
+key_of(lw_ufunc_head *self, const lw_dtype *in)
+{
+    char text[LW_UFUNC_OPERANDS];
+
+    for (int i = 0; i < self->nin; i++)
+        text[i] = (char)in[i];
+    return PyBytes_FromStringAndSize(text, self->nin);
+}
+
+/* The same exception without traceback and context: what one caller or thread got is its own,
+ * and what is remembered keeps no frames alive. */
+static PyObject *
+copy_of_exception(PyObject *value)
+{
+    PyObject *args = PyObject_GetAttrString(value, "args");
+    PyObject *from = args ? PyObject_GetAttrString(value, "__dict__") : NULL;
+    PyObject *copy = from ? PyObject_CallObject((PyObject *)Py_TYPE(value), args) : NULL;
+    PyObject *to = copy ? PyObject_GetAttrString(copy, "__dict__") : NULL;
+
+    if (to == NULL || PyDict_Update(to, from) < 0)
+        Py_CLEAR(copy);
+    Py_XDECREF(args);
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return copy;
+}
+
+static void
+remember_failure(lw_ufunc_head *self, const lw_dtype *in)
+{
+    PyObject *type, *value, *traceback, *key, *copy;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    key = key_of(self, in);
+    copy = key && value ? copy_of_exception(value) : NULL;
+    if (copy == NULL || PyDict_SetItem(self->failures, key, copy) < 0)
+        PyErr_Clear();
+    Py_XDECREF(key);
+    Py_XDECREF(copy);
+    PyErr_Restore(type, value, traceback);
+}
+
+static bool
+raise_remembered(lw_ufunc_head *self, const lw_dtype *in)
+{
+    PyObject *key = key_of(self, in), *value, *copy;
+
+    if (key == NULL)
+        return true;
+    value = lw_dict_item(self->failures, key);
+    Py_DECREF(key);
+    if (value == NULL)
+        return PyErr_Occurred() != NULL;
+    copy = copy_of_exception(value);
+    Py_DECREF(value);
+    if (copy != NULL)
+        PyErr_SetObject((PyObject *)Py_TYPE(copy), copy);
+    Py_XDECREF(copy);
+    return true;
+}
+
+/* ---- warnings ---- */
+
+/* Every dtype tuple costs a compile: a caller that brings ever new ones should know. */
+static int
+warn_of_many(lw_ufunc_head *self)
+{
+    enum { MANY = 64 };
+    lw_text text = {0};
+    int result;
+
+    if (self->kind->n_loops(self) != MANY)
+        return 0;
+    lw_text_addf(
+        &text,
+        "`%s` has been compiled for %d tuples of dtypes; give it signatures, or convert "
+        "its operands",
+        self->kind->name(self), MANY);
+    result = lw_door_warn(&self->options, "PerformanceWarning", lw_text_get(&text));
+    lw_text_reset(&text);
+    return result;
+}
+
+/* Whether neither goes first for inputs between the two; `meet` gets those inputs. */
+static bool
+is_ambiguous(const lw_ufunc_head *self, const void *a, const void *b, lw_dtype *meet)
+{
+    bool a_wider = false, b_wider = false;
+
+    for (int i = 0; i < self->nin; i++) {
+        if (lw_can_cast_safe(types_of(self, a)[i], types_of(self, b)[i])) {
+            meet[i] = types_of(self, a)[i];
+            b_wider |= types_of(self, a)[i] != types_of(self, b)[i];
+        } else if (lw_can_cast_safe(types_of(self, b)[i], types_of(self, a)[i])) {
+            meet[i] = types_of(self, b)[i];
+            a_wider = true;
+        } else {
+            return false;
+        }
+    }
+    return a_wider && b_wider;
+}
+
+static int
+warn_of_pair(lw_ufunc_head *self, const void *a, const void *b)
+{
+    PyObject *first = self->kind->signature_text(a), *second = self->kind->signature_text(b),
+             *text = NULL;
+    int result = -1;
+
+    if (first != NULL && second != NULL)
+        text =
+            PyUnicode_FromFormat("W202: signatures `%U` and `%U` of `%s` fit the same inputs, "
+                                 "and neither is narrower: the first is taken",
+                                 first, second, self->kind->name(self));
+    if (text != NULL)
+        result = lw_door_warn(&self->options, "PerformanceWarning", PyUnicode_AsUTF8(text));
+    Py_XDECREF(text);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return result;
+}
+
+int
+lw_loops_warn_ambiguous(lw_ufunc_head *self)
+{
+    lw_dtype meet[LW_UFUNC_OPERANDS];
+
+    for (uint32_t i = 0; i < self->n_declared; i++)
+        for (uint32_t k = i + 1; k < self->n_declared; k++)
+            if (is_ambiguous(self, self->kind->loop_at(self, i), self->kind->loop_at(self, k),
+                             meet) &&
+                self->kind->find(self, meet) == NULL)
+                return warn_of_pair(self, self->kind->loop_at(self, i),
+                                    self->kind->loop_at(self, k));
+    return 0;
+}
+
+void *
+lw_loops_find_or_make(lw_ufunc_head *self, const lw_dtype *in)
+{
+    void *loop = self->kind->find(self, in);
+
+    if (loop != NULL || raise_remembered(self, in))
+        return loop;
+    if (warn_of_many(self) < 0)
+        return NULL;
+    loop = self->kind->make(self, in);
+    if (loop == NULL &&
+        lw_py_refused()) /* what else was raised says nothing of the next call */
+        remember_failure(self, in);
+    return loop;
+}
+
+/* ---- no loop: E181 ---- */
+
+static void
+add_operand(lw_text *text, const lw_wanted *wanted, int i)
+{
+    lw_text_add(text, i ? ", " : "");
+    lw_no_loop_operand(text, wanted->in[i], wanted->weak[i]);
+}
+
+/* Which argument stands in the way of this loop, if one does. */
+static int
+first_unsafe(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
+{
+    for (int i = 0; i < self->nin; i++)
+        if (wanted->weak[i] ? !lw_weak_fits(wanted->weak[i], types_of(self, loop)[i])
+                            : !lw_can_cast_safe(wanted->in[i], types_of(self, loop)[i]))
+            return i;
+    return -1;
+}
+
+static const char *
+operand_name(const lw_ufunc_head *self, int i)
+{
+    const lw_fn *fn = &self->tree->fns.data[1];
+
+    if (self->kind->operand_name != NULL)
+        return self->kind->operand_name(self, i);
+    return (uint32_t)i < fn->params.n ? fn->params.data[i].name : NULL;
+}
+
+static void
+add_loop_line(lw_text *text, lw_ufunc_head *self, void *loop, const lw_wanted *wanted)
+{
+    int unsafe = first_unsafe(self, loop, wanted);
+
+    lw_text_add(text, "\n  ");
+    self->kind->loop_line(text, loop);
+    if (unsafe >= 0)
+        lw_no_loop_argument(text, unsafe, operand_name(self, unsafe), wanted->in[unsafe],
+                            wanted->weak[unsafe], types_of(self, loop)[unsafe]);
+    else if (wanted->reduction)
+        lw_text_addf(text, ": its result, %s, cannot be the next first argument, %s",
+                     lw_dtypes[types_of(self, loop)[self->nin]].public_name,
+                     lw_dtypes[types_of(self, loop)[0]].public_name);
+}
+
+/* What signature= needs beside it for this loop. */
+static const char *
+casting_for(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
+{
+    for (int i = 0; i < self->nin; i++)
+        if (!lw_can_cast_same_kind(wanted->in[i], types_of(self, loop)[i]))
+            return ", casting=\"unsafe\"";
+    return ""; /* same_kind, as it is */
+}
+
+static bool
+has_codes(const lw_ufunc_head *self, const void *loop)
+{
+    for (int i = 0; i < self->nin + self->nout; i++)
+        if (lw_dtypes[types_of(self, loop)[i]].numpy == 0)
+            return false;
+    return true;
+}
+
+/* signature="f->f": of the first loop that the arguments may be cast to without being asked, or
+ * of the first one. Reductions, and functions of whole arrays, take none. */
+static void
+add_advice(lw_text *text, lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    uint32_t n = self->kind->n_loops(self), at = 0;
+    void *loop;
+
+    lw_text_add(text, "\n  = help: add a signature with add(), ");
+    while (at < n && *casting_for(self, self->kind->loop_at(self, at), wanted))
+        at++;
+    loop = n > 0 ? self->kind->loop_at(self, at < n ? at : 0) : NULL;
+    if (loop == NULL || wanted->reduction || n_shown(self) != self->nin ||
+        !has_codes(self, loop)) {
+        lw_text_add(text, "or convert the argument");
+        return;
+    }
+    lw_text_add(text, "convert the argument, or pass signature=\"");
+    for (int i = 0; i < self->nin + self->nout; i++)
+        lw_text_addf(text, "%s%c", i == self->nin ? "->" : "",
+                     lw_dtypes[types_of(self, loop)[i]].numpy);
+    lw_text_addf(text, "\"%s", casting_for(self, loop, wanted));
+}
+
+void
+lw_loops_raise_none(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    enum { SHOWN = 8 };
+    lw_text text = {0};
+    uint32_t n = self->kind->n_loops(self);
+
+    lw_text_addf(&text, "E181: `%s` has no loop for (", self->kind->name(self));
+    for (int i = 0; i < n_shown(self); i++)
+        add_operand(&text, wanted, i);
+    lw_text_add(&text, "), casting=\"safe\"; loops tried in order:");
+    for (uint32_t i = 0; i < n && i < SHOWN; i++)
+        add_loop_line(&text, self, self->kind->loop_at(self, i), wanted);
+    if (n > SHOWN)
+        lw_text_addf(&text, "\n  and %u more", (unsigned)(n - SHOWN));
+    add_advice(&text, self, wanted);
+    PyErr_SetString(PyExc_TypeError, lw_text_get(&text));
+    lw_text_reset(&text);
+}
+
+/* ---- declared signatures ---- */
+
+static bool
+outputs_fit(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
+{
+    for (int i = 0; i < self->nout; i++)
+        if (wanted->out[i] != LW_DT_void &&
+            wanted->out[i] != types_of(self, loop)[self->nin + i])
+            return false;
+    return true;
+}
+
+typedef bool (*castable)(lw_dtype from, lw_dtype to);
+
+static bool
+can_cast_somehow(lw_dtype from, lw_dtype to)
+{
+    (void)from, (void)to;
+    return true;
+}
+
+static bool
+inputs_fit(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted,
+           castable can_cast)
+{
+    for (int i = 0; i < self->nin; i++) {
+        lw_dtype slot = types_of(self, loop)[i];
+        if (!wanted->fixed[i] && can_cast == can_cast_somehow)
+            continue;
+        if (wanted->foreign[i])
+            return false;
+        if (wanted->weak[i]
+                ? !lw_weak_fits(wanted->weak[i], slot)
+                : (wanted->fixed[i] ? wanted->in[i] != slot : !can_cast(wanted->in[i], slot)))
+            return false;
+    }
+    return !wanted->reduction || types_of(self, loop)[0] == types_of(self, loop)[self->nin];
+}
+
+/* Whether b's slots take all that a's do, and one of them is wider; then a goes first. */
+static bool
+narrower(const lw_ufunc_head *self, const void *a, const void *b, const lw_wanted *wanted)
+{
+    bool wider = false;
+
+    for (int i = 0; i < self->nin; i++) {
+        if (wanted->weak[i] || types_of(self, a)[i] == types_of(self, b)[i])
+            continue;
+        if (!lw_can_cast_safe(types_of(self, a)[i], types_of(self, b)[i]))
+            return false;
+        wider = true;
+    }
+    return wider;
+}
+
+static int
+n_casts(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
+{
+    int n = 0;
+
+    for (int i = 0; i < self->nin; i++)
+        n += !wanted->weak[i] && types_of(self, loop)[i] != wanted->in[i];
+    return n;
+}
+
+static bool
+is_minimal(lw_ufunc_head *self, const void *loop, const lw_wanted *wanted, castable can_cast)
+{
+    for (uint32_t i = 0; i < self->kind->n_loops(self); i++) {
+        const void *other = self->kind->loop_at(self, i);
+        if (outputs_fit(self, other, wanted) && inputs_fit(self, other, wanted, can_cast) &&
+            narrower(self, other, loop, wanted))
+            return false;
+    }
+    return true;
+}
+
+/* Of the loops that fit, the minimal ones; of these the one that casts least; of equals the
+ * first in canonical order. */
+static void *
+best_fit(lw_ufunc_head *self, const lw_wanted *wanted, castable can_cast)
+{
+    void *best = NULL;
+
+    for (uint32_t i = 0; i < self->kind->n_loops(self); i++) {
+        void *loop = self->kind->loop_at(self, i);
+        if (outputs_fit(self, loop, wanted) && inputs_fit(self, loop, wanted, can_cast) &&
+            is_minimal(self, loop, wanted, can_cast) &&
+            (best == NULL || n_casts(self, loop, wanted) < n_casts(self, best, wanted)))
+            best = loop;
+    }
+    return best;
+}
+
+static lw_dtype
+default_of(char weak)
+{
+    return weak == 'i' ? LW_DT_i64 : weak == 'f' ? LW_DT_f64 : LW_DT_c128;
+}
+
+static bool
+all_weak(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    for (int i = 0; i < n_shown(self); i++)
+        if (!wanted->weak[i])
+            return false;
+    return true;
+}
+
+static void *
+choose_declared(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    bool out_wanted = false;
+    void *loop = NULL;
+
+    if (all_weak(self, wanted)) { /* nothing but Python numbers: what they are by themselves */
+        lw_wanted strong = *wanted;
+        for (int i = 0; i < n_shown(self); i++) {
+            strong.in[i] = default_of(wanted->weak[i]);
+            strong.weak[i] = 0;
+        }
+        loop = best_fit(self, &strong, lw_can_cast_safe);
+    }
+    if (loop == NULL)
+        loop = best_fit(self, wanted, lw_can_cast_safe);
+    for (int i = 0; i < self->nout; i++)
+        out_wanted |= wanted->out[i] != LW_DT_void;
+    /* With dtype= or signature= the user chose: NumPy then checks the casts by `casting`. */
+    if (loop == NULL && out_wanted)
+        loop = best_fit(self, wanted, lw_can_cast_same_kind);
+    if (loop == NULL && out_wanted)
+        loop = best_fit(self, wanted, can_cast_somehow);
+    if (loop == NULL && !out_wanted)
+        lw_loops_raise_none(self, wanted);
+    return loop;
+}
+
+/* ---- any dtypes ---- */
+
+static lw_dtype
+strong_part(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    lw_dtype all = LW_DT_void;
+
+    for (int i = 0; i < n_shown(self); i++)
+        if (!wanted->weak[i])
+            all = all == LW_DT_void ? wanted->in[i] : lw_promote_dtypes(all, wanted->in[i]);
+    return all;
+}
+
+/* np.result_type of the strong operands and one Python number. */
+static lw_dtype
+weak_dtype(char weak, lw_dtype strong)
+{
+    if (strong == LW_DT_void || strong == LW_DT_b1)
+        return default_of(weak);
+    if (lw_is_complex(strong) || weak == 'i')
+        return strong;
+    if (weak == 'f')
+        return lw_is_float(strong) ? strong : LW_DT_f64;
+    return lw_is_float(strong) && strong != LW_DT_f64 ? LW_DT_c64 : LW_DT_c128;
+}
+
+/* Try again with 64-bit ints where a Python int had followed the floats: `x << n`, `range(n)`.
+ */
+static void *
+retry_with_ints(lw_ufunc_head *self, const lw_wanted *wanted, lw_dtype *in)
+{
+    PyObject *type, *value, *traceback;
+    bool changed = false;
+    void *loop;
+
+    for (int i = 0; i < self->nin; i++)
+        if (wanted->weak[i] == 'i' && !lw_is_integer(in[i])) {
+            in[i] = LW_DT_i64;
+            changed = true;
+        }
+    if (!changed)
+        return NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    loop = lw_loops_find_or_make(self, in);
+    if (loop == NULL && lw_py_refused()) { /* the first error says it better */
+        PyErr_Clear();
+        PyErr_Restore(type, value, traceback);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return loop;
+}
+
+static void *
+choose_by_inputs(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    lw_dtype in[LW_UFUNC_OPERANDS] = {LW_DT_void}, strong = strong_part(self, wanted);
+    void *loop;
+
+    for (int i = 0; i < self->nin; i++)
+        in[i] = wanted->weak[i] ? weak_dtype(wanted->weak[i], strong) : wanted->in[i];
+    loop = lw_loops_find_or_make(self, in);
+    return loop == NULL && lw_py_refused() ? retry_with_ints(self, wanted, in) : loop;
+}
+
+/* With an output dtype asked for, all free inputs take it; NumPy checks the casts. */
+static void *
+choose_by_output(lw_ufunc_head *self, const lw_wanted *wanted, lw_dtype dtype)
+{
+    lw_dtype in[LW_UFUNC_OPERANDS];
+    void *loop;
+
+    for (int i = 0; i < self->nin; i++)
+        in[i] = wanted->fixed[i] ? wanted->in[i] : dtype;
+    for (int i = n_shown(self); i < self->nin; i++)
+        in[i] = LW_DT_i64; /* parts of whole arrays */
+    loop = lw_loops_find_or_make(self, in);
+    if (loop == NULL || !outputs_fit(self, loop, wanted))
+        return NULL;
+    return wanted->reduction && types_of(self, loop)[0] != types_of(self, loop)[self->nin]
+               ? NULL
+               : loop;
+}
+
+static lw_dtype
+output_asked_for(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    for (int i = 0; i < self->nout; i++)
+        if (wanted->out[i] != LW_DT_void)
+            return wanted->out[i];
+    return LW_DT_void;
+}
+
+/* The elements become accumulators: what that would change (truth values of comparisons, whole
+ * numbers of floats) is no fold of the elements. */
+static void *
+refuse_accumulator(const lw_ufunc_head *self, const void *loop)
+{
+    const char *from = lw_dtypes[types_of(self, loop)[0]].public_name,
+               *to = lw_dtypes[types_of(self, loop)[self->nin]].public_name;
+
+    PyErr_Format(PyExc_TypeError,
+                 "`%s` of %s gives %s, and a reduction takes results as operands again: pass "
+                 "dtype=\"%s\" if the elements are meant to be cast first",
+                 self->kind->name(self), from, to, to);
+    return NULL;
+}
+
+static bool
+any_foreign(const lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    for (int i = 0; i < self->nin; i++)
+        if (wanted->foreign[i])
+            return true;
+    return false;
+}
+
+static void *
+choose_lazily(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    lw_dtype asked = output_asked_for(self, wanted);
+    void *loop = any_foreign(self, wanted) ? NULL : choose_by_inputs(self, wanted);
+
+    if (loop == NULL && (asked == LW_DT_void || (PyErr_Occurred() && !lw_py_refused())))
+        return NULL;
+    if (loop != NULL && outputs_fit(self, loop, wanted)) {
+        if (!wanted->reduction || types_of(self, loop)[0] == types_of(self, loop)[self->nin])
+            return loop;
+        if (asked == LW_DT_void && !self->kind->is_accumulator(self, loop))
+            return refuse_accumulator(self, loop);
+        asked = types_of(self, loop)[self->nin]; /* an accumulator of the result's type */
+    }
+    PyErr_Clear(); /* a body that cannot be typed for the inputs may be for the dtype asked for
+                    */
+    return choose_by_output(self, wanted, asked);
+}
+
+void *
+lw_loops_choose(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    return self->lazy ? choose_lazily(self, wanted) : choose_declared(self, wanted);
+}
+
+/* ---- dtypes that NumPy has none for ---- */
+
+/* -1 with an exception where the loop's dtypes are not the operands' and may not be cast so. */
+static int
+check_casts(const lw_ufunc_head *self, const lw_dtype *types, const lw_dtype *dtypes,
+            const char *weak, NPY_CASTING rule)
+{
+    for (int i = 0; i < self->nin + self->nout; i++) {
+        bool is_input = i < self->nin;
+        lw_dtype from = is_input ? dtypes[i] : types[i], to = is_input ? types[i] : dtypes[i];
+        if ((is_input && weak[i]) || dtypes[i] == LW_DT_void || lw_cast_allowed(from, to, rule))
+            continue;
+        PyErr_Format(PyExc_TypeError,
+                     "cannot cast `%s` %s %d from %s to %s by the casting rule",
+                     self->tree->fns.data[1].name, is_input ? "input" : "output",
+                     is_input ? i : i - self->nin, lw_dtypes[from].public_name,
+                     lw_dtypes[to].public_name);
+        return -1;
+    }
+    return 0;
+}
+
+void *
+lw_loops_resolve(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak, bool chosen,
+                 PyObject *casting)
+{
+    NPY_CASTING rule = NPY_SAME_KIND_CASTING;
+    lw_wanted wanted = {0};
+    lw_error err = {0};
+    void *loop;
+
+    if (chosen) {
+        lw_fail(&err, LW_ERR_UNSUPPORTED,
+                "`%s`: dtype= and signature= are not there yet with bfloat16 operands",
+                self->tree->fns.data[1].name);
+        return lw_py_raise(&err);
+    }
+    if (casting != NULL && PyArray_CastingConverter(casting, &rule) != NPY_SUCCEED)
+        return NULL;
+    memcpy(wanted.in, dtypes, (size_t)self->nin * sizeof *dtypes);
+    memcpy(wanted.weak, weak, (size_t)self->nin);
+    loop = lw_loops_choose(self, &wanted);
+    if (loop == NULL || check_casts(self, types_of(self, loop), dtypes, weak, rule) < 0)
+        return NULL;
+    return loop;
+}

@@ -1,0 +1,35 @@
+/* Which loop of a ufunc serves which dtypes, for ufuncs of all kinds that hold loops. GIL held.
+ */
+#ifndef LW_PY_UFUNC_CHOOSE_H
+#define LW_PY_UFUNC_CHOOSE_H
+
+#include "core/py/numpy_api.h"
+
+#include "core/py/numpy/numpy_rules.h"
+#include "core/py/numpy/ufunc_type.h"
+
+enum { LW_UFUNC_OPERANDS = 64 /* NumPy's limit */ };
+
+typedef struct lw_wanted {
+    lw_dtype in[LW_UFUNC_OPERANDS];  /* strong operands; void: weak */
+    char weak[LW_UFUNC_OPERANDS];    /* 0, 'i', 'f', 'c' */
+    bool fixed[LW_UFUNC_OPERANDS];   /* by signature=: no cast allowed */
+    lw_dtype out[LW_UFUNC_OPERANDS]; /* void: any */
+    bool foreign[LW_UFUNC_OPERANDS]; /* strong, of a dtype that is none of ours: NumPy casts it
+                                      */
+    bool reduction; /* the first input is the accumulator: it must equal the output */
+} lw_wanted;
+
+/* The loop for these operands by the rules of docs/typing.md. NULL: with an exception, or
+ * without one where NumPy's own message says it best. */
+void *lw_loops_choose(lw_ufunc_head *self, const lw_wanted *wanted);
+/* The loop of exactly these inputs; failures are remembered. NULL with an exception. */
+void *lw_loops_find_or_make(lw_ufunc_head *self, const lw_dtype *in);
+void lw_loops_raise_none(lw_ufunc_head *self, const lw_wanted *wanted); /* E181 */
+/* Choice and check of casts, where lw_beyond_numpy; chosen: by dtype= or signature=. */
+void *lw_loops_resolve(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
+                       bool chosen, PyObject *casting);
+/* W202: two signatures of which neither is narrower. -1 where the warning is an error. */
+int lw_loops_warn_ambiguous(lw_ufunc_head *self);
+
+#endif

@@ -1,0 +1,205 @@
+#include "core/py/numpy/ufunc_inner.h"
+
+#include "core/py/numpy/ufunc_choose.h"
+#include "core/py/type_num.h"
+
+#include <string.h>
+
+/* ---- dtypes ---- */
+
+PyArray_DTypeMeta *
+lw_dtype_class(lw_dtype dtype)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(lw_type_num(dtype));
+    PyArray_DTypeMeta *class = NPY_DTYPE(descr);
+
+    Py_DECREF(descr); /* NumPy's own classes and their singletons stay */
+    return class;
+}
+
+bool
+lw_numpy_knows(const lw_dtype *types, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (lw_type_num(types[i]) < 0)
+            return false;
+    return true;
+}
+
+bool
+lw_types_go_before(const lw_dtype *a, const lw_dtype *b, int nin)
+{
+    for (int i = 0; i < nin; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i];
+    return false;
+}
+
+lw_ufunc_stats
+lw_loop_table_stats(lw_loop_table *table)
+{
+    lw_ufunc_stats result;
+
+    lw_lock_take(&table->lock);
+    result = table->stats;
+    lw_lock_give(&table->lock);
+    return result;
+}
+
+/* ---- the promoter ---- */
+
+static char
+weak_kind(const PyArray_DTypeMeta *dtype)
+{
+    if (dtype == &PyArray_PyLongDType)
+        return 'i';
+    if (dtype == &PyArray_PyFloatDType)
+        return 'f';
+    return dtype == &PyArray_PyComplexDType ? 'c' : 0;
+}
+
+static bool
+describe_operand(lw_wanted *wanted, int i, const PyArray_DTypeMeta *dtype, bool fixed)
+{
+    wanted->weak[i] = weak_kind(dtype);
+    wanted->fixed[i] = fixed;
+    wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_from_num(dtype->type_num);
+    wanted->foreign[i] = !wanted->weak[i] && wanted->in[i] == LW_DT_void;
+    return !wanted->foreign[i] || !fixed;
+}
+
+/* False: NumPy has an operand here that none of our loops can take. */
+static bool
+describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
+         PyArray_DTypeMeta *const signature[], lw_wanted *wanted)
+{
+    bool reduces = ufunc->nin == 2 && ufunc->core_signature == NULL;
+    bool any_foreign = false, out_wanted = false;
+
+    memset(wanted, 0, sizeof *wanted);
+    for (int i = 0; i < ufunc->nin; i++) {
+        const PyArray_DTypeMeta *dtype = given[i];
+        if (dtype == NULL && i == 0 && reduces) { /* the accumulator */
+            wanted->reduction = true;
+            dtype = given[1];
+        }
+        if (dtype == NULL || !describe_operand(wanted, i, dtype, signature[i] != NULL))
+            return false;
+        any_foreign |= wanted->foreign[i];
+    }
+    for (int i = ufunc->nin; i < ufunc->nargs; i++)
+        if (signature[i] != NULL) {
+            wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
+            if (wanted->out[i - ufunc->nin] == LW_DT_void)
+                return false;
+            out_wanted = true;
+        }
+    return !any_foreign || out_wanted; /* dtype= alone leads from there to a loop */
+}
+
+bool
+lw_inner_has_owner(const lw_loop_table *table)
+{
+    if (table->owner == NULL)
+        PyErr_Format(PyExc_ReferenceError, "the lanewise.%s of this loop is gone",
+                     table->owner_type);
+    return table->owner != NULL;
+}
+
+static int
+promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
+        PyArray_DTypeMeta *chosen[])
+{
+    const PyUFuncObject *inner = (PyUFuncObject *)ufunc;
+    const lw_loop_table *table = (const void *)inner->data;
+    const lw_dtype *types;
+    lw_wanted wanted;
+    void *loop;
+
+    if (!lw_inner_has_owner(table) || !describe(inner, given, signature, &wanted))
+        return -1;
+    loop = lw_loops_choose(table->owner, &wanted);
+    if (loop == NULL)
+        return -1;
+    types = table->owner->kind->types(loop);
+    if (!lw_numpy_knows(types, inner->nargs))
+        return -1;
+    for (int i = 0; i < inner->nargs; i++)
+        chosen[i] = (PyArray_DTypeMeta *)Py_NewRef((PyObject *)lw_dtype_class(types[i]));
+    return 0;
+}
+
+static int
+add_promoter(PyObject *inner, int nargs)
+{
+    PyObject *any = PyTuple_New(nargs), *capsule = NULL;
+    int result = -1;
+
+    for (int i = 0; any != NULL && i < nargs; i++)
+        PyTuple_SET_ITEM(any, i, Py_NewRef(Py_None));
+    if (any != NULL)
+        capsule = PyCapsule_New((void *)promote, "numpy._ufunc_promoter", NULL);
+    if (capsule != NULL)
+        result = PyUFunc_AddPromoter(inner, any, capsule);
+    Py_XDECREF(capsule);
+    Py_XDECREF(any);
+    return result;
+}
+
+/* ---- making it ---- */
+
+PyObject *
+lw_inner_bare(const lw_ufunc_head *self, lw_loop_table *table, const char *layout,
+              PyCapsule_Destructor drop)
+{
+    int kind = PyUFunc_IdentityValue;
+    PyObject *capsule, *inner;
+
+    if (self->identity == Py_None)
+        kind = PyUFunc_None;
+    else if (PyUnicode_Check(self->identity))
+        kind = PyUFunc_ReorderableNone;
+    inner = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
+        NULL, (void *const *)table, NULL, 0, self->nin, self->nout, kind, table->name,
+        table->doc, 0, layout, kind == PyUFunc_IdentityValue ? self->identity : NULL);
+    if (inner == NULL)
+        return NULL;
+    capsule = PyCapsule_New(table, "lanewise.table", drop);
+    if (capsule == NULL)
+        goto fail;
+    table->references++;
+    ((PyUFuncObject *)inner)->obj = capsule; /* released with the numpy.ufunc */
+    if (add_promoter(inner, self->nin + self->nout) < 0)
+        goto fail;
+    return inner;
+fail:
+    Py_DECREF(inner);
+    return NULL;
+}
+
+/* ---- calls ---- */
+
+bool
+lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_loops_before)
+{
+    PyObject *type = PyErr_Occurred(); /* borrowed */
+
+    if (self->kind->n_loops(self) == n_loops_before ||
+        strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
+        return false;
+    PyErr_Clear();
+    return true;
+}
+
+PyObject *
+lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    uint32_t n_loops = self->kind->n_loops(self);
+    PyObject *inner = Py_NewRef(self->inner); /* add() in another thread may replace it */
+    PyObject *result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+
+    if (result == NULL && lw_inner_should_ask_again(self, n_loops))
+        result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
+    Py_DECREF(inner);
+    return result;
+}

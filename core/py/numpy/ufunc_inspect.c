@@ -1,0 +1,336 @@
+/* The text and binary forms of a ufunc's loops, for the host and, without a GPU, for any
+ * compute capability. */
+#include "core/py/numpy/ufunc_inspect.h"
+
+#include "core/device/context.h"
+#include "core/py/compiled/resources.h"
+#include "core/py/method_table.h"
+#include "core/py/raise.h"
+#include "core/py/target_read.h"
+#include "core/py/text_py.h"
+
+#include <string.h>
+
+PyObject *
+lw_ufunc_current(PyObject *object)
+{
+    lw_ufunc_head *self = (lw_ufunc_head *)object;
+
+    return self->kind->current(self);
+}
+
+PyObject *
+lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form)
+{
+    lw_build_options options = self->kind->build_options(self);
+    lw_module *module = NULL;
+    lw_error err = {0};
+    lw_bytes bytes = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = self->kind->module(self, loop, cc, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_output(module, cc, form, &options, &bytes, &err);
+    Py_END_ALLOW_THREADS
+    lw_module_free(module);
+    return lw_form_take(status, form, &bytes, &err);
+}
+
+int
+lw_ufunc_info(lw_ufunc_head *self, void *loop, int cc, lw_cubin_info *out)
+{
+    lw_build_options options = self->kind->build_options(self);
+    lw_module *module = NULL;
+    lw_error err = {0};
+    lw_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = self->kind->module(self, loop, cc, &module, &err);
+    if (status == LW_OK)
+        status = lw_build_info(module, cc, &options, out, &err);
+    lw_module_free(module);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    return status == LW_OK ? 0 : -1;
+}
+
+/* ---- inspect_* ---- */
+
+typedef PyObject *(*form_function)(lw_ufunc_head *self, void *loop, int cc, const char *form);
+
+static PyObject *
+types_text(lw_ufunc_head *self, void *loop, int Py_UNUSED(cc), const char *Py_UNUSED(form))
+{
+    return lw_typed_take_text(self->kind->infer(self, loop));
+}
+
+/* Without sig: all loops, one after the other. */
+static PyObject *
+of_all(lw_ufunc_head *self, int cc, const char *form, form_function one)
+{
+    PyObject *all = PyUnicode_FromString("");
+
+    for (uint32_t i = 0; all != NULL && i < self->kind->n_loops(self); i++) {
+        PyObject *text = one(self, self->kind->loop_at(self, i), cc, form), *joined = NULL;
+        if (text != NULL)
+            joined = PyUnicode_FromFormat("%U%s%U", all, i ? "\n" : "", text);
+        Py_XDECREF(text);
+        Py_SETREF(all, joined);
+    }
+    return all;
+}
+
+static PyObject *
+inspect_one(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const char *form,
+            form_function one)
+{
+    static char *names[] = {"sig", "target", NULL};
+    lw_ufunc_head *self = (lw_ufunc_head *)object;
+    PyObject *sig = Py_None, *target = Py_None;
+    void *loop;
+    int cc;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
+        return NULL;
+    cc = lw_target_read(target, fallback, true);
+    if (cc < 0)
+        return NULL;
+    if (sig == Py_None)
+        return of_all(self, cc, form, one);
+    loop = self->kind->loop_of(self, sig);
+    return loop ? one(self, loop, cc, form) : NULL;
+}
+
+static PyObject *
+inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const char *form,
+        form_function one)
+{
+    PyObject *current = lw_ufunc_current(object), *result = NULL;
+
+    if (current != NULL)
+        result = inspect_one(current, args, kwargs, fallback, form, one);
+    Py_XDECREF(current);
+    return result;
+}
+
+#define INSPECT(name, fallback, form, one)                                                     \
+    static PyObject *inspect_##name(PyObject *self, PyObject *args, PyObject *kwargs)          \
+    {                                                                                          \
+        return inspect(self, args, kwargs, fallback, form, one);                               \
+    }
+INSPECT(types, 0, "types", types_text)
+INSPECT(llvm, 0, "llvm", lw_ufunc_form)
+INSPECT(nvvm, 90, "nvvm", lw_ufunc_form)
+INSPECT(ptx, 90, "ptx", lw_ufunc_form)
+INSPECT(sass, 90, "sass", lw_ufunc_form)
+INSPECT(asm, 0, "asm", lw_ufunc_form)
+#undef INSPECT
+
+/* ---- resources, compile, export ---- */
+
+static PyObject *
+host_resources(lw_ufunc_head *self, void *loop)
+{
+    Py_ssize_t n_bytes = self->kind->compile_host(self, loop);
+
+    return n_bytes < 0 ? NULL : lw_host_resources_dict((size_t)n_bytes);
+}
+
+/* The GPU where there is one or the decorator named it, else the host. */
+static int
+default_cc(const lw_ufunc_head *self)
+{
+    lw_error err = {0};
+    lw_device *device;
+
+    if (self->options.target == LW_CHOOSE_CPU)
+        return 0;
+    if (lw_driver_available() && lw_device_current(&device, &err) == LW_OK)
+        return device->cc_major * 10 + device->cc_minor;
+    lw_error_reset(&err);
+    return self->options.target == LW_CHOOSE_CUDA ? 90 : 0;
+}
+
+/* The loop of a signature; without one the only loop. */
+static void *
+loop_or_only(lw_ufunc_head *self, const char *method, PyObject *sig)
+{
+    uint32_t n = self->kind->n_loops(self);
+    lw_text text = {0};
+
+    if (sig != Py_None)
+        return self->kind->loop_of(self, sig);
+    if (n == 1)
+        return self->kind->loop_at(self, 0);
+    lw_text_addf(&text, "%s() needs a signature: `%s` has ", method, self->kind->name(self));
+    lw_text_add(&text, n ? "loops for " : "no loops yet");
+    for (uint32_t i = 0; i < n; i++) {
+        PyObject *one = self->kind->signature_text(self->kind->loop_at(self, i));
+        const char *utf8 = one ? PyUnicode_AsUTF8(one) : NULL;
+        lw_text_addf(&text, "%s%s", i ? ", " : "", utf8 ? utf8 : "?");
+        PyErr_Clear();
+        Py_XDECREF(one);
+    }
+    PyErr_SetString(PyExc_TypeError, lw_text_get(&text));
+    lw_text_reset(&text);
+    return NULL;
+}
+
+static PyObject *
+resources_now(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"sig", "target", NULL};
+    lw_ufunc_head *self = (lw_ufunc_head *)object;
+    PyObject *sig = Py_None, *target = Py_None;
+    void *loop;
+    int cc;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
+        return NULL;
+    cc = lw_target_read(target, default_cc(self), true);
+    loop = cc < 0 ? NULL : loop_or_only(self, "resources", sig);
+    if (loop == NULL)
+        return NULL;
+    if (cc == 0)
+        return host_resources(self, loop);
+    return self->kind->device_resources(self, loop, cc);
+}
+
+static bool
+names_no_cc(PyObject *target)
+{
+    return target == Py_None ||
+           (PyUnicode_Check(target) && PyUnicode_CompareWithASCIIString(target, "cuda") == 0);
+}
+
+static PyObject *
+compile_now(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"sig", "target", NULL};
+    lw_ufunc_head *self = (lw_ufunc_head *)object;
+    int fallback = self->options.target == LW_CHOOSE_CUDA ? 90 : 0, cc, failed;
+    PyObject *sig = Py_None, *target = Py_None;
+    void *loop;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
+        return NULL;
+    cc = lw_target_read(target, fallback, true);
+    loop = cc < 0 ? NULL : loop_or_only(self, "compile", sig);
+    if (loop == NULL)
+        return NULL;
+    failed = cc == 0 ? self->kind->compile_host(self, loop) < 0
+                     : self->kind->compile_device(self, loop, names_no_cc(target) ? 0 : cc) < 0;
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static int
+export_one(lw_ufunc_head *self, PyObject *sig, PyObject *arch, PyObject *into)
+{
+    void *loop = self->kind->loop_of(self, sig);
+    int cc = loop ? lw_target_read(arch, 0, true) : -1, result = -1;
+    PyObject *types, *key = NULL, *code = NULL;
+
+    if (cc < 0)
+        return -1;
+    types = self->kind->types_text(loop);
+    if (types != NULL)
+        key = PyTuple_Pack(2, types, arch);
+    if (key != NULL)
+        code = lw_ufunc_form(self, loop, cc, cc ? "cubin" : "object");
+    if (code != NULL)
+        result = PyDict_SetItem(into, key, code);
+    Py_XDECREF(types);
+    Py_XDECREF(key);
+    Py_XDECREF(code);
+    return result;
+}
+
+static PyObject *
+as_sequence(PyObject *object, const char *name)
+{
+    if (PyList_Check(object) || PyTuple_Check(object))
+        return PySequence_Fast(object, name);
+    return PyTuple_Pack(1, object);
+}
+
+static PyObject *
+export_now(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"sigs", "archs", NULL};
+    lw_ufunc_head *self = (lw_ufunc_head *)object;
+    PyObject *sigs, *archs, *all_sigs, *all_archs = NULL, *result = NULL;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO", names, &sigs, &archs))
+        return NULL;
+    all_sigs = as_sequence(sigs, "sigs");
+    if (all_sigs != NULL)
+        all_archs = as_sequence(archs, "archs");
+    if (all_archs != NULL)
+        result = PyDict_New();
+    for (Py_ssize_t i = 0; result && i < PySequence_Fast_GET_SIZE(all_sigs); i++)
+        for (Py_ssize_t k = 0; result && k < PySequence_Fast_GET_SIZE(all_archs); k++)
+            if (export_one(self, PySequence_Fast_GET_ITEM(all_sigs, i),
+                           PySequence_Fast_GET_ITEM(all_archs, k), result) < 0)
+                Py_CLEAR(result);
+    Py_XDECREF(all_sigs);
+    Py_XDECREF(all_archs);
+    return result;
+}
+
+#define OF_CURRENT(name) LW_OF_CURRENT(method_##name, lw_ufunc_current(object), name##_now)
+OF_CURRENT(resources)
+OF_CURRENT(compile)
+OF_CURRENT(export)
+#undef OF_CURRENT
+
+PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS] = {
+    {"compile", LW_KEYWORDS(method_compile),
+     PyDoc_STR("compile($self, /, sig=None, target=None)\n--\n\n"
+               "Make the machine code now instead of at the first call; without sig of the "
+               "only loop.\n\n"
+               ">>> f.compile('float32(float32)', 'cpu')")},
+    {"inspect_types", LW_KEYWORDS(inspect_types),
+     PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
+               "Each expression with its type, as text.\n\n"
+               ">>> 'float32' in f.inspect_types('f->f')\n"
+               "True")},
+    {"inspect_llvm", LW_KEYWORDS(inspect_llvm),
+     PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
+               "LLVM text of the host loop (dense cores), or of the kernel for 'sm_90'.\n\n"
+               ">>> 'fadd' in f.inspect_llvm('f->f')\n"
+               "True")},
+    {"inspect_nvvm", LW_KEYWORDS(inspect_nvvm),
+     PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
+               "NVVM IR of the kernel.\n\n"
+               ">>> 'nvvm.annotations' in f.inspect_nvvm('f->f')\n"
+               "True")},
+    {"inspect_ptx", LW_KEYWORDS(inspect_ptx),
+     PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\n"
+               "PTX of the kernel.\n\n"
+               ">>> '.entry' in f.inspect_ptx('f->f')\n"
+               "True")},
+    {"inspect_sass", LW_KEYWORDS(inspect_sass),
+     PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
+               "The GPU's instructions.\n\n"
+               ">>> 'FADD' in f.inspect_sass('f->f')\n"
+               "True")},
+    {"inspect_asm", LW_KEYWORDS(inspect_asm),
+     PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\n"
+               "This CPU's instructions.\n\n"
+               ">>> 'ret' in f.inspect_asm('f->f')\n"
+               "True")},
+    {"resources", LW_KEYWORDS(method_resources),
+     PyDoc_STR("resources($self, /, sig=None, target=None)\n--\n\n"
+               "What the code needs, as a dict; without sig that of the only loop.\n\n"
+               ">>> f.resources('f->f', 'cpu')['code_bytes'] > 0\n"
+               "True")},
+    {"export", LW_KEYWORDS(method_export),
+     PyDoc_STR("export($self, /, sigs, archs)\n--\n\n"
+               "Object code and cubins ahead of time: {(types, arch): bytes}.\n\n"
+               ">>> sorted(f.export(['f->f', 'd->d'], ['host']))\n"
+               "[('d->d', 'host'), ('f->f', 'host')]")},
+};

@@ -1,0 +1,262 @@
+#include "core/py/numpy/ufunc_names.h"
+
+#include <string.h>
+
+/* Keywords of the call go before parameters of the same name. */
+static bool
+is_keyword(PyObject *name)
+{
+    static const char *const words[] = {"out",      "where",     "axes",    "axis",
+                                        "keepdims", "order",     "casting", "dtype",
+                                        "subok",    "signature", "sig",     "stream"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (PyUnicode_CompareWithASCIIString(name, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static const lw_fn *
+function_of(const lw_ufunc_head *self)
+{
+    return &self->tree->fns.data[1];
+}
+
+static int
+n_positional(const lw_ufunc_head *self)
+{
+    const lw_fn *fn = function_of(self);
+    uint32_t n = 0;
+
+    while (n < fn->params.n && n < LW_PLACED_MAX &&
+           fn->params.data[n].kind == LW_PARAM_POSITIONAL)
+        n++;
+    return (int)n;
+}
+
+int
+lw_ufunc_n_named(const lw_ufunc_head *self)
+{
+    const lw_fn *fn = function_of(self);
+    uint32_t n = 0;
+
+    while (n < fn->params.n && n < LW_PLACED_MAX && fn->params.data[n].kind != LW_PARAM_VARARG)
+        n++;
+    return (int)n;
+}
+
+static int
+param_of(const lw_ufunc_head *self, PyObject *name, int n_params)
+{
+    const lw_fn *fn = function_of(self);
+
+    for (int i = 0; i < n_params && !is_keyword(name); i++)
+        if (PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) == 0)
+            return i;
+    return -1;
+}
+
+int
+lw_ufunc_names_given(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwnames,
+                     int n_params)
+{
+    int first = n_positional(self), most = n_params < first ? n_params : first;
+    int given = n_args < most ? (int)n_args : most;
+
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
+        int param = param_of(self, PyTuple_GET_ITEM(kwnames, i), n_params);
+        if (param >= given)
+            given = param + 1;
+    }
+    return given;
+}
+
+static PyObject *
+plain_function(PyObject *function)
+{
+    return PyMethod_Check(function) ? PyMethod_GET_FUNCTION(function) : function;
+}
+
+/* The default of a parameter as it is now (new reference); NULL: it has none. */
+static PyObject *
+default_of(const lw_ufunc_head *self, int param)
+{
+    PyObject *function = plain_function(self->py_func), *defaults;
+    int first = n_positional(self);
+    Py_ssize_t at;
+
+    if (param >= first) {
+        defaults = PyFunction_Check(function) && param < lw_ufunc_n_named(self)
+                       ? PyFunction_GET_KW_DEFAULTS(function)
+                       : NULL;
+        return defaults == NULL ? NULL
+                                : Py_XNewRef(PyDict_GetItemString(
+                                      defaults, function_of(self)->params.data[param].name));
+    }
+    defaults = PyFunction_Check(function) ? PyFunction_GET_DEFAULTS(function) : NULL;
+    if (defaults == NULL || !PyTuple_Check(defaults))
+        return NULL;
+    at = PyTuple_GET_SIZE(defaults) - (first - param);
+    return at < 0 ? NULL : Py_NewRef(PyTuple_GET_ITEM(defaults, at));
+}
+
+static int
+fill_default(const lw_ufunc_head *self, int param, lw_placed *out)
+{
+    PyObject *value = default_of(self, param);
+    int failed;
+
+    if (value == NULL) {
+        PyErr_Format(PyExc_TypeError, "%s() missing a required argument: '%s'",
+                     lw_ufunc_text(self, "__name__"),
+                     function_of(self)->params.data[param].name);
+        return -1;
+    }
+    if (out->owned == NULL)
+        out->owned = PyList_New(0);
+    failed = out->owned == NULL || PyList_Append(out->owned, value) < 0;
+    out->args[param] = value;
+    Py_DECREF(value); /* the list holds it */
+    return failed ? -1 : 0;
+}
+
+/* Keywords that name operands go to their places, the others behind the positional ones. */
+static int
+place_keywords(const lw_ufunc_head *self, PyObject *const *values, PyObject *kwnames, int nin,
+               PyObject *others, lw_placed *out)
+{
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        int param = param_of(self, name, nin);
+        if (param < 0) {
+            if (PyList_Append(others, name) < 0)
+                return -1;
+            out->args[out->n_args + PyList_GET_SIZE(others) - 1] = values[i];
+        } else if (out->args[param] != NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%.200U'",
+                         lw_ufunc_text(self, "__name__"), name);
+            return -1;
+        } else {
+            out->args[param] = values[i];
+        }
+    }
+    return 0;
+}
+
+bool
+lw_ufunc_names_any(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *kwnames)
+{
+    PyObject *value;
+
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (param_of(self, PyTuple_GET_ITEM(kwnames, i), self->nin) >= 0)
+            return true;
+    value = n_args < self->nin ? default_of(self, (int)n_args) : NULL;
+    Py_XDECREF(value);
+    return value != NULL;
+}
+
+int
+lw_ufunc_names_place(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
+                     PyObject *kwnames, int nin, lw_placed *out)
+{
+    Py_ssize_t n_names = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
+    Py_ssize_t first = n_positional(self) < nin ? n_positional(self) : nin;
+    PyObject *others;
+    int failed;
+
+    if (n_args < first)
+        first = n_args;
+    *out = (lw_placed){.n_args = nin + (n_args - first)};
+    if (out->n_args + n_names > LW_PLACED_MAX) {
+        PyErr_Format(PyExc_TypeError, "%s() got %zd arguments", lw_ufunc_text(self, "__name__"),
+                     n_args + n_names);
+        return -1;
+    }
+    memcpy(out->args, args, (size_t)first * sizeof *args);
+    memcpy(out->args + nin, args + first,
+           (size_t)(n_args - first) * sizeof *args); /* outputs */
+    others = PyList_New(0);
+    failed =
+        others == NULL || place_keywords(self, args + n_args, kwnames, nin, others, out) < 0;
+    for (int i = 0; !failed && i < nin; i++)
+        failed = out->args[i] == NULL && fill_default(self, i, out) < 0;
+    if (!failed && PyList_GET_SIZE(others) > 0)
+        failed = (out->kwnames = PyList_AsTuple(others)) == NULL;
+    Py_XDECREF(others);
+    return failed ? -1 : 0;
+}
+
+void
+lw_placed_drop(lw_placed *placed)
+{
+    Py_CLEAR(placed->kwnames);
+    Py_CLEAR(placed->owned);
+}
+
+static int
+show_one(const lw_ufunc_head *self, int i, bool named, PyObject *defaults, lw_text *out)
+{
+    const char *name = named ? function_of(self)->params.data[i].name : NULL;
+    PyObject *text = name ? PyUnicode_FromString(name) : NULL, *value = NULL;
+
+    if (name == NULL) {
+        lw_text_addf(out, "_%d, ", i + 1);
+        return 0;
+    }
+    if (text == NULL)
+        return -1;
+    lw_text_addf(out, is_keyword(text) ? "%s_" : "%s", name);
+    Py_DECREF(text);
+    value = default_of(self, i);
+    if (value != NULL)
+        lw_text_addf(out, "=_defaults[%zd]", PyList_GET_SIZE(defaults));
+    lw_text_add(out, ", ");
+    if (value != NULL && PyList_Append(defaults, value) < 0) {
+        Py_DECREF(value);
+        return -1;
+    }
+    Py_XDECREF(value);
+    return 0;
+}
+
+int
+lw_ufunc_names_show(const lw_ufunc_head *self, bool all, PyObject *defaults, lw_text *out)
+{
+    int n_named = lw_ufunc_n_named(self), first = n_positional(self);
+    int n = all && n_named > self->nin ? n_named : self->nin, i = 0;
+
+    for (; i < n && (i < first || i >= n_named); i++)
+        if (show_one(self, i, i < n_named, defaults, out) < 0)
+            return -1;
+    lw_text_add(out, n > n_named ? "/, out=None, *, " : "out=None, *, ");
+    for (; i < n; i++)
+        if (show_one(self, i, true, defaults, out) < 0)
+            return -1;
+    return 0;
+}
+
+PyObject *
+lw_function_without_defaults(PyObject *function)
+{
+    PyObject *plain = plain_function(function), *closure = PyFunction_GetClosure(plain), *copy;
+    PyObject *qualified = PyObject_GetAttrString(plain, "__qualname__"), *result;
+
+    if (qualified == NULL)
+        return NULL;
+    copy = PyFunction_NewWithQualName(PyFunction_GET_CODE(plain), PyFunction_GET_GLOBALS(plain),
+                                      qualified);
+    Py_DECREF(qualified);
+    if (copy == NULL)
+        return NULL;
+    if ((closure != NULL && PyFunction_SetClosure(copy, closure) < 0) ||
+        PyObject_SetAttrString(copy, LW_ALL_OPERANDS, Py_True) < 0) {
+        Py_DECREF(copy);
+        return NULL;
+    }
+    if (!PyMethod_Check(function))
+        return copy;
+    result = PyMethod_New(copy, PyMethod_GET_SELF(function));
+    Py_DECREF(copy);
+    return result;
+}

@@ -1,0 +1,349 @@
+#include "core/py/numpy/ufunc_type.h"
+
+#include "core/front/read/python.h"
+#include "core/py/compiled/door_function.h"
+#include "core/py/numpy/ufunc_inspect.h"
+#include "core/py/numpy/ufunc_names.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const char *const lw_ufunc_method_names[LW_N_METHODS] = {[LW_METHOD_reduce] = "reduce",
+                                                         [LW_METHOD_accumulate] = "accumulate",
+                                                         [LW_METHOD_reduceat] = "reduceat",
+                                                         [LW_METHOD_outer] = "outer",
+                                                         [LW_METHOD_at] = "at",
+                                                         [LW_METHOD_resolve_dtypes] =
+                                                             "resolve_dtypes"};
+
+/* ---- life ---- */
+
+int
+lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->inner);
+    Py_VISIT(self->py_func);
+    Py_VISIT(self->dict);
+    Py_VISIT(self->source);
+    Py_VISIT(self->link);
+    Py_VISIT(self->links.objects);
+    Py_VISIT(self->identity);
+    Py_VISIT(self->failures);
+    Py_VISIT(self->origin);
+    return 0;
+}
+
+void
+lw_ufunc_head_clear(lw_ufunc_head *self)
+{
+    Py_CLEAR(self->py_func);
+    Py_CLEAR(self->dict);
+    Py_CLEAR(self->source);
+    Py_CLEAR(self->link);
+    Py_CLEAR(self->failures);
+    Py_CLEAR(self->origin);
+    lw_link_set_reset(&self->links);
+}
+
+void
+lw_ufunc_head_drop(lw_ufunc_head *self)
+{
+    Py_CLEAR(self->inner);
+    Py_CLEAR(self->identity);
+}
+
+PyObject *
+lw_ufunc_head_face(const lw_ufunc_head *self)
+{
+    return self->origin ? self->origin : (PyObject *)self;
+}
+
+PyObject *
+lw_ufunc_head_renewed(lw_ufunc_head *self, PyObject *renewed)
+{
+    if (renewed != NULL && renewed != (PyObject *)self &&
+        ((lw_ufunc_head *)renewed)->origin == NULL)
+        ((lw_ufunc_head *)renewed)->origin = Py_NewRef(self);
+    return renewed;
+}
+
+const char *
+lw_ufunc_text(const lw_ufunc_head *self, const char *name)
+{
+    PyObject *value = self->dict ? PyDict_GetItemString(self->dict, name) : NULL;
+    const char *text = value && PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
+
+    PyErr_Clear();
+    return text ? text : "";
+}
+
+/* ---- attributes ---- */
+
+static lw_ufunc_head *
+head_of(PyObject *object)
+{
+    return (lw_ufunc_head *)object;
+}
+
+static PyObject *
+get_nargs(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromLong(head_of(self)->nin + head_of(self)->nout);
+}
+
+static PyObject *
+get_ntypes(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLong(head_of(self)->kind->n_loops(head_of(self)));
+}
+
+static PyObject *
+list_of_loops(PyObject *object, PyObject *(*text)(const void *loop))
+{
+    lw_ufunc_head *self = head_of(object);
+    PyObject *list = PyList_New(0);
+
+    for (uint32_t i = 0; list != NULL && i < self->kind->n_loops(self); i++) {
+        PyObject *item = text(self->kind->loop_at(self, i));
+        if (item == NULL || PyList_Append(list, item) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *
+get_types(PyObject *self, void *Py_UNUSED(closure))
+{
+    return list_of_loops(self, head_of(self)->kind->types_text);
+}
+
+static PyObject *
+get_signatures(PyObject *self, void *Py_UNUSED(closure))
+{
+    return list_of_loops(self, head_of(self)->kind->signature_text);
+}
+
+/* For the reader: what it was made for, or None where it compiles for any dtypes. */
+static PyObject *
+get_declared(PyObject *self, void *closure)
+{
+    return head_of(self)->lazy || head_of(self)->family ? Py_NewRef(Py_None)
+                                                        : get_signatures(self, closure);
+}
+
+static PyObject *
+get_identity(PyObject *object, void *Py_UNUSED(closure))
+{
+    PyObject *identity = head_of(object)->identity;
+
+    return Py_NewRef(PyUnicode_Check(identity) ? Py_None : identity);
+}
+
+static PyObject *
+get_signature(PyObject *object, void *Py_UNUSED(closure))
+{
+    const char *layout = head_of(object)->kind->layout(head_of(object));
+
+    return layout ? PyUnicode_FromString(layout) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+get_stats(PyObject *object, void *Py_UNUSED(closure))
+{
+    lw_ufunc_head *self = head_of(object);
+    lw_ufunc_stats s = self->kind->stats(self);
+
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops", self->kind->n_loops(self),
+                         "compiled", s.compiled, "from_memory", s.from_memory, "from_disk",
+                         s.from_disk, "made", s.made, "failed", s.failed, "seconds", s.seconds);
+}
+
+/* Operands by the user's names, then the keywords of every call. */
+static PyObject *
+get_text_signature(PyObject *object, void *Py_UNUSED(closure))
+{
+    const lw_ufunc_head *self = head_of(object);
+    PyObject *inspect = NULL, *namespace = NULL, *function = NULL, *result = NULL;
+    PyObject *defaults = PyList_New(0);
+    lw_text text = {0};
+
+    lw_text_add(&text, "lambda ");
+    if (self->kind->parameters != NULL)
+        self->kind->parameters(self, &text);
+    else if (defaults == NULL ||
+             lw_ufunc_names_show(self, self->lazy && self->kind->layout(self) == NULL, defaults,
+                                 &text) < 0)
+        goto done;
+    lw_text_addf(&text, "%s: None", self->kind->keywords);
+    inspect = PyImport_ImportModule("inspect");
+    namespace = PyDict_New();
+    if (inspect != NULL && namespace != NULL && !text.failed &&
+        PyDict_SetItemString(namespace, "_defaults", defaults) == 0)
+        function = PyRun_String(lw_text_get(&text), Py_eval_input, namespace, namespace);
+    if (function != NULL)
+        result = PyObject_CallMethod(inspect, "signature", "O", function);
+done:
+    Py_XDECREF(function);
+    Py_XDECREF(namespace);
+    Py_XDECREF(inspect);
+    Py_XDECREF(defaults);
+    lw_text_reset(&text);
+    return result;
+}
+
+PyGetSetDef lw_ufunc_type_getset[] = {
+    {"nargs", get_nargs, NULL, PyDoc_STR("inputs and outputs together"), NULL},
+    {"ntypes", get_ntypes, NULL, PyDoc_STR("how many loops there are"), NULL},
+    {"types", get_types, NULL,
+     PyDoc_STR("the loops, narrow to wide, as NumPy writes them: ['ff->f', 'dd->d']"), NULL},
+    {"signatures", get_signatures, NULL,
+     PyDoc_STR("the loops as signatures: ['float32(float32, float32)']"), NULL},
+    {"_declared_signatures", get_declared, NULL, NULL, NULL},
+    {"identity", get_identity, NULL, PyDoc_STR("the value a reduction starts from, or None"),
+     NULL},
+    {"signature", get_signature, NULL,
+     PyDoc_STR("the layout of core dimensions, '(m,n),(n)->(m)', or None"), NULL},
+    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
+     NULL},
+    {"__signature__", get_text_signature, NULL, NULL, NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+PyMemberDef lw_ufunc_type_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lw_ufunc_head, vectorcall), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(lw_ufunc_head, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_ufunc_head, weakrefs), READONLY, NULL},
+    {"nin", T_INT, offsetof(lw_ufunc_head, nin), READONLY, PyDoc_STR("number of inputs")},
+    {"nout", T_INT, offsetof(lw_ufunc_head, nout), READONLY, PyDoc_STR("number of outputs")},
+    {"py_func", T_OBJECT, offsetof(lw_ufunc_head, py_func), READONLY,
+     PyDoc_STR("the Python function it was made from")},
+    {"__wrapped__", T_OBJECT, offsetof(lw_ufunc_head, py_func), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+/* ---- methods ---- */
+
+static PyObject *
+method_add(PyObject *object, PyObject *signatures)
+{
+    if (head_of(object)->kind->add(head_of(object), signatures) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+method_bind(PyObject *object, PyObject *args)
+{
+    const lw_ufunc_head *self = head_of(object);
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject *functools, *partial, *self_tuple, *all = NULL, *result = NULL;
+    int most = self->kind->most_positional ? self->kind->most_positional(self)
+                                           : self->nin + self->nout;
+
+    if (n < self->nin || n > most)
+        return PyErr_Format(
+            PyExc_TypeError,
+            "bind: `%.100s` takes %d inputs and up to %d outputs, not %zd arguments",
+            lw_ufunc_text(self, "__name__"), self->nin, self->nout, n);
+    functools = PyImport_ImportModule("functools");
+    partial = functools ? PyObject_GetAttrString(functools, "partial") : NULL;
+    self_tuple = PyTuple_Pack(1, object);
+    if (partial != NULL && self_tuple != NULL)
+        all = PySequence_Concat(self_tuple, args);
+    if (all != NULL)
+        result = PyObject_CallObject(partial, all);
+    Py_XDECREF(all);
+    Py_XDECREF(self_tuple);
+    Py_XDECREF(partial);
+    Py_XDECREF(functools);
+    return result;
+}
+
+static PyObject *
+method_state(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return head_of(self)->kind->state(head_of(self));
+}
+
+static PyObject *
+method_reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return lw_reduce_by_source(self, head_of(self)->kind->pickled_by);
+}
+
+static PyObject *
+method_itself(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return Py_NewRef(self);
+}
+
+/* The methods that numpy.ufunc has. */
+#define METHOD(name)                                                                           \
+    static PyObject *method_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args,   \
+                                   PyObject *kwnames)                                          \
+    {                                                                                          \
+        return head_of(self)->kind->call_method(head_of(self), LW_METHOD_##name, args, n_args, \
+                                                kwnames);                                      \
+    }
+METHOD(reduce)
+METHOD(accumulate)
+METHOD(reduceat)
+METHOD(outer)
+METHOD(at)
+METHOD(resolve_dtypes)
+#undef METHOD
+
+#define OF_NUMPY(name)                                                                         \
+#name, (PyCFunction)(void (*)(void))method_##name, METH_FASTCALL | METH_KEYWORDS
+
+static const PyMethodDef methods_head[] = {
+    {OF_NUMPY(reduce),
+     PyDoc_STR("reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=<none>, "
+               "where=True)\n\nFold an axis, as numpy.ufunc.reduce.\n\n"
+               ">>> total = lw.vectorize(lambda a, b: a + b)\n"
+               ">>> total.reduce(np.arange(4)).item()\n6")},
+    {OF_NUMPY(accumulate),
+     PyDoc_STR("accumulate(array, axis=0, dtype=None, out=None)\n\nThe running fold, as "
+               "numpy.ufunc.accumulate.\n\n>>> total.accumulate(np.arange(4))\n"
+               "array([0, 1, 3, 6])")},
+    {OF_NUMPY(reduceat),
+     PyDoc_STR("reduceat(array, indices, axis=0, dtype=None, out=None)\n\nFolds of slices, as "
+               "numpy.ufunc.reduceat.\n\n>>> total.reduceat(np.arange(4), [0, 2])\n"
+               "array([1, 5])")},
+    {OF_NUMPY(outer), PyDoc_STR("outer(A, B, /, **kwargs)\n\nEach element of A with each of B, "
+                                "as numpy.ufunc.outer.\n\n>>> total.outer([0, 10], [1, 2])\n"
+                                "array([[ 1,  2],\n       [11, 12]])")},
+    {OF_NUMPY(at),
+     PyDoc_STR("at(a, indices, b=None, /)\n\nUnbuffered in place, as numpy.ufunc.at: repeated "
+               "indices add up.\n\n>>> x = np.zeros(2, int); total.at(x, [0, 0, 1], 1); x\n"
+               "array([2, 1])")},
+    {OF_NUMPY(resolve_dtypes),
+     PyDoc_STR("resolve_dtypes(dtypes, *, signature=None, casting=None, reduction=False)\n\n"
+               "The dtypes a call would use, as numpy.ufunc.resolve_dtypes.\n\n"
+               ">>> total.resolve_dtypes((np.dtype('f4'), float, None))\n"
+               "(dtype('float32'), dtype('float32'), dtype('float32'))")},
+    {"add", method_add, METH_O,
+     PyDoc_STR("add($self, sig, /)\n--\n\nCompile for one more signature.\n\n"
+               ">>> f.add('float32(float32)')")},
+    {"bind", method_bind, METH_VARARGS,
+     PyDoc_STR("bind($self, /, *args)\n--\n\nA callable that repeats this call.\n\n"
+               ">>> step = f.bind(np.arange(3)); step()\n"
+               "array([1, 2, 3])")},
+    {"_state", method_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
+    {"__reduce__", method_reduce_by_source, METH_NOARGS, NULL},
+    {"__copy__", method_itself, METH_NOARGS, NULL},
+    {"__deepcopy__", method_itself, METH_O, NULL},
+};
+
+enum { N_HEAD = sizeof methods_head / sizeof *methods_head };
+
+PyMethodDef *
+lw_ufunc_type_methods(void)
+{
+    static PyMethodDef methods[N_HEAD + LW_N_UFUNC_INSPECTIONS + 1];
+
+    memcpy(methods, methods_head, sizeof methods_head);
+    memcpy(methods + N_HEAD, lw_ufunc_inspections, sizeof lw_ufunc_inspections);
+    return methods;
+}

@@ -1,0 +1,376 @@
+#include "core/py/types/intrinsic.h"
+
+#include "core/front/read/python.h"
+#include "core/tables/names.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct intrinsic_row {
+    unsigned number;
+    const char *path, *signature, *doc;
+} intrinsic_row;
+
+#define ARGUMENTS_1 "(x)"
+#define ARGUMENTS_2 "(x, y)"
+#define ARGUMENTS_3 "(x, y, z)"
+
+static const intrinsic_row rows[] = {
+#define KERNEL_NAME(id, path, min, max, rule, impl, signature, doc)                            \
+    {LW_NAME_##id, path, signature, doc},
+#include "core/tables/kernel_names.def"
+#define ARRAY_NAME(id, path, min, max, rule, impl, signature, doc)                             \
+    {LW_NAME_##id, path, signature, doc},
+#include "core/tables/array_names.def"
+#define LIBDEVICE(name, result, args, n, how, what)                                            \
+    {LW_NAME_libdevice_##name, "lanewise.cuda.libdevice." #name, ARGUMENTS_##n,                \
+     "__nv_" #name " of NVIDIA's libdevice."},
+#include "core/tables/libdevice.def"
+};
+
+typedef struct intrinsic_object {
+    PyObject_HEAD
+    const intrinsic_row *row;
+} intrinsic_object;
+
+typedef struct group_object {
+    PyObject_HEAD
+    PyObject *members; /* dict */
+    PyObject *path;    /* "cuda.shared" */
+} group_object;
+
+static PyTypeObject *intrinsic_type, *group_type;
+
+/* ---- names: "lanewise.cuda.shared.array" is shared.array in the module lanewise.cuda ---- */
+
+static const char *
+shown(const intrinsic_row *row)
+{
+    return row->path + strlen("lanewise.");
+}
+
+static const char *
+qualified(const char *name)
+{
+    return strncmp(name, "cuda.", 5) == 0 ? name + 5 : name;
+}
+
+static PyObject *
+home_of(const char *name)
+{
+    return PyUnicode_FromString(strncmp(name, "cuda.", 5) == 0 ? "lanewise.cuda" : "lanewise");
+}
+
+/* ---- Intrinsic ---- */
+
+static const intrinsic_row *
+row_of(PyObject *object)
+{
+    return ((intrinsic_object *)object)->row;
+}
+
+static PyObject *
+intrinsic_repr(PyObject *self)
+{
+    const intrinsic_row *row = row_of(self);
+
+    return PyUnicode_FromFormat("<%s%s: works in kernels>", shown(row), row->signature);
+}
+
+static PyObject *
+intrinsic_call(PyObject *self, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    const intrinsic_row *row = row_of(self);
+
+    if (*row->signature)
+        PyErr_Format(PyExc_RuntimeError,
+                     "%s() runs in compiled code only: call it in a function under @cuda.jit, "
+                     "@forall or @vectorize",
+                     shown(row));
+    else
+        PyErr_Format(PyExc_TypeError, "%s is a value of a kernel's thread, not a function",
+                     shown(row));
+    return NULL;
+}
+
+static PyObject *
+intrinsic_get_name(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyUnicode_FromString(strrchr(row_of(self)->path, '.') + 1);
+}
+
+static PyObject *
+intrinsic_get_qualname(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyUnicode_FromString(qualified(shown(row_of(self))));
+}
+
+static PyObject *
+intrinsic_get_module(PyObject *self, void *Py_UNUSED(closure))
+{
+    return home_of(shown(row_of(self)));
+}
+
+static PyObject *
+intrinsic_get_doc(PyObject *self, void *Py_UNUSED(closure))
+{
+    const intrinsic_row *row = row_of(self);
+
+    return PyUnicode_FromFormat("%s%s\n\n%s", shown(row), row->signature, row->doc);
+}
+
+static PyObject *
+intrinsic_get_row(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLong(row_of(self)->number);
+}
+
+/* A str: pickle and copy find the object again under this name of its module. */
+static PyObject *
+intrinsic_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return intrinsic_get_qualname(self, NULL);
+}
+
+static PyGetSetDef intrinsic_getset[] = {
+    {"__name__", intrinsic_get_name, NULL, NULL, NULL},
+    {"__qualname__", intrinsic_get_qualname, NULL, NULL, NULL},
+    {"__module__", intrinsic_get_module, NULL, NULL, NULL},
+    {"__doc__", intrinsic_get_doc, NULL, NULL, NULL},
+    {"__lanewise_row__", intrinsic_get_row, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef intrinsic_methods[] = {
+    {"__reduce__", intrinsic_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static void
+intrinsic_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot intrinsic_slots[] = {
+    {Py_tp_dealloc, (void *)intrinsic_dealloc}, {Py_tp_repr, (void *)intrinsic_repr},
+    {Py_tp_call, (void *)intrinsic_call},       {Py_tp_getset, intrinsic_getset},
+    {Py_tp_methods, intrinsic_methods},         {0, NULL},
+};
+
+static PyType_Spec intrinsic_spec = {
+    .name = "lanewise._core.Intrinsic",
+    .basicsize = sizeof(intrinsic_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = intrinsic_slots,
+};
+
+/* ---- IntrinsicGroup ---- */
+
+static PyObject *
+group_getattro(PyObject *self, PyObject *name)
+{
+    PyObject *member = lw_dict_item(((group_object *)self)->members, name);
+
+    if (member != NULL)
+        return member;
+    member = PyErr_Occurred() ? NULL : PyObject_GenericGetAttr(self, name);
+    if (member == NULL && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Format(PyExc_AttributeError, "%.200U has no attribute '%.200U'",
+                     ((group_object *)self)->path, name);
+    return member;
+}
+
+static int
+group_setattro(PyObject *self, PyObject *name, PyObject *Py_UNUSED(value))
+{
+    PyErr_Format(PyExc_AttributeError, "%U.%U cannot be assigned", ((group_object *)self)->path,
+                 name);
+    return -1;
+}
+
+static PyObject *
+group_dir(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return PyDict_Keys(((group_object *)self)->members);
+}
+
+static PyObject *
+group_repr(PyObject *self)
+{
+    return PyUnicode_FromFormat("<%U: works in kernels>", ((group_object *)self)->path);
+}
+
+static PyObject *
+group_get_qualname(PyObject *self, void *Py_UNUSED(closure))
+{
+    const char *path = PyUnicode_AsUTF8(((group_object *)self)->path);
+
+    return path ? PyUnicode_FromString(qualified(path)) : NULL;
+}
+
+static PyObject *
+group_get_module(PyObject *self, void *Py_UNUSED(closure))
+{
+    const char *path = PyUnicode_AsUTF8(((group_object *)self)->path);
+
+    return path ? home_of(path) : NULL;
+}
+
+static PyObject *
+group_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return group_get_qualname(self, NULL);
+}
+
+static int
+group_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((group_object *)self)->members);
+    return 0;
+}
+
+static int
+group_clear(PyObject *self)
+{
+    Py_CLEAR(((group_object *)self)->members);
+    return 0;
+}
+
+static void
+group_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_GC_UnTrack(self);
+    (void)group_clear(self);
+    Py_XDECREF(((group_object *)self)->path);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyGetSetDef group_getset[] = {
+    {"__qualname__", group_get_qualname, NULL, NULL, NULL},
+    {"__module__", group_get_module, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef group_methods[] = {
+    {"__dir__", group_dir, METH_NOARGS, NULL},
+    {"__reduce__", group_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot group_slots[] = {
+    {Py_tp_doc, (void *)PyDoc_STR("Names that compiled code may use.")},
+    {Py_tp_dealloc, (void *)group_dealloc},
+    {Py_tp_traverse, (void *)group_traverse},
+    {Py_tp_clear, (void *)group_clear},
+    {Py_tp_repr, (void *)group_repr},
+    {Py_tp_getattro, (void *)group_getattro},
+    {Py_tp_setattro, (void *)group_setattro},
+    {Py_tp_getset, group_getset},
+    {Py_tp_methods, group_methods},
+    {0, NULL},
+};
+
+static PyType_Spec group_spec = {
+    .name = "lanewise._core.IntrinsicGroup",
+    .basicsize = sizeof(group_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = group_slots,
+};
+
+/* ---- building the groups ---- */
+
+static PyObject *
+group_new(const char *path, size_t n)
+{
+    group_object *self = PyObject_GC_New(group_object, group_type);
+
+    if (self == NULL)
+        return NULL;
+    self->path = NULL;
+    self->members = PyDict_New();
+    if (self->members != NULL)
+        self->path = PyUnicode_FromStringAndSize(path, (Py_ssize_t)n);
+    PyObject_GC_Track(self);
+    if (self->path == NULL)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+/* The group of that name in `outer`, made when it is not there; borrowed. */
+static PyObject *
+subgroup(PyObject *outer, const char *path, const char *name, size_t n)
+{
+    PyObject *members = ((group_object *)outer)->members, *group;
+    PyObject *key = PyUnicode_FromStringAndSize(name, (Py_ssize_t)n);
+
+    if (key == NULL)
+        return NULL;
+    group = PyDict_GetItemWithError(members, key);
+    if (group == NULL && !PyErr_Occurred()) {
+        group = group_new(path, (size_t)(name - path) + n);
+        if (group != NULL) {
+            int failed = PyDict_SetItem(members, key, group);
+            Py_DECREF(group);
+            group = failed < 0 ? NULL : group;
+        }
+    }
+    Py_DECREF(key);
+    return group;
+}
+
+static int
+add_row(PyObject *root, const intrinsic_row *row)
+{
+    const char *path = shown(row), *name = path, *dot;
+    PyObject *group = root;
+    intrinsic_object *object;
+    int result;
+
+    while (group != NULL && (dot = strchr(name, '.')) != NULL) {
+        group = subgroup(group, path, name, (size_t)(dot - name));
+        name = dot + 1;
+    }
+    object = group ? PyObject_New(intrinsic_object, intrinsic_type) : NULL;
+    if (object == NULL)
+        return -1;
+    object->row = row;
+    result = PyDict_SetItemString(((group_object *)group)->members, name, (PyObject *)object);
+    Py_DECREF(object);
+    return result;
+}
+
+static int
+add_type(PyObject *module, PyType_Spec *spec, const char *name, PyTypeObject **out)
+{
+    *out = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *out ? PyModule_AddObjectRef(module, name, (PyObject *)*out) : -1;
+}
+
+int
+lw_intrinsics_register(PyObject *module)
+{
+    PyObject *root;
+    int result = 0;
+
+    if (add_type(module, &intrinsic_spec, "Intrinsic", &intrinsic_type) < 0 ||
+        add_type(module, &group_spec, "IntrinsicGroup", &group_type) < 0)
+        return -1;
+    root = group_new("", 0);
+    if (root == NULL)
+        return -1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && result == 0; i++)
+        result = add_row(root, &rows[i]);
+    if (result == 0)
+        result = PyModule_AddObjectRef(module, "intrinsics", root);
+    Py_DECREF(root);
+    return result;
+}
