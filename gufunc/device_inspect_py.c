@@ -85,7 +85,7 @@ large_cores(const lw_gufunc_loop *loop, const lw_spread *spread)
                                                "up to 8 KB an item");
     if (spread->line)
         lw_text_add(&text, ": ");
-    lw_core_spread_tell(spread, false, &text);
+    lw_spread_tell(spread, false, &text);
     result = PyUnicode_FromString(lw_text_get(&text));
     lw_text_reset(&text);
     return result;

@@ -186,7 +186,7 @@ warn_of_idle(lw_gcall *call)
                  call->shape.name, (long long)call->plan.n,
                  resolution->spread.line ? ". What prevents that more of them share an item is "
                                          : "");
-    lw_core_spread_tell(&resolution->spread, true, &text);
+    lw_spread_tell(&resolution->spread, true, &text);
     result = lw_door_warn(&call->self->options, "PerformanceWarning", lw_text_get(&text));
     lw_text_reset(&text);
     return result;

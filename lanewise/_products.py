@@ -28,7 +28,7 @@ _LARGE = 1000
 _LIBRARY = {"matmul": "fdFD", "matvec": "fdFD", "vecmat": "fd", "vecdot": "fdFD"}
 
 
-# Each is written out for three kinds of dtypes: that a loop is a sum must be seen where it stands (gufunc/core_spread.c).
+# Each is written out for three kinds of dtypes: that a loop is a sum must be seen where it stands (core/opt/loops/spread.c).
 
 
 def matmul(a, b, out):

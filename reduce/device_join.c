@@ -1,5 +1,5 @@
+#include "core/block/shuffle.h"
 #include "reduce/device_kernel_parts.h"
-#include "reduce/kernel_shuffle.h"
 
 static void
 fence(maker *m)
@@ -20,7 +20,7 @@ join_warp(maker *m, int64_t n, lw_ref lane, int64_t many, const lane_range *rang
     for (int64_t apart = 1; apart < n; apart *= 2) {
         get(&m->k, m->slot[0], acc);
         for (uint32_t i = 0; i < m->k.n_parts; i++)
-            other[i] = shuffle_value(&m->k, LW_KOP_shfl_xor, acc[i], i32(m, apart));
+            other[i] = lw_warp_shuffle(&m->k.b, LW_KOP_shfl_xor, acc[i], i32(m, apart));
         /* what the other lanes make is not used */
         lw_ir_if(b, has_element(m, range,
                                 lw_ir_mul(b, lw_ir_add(b, lane, i64(m, apart)), i64(m, many))));

@@ -1,5 +1,5 @@
+#include "core/block/shuffle.h"
 #include "reduce/device_kernel_parts.h"
-#include "reduce/kernel_shuffle.h"
 
 /* Short rows. A group of `lanes` neighbouring threads makes `rows` results at a time: an access
  * of each is under way. The groups of a warp take neighbouring rows, then those behind them, so
@@ -51,9 +51,9 @@ halve_rows(maker *m, row_values acc, uint32_t n, uint32_t apart)
         for (uint32_t i = 0; i < m->k.n_parts; i++) {
             lw_ref even_row = acc[r][i], odd_row = acc[two ? r + 1 : r][i];
             lw_ref kept = two ? lw_ir_select(b, odd, odd_row, even_row) : even_row;
-            lw_ref got = shuffle_value(&m->k, LW_KOP_shfl_xor,
-                                       two ? lw_ir_select(b, odd, even_row, odd_row) : even_row,
-                                       i32(m, apart));
+            lw_ref got = lw_warp_shuffle(
+                &m->k.b, LW_KOP_shfl_xor,
+                two ? lw_ir_select(b, odd, even_row, odd_row) : even_row, i32(m, apart));
             x[i] = lw_ir_select(b, odd, got, kept);
             y[i] = lw_ir_select(b, odd, kept, got);
         }

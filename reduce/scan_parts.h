@@ -3,9 +3,9 @@
 #ifndef LW_REDUCE_SCAN_PARTS_H
 #define LW_REDUCE_SCAN_PARTS_H
 
+#include "core/block/shuffle.h"
 #include "core/tables/kernel_ops.h"
 #include "reduce/kernel_parts.h"
-#include "reduce/kernel_shuffle.h"
 #include "reduce/scan_kernel.h"
 
 #include <string.h>
@@ -145,7 +145,7 @@ static inline void
 shuffle(lw_scan_maker *m, uint32_t row, const lw_ref *acc, lw_ref lane, lw_ref *out)
 {
     for (uint32_t i = 0; i < m->k.n_parts; i++)
-        out[i] = shuffle_value(&m->k, row, acc[i], lane);
+        out[i] = lw_warp_shuffle(&m->k.b, row, acc[i], lane);
 }
 
 /* m->slot of `width` lanes, `apart` from one another, becomes that of all up to it. at: the

@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Folders whose C files make up the extension, in the order data flows.
-SOURCE = ("core/base", "core/tables", "core/ir", "core/front", "core/front/numeric",
-          "core/front/read", "core/front/infer", "core/front/lower", "core/opt", "core/emit",
+SOURCE = ("core/base", "core/tables", "core/ir", "core/block", "core/front", "core/front/numeric",
+          "core/front/read", "core/front/infer", "core/front/lower", "core/opt", "core/opt/loops", "core/emit",
           "core/link", "core/device", "core/host", "core/py",
           "core/py/cuda", "core/py/array", "core/py/types", "core/py/compiled", "core/py/numpy", "core/py/windows", "ufunc", "gufunc", "forall", "random", "reduce",
           "lanewise")

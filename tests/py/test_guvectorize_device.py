@@ -256,7 +256,7 @@ def test_what_spreads():
     assert matvec.resources("dd->d", "sm_90")["large_cores"] == "block per item"
     assert running.resources("d->d", "sm_90")["large_cores"] == "block per item"
     first = neighbours.py_func.__code__.co_firstlineno
-    for f, why in ((neighbours, f"{first + 4}: in line {first + 5} rounds may"), (ordered, "rounds may")):
+    for f, why in ((neighbours, f"{first + 4}: in line {first + 5} iterations may"), (ordered, "iterations may")):
         told = f.resources("d->d", "sm_90")["large_cores"]
         assert told.startswith("thread per item, staged through shared memory up to 8 KB an item: the loop in line") and why in told, told
 

@@ -15,8 +15,8 @@ from lanewise import _core
 from source_tree import ROOT, SOURCE, files, read, rows, without_comments
 
 LAYER = {
-    "core/base": 0, "core/tables": 1, "core/ir": 2,
-    "core/front": 3, "core/opt": 3, "core/emit": 3, "core/front/numeric": 3.2,
+    "core/base": 0, "core/tables": 1, "core/ir": 2, "core/block": 2.5,
+    "core/front": 3, "core/opt": 3, "core/opt/loops": 3.1, "core/emit": 3, "core/front/numeric": 3.2,
     "core/front/read": 3.4, "core/front/infer": 3.4, "core/front/lower": 3.4,
     "core/link": 4, "core/device": 5, "core/host": 5, "core/py": 6,
     "core/py/cuda": 6.1, "core/py/array": 6.2, "core/py/types": 6.3, "core/py/compiled": 6.4, "core/py/numpy": 6.5, "core/py/windows": 6.6,
@@ -67,7 +67,7 @@ def arrow_fault(name: str, included: str) -> str | None:
 
 #: Folders with more files of C than a newcomer can keep in mind; each is to become smaller.
 MOST_FILES = 40
-FULLER = {"gufunc": 61, "reduce": 71}
+FULLER = {"gufunc": 48, "reduce": 70}
 
 
 def test_folders_are_small():

@@ -2,6 +2,7 @@
  * lanes of a warp, bits. */
 #include "core/front/lower/lower_internal.h"
 
+#include "core/block/shuffle.h"
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
@@ -144,69 +145,6 @@ lower_grid_sync(const call *c)
 
 /* ---- lanes of a warp ---- */
 
-/* The bits of one part as an unsigned integer of 32 or 64 bits. */
-static lw_ref
-bits_of(const call *c, lw_ref x)
-{
-    static const lw_dtype unsigned_of[] = {
-        [1] = LW_DT_u8, [2] = LW_DT_u16, [4] = LW_DT_u32, [8] = LW_DT_u64};
-    lw_dtype dtype = lw_ir_type(c->b, x);
-    uint32_t bytes = lw_dtypes[dtype].bits / 8;
-
-    if (dtype == LW_DT_b1)
-        return lw_ir_cast(c->b, LW_DT_u32, x);
-    x = lw_ir_bitcast(c->b, unsigned_of[bytes], x);
-    return bytes < 4 ? lw_ir_cast(c->b, LW_DT_u32, x) : x;
-}
-
-static lw_ref
-from_bits(const call *c, lw_ref bits, lw_dtype dtype)
-{
-    uint32_t bytes = lw_dtypes[dtype].bits / 8;
-
-    if (dtype == LW_DT_b1)
-        return lw_ir_compare(c->b, LW_OP_NE, bits, lw_ir_zero(c->b, LW_DT_u32));
-    if (bytes < 4)
-        bits = lw_ir_cast(c->b, bytes == 1 ? LW_DT_u8 : LW_DT_u16, bits);
-    return lw_ir_bitcast(c->b, dtype, bits);
-}
-
-typedef struct shuffle {
-    lw_kernel_op op;
-    lw_ref mask, lane, clamp;
-} shuffle;
-
-static lw_ref
-shuffle_word(const call *c, const shuffle *s, lw_ref word)
-{
-    lw_ref args[4] = {s->mask, lw_ir_bitcast(c->b, LW_DT_i32, word), s->lane, s->clamp};
-
-    return lw_ir_bitcast(c->b, LW_DT_u32, lw_ir_kernel_call(c->b, s->op, LW_DT_i32, args, 4));
-}
-
-static lw_ref
-shuffle_part(const call *c, const shuffle *s, lw_ref part)
-{
-    lw_dtype dtype = lw_ir_type(c->b, part);
-    lw_ref bits = bits_of(c, part), half, low, high;
-
-    if (lw_ir_type(c->b, bits) == LW_DT_u32)
-        return from_bits(c, shuffle_word(c, s, bits), dtype);
-    half = lw_ir_int(c->b, LW_DT_u64, 32);
-    low = shuffle_word(c, s, lw_ir_cast(c->b, LW_DT_u32, bits));
-    high = shuffle_word(c, s, lw_ir_cast(c->b, LW_DT_u32, lw_ir_shr(c->b, bits, half)));
-    high = lw_ir_shl(c->b, lw_ir_cast(c->b, LW_DT_u64, high), half);
-    return from_bits(c, lw_ir_or(c->b, high, lw_ir_cast(c->b, LW_DT_u64, low)), dtype);
-}
-
-/* PTX's operand c of shfl: lanes of a segment may not leave it (bits 8 … 12), and the last lane
- * that is read, or the first one for `up` (bits 0 … 4). */
-static int64_t
-clamp_of(lw_impl impl, int64_t width)
-{
-    return (32 - width) << 8 | (impl == LW_IMPL_SHFL_UP ? 0 : 31);
-}
-
 static int64_t
 constant_width(const call *c)
 {
@@ -222,21 +160,21 @@ lower_shuffle(const call *c)
 {
     lw_lower_value value;
     lw_ref parts[2] = {0};
-    shuffle s = {.op = (lw_kernel_op)(LW_KOP_shfl_idx + (c->impl - LW_IMPL_SHFL_IDX))};
+    lw_shuffle s = {.op = (lw_kernel_op)(LW_KOP_shfl_idx + (c->impl - LW_IMPL_SHFL_IDX))};
 
     s.mask = argument_mask(c, 0);
     value = lw_lower_argument_as(c->f, c->node, 1, c->operand);
     s.lane = argument_i32(c, 2);
-    s.clamp = lw_ir_int(c->b, LW_DT_i32, clamp_of(c->impl, constant_width(c)));
+    s.clamp = lw_ir_int(c->b, LW_DT_i32, lw_shuffle_clamp(s.op, constant_width(c)));
     for (uint32_t i = 0; i < value.n && i < 2; i++)
-        parts[i] = shuffle_part(c, &s, value.parts[i]);
+        parts[i] = lw_shuffle_value(c->b, &s, value.parts[i]);
     return lw_value_convert(c->f, lw_value_of(c->f, c->operand, parts, value.n), c->type);
 }
 
 static lw_lower_value
 lower_match(const call *c)
 {
-    lw_ref args[2] = {argument_mask(c, 0), bits_of(c, argument_as(c, 1, c->operand))};
+    lw_ref args[2] = {argument_mask(c, 0), lw_value_bits(c->b, argument_as(c, 1, c->operand))};
     bool wide = lw_ir_type(c->b, args[1]) == LW_DT_u64, all = c->impl == LW_IMPL_MATCH_ALL;
     lw_kernel_op op = all ? (wide ? LW_KOP_match_all64 : LW_KOP_match_all32)
                           : (wide ? LW_KOP_match_any64 : LW_KOP_match_any32);

@@ -1,14 +1,25 @@
-#include "gufunc/core_carried.h"
-#include "gufunc/core_copier.h"
-#include "gufunc/core_scan.h"
+#include "core/opt/loops/carried.h"
+#include "core/opt/loops/copier.h"
+#include "core/block/scan.h"
 
 /* Iterations of up to so many instructions are taken four a thread at a time. */
 enum { SHORT_ROUND = 64, TIMES = 4 };
 
 typedef lw_copier copier;
 
+/* The variable of scan number i. */
+static const lw_carried *
+scanned(const lw_spread_loop *l, uint32_t i)
+{
+    const lw_carried *at = l->carried;
+
+    for (uint32_t n = 0; at->how != LW_CARRY_SCAN || n++ < i;)
+        at++;
+    return at;
+}
+
 static uint32_t
-n_scans(const lw_rounds *l)
+n_scans(const lw_spread_loop *l)
 {
     uint32_t n = 0;
 
@@ -19,7 +30,7 @@ n_scans(const lw_rounds *l)
 
 /* What this SET brings, to the variable as it is. */
 static void
-copy_update(copier *c, const lw_rounds *l, uint32_t set)
+copy_update(copier *c, const lw_spread_loop *l, uint32_t set)
 {
     lw_builder *b = &c->b;
     const lw_inst old = *lw_inst_at(c->s, set);
@@ -32,7 +43,7 @@ copy_update(copier *c, const lw_rounds *l, uint32_t set)
     }
     if (u.op == LW_OP_LT || u.op == LW_OP_GT) {
         const lw_carried *one = lw_carried_find(l, old.a);
-        lw_ir_set(b, slot, lw_carried_combine(b, one, lw_ir_get(b, slot), c->to[u.e]));
+        lw_ir_set(b, slot, lw_block_combine(b, &one->combine, lw_ir_get(b, slot), c->to[u.e]));
         return;
     }
     c->to[u.get] = lw_ir_get(b, slot);
@@ -41,7 +52,7 @@ copy_update(copier *c, const lw_rounds *l, uint32_t set)
 }
 
 static bool
-is_scanned_set(const copier *c, const lw_rounds *l, uint32_t at)
+is_scanned_set(const copier *c, const lw_spread_loop *l, uint32_t at)
 {
     const lw_inst *inst = lw_inst_at(c->s, at);
     const lw_carried *one = inst->op == LW_OP_SET ? lw_carried_find(l, inst->a) : NULL;
@@ -51,7 +62,7 @@ is_scanned_set(const copier *c, const lw_rounds *l, uint32_t at)
 
 /* The first walk: what does not wait, and updates. Returns the last instruction dealt with. */
 static uint32_t
-copy_early(copier *c, const lw_rounds *l, uint32_t at)
+copy_early(copier *c, const lw_spread_loop *l, uint32_t at)
 {
     const lw_inst *inst = lw_inst_at(c->s, at);
 
@@ -88,7 +99,7 @@ kept_value(copier *c, lw_ref kept)
 }
 
 void
-lw_copier_round(copier *c, const lw_rounds *l, bool early, lw_ref *kept)
+lw_copier_iteration(copier *c, const lw_spread_loop *l, bool early, lw_ref *kept)
 {
     uint32_t loops = 0, depth = 0;
     bool counts[64] = {false};
@@ -137,29 +148,29 @@ brought(copier *c, const lw_carried *one, lw_ref valid)
     if (!valid)
         return value;
     return lw_ir_select(&c->b, valid, value,
-                        lw_carried_nothing(&c->b, one, lw_copier_type(c, one->slot)));
+                        lw_block_nothing(&c->b, &one->combine, lw_copier_type(c, one->slot)));
 }
 
 /* First walk of the counter's iteration: what it brings. valid: 0, or whether it counts. */
 static void
-walk_early(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, lw_scan *scans)
+walk_early(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, lw_scan *scans)
 {
     lw_builder *b = &c->b;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < l->n_carried; i++)
         if (l->carried[i].how == LW_CARRY_SCAN)
-            lw_ir_set(
-                b, c->to[l->carried[i].slot],
-                lw_carried_nothing(b, &l->carried[i], lw_copier_type(c, l->carried[i].slot)));
+            lw_ir_set(b, c->to[l->carried[i].slot],
+                      lw_block_nothing(b, &l->carried[i].combine,
+                                       lw_copier_type(c, l->carried[i].slot)));
     if (valid && !kept)
         lw_ir_if(b, valid);
-    lw_copier_round(c, l, true, kept);
+    lw_copier_iteration(c, l, true, kept);
     if (valid && !kept)
         lw_ir_end(b);
     for (uint32_t i = 0; i < l->n_carried; i++)
         if (l->carried[i].how == LW_CARRY_SCAN)
-            scans[n++] = (lw_scan){.one = &l->carried[i],
+            scans[n++] = (lw_scan){.one = &l->carried[i].combine,
                                    .type = lw_copier_type(c, l->carried[i].slot),
                                    .value = brought(c, &l->carried[i], kept ? valid : 0)};
 }
@@ -167,17 +178,17 @@ walk_early(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, lw_scan *s
 /* The second walk, with the values that it finds: those so far, and what came before it in
  * this step. */
 static void
-walk_again(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, const lw_scan *scans,
+walk_again(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, const lw_scan *scans,
            const lw_ref *so_far)
 {
     lw_builder *b = &c->b;
 
     for (uint32_t i = 0; i < n_scans(l); i++)
-        lw_ir_set(b, c->to[scans[i].one->slot],
-                  lw_carried_combine(b, scans[i].one, so_far[i], scans[i].before));
+        lw_ir_set(b, c->to[scanned(l, i)->slot],
+                  lw_block_combine(b, scans[i].one, so_far[i], scans[i].before));
     if (valid)
         lw_ir_if(b, valid);
-    lw_copier_round(c, l, false, kept);
+    lw_copier_iteration(c, l, false, kept);
     if (valid)
         lw_ir_end(b);
 }
@@ -186,7 +197,8 @@ walk_again(copier *c, const lw_rounds *l, lw_ref valid, lw_ref *kept, const lw_s
  * asked for each. With several they stand in one piece of code, so that their loads are under
  * way together. */
 static void
-copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, bool asks, lw_ref turn)
+copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool asks,
+          lw_ref turn)
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_ir_type(b, start);
@@ -207,9 +219,9 @@ copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, bool asks
     lw_block_scan(b, scans, n, times, c->tid, c->n_threads, lw_ir_get(b, turn));
     lw_ir_set(b, turn, lw_ir_not(b, lw_ir_get(b, turn)));
     for (uint32_t i = 0; i < n; i++) {
-        so_far[i] = lw_ir_get(b, scans[i].one->before);
-        lw_ir_set(b, scans[i].one->before,
-                  lw_carried_combine(b, scans[i].one, so_far[i], scans[i].total));
+        so_far[i] = lw_ir_get(b, scanned(l, i)->before);
+        lw_ir_set(b, scanned(l, i)->before,
+                  lw_block_combine(b, scans[i].one, so_far[i], scans[i].total));
     }
     for (uint32_t k = 0; k < times; k++) {
         lw_ir_set(b, counter, mine[k]);
@@ -219,7 +231,7 @@ copy_step(copier *c, const lw_rounds *l, lw_ref start, uint32_t times, bool asks
 
 /* Whether the code is short, so that several iterations a thread pay. */
 static bool
-is_short(const copier *c, const lw_rounds *l)
+is_short(const copier *c, const lw_spread_loop *l)
 {
     for (uint32_t i = l->first; i < l->latch; i++) {
         lw_op op = (lw_op)lw_inst_at(c->s, i)->op;
@@ -230,7 +242,7 @@ is_short(const copier *c, const lw_rounds *l)
 }
 
 void
-lw_copier_scan(copier *c, const lw_rounds *l)
+lw_copier_scan(copier *c, const lw_spread_loop *l)
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_copier_type(c, l->counter);

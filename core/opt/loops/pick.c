@@ -1,7 +1,7 @@
 #include "core/base/memory.h"
 #include "core/ir/operands.h"
-#include "gufunc/core_carried.h"
-#include "gufunc/core_places.h"
+#include "core/opt/loops/carried.h"
+#include "core/opt/loops/places.h"
 
 enum { MOST_EVENTS = 4, MOST_FREE = 3, MOST_DEPTH = 24 };
 
@@ -33,7 +33,7 @@ typedef struct event {
 /* One variable looked at as the best so far. */
 typedef struct picker {
     const lw_spreader *s;
-    const lw_rounds *l;
+    const lw_spread_loop *l;
     lw_ref best;
     bool by_place; /* the variable is where the best stands: `if x[i] > x[k]: k = i` */
     lw_ref place;  /* x[k], once it is found */
@@ -492,11 +492,11 @@ order_of(uint32_t table, lw_pick *pick)
     bool less = table >> LESS & 1, more = table >> MORE & 1, comes = table >> NAN_COMES & 1;
     bool leaves = table >> NAN_IS_BEST & 1, both = table >> BOTH_NAN & 1;
 
-    pick->op = more ? LW_OP_GT : LW_OP_LT;
-    pick->last = table >> EQUAL & 1;
-    pick->nan_best = comes;
-    pick->nan_worst = leaves;
-    pick->nan_last = both;
+    pick->prefers.op = more ? LW_OP_GT : LW_OP_LT;
+    pick->prefers.last = table >> EQUAL & 1;
+    pick->prefers.nan_best = comes;
+    pick->prefers.nan_worst = leaves;
+    pick->prefers.nan_last = both;
     return less != more && !(comes && leaves) && (comes || leaves || !both);
 }
 
@@ -549,7 +549,7 @@ find_events(picker *p)
 static bool
 settle_first(const picker *p, lw_pick *pick)
 {
-    if (!p->has || pick->nan_best || pick->nan_worst || !may_be_nan(p))
+    if (!p->has || pick->prefers.nan_best || pick->prefers.nan_worst || !may_be_nan(p))
         return true;
     pick->first = true;
     return p->n_events == 1 && p->n_free == 0 && region_of(p, p->events[0].at) == 0 &&
@@ -695,7 +695,7 @@ is_set_by_events(const picker *p, lw_ref slot)
 }
 
 static bool
-add_member(const picker *p, lw_rounds *l, lw_ref slot)
+add_member(const picker *p, lw_spread_loop *l, lw_ref slot)
 {
     if (lw_carried_find(l, slot))
         return true;
@@ -707,7 +707,7 @@ add_member(const picker *p, lw_rounds *l, lw_ref slot)
 }
 
 static bool
-take_branches(const picker *p, lw_rounds *l)
+take_branches(const picker *p, lw_spread_loop *l)
 {
     for (uint32_t i = l->first; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(p->s, i);
@@ -727,14 +727,14 @@ take_branches(const picker *p, lw_rounds *l)
 /* ---- variables ---- */
 
 static bool
-may_be_best(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
+may_be_best(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot)
 {
     return slot < l->at && !lw_carried_find(l, slot) && l->n_picks < LW_MOST_PICKS &&
            is_element_type(lw_inst_at(s, slot));
 }
 
 static void
-take_best(const lw_spreader *s, lw_rounds *l, lw_ref slot, bool by_place)
+take_best(const lw_spreader *s, lw_spread_loop *l, lw_ref slot, bool by_place)
 {
     uint32_t n = s->func->insts.n, n_carried = l->n_carried;
     picker p = {.s = s, .l = l, .best = slot, .by_place = by_place};
@@ -753,7 +753,7 @@ take_best(const lw_spreader *s, lw_rounds *l, lw_ref slot, bool by_place)
 }
 
 void
-lw_picks_find(const lw_spreader *s, lw_rounds *l)
+lw_picks_find(const lw_spreader *s, lw_spread_loop *l)
 {
     for (uint32_t i = l->first; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
@@ -765,7 +765,7 @@ lw_picks_find(const lw_spreader *s, lw_rounds *l)
 }
 
 bool
-lw_pick_last(const lw_spreader *s, lw_rounds *l, lw_ref slot)
+lw_pick_last(const lw_spreader *s, lw_spread_loop *l, lw_ref slot)
 {
     const lw_inst *inst = lw_inst_at(s, slot);
 

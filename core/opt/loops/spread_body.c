@@ -1,9 +1,9 @@
 #include "core/base/memory.h"
 #include "core/ir/operands.h"
-#include "gufunc/core_carried.h"
-#include "gufunc/core_copier.h"
-#include "gufunc/core_scan.h"
-#include "gufunc/core_spread.h"
+#include "core/opt/loops/carried.h"
+#include "core/opt/loops/copier.h"
+#include "core/block/scan.h"
+#include "core/opt/loops/spread.h"
 
 typedef lw_copier copier;
 
@@ -37,7 +37,7 @@ lw_copier_inst(copier *c, uint32_t at)
 
 /* What is the same in all iterations, in front of the loop. */
 static lw_ref
-fixed(copier *c, const lw_rounds *l, lw_ref value)
+fixed(copier *c, const lw_spread_loop *l, lw_ref value)
 {
     if (value > l->at)
         lw_copier_inst(c, value);
@@ -60,28 +60,29 @@ copy_store(copier *c, uint32_t at)
 
 /* No thread has an iteration yet. */
 static void
-start_picks(copier *c, lw_rounds *l)
+start_picks(copier *c, lw_spread_loop *l)
 {
     for (uint32_t i = 0; i < l->n_picks; i++) {
-        l->picks[i].round = lw_ir_slot(&c->b, LW_DT_i64);
-        lw_ir_set(&c->b, l->picks[i].round, lw_ir_int(&c->b, LW_DT_i64, -1));
+        l->picks[i].iteration = lw_ir_slot(&c->b, LW_DT_i64);
+        lw_ir_set(&c->b, l->picks[i].iteration, lw_ir_int(&c->b, LW_DT_i64, -1));
     }
 }
 
 void
-lw_copier_note_pick(copier *c, const lw_rounds *l, uint32_t at)
+lw_copier_note_pick(copier *c, const lw_spread_loop *l, uint32_t at)
 {
     const lw_inst *inst = lw_inst_at(c->s, at);
 
     for (uint32_t i = 0; i < l->n_picks && inst->op == LW_OP_SET; i++)
         if (l->picks[i].leader == inst->a)
-            lw_ir_set(&c->b, l->picks[i].round, lw_ir_cast(&c->b, LW_DT_i64, c->to[l->at + 1]));
+            lw_ir_set(&c->b, l->picks[i].iteration,
+                      lw_ir_cast(&c->b, LW_DT_i64, c->to[l->at + 1]));
 }
 
 /* A value of the iteration behind the loop: made of variables, and of what is the same in all
  * iterations. */
 static void
-copy_value(copier *c, const lw_rounds *l, lw_ref value)
+copy_value(copier *c, const lw_spread_loop *l, lw_ref value)
 {
     const lw_inst *inst = lw_inst_at(c->s, value);
     const char *args = lw_ops[inst->op].args;
@@ -97,7 +98,7 @@ copy_value(copier *c, const lw_rounds *l, lw_ref value)
 
 /* What decides of the thread's iteration; where it has none, anything. */
 static lw_ref
-deciding_value(copier *c, const lw_rounds *l, const lw_pick *pick, lw_ref round)
+deciding_value(copier *c, const lw_spread_loop *l, const lw_pick *pick, lw_ref iteration)
 {
     lw_builder *b = &c->b;
     lw_ref made;
@@ -106,7 +107,7 @@ deciding_value(copier *c, const lw_rounds *l, const lw_pick *pick, lw_ref round)
         return pick->best ? lw_ir_get(b, c->to[pick->best]) : 0;
     made = lw_ir_slot(b, lw_copier_type(c, pick->place));
     lw_ir_set(b, made, lw_ir_zero(b, lw_copier_type(c, pick->place)));
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, round, lw_ir_int(b, LW_DT_i64, 0)));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, iteration, lw_ir_int(b, LW_DT_i64, 0)));
     copy_value(c, l, pick->place);
     lw_ir_set(b, made, c->to[pick->place]);
     lw_ir_end(b);
@@ -115,15 +116,16 @@ deciding_value(copier *c, const lw_rounds *l, const lw_pick *pick, lw_ref round)
 
 /* All threads get what the iteration that stays has set; where none has, what was there. */
 static void
-finish_pick(copier *c, const lw_rounds *l, uint32_t number)
+finish_pick(copier *c, const lw_spread_loop *l, uint32_t number)
 {
     lw_builder *b = &c->b;
     const lw_pick *pick = &l->picks[number];
-    lw_ref values[LW_MOST_CARRIED], slots[LW_MOST_CARRIED], mine = lw_ir_get(b, pick->round);
+    lw_ref values[LW_MOST_CARRIED], slots[LW_MOST_CARRIED],
+        mine = lw_ir_get(b, pick->iteration);
     lw_ref best = deciding_value(c, l, pick, mine), stays, any;
     uint32_t n = 0;
 
-    stays = lw_block_pick(b, pick, best, mine, c->tid, c->n_threads);
+    stays = lw_block_pick(b, &pick->prefers, best, mine, c->tid, c->n_threads);
     any = lw_ir_compare(b, LW_OP_GE, stays, lw_ir_int(b, LW_DT_i64, 0));
     for (uint32_t i = 0; i < l->n_carried; i++)
         if (l->carried[i].how == LW_CARRY_PICKED && l->carried[i].pick == number) {
@@ -141,7 +143,7 @@ finish_pick(copier *c, const lw_rounds *l, uint32_t number)
 
 /* Each thread starts with nothing; with what is picked, as it is. */
 static void
-start_carried(copier *c, lw_rounds *l)
+start_carried(copier *c, lw_spread_loop *l)
 {
     start_picks(c, l);
     for (uint32_t i = 0; i < l->n_carried; i++) {
@@ -151,7 +153,7 @@ start_carried(copier *c, lw_rounds *l)
             one->before = lw_ir_get(&c->b, slot);
         if (one->how == LW_CARRY_TOTAL)
             lw_ir_set(&c->b, slot,
-                      lw_carried_nothing(&c->b, one, lw_copier_type(c, one->slot)));
+                      lw_block_nothing(&c->b, &one->combine, lw_copier_type(c, one->slot)));
         if (one->how == LW_CARRY_SCAN) {
             lw_ref kept = lw_ir_slot(&c->b, lw_copier_type(c, one->slot));
             lw_ir_set(&c->b, kept, one->before);
@@ -161,7 +163,7 @@ start_carried(copier *c, lw_rounds *l)
 }
 
 void
-lw_copier_counts(copier *c, const lw_rounds *l, lw_ref number)
+lw_copier_counts(copier *c, const lw_spread_loop *l, lw_ref number)
 {
     lw_builder *b = &c->b;
 
@@ -178,7 +180,7 @@ lw_copier_counts(copier *c, const lw_rounds *l, lw_ref number)
 }
 
 static void
-finish_carried(copier *c, const lw_rounds *l)
+finish_carried(copier *c, const lw_spread_loop *l)
 {
     lw_builder *b = &c->b;
     lw_ref limit = c->to[l->limit], zero = lw_ir_zero(b, lw_copier_type(c, l->limit));
@@ -192,8 +194,9 @@ finish_carried(copier *c, const lw_rounds *l)
             continue;
         value = lw_ir_get(b, one->how == LW_CARRY_SCAN ? one->before : slot);
         if (one->how == LW_CARRY_TOTAL)
-            value = lw_carried_combine(b, one, one->before,
-                                       lw_block_total(b, one, value, c->tid, c->n_threads));
+            value =
+                lw_block_combine(b, &one->combine, one->before,
+                                 lw_block_total(b, &one->combine, value, c->tid, c->n_threads));
         lw_ir_set(b, slot, value);
     }
     for (uint32_t i = 0; i < l->n_picks; i++)
@@ -203,11 +206,11 @@ finish_carried(copier *c, const lw_rounds *l)
 /* ---- loops that look for something ---- */
 
 /* Iterations of a thread after which the block looks whether one was found. */
-enum { SEARCH_ROUNDS = 16 };
+enum { SEARCHED_AT_ONCE = 16 };
 
 /* This thread's iterations from `base` on, up to `end` or the first that ends the loop. */
 static void
-copy_looking(copier *c, const lw_rounds *l, lw_ref base, lw_ref end, lw_ref found)
+copy_looking(copier *c, const lw_spread_loop *l, lw_ref base, lw_ref end, lw_ref found)
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_copier_type(c, l->counter);
@@ -234,7 +237,7 @@ copy_looking(copier *c, const lw_rounds *l, lw_ref base, lw_ref end, lw_ref foun
 }
 
 static void
-save_found(copier *c, lw_rounds *l)
+save_found(copier *c, lw_spread_loop *l)
 {
     for (uint32_t i = 0; i < l->n_carried; i++)
         l->carried[i].before = lw_ir_get(&c->b, c->to[l->carried[i].slot]);
@@ -242,7 +245,7 @@ save_found(copier *c, lw_rounds *l)
 
 /* The first iteration that ends the loop, as all threads make it: with what variables were. */
 static void
-copy_found(copier *c, const lw_rounds *l, lw_ref first)
+copy_found(copier *c, const lw_spread_loop *l, lw_ref first)
 {
     lw_builder *b = &c->b;
 
@@ -258,13 +261,13 @@ copy_found(copier *c, const lw_rounds *l, lw_ref first)
 /* As many iterations at a time as keep each thread busy for a while; then the smallest number
  * that any has found. */
 static void
-copy_search(copier *c, lw_rounds *l)
+copy_search(copier *c, lw_spread_loop *l)
 {
-    const lw_carried smaller = {.op = LW_OP_LT};
+    const lw_associative smaller = {.op = LW_OP_LT};
     lw_builder *b = &c->b;
     lw_dtype type = lw_copier_type(c, l->counter);
     lw_ref limit = c->to[l->limit], base = lw_ir_slot(b, type), found = lw_ir_slot(b, type);
-    lw_ref start, left, rounds;
+    lw_ref start, left, iterations;
 
     save_found(c, l);
     lw_ir_set(b, base, lw_ir_zero(b, type));
@@ -275,14 +278,15 @@ copy_search(copier *c, lw_rounds *l)
     lw_ir_break(b, 0);
     lw_ir_end(b);
     left = lw_ir_sub(b, limit, start);
-    rounds = lw_ir_int(b, type, (int64_t)SEARCH_ROUNDS * c->n_threads);
-    rounds = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, rounds), left, rounds);
-    copy_looking(c, l, start, lw_ir_add(b, start, rounds), found);
+    iterations = lw_ir_int(b, type, (int64_t)SEARCHED_AT_ONCE * c->n_threads);
+    iterations =
+        lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, iterations), left, iterations);
+    copy_looking(c, l, start, lw_ir_add(b, start, iterations), found);
     lw_ir_set(b, found, lw_block_total(b, &smaller, lw_ir_get(b, found), c->tid, c->n_threads));
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, lw_ir_get(b, found), limit));
     lw_ir_break(b, 0);
     lw_ir_end(b);
-    lw_ir_set(b, base, lw_ir_add(b, start, rounds));
+    lw_ir_set(b, base, lw_ir_add(b, start, iterations));
     lw_ir_latch(b);
     lw_ir_end(b);
     copy_found(c, l, lw_ir_get(b, found));
@@ -292,7 +296,7 @@ copy_search(copier *c, lw_rounds *l)
 
 /* The first iteration, if there is one, by all threads. What is counted is as it was. */
 static void
-copy_first(copier *c, lw_rounds *l)
+copy_first(copier *c, lw_spread_loop *l)
 {
     lw_builder *b = &c->b;
     lw_ref zero = lw_ir_zero(b, lw_copier_type(c, l->counter));
@@ -302,13 +306,13 @@ copy_first(copier *c, lw_rounds *l)
         l->carried[i].before = lw_ir_get(b, c->to[l->carried[i].slot]);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, zero, c->to[l->limit]));
     lw_ir_set(b, c->to[l->counter], zero);
-    lw_copier_round(c, l, false, NULL);
+    lw_copier_iteration(c, l, false, NULL);
     lw_ir_end(b);
 }
 
 /* Whether there is a best: behind the first iteration there is. */
 static bool
-is_known_has(const lw_rounds *l, const lw_inst *inst)
+is_known_has(const lw_spread_loop *l, const lw_inst *inst)
 {
     for (uint32_t i = 0; i < l->n_picks; i++)
         if (l->picks[i].first && inst->op == LW_OP_GET && l->picks[i].has == inst->a)
@@ -318,7 +322,7 @@ is_known_has(const lw_rounds *l, const lw_inst *inst)
 
 /* The SET of `v = v and e` whose e is made in this IF; 0: it is none's. */
 static uint32_t
-lazy_set(const copier *c, const lw_rounds *l, uint32_t at)
+lazy_set(const copier *c, const lw_spread_loop *l, uint32_t at)
 {
     lw_update u;
 
@@ -332,7 +336,7 @@ lazy_set(const copier *c, const lw_rounds *l, uint32_t at)
 
 /* v = v and e with e made in every iteration, as guards allow: none waits for another. */
 static void
-copy_eager(copier *c, const lw_rounds *l, uint32_t set)
+copy_eager(copier *c, const lw_spread_loop *l, uint32_t set)
 {
     lw_builder *b = &c->b;
     const lw_inst *old = lw_inst_at(c->s, set);
@@ -350,7 +354,7 @@ copy_eager(copier *c, const lw_rounds *l, uint32_t set)
 
 /* An instruction of an iteration that is one thread's own. */
 static void
-copy_shared_inst(copier *c, const lw_rounds *l, uint32_t at, uint32_t *eager)
+copy_shared_inst(copier *c, const lw_spread_loop *l, uint32_t at, uint32_t *eager)
 {
     const lw_inst *inst = lw_inst_at(c->s, at);
     uint32_t set = inst->op == LW_OP_IF ? lazy_set(c, l, at) : 0;
@@ -370,7 +374,7 @@ copy_shared_inst(copier *c, const lw_rounds *l, uint32_t at, uint32_t *eager)
 
 /* Every thread takes each n_threads-th iteration. */
 static void
-copy_sharing(copier *c, const lw_rounds *l)
+copy_sharing(copier *c, const lw_spread_loop *l)
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_copier_type(c, l->counter);
@@ -392,7 +396,7 @@ copy_sharing(copier *c, const lw_rounds *l)
 
 /* The loop as it was, by one thread. */
 static void
-copy_alone(copier *c, const lw_rounds *l)
+copy_alone(copier *c, const lw_spread_loop *l)
 {
     lw_builder *b = &c->b;
 
@@ -407,7 +411,7 @@ copy_alone(copier *c, const lw_rounds *l)
 }
 
 static lw_ref
-no_guard_speaks(copier *c, const lw_rounds *l)
+no_guard_speaks(copier *c, const lw_spread_loop *l)
 {
     lw_builder *b = &c->b;
     lw_ref all = lw_ir_int(b, LW_DT_b1, 1);
@@ -430,7 +434,7 @@ no_guard_speaks(copier *c, const lw_rounds *l)
 }
 
 static void
-copy_shared(copier *c, lw_rounds *l)
+copy_shared(copier *c, lw_spread_loop *l)
 {
     if (l->searches) {
         copy_search(c, l);
@@ -448,7 +452,7 @@ copy_shared(copier *c, lw_rounds *l)
 
 /* The loop as it was: a search by all threads, which it may send elsewhere. */
 static void
-copy_unshared(copier *c, const lw_rounds *l)
+copy_unshared(copier *c, const lw_spread_loop *l)
 {
     if (!l->searches) {
         copy_alone(c, l);
@@ -459,7 +463,7 @@ copy_unshared(copier *c, const lw_rounds *l)
 }
 
 static void
-copy_loop(copier *c, lw_rounds *l)
+copy_loop(copier *c, lw_spread_loop *l)
 {
     if (l->stores)
         barrier(c);
@@ -518,8 +522,8 @@ start_function(copier *c, lw_module *module, lw_error *err)
 }
 
 lw_status
-lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *module,
-                    uint32_t *function, lw_error *err)
+lw_spread_body(const lw_spread_source *of, uint32_t n_threads, lw_module *module,
+               uint32_t *function, lw_error *err)
 {
     lw_spreader *s = lw_alloc_zero(1, sizeof *s);
     copier c = {.s = s, .n_threads = n_threads};
@@ -527,7 +531,7 @@ lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *m
 
     if (s == NULL)
         return lw_fail_memory(err);
-    if (!lw_spreader_find(s, loop)) {
+    if (!lw_spreader_find(s, of)) {
         status = lw_fail(err, LW_ERR_INTERNAL, "a body that cannot be spread");
         goto fail;
     }

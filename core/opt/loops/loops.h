@@ -1,14 +1,15 @@
-/* What the finder of loops that a block can share (core_spread.c, core_carried.c) tells the one
- * that makes their code (core_spread_body.c, core_spread_scan.c, core_scan.c). A round, in
- * names, is an iteration. Pure C. */
-#ifndef LW_GUFUNC_CORE_ROUNDS_H
-#define LW_GUFUNC_CORE_ROUNDS_H
+/* What a loop does, as far as a block that shares its iterations has to know: what the files of
+ * this folder that look (spread.c, carried.c, pick.c, search.c) tell those that make the code
+ * (spread_body.c, spread_scan.c). */
+#ifndef LW_OPT_LOOPS_LOOPS_H
+#define LW_OPT_LOOPS_LOOPS_H
 
 #include "core/ir/facts.h"
-#include "gufunc/gufunc_loop.h"
+#include "core/block/scan.h"
+#include "core/opt/loops/spread.h"
 
 enum {
-    LW_MOST_ROUNDS = 32,
+    LW_MOST_LOOPS = 32,
     LW_MOST_CARRIED = 16,
     LW_MOST_PICKS = 8,
     LW_MOST_SHIFTS = 6,
@@ -27,10 +28,7 @@ typedef enum lw_carry {
 typedef struct lw_carried {
     lw_ref slot;
     lw_carry how;
-    /* x op y: ADD, MUL, AND, OR, XOR; LT, GT: the smaller, the larger, x where neither is;
-     * INTRINSIC: the row `intrinsic` */
-    lw_op op;
-    uint32_t intrinsic;
+    lw_associative combine;
     lw_ref by;     /* COUNT */
     bool minus;    /* COUNT: by -by */
     uint32_t pick; /* PICKED */
@@ -42,17 +40,13 @@ typedef struct lw_pick {
     /* Slot of the value that decides; 0: the last iteration stays. Each thread compares with
      * its own best so far, which starts as the value from in front of the loop. */
     lw_ref best;
-    lw_ref place;   /* the value that decides is what this LOAD finds by that slot; or 0 */
-    lw_op op;       /* GT: the largest stays, LT: the smallest */
-    bool last;      /* of equals the last stays */
-    bool nan_best;  /* what is no number is better than all numbers, */
-    bool nan_worst; /* or worse than all; neither: it is never taken */
-    lw_ref has;     /* a bool that says whether there is a best already; 0: none */
-    bool first;     /* the first iteration stays whatever it sets, if it is NaN: all threads
-                     * make it, and start from there */
-    bool nan_last;  /* of several that are no numbers the last stays */
-    lw_ref leader;  /* whoever sets this is such an iteration */
-    lw_ref round;   /* while the loop is made: slot of the thread's, -1: it has none */
+    lw_ref place; /* the value that decides is what this LOAD finds by that slot; or 0 */
+    lw_preference prefers;
+    lw_ref has;       /* a bool that says whether there is a best already; 0: none */
+    bool first;       /* the first iteration stays whatever it sets, if it is NaN: all threads
+                       * make it, and start from there */
+    lw_ref leader;    /* whoever sets this is such an iteration */
+    lw_ref iteration; /* while the loop is made: slot of the thread's, -1: it has none */
 } lw_pick;
 
 /* An index: the counter times `step`, which is not 0, and values that are the same in all
@@ -67,7 +61,7 @@ typedef struct lw_shift {
 } lw_shift;
 
 /* An outermost loop: LOOP … LATCH … END. */
-typedef struct lw_rounds {
+typedef struct lw_spread_loop {
     uint32_t at, latch, end;
     uint32_t first; /* instruction of an iteration */
     lw_ref counter; /* its slot; counts from 0 by 1 */
@@ -84,10 +78,10 @@ typedef struct lw_rounds {
     lw_pick picks[LW_MOST_PICKS];
     uint32_t n_guards; /* where one of these becomes negative, the loop cannot be spread */
     lw_shift guards[LW_MOST_GUARDS];
-} lw_rounds;
+} lw_spread_loop;
 
 typedef struct lw_spreader {
-    const lw_gufunc_loop *loop;
+    const lw_spread_source *of;
     lw_arena arena;
     const lw_func *func; /* the body, as lw_plain_body writes it */
     lw_ir_regions regions;
@@ -95,24 +89,24 @@ typedef struct lw_spreader {
      * from nothing that is known before the scan, and so waits for the second walk */
     uint8_t *waits;
     uint32_t n_loops;
-    lw_rounds loops[LW_MOST_ROUNDS];
+    lw_spread_loop loops[LW_MOST_LOOPS];
     uint32_t blocked; /* the LOOP that cannot be spread; the IF that has it inside */
     uint32_t culprit; /* the instruction that prevents it */
     const char *why;  /* "it ...", of the culprit's line */
 } lw_spreader;
 
 /* Fills a cleared spreader; false: the body cannot be spread, or memory is out. */
-bool lw_spreader_find(lw_spreader *s, const lw_gufunc_loop *loop);
+bool lw_spreader_find(lw_spreader *s, const lw_spread_source *of);
 void lw_spreader_free(lw_spreader *s);
 
 /* How many BLOCKs and LOOPs of the iteration are around instruction `at`. */
-uint32_t lw_loops_around(const lw_spreader *s, const lw_rounds *l, uint32_t at);
+uint32_t lw_loops_around(const lw_spreader *s, const lw_spread_loop *l, uint32_t at);
 /* Whether this instruction of an iteration ends the loop. */
-bool lw_ends_loop(const lw_spreader *s, const lw_rounds *l, uint32_t at);
+bool lw_ends_loop(const lw_spreader *s, const lw_spread_loop *l, uint32_t at);
 
 /* Whether all threads make the first iteration, and share the others. */
 static inline bool
-lw_picks_start_together(const lw_rounds *l)
+lw_picks_start_together(const lw_spread_loop *l)
 {
     for (uint32_t i = 0; i < l->n_picks; i++)
         if (l->picks[i].first)
@@ -128,7 +122,7 @@ lw_inst_at(const lw_spreader *s, lw_ref ref)
 
 /* Same in all iterations, and there in front of the loop or at any place. */
 static inline bool
-lw_is_fixed(const lw_spreader *s, const lw_rounds *l, lw_ref ref)
+lw_is_fixed(const lw_spreader *s, const lw_spread_loop *l, lw_ref ref)
 {
     lw_op op = (lw_op)lw_inst_at(s, ref)->op;
 

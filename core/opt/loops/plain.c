@@ -1,4 +1,4 @@
-#include "gufunc/core_plain.h"
+#include "core/opt/loops/plain.h"
 
 #include "core/ir/operands.h"
 

@@ -1,17 +1,17 @@
-#include "gufunc/core_scan.h"
+#include "core/block/scan.h"
 
+#include "core/block/shuffle.h"
 #include "core/tables/intrinsics.h"
-#include "core/tables/kernel_ops.h"
 
 #include <assert.h>
 #include <math.h>
 
-enum { WARP = 32, MOST_TIMES = 8, UP_CLAMP = 0, ANY_CLAMP = 31 };
+enum { WARP = 32, MOST_TIMES = 8 };
 
 /* ---- operations ---- */
 
 lw_ref
-lw_carried_combine(lw_builder *b, const lw_carried *one, lw_ref x, lw_ref y)
+lw_block_combine(lw_builder *b, const lw_associative *one, lw_ref x, lw_ref y)
 {
     lw_ref both[2] = {x, y};
 
@@ -43,7 +43,7 @@ furthest(lw_builder *b, lw_dtype type, bool largest)
 
 /* -0.0 is what leaves every float as it is in a sum. */
 lw_ref
-lw_carried_nothing(lw_builder *b, const lw_carried *one, lw_dtype type)
+lw_block_nothing(lw_builder *b, const lw_associative *one, lw_dtype type)
 {
     switch (one->op) {
     case LW_OP_MUL:
@@ -74,58 +74,25 @@ barrier(lw_builder *b)
 }
 
 static lw_ref
-shuffled_word(lw_builder *b, lw_kernel_op op, lw_ref word, lw_ref lane, int64_t clamp)
-{
-    const lw_ref args[4] = {lw_ir_int(b, LW_DT_i32, -1), word, lane,
-                            lw_ir_int(b, LW_DT_i32, clamp)};
-
-    return lw_ir_kernel_call(b, op, LW_DT_i32, args, 4);
-}
-
-/* Shuffles a value of 32 or 64 bits, which goes in two words, or a bool. */
-static lw_ref
-shuffled(lw_builder *b, lw_kernel_op op, lw_ref value, lw_ref lane, int64_t clamp)
-{
-    lw_dtype type = lw_ir_type(b, value);
-    lw_ref bits, low, high, none = lw_ir_int(b, LW_DT_i32, 0);
-
-    if (type == LW_DT_b1) {
-        bits = lw_ir_select(b, value, lw_ir_int(b, LW_DT_i32, 1), none);
-        return lw_ir_compare(b, LW_OP_NE, shuffled_word(b, op, bits, lane, clamp), none);
-    }
-    if (lw_dtypes[type].size_bytes == 4)
-        return lw_ir_bitcast(
-            b, type, shuffled_word(b, op, lw_ir_bitcast(b, LW_DT_i32, value), lane, clamp));
-    bits = lw_ir_bitcast(b, LW_DT_u64, value);
-    high = lw_ir_shr(b, bits, lw_ir_int(b, LW_DT_u64, 32));
-    low = shuffled_word(b, op, lw_ir_cast(b, LW_DT_i32, bits), lane, clamp);
-    high = shuffled_word(b, op, lw_ir_cast(b, LW_DT_i32, high), lane, clamp);
-    low = lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u32, low));
-    high = lw_ir_cast(b, LW_DT_u64, lw_ir_bitcast(b, LW_DT_u32, high));
-    return lw_ir_bitcast(b, type,
-                         lw_ir_or(b, low, lw_ir_shl(b, high, lw_ir_int(b, LW_DT_u64, 32))));
-}
-
-static lw_ref
 from_below(lw_builder *b, lw_ref value, int64_t lanes)
 {
-    return shuffled(b, LW_KOP_shfl_up, value, lw_ir_int(b, LW_DT_i32, lanes), UP_CLAMP);
+    return lw_warp_shuffle(b, LW_KOP_shfl_up, value, lw_ir_int(b, LW_DT_i32, lanes));
 }
 
 static lw_ref
 of_lane(lw_builder *b, lw_ref value, lw_ref lane)
 {
-    return shuffled(b, LW_KOP_shfl_idx, value, lane, ANY_CLAMP);
+    return lw_warp_shuffle(b, LW_KOP_shfl_idx, value, lane);
 }
 
 /* Each of the first `n` lanes gets the total of all up to it. */
 static lw_ref
-warp_scan(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref lane, int64_t n)
+warp_scan(lw_builder *b, const lw_associative *one, lw_ref value, lw_ref lane, int64_t n)
 {
     for (int64_t d = 1; d < n; d *= 2) {
         lw_ref below = from_below(b, value, d);
         lw_ref far = lw_ir_compare(b, LW_OP_GE, lane, lw_ir_int(b, LW_DT_i32, d));
-        value = lw_ir_select(b, far, lw_carried_combine(b, one, below, value), value);
+        value = lw_ir_select(b, far, lw_block_combine(b, one, below, value), value);
     }
     return value;
 }
@@ -148,18 +115,18 @@ scan_warp(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref lane
 {
     lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0));
     lw_ref last = lw_ir_int(b, LW_DT_i32, WARP - 1);
-    const lw_carried *one = scans->one;
+    const lw_associative *one = scans->one;
     lw_ref total = 0, ends[MOST_TIMES], below[MOST_TIMES];
 
     for (uint32_t k = 0; k < times; k++) {
         lw_ref all = warp_scan(b, one, scans[k * n].value, lane, WARP);
-        below[k] = lw_ir_select(b, is_first, lw_carried_nothing(b, one, scans->type),
+        below[k] = lw_ir_select(b, is_first, lw_block_nothing(b, one, scans->type),
                                 from_below(b, all, 1));
         ends[k] = of_lane(b, all, last);
     }
     for (uint32_t k = 0; k < times; k++) {
-        scans[k * n].before = total ? lw_carried_combine(b, one, total, below[k]) : below[k];
-        total = total ? lw_carried_combine(b, one, total, ends[k]) : ends[k];
+        scans[k * n].before = total ? lw_block_combine(b, one, total, below[k]) : below[k];
+        total = total ? lw_block_combine(b, one, total, ends[k]) : ends[k];
     }
     scans->total = total;
 }
@@ -177,7 +144,7 @@ scan_warps(lw_builder *b, lw_scan *s, lw_ref shared, lw_ref lane, lw_ref warp, i
     total =
         lw_ir_load(b, s->type, 1, cell(b, shared, number, lw_dtypes[s->type].size_bytes), 0, 0);
     total = warp_scan(b, s->one, total, lane, n_warps);
-    *front = lw_ir_select(b, is_first, lw_carried_nothing(b, s->one, s->type),
+    *front = lw_ir_select(b, is_first, lw_block_nothing(b, s->one, s->type),
                           of_lane(b, total, previous));
     s->total = of_lane(b, total, lw_ir_int(b, LW_DT_i32, n_warps - 1));
 }
@@ -210,25 +177,24 @@ lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref 
                    lane, warp, n_warps, &front);
         for (uint32_t k = 0; k < times; k++)
             scans[k * n + i].before =
-                lw_carried_combine(b, scans[i].one, front, scans[k * n + i].before);
+                lw_block_combine(b, scans[i].one, front, scans[k * n + i].before);
     }
 }
 
 /* The total of n lanes one behind the other, n a power of two: each lane has its own order,
  * lane 0's counts. */
 static lw_ref
-lanes_total(lw_builder *b, const lw_carried *one, lw_ref value, int64_t n)
+lanes_total(lw_builder *b, const lw_associative *one, lw_ref value, int64_t n)
 {
     for (int64_t d = n / 2; d > 0; d /= 2) {
-        lw_ref other =
-            shuffled(b, LW_KOP_shfl_down, value, lw_ir_int(b, LW_DT_i32, d), ANY_CLAMP);
-        value = lw_carried_combine(b, one, value, other);
+        lw_ref other = lw_warp_shuffle(b, LW_KOP_shfl_down, value, lw_ir_int(b, LW_DT_i32, d));
+        value = lw_block_combine(b, one, value, other);
     }
     return of_lane(b, value, lw_ir_int(b, LW_DT_i32, 0));
 }
 
 lw_ref
-lw_block_total(lw_builder *b, const lw_carried *one, lw_ref value, lw_ref tid,
+lw_block_total(lw_builder *b, const lw_associative *one, lw_ref value, lw_ref tid,
                uint32_t n_threads)
 {
     lw_dtype type = lw_ir_type(b, value);
@@ -268,7 +234,7 @@ lw_block_share(lw_builder *b, lw_ref value, lw_ref tid)
 
 /* One of the iterations that were picked. */
 typedef struct picked {
-    lw_ref best, round; /* best: 0, or of 32 or 64 bits */
+    lw_ref best, iteration; /* best: 0, or of 32 or 64 bits */
 } picked;
 
 static lw_ref
@@ -279,7 +245,7 @@ is_nan(lw_builder *b, lw_ref value)
 
 /* Whether x comes before y in the pick's order, whatever their iterations. */
 static lw_ref
-is_better(lw_builder *b, const lw_pick *pick, lw_ref x, lw_ref y)
+is_better(lw_builder *b, const lw_preference *pick, lw_ref x, lw_ref y)
 {
     lw_ref better = lw_ir_compare(b, pick->op, x, y), other;
 
@@ -292,10 +258,10 @@ is_better(lw_builder *b, const lw_pick *pick, lw_ref x, lw_ref y)
 
 /* Whether x stays if y is as good: its iteration decides. */
 static lw_ref
-comes_first(lw_builder *b, const lw_pick *pick, picked x, picked y)
+comes_first(lw_builder *b, const lw_preference *pick, picked x, picked y)
 {
-    lw_ref is_less = lw_ir_compare(b, LW_OP_LT, x.round, y.round);
-    lw_ref is_more = lw_ir_compare(b, LW_OP_GT, x.round, y.round);
+    lw_ref is_less = lw_ir_compare(b, LW_OP_LT, x.iteration, y.iteration);
+    lw_ref is_more = lw_ir_compare(b, LW_OP_GT, x.iteration, y.iteration);
     lw_ref number = pick->last ? is_more : is_less, none = pick->nan_last ? is_more : is_less;
 
     if (number == none || !lw_is_float(lw_ir_type(b, x.best)))
@@ -305,32 +271,32 @@ comes_first(lw_builder *b, const lw_pick *pick, picked x, picked y)
 
 /* x or y, whichever stays; one that is none never does. */
 static picked
-pick_of(lw_builder *b, const lw_pick *pick, picked x, picked y)
+pick_of(lw_builder *b, const lw_preference *pick, picked x, picked y)
 {
     lw_ref zero = lw_ir_int(b, LW_DT_i64, 0), stays;
 
     if (x.best == 0) {
-        stays = lw_ir_compare(b, LW_OP_GT, x.round, y.round);
-        return (picked){.round = lw_ir_select(b, stays, x.round, y.round)};
+        stays = lw_ir_compare(b, LW_OP_GT, x.iteration, y.iteration);
+        return (picked){.iteration = lw_ir_select(b, stays, x.iteration, y.iteration)};
     }
     stays = lw_ir_and(b, lw_ir_not(b, is_better(b, pick, y.best, x.best)),
                       comes_first(b, pick, x, y));
     stays = lw_ir_or(b, is_better(b, pick, x.best, y.best), stays);
-    stays = lw_ir_or(b, stays, lw_ir_compare(b, LW_OP_LT, y.round, zero));
-    stays = lw_ir_and(b, stays, lw_ir_compare(b, LW_OP_GE, x.round, zero));
+    stays = lw_ir_or(b, stays, lw_ir_compare(b, LW_OP_LT, y.iteration, zero));
+    stays = lw_ir_and(b, stays, lw_ir_compare(b, LW_OP_GE, x.iteration, zero));
     return (picked){.best = lw_ir_select(b, stays, x.best, y.best),
-                    .round = lw_ir_select(b, stays, x.round, y.round)};
+                    .iteration = lw_ir_select(b, stays, x.iteration, y.iteration)};
 }
 
 /* All lanes get the pick of the first `n` lanes, which are repeated. */
 static picked
-warp_pick(lw_builder *b, const lw_pick *pick, picked mine, int64_t n)
+warp_pick(lw_builder *b, const lw_preference *pick, picked mine, int64_t n)
 {
     for (int64_t d = n / 2; d > 0; d /= 2) {
         lw_ref lane = lw_ir_int(b, LW_DT_i32, d);
-        picked other = {.round = shuffled(b, LW_KOP_shfl_xor, mine.round, lane, ANY_CLAMP)};
+        picked other = {.iteration = lw_warp_shuffle(b, LW_KOP_shfl_xor, mine.iteration, lane)};
         if (mine.best)
-            other.best = shuffled(b, LW_KOP_shfl_xor, mine.best, lane, ANY_CLAMP);
+            other.best = lw_warp_shuffle(b, LW_KOP_shfl_xor, mine.best, lane);
         mine = pick_of(b, pick, mine, other);
     }
     return mine;
@@ -348,22 +314,22 @@ widened(lw_builder *b, lw_ref value)
 }
 
 lw_ref
-lw_block_pick(lw_builder *b, const lw_pick *pick, lw_ref best, lw_ref round, lw_ref tid,
-              uint32_t n_threads)
+lw_block_pick(lw_builder *b, const lw_preference *pick, lw_ref best, lw_ref iteration,
+              lw_ref tid, uint32_t n_threads)
 {
-    picked mine = {.best = best ? widened(b, best) : 0, .round = round};
+    picked mine = {.best = best ? widened(b, best) : 0, .iteration = iteration};
     int64_t n_warps = n_threads / WARP;
-    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), lane, warp, bests, rounds, number;
+    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), lane, warp, bests, iterations, number;
 
     mine = warp_pick(b, pick, mine, WARP);
     if (n_warps == 1)
-        return mine.round;
+        return mine.iteration;
     lane = lw_ir_and(b, thread, lw_ir_int(b, LW_DT_i32, WARP - 1));
     warp = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));
     bests = lw_ir_shared(b, (uint32_t)(8 * n_warps), 16);
-    rounds = lw_ir_shared(b, (uint32_t)(8 * n_warps), 16);
+    iterations = lw_ir_shared(b, (uint32_t)(8 * n_warps), 16);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0)));
-    lw_ir_store(b, cell(b, rounds, warp, 8), mine.round, 0, 0);
+    lw_ir_store(b, cell(b, iterations, warp, 8), mine.iteration, 0, 0);
     if (best)
         lw_ir_store(b, cell(b, bests, warp, 8), mine.best, 0, 0);
     lw_ir_end(b);
@@ -371,8 +337,8 @@ lw_block_pick(lw_builder *b, const lw_pick *pick, lw_ref best, lw_ref round, lw_
     number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
     if (best)
         mine.best = lw_ir_load(b, lw_ir_type(b, mine.best), 1, cell(b, bests, number, 8), 0, 0);
-    mine.round = lw_ir_load(b, LW_DT_i64, 1, cell(b, rounds, number, 8), 0, 0);
-    return warp_pick(b, pick, mine, n_warps).round;
+    mine.iteration = lw_ir_load(b, LW_DT_i64, 1, cell(b, iterations, number, 8), 0, 0);
+    return warp_pick(b, pick, mine, n_warps).iteration;
 }
 
 void

@@ -1,6 +1,6 @@
 /* A body written so that loops to share are easy to find. Pure C. */
-#ifndef LW_GUFUNC_CORE_PLAIN_H
-#define LW_GUFUNC_CORE_PLAIN_H
+#ifndef LW_OPT_LOOPS_PLAIN_H
+#define LW_OPT_LOOPS_PLAIN_H
 
 #include "core/ir/ir.h"
 

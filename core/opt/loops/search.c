@@ -1,8 +1,8 @@
-#include "gufunc/core_carried.h"
-#include "gufunc/core_places.h"
+#include "core/opt/loops/carried.h"
+#include "core/opt/loops/places.h"
 
 uint32_t
-lw_loops_around(const lw_spreader *s, const lw_rounds *l, uint32_t at)
+lw_loops_around(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
 {
     uint32_t n = 0;
 
@@ -13,7 +13,7 @@ lw_loops_around(const lw_spreader *s, const lw_rounds *l, uint32_t at)
 }
 
 bool
-lw_ends_loop(const lw_spreader *s, const lw_rounds *l, uint32_t at)
+lw_ends_loop(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
 {
     const lw_inst *inst = lw_inst_at(s, at);
 
@@ -23,7 +23,7 @@ lw_ends_loop(const lw_spreader *s, const lw_rounds *l, uint32_t at)
 
 /* Whether nothing but values stands between this SET and the end of the loop. */
 static bool
-is_last_set(const lw_spreader *s, const lw_rounds *l, uint32_t set)
+is_last_set(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
 {
     for (uint32_t i = set + 1; i < l->latch; i++) {
         lw_op op = (lw_op)lw_inst_at(s, i)->op;
@@ -38,7 +38,7 @@ is_last_set(const lw_spreader *s, const lw_rounds *l, uint32_t set)
 
 /* Set by the iteration that ends the loop, or new in each iteration. */
 static bool
-take_found(const lw_spreader *s, lw_rounds *l, uint32_t set)
+take_found(const lw_spreader *s, lw_spread_loop *l, uint32_t set)
 {
     lw_ref slot = lw_inst_at(s, set)->a;
 
@@ -65,10 +65,10 @@ param_ref(const lw_spreader *s, uint32_t number)
 /* Guards: the sum of the place's indices along a dimension is not negative, and less than its
  * extent. */
 static bool
-guard_inside(const lw_spreader *s, lw_rounds *l, const lw_place *p, uint32_t stride)
+guard_inside(const lw_spreader *s, lw_spread_loop *l, const lw_place *p, uint32_t stride)
 {
     lw_ref one = lw_inst_at(s, l->latch + 2)->b; /* the constant that the counter grows by */
-    uint32_t ndim = (s->loop->scalar->args[p->operand].n - 1) / 2;
+    uint32_t ndim = s->of->arrays[p->operand].ndim;
     lw_shift shift = {0}, rest;
 
     for (uint32_t i = 0; i < p->n_terms; i++) {
@@ -87,12 +87,12 @@ guard_inside(const lw_spreader *s, lw_rounds *l, const lw_place *p, uint32_t str
     rest.terms[rest.n++].minus = false;
     rest.terms[rest.n].value = one;
     rest.terms[rest.n++].minus = true;
-    return lw_rounds_guard(s, l, &shift) && lw_rounds_guard(s, l, &rest);
+    return lw_loop_guard(s, l, &shift) && lw_loop_guard(s, l, &rest);
 }
 
 /* Iterations behind the one that ends the loop are made too: what they load must be there. */
 bool
-lw_load_guard(const lw_spreader *s, lw_rounds *l, uint32_t load)
+lw_load_guard(const lw_spreader *s, lw_spread_loop *l, uint32_t load)
 {
     lw_place p;
 
@@ -105,7 +105,7 @@ lw_load_guard(const lw_spreader *s, lw_rounds *l, uint32_t load)
 }
 
 bool
-lw_search_take(const lw_spreader *s, lw_rounds *l)
+lw_search_take(const lw_spreader *s, lw_spread_loop *l)
 {
     l->n_carried = l->n_picks = l->n_guards = 0;
     l->searches = true;

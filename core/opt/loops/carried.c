@@ -1,13 +1,13 @@
-#include "gufunc/core_carried.h"
+#include "core/opt/loops/carried.h"
 
 #include "core/ir/operands.h"
 #include "core/tables/intrinsics.h"
-#include "gufunc/core_places.h"
+#include "core/opt/loops/places.h"
 
 enum { MOST_REGIONS = 64, MOST_DEPTH = 24 };
 
 const lw_carried *
-lw_carried_find(const lw_rounds *l, lw_ref slot)
+lw_carried_find(const lw_spread_loop *l, lw_ref slot)
 {
     for (uint32_t k = 0; k < l->n_carried; k++)
         if (l->carried[k].slot == slot)
@@ -38,7 +38,7 @@ loop_between(const lw_spreader *s, uint32_t from, uint32_t to)
 }
 
 static bool
-is_stored(const lw_spreader *s, const lw_rounds *l, int operand)
+is_stored(const lw_spreader *s, const lw_spread_loop *l, int operand)
 {
     for (uint32_t i = l->first; i < l->latch; i++)
         if (lw_inst_at(s, i)->op == LW_OP_STORE &&
@@ -48,7 +48,7 @@ is_stored(const lw_spreader *s, const lw_rounds *l, int operand)
 }
 
 static bool
-is_equal(const lw_spreader *s, const lw_rounds *l, lw_ref x, lw_ref y, int depth)
+is_equal(const lw_spreader *s, const lw_spread_loop *l, lw_ref x, lw_ref y, int depth)
 {
     const lw_inst *p = lw_inst_at(s, x), *q = lw_inst_at(s, y);
     const char *args = lw_ops[p->op].args;
@@ -75,7 +75,7 @@ is_equal(const lw_spreader *s, const lw_rounds *l, lw_ref x, lw_ref y, int depth
 }
 
 bool
-lw_is_equal(const lw_spreader *s, const lw_rounds *l, lw_ref x, lw_ref y)
+lw_is_equal(const lw_spreader *s, const lw_spread_loop *l, lw_ref x, lw_ref y)
 {
     return is_equal(s, l, x, y, MOST_DEPTH);
 }
@@ -167,7 +167,7 @@ is_beside_choice(const lw_spreader *s, uint32_t set, uint32_t at)
 
 /* `if e > v: v = e`, perhaps with other variables that are set along with it. */
 static bool
-take_choice(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u)
+take_choice(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_update *u)
 {
     const lw_inst *i = lw_inst_at(s, set);
     uint32_t at = set - 1;
@@ -294,7 +294,7 @@ fits_type(const lw_update *u, lw_dtype type)
 }
 
 bool
-lw_carried_update(const lw_spreader *s, const lw_rounds *l, uint32_t set, lw_update *u)
+lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_update *u)
 {
     const lw_inst *i = lw_inst_at(s, set), *w = lw_inst_at(s, i->b);
     bool works;
@@ -350,7 +350,7 @@ sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool se
 }
 
 bool
-lw_carried_is_seen_early(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
+lw_carried_is_seen_early(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot)
 {
     bool early = false;
 
@@ -359,7 +359,7 @@ lw_carried_is_seen_early(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
 }
 
 bool
-lw_carried_is_private(const lw_spreader *s, const lw_rounds *l, lw_ref slot)
+lw_carried_is_private(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot)
 {
     for (uint32_t i = 1; i < s->func->insts.n; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
@@ -398,7 +398,7 @@ keeps_order(const lw_spreader *s, lw_ref slot, const lw_update *u)
 }
 
 static bool
-is_in_region(const lw_spreader *s, const lw_rounds *l, uint32_t at)
+is_in_region(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
 {
     for (uint32_t i = l->first; i < at; i++)
         if (s->regions.ends[i] > at)
@@ -408,7 +408,7 @@ is_in_region(const lw_spreader *s, const lw_rounds *l, uint32_t at)
 
 /* Whether it grows by the same in every iteration. */
 static bool
-counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *u,
+counts(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, const lw_update *u,
        lw_carried *one)
 {
     const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b);
@@ -421,7 +421,7 @@ counts(const lw_spreader *s, const lw_rounds *l, uint32_t set, const lw_update *
 
 /* Guards the loads of what is made in more iterations than one thread would make it in. */
 static bool
-guard_lazy(const lw_spreader *s, lw_rounds *l, uint32_t lazy)
+guard_lazy(const lw_spreader *s, lw_spread_loop *l, uint32_t lazy)
 {
     for (uint32_t i = lazy; i < s->regions.ends[lazy]; i++)
         if (lw_inst_at(s, i)->op == LW_OP_LOAD && !lw_load_guard(s, l, i))
@@ -430,7 +430,7 @@ guard_lazy(const lw_spreader *s, lw_rounds *l, uint32_t lazy)
 }
 
 bool
-lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot)
+lw_carried_take(const lw_spreader *s, lw_spread_loop *l, lw_ref slot)
 {
     lw_carried one = {.slot = slot, .how = LW_CARRY_TOTAL};
     uint32_t n_get = 0, n_set = 0;
@@ -447,12 +447,12 @@ lw_carried_take(const lw_spreader *s, lw_rounds *l, lw_ref slot)
         if (inst->op != LW_OP_SET || inst->a != slot)
             continue;
         if (!lw_carried_update(s, l, i, &u) ||
-            (n_set && (u.op != one.op || u.intrinsic != one.intrinsic)))
+            (n_set && (u.op != one.combine.op || u.intrinsic != one.combine.intrinsic)))
             return lw_pick_last(s, l, slot);
         if (!guard_lazy(s, l, u.lazy))
             return false;
-        one.op = u.op;
-        one.intrinsic = u.intrinsic;
+        one.combine.op = u.op;
+        one.combine.intrinsic = u.intrinsic;
         if (!is_unseen(s, i, &u) || keeps_order(s, slot, &u))
             one.how = LW_CARRY_SCAN;
         counting = n_set++ == 0 && counts(s, l, i, &u, &one);
@@ -492,7 +492,7 @@ mark(const lw_spreader *s, uint32_t i, bool waits, bool *changed)
 
 /* A variable that waits waits everywhere. *changed: there is a new one. */
 static bool
-spread_waits(const lw_spreader *s, const lw_rounds *l, bool *changed)
+spread_waits(const lw_spreader *s, const lw_spread_loop *l, bool *changed)
 {
     uint32_t depth = 0, doubtful = 0;
     bool waiting[MOST_REGIONS] = {false};
@@ -526,7 +526,7 @@ spread_waits(const lw_spreader *s, const lw_rounds *l, bool *changed)
 
 /* What comes by this SET is known before the scan, and whether it does. */
 static bool
-is_brought(const lw_spreader *s, const lw_rounds *l, uint32_t set)
+is_brought(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
 {
     const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b);
     lw_update u;
@@ -542,7 +542,7 @@ is_brought(const lw_spreader *s, const lw_rounds *l, uint32_t set)
 }
 
 static bool
-share_a_loop(const lw_spreader *s, const lw_rounds *l, uint32_t x, uint32_t y)
+share_a_loop(const lw_spreader *s, const lw_spread_loop *l, uint32_t x, uint32_t y)
 {
     for (uint32_t i = l->first; i < x && i < y; i++)
         if (lw_inst_at(s, i)->op == LW_OP_LOOP && s->regions.ends[i] > x &&
@@ -553,7 +553,7 @@ share_a_loop(const lw_spreader *s, const lw_rounds *l, uint32_t x, uint32_t y)
 
 /* In the first walk nothing is stored: what this reads is there then, before all stores. */
 static bool
-reads_before_stores(const lw_spreader *s, const lw_rounds *l, uint32_t load)
+reads_before_stores(const lw_spreader *s, const lw_spread_loop *l, uint32_t load)
 {
     int operand = lw_root_of(s, lw_inst_at(s, load)->a);
 
@@ -567,7 +567,7 @@ reads_before_stores(const lw_spreader *s, const lw_rounds *l, uint32_t load)
 
 /* What is not known before the scan to start with. */
 static void
-start_waits(const lw_spreader *s, const lw_rounds *l)
+start_waits(const lw_spreader *s, const lw_spread_loop *l)
 {
     for (uint32_t i = 1; i < s->func->insts.n; i++)
         if (lw_inst_at(s, i)->op == LW_OP_SLOT)
@@ -580,7 +580,7 @@ start_waits(const lw_spreader *s, const lw_rounds *l)
 }
 
 bool
-lw_carried_settle(lw_spreader *s, const lw_rounds *l)
+lw_carried_settle(lw_spreader *s, const lw_spread_loop *l)
 {
     bool changed = true;
 

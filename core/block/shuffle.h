@@ -1,0 +1,28 @@
+/* Values from other lanes of a warp. Pure C. */
+#ifndef LW_BLOCK_SHUFFLE_H
+#define LW_BLOCK_SHUFFLE_H
+
+#include "core/ir/build.h"
+#include "core/tables/kernel_ops.h"
+
+/* Which lane each lane reads. */
+typedef struct lw_shuffle {
+    lw_kernel_op op; /* LW_KOP_shfl_* */
+    lw_ref mask;     /* i32: the lanes that take part */
+    lw_ref lane;     /* i32: what `op` needs: a lane, a distance, or what is xored */
+    lw_ref clamp;    /* i32: PTX's operand c of shfl (lw_shuffle_clamp) */
+} lw_shuffle;
+
+/* Lanes of a segment of `width` may not leave it (bits 8 to 12), and the last lane that is
+ * read, or the first one for shfl_up (bits 0 to 4). */
+int64_t lw_shuffle_clamp(lw_kernel_op op, int64_t width);
+/* A scalar of any type: 8 bytes go as two words, what is narrower than a word in one. */
+lw_ref lw_shuffle_value(lw_builder *b, const lw_shuffle *s, lw_ref value);
+/* The same where the whole warp takes part. */
+lw_ref lw_warp_shuffle(lw_builder *b, lw_kernel_op op, lw_ref value, lw_ref lane);
+
+/* The bits of a scalar as a u32, or as a u64 where it has 8 bytes, and back. */
+lw_ref lw_value_bits(lw_builder *b, lw_ref value);
+lw_ref lw_value_from_bits(lw_builder *b, lw_ref bits, lw_dtype type);
+
+#endif
