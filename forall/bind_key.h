@@ -2,7 +2,9 @@
  *   SCALAR dtype, WEAK dtype, NONE
  *   ARRAY dtype layout|readonly<<4 ndim [address of the lw_arg_record, where dtype is void]
  *   RECORD address of the lw_arg_record
- *   TUPLE n, NAMED n address of the class * and one last byte, END: whether byte offsets fit 31
+ *   TUPLE n, NAMED n address of the class
+ *   STATIC address of its lw_static_entry
+ * and one last byte, END: whether byte offsets fit 31
  * bits (NARROW), whether an index may be negative (SIGNED). */
 #ifndef LW_FORALL_BIND_KEY_H
 #define LW_FORALL_BIND_KEY_H
@@ -15,6 +17,7 @@ enum lw_key_tag {
     LW_KEY_TUPLE,
     LW_KEY_NAMED,
     LW_KEY_NONE,
+    LW_KEY_STATIC,
     LW_KEY_END /* the low bits of the last byte */
 };
 

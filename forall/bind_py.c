@@ -7,6 +7,7 @@
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
+#include "forall/static_py.h"
 
 #include "core/device/copy.h"
 #include "core/py/array/convert.h"
@@ -597,6 +598,17 @@ put(binder *r, PyObject *object)
     return put_other(r, object);
 }
 
+/* The value is no argument of the body: the key names it. */
+static int
+put_static(binder *r, PyObject *object)
+{
+    uint8_t key[1 + sizeof(PyObject *)] = {LW_KEY_STATIC};
+    PyObject *entry = lw_static_entry(r->self, r->arg, object);
+
+    memcpy(key + 1, &entry, sizeof entry);
+    return entry ? put_key(r->bound, key, sizeof key) : -1;
+}
+
 /* ---- the call ---- */
 
 /* The first parameter without a value behind the n that were given. */
@@ -645,7 +657,8 @@ lw_bind(const lw_function *self, PyObject *const *args, Py_ssize_t n_args, lw_bo
         goto fail;
     }
     for (; r.arg < n_args; r.arg++)
-        if (put(&r, args[r.arg]) < 0)
+        if ((lw_is_static(self, r.arg) ? put_static(&r, args[r.arg]) : put(&r, args[r.arg])) <
+            0)
             goto fail;
     bound->narrow &= bound->where == LW_WHERE_DEVICE; /* CPUs address with 64 bits anyway */
     last = (uint8_t)(LW_KEY_END | (bound->narrow ? LW_KEY_NARROW : 0) |

@@ -3,7 +3,7 @@
 
 #include "core/py/compiled/door_function.h"
 #include "core/py/method_table.h"
-#include "forall/fast_index.h"
+#include "core/front/fast_index.h"
 #include "forall/forall_parts_py.h"
 #include <stddef.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "core/py/numpy_api.h"
 
 #include "forall/kernel_py.h"
+#include "forall/static_py.h"
 
 #include "core/py/compiled/door_function.h"
 #include "core/py/raise.h"
@@ -113,7 +114,9 @@ lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject *fu
     }
     if (lw_link_set_read(&self->links, self->link, lw_captures_linked(self->captures)) < 0)
         return -1;
-    return count_params(self, door == LW_DOOR_JIT ? "jit" : "forall");
+    return count_params(self, door == LW_DOOR_JIT ? "jit" : "forall") < 0
+               ? -1
+               : lw_function_name_statics(self, arguments.constants);
 }
 
 int
@@ -200,6 +203,7 @@ lw_function_traverse(lw_function *self, visitproc visit, void *arg)
     Py_VISIT(self->link);
     Py_VISIT(self->links.objects);
     Py_VISIT(self->keywords);
+    Py_VISIT(self->static_values);
     for (lw_special *at = self->specials; at != NULL; at = at->next)
         Py_VISIT(at->held);
     if (lw_renewal_traverse(&self->renewal, visit, arg))
@@ -220,6 +224,7 @@ lw_function_clear(lw_function *self)
     Py_CLEAR(self->link);
     lw_link_set_reset(&self->links);
     Py_CLEAR(self->keywords);
+    Py_CLEAR(self->static_values);
     lw_renewal_clear(&self->renewal);
 }
 

@@ -58,6 +58,9 @@ typedef struct lw_function {
     uint32_t n_required; /* arguments behind the index that have no default */
     bool gives_value;    /* called on the host, once, for what it returns */
     bool lazy;           /* compiles for any new types; false: the declared ones only */
+    uint64_t statics;    /* by argument behind the index: static= names it */
+    PyObject
+        *static_values; /* dict: key of a value -> what keys of calls name it by; or NULL */
     _Atomic(struct lw_special *) specials; /* append-only, newest first */
     _Atomic(struct lw_special *) last;     /* what the last call took: tried first */
     uint32_t n_specials;
@@ -228,6 +231,9 @@ typedef struct lw_special {
     bool declared, narrow, negative;
     uint64_t hash;  /* of the types: the same in every process */
     PyObject *held; /* list of the objects that the key names by address, or NULL */
+    lw_tree
+        *tree; /* with static values: the function read with them; a twin's is its origin's */
+    lw_captures *captures; /* of that reading, or NULL */
     _Atomic(lw_device_entry *) device, last_device;
     _Atomic(lw_host_entry *) host;
 } lw_special;

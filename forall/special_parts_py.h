@@ -5,6 +5,13 @@
 
 #include "forall/kernel_py.h"
 
+/* What its function was read as. */
+static inline const lw_tree *
+lw_special_tree(const lw_special *special)
+{
+    return special->tree ? special->tree : special->function->tree;
+}
+
 /* Typed anew, for lowering and for inspection. NULL with an exception. */
 lw_typed *lw_special_infer(const lw_special *special);
 /* Typed for a signature and other options than its own, and not kept: functions for kernels to

@@ -5,6 +5,7 @@
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
 #include "forall/special_parts_py.h"
+#include "forall/static_py.h"
 
 #include "core/base/memory.h"
 #include "core/py/raise.h"
@@ -37,7 +38,10 @@ none_konst(lw_tree *tree)
 typedef struct decoder {
     lw_function *self;
     lw_special *special;
+    lw_tree *tree; /* that the numbers of constants are of */
     const uint8_t *at;
+    uint32_t arg;
+    PyObject *entries[LW_MOST_ARRANGED]; /* by argument: of lw_static_entry, or NULL */
 } decoder;
 
 static void *
@@ -152,10 +156,15 @@ decode(decoder *d, lw_arg_spec *out)
     case LW_KEY_NAMED: return decode_tuple(d, true, out);
     case LW_KEY_NONE:
         out->kind = LW_ARGK_KONST;
-        out->konst = none_konst(d->self->tree);
+        out->konst = none_konst(d->tree);
         if (out->konst == 0)
             PyErr_NoMemory();
         return out->konst != 0;
+    case LW_KEY_STATIC:
+        out->kind = LW_ARGK_KONST;
+        out->konst = d->tree->fns.data[1].params.data[d->self->n_index + d->arg].default_konst;
+        d->entries[d->arg] = take_address(d);
+        return true;
     default: break;
     }
     Py_UNREACHABLE();
@@ -177,11 +186,11 @@ set_counts(const lw_special *special, lw_arg_spec *specs)
 }
 
 static void
-default_specs(const lw_function *self, uint32_t from, lw_arg_spec *specs)
+default_specs(const lw_special *special, uint32_t from, lw_arg_spec *specs)
 {
-    const lw_fn *fn = &self->tree->fns.data[1];
+    const lw_fn *fn = &lw_special_tree(special)->fns.data[1];
 
-    for (uint32_t i = from; i < self->n_params; i++)
+    for (uint32_t i = from; i < special->n_specs; i++)
         specs[i] =
             (lw_arg_spec){.kind = LW_ARGK_KONST, .konst = fn->params.data[i].default_konst};
 }
@@ -210,13 +219,24 @@ special_new(lw_function *self, lw_arg_spec **specs)
     return special;
 }
 
+static bool
+decode_all(decoder *d, lw_arg_spec *specs, uint32_t n)
+{
+    d->at = d->special->key;
+    for (d->arg = 0; d->arg < n; d->arg++)
+        if (!decode(d, &specs[d->self->n_index + d->arg]))
+            return false;
+    return true;
+}
+
 static lw_special *
 special_of_key(lw_function *self, const lw_bound *bound)
 {
     lw_arg_spec *specs = NULL;
     lw_special *special = special_new(self, &specs);
-    decoder d = {.self = self, .special = special};
+    decoder d = {.self = self, .special = special, .tree = self->tree};
     uint8_t *key;
+    bool good;
 
     if (special == NULL)
         return NULL;
@@ -226,17 +246,22 @@ special_of_key(lw_function *self, const lw_bound *bound)
         return (lw_special *)PyErr_NoMemory();
     }
     memcpy(key, bound->key, bound->n_key);
-    special->key = d.at = key;
+    special->key = key;
     special->n_key = bound->n_key;
     special->narrow = bound->narrow;
     special->negative = bound->negative;
     set_counts(special, specs);
-    for (uint32_t i = 0; i < bound->n_args; i++)
-        if (!decode(&d, &specs[self->n_index + i])) {
-            lw_special_free(special);
-            return NULL;
-        }
-    default_specs(self, self->n_index + bound->n_args, specs);
+    good = decode_all(&d, specs, bound->n_args);
+    if (good && self->statics != 0) { /* again, with the constants of the function's own tree */
+        good = lw_special_read_statics(special, d.entries, bound->n_args) == 0;
+        d.tree = special->tree;
+        good = good && decode_all(&d, specs, bound->n_args);
+    }
+    if (!good) {
+        lw_special_free(special);
+        return NULL;
+    }
+    default_specs(special, self->n_index + bound->n_args, specs);
     return special;
 }
 
@@ -263,8 +288,8 @@ lw_special_infer(const lw_special *special)
     lw_error err = {0};
 
     options.narrow = special->narrow;
-    if (lw_infer_specs(self->tree, &options, special->specs, special->n_specs, &typed, &err) !=
-        LW_OK)
+    if (lw_infer_specs(lw_special_tree(special), &options, special->specs, special->n_specs,
+                       &typed, &err) != LW_OK)
         return (lw_typed *)lw_py_raise(&err);
     return typed;
 }
@@ -390,6 +415,7 @@ lw_special_twin(lw_special *special, bool narrow, bool negative)
         return NULL;
     memcpy(specs, special->specs, special->n_specs * sizeof *specs);
     twin->origin = origin;
+    twin->tree = origin->tree;
     twin->out = origin->out; /* in its arena, which lives as long */
     twin->n_out = origin->n_out;
     twin->narrow = narrow;
@@ -529,6 +555,14 @@ check_count(const lw_function *self, const lw_signature *signature, uint32_t *fi
     uint32_t most = self->n_params - self->n_index, n = signature->n_args;
 
     *first = 0;
+    if (self->statics != 0) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "signature `%.100s`: `%s` has static parameters, of which a signature does "
+            "not say the values: call it first, then ask without a signature",
+            signature->text, lw_function_name(self));
+        return -1;
+    }
     if (self->n_index && n > most && n >= self->n_index + self->n_required &&
         n <= self->n_params) { /* it names the index too */
         for (uint32_t i = 0; i < self->n_index; i++)
@@ -597,7 +631,7 @@ special_of_signature(lw_function *self, const lw_signature *signature)
     if (special != NULL) {
         special->narrow = true; /* the common case on a GPU; the others get twins */
         set_counts(special, specs);
-        default_specs(self, self->n_index + signature->n_args - first, specs);
+        default_specs(special, self->n_index + signature->n_args - first, specs);
     }
     if (special != NULL && self->gives_value && note_result(special, signature) < 0) {
         lw_special_free(special);
@@ -732,6 +766,13 @@ lw_function_declare(lw_function *self, PyObject *signatures)
 
     lw_arena_init(&arena);
     failed = lw_signatures_read(signatures, false, &arena, &list);
+    if (!failed && list.n > 0 && self->statics != 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "`%s` has static parameters, of which signatures do not say the values: "
+                     "leave static= or the signatures out",
+                     lw_function_name(self));
+        failed = -1;
+    }
     for (uint32_t i = 0; i < list.n && !failed; i++) {
         lw_special *special = NULL;
         if (!self->gives_value && lw_signature_check_kernel(&list.data[i], &err) != LW_OK)
@@ -755,6 +796,10 @@ lw_special_free(lw_special *special)
         return;
     lw_special_drop_entries(special);
     Py_CLEAR(special->held);
+    if (special->origin == NULL) {
+        lw_tree_free(special->tree);
+        lw_captures_free(special->captures);
+    }
     lw_scalar_free(special->scalar);
     lw_scalar_free(special->on_host);
     lw_arena_reset(&special->arena);

@@ -3,6 +3,7 @@
 
 #include "forall/kernel_py.h"
 #include "forall/special_parts_py.h"
+#include "forall/static_py.h"
 
 #include "core/py/text_py.h"
 
@@ -49,12 +50,18 @@ void
 lw_special_print(const lw_special *special, lw_text *out)
 {
     const lw_function *self = special->function;
+    const lw_fn *fn = &lw_special_tree(special)->fns.data[1];
 
     for (uint32_t i = self->n_index; i < special->n_specs; i++) {
-        if (special->specs[i].kind == LW_ARGK_KONST &&
-            special->specs[i].konst == self->tree->fns.data[1].params.data[i].default_konst)
+        bool is_static = special->tree != NULL && lw_is_static(self, i - self->n_index);
+        if (special->specs[i].kind == LW_ARGK_KONST && !is_static &&
+            special->specs[i].konst == fn->params.data[i].default_konst)
             break; /* left to its default */
         lw_text_add(out, i > self->n_index ? ", " : "");
+        if (is_static) {
+            lw_static_print(special, i, out);
+            continue;
+        }
         lw_spec_print(&special->specs[i], out);
     }
 }

@@ -206,6 +206,12 @@ print_konst(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out)
     }
 }
 
+void
+lw_konst_print(const lw_tree *tree, uint32_t konst, lw_text *out)
+{
+    print_konst(tree, konst, 0, out);
+}
+
 static void
 indent(uint32_t depth, lw_text *out)
 {
@@ -239,7 +245,7 @@ print_operand(const lw_tree *tree, const lw_fn *fn, char letter, uint32_t value,
     case 'k':
         if (value) {
             lw_text_add(out, " ");
-            print_konst(tree, value, 0, out);
+            lw_konst_print(tree, value, out);
         }
         break;
     case 'f': lw_text_addf(out, " %s #%" PRIu32, tree->fns.data[value].name, value); break;
@@ -308,11 +314,11 @@ print_params(const lw_tree *tree, const lw_fn *fn, lw_text *out)
             keyword_only = true; /* what follows is marked by the star already */
         if (param->annotation) {
             lw_text_add(out, ": ");
-            print_konst(tree, param->annotation, 0, out);
+            lw_konst_print(tree, param->annotation, out);
         }
         if (param->default_konst) {
             lw_text_add(out, "=");
-            print_konst(tree, param->default_konst, 0, out);
+            lw_konst_print(tree, param->default_konst, out);
         }
     }
 }
@@ -327,7 +333,7 @@ print_fn(const lw_tree *tree, uint32_t index, lw_text *out)
     lw_text_add(out, ")");
     if (fn->return_annotation) {
         lw_text_add(out, " -> ");
-        print_konst(tree, fn->return_annotation, 0, out);
+        lw_konst_print(tree, fn->return_annotation, out);
     }
     lw_text_addf(out, " line %" PRIu32, fn->line);
     if (fn->parent)

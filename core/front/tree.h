@@ -208,5 +208,7 @@ lw_status lw_tree_new(lw_tree **out, lw_error *err);
 void lw_tree_free(lw_tree *tree);
 /* One line a node; for LANEWISE_DUMP and golden tests. */
 void lw_tree_print(const lw_tree *tree, lw_text *out);
+/* A constant of the tree as Python would write it, or what it is. */
+void lw_konst_print(const lw_tree *tree, uint32_t konst, lw_text *out);
 
 #endif

@@ -353,8 +353,8 @@ read_not_yet(reader *r, PyObject *value)
         return 0;
     if (strcmp(r->keyword, "static") == 0)
         lw_fail(&err, LW_ERR_UNSUPPORTED,
-                "static= is a keyword of vectorize and guvectorize, not of %s: make the value "
-                "a global or closure variable of the function, which are constants there",
+                "static= is no keyword of %s: make the value a global or closure variable of "
+                "the function, which are constants there",
                 name_of(r->door));
     else
         lw_fail(&err, LW_ERR_UNSUPPORTED, "%s= is not supported yet by %s: leave it empty",
@@ -403,8 +403,8 @@ static const struct keyword {
     {"max_registers", read_max_registers, EVERY},
     {"max_blocksize", read_max_blocksize, EVERY},
     {"excluded", read_excluded, UFUNCS},
-    {"static", read_static, UFUNCS},
-    {"static", read_not_yet, EVERY & ~(uint32_t)UFUNCS},
+    {"static", read_static, EVERY & ~(uint32_t)LW_DOOR_REDUCE},
+    {"static", read_not_yet, LW_DOOR_REDUCE},
     {"errors", read_errors, EVERY},
     {"check", read_check, EVERY},
     {"order", read_order, UFUNCS},

@@ -1,6 +1,6 @@
 /* Which index of a kernel's function should vary fastest from thread to neighbouring thread. */
-#ifndef LW_FORALL_FAST_INDEX_H
-#define LW_FORALL_FAST_INDEX_H
+#ifndef LW_FRONT_FAST_INDEX_H
+#define LW_FRONT_FAST_INDEX_H
 
 #include "core/front/tree.h"
 

@@ -1,4 +1,4 @@
-#include "forall/fast_index.h"
+#include "core/front/fast_index.h"
 
 enum { MOST_INDEX = 3 };
 

@@ -1,0 +1,165 @@
+#include "core/py/numpy_api.h"
+
+#include "forall/static_py.h"
+
+#include "core/py/array/static_value.h"
+#include "core/py/raise.h"
+
+/* ---- which parameters ---- */
+
+static const lw_fn *
+function_of(const lw_function *self)
+{
+    return &self->tree->fns.data[1];
+}
+
+/* Number of the argument behind the index; -1: there is none such. */
+static int
+argument_of(const lw_function *self, PyObject *name)
+{
+    const lw_fn *fn = function_of(self);
+    long at = -1;
+
+    if (PyUnicode_Check(name)) {
+        for (uint32_t i = 0; i < fn->params.n && at < 0; i++)
+            if (PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) == 0)
+                at = (long)i;
+    } else {
+        at = PyLong_AsLong(name);
+        PyErr_Clear();
+    }
+    if (at < 0 || at >= (long)fn->params.n || fn->params.data[at].kind == LW_PARAM_VARARG)
+        return -1;
+    return (int)at;
+}
+
+static int
+name_one(lw_function *self, PyObject *name)
+{
+    int at = argument_of(self, name);
+    uint64_t bit;
+
+    if (at < 0 || at >= LW_MOST_ARRANGED) {
+        PyErr_Format(PyExc_ValueError, "static= names %.200R, which is no parameter of `%s`",
+                     name, lw_function_name(self));
+        return -1;
+    }
+    if (at < (int)self->n_index) {
+        PyErr_Format(PyExc_ValueError,
+                     "static= names %.200R, which is the index of `%s`: it differs from "
+                     "element to element",
+                     name, lw_function_name(self));
+        return -1;
+    }
+    bit = (uint64_t)1 << ((uint32_t)at - self->n_index);
+    if (self->statics & bit) {
+        PyErr_Format(PyExc_ValueError, "static= names %.200R, which it names already", name);
+        return -1;
+    }
+    self->statics |= bit;
+    return 0;
+}
+
+int
+lw_function_name_statics(lw_function *self, PyObject *names)
+{
+    PyObject *items;
+    int failed = 0;
+
+    if (names == NULL)
+        return 0;
+    self->static_values = PyDict_New();
+    if (self->static_values == NULL)
+        return -1;
+    if (PyUnicode_Check(names) || PyLong_Check(names))
+        return name_one(self, names);
+    items = PySequence_Fast(names, "");
+    for (Py_ssize_t i = 0; items && !failed && i < PySequence_Fast_GET_SIZE(items); i++)
+        failed = name_one(self, PySequence_Fast_GET_ITEM(items, i));
+    Py_XDECREF(items);
+    return items == NULL ? -1 : failed;
+}
+
+/* ---- values ---- */
+
+PyObject *
+lw_static_entry(const lw_function *self, uint32_t arg, PyObject *value)
+{
+    const char *parameter = function_of(self)->params.data[self->n_index + arg].name;
+    PyObject *key = lw_static_key(value, lw_function_name(self), parameter);
+    PyObject *entry = key ? PyTuple_Pack(1, value) : NULL, *kept = NULL;
+
+    if (entry != NULL)
+        kept = PyDict_SetDefault(self->static_values, key, entry);
+    Py_XDECREF(key);
+    Py_XDECREF(entry);
+    return kept;
+}
+
+static PyObject *
+value_of(PyObject *entry)
+{
+    return PyTuple_GET_ITEM(entry, 0);
+}
+
+/* The values by the names of their parameters; a new dict. */
+static PyObject *
+values_by_name(const lw_function *self, PyObject *const *entries, uint32_t n_args)
+{
+    const lw_fn *fn = function_of(self);
+    PyObject *values = PyDict_New();
+
+    for (uint32_t i = 0; values != NULL && i < n_args; i++)
+        if (entries[i] != NULL &&
+            PyDict_SetItemString(values, fn->params.data[self->n_index + i].name,
+                                 value_of(entries[i])) < 0)
+            Py_CLEAR(values);
+    return values;
+}
+
+/* What no constant can be: the reader keeps it as an object without a type. */
+static int
+check_value(const lw_function *self, const lw_tree *tree, uint32_t arg, PyObject *entry)
+{
+    const lw_fn_param *param = &tree->fns.data[1].params.data[self->n_index + arg];
+
+    if (param->default_konst != 0 &&
+        tree->konsts.data[param->default_konst].kind != LW_K_OBJECT)
+        return 0;
+    PyErr_Format(PyExc_TypeError,
+                 "%s: static argument `%s` must be a constant (a number, bool, str, None, a "
+                 "type, a function, or a tuple of these), not %.100s",
+                 lw_function_name(self), param->name, Py_TYPE(value_of(entry))->tp_name);
+    return -1;
+}
+
+int
+lw_special_read_statics(lw_special *special, PyObject *const *entries, uint32_t n_args)
+{
+    lw_function *self = special->function;
+    PyObject *values = values_by_name(self, entries, n_args);
+    PyObject *function = values ? lw_function_with_values(self->py_func, values) : NULL;
+    lw_error err = {0};
+    int failed = function == NULL ? -1 : 0;
+
+    if (!failed && lw_read_function(function, self->source, &special->tree, &special->captures,
+                                    &err) != LW_OK) {
+        lw_py_raise(&err);
+        failed = -1;
+    }
+    for (uint32_t i = 0; i < n_args && !failed; i++)
+        if (entries[i] != NULL)
+            failed = check_value(self, special->tree, i, entries[i]);
+    Py_XDECREF(function);
+    Py_XDECREF(values);
+    return failed;
+}
+
+void
+lw_static_print(const lw_special *special, uint32_t param, lw_text *out)
+{
+    const lw_fn_param *of = &special->tree->fns.data[1].params.data[param];
+
+    lw_text_addf(out, "%s=", of->name);
+    lw_konst_print(special->tree, of->default_konst, out);
+}

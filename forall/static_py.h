@@ -1,0 +1,27 @@
+/* static= of forall and jit: values that are compiled in. They are part of the key of a
+ * specialisation, which is read from the user's function with these values as defaults. The GIL
+ * is held. */
+#ifndef LW_FORALL_STATIC_PY_H
+#define LW_FORALL_STATIC_PY_H
+
+#include "forall/kernel_py.h"
+
+/* names: as lw_door_arguments has them, or NULL. -1 with an exception. */
+int lw_function_name_statics(lw_function *self, PyObject *names);
+
+static inline bool
+lw_is_static(const lw_function *self, uint32_t arg)
+{
+    return arg < LW_MOST_ARRANGED && (self->statics >> arg & 1);
+}
+
+/* What stands in a key for the value of argument number `arg`: the same object for equal
+ * constants of one type (borrowed: the function keeps it). NULL with an exception. */
+PyObject *lw_static_entry(const lw_function *self, uint32_t arg, PyObject *value);
+/* Reads the function for special, whose arguments have these entries (NULL: not static or left
+ * out): special->tree. -1 with an exception. */
+int lw_special_read_statics(lw_special *special, PyObject *const *entries, uint32_t n_args);
+/* "n=3"; of an exception only its text is lost. */
+void lw_static_print(const lw_special *special, uint32_t param, lw_text *out);
+
+#endif
