@@ -161,13 +161,14 @@ tell_host(const lw_prepared *p, const lw_space_run *run)
 {
     lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = p->self->base.n_index};
 
-    if (lw_print_show_anyway() < 0 || run->stopped) /* then a handler's exception is set */
+    if (lw_print_show_anyway() < 0 ||
+        (run->stop && run->stop->stopped)) /* then a handler's exception is set */
         return -1;
-    if (run->failed < 0)
+    if (run->failure.at < 0)
         return 0;
-    lw_space_index(&p->space, &p->host->key, run->failed, place.index);
-    memcpy(place.words, run->words, sizeof place.words);
-    return lw_raise_at(&p->special->scalar->raises[run->status - 1], &place);
+    lw_space_index(&p->space, &p->host->key, run->failure.at, place.index);
+    memcpy(place.words, run->failure.words, sizeof place.words);
+    return lw_raise_at(&p->special->scalar->raises[run->failure.status - 1], &place);
 }
 
 static int
@@ -179,13 +180,14 @@ fire_host(lw_prepared *p)
                         .n = p->n,
                         .cost_ps = &p->host->cost_ps,
                         .in_order = p->host->prints};
+    PyThreadState *state;
+    lw_stop stop = {.ask = lw_signal_raised, .context = &state};
 
     if (p->host->key.watched)
         return lw_forall_run_watched(p, &run) < 0 ? -1 : tell_host(p, &run);
     if (lw_space_is_long(&run)) {
-        PyThreadState *state = PyEval_SaveThread();
-        run.stop = lw_signal_raised;
-        run.stop_context = &state;
+        state = PyEval_SaveThread();
+        run.stop = &stop;
         lw_space_run_all(&run);
         PyEval_RestoreThread(state);
     } else {

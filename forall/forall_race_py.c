@@ -106,7 +106,8 @@ say_element(const lw_prepared *p, uint64_t element, char *out, size_t size)
 }
 
 static lw_status
-watch_run(lw_prepared *p, lw_space_run *run, const lw_race_array *arrays, lw_error *err)
+watch_run(lw_prepared *p, lw_space_run *run, const lw_race_array *arrays, lw_stop *stop,
+          lw_error *err)
 {
     PyThreadState *state = PyEval_SaveThread();
     lw_race_watch *watch = NULL;
@@ -114,8 +115,8 @@ watch_run(lw_prepared *p, lw_space_run *run, const lw_race_array *arrays, lw_err
     char here[96], there[96];
     lw_race race;
 
-    run->stop = lw_signal_raised;
-    run->stop_context = &state;
+    run->stop = stop;
+    stop->context = &state;
     if (status == LW_OK) {
         lw_space_run_watched(run, watch);
         status = lw_race_end(watch, &race, err);
@@ -132,6 +133,7 @@ int
 lw_forall_run_watched(lw_prepared *p, lw_space_run *run)
 {
     lw_race_array *arrays = lw_alloc(((size_t)p->bound.n_arrays + 1) * sizeof *arrays);
+    lw_stop stop = {.ask = lw_signal_raised};
     lw_status status;
     lw_error err = {0};
 
@@ -141,11 +143,12 @@ lw_forall_run_watched(lw_prepared *p, lw_space_run *run)
     }
     for (uint32_t i = 0; i < p->bound.n_arrays; i++)
         arrays[i] = array_of(p, &p->bound.arrays[i]);
-    status = watch_run(p, run, arrays, &err);
+    status = watch_run(p, run, arrays, &stop, &err);
     lw_free(arrays);
-    if (status == LW_OK)
+    run->stop = NULL;
+    if (status == LW_OK && !stop.stopped)
         return 0;
-    if (lw_print_show_anyway() < 0 || run->stopped) /* a handler's exception is set */
+    if (lw_print_show_anyway() < 0 || stop.stopped) /* a handler's exception is set */
         lw_error_reset(&err);
     else
         lw_py_raise(&err);

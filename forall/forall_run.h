@@ -2,10 +2,8 @@
 #ifndef LW_FORALL_FORALL_RUN_H
 #define LW_FORALL_FORALL_RUN_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-
 #include "core/host/element_race.h"
+#include "core/host/schedule.h"
 #include "forall/kernel_ir.h"
 
 typedef struct lw_space_run {
@@ -15,17 +13,12 @@ typedef struct lw_space_run {
     int64_t n;                 /* elements: the product of the extents, > 0 */
     _Atomic uint32_t *cost_ps; /* of an element; 0: not known yet. Kept up to date */
     bool in_order;             /* on one thread: it prints */
-    /* Asked in the caller some times a second, where set: true ends the run early. */
-    bool (*stop)(void *context);
-    void *stop_context;
-    _Atomic bool stopped;           /* out: it ended early */
-    int64_t failed;                 /* out: the lowest element that raised, or -1 */
-    int32_t status;                 /* out: what it raised, */
-    uint64_t words[LW_RAISE_WORDS]; /* and what that carries */
+    lw_stop *stop;             /* or NULL: nothing ends the run early */
+    lw_failure failure;        /* out: the lowest element that raised */
 } lw_space_run;
 
 /* Whether the work is long enough to let other Python threads run meanwhile. */
-bool lw_space_is_long(const lw_space_run *run);
+bool lw_space_is_long(lw_space_run *run);
 /* Runs all elements, unless `stop` ends it between two pieces of work; after one that raised,
  * its part of the space ends there, others go on. */
 void lw_space_run_all(lw_space_run *run);

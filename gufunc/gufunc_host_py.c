@@ -151,7 +151,7 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     lw_gufunc_table *table = (void *)((PyUFuncObject *)context->caller)->data;
     lw_gufunc_loop *loop = loop_for(table, context->descriptors);
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
-    lw_gufunc_failure failure = {0};
+    lw_failure failure;
     lw_gufunc_code *code;
     lw_error err = {0};
     lw_status status;
@@ -174,10 +174,11 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
         return -1;
     if (lw_printed_pending() && lw_host_loop_show() < 0)
         return -1;
-    if (failure.row != 0) {
+    if (failure.at >= 0) {
         lw_raise_place place = {
-            .kind = LW_AT_INDEX, .ndim = 1, .index = {items_before + failure.item}};
-        return lw_host_loop_raise(loop->scalar, failure.row, failure.words, &place);
+            .kind = LW_AT_INDEX, .ndim = 1, .index = {items_before + failure.at}};
+        return lw_host_loop_raise(loop->scalar, (uint32_t)failure.status, failure.words,
+                                  &place);
     }
     items_before += dimensions[0];
     return 0;

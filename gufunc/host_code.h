@@ -6,7 +6,7 @@
 #ifndef LW_GUFUNC_HOST_CODE_H
 #define LW_GUFUNC_HOST_CODE_H
 
-#include "core/host/pieces.h"
+#include "core/host/schedule.h"
 #include "gufunc/gufunc_loop.h"
 
 enum { LW_MOST_STEPS = LW_MAX_OPERANDS + 256, LW_MOST_VARIANTS = 8 };
@@ -15,12 +15,6 @@ enum { LW_MOST_STEPS = LW_MAX_OPERANDS + 256, LW_MOST_VARIANTS = 8 };
  * status; it stops there. */
 typedef int64_t (*lw_items_code)(char *const *args, const int64_t *dims, const int64_t *steps,
                                  int64_t begin, int64_t end, int32_t *status);
-
-typedef struct lw_gufunc_failure {
-    int64_t item;
-    uint32_t row; /* of scalar->raises, + 1; 0: nothing was raised */
-    uint64_t words[LW_RAISE_WORDS];
-} lw_gufunc_failure;
 
 /* What code knows beforehand. */
 typedef enum lw_code_form {
@@ -62,9 +56,10 @@ lw_status lw_gufunc_host_code(lw_gufunc_host *host, const int64_t *dims, const i
                               const lw_build_options *options, lw_gufunc_code **out,
                               lw_build_report *report, lw_error *err);
 size_t lw_gufunc_host_code_size(const lw_gufunc_host *host);
-/* Run all items, on several threads where that pays. stop: see core/host/pieces.h; or NULL. */
+/* Run all items, on several threads where that pays. stop: see core/host/pieces.h; or NULL.
+ * failure: out, the first item that raised, with its status. */
 lw_status lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args,
                              const int64_t *dims, const int64_t *steps, lw_stop *stop,
-                             lw_gufunc_failure *failure);
+                             lw_failure *failure);
 
 #endif
