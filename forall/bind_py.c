@@ -7,6 +7,7 @@
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
+#include "forall/special_parts_py.h"
 #include "forall/static_py.h"
 
 #include "core/device/copy.h"
@@ -135,10 +136,15 @@ put_big(binder *r, PyObject *object, bool positive)
     uint64_t value;
     double rounded;
     bool fits = positive && fits_u64(object, &value);
+    lw_dtype annotated = lw_annotated_dtype(r->self->tree, r->self->n_index + r->arg);
 
+    if (annotated == LW_DT_u64 && fits)
+        return put_number(r, LW_KEY_SCALAR, LW_DT_u64, &value);
     if (!r->self->lazy && fits)
         return put_number(r, LW_KEY_WEAK, LW_DT_u64, &value);
-    if (!r->self->lazy && may_be_float(r)) { /* rounded once, as by float() */
+    if (annotated == LW_DT_void ? !r->self->lazy && may_be_float(r)
+                                : !lw_is_integer(annotated) &&
+                                      annotated != LW_DT_b1) { /* rounded once, as by float() */
         rounded = PyLong_AsDouble(object);
         return rounded == -1 && PyErr_Occurred()
                    ? -1

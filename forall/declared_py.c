@@ -252,8 +252,8 @@ lw_special_choose(lw_special *special)
 }
 
 /* The type that binds parameter i by its annotation; void: none does. */
-static lw_dtype
-annotated(const lw_tree *tree, uint32_t i)
+lw_dtype
+lw_annotated_dtype(const lw_tree *tree, uint32_t i)
 {
     uint32_t number = tree->fns.data[1].params.data[i].annotation;
     const lw_konst *konst = number ? &tree->konsts.data[number] : NULL;
@@ -276,7 +276,7 @@ lw_special_note_bounds(lw_special *special)
     special->casts = casts;
     for (uint32_t i = self->n_index; i < special->n_specs; i++) {
         const lw_arg_spec *spec = &special->specs[i];
-        lw_dtype to = i < self->n_params ? annotated(self->tree, i) : LW_DT_void;
+        lw_dtype to = i < self->n_params ? lw_annotated_dtype(self->tree, i) : LW_DT_void;
         if (to != LW_DT_void && is_bounded(spec, to)) {
             lw_special_cast *cast = &casts[special->n_casts++];
             *cast = (lw_special_cast){

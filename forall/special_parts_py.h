@@ -25,6 +25,8 @@ int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given);
 /* Finds the declared specialisation that calls of these types run: special->target, with the
  * numbers that it has in other types in special->casts. -1 with an exception (E181). */
 int lw_special_choose(lw_special *special);
+/* The number's type that annotates parameter i; void: none. */
+lw_dtype lw_annotated_dtype(const lw_tree *tree, uint32_t i);
 /* Of a special that was compiled for its arguments: Python ints must fit the annotations. */
 int lw_special_note_bounds(lw_special *special);
 /* Does these casts to a call's values. -1 with an exception. */

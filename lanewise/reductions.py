@@ -87,6 +87,15 @@ def _first_smallest_pair(a, b):
     return a if a_nan or (not b_nan and (a[0] < b[0] or (a[0] == b[0] and a[1] < b[1]))) else b
 
 
+def _moments_of_one(x):
+    """Of one element: its squared deviation is 0, or NaN where the element is infinite or NaN, as NumPy's."""
+    return 1, x, x - x
+
+
+def _moments_of_complex(x):
+    return 1, x, (x.real - x.real) + (x.imag - x.imag)
+
+
 def _merge_moments(a, b):
     """Counts, means and sums of squared deviations of two parts into those of both (Chan, Golub and LeVeque,
     "Updating formulae and a pairwise algorithm for computing sample variances", 1979)."""
@@ -180,7 +189,7 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
     if kind is not None:
         variance, deviation = variance_cast, deviation_cast
     return lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
-                     map=lambda x: (1, x, 0.0),
+                     map=_moments_of_complex if is_complex else _moments_of_one,
                      finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
 
 
@@ -481,7 +490,9 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
 def _flat(a: Any, axis: Any) -> tuple[Any, int]:
     """Without an axis, NumPy's cumsum goes over all elements in order."""
     a = _array(a)
-    return (a.reshape(-1), 0) if axis is None else (a, axis)
+    if axis is not None:
+        return a, axis
+    return (a.reshape(1, -1), 1) if isinstance(a, np.matrix) else (a.reshape(-1), 0)
 
 
 def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):

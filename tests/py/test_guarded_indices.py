@@ -261,3 +261,62 @@ def test_a_loop_over_an_excluded_array():
 def raises(f):
     """Whether the code that was compiled has a status to look at."""
     return re.search(r"define internal \{ i32, .*@lw_body", f.inspect_llvm()) is not None
+
+
+# ---- views of constants ----
+
+RECORDS = np.array([(1, 2.0), (3, 4.0)], [("a", "i4"), ("b", "f8")])
+TUPLE = (10, 20, 30)
+LONG = tuple(range(5000))
+LONGER = tuple(range(70_000))
+VIEWS = {
+    "slice": (lambda i: T[1:4][i], [1, 2, 3]), "steps": (lambda i: T[::2][i], [0, 2, 4]), "reversed": (lambda i: T[::-1][i], [4, 3, 2, 1, 0]),
+    "transposed": (lambda i: GRID.T[i, 1], [4.0, 5.0, 6.0, 7.0]), "row": (lambda i: GRID[1:][0, i], [4.0, 5.0, 6.0, 7.0]), "field": (lambda i: RECORDS["b"][i], [2.0, 4.0]),
+    "new axis": (lambda i: T[None, :][0, i], [0, 1, 2, 3, 4]), "helper": (lambda i: item(T[2:], i), [2, 3, 4]),
+    "variable": (lambda i: (T[1:] if i < 100 else T[2:])[i], [1, 2, 3, 4]),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_tables(name, target):
+    function, items = VIEWS[name]
+    f, n = lw.vectorize(function), len(items)
+    inside = np.arange(-n, n)
+    if target == "cuda":
+        inside = lw.cuda.to_device(inside)
+    got = f(inside)
+    assert np.array_equal(got.copy_to_host() if target == "cuda" else got, items + items)
+    for outside in (n, -n - 1, 10**10, -(10**10)):
+        with pytest.raises(IndexError, match="index out of bounds"):
+            f(np.array([0, outside]) if target == "cpu" else lw.cuda.to_device(np.array([0, outside])))
+
+
+def test_views_of_tables_in_cores_and_kernels():
+    with pytest.raises(IndexError):
+        lw.guvectorize("()->()")(lambda i: T[1:3][i])(np.array([2]))
+
+    @lw.forall
+    def nearest(i, at, out):
+        out[i] = T[1:4][at[i]]
+
+    out = np.zeros(5)
+    nearest(5, np.array([0, 2, 3, 10**9, -50]), out)
+    assert out.tolist() == [1, 3, 3, 3, 1]
+
+
+@pytest.mark.parametrize("i", [2**64 - 1, 2**63, 3])
+def test_unsigned_indices_do_not_count_from_the_end(i):
+    with pytest.raises(IndexError, match="tuple index out of range"):
+        lw.vectorize(lambda i: TUPLE[i])(np.uint64(i))
+    assert lw.vectorize(lambda i: TUPLE[i], errors="ignore")(np.uint64(i)) == 30
+    assert lw.vectorize(lambda i: TUPLE[i])(np.uint64(2)) == 30
+
+
+def test_long_constant_tuples_are_whole():
+    for function, wanted in ((lambda x: sum(LONG[1:]) + x, sum(LONG[1:])), (lambda x: len(LONG[::-1]) + x, 5000), (lambda x: LONG[1:][4500] + x, 4501),
+                             (lambda x: max(LONG[1:]) + x, 4999), (lambda x: len((*LONG, 1)) + x, 5001), (lambda x: LONG[1:][x + 4998], 4999)):
+        assert lw.vectorize(function)(0) == wanted
+    with pytest.raises(lw.errors.TypingError, match="E105: a constant tuple of more than 65536 items"):
+        lw.vectorize(lambda x: sum(LONGER[1:]) + x)(0)
+    with pytest.raises(lw.errors.CompileError, match="E101: tuple of more than 4096 items"):
+        lw.vectorize(lambda x: len((*LONG, x)) + x)(0)

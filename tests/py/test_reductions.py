@@ -272,3 +272,19 @@ def test_the_kernels_compile_for_gpus(cc):
     x = some(100_000, "f4")
     for r in (reductions._argmax, reductions._mean, reductions._moments(False, True, 0), reductions._logsumexp):
         assert r._simulate(x, res=cc)[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("values", [[np.nan], [np.inf], [1, np.inf], [np.inf, 1, 2], [-np.inf, np.inf], [3], [1, np.nan, 2]])
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_deviations_of_what_is_not_finite(name, values, dtype):
+    x = np.array(values, dtype)
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(x), getattr(np, name)(x[:, None], axis=1)
+    for got, one in zip((getattr(lw.reductions, name)(x), getattr(lw.reductions, name)(x[:, None], axis=1)), wanted):
+        assert got.dtype == one.dtype and np.array_equal(got, one, equal_nan=True)
+
+
+def test_sums_on_the_way_over_a_matrix():
+    x = np.matrix([[1, 2], [3, 4]])
+    assert np.array_equal(lw.reductions.cumsum(x), np.cumsum(x)) and np.array_equal(lw.reductions.cumprod(x), np.cumprod(x)) and np.array_equal(lw.reductions.cumsum(x, 0), np.cumsum(x, 0))

@@ -505,3 +505,31 @@ def test_large_ints_given_to_kernels_with_signatures():
         assert out[0] == np.float32(2**24)
         with pytest.raises(OverflowError):
             call(out, 1, 2**64)
+
+
+@pytest.mark.parametrize("name, arguments", [("factorial", (2**63,)), ("comb", (2**63, 1)), ("perm", (5, 2**64 - 1)), ("factorial", (2**64 - 1,))])
+def test_unsigned_arguments_beyond_int64(name, arguments):
+    function = {"factorial": lambda n: math.factorial(n), "comb": lambda n, k: math.comb(n, k), "perm": lambda n, k: math.perm(n, k)}[name]
+    with pytest.raises(OverflowError, match="does not fit int64"):
+        lw.jit(function)(*(np.uint64(one) for one in arguments))
+
+
+def test_annotated_parameters_take_any_int_that_fits():
+    @lw.jit
+    def unsigned(x: np.uint64):
+        return x
+
+    @lw.jit
+    def rounded(x: np.float64):
+        return x
+
+    assert [unsigned(n) for n in (5, 2**63, 2**64 - 1)] == [5, 2**63, 2**64 - 1] and rounded(2**64) == 2.0**64 and rounded(10**30) == 1e30
+    for call in (lambda: unsigned(2**64), lambda: unsigned(-1)):
+        with pytest.raises(OverflowError):
+            call()
+
+
+def test_types_called_on_arrays_saturate():
+    assert lw.int32(np.array([2.0**40, np.nan, -5.7])).tolist() == [2**31 - 1, 0, -5]
+    assert lw.uint8(np.array([[1e20, -1], [3.5, np.nan]], "f4").T).tolist() == [[255, 3], [0, 0]]
+    assert lw.uint64(np.array([1e30, np.nan])).tolist() == [2**64 - 1, 0] and lw.int8(np.array([300])).tolist() == [44]

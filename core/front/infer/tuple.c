@@ -44,12 +44,22 @@ named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_inf
 typedef LW_ARRAY(lw_infer_value) values;
 
 static lw_status
-add_item(lw_infer_frame *f, values *items, lw_infer_value value)
+complain_long_konst(lw_infer_frame *f, uint32_t node, uint32_t n)
+{
+    return lw_complain(f, lw_node_of(f, node)->loc, "E105",
+                       n ? lw_say(f, "this tuple has %u items", n) : NULL,
+                       "pass the numbers as an array", "a constant tuple of more than %d items",
+                       LW_MAX_KONST_ITEMS);
+}
+
+/* To the tuple that `node` makes. */
+static lw_status
+add_item(lw_infer_frame *f, uint32_t node, values *items, lw_infer_value value)
 {
     lw_infer_value *slot;
 
-    if (items->n >= LW_MAX_ITEMS)
-        return LW_OK;
+    if (items->n >= LW_MAX_KONST_ITEMS)
+        return complain_long_konst(f, node, 0);
     slot = lw_array_push(items, f->run->arena);
     if (slot == NULL)
         return lw_out_of_memory(f);
@@ -76,7 +86,7 @@ add_star(lw_infer_frame *f, uint32_t node, values *items)
                                  "only a tuple can be unpacked with `*`");
     n = row->n;
     for (uint32_t i = 0; i < n; i++)
-        LW_TRY(add_item(f, items, lw_element(f, value, i)));
+        LW_TRY(add_item(f, node, items, lw_element(f, value, i)));
 fail:
     return status;
 }
@@ -119,6 +129,18 @@ items_in(lw_infer_frame *f, lw_type type, uint32_t most)
     return n;
 }
 
+/* What is not known at compile time is kept number by number. */
+static lw_status
+check_length(lw_infer_frame *f, uint32_t node, lw_infer_value *made)
+{
+    if (made->konst != 0 || items_in(f, made->type, LW_MAX_ITEMS) <= LW_MAX_ITEMS)
+        return LW_OK;
+    made->type = LW_T_BOTTOM;
+    return lw_complain(f, lw_node_of(f, node)->loc, "E101", "with all that is in its items",
+                       "keep that many numbers in an array", "tuple of more than %d items",
+                       LW_MAX_ITEMS);
+}
+
 lw_status
 lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -139,7 +161,7 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
             continue;
         }
         LW_TRY(lw_infer_expr(f, item, &value));
-        LW_TRY(add_item(f, &items, value));
+        LW_TRY(add_item(f, node, &items, value));
     }
     types = lw_arena_take(f->run->arena, (items.n + 1) * sizeof *types);
     if (types == NULL)
@@ -155,12 +177,7 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(tuple_konst(f, node, &items, names, &out->konst));
     out->type = lw_type_tuple(lw_types_of(f), types, items.n,
                               names && names->n == items.n ? names->names : NULL);
-    if (out->konst == 0 && items_in(f, out->type, LW_MAX_ITEMS) > LW_MAX_ITEMS) {
-        out->type = LW_T_BOTTOM;
-        return lw_complain(f, n->loc, "E101", "with all that is in its items",
-                           "keep that many numbers in an array", "tuple of more than %d items",
-                           LW_MAX_ITEMS);
-    }
+    LW_TRY(check_length(f, node, out));
 fail:
     return status;
 }
@@ -211,14 +228,6 @@ is_table(lw_infer_frame *f, lw_infer_value tuple)
 {
     return tuple.konst && lw_konst_of(f, tuple.konst)->kind == LW_K_TUPLE &&
            !lw_konst_is_static(f, tuple.konst);
-}
-
-static lw_status
-complain_long_konst(lw_infer_frame *f, uint32_t node, uint32_t n)
-{
-    return lw_complain(f, lw_node_of(f, node)->loc, "E105",
-                       lw_say(f, "this tuple has %u items", n), "pass the numbers as an array",
-                       "a constant tuple of more than %d items", LW_MAX_KONST_ITEMS);
 }
 
 static lw_status
@@ -305,7 +314,7 @@ slice_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_infer_val
     else
         to = step > 0 ? clip(to, n, 0, n) : clip(to, n, -1, (__int128)n - 1);
     for (__int128 i = from; step > 0 ? i < to : i > to; i += step)
-        LW_TRY(add_item(f, &items, lw_element(f, tuple, (uint32_t)i)));
+        LW_TRY(add_item(f, node, &items, lw_element(f, tuple, (uint32_t)i)));
     types = lw_arena_take(f->run->arena, (items.n + 1) * sizeof *types);
     if (types == NULL)
         return lw_out_of_memory(f);
@@ -314,6 +323,7 @@ slice_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_infer_val
         types[i] = items.data[i].type;
     out->type = lw_type_tuple(lw_types_of(f), types, items.n, NULL);
     LW_TRY(tuple_konst(f, node, &items, NULL, &out->konst));
+    LW_TRY(check_length(f, node, out));
 fail:
     return status;
 }

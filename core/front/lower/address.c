@@ -211,17 +211,52 @@ may_be_dynamic(const lw_lower_frame *f, lw_ref address)
     }
 }
 
-/* Whether an address may lie in an argument that is guarded. */
-static bool
-guarded_address(const lw_lower_frame *f, lw_ref address)
+/* What an address was made from by adding to it. */
+static const lw_inst *
+root_of(const lw_lower_frame *f, lw_ref address)
 {
     const lw_inst *inst = &f->b.func->insts.data[address];
 
     while (inst->op == LW_OP_OFFSET)
         inst = &f->b.func->insts.data[inst->a];
+    return inst;
+}
+
+/* Whether an address may lie in an argument that is guarded. */
+static bool
+guarded_address(const lw_lower_frame *f, lw_ref address)
+{
+    const lw_inst *inst = root_of(f, address);
+
     return inst->op != LW_OP_LOCAL && inst->op != LW_OP_SHARED &&
            (inst->op != LW_OP_PARAM || f->instance != 1 || inst->a >= f->guarded.n ||
             f->guarded.data[inst->a]);
+}
+
+/* A view of a constant table, as far as that is seen. */
+static bool
+is_view_of_table(const lw_lower_frame *f, lw_lower_value array)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, array.type);
+
+    return row != NULL && row->kind == LW_TK_ARRAY && row->readonly && row->shape == NULL &&
+           f->b.func != NULL && array.n > 0 && root_of(f, array.parts[0])->op == LW_OP_DATA;
+}
+
+/* The same where no argument is an array that is not guarded: read-only arrays of helpers and
+ * variables are views of tables, too. */
+static bool
+may_be_view_of_table(const lw_lower_frame *f, lw_lower_value array)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, array.type);
+    lw_op op;
+
+    if (is_view_of_table(f, array))
+        return true;
+    if (!f->l->typed->all_guarded || !row->readonly || f->b.func == NULL || array.n == 0)
+        return false;
+    op = (lw_op)root_of(f, array.parts[0])->op;
+    return op != LW_OP_LOCAL && op != LW_OP_SHARED && (op != LW_OP_PARAM || f->instance != 1);
 }
 
 static bool
@@ -243,7 +278,10 @@ lw_guards(const lw_lower_frame *f, lw_lower_value array)
         return false;
     if (row == NULL || row->kind != LW_TK_ARRAY || (row->shape && row->readonly))
         return true;
-    return f->l->typed->any_guarded && row->shape == NULL && guarded_address(f, address);
+    if (row->shape != NULL)
+        return false;
+    return may_be_view_of_table(f, array) ||
+           (f->l->typed->any_guarded && guarded_address(f, address));
 }
 
 /* Whether it (i64 or u64) is outside of the axis. Negative ones were counted from the end. */
@@ -312,6 +350,18 @@ nearest(lw_builder *b, lw_ref i, int64_t extent, bool negative)
     return lw_ir_select(b, beyond, last, i);
 }
 
+/* The same where the extent is known at run time only; of no elements, the first place. */
+static lw_ref
+nearest_of(lw_builder *b, lw_ref i, lw_ref extent)
+{
+    lw_dtype type = lw_ir_type(b, i);
+    lw_ref zero = lw_ir_zero(b, type), one = lw_ir_int(b, type, 1);
+    lw_ref last = lw_ir_sub(b, lw_offset_cast(b, type, extent), one);
+
+    i = lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, i, last), last, i);
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), zero, i);
+}
+
 /* What the place is computed in: where it is compared, without loss. */
 static lw_dtype
 place_type(const lw_lower_frame *f, lw_lower_value array, lw_lower_value index, lw_dtype type,
@@ -351,7 +401,7 @@ lw_index_place(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_lower_
     bool guarded =
         lw_guards(f, array) && !lw_surely_inside(f, index.n ? index.parts[0] : 0, extent);
     bool checked = guarded || checks_bounds(f, array);
-    lw_dtype wide = place_type(f, array, index, type, checked);
+    lw_dtype wide = place_type(f, array, index, type, checked || is_view_of_table(f, array));
     lw_ref i = index.n ? lw_offset_cast(b, wide, index.parts[0]) : 0, n, below;
     uint64_t known;
 
@@ -369,6 +419,8 @@ lw_index_place(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_lower_
         raise_outside(f, array, is_outside(b, i, extent), axis, lw_lower_raise);
     else if (is_table(f, array.type))
         i = nearest(b, i, lw_array_row_of(f, array.type)->shape[axis], negative);
+    else if (is_view_of_table(f, array))
+        i = nearest_of(b, i, extent);
     return lw_offset_cast(b, type, i);
 }
 

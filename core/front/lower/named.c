@@ -313,18 +313,35 @@ lower_convert(const lw_named_call *c)
 
 /* ---- counting ---- */
 
+/* An argument as an i64. *beyond: or'ed with whether that does not hold it. */
+static lw_ref
+counted(const lw_named_call *c, uint32_t i, lw_ref *beyond)
+{
+    lw_lower_value given = lw_lower_argument(c->f, c->node, i);
+    lw_ref number = lw_first_part(lw_value_convert(c->f, given, c->operand));
+    bool is_u64 = lw_type_stored(c->f->l->types, given.type) == LW_DT_u64;
+
+    if (number != 0 && is_u64)
+        *beyond = lw_ir_or(c->b, *beyond,
+                           lw_ir_compare(c->b, LW_OP_LT, number, lw_ir_zero(c->b, LW_DT_i64)));
+    return number;
+}
+
 static lw_lower_value
 lower_counting(const lw_named_call *c)
 {
-    lw_ref n = lw_named_scalar(c, 0), k = 0, value, wraps;
+    lw_ref beyond, n, k = 0, value, wraps;
 
     if (c->impl == LW_IMPL_ISQRT)
-        return lw_named_result(c, lw_int_isqrt(c->b, n));
+        return lw_named_result(c, lw_int_isqrt(c->b, lw_named_scalar(c, 0)));
+    beyond = lw_ir_int(c->b, LW_DT_b1, 0);
+    n = counted(c, 0, &beyond);
     if (c->impl != LW_IMPL_FACTORIAL && lw_named_given(c, 1) && !lw_named_is_none(c, 1))
-        k = lw_named_scalar(c, 1);
+        k = counted(c, 1, &beyond);
     value = k == 0                    ? lw_int_factorial(c->b, n, &wraps)
             : c->impl == LW_IMPL_COMB ? lw_int_comb(c->b, n, k, &wraps)
                                       : lw_int_perm(c->b, n, k, &wraps);
+    wraps = lw_ir_or(c->b, wraps, beyond);
     if (lw_raises_errors(c->f))
         lw_lower_raise(c->f, wraps, "OverflowError", "the result does not fit int64");
     return lw_named_result(c, value);

@@ -147,7 +147,11 @@ wrapped_index(lw_lower_frame *f, lw_lower_value tuple, lw_lower_value index, uin
     lw_ref given = index.n ? index.parts[0] : 0, i = lw_ir_cast(b, LW_DT_i64, given);
     lw_ref count = lw_ir_int(b, LW_DT_i64, n), zero = lw_ir_zero(b, LW_DT_i64);
 
-    i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), lw_ir_add(b, i, count), i);
+    if (given && lw_ir_type(b, given) == LW_DT_u64) /* beyond int64 is not below 0 */
+        i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero),
+                         lw_ir_int(b, LW_DT_i64, INT64_MAX), i);
+    else
+        i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), lw_ir_add(b, i, count), i);
     if ((f->can_raise && (f->l->typed->options.checks & LW_CHECK_BOUNDS)) ||
         (lw_guards(f, tuple) && !lw_surely_inside(f, given, count))) {
         lw_ref outside = lw_ir_or(b, lw_ir_compare(b, LW_OP_LT, i, zero),

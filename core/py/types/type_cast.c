@@ -69,13 +69,36 @@ scalar_of(lw_dtype dtype, lw_value *item)
     return PyArray_Scalar(item->bytes, descr, NULL);
 }
 
+/* Floats as integers: saturated, NaN 0, which NumPy leaves to the machine. */
+static PyObject *
+saturated(lw_dtype dtype, PyArray_Descr *descr, PyArrayObject *array, lw_dtype from)
+{
+    PyArrayObject *dense = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER), *made = NULL;
+    size_t size = lw_dtypes[dtype].size_bytes, size_from = lw_dtypes[from].size_bytes;
+
+    if (dense != NULL)
+        made = (PyArrayObject *)PyArray_NewLikeArray(dense, NPY_CORDER,
+                                                     (PyArray_Descr *)Py_NewRef(descr), 0);
+    for (npy_intp i = 0; made != NULL && i < PyArray_SIZE(dense); i++) {
+        lw_value item = {0}, result = {0};
+        memcpy(item.bytes, PyArray_BYTES(dense) + (size_t)i * size_from, size_from);
+        lw_value_cast(&item, from, &result, dtype);
+        memcpy(PyArray_BYTES(made) + (size_t)i * size, result.bytes, size);
+    }
+    Py_XDECREF(dense);
+    return (PyObject *)made;
+}
+
 static PyObject *
 cast_array(lw_dtype dtype, PyArrayObject *array)
 {
     PyArray_Descr *descr = lw_descr_of(dtype);
+    lw_dtype from = lw_dtype_of_descr(PyArray_DESCR(array));
 
     if (descr == NULL)
         return NULL;
+    if (lw_is_integer(dtype) && from != LW_DT_void && lw_is_float(from))
+        return saturated(dtype, descr, array, from);
     return PyArray_CastToType(array, (PyArray_Descr *)Py_NewRef(descr), 0);
 }
 
