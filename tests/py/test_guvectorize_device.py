@@ -264,7 +264,7 @@ def test_what_spreads():
 def test_warning():
     again = lw.guvectorize("(n)->(n)")(neighbours.py_func)
     x = data((3, 600), "float64", 1)
-    with pytest.warns(lw.errors.PerformanceWarning, match=r"3 items .* the loop in line \d+ of .*_device\.py: in line \d+ rounds") as seen:
+    with pytest.warns(lw.errors.PerformanceWarning, match=r"3 items .* the loop in line \d+ of .*_device\.py: in line \d+ iterations") as seen:
         got = again(cuda.to_device(x))
     assert seen[0].filename == __file__
     np.testing.assert_array_equal(got.copy_to_host(), again(x))
