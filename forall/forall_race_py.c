@@ -106,22 +106,24 @@ say_element(const lw_prepared *p, uint64_t element, char *out, size_t size)
 }
 
 static lw_status
-watch_run(lw_prepared *p, lw_space_run *run, const lw_race_array *arrays, lw_stop *stop,
+watch_run(lw_prepared *p, lw_space_run *run, const lw_race_array *arrays, bool *stopped,
           lw_error *err)
 {
     PyThreadState *state = PyEval_SaveThread();
+    lw_stop stop = {.ask = lw_signal_raised, .context = &state};
     lw_race_watch *watch = NULL;
     lw_status status = lw_race_begin(arrays, p->bound.n_arrays, &watch, err);
     char here[96], there[96];
     lw_race race;
 
-    run->stop = stop;
-    stop->context = &state;
+    run->stop = &stop;
     if (status == LW_OK) {
         lw_space_run_watched(run, watch);
         status = lw_race_end(watch, &race, err);
     }
     PyEval_RestoreThread(state);
+    run->stop = NULL;
+    *stopped = stop.stopped;
     if (status != LW_OK || race.does == NULL)
         return status;
     say_element(p, race.element, here, sizeof here);
@@ -133,7 +135,7 @@ int
 lw_forall_run_watched(lw_prepared *p, lw_space_run *run)
 {
     lw_race_array *arrays = lw_alloc(((size_t)p->bound.n_arrays + 1) * sizeof *arrays);
-    lw_stop stop = {.ask = lw_signal_raised};
+    bool stopped = false;
     lw_status status;
     lw_error err = {0};
 
@@ -143,12 +145,11 @@ lw_forall_run_watched(lw_prepared *p, lw_space_run *run)
     }
     for (uint32_t i = 0; i < p->bound.n_arrays; i++)
         arrays[i] = array_of(p, &p->bound.arrays[i]);
-    status = watch_run(p, run, arrays, &stop, &err);
+    status = watch_run(p, run, arrays, &stopped, &err);
     lw_free(arrays);
-    run->stop = NULL;
-    if (status == LW_OK && !stop.stopped)
+    if (status == LW_OK && !stopped)
         return 0;
-    if (lw_print_show_anyway() < 0 || stop.stopped) /* a handler's exception is set */
+    if (lw_print_show_anyway() < 0 || stopped) /* a handler's exception is set */
         lw_error_reset(&err);
     else
         lw_py_raise(&err);

@@ -3,7 +3,7 @@
 #ifndef LW_GUFUNC_DEVICE_SIMULATE_PY_H
 #define LW_GUFUNC_DEVICE_SIMULATE_PY_H
 
-#include "gufunc/core_kernel.h"
+#include "gufunc/core/core_kernel.h"
 
 #include <Python.h>
 

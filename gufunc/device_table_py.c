@@ -1,7 +1,7 @@
 #include "gufunc/device_table_py.h"
 
 #include "core/py/raise_row.h"
-#include "gufunc/core_trace.h"
+#include "gufunc/core/core_trace.h"
 
 #include <string.h>
 

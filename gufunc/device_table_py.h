@@ -7,8 +7,8 @@
 
 #include "core/device/launch.h"
 #include "core/py/compiled/resolved.h"
-#include "gufunc/core_plan.h"
-#include "gufunc/core_spread.h"
+#include "gufunc/core/core_plan.h"
+#include "gufunc/core/core_spread.h"
 
 typedef struct lw_gresolution {
     lw_resolved head; /* its loop is an lw_gufunc_loop */

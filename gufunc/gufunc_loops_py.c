@@ -6,7 +6,7 @@
 #include "core/front/diagnose.h"
 #include "core/opt/apart.h"
 #include "core/py/raise.h"
-#include "gufunc/outputs.h"
+#include "gufunc/core/outputs.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/py/raise.h"
-#include "gufunc/core_shape.h"
+#include "gufunc/core/core_shape.h"
 
 #include <string.h>
 

@@ -13,8 +13,8 @@
 #include "core/py/numpy/ufunc_inner.h"
 #include "core/py/type_num.h"
 #include "core/py/types/signature_read.h"
+#include "gufunc/core/host_code.h"
 #include "gufunc/gufunc_py.h"
-#include "gufunc/host_code.h"
 
 /* What NumPy's callbacks find behind the inner ufunc. Shared by the Gufunc and every
  * numpy.ufunc made for it; owns the loops. */

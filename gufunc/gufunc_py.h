@@ -9,7 +9,7 @@
 #include "core/py/compiled/resolved.h"
 #include "core/py/numpy/family.h"
 #include "core/py/numpy/ufunc_type.h"
-#include "gufunc/gufunc_loop.h"
+#include "gufunc/core/gufunc_loop.h"
 
 typedef struct lw_gufunc {
     LW_UFUNC_HEAD

@@ -13,7 +13,7 @@
 #include "core/py/raise_row.h"
 #include "core/py/type_num.h"
 #include "reduce/form_py.h"
-#include "reduce/raised.h"
+#include "reduce/function/raised.h"
 
 #include <stddef.h>
 #include <string.h>

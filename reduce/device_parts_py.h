@@ -6,7 +6,7 @@
 #include "core/host/simulator.h"
 #include "core/py/array/args.h"
 #include "reduce/call_parts_py.h"
-#include "reduce/device_kernel.h"
+#include "reduce/device/device_kernel.h"
 
 /* A kernel, loaded on a device or compiled for the simulator. */
 typedef struct lw_reduce_entry {

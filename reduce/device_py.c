@@ -11,11 +11,11 @@
 #include "core/py/array/convert.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/raise.h"
+#include "reduce/device/device_plan.h"
+#include "reduce/device/scan_kernel.h"
 #include "reduce/device_parts_py.h"
-#include "reduce/device_plan.h"
 #include "reduce/form_py.h"
 #include "reduce/recall_py.h"
-#include "reduce/scan_kernel.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
 #include "core/py/types/signature_read.h"
-#include "reduce/device_plan.h"
+#include "reduce/device/device_plan.h"
 #include "reduce/reduce_parts_py.h"
 
 #include <string.h>

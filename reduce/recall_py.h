@@ -7,9 +7,9 @@
 #ifndef LW_REDUCE_RECALL_PY_H
 #define LW_REDUCE_RECALL_PY_H
 
+#include "reduce/device/device_plan.h"
+#include "reduce/device/scan_plan.h"
 #include "reduce/device_parts_py.h"
-#include "reduce/device_plan.h"
-#include "reduce/scan_plan.h"
 
 /* r(*args, …), or with LW_RECALL_ACCUMULATE r.accumulate(*args, …). 1: done, *result is new or
  * NULL with an exception; 0: it is not remembered, nothing has happened. */

@@ -8,8 +8,8 @@
 #include "core/front/read/python.h"
 #include "core/py/compiled/door_options.h"
 #include "core/py/compiled/renew.h"
-#include "reduce/host_run.h"
-#include "reduce/reduction.h"
+#include "reduce/function/reduction.h"
+#include "reduce/host/host_run.h"
 
 typedef enum lw_reduce_role {
     LW_ROLE_MAP,

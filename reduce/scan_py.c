@@ -6,9 +6,9 @@
 #include "core/device/copy.h"
 #include "core/device/launch.h"
 #include "core/py/raise.h"
+#include "reduce/device/scan_plan.h"
 #include "reduce/device_parts_py.h"
 #include "reduce/recall_py.h"
-#include "reduce/scan_plan.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef LW_REDUCE_SCAN_PY_H
 #define LW_REDUCE_SCAN_PY_H
 
+#include "reduce/device/scan_plan.h"
 #include "reduce/device_parts_py.h"
-#include "reduce/scan_plan.h"
 
 /* r.accumulate where an array is on a device; axis=, exclusive=, initial=, dtype=, out= and
  * stream= are call->keywords. */

@@ -6,7 +6,7 @@
 #include "core/py/array/device_array.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
-#include "reduce/masked.h"
+#include "reduce/host/masked.h"
 
 #include <string.h>
 

@@ -8,9 +8,9 @@
 #include "core/link/nvjitlink.h"
 #include "core/link/toolchain.h"
 #include "core/tables/kernel_ops.h"
-#include "gufunc/core_plan.h"
-#include "gufunc/core_spread.h"
-#include "gufunc/core_trace.h"
+#include "gufunc/core/core_plan.h"
+#include "gufunc/core/core_spread.h"
+#include "gufunc/core/core_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Layouts of generalized ufuncs: NumPy's grammar and `|1`, exact places of errors. */
-#include "gufunc/layout.h"
+#include "gufunc/core/layout.h"
 
 #include "core/base/text.h"
 

@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ("core/base", "core/tables", "core/ir", "core/block", "core/front", "core/front/numeric",
           "core/front/read", "core/front/infer", "core/front/lower", "core/opt", "core/opt/loops", "core/emit",
           "core/link", "core/device", "core/host", "core/py",
-          "core/py/cuda", "core/py/array", "core/py/types", "core/py/compiled", "core/py/numpy", "core/py/windows", "ufunc", "gufunc", "forall", "random", "reduce",
+          "core/py/cuda", "core/py/array", "core/py/types", "core/py/compiled", "core/py/numpy", "core/py/windows", "ufunc", "gufunc/core", "gufunc", "forall", "random",
+          "reduce/function", "reduce/host", "reduce/device", "reduce",
           "lanewise")
 
 

@@ -1,0 +1,417 @@
+#include "gufunc/core/core_plan.h"
+
+#include "gufunc/core/core_spread.h"
+
+#include <string.h>
+
+/* Below so many items what a kernel reads comes from the caches, and staging only costs its two
+ * barriers. */
+#define STAGE_FROM 4096
+/* Iterations of a loop from which on an item is worth a block, whatever the number of items;
+ * and where there are few. */
+#define SPREAD_FROM 64
+#define SPREAD_FEW  32
+/* Threads that keep a large GPU busy: some 24 warps on each of 132 SMs. */
+#define FULL_THREADS 100000
+#define LARGE_CORE   128 /* elements; of fewer nobody is warned */
+/* Bytes of an operand's core from which on tiles pay; with constant sizes loops unroll, and
+ * loads are under way together. */
+#define TILE_FROM     64
+#define TILE_CONSTANT 512
+/* Bytes of an item in shared memory. Of larger ones too few fit to keep its lanes busy: worth
+ * it only where there are few items anyway. */
+#define TILE_MOST  8192
+#define TILE_ITEMS 1024
+
+static int64_t
+magnitude(int64_t stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
+static bool
+is_output(const lw_core_plan *plan, int operand)
+{
+    return operand >= plan->loop->nin;
+}
+
+static int64_t
+itemsize_of(const lw_core_plan *plan, int operand)
+{
+    return lw_dtypes[plan->loop->types[operand]].size_bytes;
+}
+
+int64_t
+lw_core_plan_bytes(const lw_core_plan *plan, int operand)
+{
+    const lw_core_operand *core = &plan->loop->layout->operands[operand];
+    int64_t bytes = itemsize_of(plan, operand);
+
+    for (uint32_t d = 0; d < core->n; d++)
+        bytes *= plan->sizes[core->dims[d]];
+    return bytes;
+}
+
+/* ---- the loop ---- */
+
+/* Whether dimension x should lie inside dimension y. The first operand that has an opinion
+ * decides, outputs before inputs. */
+static bool
+inside(const lw_core_plan *plan, int x, int y)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < plan->n_operands; i++) {
+            int64_t sx = magnitude(plan->operands[i].strides[x]);
+            int64_t sy = magnitude(plan->operands[i].strides[y]);
+            if (plan->operands[i].by_value || is_output(plan, i) != (pass == 0) || sx == sy ||
+                !sx || !sy)
+                continue;
+            return sx < sy;
+        }
+    return false;
+}
+
+static void
+swap_dims(lw_core_plan *plan, int x, int y)
+{
+    int64_t size = plan->shape[x];
+
+    plan->shape[x] = plan->shape[y];
+    plan->shape[y] = size;
+    for (int i = 0; i < plan->n_operands; i++) {
+        int64_t *strides = plan->operands[i].strides, kept = strides[x];
+        strides[x] = strides[y];
+        strides[y] = kept;
+    }
+}
+
+static void
+sort_dims(lw_core_plan *plan)
+{
+    for (int i = 1; i < plan->ndim; i++)
+        for (int j = i; j > 0 && inside(plan, j, j - 1); j--)
+            swap_dims(plan, j, j - 1);
+}
+
+static bool
+can_merge(const lw_core_plan *plan, int inner, int outer)
+{
+    for (int i = 0; i < plan->n_operands; i++) {
+        const int64_t *strides = plan->operands[i].strides;
+        if (!plan->operands[i].by_value &&
+            strides[outer] != strides[inner] * plan->shape[inner])
+            return false;
+    }
+    return true;
+}
+
+static void
+merge_dims(lw_core_plan *plan)
+{
+    int kept = 0;
+
+    for (int d = 1; d < plan->ndim; d++) {
+        if (can_merge(plan, kept, d)) {
+            plan->shape[kept] *= plan->shape[d];
+            continue;
+        }
+        kept++;
+        plan->shape[kept] = plan->shape[d];
+        for (int i = 0; i < plan->n_operands; i++)
+            plan->operands[i].strides[kept] = plan->operands[i].strides[d];
+    }
+    plan->ndim = kept + 1;
+}
+
+/* Turned around in place: innermost first, without dimensions of size 1. */
+static void
+compact_dims(lw_core_plan *plan, int ndim, const int64_t *shape)
+{
+    int64_t turned[LW_SHAPE_DIMS];
+    int kept = 0;
+
+    for (int d = ndim - 1; d >= 0; d--)
+        if (shape[d] != 1)
+            plan->shape[kept++] = shape[d];
+    plan->ndim = kept;
+    for (int i = 0; i < plan->n_operands; i++) {
+        int64_t *strides = plan->operands[i].strides;
+        kept = 0;
+        for (int d = ndim - 1; d >= 0; d--)
+            if (shape[d] != 1)
+                turned[kept++] = plan->operands[i].by_value ? 0 : strides[d];
+        memcpy(strides, turned, (size_t)kept * sizeof *strides);
+    }
+}
+
+bool
+lw_core_plan_normalise(lw_core_plan *plan, int ndim, const int64_t *shape)
+{
+    plan->n = 1;
+    for (int d = 0; d < ndim; d++)
+        plan->n *= shape[d];
+    if (plan->n == 0)
+        return true;
+    compact_dims(plan, ndim, shape);
+    if (plan->ndim > LW_CORE_LOOP_DIMS)
+        return false;
+    if (plan->ndim == 0) { /* one item, which is a run of one */
+        plan->ndim = 1;
+        plan->shape[0] = 1;
+        for (int i = 0; i < plan->n_operands; i++)
+            plan->operands[i].strides[0] = lw_core_plan_bytes(plan, i);
+        return true;
+    }
+    sort_dims(plan);
+    merge_dims(plan);
+    return true;
+}
+
+/* ---- the kernel ---- */
+
+static bool
+is_dense(const lw_core_plan *plan, int operand)
+{
+    const lw_core_operand *core = &plan->loop->layout->operands[operand];
+    int64_t step = itemsize_of(plan, operand);
+
+    for (uint32_t d = core->n; d-- > 0;) {
+        int64_t size = plan->sizes[core->dims[d]];
+        if (size != 1 && plan->operands[operand].core[d] != step)
+            return false;
+        step *= size;
+    }
+    return true;
+}
+
+static lw_core_access
+reach_of(const lw_core_plan *plan, const lw_core_key *key, int operand)
+{
+    const lw_core_plan_operand *p = &plan->operands[operand];
+    bool still = !is_output(plan, operand) && !plan->loop->writable[operand];
+
+    if (p->by_value)
+        return LW_REACH_VALUE;
+    if (!is_dense(plan, operand))
+        return LW_REACH_STRIDED;
+    for (int d = 0; d < plan->ndim; d++)
+        still &= p->strides[d] == 0;
+    if (still)
+        return LW_REACH_CONSTANT;
+    if (key->constant && plan->ndim == 1 && p->strides[0] == lw_core_plan_bytes(plan, operand))
+        return LW_REACH_RUN;
+    return LW_REACH_DENSE;
+}
+
+/* The furthest byte from an operand's start to the start of an item's core. */
+static bool
+reaches_far(const lw_core_plan *plan)
+{
+    for (int i = 0; i < plan->n_operands; i++) {
+        uint64_t reach = 0;
+        for (int d = 0; d < plan->ndim && !plan->operands[i].by_value; d++)
+            reach += (uint64_t)magnitude(plan->operands[i].strides[d]) *
+                     (uint64_t)(plan->shape[d] - 1);
+        if (reach > INT32_MAX)
+            return true;
+    }
+    return false;
+}
+
+static bool
+are_small(const lw_core_plan *plan, lw_core_key *key)
+{
+    uint32_t n = plan->loop->layout->n_dims;
+
+    if (n > LW_CORE_KEY_DIMS)
+        return false;
+    for (uint32_t d = 0; d < n; d++)
+        if (plan->sizes[d] < 1 || plan->sizes[d] > LW_CORE_SMALL)
+            return false;
+    for (uint32_t d = 0; d < n; d++)
+        key->sizes[d] = (uint8_t)plan->sizes[d];
+    return true;
+}
+
+/* ---- staging ---- */
+
+static bool
+wants_staging(const lw_core_plan *plan, const lw_core_key *key, int operand)
+{
+    return key->operands[operand].reach == LW_REACH_RUN &&
+           lw_core_count(plan->loop, key, operand) > 1;
+}
+
+static uint8_t
+chunk_of(const lw_core_plan *plan, int operand)
+{
+    lw_dtype dtype = plan->loop->types[operand];
+    unsigned part = dtype == LW_DT_b1 ? 1 : lw_dtypes[lw_dtypes[dtype].parts].size_bytes;
+    unsigned chunk = 16;
+
+    while (chunk > part && plan->operands[operand].data % chunk != 0)
+        chunk /= 2;
+    return (uint8_t)chunk;
+}
+
+/* Bytes of a block of key->block items; 0: nobody wants to be staged. */
+static uint32_t
+staged_bytes(const lw_core_plan *plan, const lw_core_key *key)
+{
+    uint32_t bytes = 0;
+
+    for (int i = 0; i < plan->n_operands; i++)
+        if (wants_staging(plan, key, i))
+            bytes += (lw_core_shared_bytes(plan->loop, key, i) + 15) / 16 * 16;
+    return bytes;
+}
+
+static void
+stage(const lw_core_plan *plan, lw_core_key *key)
+{
+    uint32_t bytes;
+
+    for (int i = 0; i < plan->n_operands; i++)
+        if (wants_staging(plan, key, i)) {
+            key->operands[i].chunk = chunk_of(plan, i);
+            key->operands[i].keep = plan->operands[i].keep;
+        }
+    for (key->block = 128; (bytes = staged_bytes(plan, key)) > LW_CORE_SHARED; key->block /= 2)
+        if (key->block == 32)
+            break;
+    for (int i = 0; i < plan->n_operands; i++) {
+        if (!wants_staging(plan, key, i))
+            continue;
+        if (bytes <= LW_CORE_SHARED)
+            key->operands[i].reach = LW_REACH_STAGED;
+        else
+            key->operands[i].chunk = key->operands[i].keep = 0;
+    }
+    if (bytes == 0 || bytes > LW_CORE_SHARED)
+        key->block = 0;
+}
+
+/* ---- tiles ---- */
+
+/* Bytes that an operand takes of a tile. */
+static int64_t
+tile_bytes(const lw_core_plan *plan, int operand, int64_t items)
+{
+    int64_t pitch =
+        lw_core_pitch_of(lw_core_plan_bytes(plan, operand), itemsize_of(plan, operand));
+
+    return (items * pitch + 15) / 16 * 16;
+}
+
+/* In the order of the operands, as long as they fit; the others are read and written directly.
+ */
+static void
+tile(const lw_core_plan *plan, lw_core_key *key)
+{
+    int64_t left = plan->n <= TILE_ITEMS ? LW_CORE_SHARED : TILE_MOST;
+
+    if (plan->loop->writes_excluded) /* an excluded array may be an operand too */
+        return;
+    for (int i = 0; i < plan->n_operands; i++) {
+        uint8_t *reach = &key->operands[i].reach;
+        int64_t bytes = lw_core_plan_bytes(plan, i);
+        if ((*reach != LW_REACH_RUN && *reach != LW_REACH_DENSE) ||
+            bytes < (key->constant ? TILE_CONSTANT : TILE_FROM) || bytes > LW_CORE_SHARED ||
+            tile_bytes(plan, i, 1) > left)
+            continue;
+        left -= tile_bytes(plan, i, 1);
+        *reach = LW_REACH_TILED;
+        key->operands[i].keep = plan->operands[i].keep;
+        key->tiled = 1;
+        key->block = LW_CORE_THREADS;
+    }
+}
+
+uint32_t
+lw_core_plan_tile(const lw_core_plan *plan, const lw_core_key *key)
+{
+    int64_t item = 0, rest = LW_CORE_SHARED, items;
+
+    for (int i = 0; i < plan->n_operands; i++)
+        if (key->operands[i].reach == LW_REACH_TILED) {
+            item += lw_core_pitch_of(lw_core_plan_bytes(plan, i), itemsize_of(plan, i));
+            rest -= 15; /* rounded up to 16 */
+        }
+    if (item == 0)
+        return 1; /* nothing is in shared memory */
+    items = rest / item;
+    return items > LW_CORE_THREADS ? LW_CORE_THREADS : items < 1 ? 1 : (uint32_t)items;
+}
+
+bool
+lw_core_plan_is_large(const lw_core_plan *plan)
+{
+    int64_t most = 0;
+
+    for (int i = 0; i < plan->n_operands; i++) {
+        int64_t count = lw_core_plan_bytes(plan, i) / itemsize_of(plan, i);
+        most = count > most ? count : most;
+    }
+    return most >= LARGE_CORE && plan->n < LW_CORE_FEW;
+}
+
+/* Of many items each gets no more threads than it takes to fill a GPU, for the warps of a block
+ * wait for each other; but so many that what is read twice of long ones stays in the caches.
+ * Measured on an H200: rows centred, softmax, dot products, moving averages, argmax. */
+static uint32_t
+fewer_threads(const lw_core_plan *plan, int64_t longest, uint32_t threads)
+{
+    uint32_t least = plan->joins || longest < 2048 ? 32
+                     : longest < 4096              ? 128
+                     : longest < 8192              ? 256
+                                                   : 512;
+
+    if (plan->searches && least < 64)
+        least = 64; /* measured: any() of 1000 elements, by 32, 64 and 128 threads */
+    while (threads > least && plan->n * threads / 2 >= FULL_THREADS)
+        threads /= 2;
+    return threads;
+}
+
+/* Threads for an item whose loops can be spread: some iterations for each of them, and enough
+ * blocks to fill an SM. 0: it is left to one thread. Two iterations must not meet in one
+ * element: what is written must be dense. */
+static uint32_t
+spread_threads(const lw_core_plan *plan)
+{
+    int64_t longest = 0;
+
+    if (!plan->can_spread)
+        return 0;
+    for (uint32_t d = 0; d < plan->loop->layout->n_dims; d++)
+        longest = plan->sizes[d] > longest ? plan->sizes[d] : longest;
+    if (longest < (plan->n < LW_CORE_FEW ? SPREAD_FEW : SPREAD_FROM))
+        return 0;
+    for (int i = 0; i < plan->n_operands; i++)
+        if ((is_output(plan, i) || plan->loop->writable[i]) && !is_dense(plan, i))
+            return 0;
+    return fewer_threads(plan, longest,
+                         longest >= 8192   ? 512
+                         : longest >= 4096 ? 256
+                         : longest >= 512  ? 128
+                         : longest > 64    ? 64
+                                           : 32);
+}
+
+void
+lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
+{
+    memset(key, 0, sizeof *key);
+    key->n_operands = (uint8_t)plan->n_operands;
+    key->ndim = (uint8_t)plan->ndim;
+    key->constant = are_small(plan, key);
+    key->wide = reaches_far(plan);
+    for (int i = 0; i < plan->n_operands; i++)
+        key->operands[i].reach = (uint8_t)reach_of(plan, key, i);
+    key->block = (uint16_t)spread_threads(plan);
+    key->spread = key->block != 0;
+    if (!key->spread && key->constant && plan->n >= STAGE_FROM)
+        stage(plan, key);
+    if (!key->block)
+        tile(plan, key);
+}

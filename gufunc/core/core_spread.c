@@ -1,0 +1,49 @@
+#include "gufunc/core/core_spread.h"
+
+typedef struct described {
+    lw_spread_source source;
+    lw_spread_array arrays[LW_MAX_OPERANDS];
+    uint32_t addresses[LW_MAX_OPERANDS];
+} described;
+
+/* Cores are the arrays; excluded arrays come as addresses among the inputs. */
+static void
+describe(const lw_gufunc_loop *loop, described *out)
+{
+    lw_spread_source *source = &out->source;
+
+    *source = (lw_spread_source){.module = loop->scalar->module,
+                                 .func = loop->scalar->body,
+                                 .arrays = out->arrays,
+                                 .addresses = out->addresses,
+                                 .writes_there = loop->writes_excluded};
+    for (int i = 0; i < loop->nin + loop->nout; i++) {
+        const lw_arg_parts *parts = &loop->scalar->args[i];
+        if (loop->form[i] == LW_CORE_ARRAY)
+            out->arrays[source->n_arrays++] =
+                (lw_spread_array){.first = parts->first,
+                                  .ndim = (parts->n - 1) / 2,
+                                  .size_bytes = lw_dtypes[loop->types[i]].size_bytes};
+        else if (i < loop->nin && loop->address[i])
+            out->addresses[source->n_addresses++] = parts->first;
+    }
+}
+
+lw_spread
+lw_core_spread(const lw_gufunc_loop *loop)
+{
+    described of;
+
+    describe(loop, &of);
+    return lw_spread_of(&of.source);
+}
+
+lw_status
+lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *module,
+                    uint32_t *function, lw_error *err)
+{
+    described of;
+
+    describe(loop, &of);
+    return lw_spread_body(&of.source, n_threads, module, function, err);
+}

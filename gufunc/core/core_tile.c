@@ -1,0 +1,147 @@
+#include "gufunc/core/core_maker.h"
+
+enum {
+    LANES = 32,
+    AT_ONCE = 4, /* loads of a thread that are under way together */
+    WHOLE = 8    /* of so many items on a warp takes each; of fewer the whole block */
+};
+
+static lw_ref
+u32(lw_core_maker *k, int64_t value)
+{
+    return lw_ir_int(&k->b, LW_DT_u32, value);
+}
+
+static lw_ref
+at_byte(lw_core_maker *k, lw_ref base, lw_ref bytes)
+{
+    return lw_ir_offset(&k->b, base, lw_ir_cast(&k->b, LW_DT_i64, bytes));
+}
+
+/* Bytes of an operand's core (u32). */
+static lw_ref
+core_bytes(lw_core_maker *k, int operand)
+{
+    const lw_core_operand *core = &k->loop->layout->operands[operand];
+    lw_ref bytes = u32(k, lw_dtypes[k->loop->types[operand]].size_bytes);
+
+    for (uint32_t d = 0; d < core->n; d++)
+        bytes = lw_ir_mul(&k->b, bytes,
+                          lw_ir_cast(&k->b, LW_DT_u32, lw_maker_extent(k, core->dims[d])));
+    return bytes;
+}
+
+/* Operands one behind the other, each a tile of items at the pitch of lw_core_pitch_of. */
+static void
+add_shared(lw_core_maker *k)
+{
+    lw_builder *b = &k->b;
+    lw_ref at = lw_ir_shared(b, LW_CORE_SHARED, 16);
+
+    for (int i = 0; i < k->n; i++) {
+        uint32_t itemsize = lw_dtypes[k->loop->types[i]].size_bytes;
+        uint32_t word = itemsize < 4 ? 4 : itemsize;
+        lw_ref bytes, even, all;
+        if (k->key->operands[i].reach != LW_REACH_TILED)
+            continue;
+        bytes = core_bytes(k, i);
+        even = lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, bytes, u32(k, 2 * word - 1)), u32(k, 0));
+        k->pitch[i] = lw_ir_add(b, bytes, lw_ir_select(b, even, u32(k, word), u32(k, 0)));
+        k->shared[i] = at;
+        all = lw_ir_add(b, lw_ir_mul(b, k->pitch[i], k->tile), u32(k, 15));
+        at = at_byte(k, at, lw_ir_and(b, all, u32(k, ~15U)));
+    }
+}
+
+/* A core, by `lanes` threads, this one's number `lane`: loads behind its end fetch its last
+ * part again, which nobody stores. */
+static void
+move_core(lw_core_maker *k, lw_dtype part, lw_ref bytes, lw_ref from, lw_ref to, lw_ref lane,
+          lw_ref lanes)
+{
+    lw_builder *b = &k->b;
+    uint32_t size = lw_dtypes[part].size_bytes;
+    lw_ref n = lw_ir_div(b, bytes, u32(k, size)), last = lw_ir_sub(b, n, u32(k, 1));
+    lw_ref step = lw_ir_mul(b, lanes, u32(k, AT_ONCE));
+    lw_ref slot = lw_ir_slot(b, LW_DT_u32), at, offset[AT_ONCE], inside[AT_ONCE], got[AT_ONCE];
+
+    lw_ir_set(b, slot, lane);
+    at = lw_ir_while(b, slot, n);
+    for (uint32_t i = 0; i < AT_ONCE; i++) {
+        lw_ref mine = lw_ir_add(b, at, lw_ir_mul(b, lanes, u32(k, i)));
+        inside[i] = lw_ir_compare(b, LW_OP_LT, mine, n);
+        offset[i] = lw_ir_mul(b, lw_ir_select(b, inside[i], mine, last), u32(k, size));
+        got[i] = lw_ir_load(b, part, 1, at_byte(k, from, offset[i]), 0, 0);
+    }
+    for (uint32_t i = 0; i < AT_ONCE; i++) {
+        if (i)
+            lw_ir_if(b, inside[i]);
+        lw_ir_store(b, at_byte(k, to, offset[i]), got[i], 0, 0);
+        if (i)
+            lw_ir_end(b);
+    }
+    lw_ir_latch(b);
+    lw_ir_while_end(b, slot, step);
+}
+
+static bool
+is_moved(const lw_core_maker *k, int operand, bool fetch)
+{
+    bool output = operand >= k->loop->nin;
+
+    return k->key->operands[operand].reach == LW_REACH_TILED &&
+           (fetch ? !output || k->key->operands[operand].keep
+                  : output || k->loop->writable[operand]);
+}
+
+/* Core after core, `lanes` threads each. */
+static void
+move_tile(lw_core_maker *k, lw_ref first, lw_ref n, lw_ref lanes, bool fetch)
+{
+    lw_builder *b = &k->b;
+    lw_ref lane = lw_ir_rem(b, k->tid, lanes),
+           step = lw_ir_div(b, u32(k, k->key->block), lanes);
+    lw_ref slot = lw_ir_slot(b, LW_DT_u32), item;
+    lw_ref coordinate[LW_CORE_LOOP_DIMS];
+    bool any = false;
+
+    for (int i = 0; i < k->n; i++)
+        any |= is_moved(k, i, fetch);
+    if (!any)
+        return;
+    lw_ir_set(b, slot, lw_ir_div(b, k->tid, lanes));
+    item = lw_ir_while(b, slot, n);
+    lw_maker_decompose(k, lw_ir_add(b, first, item), coordinate);
+    for (int i = 0; i < k->n; i++) {
+        lw_ref far, near;
+        if (!is_moved(k, i, fetch))
+            continue;
+        far = lw_maker_address(k, i, coordinate);
+        near = at_byte(k, k->shared[i], lw_ir_mul(b, item, k->pitch[i]));
+        move_core(k, lw_dtype_memory_part(k->loop->types[i]), core_bytes(k, i),
+                  fetch ? far : near, fetch ? near : far, lane, lanes);
+    }
+    lw_ir_latch(b);
+    lw_ir_while_end(b, slot, step);
+}
+
+void
+lw_maker_tile(lw_core_maker *k)
+{
+    lw_builder *b = &k->b;
+    lw_ref block = lw_ir_cast(b, LW_DT_u32, lw_ir_sreg(b, LW_SREG_CTAID_X)), first, n, lanes;
+
+    add_shared(k);
+    first = lw_ir_mul(b, block, k->tile);
+    n = lw_ir_sub(b, k->items, first);
+    n = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, n, k->tile), n, k->tile);
+    lanes = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, n, u32(k, WHOLE)), u32(k, k->key->block),
+                         u32(k, LANES));
+    move_tile(k, first, n, lanes, true);
+    lw_ir_emit(b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, k->tid, n));
+    lw_maker_item(k, lw_ir_add(b, first, k->tid));
+    lw_ir_end(b);
+    lw_ir_emit(b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+    move_tile(k, first, n, lanes, false);
+}

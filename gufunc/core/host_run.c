@@ -1,0 +1,148 @@
+/* Items on one thread or several. */
+#include "gufunc/core/host_code.h"
+
+#include "core/host/element_race.h"
+#include "core/host/value_class.h"
+
+#include <fenv.h>
+#include <stdatomic.h>
+
+enum { FEW = 64 };
+
+typedef struct job {
+    lw_gufunc_host *host;
+    const lw_gufunc_code *code;
+    char *const *args;
+    const int64_t *dims, *steps;
+    lw_failure *failure;
+} job;
+
+/* False: an item raised, the rest is not run. */
+static bool
+piece(void *context, int64_t begin, int64_t end)
+{
+    job *j = context;
+    int32_t status = 0;
+    int64_t failed = j->code->run(j->args, j->dims, j->steps, begin, end, &status);
+
+    if (failed >= 0)
+        lw_failure_note(j->failure, failed, status);
+    return failed < 0;
+}
+
+static bool
+piece_watched(void *context, int64_t begin, int64_t end)
+{
+    bool going = true;
+
+    for (int64_t i = begin; i < end && going; i++) {
+        lw_race_next(lw_race_current());
+        going = piece(context, i, i + 1);
+    }
+    return going;
+}
+
+static int64_t
+core_volume(const lw_gufunc_host *host, const int64_t *dims)
+{
+    int64_t volume = 1;
+
+    for (uint32_t d = 0; d < host->n_dims; d++)
+        if (__builtin_mul_overflow(volume, dims[1 + d] + 1, &volume))
+            return INT64_MAX;
+    return volume;
+}
+
+/* What an item costs is known of cores of one size. */
+static void
+run_many(job *j, lw_stop *stop)
+{
+    lw_gufunc_host *host = j->host;
+    int64_t volume = core_volume(host, j->dims);
+    lw_work work = {.n = j->dims[0],
+                    .body = piece,
+                    .context = j,
+                    .cost_ps = &host->cost_ps,
+                    .unit = 1,
+                    .in_order = host->in_order,
+                    .stop = stop};
+
+    if (atomic_exchange_explicit(&host->volume, volume, memory_order_relaxed) != volume)
+        atomic_store_explicit(&host->cost_ps, 0, memory_order_relaxed);
+    lw_work_run(&work);
+}
+
+/* ---- floating-point flags ---- */
+
+#define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
+
+/* The classes of all elements of an operand's core. */
+static unsigned
+class_of_core(const lw_core_operand *operand, lw_dtype dtype, const char *at,
+              const int64_t *dims, const int64_t *strides, uint32_t d)
+{
+    unsigned found = 0;
+
+    if (d == operand->n)
+        return lw_value_class(dtype, at);
+    for (int64_t i = 0; i < dims[1 + operand->dims[d]]; i++)
+        found |= class_of_core(operand, dtype, at + i * strides[d], dims, strides, d + 1);
+    return found;
+}
+
+static int
+explained(const job *j, int64_t item, int flags)
+{
+    const lw_gufunc_loop *loop = j->host->loop;
+    const int64_t *strides = j->steps + loop->nin + loop->nout;
+    unsigned in = 0, out = 0;
+
+    for (int k = 0; k < loop->nin + loop->nout; k++) {
+        const lw_core_operand *operand = &loop->layout->operands[k];
+        unsigned found = class_of_core(operand, loop->types[k], j->args[k] + item * j->steps[k],
+                                       j->dims, strides, 0);
+        *(k < loop->nin ? &in : &out) |= found;
+        strides += operand->n;
+    }
+    return lw_flags_explained(in & ~(unsigned)LW_IS_ZERO, out, flags); /* of some element */
+}
+
+/* Take back the flags raised since `before` that no item explains. */
+static void
+settle_flags(const job *j, int before)
+{
+    int fresh = fetestexcept(FLAGS) & ~before, real = 0;
+
+    for (int64_t i = 0; i < j->dims[0] && real != fresh; i++)
+        real |= explained(j, i, fresh);
+    if (real != fresh)
+        feclearexcept(fresh & ~real);
+}
+
+lw_status
+lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args,
+                   const int64_t *dims, const int64_t *steps, lw_stop *stop,
+                   lw_failure *failure)
+{
+    job j = {.host = host,
+             .code = code,
+             .args = args,
+             .dims = dims,
+             .steps = steps,
+             .failure = failure};
+    int before = host->doubts_flags ? fetestexcept(FLAGS) : 0;
+
+    lw_failure_init(failure);
+    if (dims[0] <= 0)
+        return LW_OK;
+    if (code->watched && lw_race_current() != NULL)
+        lw_in_pieces(stop, 0, 0, dims[0], 1, 1, piece_watched, &j);
+    else if (dims[0] == 1 || (dims[0] <= FEW && core_volume(host, dims) <= FEW))
+        lw_in_pieces(stop, 0, 0, dims[0], 1, 1, piece, &j);
+    else
+        run_many(&j, stop);
+    atomic_fetch_add_explicit(&host->items, dims[0], memory_order_relaxed);
+    if (host->doubts_flags)
+        settle_flags(&j, before);
+    return LW_OK;
+}

@@ -1,0 +1,379 @@
+#include "reduce/device/device_plan.h"
+
+#include "reduce/function/body_ir.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    SHARED = 32 * 1024, /* bytes a block may take */
+    LEAST_ITEMS = 16,   /* a lane has so many, or the elements are not split further */
+    MOST_SPLITS = 1024,
+    COLUMNS_LOG2 = 5,       /* threads side by side along results, where these are many */
+    WIDEST = 32,            /* bytes of the accumulators of one of them */
+    MOST_SHORT_BYTES = 128, /* of a thread's accumulators, where rows are short */
+    MOST_SHORT = 64,        /* accesses of a row that part of a warp takes */
+    LEAST_RESULTS = 64,     /* or there is no need for it */
+    ROWS = 8,               /* that a thread works on at a time, where these are many: … */
+    LEAST_SHORT = 1 << 17   /* … so many threads come first */
+};
+
+static uint32_t
+log2_of(int64_t n)
+{
+    uint32_t log = 0;
+
+    while ((INT64_C(1) << (log + 1)) <= n)
+        log++;
+    return log;
+}
+
+static bool
+is_masked(const lw_reduce_job *job)
+{
+    return job->operand[job->reduction->n_in] != NULL;
+}
+
+/* Bytes of an accumulator. */
+static uint32_t
+acc_bytes(const lw_reduce_job *job)
+{
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t n = lw_reduce_device_parts(job->reduction, is_masked(job), part), bytes = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        bytes += lw_dtypes[part[i]].size_bytes;
+    return bytes;
+}
+
+static uint32_t
+threads_log2(const lw_reduce_job *job)
+{
+    uint32_t bytes = acc_bytes(job), log = log2_of(LW_REDUCE_THREADS);
+
+    while (log > 5 &&
+           ((bytes << log) > SHARED || (job->max_threads != 0 && 1u << log > job->max_threads)))
+        log--;
+    return log;
+}
+
+/* Bytes from a result to the next one beside it. */
+static int64_t
+kept_step(const lw_reduce_job *job, uint32_t operand)
+{
+    return job->kept.n ? job->kept.stride[operand][job->kept.n - 1] : 0;
+}
+
+/* Bytes from a row of such results to the next. */
+static int64_t
+outer_step(const lw_reduce_job *job, uint32_t operand)
+{
+    return job->kept.n > 1 ? job->kept.stride[operand][0] : 0;
+}
+
+static int64_t
+element_step(const lw_reduce_job *job, uint32_t operand)
+{
+    return job->reduced.n ? job->reduced.stride[operand][job->reduced.n - 1] : 0;
+}
+
+/* Bytes from a row of elements to the next. */
+static int64_t
+row_step(const lw_reduce_job *job, uint32_t operand)
+{
+    return job->reduced.n > 1 ? job->reduced.stride[operand][0] : 0;
+}
+
+/* Whether vectors of `vector` such elements lie side by side, along elements or results. */
+static bool
+lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t operand,
+                uint32_t size, uint32_t vector)
+{
+    int64_t along = element_step(job, operand), across = kept_step(job, operand);
+    int64_t near = plan->key.columns ? across : along, far = plan->key.columns ? along : across;
+
+    return near == size && far % (size * vector) == 0 &&
+           outer_step(job, operand) % (size * vector) == 0 &&
+           row_step(job, operand) % (size * vector) == 0 &&
+           (uintptr_t)job->operand[operand] % (size * vector) == 0;
+}
+
+static bool
+all_lie_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t vector)
+{
+    const lw_reduction *r = job->reduction;
+
+    if (!plan->key.columns && plan->row % vector != 0 && job->reduced.n > 1)
+        return false;
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        uint32_t size = lw_dtypes[r->loaded[i]].size_bytes;
+        assert(size > 0);
+        if (!lies_in_vectors(job, plan, i, size, vector))
+            return false;
+    }
+    return !is_masked(job) || lies_in_vectors(job, plan, r->n_in, 1, vector);
+}
+
+/* How many elements one access of 16 bytes takes; 1 where they do not lie so. */
+static uint32_t
+vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+    uint32_t largest = 1, vector;
+
+    for (uint32_t i = 0; i < r->n_in; i++)
+        if (lw_dtypes[r->loaded[i]].size_bytes > largest)
+            largest = lw_dtypes[r->loaded[i]].size_bytes;
+    vector = 16 / largest;
+    if (vector < 2)
+        return 1;
+    if (plan->key.columns) {
+        while (vector > 1 && (plan->inner % vector != 0 || acc_bytes(job) * vector > WIDEST ||
+                              !all_lie_in_vectors(job, plan, vector)))
+            vector /= 2;
+        return vector;
+    }
+    if (!r->commutative || acc_bytes(job) > WIDEST || !all_lie_in_vectors(job, plan, vector))
+        return 1;
+    return plan->elements >= 16 * (int64_t)vector ? vector : 1;
+}
+
+static int64_t
+distance(int64_t stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
+/* Threads side by side along the elements, or along the results where these are nearer. */
+static void
+choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
+{
+    uint32_t threads = threads_log2(job), results = 0;
+    int64_t wide;
+
+    plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
+                        distance(kept_step(job, 0)) < distance(element_step(job, 0));
+    plan->key.vector = (uint8_t)vector_of(job, plan);
+    plan->items = plan->key.columns ? plan->elements : plan->elements / plan->key.vector;
+    if (plan->key.columns) {
+        wide = plan->results / plan->key.vector;
+        results = log2_of(2 * wide - 1); /* all of them, or … */
+        if (results > COLUMNS_LOG2 + 1)
+            results = COLUMNS_LOG2;
+    } else
+        while (results < threads && plan->results > 1 &&
+               plan->items < (INT64_C(4) << (threads - results)))
+            results++;
+    if (results > threads)
+        results = threads;
+    plan->key.results_log2 = (uint8_t)results;
+    plan->key.lanes_log2 = (uint8_t)(threads - results);
+    plan->threads = 1u << threads;
+}
+
+/* Lanes of a short row of n accesses: those that leave few idle, rather many. */
+static uint32_t
+short_lanes_log2(int64_t items)
+{
+    uint32_t best = 0;
+    int64_t least = items;
+
+    for (uint32_t log = 1; log <= 5 && INT64_C(1) << log <= items; log++) {
+        int64_t lanes = INT64_C(1) << log, taken = (items + lanes - 1) / lanes * lanes;
+        if (taken * 4 <= least * 5) {
+            best = log;
+            least = taken < least ? taken : least;
+        }
+    }
+    return best;
+}
+
+/* Elements of an access where a row takes whole ones of up to 16 bytes. */
+static uint32_t
+short_vector(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+    uint32_t vector = 16;
+
+    for (uint32_t i = 0; i < r->n_in; i++)
+        while (vector * lw_dtypes[r->loaded[i]].size_bytes > 16 && vector > 1)
+            vector /= 2;
+    while (vector > 1 &&
+           (plan->elements % vector != 0 || !all_lie_in_vectors(job, plan, vector)))
+        vector /= 2;
+    return vector;
+}
+
+/* Rows so short that a part of a warp makes one: several of them are under way. */
+static bool
+choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+    uint32_t threads = log2_of(LW_REDUCE_THREADS), rows = ROWS, lanes, vector;
+    int64_t items;
+
+    if (plan->key.columns || !r->commutative || plan->key.masked || acc_bytes(job) > WIDEST ||
+        plan->results < LEAST_RESULTS || job->reduced.n == 0 || threads_log2(job) < threads)
+        return false;
+    vector = short_vector(job, plan);
+    items = plan->elements / vector;
+    if (items > MOST_SHORT)
+        return false;
+    lanes = short_lanes_log2(items);
+    while (rows > 1 && ((plan->results << lanes) / rows < LEAST_SHORT ||
+                        acc_bytes(job) * rows > MOST_SHORT_BYTES))
+        rows /= 2;
+    plan->key.vector = (uint8_t)vector;
+    plan->key.rows = (uint8_t)rows;
+    plan->key.lanes_log2 = (uint8_t)lanes;
+    plan->key.results_log2 = (uint8_t)(threads - lanes);
+    plan->threads = LW_REDUCE_THREADS;
+    plan->items = plan->per_block = items;
+    plan->splits = 1;
+    plan->tiles = (plan->results - 1) / ((int64_t)rows << plan->key.results_log2) + 1;
+    return true;
+}
+
+/* Whether it is the largest or smallest of integers of one or two bytes, as they come. */
+static bool
+is_narrow(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+
+    return !plan->key.columns && !plan->key.folded && plan->key.vector > 4 &&
+           !plan->key.masked && r->map == NULL && r->n_acc == 1 && r->loaded[0] == r->acc[0] &&
+           r->in[0] == r->acc[0] && !lw_is_float(r->acc[0]) &&
+           lw_reduce_picks(r) != LW_REDUCE_NO_EXTREME;
+}
+
+static uint32_t
+block_results(const lw_reduce_plan *plan)
+{
+    return (plan->key.columns ? plan->key.vector : 1u) << plan->key.results_log2;
+}
+
+static int64_t
+round_up(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+static void
+choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
+{
+    int64_t lanes = INT64_C(1) << plan->key.lanes_log2, most, splits;
+    size_t bytes = acc_bytes(job);
+
+    plan->tiles = (plan->results - 1) / block_results(plan) + 1;
+    most = plan->items / (lanes * LEAST_ITEMS);
+    splits = n_blocks / plan->tiles;
+    splits = splits > most ? most : splits;
+    splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
+    plan->per_block = (plan->items + splits - 1) / splits;
+    if (splits > 1) /* whole iterations: what is left over is waited for access by access */
+        plan->per_block = round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
+    assert(plan->per_block > 0); /* there are elements */
+    plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;
+    plan->partial_bytes = plan->counters_at = 0;
+    if (plan->splits == 1)
+        return;
+    plan->counters_at = ((size_t)(plan->results * plan->splits) * bytes + 511) / 256 * 256;
+    plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
+}
+
+/* Whether `step` is there, and smaller than those between results and between elements. Then
+ * threads would not read what lies side by side: a copy is better. */
+static bool
+is_nearest(const lw_reduce_job *job, int64_t step)
+{
+    return step != 0 && distance(step) < distance(kept_step(job, 0)) &&
+           distance(step) < distance(element_step(job, 0));
+}
+
+/* Whether the kernel can walk there. */
+static bool
+is_walkable(const lw_reduce_job *job)
+{
+    return job->kept.n <= 2 && job->reduced.n <= 2 && !is_nearest(job, outer_step(job, 0)) &&
+           !is_nearest(job, row_step(job, 0));
+}
+
+bool
+lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out)
+{
+    memset(out, 0, sizeof *out);
+    lw_reduce_simplify(job);
+    if (!is_walkable(job))
+        return false;
+    out->inner = out->results = job->kept.n ? job->kept.size[job->kept.n - 1] : 1;
+    out->row = out->elements = job->reduced.n ? job->reduced.size[job->reduced.n - 1] : 1;
+    out->key.nested = job->kept.n > 1;
+    out->key.folded = job->reduced.n > 1;
+    if (out->key.nested)
+        out->results *= job->kept.size[0];
+    if (out->key.folded)
+        out->elements *= job->reduced.size[0];
+    if ((out->key.nested && out->results > INT32_MAX) || /* numbers of 32 bits are divided */
+        (out->key.folded && out->elements > INT32_MAX))
+        return false;
+    out->key.initial = job->initial != NULL;
+    out->key.masked = is_masked(job);
+    choose_block(job, out);
+    if (choose_short(job, out))
+        return true;
+    out->key.narrow = is_narrow(job, out);
+    choose_splits(job, n_blocks, out);
+    return true;
+}
+
+static uint64_t
+address(const char *at)
+{
+    return (uint64_t)(uintptr_t)at;
+}
+
+uint32_t
+lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint64_t memory,
+                     uint64_t counters, uint64_t words[LW_REDUCE_MOST_PARAMS])
+{
+    const lw_reduction *r = job->reduction;
+    const int64_t counts[] = {plan->results, plan->items, plan->elements, plan->per_block,
+                              plan->splits};
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t n_parts = lw_reduce_device_parts(r, plan->key.masked, part), n = 0;
+    const lw_reduce_item *first = job->initial ? job->initial : job->empty;
+    uint64_t at = memory;
+
+    for (int i = 0; i < 5; i++)
+        words[n++] = (uint64_t)counts[i];
+    if (plan->key.nested)
+        words[n++] = (uint64_t)plan->inner;
+    if (plan->key.folded)
+        words[n++] = (uint64_t)(plan->key.columns ? plan->row : plan->row / plan->key.vector);
+    for (uint32_t i = 0; i < r->n_in + plan->key.masked; i++) {
+        words[n++] = address(job->operand[i]);
+        words[n++] = (uint64_t)(plan->key.nested ? outer_step(job, i) : kept_step(job, i));
+        words[n++] = (uint64_t)element_step(job, i);
+        if (plan->key.nested)
+            words[n++] = (uint64_t)kept_step(job, i);
+        if (plan->key.folded)
+            words[n++] = (uint64_t)row_step(job, i);
+    }
+    for (int largest = 8; largest > 0; largest /= 2) /* so that all are aligned */
+        for (uint32_t i = 0; i < n_parts; i++)
+            if (lw_dtypes[part[i]].size_bytes == largest) {
+                words[n + i] = at;
+                at += (uint64_t)(plan->results * plan->splits) * (uint64_t)largest;
+            }
+    n += n_parts;
+    words[n++] = counters;
+    for (uint32_t i = 0; i < r->n_out; i++)
+        words[n++] = address(job->out[i]);
+    for (uint32_t i = 0; i < r->n_acc && (plan->key.initial || plan->key.masked); i++)
+        for (int k = 0; k < lw_reduce_parts(r->acc[i]); k++, n++) {
+            uint32_t size = lw_dtypes[lw_dtypes[r->acc[i]].parts].size_bytes;
+            words[n] = 0;
+            memcpy(&words[n], first[i].bytes + (size_t)k * size, size);
+        }
+    return n;
+}

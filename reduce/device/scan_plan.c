@@ -1,0 +1,283 @@
+#include "reduce/device/scan_plan.h"
+
+#include "reduce/function/body_ir.h"
+
+#include <string.h>
+
+enum {
+    SHARED = 48 * 1024 - 16, /* bytes a block may take */
+    THREADS_LOG2 = 8,        /* as LW_REDUCE_THREADS */
+    LEAST_THREADS_LOG2 = 5,  /* a warp */
+    MOST_ITEMS_LOG2 = 5,
+    LONG_THREADS_LOG2 = 7,
+    LONG_ITEMS_LOG2 = 6,
+    LONG_LEAST_THREADS_LOG2 = 6, /* rather than fewer than 2^MOST_ITEMS_LOG2 items */
+    SIDE_LOG2 = 3,               /* lanes that read neighbouring elements at least */
+    WIDE_LOG2 = 5,               /* rows that are read side by side */
+    SUMS_AT = 128                /* bytes of device memory; before them is the counter */
+};
+
+/* The least power of two that is not below n. */
+static uint32_t
+log2_above(int64_t n)
+{
+    uint32_t log = 0;
+
+    while (log < 62 && INT64_C(1) << log < n)
+        log++;
+    return log;
+}
+
+static uint32_t
+least(uint32_t x, uint32_t y)
+{
+    return x < y ? x : y;
+}
+
+/* ---- axes ---- */
+
+/* Axes from..to as one: its step; false where they cannot be one. */
+static bool
+merge(int from, int to, const int64_t *shape, const int64_t *strides, int64_t *step)
+{
+    int64_t size = 1;
+
+    *step = 0;
+    for (int d = to - 1; d >= from; d--) {
+        if (shape[d] == 1)
+            continue;
+        if (size == 1)
+            *step = strides[d];
+        else if (strides[d] != *step * size)
+            return false;
+        size *= shape[d];
+    }
+    return true;
+}
+
+bool
+lw_reduce_scan_operand(lw_reduce_scan *scan, uint32_t which, int ndim, int axis,
+                       const int64_t *shape, const int64_t *strides)
+{
+    scan->step[which] = shape[axis] == 1 ? 0 : strides[axis];
+    return merge(0, axis, shape, strides, &scan->outer_step[which]) &&
+           merge(axis + 1, ndim, shape, strides, &scan->inner_step[which]);
+}
+
+/* ---- the block ---- */
+
+static uint32_t
+accumulator_bytes(const lw_reduction *r, const lw_reduce_key *key)
+{
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t bytes = 0, n = lw_reduce_scan_parts(r, key, part);
+
+    for (uint32_t i = 0; i < n; i++)
+        bytes += lw_dtypes[part[i]].size_bytes;
+    return bytes;
+}
+
+/* Rows of several tiles each: tiles of the same size by half as many threads, which wait for
+ * each other, and look at the tiles before theirs, in half the time. */
+static bool
+is_long(const lw_reduce_scan *scan)
+{
+    return scan->inner == 1 && scan->keys == NULL &&
+           scan->elements > INT64_C(1) << (THREADS_LOG2 + MOST_ITEMS_LOG2);
+}
+
+/* The most threads and items that shared memory holds: items go first. */
+static void
+choose_size(const lw_reduce_scan *scan, uint32_t *threads, lw_reduce_key *key)
+{
+    uint32_t bytes = accumulator_bytes(scan->reduction, key);
+
+    *threads = is_long(scan) ? LONG_THREADS_LOG2 : THREADS_LOG2;
+    key->items_log2 = is_long(scan) ? LONG_ITEMS_LOG2 : MOST_ITEMS_LOG2;
+    while (scan->max_threads != 0 && *threads > LEAST_THREADS_LOG2 &&
+           1u << *threads > scan->max_threads)
+        (*threads)--;
+    while (scan->max_items != 0 && key->items_log2 > 0 &&
+           1u << key->items_log2 > scan->max_items)
+        key->items_log2--;
+    for (;;) {
+        if (lw_reduce_scan_places(scan->reduction, key, *threads) * bytes <= SHARED)
+            return;
+        if (is_long(scan) && key->items_log2 == MOST_ITEMS_LOG2 &&
+            *threads > LONG_LEAST_THREADS_LOG2)
+            (*threads)--;
+        else if (key->items_log2 > 1 || (*threads == LEAST_THREADS_LOG2 && key->items_log2 > 0))
+            key->items_log2--;
+        else if (*threads > LEAST_THREADS_LOG2)
+            (*threads)--;
+        else
+            return; /* some 25 KB */
+    }
+}
+
+/* A row's elements on lanes, the other threads on other rows. */
+static void
+choose_block(const lw_reduce_scan *scan, lw_reduce_key *key)
+{
+    uint32_t elements = log2_above(scan->elements), threads, lanes, side, rows;
+
+    key->columns = scan->inner > 1;
+    choose_size(scan, &threads, key);
+    rows = log2_above(scan->outer * scan->inner);
+    side = key->columns ? 0 : SIDE_LOG2;
+    if (elements < key->items_log2 + side)
+        key->items_log2 = (uint8_t)(elements > side ? elements - side : 0);
+    lanes = least(threads, elements - least(elements, key->items_log2));
+    if (key->columns) /* neighbouring rows first, as many as a warp reads at once */
+        lanes = least(lanes, threads - least(least(WIDE_LOG2, rows), threads));
+    if (threads > lanes + rows)
+        threads = lanes + rows > LEAST_THREADS_LOG2 ? lanes + rows : LEAST_THREADS_LOG2;
+    key->lanes_log2 = (uint8_t)lanes;
+    key->results_log2 = (uint8_t)(threads - lanes);
+}
+
+/* ---- the whole ---- */
+
+static bool
+is_dense(const lw_reduce_scan *scan)
+{
+    const lw_reduction *r = scan->reduction;
+    bool dense = scan->inner == 1;
+
+    for (uint32_t i = 0; i < r->n_in; i++)
+        dense = dense && scan->step[i] == lw_dtypes[r->loaded[i]].size_bytes;
+    return dense;
+}
+
+static bool
+is_simple(lw_dtype dtype)
+{
+    return dtype != LW_DT_b1 && lw_reduce_parts(dtype) == 1;
+}
+
+/* Whether rows of values of this size begin where vectors may. */
+static bool
+is_aligned(const lw_reduce_scan *scan, const char *at, int64_t step, uint32_t size,
+           uint32_t vector)
+{
+    int64_t bytes = size * vector < 16 ? size * vector : 16;
+
+    return (intptr_t)at % bytes == 0 && (scan->outer == 1 || step % bytes == 0);
+}
+
+/* How many elements one access takes; 0 where they do not lie so. */
+static uint32_t
+vector_of(const lw_reduce_scan *scan)
+{
+    const lw_reduction *r = scan->reduction;
+    lw_dtype part[LW_REDUCE_PARTS];
+    uint32_t n = lw_reduce_acc_parts(r, part), least_size = 8, vector;
+
+    if (!is_dense(scan) || scan->keys != NULL)
+        return 0;
+    for (uint32_t i = 0; i < r->n_in; i++)
+        least_size = least(least_size, lw_dtypes[r->loaded[i]].size_bytes);
+    for (uint32_t i = 0; i < r->n_out; i++)
+        least_size = least(least_size, lw_dtypes[r->out[i]].size_bytes);
+    vector = least_size == 8 ? 2 : 4;
+    for (uint32_t i = 0; i < n; i++)
+        if (part[i] == LW_DT_b1)
+            return 0;
+    for (uint32_t i = 0; i < r->n_in; i++)
+        if (!is_simple(r->loaded[i]) || !is_aligned(scan, scan->operand[i], scan->outer_step[i],
+                                                    lw_dtypes[r->loaded[i]].size_bytes, vector))
+            return 0;
+    for (uint32_t i = 0; i < r->n_out; i++)
+        if (!is_simple(r->out[i]) ||
+            !is_aligned(scan, scan->out[i], scan->elements * lw_dtypes[r->out[i]].size_bytes,
+                        lw_dtypes[r->out[i]].size_bytes, vector))
+            return 0;
+    return vector;
+}
+
+static int64_t
+groups_of(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
+}
+
+/* Sums of tiles, groups and super-groups. */
+static int64_t
+sums_of(const lw_reduce_scan_plan *plan)
+{
+    int64_t size = lw_reduce_scan_group(&plan->key), groups = groups_of(plan->tiles, size);
+
+    return plan->strips * (plan->tiles + groups + groups_of(groups, size));
+}
+
+void
+lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
+{
+    int64_t rows = scan->outer * scan->inner;
+    uint32_t tile_log2;
+
+    memset(out, 0, sizeof *out);
+    out->key.scan = 1;
+    out->key.initial = scan->seed != NULL;
+    out->key.before = scan->before;
+    out->key.dense = is_dense(scan);
+    out->key.keyed = scan->keys != NULL;
+    out->key.key_dtype = out->key.keyed ? (uint8_t)scan->key_dtype : 0;
+    out->key.vector = (uint8_t)vector_of(scan);
+    choose_block(scan, &out->key);
+    if (out->key.vector > 1u << out->key.items_log2)
+        out->key.vector = 0;
+    tile_log2 = (uint32_t)out->key.lanes_log2 + out->key.items_log2;
+    out->threads = 1u << (out->key.lanes_log2 + out->key.results_log2);
+    out->tiles = ((scan->elements - 1) >> tile_log2) + 1;
+    out->strips = ((rows - 1) >> out->key.results_log2) + 1;
+    out->key.waits = out->tiles > 1;
+    if (!out->key.waits)
+        return;
+    out->bytes = SUMS_AT + ((size_t)sums_of(out) << out->key.results_log2) *
+                               lw_reduce_scan_state_bytes(scan->reduction, &out->key);
+}
+
+static uint64_t
+address(const char *at)
+{
+    return (uint64_t)(uintptr_t)at;
+}
+
+uint32_t
+lw_reduce_scan_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
+                     uint64_t memory, uint64_t words[LW_SCAN_MOST_PARAMS])
+{
+    const lw_reduction *r = scan->reduction;
+    const int64_t counts[] = {scan->outer * scan->inner, scan->inner, scan->elements,
+                              plan->tiles, plan->strips};
+    uint32_t n = 0;
+
+    for (int i = 0; i < 5; i++)
+        words[n++] = (uint64_t)counts[i];
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        words[n++] = address(scan->operand[i]);
+        words[n++] = (uint64_t)scan->outer_step[i];
+        words[n++] = (uint64_t)scan->inner_step[i];
+        words[n++] = (uint64_t)scan->step[i];
+    }
+    for (uint32_t i = 0; i < r->n_out; i++)
+        words[n++] = address(scan->out[i]);
+    for (uint32_t i = 0; i < r->n_acc && scan->seed != NULL; i++)
+        for (int k = 0; k < lw_reduce_parts(r->acc[i]); k++, n++) {
+            uint32_t size = lw_dtypes[lw_dtypes[r->acc[i]].parts].size_bytes;
+            words[n] = 0;
+            memcpy(&words[n], scan->seed[i].bytes + (size_t)k * size, size);
+        }
+    if (plan->key.keyed) {
+        words[n++] = address(scan->keys);
+        words[n++] = (uint64_t)scan->key_step;
+        words[n++] = address(scan->keys_out);
+        words[n++] = address(scan->n_runs);
+    }
+    if (plan->key.waits) {
+        words[n++] = memory;
+        words[n++] = memory + SUMS_AT;
+    }
+    return n;
+}

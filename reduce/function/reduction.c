@@ -1,0 +1,706 @@
+#include "reduce/function/reduction_internal.h"
+
+#include "core/base/memory.h"
+#include "reduce/function/raised.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what functions take and give ---- */
+
+static uint32_t
+n_params(const lw_tree *tree)
+{
+    return tree->fns.n > 1 ? tree->fns.data[1].params.n : 0;
+}
+
+static const char *
+name_of(const lw_tree *tree)
+{
+    return tree->fns.n > 1 && tree->fns.data[1].name ? tree->fns.data[1].name : "function";
+}
+
+bool
+lw_reduce_is_indexed(const lw_tree *map)
+{
+    uint32_t n = n_params(map);
+
+    return n > 1 && strcmp(map->fns.data[1].params.data[n - 1].name, "index") == 0;
+}
+
+/* A weak literal is any Python int. */
+static lw_type
+plain(const lw_types *types, lw_type type)
+{
+    if (lw_type_kind_of(types, type) == LW_TK_LITERAL)
+        return lw_type_stored(types, type) == LW_DT_u64 ? (lw_type)LW_DT_u64 : LW_T_INDEX;
+    return type;
+}
+
+static bool
+is_number(const lw_types *types, lw_type type)
+{
+    lw_type_kind kind = lw_type_kind_of(types, type);
+
+    return kind == LW_TK_SCALAR || kind == LW_TK_WEAK || kind == LW_TK_LITERAL;
+}
+
+static void
+add_node(shape *to, lw_reduce_kind kind, uint32_t n, const char *name)
+{
+    if (to->form.n_nodes < LW_REDUCE_NODES)
+        to->form.node[to->form.n_nodes++] = (lw_reduce_node){kind, n, name};
+    else
+        to->too_many = true;
+}
+
+static void
+add_number(shape *to, lw_type type, const char *name)
+{
+    add_node(to, LW_REDUCE_NUMBER, 0, name);
+    if (to->n < LW_REDUCE_MOST)
+        to->type[to->n++] = type;
+    else
+        to->too_many = true;
+}
+
+static bool
+is_tuple(const shape *s)
+{
+    return s->form.node[0].kind != LW_REDUCE_NUMBER;
+}
+
+/* Parameters that one accumulator gives when it is unpacked. */
+static uint32_t
+n_items(const shape *s)
+{
+    return is_tuple(s) ? s->form.node[0].n : 1;
+}
+
+/* False: there is something else than numbers in it. */
+static bool
+add_type(const lw_types *types, lw_type type, const char *name, shape *to)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+    bool good = true;
+
+    if (row == NULL || row->kind != LW_TK_TUPLE) {
+        if (is_number(types, type))
+            add_number(to, plain(types, type), name);
+        return is_number(types, type);
+    }
+    add_node(to, row->readonly ? LW_REDUCE_RECORD : LW_REDUCE_TUPLE, row->n, name);
+    for (uint32_t i = 0; good && i < row->n && !to->too_many; i++)
+        good = add_type(types, row->elements[i], row->names ? row->names[i] : NULL, to);
+    return good && (row->n > 0 || to->form.n_nodes == 1);
+}
+
+static lw_status
+complain_result(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree)
+{
+    lw_text came;
+    lw_status status;
+
+    lw_text_init(&came);
+    lw_type_print(&typed->types, typed->instances.data[1].result, &came);
+    status = lw_fail(b->err, LW_ERR_TYPE,
+                     "reduce: %s function `%s` must give a number, or a tuple or a record of "
+                     "numbers, not %s",
+                     role, name_of(tree), lw_text_get(&came));
+    lw_text_reset(&came);
+    return status;
+}
+
+lw_status
+lw_reduce_result_shape(builder *b, const lw_typed *typed, const char *role, const lw_tree *tree,
+                       shape *out)
+{
+    bool good;
+
+    assert(typed != NULL);
+    memset(out, 0, sizeof *out);
+    good = add_type(&typed->types, typed->instances.data[1].result, NULL, out);
+    if (out->too_many || (good && out->n < 1))
+        return lw_fail(b->err, LW_ERR_TYPE,
+                       "reduce: %s function `%s` gives a tuple of %s%u numbers; 1 to %d are "
+                       "possible",
+                       role, name_of(tree), out->too_many ? "more than " : "", (unsigned)out->n,
+                       LW_REDUCE_MOST);
+    return good ? LW_OK : complain_result(b, typed, role, tree);
+}
+
+/* ---- records ---- */
+
+static void add_record(const lw_arg_record *record, const char *name, shape *to);
+
+/* An array inside a record is a tuple for each of its dimensions, from `axis` on. */
+static void
+add_field(const lw_arg_field *field, uint32_t axis, const char *name, shape *to)
+{
+    if (axis == field->ndim) {
+        if (field->record != NULL)
+            add_record(field->record, name, to);
+        else
+            add_number(to, (lw_type)field->dtype, name);
+        return;
+    }
+    add_node(to, LW_REDUCE_TUPLE, (uint32_t)field->shape[axis], name);
+    for (int64_t i = 0; i < field->shape[axis] && !to->too_many; i++)
+        add_field(field, axis + 1, NULL, to);
+}
+
+static void
+add_record(const lw_arg_record *record, const char *name, shape *to)
+{
+    add_node(to, LW_REDUCE_RECORD, record->n, name);
+    for (uint32_t i = 0; i < record->n && !to->too_many; i++)
+        add_field(&record->fields[i], 0, record->fields[i].name, to);
+}
+
+/* Whether both are of the same numbers in the same places, whatever these are called. */
+bool
+lw_reduce_same_places(const lw_reduce_form *x, const lw_reduce_form *y)
+{
+    if (x->n_nodes != y->n_nodes)
+        return false;
+    for (uint32_t i = 0; i < x->n_nodes; i++)
+        if (x->node[i].n != y->node[i].n)
+            return false;
+    return true;
+}
+
+lw_dtype
+lw_reduce_stored(lw_type type)
+{
+    return type == LW_T_INDEX       ? LW_DT_i64
+           : type == LW_T_PYFLOAT   ? LW_DT_f64
+           : type == LW_T_PYCOMPLEX ? LW_DT_c128
+                                    : (lw_dtype)type;
+}
+
+static void
+spec_of(lw_type type, lw_arg_spec *out)
+{
+    memset(out, 0, sizeof *out);
+    out->kind = type >= LW_T_INDEX ? LW_ARGK_WEAK : LW_ARGK_SCALAR;
+    out->dtype = lw_reduce_stored(type);
+}
+
+/* The spec of node *node and what belongs to it; both counters move on. */
+static lw_status
+spec_of_node(builder *b, const shape *from, uint32_t *node, uint32_t *number, lw_arg_spec *out)
+{
+    const lw_reduce_node *at = &from->form.node[(*node)++];
+    lw_arg_spec *items;
+    const char **names;
+    lw_status status = LW_OK;
+
+    if (at->kind == LW_REDUCE_NUMBER) {
+        spec_of(from->type[(*number)++], out);
+        return LW_OK;
+    }
+    items = lw_arena_take(&b->arena, at->n * sizeof *items);
+    names = lw_arena_take(&b->arena, at->n * sizeof *names);
+    if (items == NULL || names == NULL)
+        return lw_fail_memory(b->err);
+    *out =
+        (lw_arg_spec){.kind = LW_ARGK_TUPLE, .dtype = LW_DT_void, .n = at->n, .items = items};
+    out->readonly = at->kind == LW_REDUCE_RECORD;
+    out->names = from->form.node[*node].name ? names : NULL;
+    for (uint32_t i = 0; i < at->n; i++) {
+        names[i] = from->form.node[*node].name;
+        LW_TRY(spec_of_node(b, from, node, number, &items[i]));
+    }
+fail:
+    return status;
+}
+
+static lw_status
+spec_of_shape(builder *b, const shape *from, lw_arg_spec *out)
+{
+    uint32_t node = 0, number = 0;
+
+    return spec_of_node(b, from, &node, &number, out);
+}
+
+/* ---- typing ---- */
+
+static lw_status
+complain_count(builder *b, const lw_tree *tree, const char *role, uint32_t n, uint32_t times)
+{
+    char unpacked[24] = "";
+
+    if (n > 1)
+        snprintf(unpacked, sizeof unpacked, " or %u", (unsigned)(times * n));
+    return lw_fail(b->err, LW_ERR_TYPE,
+                   "reduce: %s function `%s` takes %u parameter%s; accumulators of %u number%s "
+                   "need %u%s",
+                   role, name_of(tree), (unsigned)n_params(tree),
+                   n_params(tree) == 1 ? "" : "s", (unsigned)n, n == 1 ? "" : "s",
+                   (unsigned)times, unpacked);
+}
+
+/* The accumulators of `shape`, as `n` parameters each or as one each. */
+lw_status
+lw_reduce_infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc,
+                   uint32_t times, lw_typed **out)
+{
+    lw_arg_spec whole = {0}, specs[2 * LW_REDUCE_MOST];
+    uint32_t wanted = n_params(tree), n = 0, items = n_items(acc);
+    bool unpacked = wanted == times * items && (wanted != times || !is_tuple(acc));
+    lw_status status = LW_OK;
+
+    if (!unpacked && wanted != times)
+        return complain_count(b, tree, role, items, times);
+    LW_TRY(spec_of_shape(b, acc, &whole));
+    for (uint32_t t = 0; t < times; t++)
+        if (unpacked && whole.kind == LW_ARGK_TUPLE)
+            for (uint32_t i = 0; i < items; i++)
+                specs[n++] = whole.items[i];
+        else
+            specs[n++] = whole;
+    LW_TRY(lw_infer_specs(tree, b->source->options, specs, n, out, b->err));
+fail:
+    return status;
+}
+
+static lw_status
+infer_map(builder *b, lw_typed **out)
+{
+    const lw_tree *tree = b->source->map;
+    lw_reduction *r = b->made;
+    lw_arg_spec specs[LW_REDUCE_MOST + 1];
+    uint32_t wanted = n_params(tree), n = 0;
+    lw_status status = LW_OK;
+
+    r->indexed = wanted == r->n_arrays + 1 && lw_reduce_is_indexed(tree);
+    if (wanted != r->n_arrays + r->indexed)
+        return lw_fail(b->err, LW_ERR_TYPE,
+                       "reduce: map function `%s` takes %u parameters, but %u array%s came "
+                       "(one more parameter, `index`, gets the element's index)",
+                       name_of(tree), (unsigned)wanted, (unsigned)r->n_arrays,
+                       r->n_arrays == 1 ? "" : "s");
+    for (uint32_t i = 0; i < r->n_arrays; i++)
+        LW_TRY(spec_of_shape(b, &b->array[i], &specs[n++]));
+    if (r->indexed)
+        specs[n++] = (lw_arg_spec){.kind = LW_ARGK_WEAK, .dtype = LW_DT_i64, .counts = true};
+    LW_TRY(lw_infer_specs(tree, b->source->options, specs, n, out, b->err));
+fail:
+    return status;
+}
+
+/* Several arrays are a tuple. */
+static void
+mapped_as_is(builder *b)
+{
+    uint32_t n = b->made->n_arrays, numbers = 0;
+    shape *to = &b->mapped;
+
+    if (n > 1)
+        add_node(to, LW_REDUCE_TUPLE, n, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        const shape *from = &b->array[i];
+        numbers = 0;
+        for (uint32_t k = 0; k < from->form.n_nodes; k++)
+            if (from->form.node[k].kind == LW_REDUCE_NUMBER)
+                add_number(to, from->type[numbers++], from->form.node[k].name);
+            else
+                add_node(to, from->form.node[k].kind, from->form.node[k].n,
+                         from->form.node[k].name);
+    }
+}
+
+static lw_status
+find_mapped(builder *b)
+{
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+
+    if (b->source->map == NULL) {
+        mapped_as_is(b);
+        return LW_OK;
+    }
+    LW_TRY(infer_map(b, &typed));
+    LW_TRY(lw_reduce_result_shape(b, typed, "map", b->source->map, &b->mapped));
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+static const char *
+a_tuple(const shape *s)
+{
+    static const char *const text[] = {"", "a tuple of ", "a record of "};
+
+    return text[s->form.node[0].kind];
+}
+
+/* One iteration: acc joined with what combine gives for it. */
+static lw_status
+widen(builder *b, bool *changed)
+{
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+    const char *problem = NULL;
+    shape given;
+
+    LW_TRY(lw_reduce_infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
+    LW_TRY(lw_reduce_result_shape(b, typed, "combine", b->source->combine, &given));
+    if (!lw_reduce_same_places(&given.form, &b->acc.form)) {
+        status = lw_fail(b->err, LW_ERR_TYPE,
+                         "reduce: combine function `%s` gives %s%u number%s, but the "
+                         "accumulators that it takes have %s%u",
+                         name_of(b->source->combine), a_tuple(&given), (unsigned)given.n,
+                         given.n == 1 ? "" : "s", a_tuple(&b->acc), (unsigned)b->acc.n);
+        goto fail;
+    }
+    *changed = false;
+    for (uint32_t i = 0; i < b->acc.n; i++) {
+        lw_type both[2] = {b->acc.type[i], given.type[i]};
+        lw_type joined = lw_join(&b->types, b->source->options->typing, both, 2, &problem);
+        if (problem != NULL || joined == LW_T_BOTTOM) {
+            status = lw_fail(b->err, LW_ERR_TYPE,
+                             "reduce: number %u of the accumulator is %s, but combine "
+                             "function `%s` makes %s of it: no type holds both",
+                             (unsigned)i + 1, lw_dtypes[lw_reduce_stored(both[0])].public_name,
+                             name_of(b->source->combine),
+                             lw_dtypes[lw_reduce_stored(both[1])].public_name);
+            goto fail;
+        }
+        joined = plain(&b->types, joined);
+        *changed |= joined != b->acc.type[i];
+        b->acc.type[i] = joined;
+    }
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+static lw_status
+fix_point(builder *b)
+{
+    enum { ROUNDS = 8 }; /* a type widens a few times at most */
+    lw_status status = LW_OK;
+    bool changed = true;
+
+    for (int i = 0; i < ROUNDS && changed; i++)
+        LW_TRY(widen(b, &changed));
+    if (changed)
+        return lw_fail(b->err, LW_ERR_TYPE,
+                       "reduce: the types of `%s` do not come to rest: each accumulator that "
+                       "it makes is wider than those it takes",
+                       name_of(b->source->combine));
+fail:
+    return status;
+}
+
+static lw_type
+wide(lw_type type)
+{
+    return type == LW_DT_f16 || type == LW_DT_bf16 ? (lw_type)LW_DT_f32 : type;
+}
+
+/* ---- lowering ---- */
+
+static lw_status
+refuse(builder *b, const lw_tree *tree, const char *what)
+{
+    return lw_fail(b->err, LW_ERR_UNSUPPORTED,
+                   "reduce: `%s` %s; functions of a reduction cannot do that yet",
+                   name_of(tree), what);
+}
+
+static lw_status
+lower(builder *b, const lw_tree *tree, const lw_typed *typed, const lw_dtype *out,
+      uint32_t n_out, lw_scalar **scalar)
+{
+    lw_status status;
+
+    if (b->source->types != NULL)
+        lw_typed_print(typed, b->source->types);
+    LW_TRY(lw_infer_check_leaves(typed, out, n_out, b->err));
+    LW_TRY(lw_lower(typed, out, n_out, scalar, b->err));
+    if (lw_ir_prints((*scalar)->module))
+        status = refuse(b, tree, "prints");
+fail:
+    return status;
+}
+
+static lw_status
+lower_map(builder *b)
+{
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+
+    if (b->source->map == NULL)
+        return LW_OK;
+    LW_TRY(infer_map(b, &typed));
+    LW_TRY(lower(b, b->source->map, typed, b->made->acc, b->made->n_acc, &b->made->map));
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+static lw_status
+lower_combine(builder *b)
+{
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+
+    LW_TRY(lw_reduce_infer_on(b, b->source->combine, "combine", &b->acc, 2, &typed));
+    LW_TRY(
+        lower(b, b->source->combine, typed, b->made->acc, b->made->n_acc, &b->made->combine));
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+/* dtype=bool: Python's sum of bools is an int, but NumPy's is their `or`, the product `and`. */
+static bool
+said_bool(const builder *b)
+{
+    const lw_reduction *r = b->made;
+
+    return b->dtype == LW_DT_b1 && b->source->map == NULL && r->n_arrays == 1 && r->n_acc == 1;
+}
+
+/* `narrow`: the accumulator before half precision was widened: it says what the results are. */
+static lw_status
+lower_finish(builder *b, const shape *narrow)
+{
+    lw_reduction *r = b->made;
+    lw_status status = LW_OK;
+    lw_typed *typed = NULL;
+    shape results;
+
+    if (b->source->finish == NULL) {
+        r->n_out = narrow->n;
+        r->out_form = narrow->form;
+        for (uint32_t i = 0; i < narrow->n; i++)
+            r->out[i] = said_bool(b) ? LW_DT_b1 : lw_reduce_stored(narrow->type[i]);
+        return LW_OK;
+    }
+    LW_TRY(lw_reduce_infer_on(b, b->source->finish, "finish", narrow, 1, &typed));
+    LW_TRY(lw_reduce_result_shape(b, typed, "finish", b->source->finish, &results));
+    lw_typed_free(typed);
+    typed = NULL;
+    r->n_out = results.n;
+    r->out_form = results.form;
+    for (uint32_t i = 0; i < results.n; i++)
+        r->out[i] = lw_reduce_stored(results.type[i]);
+    LW_TRY(lw_reduce_infer_on(b, b->source->finish, "finish", &b->acc, 1, &typed));
+    LW_TRY(lower(b, b->source->finish, typed, r->out, r->n_out, &r->finish));
+fail:
+    lw_typed_free(typed);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+/* The operands as map takes them. */
+static lw_status
+take_arrays(builder *b)
+{
+    lw_reduction *r = b->made;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < r->n_arrays; i++) {
+        if (r->array[i].record != NULL)
+            add_record(r->array[i].record, NULL, &b->array[i]);
+        else
+            add_number(&b->array[i], (lw_type)r->in[at], NULL);
+        if (b->array[i].too_many || b->array[i].n == 0)
+            return lw_fail(b->err, LW_ERR_TYPE,
+                           "reduce: argument %u has records of more than %d numbers",
+                           (unsigned)i + 1, LW_REDUCE_MOST);
+        at += b->array[i].n;
+    }
+    return LW_OK;
+}
+
+static lw_status
+lower_functions(builder *b, const shape *narrow)
+{
+    lw_status status;
+
+    LW_TRY(lower_map(b));
+    LW_TRY(lower_combine(b));
+    LW_TRY(lower_finish(b, narrow));
+fail:
+    return status;
+}
+
+static void
+free_functions(lw_reduction *r)
+{
+    lw_scalar_free(r->map);
+    lw_scalar_free(r->combine);
+    lw_scalar_free(r->finish);
+    r->map = r->combine = r->finish = NULL;
+}
+
+static bool
+can_raise(const lw_reduction *r)
+{
+    const lw_scalar *functions[] = {r->map, r->combine, r->finish};
+
+    for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++)
+        if (functions[i] != NULL && functions[i]->can_raise && functions[i]->n_raises > 0)
+            return true;
+    return false;
+}
+
+/* Types, and what combine is seen to do, are those without check=, which would be more uses of
+ * its numbers; then the functions are lowered once more, unless nothing is to be checked. */
+static lw_status
+add_checks(builder *b, const shape *narrow)
+{
+    lw_reduction *r = b->made;
+    lw_front_options options = *b->source->options;
+    const lw_reduce_source *plain = b->source;
+    lw_reduce_source source = *plain;
+    lw_status status = LW_OK;
+
+    if (b->checks == 0)
+        return LW_OK;
+    options.checks = b->checks;
+    source.options = &options;
+    source.types = NULL;
+    b->source = &source;
+    free_functions(r);
+    LW_TRY(lower_functions(b, narrow));
+    if (can_raise(r))
+        goto fail;
+    b->source = plain;
+    free_functions(r);
+    LW_TRY(lower_functions(b, narrow));
+fail:
+    b->source = plain;
+    return status;
+}
+
+static lw_status
+build(builder *b)
+{
+    lw_reduction *r = b->made;
+    lw_status status;
+    shape narrow;
+
+    lw_reduce_widen_elements(b);
+    LW_TRY(take_arrays(b));
+    LW_TRY(find_mapped(b));
+    b->acc = b->mapped;
+    LW_TRY(fix_point(b));
+    LW_TRY(lw_reduce_widen_sums(b));
+    narrow = b->acc;
+    for (uint32_t i = 0; i < b->acc.n; i++)
+        b->acc.type[i] = wide(b->acc.type[i]);
+    LW_TRY(fix_point(b));
+    r->n_acc = b->acc.n;
+    r->acc_form = b->acc.form;
+    for (uint32_t i = 0; i < b->acc.n; i++)
+        r->acc[i] = lw_reduce_stored(b->acc.type[i]);
+    LW_TRY(lower_functions(b, &narrow));
+    lw_reduce_recognise(r);
+    if (b->source->commutative >= 0)
+        r->commutative = b->source->commutative;
+    LW_TRY(add_checks(b, &narrow));
+    if (can_raise(r))
+        LW_TRY(lw_reduce_carry_raised(r, b->err));
+fail:
+    return status;
+}
+
+static lw_status
+set_operands(lw_reduction *r, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dtype,
+             lw_error *err)
+{
+    int64_t offset[LW_REDUCE_MOST];
+
+    r->n_arrays = n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t room = LW_REDUCE_MOST - r->n_in, count = 1;
+        r->array[i] = arrays[i];
+        if (arrays[i].record != NULL)
+            count = lw_reduce_numbers(arrays[i].record, room, r->loaded + r->n_in, offset);
+        else if (room > 0)
+            r->loaded[r->n_in] = arrays[i].dtype;
+        if (count > room)
+            return lw_fail(
+                err, LW_ERR_TYPE,
+                "reduce: the arrays have more than %d numbers an element, the fields "
+                "of records counted one by one",
+                LW_REDUCE_MOST);
+        r->n_in += count;
+    }
+    for (uint32_t i = 0; i < r->n_in; i++)
+        r->in[i] = dtype != LW_DT_void ? dtype : r->loaded[i];
+    return LW_OK;
+}
+
+lw_status
+lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays, uint32_t n,
+                 lw_dtype dtype, lw_reduction **out, lw_error *err)
+{
+    lw_front_options options = *source->options;
+    lw_reduce_source unchecked = *source;
+    builder b = {.source = &unchecked, .checks = options.checks, .dtype = dtype, .err = err};
+    lw_reduction *made = lw_alloc_zero(1, sizeof *made);
+    lw_status status;
+
+    if (made == NULL)
+        return lw_fail_memory(err);
+    if (set_operands(made, arrays, n, dtype, err) != LW_OK) {
+        lw_reduction_free(made);
+        return LW_ERR_TYPE;
+    }
+    options.checks = 0;
+    unchecked.options = &options;
+    b.made = made;
+    lw_arena_init(&b.arena);
+    lw_types_init(&b.types, &b.arena);
+    status = build(&b);
+    lw_arena_reset(&b.arena);
+    if (status != LW_OK) {
+        lw_reduction_free(made);
+        return status;
+    }
+    *out = made;
+    return LW_OK;
+}
+
+void
+lw_reduction_free(lw_reduction *self)
+{
+    if (self == NULL)
+        return;
+    free_functions(self);
+    for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++)
+        lw_scalar_free(self->raising[i]);
+    lw_free(self);
+}
+
+lw_status
+lw_reduction_module(const lw_reduction *self, lw_module **out,
+                    uint32_t funcs[LW_REDUCE_FUNCTIONS], lw_error *err)
+{
+    const lw_scalar *scalars[] = {self->map, self->combine, self->finish};
+    lw_module *module = NULL;
+    lw_status status;
+
+    LW_TRY(lw_module_new(&module, err));
+    for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++) {
+        uint32_t first = 0;
+        funcs[i] = UINT32_MAX;
+        if (scalars[i] == NULL)
+            continue;
+        LW_TRY(lw_module_append(module, scalars[i]->module, &first, err));
+        funcs[i] = first + scalars[i]->body;
+    }
+    *out = module;
+    return LW_OK;
+fail:
+    lw_module_free(module);
+    return status;
+}

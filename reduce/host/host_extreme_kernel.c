@@ -1,0 +1,178 @@
+/* The best of a block, where combine takes one of its operands. */
+#include "reduce/host/host_kernel_parts.h"
+
+#include <math.h>
+
+/* The value that decides, of element `at` of operands that begin with number `first`. */
+static lw_ref
+value_at(maker *m, const arrays *in, lw_ref at, lw_ref first)
+{
+    lw_ref acc[LW_REDUCE_PARTS];
+    lw_ref value;
+
+    map_indexed(m, in, at, lw_ir_add(&m->b, first, at), acc);
+    value = acc[m->extreme.part];
+    return m->r->acc[m->extreme.part] == LW_DT_b1 ? lw_ir_cast(&m->b, LW_DT_u8, value) : value;
+}
+
+static lw_ref
+plain_best(maker *m, lw_ref x, lw_ref y)
+{
+    lw_op op = m->extreme.kind == LW_REDUCE_LARGEST ? LW_OP_GT : LW_OP_LT;
+
+    return lw_ir_select(&m->b, lw_ir_compare(&m->b, op, x, y), x, y);
+}
+
+/* NaN where one is NaN; which zero does not matter, as zeros are equal where they are looked
+ * for. */
+static lw_ref
+better_of(maker *m, lw_ref x, lw_ref y)
+{
+    lw_ref best = plain_best(m, x, y);
+
+    if (!lw_is_float(m->value))
+        return best;
+    return lw_ir_select(&m->b, lw_ir_compare(&m->b, LW_OP_NE, x, x), x, best);
+}
+
+/* Plain maxima, which are one instruction each, and one look at whether any is NaN. */
+static lw_ref
+best_of_four(maker *m, const lw_ref *x)
+{
+    lw_ref best = plain_best(m, plain_best(m, x[0], x[1]), plain_best(m, x[2], x[3])), nan;
+
+    if (!lw_is_float(m->value))
+        return best;
+    nan = lw_ir_compare(&m->b, LW_OP_NE, x[0], x[0]);
+    for (int k = 1; k < 4; k++)
+        nan = lw_ir_or(&m->b, nan, lw_ir_compare(&m->b, LW_OP_NE, x[k], x[k]));
+    return lw_ir_select(&m->b, nan, lw_ir_float(&m->b, m->value, NAN), best);
+}
+
+static lw_ref
+value_address(maker *m, lw_ref base, lw_ref at)
+{
+    return lw_ir_offset(&m->b, base,
+                        lw_ir_mul(&m->b, at, i64(m, lw_dtypes[m->value].size_bytes)));
+}
+
+/* Four rows of lanes from element `at` on. `fresh`: they are the first. */
+static void
+best_round(maker *m, const arrays *in, lw_ref at, lw_ref first, lw_ref lane, bool fresh)
+{
+    uint32_t width = LW_REDUCE_BEST_BYTES / lw_dtypes[m->value].size_bytes;
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, 1),
+                            LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ref x[4], address = value_address(m, lane, loop.i);
+
+    for (uint32_t k = 0; k < 4; k++)
+        x[k] = value_at(
+            m, in, lw_ir_add(&m->b, at, lw_ir_add(&m->b, loop.i, i64(m, (int64_t)k * width))),
+            first);
+    x[0] = best_of_four(m, x);
+    if (!fresh)
+        x[0] = better_of(m, lw_ir_load(&m->b, m->value, 1, address, 0, 0), x[0]);
+    lw_ir_store(&m->b, address, x[0], 0, 0);
+    lw_ir_for_end(&m->b, &loop);
+}
+
+static lw_status
+best_of_block(maker *m, lw_error *err)
+{
+    uint32_t width = LW_REDUCE_BEST_BYTES / lw_dtypes[m->value].size_bytes;
+    lw_ref lane, first, last;
+    arrays in;
+    lw_for loop;
+
+    start(m, "lw_best", false);
+    lane = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "lane");
+    first = lw_ir_param_add(&m->b, LW_DT_i64, 0, "first");
+    in = strided(m, m->operand, m->r->n_in, 0, 0);
+    last = lw_ir_sub(&m->b, m->n, i64(m, 4 * (int64_t)width));
+    best_round(m, &in, last, first, lane, true); /* some elements twice: best stays best */
+    loop = lw_ir_for(&m->b, i64(m, 0), last, i64(m, 4 * (int64_t)width),
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_reduce_ask_for(m, &in, loop.i, 4 * width, AHEAD);
+    best_round(m, &in, loop.i, first, lane, false);
+    lw_ir_for_end(&m->b, &loop);
+    for (uint32_t half = width / 2; half > 0; half /= 2) {
+        lw_ref place, x, y;
+        loop = lw_ir_for(&m->b, i64(m, 0), i64(m, half), i64(m, 1), LW_LOOP_VECTORIZE, 0);
+        place = value_address(m, lane, loop.i);
+        x = lw_ir_load(&m->b, m->value, 1, place, 0, 0);
+        y = lw_ir_load(&m->b, m->value, 1,
+                       value_address(m, lane, lw_ir_add(&m->b, loop.i, i64(m, half))), 0, 0);
+        lw_ir_store(&m->b, place, better_of(m, x, y), 0, 0);
+        lw_ir_for_end(&m->b, &loop);
+    }
+    return end(m, err);
+}
+
+/* lane[0] against the best so far: 1 where it is better, 2 where it is NaN, else 0. */
+static lw_status
+judge(maker *m, lw_error *err)
+{
+    lw_ref x, y, out, code;
+
+    start(m, "lw_judge", false); /* args: lane, so far, and where the answer goes */
+    x = lw_ir_load(&m->b, m->value, 1, pointer(m, 0), 0, 0);
+    y = lw_ir_load(&m->b, m->value, 1, pointer(m, 1), 0, 0);
+    out = pointer(m, 2);
+    code =
+        lw_ir_compare(&m->b, m->extreme.kind == LW_REDUCE_LARGEST ? LW_OP_GT : LW_OP_LT, x, y);
+    code = lw_ir_select(&m->b, code, i64(m, 1), i64(m, 0));
+    if (lw_is_float(m->value))
+        code = lw_ir_select(&m->b, lw_ir_compare(&m->b, LW_OP_NE, x, x), i64(m, 2), code);
+    lw_ir_store(&m->b, out, code, 0, 0);
+    return end(m, err);
+}
+
+/* The first of n elements that is the best, or is NaN where that is; n: none is. */
+static lw_status
+find(maker *m, lw_error *err)
+{
+    lw_ref best_value, first, at, x, hit, out;
+    arrays in;
+    lw_for loop;
+
+    start(m, "lw_find", false);
+    out = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
+    best_value = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "best");
+    first = lw_ir_param_add(&m->b, LW_DT_i64, 0, "first");
+    best_value = lw_ir_load(&m->b, m->value, 1, best_value, 0, 0);
+    in = strided(m, m->operand, m->r->n_in, 0, 0);
+    at = lw_ir_slot(&m->b, LW_DT_i64);
+    lw_ir_set(&m->b, at, m->n);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    x = value_at(m, &in, loop.i, first);
+    hit = lw_ir_compare(&m->b, LW_OP_EQ, x, best_value);
+    if (lw_is_float(m->value)) {
+        lw_ref nan = lw_ir_compare(&m->b, LW_OP_NE, best_value, best_value);
+        hit = lw_ir_or(&m->b, hit, lw_ir_and(&m->b, nan, lw_ir_compare(&m->b, LW_OP_NE, x, x)));
+    }
+    x = lw_ir_select(&m->b, hit, loop.i, m->n);
+    first = lw_ir_get(&m->b, at);
+    lw_ir_set(&m->b, at,
+              lw_ir_select(&m->b, lw_ir_compare(&m->b, LW_OP_LT, x, first), x, first));
+    lw_ir_for_end(&m->b, &loop);
+    lw_ir_store(&m->b, out, lw_ir_get(&m->b, at), 0, 0);
+    return end(m, err);
+}
+
+lw_status
+lw_reduce_extreme_loops(maker *m, lw_error *err)
+{
+    lw_status status;
+
+    m->extreme = lw_reduce_extreme_of(m->r);
+    if (m->extreme.kind == LW_REDUCE_NO_EXTREME)
+        return LW_OK;
+    m->value = m->r->acc[m->extreme.part];
+    if (m->value == LW_DT_b1)
+        m->value = LW_DT_u8;
+    LW_TRY(best_of_block(m, err));
+    LW_TRY(judge(m, err));
+    LW_TRY(find(m, err));
+fail:
+    return status;
+}

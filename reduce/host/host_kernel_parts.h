@@ -1,0 +1,212 @@
+/* What the files that emit loops over host memory share: operands and accumulators as arrays
+ * of items, values kept from iteration to iteration. */
+#ifndef LW_REDUCE_HOST_HOST_KERNEL_PARTS_H
+#define LW_REDUCE_HOST_HOST_KERNEL_PARTS_H
+
+#include "reduce/function/body_ir.h"
+#include "reduce/host/host_kernel.h"
+
+#include <string.h>
+
+typedef struct maker {
+    lw_builder b;
+    lw_module *module;
+    const lw_reduction *r;
+    lw_reduce_body body;
+    uint32_t n_operands;
+    lw_dtype operand[LW_REDUCE_MOST + 1];
+    lw_ref args, n, strides;
+    lw_reduce_extreme extreme;
+    lw_dtype value; /* that decides which is better */
+} maker;
+
+/* Lanes of 256 bytes: eight vectors of AVX2, four of AVX-512, whose chains are independent. */
+static inline uint32_t
+width_of(const lw_reduction *r)
+{
+    enum { BYTES = 256, LEAST = 16, MOST = 128 };
+    uint32_t size = 1, width;
+
+    for (uint32_t i = 0; i < r->n_acc; i++)
+        if (lw_dtypes[r->acc[i]].size_bytes > size)
+            size = lw_dtypes[r->acc[i]].size_bytes;
+    width = BYTES / size;
+    return width < LEAST ? LEAST : width > MOST ? MOST : width;
+}
+
+static inline lw_ref
+i64(maker *m, int64_t value)
+{
+    return lw_ir_int(&m->b, LW_DT_i64, value);
+}
+
+static inline void
+start(maker *m, const char *name, bool strided)
+{
+    lw_builder_start(&m->b, m->module, name);
+    if (m->b.func != NULL)
+        m->b.func->linkage = LW_EXPORTED;
+    m->args = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "args");
+    m->n = lw_ir_param_add(&m->b, LW_DT_i64, 0, "n");
+    m->strides = 0;
+    if (strided)
+        m->strides =
+            lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "strides");
+}
+
+static inline lw_status
+end(maker *m, lw_error *err)
+{
+    lw_ir_return(&m->b, NULL, 0);
+    return lw_ir_finish(&m->b, err);
+}
+
+/* Entry `which` of args. */
+static inline lw_ref
+pointer(maker *m, uint32_t which)
+{
+    return lw_ir_load(&m->b, LW_DT_ptr, 1, lw_ir_offset(&m->b, m->args, i64(m, 8 * which)), 8,
+                      LW_MEM_INVARIANT);
+}
+
+static inline lw_ref
+stride(maker *m, uint32_t which, lw_dtype dtype)
+{
+    if (m->strides == 0)
+        return i64(m, lw_dtypes[dtype].size_bytes);
+    return lw_ir_load(&m->b, LW_DT_i64, 1, lw_ir_offset(&m->b, m->strides, i64(m, 8 * which)),
+                      8, LW_MEM_INVARIANT);
+}
+
+/* Arrays of items, and how far apart they lie. */
+typedef struct arrays {
+    uint32_t n;
+    const lw_dtype *dtype;
+    lw_ref address[LW_REDUCE_MOST + 1], step[LW_REDUCE_MOST + 1];
+} arrays;
+
+static inline arrays
+contiguous(maker *m, const lw_dtype *dtype, uint32_t n, uint32_t first)
+{
+    arrays a = {.n = n, .dtype = dtype};
+
+    for (uint32_t i = 0; i < n; i++) {
+        a.address[i] = pointer(m, first + i);
+        a.step[i] = i64(m, lw_dtypes[dtype[i]].size_bytes);
+    }
+    return a;
+}
+
+/* The operands, or the results of a scan: first_stride is their place among the strides. */
+static inline arrays
+strided(maker *m, const lw_dtype *dtype, uint32_t n, uint32_t first, uint32_t first_stride)
+{
+    arrays a = {.n = n, .dtype = dtype};
+
+    for (uint32_t i = 0; i < n; i++) {
+        a.address[i] = pointer(m, first + i);
+        a.step[i] = stride(m, first_stride + i, dtype[i]);
+    }
+    return a;
+}
+
+static inline void
+load(maker *m, const arrays *a, lw_ref at, lw_ref *values)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        lw_ref address = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, at, a->step[i]));
+        lw_reduce_emit_load(&m->b, a->dtype[i], address, 0, values);
+        values += lw_reduce_parts(a->dtype[i]);
+    }
+}
+
+static inline void
+store(maker *m, const arrays *a, lw_ref at, const lw_ref *values)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        lw_ref address = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, at, a->step[i]));
+        lw_reduce_emit_store(&m->b, a->dtype[i], address, values);
+        values += lw_reduce_parts(a->dtype[i]);
+    }
+}
+
+static inline arrays
+operands(maker *m)
+{
+    return strided(m, m->operand, m->n_operands, 0, 0);
+}
+
+static inline arrays
+accumulators(maker *m)
+{
+    return contiguous(m, m->r->acc, m->r->n_acc, m->n_operands);
+}
+
+static inline void
+map_at(maker *m, const arrays *in, lw_ref at, lw_ref *acc)
+{
+    lw_ref values[LW_REDUCE_PARTS];
+
+    load(m, in, at, values);
+    lw_reduce_emit_map(&m->b, &m->body, values, acc);
+}
+
+typedef struct slots {
+    uint32_t n;
+    lw_ref slot[LW_REDUCE_PARTS];
+} slots;
+
+static inline slots
+slots_new(maker *m)
+{
+    lw_dtype parts[LW_REDUCE_PARTS];
+    slots s = {.n = lw_reduce_acc_parts(m->r, parts)};
+
+    for (uint32_t i = 0; i < s.n; i++)
+        s.slot[i] = lw_ir_slot(&m->b, parts[i]);
+    return s;
+}
+
+static inline void
+slots_get(maker *m, const slots *s, lw_ref *values)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        values[i] = lw_ir_get(&m->b, s->slot[i]);
+}
+
+static inline void
+slots_set(maker *m, const slots *s, const lw_ref *values)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        lw_ir_set(&m->b, s->slot[i], values[i]);
+}
+
+/* As map_at, for operands without the index. */
+static inline void
+map_indexed(maker *m, const arrays *in, lw_ref at, lw_ref index, lw_ref *acc)
+{
+    lw_ref values[LW_REDUCE_PARTS + 1];
+    uint32_t n = 0;
+
+    load(m, in, at, values);
+    for (uint32_t i = 0; i < in->n; i++)
+        n += lw_reduce_parts(in->dtype[i]);
+    values[n] = index;
+    lw_reduce_emit_map(&m->b, &m->body, values, acc);
+}
+
+/* What will be read soon: n elements from `at` on, `ahead` bytes behind that. Processors fetch
+ * ahead by themselves, but stop at every block, and where loads straddle cache lines they do
+ * not go far enough. */
+enum { AHEAD = 12 * 1024 }; /* of what lies straight */
+void lw_reduce_ask_for(maker *m, const arrays *in, lw_ref at, uint32_t n, int64_t ahead);
+/* Four rows of lanes from element `start` on; loop_flags: of the loop over groups of lanes. */
+void lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
+                         uint32_t loop_flags);
+/* Chunks in one call, where the operator allows that. */
+lw_status lw_reduce_chunk_loops(maker *m, lw_error *err);
+/* The loops of scans, and those of lw_reduce_extreme where combine is one. */
+lw_status lw_reduce_scan_loops(maker *m, lw_error *err);
+lw_status lw_reduce_extreme_loops(maker *m, lw_error *err);
+
+#endif

@@ -1,0 +1,825 @@
+#include "reduce/host/host_parts.h"
+
+#include "core/base/memory.h"
+#include "core/host/thread_pool.h"
+
+#include <assert.h>
+
+void
+lw_reduce_merge_tree(const run *s, const bank *b, int64_t times, int64_t n)
+{
+    int64_t half = times / 2;
+    bank right;
+
+    if (times <= 1)
+        return;
+    right = bank_from(b, half * n);
+    lw_reduce_merge_tree(s, b, half, n);
+    lw_reduce_merge_tree(s, &right, times - half, n);
+    merge(s, b, &right, n);
+}
+
+/* n accumulators of lanes, whose order does not matter, into the first. */
+static void
+merge_lanes(const run *s, const bank *b, int64_t n)
+{
+    while (n > 1) {
+        int64_t half = n / 2;
+        bank right = bank_from(b, n - half);
+        merge(s, b, &right, half);
+        n -= half;
+    }
+}
+
+/* ---- one block: contiguous operands -> accumulators of lanes, or one ---- */
+
+static void
+set_args(const run *s, char **args, char *const *operands, int64_t first, const bank *acc)
+{
+    for (uint32_t i = 0; i < s->n_operands; i++)
+        args[i] = operands[i] + first * s->operand_size[i];
+    memcpy(args + s->n_operands, acc->at, acc->n * sizeof *args);
+}
+
+/* What elements are on their way into. */
+typedef struct block_way {
+    const run *s;
+    char *const *operands;
+    const bank *to;
+} block_way;
+
+static bool
+some_lanes(void *context, int64_t begin, int64_t end)
+{
+    const block_way *w = context;
+    char *args[2 * LW_REDUCE_MOST + 1];
+
+    set_args(w->s, args, w->operands, (begin + 1) * w->s->code->width, w->to);
+    w->s->code->lanes(args, end - begin);
+    return true;
+}
+
+/* Gives how many lanes there are: fewer than `width` where there are fewer elements. Rows that
+ * may take long go four at a time, as `lanes` itself takes them. */
+static int64_t
+block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to, uint32_t worker)
+{
+    int64_t width = s->code->width, rows = n / width, lanes = n < width ? n : width;
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t unused = 0;
+
+    set_args(s, args, operands, 0, to);
+    s->code->seed(args, lanes, &unused);
+    if (rows > 1)
+        lw_in_pieces(s->code->costly ? s->job->stop : NULL, worker, 0, rows - 1, 4, 4,
+                     some_lanes, &(block_way){s, operands, to});
+    if (rows > 0 && n % width > 0) {
+        set_args(s, args, operands, rows * width, to);
+        s->code->columns(args, n % width, &unused);
+    }
+    return lanes;
+}
+
+static bool
+some_in_order(void *context, int64_t begin, int64_t end)
+{
+    const block_way *w = context;
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t strides[LW_REDUCE_MOST + 1];
+
+    for (uint32_t i = 0; i < w->s->n_operands; i++)
+        strides[i] = w->s->operand_size[i];
+    set_args(w->s, args, w->operands, begin, w->to);
+    w->s->code->fold(args, end - begin, strides);
+    return true;
+}
+
+static int64_t
+block_in_order(const run *s, char *const *operands, int64_t n, const bank *to, uint32_t worker)
+{
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t unused = 0;
+
+    set_args(s, args, operands, 0, to);
+    s->code->seed(args, 1, &unused);
+    lw_in_pieces(s->code->costly ? s->job->stop : NULL, worker, 1, n, 64, 1, some_in_order,
+                 &(block_way){s, operands, to});
+    return 1;
+}
+
+/* ---- bringing operands together ---- */
+
+static void
+gather(char *to, const char *from, int64_t stride, uint32_t size, int64_t n)
+{
+#define COPY(type)                                                                             \
+    for (int64_t i = 0; i < n; i++)                                                            \
+        memcpy(to + i * (int64_t)sizeof(type), from + i * stride, sizeof(type));               \
+    break;
+
+    if (stride == size) {
+        memcpy(to, from, (size_t)n * size);
+        return;
+    }
+    switch (size) {
+    case 1: COPY(uint8_t)
+    case 2: COPY(uint16_t)
+    case 4: COPY(uint32_t)
+    case 8: COPY(uint64_t)
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * size, from + i * stride, size);
+    }
+#undef COPY
+}
+
+/* n elements of the reduced space from `at` on, one after the other. */
+static void
+gather_space(const run *s, uint32_t operand, const char *base, int64_t at, int64_t n,
+             uint32_t size, char *to)
+{
+    const lw_reduce_space *space = &s->job->reduced;
+    int64_t inner = space->n ? space->size[space->n - 1] : 1;
+    int64_t stride = space->n ? space->stride[operand][space->n - 1] : 0;
+
+    while (n > 0) {
+        int64_t rest = inner - at % inner, now = rest < n ? rest : n;
+        gather(to, base + offset_of(space, operand, at), stride, size, now);
+        to += now * size;
+        at += now;
+        n -= now;
+    }
+}
+
+static bool
+lies_straight(const run *s, uint32_t operand)
+{
+    const lw_reduce_space *space = &s->job->reduced;
+
+    return space->n == 0 ||
+           (space->n == 1 && space->stride[operand][0] == s->operand_size[operand]);
+}
+
+/* The items whose mask is set, to the front; without a branch, for masks are hard to foresee.
+ */
+static void
+compress_items(char *items, uint32_t size, const uint8_t *mask, int64_t n)
+{
+    int64_t kept = 0;
+
+#define KEEP(type)                                                                             \
+    for (int64_t i = 0; i < n; i++) {                                                          \
+        type item;                                                                             \
+        memcpy(&item, items + i * (int64_t)sizeof item, sizeof item);                          \
+        memcpy(items + kept * (int64_t)sizeof item, &item, sizeof item);                       \
+        kept += mask[i] != 0;                                                                  \
+    }                                                                                          \
+    break;
+
+    switch (size) {
+    case 1: KEEP(uint8_t)
+    case 2: KEEP(uint16_t)
+    case 4: KEEP(uint32_t)
+    case 8: KEEP(uint64_t)
+    default:
+        for (int64_t i = 0; i < n; i++)
+            if (mask[i])
+                memmove(items + kept++ * size, items + i * size, size);
+    }
+#undef KEEP
+}
+
+/* Keep the elements whose mask is set. Gives how many. */
+static int64_t
+compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
+{
+    int64_t kept = 0;
+
+    assert(n > 0);
+    for (int64_t i = 0; i < n; i++)
+        kept += mask[i] != 0;
+    if (kept == n || kept == 0)
+        return kept;
+    for (uint32_t k = 0; k < s->n_operands; k++) {
+        assert(operands[k] != NULL);
+        compress_items(operands[k], s->operand_size[k], mask, n);
+    }
+    return kept;
+}
+
+typedef struct scratch {
+    _Alignas(64) char bytes[SCRATCH + 64 * (LW_REDUCE_MOST + 2)];
+} scratch;
+
+/* The operands from element `at` on, n of them one after the other. Gives what is left of the
+ * scratch. */
+static char *
+bring(const run *s, int64_t which, int64_t at, int64_t n, scratch *space, char **operands)
+{
+    const lw_reduce_job *job = s->job;
+    char *free_at = space->bytes;
+
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        char *base = job->operand[i] + offset_of(&job->kept, i, which);
+        operands[i] = base + at * s->operand_size[i];
+        if (lies_straight(s, i) && s->has == NULL)
+            continue;
+        operands[i] = free_at;
+        gather_space(s, i, base, at, n, s->operand_size[i], free_at);
+        free_at += (n * s->operand_size[i] + 63) / 64 * 64;
+    }
+    return free_at;
+}
+
+/* Elements at … at + n of result `which` into accumulators. Gives how many: 0 where the mask
+ * left no element. */
+static int64_t
+one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to,
+          uint32_t worker)
+{
+    const lw_reduce_job *job = s->job;
+    char *operands[LW_REDUCE_MOST + 1] = {0}, *free_at;
+    scratch space;
+
+    free_at = bring(s, which, at, n, &space, operands);
+    if (s->r->indexed) {
+        operands[s->n_in] = free_at;
+        for (int64_t i = 0; i < n; i++, free_at += sizeof i) {
+            int64_t index = at + i - from;
+            memcpy(free_at, &index, sizeof index);
+        }
+    }
+    if (s->has != NULL) {
+        assert(n > 0 && n <= SCRATCH);
+        memset(free_at, 0, (size_t)n);
+        gather_space(s, s->n_in, job->operand[s->n_in] + offset_of(&job->kept, s->n_in, which),
+                     at, n, 1, free_at);
+        n = compress(s, operands, (const uint8_t *)free_at, n);
+        if (n == 0)
+            return 0;
+    }
+    return s->r->commutative ? block_in_lanes(s, operands, n, to, worker)
+                             : block_in_order(s, operands, n, to, worker);
+}
+
+/* ---- where combine takes one of its operands ---- */
+
+typedef struct candidate { /* the best so far: its block, and its value */
+    int64_t at, n;         /* n 0: none */
+    _Alignas(64) char value[LW_REDUCE_BEST_BYTES];
+} candidate;
+
+/* Takes the block into *best if it is better. False: do it element by element. */
+static bool
+block_best(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, candidate *best)
+{
+    _Alignas(64) char lane[LW_REDUCE_BEST_BYTES];
+    char *operands[LW_REDUCE_MOST + 1] = {0}, *compared[3];
+    int64_t verdict = 0;
+    scratch space;
+
+    if (!s->best || s->has != NULL || n * s->code->value_size < 4 * LW_REDUCE_BEST_BYTES)
+        return false;
+    bring(s, which, at, n, &space, operands);
+    s->code->best(operands, n, lane, at - from);
+    compared[0] = lane;
+    compared[1] = best->n > 0 ? best->value : lane;
+    compared[2] = (char *)&verdict;
+    s->code->judge(compared, 1);
+    if (verdict == 2) { /* NaN */
+        if (!s->code->extreme.nan_first)
+            return false;
+        if (best->n > 0) { /* the one before comes first, if it is NaN */
+            compared[0] = best->value;
+            s->code->judge(compared, 1);
+            verdict = verdict == 2 ? 0 : 1;
+        }
+    }
+    if (best->n == 0 || verdict != 0) {
+        best->at = at;
+        best->n = n;
+        memcpy(best->value, lane, s->code->value_size);
+    }
+    return true;
+}
+
+/* The accumulator of the best: map of that element. */
+static void
+put_best(const run *s, int64_t which, int64_t from, const candidate *best, const bank *to)
+{
+    enum { PIECE = 512 };
+    char *operands[LW_REDUCE_MOST + 1] = {0}, *args[2 * LW_REDUCE_MOST + 1];
+    int64_t index, done = 0, found = 0, unused = 0;
+    scratch space;
+
+    bring(s, which, best->at, best->n, &space, operands);
+    for (; done + found < best->n; done += PIECE) {
+        int64_t n = best->n - done < PIECE ? best->n - done : PIECE;
+        for (uint32_t i = 0; i < s->n_in; i++)
+            args[i] = operands[i] + done * s->operand_size[i];
+        s->code->find(args, n, &found, best->value, best->at + done - from);
+        if (found < n)
+            break;
+        found = 0;
+    }
+    assert(done + found < best->n); /* the best is one of them */
+    index = best->at + done + found - from;
+    for (uint32_t i = 0; i < s->n_in; i++)
+        args[i] = operands[i] + (done + found) * s->operand_size[i];
+    args[s->n_in] = (char *)&index;
+    memcpy(args + s->n_operands, to->at, to->n * sizeof *args);
+    s->code->seed(args, 1, &unused);
+}
+
+/* ---- results one by one ---- */
+
+/* Blocks on their way into one accumulator: those of `lanes` lanes in a tree of neighbours,
+ * like the digits of a binary number; those of fewer, which only operators whose elements may
+ * change places have, into `odd`. */
+typedef struct joined {
+    int64_t lanes;
+    uint32_t n_blocks, depth;
+    bool any_odd;
+    bank level[LEVELS], odd;
+} joined;
+
+static void
+join_block(const run *s, joined *j, int64_t lanes)
+{
+    const bank *top = &j->level[j->depth];
+
+    if (lanes == j->lanes) {
+        j->depth++;
+        for (uint32_t k = ++j->n_blocks; k % 2 == 0; k /= 2, j->depth--)
+            merge(s, &j->level[j->depth - 2], &j->level[j->depth - 1], lanes);
+        return;
+    }
+    merge_lanes(s, top, lanes);
+    if (j->any_odd)
+        merge(s, &j->odd, top, 1);
+    else
+        bank_copy(&j->odd, top, 1);
+    j->any_odd = true;
+}
+
+static void
+join_best(const run *s, joined *j, int64_t which, int64_t from, candidate *best)
+{
+    if (best->n == 0)
+        return;
+    put_best(s, which, from, best, &j->level[j->depth]);
+    join_block(s, j, 1);
+    best->n = 0;
+}
+
+static bool
+join_end(const run *s, joined *j, const bank *to)
+{
+    const bank *all = j->depth > 0 ? &j->level[0] : &j->odd;
+
+    for (; j->depth > 1; j->depth--)
+        merge(s, &j->level[j->depth - 2], &j->level[j->depth - 1], j->lanes);
+    if (j->depth > 0) {
+        merge_lanes(s, all, j->lanes);
+        if (j->any_odd)
+            merge(s, all, &j->odd, 1);
+    }
+    if (j->depth == 0 && !j->any_odd)
+        return false;
+    bank_copy(to, all, 1);
+    return true;
+}
+
+/* Elements begin … end of n results from `which` on, `apart` bytes from one to the next, by one
+ * call. */
+static void
+chunks_at_once(const run *s, int64_t which, int64_t n, int64_t begin, int64_t end,
+               const bank *to)
+{
+    const lw_reduce_space *kept = &s->job->kept;
+    char *args[2 * LW_REDUCE_MOST + 1];
+    int64_t apart[LW_REDUCE_MOST];
+
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        args[i] = s->job->operand[i] + offset_of(kept, i, which) + begin * s->operand_size[i];
+        apart[i] = kept->n ? kept->stride[i][0] : 0;
+    }
+    memcpy(args + s->n_in, to->at, to->n * sizeof *args);
+    s->code->chunks(args, end - begin, apart, s->several, n);
+}
+
+bool
+lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
+                const bank *to, uint32_t worker)
+{
+    _Alignas(64) char memory[(LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
+    joined j;
+    size_t bytes;
+    candidate best = {.n = 0};
+
+    assert(end - begin <= s->chunk);
+    if (end - begin <= s->several && block_best(s, which, begin, end - begin, from, &best)) {
+        put_best(s, which, from, &best, to);
+        return true;
+    }
+    j = (joined){.lanes = s->r->commutative ? s->code->width : 1};
+    bytes = bank_bytes(s->r, j.lanes);
+    assert(bytes <= LW_REDUCE_MOST * LANE_BYTES);
+    for (int i = 0; i < LEVELS; i++)
+        j.level[i] = bank_at(s->r, memory + (size_t)i * bytes, j.lanes);
+    j.odd = bank_at(s->r, memory + LEVELS * bytes, j.lanes);
+    for (int64_t at = begin, n, lanes; at < end; at += n) {
+        n = end - at < s->several ? end - at : s->several;
+        if (block_best(s, which, at, n, from, &best))
+            continue;
+        if (s->best) /* there is NaN: element by element */
+            n = n < s->block ? n : s->block;
+        join_best(s, &j, which, from, &best);
+        lanes = one_block(s, which, at, n, from, &j.level[j.depth], worker);
+        if (is_cut(s, worker))
+            return false;
+        if (lanes > 0)
+            join_block(s, &j, lanes);
+    }
+    join_best(s, &j, which, from, &best);
+    return join_end(s, &j, to);
+}
+
+/* Chunk number `item % n_chunks` of result `item / n_chunks` of the group. */
+static void
+one_chunk(const run *s, int64_t item, uint32_t worker)
+{
+    bank to = bank_from(&s->partial, item);
+    int64_t begin = item % s->n_chunks * s->chunk;
+    int64_t end = begin + s->chunk < s->n_reduced ? begin + s->chunk : s->n_reduced;
+    int64_t which = s->first + item / s->n_chunks;
+    bool any = true;
+
+    if (s->at_once)
+        chunks_at_once(s, which, 1, begin, end, &to);
+    else
+        any = lw_reduce_chunk(s, which, begin, end, 0, &to, worker);
+    if (s->has != NULL)
+        s->has[item] = any;
+}
+
+/* Where one chunk is enough to know the result, others need not be looked at. */
+static void
+one_chunk_or_none(const run *s, int64_t item, uint32_t worker)
+{
+    char *to = bank_from(&s->partial, item).at[0];
+
+    if (!atomic_load_explicit(s->stopped, memory_order_relaxed)) {
+        one_chunk(s, item, worker);
+        if ((s->has == NULL || s->has[item]) && (*to != 0) == s->r->stop)
+            atomic_store_explicit(s->stopped, true, memory_order_relaxed);
+        return;
+    }
+    *to = s->r->stop;
+    if (s->has != NULL)
+        s->has[item] = true;
+}
+
+/* Results of one chunk each, several by one call. */
+static void
+some_rows(const run *s, int64_t begin, int64_t end, uint32_t worker)
+{
+    enum { MANY = 1 << 22 }; /* elements */
+    int64_t many = s->code->costly ? COSTLY : MANY;
+    int64_t most = s->n_reduced < many ? many / s->n_reduced : 1;
+
+    for (int64_t i = begin; i < end && !is_ended(s, worker, i - begin); i += most) {
+        bank to = bank_from(&s->partial, i);
+        chunks_at_once(s, s->first + i, end - i < most ? end - i : most, 0, s->n_reduced, &to);
+    }
+}
+
+static lw_status
+some_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    const run *s = context;
+
+    if (s->at_once && s->n_chunks == 1 && s->job->kept.n <= 1) {
+        some_rows(s, begin, end, worker);
+        return LW_OK;
+    }
+    for (int64_t i = begin; i < end && !is_ended(s, worker, i - begin); i++)
+        one_chunk(s, i, worker);
+    return LW_OK;
+}
+
+/* Those behind the first. */
+static lw_status
+other_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    for (int64_t i = begin; i < end && !is_ended(context, worker, i - begin); i++)
+        one_chunk_or_none(context, i + 1, worker);
+    return LW_OK;
+}
+
+/* The first chunk alone: other threads need not wake up where it is enough. */
+static lw_status
+until_known(run *s, int64_t grain)
+{
+    one_chunk_or_none(s, 0, 0);
+    if (atomic_load_explicit(s->stopped, memory_order_relaxed))
+        return other_chunks(s, 0, s->n_chunks - 1, 0);
+    return lw_parallel_for(s->n_chunks - 1, grain, other_chunks, s);
+}
+
+/* The chunks of each result into one, side by side. */
+static void
+join_chunks(const run *s)
+{
+    for (int64_t i = 0; i < s->count; i++) {
+        bank from = bank_from(&s->partial, i * s->n_chunks), to = bank_from(&s->partial, i);
+        int64_t n = s->n_chunks;
+
+        if (s->has != NULL) {
+            n = 0;
+            for (int64_t k = 0; k < s->n_chunks; k++) {
+                bank one = bank_from(&from, k), place = bank_from(&from, n);
+                if (!s->has[i * s->n_chunks + k])
+                    continue;
+                bank_copy(&place, &one, 1);
+                n++;
+            }
+            s->has[i] = n > 0;
+        }
+        lw_reduce_merge_tree(s, &from, n, 1);
+        if (n > 0)
+            bank_copy(&to, &from, 1);
+    }
+}
+
+/* ---- handing out ---- */
+
+/* initial, then the accumulator. */
+static void
+put_initial(const run *s, const bank *acc)
+{
+    _Alignas(64) char memory[LW_REDUCE_MOST * 64];
+    bank left = bank_at(s->r, memory, 1);
+
+    bank_fill(&left, s->job->initial, 1);
+    merge(s, &left, acc, 1);
+    bank_copy(acc, &left, 1);
+}
+
+/* Whether any of n items, stride bytes apart, is not 0. */
+static bool
+any_of(const char *items, int64_t stride, int64_t n)
+{
+    enum { PIECE = 1024 }; /* bytes looked at together */
+
+    for (int64_t at = 0; at < n; at += PIECE) {
+        int64_t end = at + PIECE < n ? at + PIECE : n;
+        char any = 0;
+        for (int64_t i = at; i < end; i++)
+            any |= items[i * stride];
+        if (any)
+            return true;
+    }
+    return false;
+}
+
+/* Whether any element of result `which` is not masked. The mask is the last operand. */
+static bool
+any_is_there(const run *s, int64_t which)
+{
+    const lw_reduce_space *space = &s->job->reduced;
+    uint32_t mask = s->n_in - 1;
+    const char *base = s->job->operand[mask] + offset_of(&s->job->kept, mask, which);
+    int64_t inner = space->n ? space->size[space->n - 1] : 1;
+    int64_t stride = space->n ? space->stride[mask][space->n - 1] : 0;
+
+    for (int64_t at = 0; at < s->n_reduced; at += inner)
+        if (any_of(base + offset_of(space, mask, at), stride, inner))
+            return true;
+    return false;
+}
+
+/* Accumulators that elements may have left as they were, and neutral is not what nothing gives:
+ * -0 is no empty sum, but may be that of -0. */
+static void
+put_empty(const run *s, int64_t first, int64_t n)
+{
+    const lw_reduce_job *job = s->job;
+    bool differs = false;
+
+    for (uint32_t k = 0; k < s->partial.n; k++)
+        differs |= memcmp(job->neutral[k].bytes, job->empty[k].bytes, s->partial.size[k]) != 0;
+    for (int64_t i = 0; differs && i < n; i++) {
+        bank acc = bank_from(&s->partial, i);
+        bool neutral = true;
+        for (uint32_t k = 0; k < acc.n && neutral; k++)
+            neutral = memcmp(acc.at[k], job->neutral[k].bytes, acc.size[k]) == 0;
+        if (neutral && !any_is_there(s, first + i))
+            bank_fill(&acc, job->empty, 1);
+    }
+}
+
+void
+lw_reduce_deliver(const run *s, int64_t first, int64_t n)
+{
+    char *args[2 * LW_REDUCE_MOST];
+
+    if (s->job->neutral != NULL && s->job->initial == NULL && s->job->empty != NULL &&
+        s->n_reduced > 0)
+        put_empty(s, first, n);
+    for (int64_t i = 0; i < n && (s->has != NULL || s->job->initial != NULL); i++) {
+        bank acc = bank_from(&s->partial, i);
+        if (s->has != NULL && !s->has[i])
+            bank_fill(&acc, s->job->empty, 1);
+        else if (s->job->initial != NULL)
+            put_initial(s, &acc);
+    }
+    memcpy(args, s->partial.at, s->partial.n * sizeof *args);
+    for (uint32_t i = 0; i < s->r->n_out; i++)
+        args[s->partial.n + i] = s->job->out[i] + first * lw_dtypes[s->r->out[i]].size_bytes;
+    s->code->finish(args, n);
+}
+
+static uint32_t
+instructions(const lw_scalar *function)
+{
+    return function ? function->module->funcs.data[function->body]->insts.n : 0;
+}
+
+/* Vectors of sums and the like go through a megabyte in less time than it takes to wake a
+ * thread and wait for it. */
+int64_t
+lw_reduce_work_of(const run *s)
+{
+    enum { FEW = 16, BYTES = 1 << 20 };
+    const lw_reduction *r = s->r;
+    bool cheap = r->commutative && instructions(r->map) + instructions(r->combine) <= FEW;
+
+    if (s->code->costly)
+        return COSTLY;
+    cheap |= s->best;
+    return cheap ? BYTES / lw_dtypes[r->acc[0]].size_bytes : WORK;
+}
+
+static lw_status
+by_result(run *s, lw_error *err)
+{
+    int64_t most =
+        s->code->costly ? GROUP / 16 : GROUP; /* none is asked while they are joined */
+    int64_t group = most / s->n_chunks > 0 ? most / s->n_chunks : 1;
+    int64_t per_item = s->chunk < s->n_reduced ? s->chunk : s->n_reduced;
+    int64_t grain = grain_of(per_item, lw_reduce_work_of(s));
+    lw_status status = LW_OK;
+    atomic_bool stopped = false;
+    char *memory;
+
+    s->stopped = s->r->stops && s->n_kept == 1 ? &stopped : NULL;
+    if (group > s->n_kept)
+        group = s->n_kept;
+    memory = lw_alloc(bank_bytes(s->r, group * s->n_chunks) + 64);
+    if (s->job->operand[s->n_in] != NULL)
+        s->has = lw_alloc((size_t)(group * s->n_chunks));
+    if (memory == NULL || (s->has == NULL && s->job->operand[s->n_in] != NULL)) {
+        status = lw_fail_memory(err);
+        goto fail;
+    }
+    s->partial = bank_at(s->r, memory, group * s->n_chunks);
+    for (s->first = 0; s->first < s->n_kept; s->first += group) {
+        s->count = s->n_kept - s->first < group ? s->n_kept - s->first : group;
+        if (s->stopped != NULL)
+            LW_TRY(until_known(s, grain));
+        else
+            LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain, some_chunks, s));
+        LW_TRY(ended(s));
+        join_chunks(s);
+        lw_reduce_deliver(s, s->first, s->count);
+    }
+fail:
+    s->stopped = NULL;
+    lw_free(s->has);
+    lw_free(memory);
+    return status;
+}
+
+/* ---- spaces ---- */
+
+static int64_t
+size_of(const lw_reduce_space *space)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < space->n; d++)
+        n *= space->size[d];
+    return n;
+}
+
+/* Whether neighbouring results are nearer to each other than neighbouring elements. */
+static bool
+prefers_columns(const run *s)
+{
+    const lw_reduce_space *kept = &s->job->kept, *reduced = &s->job->reduced;
+    int64_t columns = kept->n ? kept->size[kept->n - 1] : 1;
+
+    if (s->job->operand[s->n_in] != NULL || columns < 4)
+        return false;
+    if (s->n_reduced < SMALL_REDUCED && columns >= s->n_reduced)
+        return true;
+    return reduced->n > 0 && distance(kept->stride[0][kept->n - 1]) <
+                                 distance(reduced->stride[0][reduced->n - 1]);
+}
+
+static int64_t
+block_of(const run *s)
+{
+    int64_t rows = LANE_ROWS, bytes = 1;
+
+    for (uint32_t i = 0; i < s->n_operands; i++)
+        bytes += s->operand_size[i];
+    while (rows > 1 && rows * s->code->width * bytes > SCRATCH)
+        rows /= 2;
+    return rows * s->code->width;
+}
+
+run
+lw_reduce_run_of(lw_reduce_job *job)
+{
+    run s = {.job = job,
+             .r = job->reduction,
+             .code = job->code,
+             .n_in = job->reduction->n_in,
+             .n_operands = job->code->n_operands};
+
+    for (uint32_t i = 0; i < s.n_in; i++)
+        s.operand_size[i] = lw_dtypes[s.r->loaded[i]].size_bytes;
+    s.operand_size[s.n_in] = sizeof(int64_t);
+    s.best = s.code->best != NULL && !s.code->costly;
+    s.n_kept = size_of(&job->kept);
+    s.n_reduced = size_of(&job->reduced);
+    s.block = s.several = block_of(&s);
+    s.chunk = s.block * CHUNK_BLOCKS;
+    return s;
+}
+
+static lw_status
+all_empty(run *s, lw_error *err)
+{
+    int64_t group = s->n_kept < GROUP ? s->n_kept : GROUP;
+    char *memory = lw_alloc(bank_bytes(s->r, group) + 64);
+    const lw_reduce_item *initial = s->job->initial;
+
+    if (memory == NULL)
+        return lw_fail_memory(err);
+    s->partial = bank_at(s->r, memory, group);
+    s->job->initial = NULL; /* `empty` is it */
+    for (int64_t at = 0; at < s->n_kept; at += group) {
+        int64_t n = s->n_kept - at < group ? s->n_kept - at : group;
+        bank_fill(&s->partial, s->job->empty, n);
+        lw_reduce_deliver(s, at, n);
+    }
+    s->job->initial = initial;
+    lw_free(memory);
+    return LW_OK;
+}
+
+/* Blocks are there for short chains of roundings, and for what is copied. */
+static int64_t
+blocks_together(const run *s)
+{
+    for (uint32_t i = 0; i < s->n_in; i++)
+        if (!lies_straight(s, i))
+            return 1;
+    if (s->job->operand[s->n_in] != NULL)
+        return 1;
+    return s->best                         ? 4 /* one of them is searched for the best */
+           : s->r->exact && !s->r->indexed ? CHUNK_BLOCKS
+                                           : 1;
+}
+
+static bool
+may_go_at_once(const run *s)
+{
+    for (uint32_t i = 0; i < s->n_in; i++)
+        if (!lies_straight(s, i))
+            return false;
+    if (s->code->costly && s->n_reduced > COSTLY)
+        return false;
+    return s->code->chunks != NULL && s->job->operand[s->n_in] == NULL;
+}
+
+lw_status
+lw_reduce_run(lw_reduce_job *job, lw_error *err)
+{
+    run s = lw_reduce_run_of(job);
+
+    if (s.n_kept == 0)
+        return LW_OK;
+    if (s.n_reduced == 0)
+        return all_empty(&s, err);
+    lw_reduce_simplify(job);
+    if (prefers_columns(&s))
+        return lw_reduce_by_column(&s, err);
+    s.several = s.block * blocks_together(&s);
+    s.at_once = may_go_at_once(&s);
+    s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
+    return by_result(&s, err);
+}

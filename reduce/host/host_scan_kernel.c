@@ -1,0 +1,175 @@
+/* The loops of scans over host memory. */
+#include "reduce/host/host_kernel_parts.h"
+
+/* The accumulator's result to element `at` of the results. */
+static void
+put_result(maker *m, const slots *kept, const arrays *to, lw_ref at)
+{
+    lw_ref acc[LW_REDUCE_PARTS], results[LW_REDUCE_PARTS];
+
+    slots_get(m, kept, acc);
+    lw_reduce_emit_finish(&m->b, &m->body, acc, results);
+    store(m, to, at, results);
+}
+
+/* kept = seeded or i > 0 ? combine(kept, map(x[i])) : map(x[i]) */
+static void
+scan_step(maker *m, const slots *kept, const arrays *in, lw_ref i, lw_ref seeded)
+{
+    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS];
+
+    map_at(m, in, i, x);
+    lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_NE, lw_ir_or(&m->b, i, seeded), i64(m, 0)));
+    slots_get(m, kept, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
+    slots_set(m, kept, acc);
+    lw_ir_else(&m->b);
+    slots_set(m, kept, x);
+    lw_ir_end(&m->b);
+}
+
+static lw_status
+scan(maker *m, lw_error *err)
+{
+    lw_ref acc[LW_REDUCE_PARTS] = {0}, seeded, before;
+    uint32_t first = m->n_operands + m->r->n_acc;
+    arrays in, kept_in, out;
+    slots kept;
+    lw_for loop;
+
+    start(m, "lw_scan", true);
+    seeded = lw_ir_param_add(&m->b, LW_DT_i64, 0, "seeded");
+    before = lw_ir_param_add(&m->b, LW_DT_i64, 0, "before");
+    before = lw_ir_compare(&m->b, LW_OP_NE, before, i64(m, 0));
+    in = operands(m);
+    kept_in = accumulators(m);
+    out = strided(m, m->r->out, m->r->n_out, first, m->n_operands);
+    kept = slots_new(m);
+    load(m, &kept_in, i64(m, 0), acc);
+    slots_set(m, &kept, acc);
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_if(&m->b, before);
+    put_result(m, &kept, &out, loop.i);
+    lw_ir_end(&m->b);
+    scan_step(m, &kept, &in, loop.i, seeded);
+    lw_ir_if(&m->b, lw_ir_not(&m->b, before));
+    put_result(m, &kept, &out, loop.i);
+    lw_ir_end(&m->b);
+    lw_ir_for_end(&m->b, &loop);
+    slots_get(m, &kept, acc);
+    store(m, &kept_in, i64(m, 0), acc);
+    return end(m, err);
+}
+
+/* ---- four segments of a row at once: their chains of combine overlap ---- */
+
+typedef struct segments {
+    arrays in, to;
+    slots kept[4];
+    lw_ref apart, first;
+} segments;
+
+static segments
+segments_start(maker *m, const char *name)
+{
+    segments g;
+
+    start(m, name, true);
+    g.apart = lw_ir_param_add(&m->b, LW_DT_i64, 0, "apart");
+    g.first = lw_ir_param_add(&m->b, LW_DT_i64, 0, "first");
+    return g;
+}
+
+static void
+segments_open(maker *m, segments *g)
+{
+    g->in = strided(m, m->operand, m->r->n_in, 0, 0);
+    g->to = accumulators(m);
+    for (int k = 0; k < 4; k++)
+        g->kept[k] = slots_new(m);
+}
+
+static lw_ref
+in_segment(maker *m, const segments *g, lw_ref i, int k)
+{
+    return lw_ir_add(&m->b, i, lw_ir_mul(&m->b, g->apart, i64(m, k)));
+}
+
+/* kept = combine(kept, element i), in segment k. */
+static void
+segment_step(maker *m, const segments *g, lw_ref i, int k)
+{
+    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS], at = in_segment(m, g, i, k);
+
+    map_indexed(m, &g->in, at, lw_ir_add(&m->b, g->first, at), x);
+    slots_get(m, &g->kept[k], acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
+    slots_set(m, &g->kept[k], acc);
+}
+
+static lw_status
+totals(maker *m, lw_error *err)
+{
+    segments g = segments_start(m, "lw_totals");
+    lw_ref x[LW_REDUCE_PARTS];
+    lw_for loop;
+
+    segments_open(m, &g);
+    for (int k = 0; k < 4; k++) {
+        lw_ref at = in_segment(m, &g, i64(m, 0), k);
+        map_indexed(m, &g.in, at, lw_ir_add(&m->b, g.first, at), x);
+        slots_set(m, &g.kept[k], x);
+    }
+    loop = lw_ir_for(&m->b, i64(m, 1), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    for (int k = 0; k < 4; k++)
+        segment_step(m, &g, loop.i, k);
+    lw_ir_for_end(&m->b, &loop);
+    for (int k = 0; k < 4; k++) {
+        slots_get(m, &g.kept[k], x);
+        store(m, &g.to, i64(m, k), x);
+    }
+    return end(m, err);
+}
+
+static lw_status
+scan_segments(maker *m, lw_error *err)
+{
+    segments g = segments_start(m, "lw_scan_segments");
+    lw_ref x[LW_REDUCE_PARTS], before;
+    arrays out;
+    lw_for loop;
+
+    before = lw_ir_param_add(&m->b, LW_DT_i64, 0, "before");
+    before = lw_ir_compare(&m->b, LW_OP_NE, before, i64(m, 0));
+    segments_open(m, &g);
+    out = strided(m, m->r->out, m->r->n_out, m->n_operands + m->r->n_acc, m->n_operands);
+    for (int k = 0; k < 4; k++) {
+        load(m, &g.to, i64(m, k), x);
+        slots_set(m, &g.kept[k], x);
+    }
+    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
+    lw_ir_if(&m->b, before);
+    for (int k = 0; k < 4; k++)
+        put_result(m, &g.kept[k], &out, in_segment(m, &g, loop.i, k));
+    lw_ir_end(&m->b);
+    for (int k = 0; k < 4; k++)
+        segment_step(m, &g, loop.i, k);
+    lw_ir_if(&m->b, lw_ir_not(&m->b, before));
+    for (int k = 0; k < 4; k++)
+        put_result(m, &g.kept[k], &out, in_segment(m, &g, loop.i, k));
+    lw_ir_end(&m->b);
+    lw_ir_for_end(&m->b, &loop);
+    return end(m, err);
+}
+
+lw_status
+lw_reduce_scan_loops(maker *m, lw_error *err)
+{
+    lw_status status;
+
+    LW_TRY(scan(m, err));
+    LW_TRY(totals(m, err));
+    LW_TRY(scan_segments(m, err));
+fail:
+    return status;
+}
