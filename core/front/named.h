@@ -45,7 +45,7 @@ typedef enum lw_rule {
     LW_RULE_TYPE,
     LW_RULE_PRINT,
     LW_RULE_TRUTH,
-    LW_RULE_WALK, /* of arrays: lower_overlap.h */
+    LW_RULE_WALK, /* of arrays: overlap.h */
     LW_RULE_SREG, /* from here to SELP: kernels' own (named_kernel.c) */
     LW_RULE_GRID,
     LW_RULE_KERNEL, /* as lw_kernel_call_of says */

@@ -237,3 +237,14 @@ def test_names_of_test_files_are_unique():
              and "found" not in PurePosixPath(name).parts and not name.endswith("conftest.py")]
     twice = [name for name, n in collections.Counter(names).items() if n > 1]
     assert not twice, twice
+
+
+def test_comments_name_files_that_exist():
+    """In C: a file that a comment names is one of the tree, or NumPy's or C's."""
+    known = {PurePosixPath(name).name for name in files()} | {"fenv.h", "loops.c", "npy_math_complex.c", "npy_math_internal.h", "f.py"}
+    missing = []
+    for folder in SOURCE:
+        for name in (name for name in files() if str(PurePosixPath(name).parent) == folder and name.endswith((".c", ".h"))):
+            for comment in re.findall(r"/\*.*?\*/", read(name), re.S):
+                missing += [f"{name}: {file}" for file in re.findall(r"\b[a-z][a-z_0-9]*\.(?:c|h|def|py)\b", comment) if file not in known]
+    assert not missing, "\n".join(missing)

@@ -121,7 +121,7 @@ typedef struct lw_arg {
     lw_infer_value value;
 } lw_arg;
 
-/* ---- infer_complain.c ---- */
+/* ---- complain.c ---- */
 /* Report a fault of the user's code; LW_OK in all but the last walk. label, help may be NULL.
  */
 /* The error is of a function that this frame calls: says where, except for lanewise's own. */
@@ -150,7 +150,7 @@ lw_status lw_check_constants(lw_infer_frame *f, uint32_t node, lw_dtype to, cons
 lw_status lw_check_value(lw_infer_frame *f, uint32_t node, lw_type type, lw_dtype to,
                          const char *what);
 
-/* ---- infer_results.c ---- */
+/* ---- results.c ---- */
 /* The type of what a frame returned, after a walk. */
 lw_status lw_infer_result(lw_infer_frame *f, lw_infer_value *result);
 
@@ -222,7 +222,7 @@ uint32_t lw_fold_cast_konst(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtyp
 /* Whether it has a part that exists at compile time only (function, str, module, type). */
 bool lw_konst_is_static(lw_infer_frame *f, uint32_t konst);
 
-/* ---- infer_operator.c ---- */
+/* ---- operator.c ---- */
 /* Result and operand type of an operator; *problem: LW_OP_FINE or why not. */
 lw_status lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node,
                           lw_infer_value x, uint32_t y_node, lw_infer_value y,
@@ -254,7 +254,7 @@ lw_status lw_complain_wide(lw_infer_frame *f, uint32_t node);
 lw_status lw_check_finite(lw_infer_frame *f, uint32_t node, lw_infer_value x);
 void lw_note_arithmetic(lw_infer_frame *f, uint32_t node, lw_type type);
 
-/* ---- infer_expr.c ---- */
+/* ---- expr.c ---- */
 lw_status lw_infer_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* A condition: only its truth is wanted. *when_true and *when_false are taken from the pool
  * (NULL: not wanted); now is what holds after either. */
@@ -266,7 +266,7 @@ lw_status lw_enter(lw_infer_frame *f,
 lw_status lw_join_values(lw_infer_frame *f, uint32_t x_node, lw_type x, uint32_t y_node,
                          lw_type y, lw_type *out);
 
-/* ---- infer_tuple.c ---- */
+/* ---- tuple.c ---- */
 lw_status lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 lw_status lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 lw_status lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
@@ -276,7 +276,7 @@ const lw_type_row *lw_tuple_row(lw_infer_frame *f, lw_type type); /* NULL: no tu
 lw_status lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable,
                          lw_infer_value *item, int64_t *count);
 
-/* ---- infer_record.c ---- */
+/* ---- record.c ---- */
 /* object.name, object["name"]: of an array, the view of that field of every item. */
 lw_status lw_infer_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name,
                          lw_type *out);
@@ -287,7 +287,7 @@ lw_status lw_infer_field_place(lw_infer_frame *f, uint32_t target, lw_type type,
 /* E120 where a record of type `value` cannot be copied to one of type `to`. */
 lw_status lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value);
 
-/* ---- infer_local.c ---- */
+/* ---- local.c ---- */
 /* shape and dtype of an array that a function makes: what calls are given must be known when it
  * is compiled. BOTTOM arguments (not typed yet) give no extents and no error. */
 lw_status lw_infer_shape_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg,
@@ -298,7 +298,7 @@ lw_status lw_infer_dtype_argument(lw_infer_frame *f, lw_name_id name, const lw_a
 lw_status lw_infer_local(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          lw_infer_value *out);
 
-/* ---- infer_array.c ---- */
+/* ---- array.c ---- */
 const lw_type_row *lw_array_row(lw_infer_frame *f, lw_type type); /* NULL: no array */
 /* The element that an index names, for what takes `A, index` apart. `array` is the array's
  * node, for messages; the index has been inferred. E121 when it names a view. */
@@ -317,7 +317,7 @@ lw_status lw_infer_array_items(lw_infer_frame *f, uint32_t node, lw_type array, 
 lw_status lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 lw_status lw_infer_augmented_store(lw_infer_frame *f, uint32_t node);
 /* What loops over an array in the place of `sum(row)` and its like, or of the method `name`; 0:
- * nothing does (infer_whole.c). */
+ * nothing does (whole.c). */
 uint32_t lw_whole_of_named(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n);
 uint32_t lw_whole_of_method(lw_infer_frame *f, const char *name);
 /* math.prod of constants, which no run-time int has to hold; out->konst 0: it is not. */
@@ -330,17 +330,17 @@ bool lw_takes_wholes(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uin
 lw_status lw_complain_whole_array(lw_infer_frame *f, uint32_t node, const char *what,
                                   lw_type type, const char *help);
 
-/* ---- infer_stmt.c ---- */
+/* ---- stmt.c ---- */
 lw_status lw_infer_body(lw_infer_frame *f, uint32_t body);
 lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
-/* ---- infer_match.c ---- */
+/* ---- match.c ---- */
 lw_status lw_infer_match(lw_infer_frame *f, uint32_t node);
 
-/* ---- infer_external.c ---- */
+/* ---- external.c ---- */
 /* A call of the LW_K_EXTERNAL `konst`. */
 lw_status lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t konst,
                             const lw_arg *args, uint32_t n, lw_infer_value *out);
-/* ---- infer_declared.c ---- */
+/* ---- declared.c ---- */
 /* The signature of `fn` that takes a call's arguments, which become what it has. *out NULL:
  * none does, which has been said. */
 lw_status lw_infer_declared(lw_infer_frame *f, uint32_t node, const lw_fn *fn,
@@ -352,12 +352,12 @@ lw_sig_type lw_promised_result(lw_infer_frame *f);
 /* A result as promised. loc: of a return, for complaints. */
 lw_status lw_infer_promised(lw_infer_frame *f, uint32_t loc, const lw_sig_type *promised,
                             lw_type *result);
-/* ---- infer_call.c ---- */
+/* ---- call.c ---- */
 lw_status lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* ---- named.c ---- */
 lw_status lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          uint32_t n, lw_infer_value *out);
-/* ---- infer_method.c ---- */
+/* ---- method.c ---- */
 /* object.name(args), where the object is a number. E161: it has no such method. */
 lw_status lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                           const char *name, const lw_arg *args, uint32_t n,
@@ -366,7 +366,7 @@ lw_status lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value objec
 const char *lw_help_for_text(lw_infer_frame *f, lw_infer_value object);
 /* Of a list or tuple whose method would change it; or NULL. */
 const char *lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name);
-/* ---- infer_print.c ---- */
+/* ---- print.c ---- */
 bool lw_is_constant_text(lw_infer_frame *f, lw_infer_value value);
 bool lw_can_be_shown(lw_infer_frame *f, lw_type type);    /* None, numbers, tuples of these */
 uint32_t lw_shown_slots(lw_infer_frame *f, lw_type type); /* 8-byte words of its numbers */

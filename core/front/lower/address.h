@@ -53,7 +53,7 @@ lw_ref lw_array_stride_in(lw_lower_frame *f, lw_lower_value array, uint32_t axis
  * (lw_front_options.guards); and whether this one needs none of it: it is surely inside of
  * -extent … extent - 1. */
 bool lw_guards(const lw_lower_frame *f, lw_lower_value array);
-bool lw_surely_inside(const lw_lower_frame *f, lw_ref index, lw_ref extent); /* lower_range.c */
+bool lw_surely_inside(const lw_lower_frame *f, lw_ref index, lw_ref extent); /* range.c */
 
 bool lw_may_be_negative(const lw_lower_frame *f, lw_lower_value index);
 /* The place that an index names, from 0, as `type`; wrapped around, checked as options say. */

@@ -1,6 +1,6 @@
 /* Copies into arrays: of a number, a record or an array, `to[...] = value`. What lies apart, as
  * far as the compiler knows, is one loop nest. Else the nest stands behind a test, and in front
- * of it a call of a function that copies in the order which lower_overlap.h finds; there is one
+ * of it a call of a function that copies in the order which overlap.h finds; there is one
  * such function for each pair of element types and number of axes. */
 #include "core/front/lower/overlap.h"
 

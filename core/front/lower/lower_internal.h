@@ -1,6 +1,6 @@
-/* Shared by the files of lowering: lower.c (functions), lower_value.c (values of several
- * parts), lower_operator.c, lower_expression.c, lower_statement.c, lower_flat.c (selects
- * instead of branches), lower_named.c (named functions). */
+/* Shared by the files of lowering: lower.c (functions), value.c (values of several
+ * parts), operator.c, expression.c, statement.c, flat.c (selects
+ * instead of branches), named.c (named functions). */
 #ifndef LW_FRONT_LOWER_INTERNAL_H
 #define LW_FRONT_LOWER_INTERNAL_H
 
@@ -139,11 +139,11 @@ void lw_lower_pass_on(lw_lower_frame *f, lw_ref call);
 uint32_t lw_lower_instance(lw_lowering *l, uint32_t instance); /* its function number */
 bool lw_instance_raises(lw_lowering *l, uint32_t instance);
 
-/* ---- lower_sums.c ---- */
+/* ---- sums.c ---- */
 /* Fills scalar->warning where a loop of the finished module adds up in narrow floats. */
 lw_status lw_lower_note_sums(const lw_lowering *l, lw_scalar *scalar);
 
-/* ---- lower_opened.c ---- */
+/* ---- opened.c ---- */
 /* Whether the instance's body may stand in the place of a call. */
 bool lw_may_open(const lw_lower_frame *f, uint32_t instance);
 /* It does: values by parameter (those known at compile time are not looked at). */
@@ -153,7 +153,7 @@ bool lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l,
                          uint32_t instance);      /* false: memory out */
 void lw_lower_take_parameters(lw_lower_frame *f); /* f->webs: the parts of each by its web */
 
-/* ---- lower_value.c ---- */
+/* ---- value.c ---- */
 uint32_t lw_parts_of(const lw_types *types, lw_type type);
 /* The dtype of each part; out has lw_parts_of entries. */
 void lw_part_types(const lw_types *types, lw_type type, lw_dtype *out);
@@ -180,7 +180,7 @@ const lw_ref *lw_value_slots(lw_lower_frame *f, lw_type type);
 void lw_value_set(lw_lower_frame *f, const lw_ref *slots, lw_lower_value value);
 lw_lower_value lw_value_get(lw_lower_frame *f, const lw_ref *slots, lw_type type);
 
-/* ---- lower_operator.c: operands are converted already, result of the operand's kind ---- */
+/* ---- operator.c: operands are converted already, result of the operand's kind ---- */
 lw_lower_value lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x,
                                lw_lower_value y, lw_type result);
 lw_lower_value lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_type result);
@@ -189,7 +189,7 @@ lw_ref lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lowe
                         lw_type operand);
 bool lw_is_shift(lw_pyop op);
 
-/* ---- lower_expression.c ---- */
+/* ---- expression.c ---- */
 lw_lower_value lw_lower_expression(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_as(lw_lower_frame *f, uint32_t node, lw_type type); /* and converted */
 /* `node` says the types; left as it is, the right operand still a node. */
@@ -202,13 +202,13 @@ lw_lower_value lw_lower_argument_as(lw_lower_frame *f, uint32_t call, uint32_t i
                                     lw_type type);
 lw_lower_value lw_lower_entry(lw_lower_frame *f, uint32_t entry);
 
-/* ---- lower_condition.c ---- */
+/* ---- condition.c ---- */
 lw_ref lw_lower_condition(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_boolop(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_compare_chain(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_ifexp(lw_lower_frame *f, uint32_t node);
 
-/* ---- lower_statement.c ---- */
+/* ---- statement.c ---- */
 void lw_lower_body(lw_lower_frame *f, uint32_t body);
 void lw_lower_statement(lw_lower_frame *f, uint32_t node);
 void lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value);
@@ -218,11 +218,11 @@ uint32_t lw_lower_region_open(lw_lower_frame *f, bool loop); /* BLOCK or LOOP; i
 void lw_lower_region_close(lw_lower_frame *f);
 void lw_block_leave(lw_lower_frame *f, uint32_t region);
 
-/* ---- lower_escape.c ---- */
+/* ---- escape.c ---- */
 /* E102 when the function, now complete, returns memory of its own. */
 void lw_check_escapes(lw_lower_frame *f);
 
-/* ---- lower_record.c ---- */
+/* ---- record.c ---- */
 /* An item in memory, `align` bytes of its address known to be 0 (0: the type's own). Of records
  * and arrays inside them the value is the address. */
 lw_lower_value lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align);
@@ -238,7 +238,7 @@ const char *lw_lower_field_name(const lw_lower_frame *f, uint32_t node, lw_type 
 lw_ref lw_lower_field_address(lw_lower_frame *f, lw_lower_value record, const char *name,
                               uint32_t *align);
 
-/* ---- lower_address.c ---- */
+/* ---- address.c ---- */
 lw_ref lw_array_extent(lw_lower_frame *f, lw_lower_value array, uint32_t axis); /* i64 */
 lw_ref lw_array_stride(lw_lower_frame *f, lw_lower_value array, uint32_t axis); /* bytes, i64 */
 /* Remember that the value counts from `start`, which is never negative (0: from 0), and stays
@@ -251,7 +251,7 @@ bool lw_never_negative(const lw_lower_frame *f, lw_ref value);
  * lw_type_get(array.type)->align says (0: as its type is). */
 lw_ref lw_lower_element_address(lw_lower_frame *f, lw_lower_value array, uint32_t index);
 
-/* ---- lower_array.c ---- */
+/* ---- array.c ---- */
 lw_lower_value lw_lower_array_subscript(lw_lower_frame *f, uint32_t node, lw_lower_value array);
 lw_lower_value lw_lower_array_attribute(lw_lower_frame *f, uint32_t node, lw_lower_value array,
                                         const char *name);
@@ -263,7 +263,7 @@ void lw_lower_memory_store(lw_lower_frame *f, uint32_t target, lw_lower_value va
 void lw_lower_augmented_store(lw_lower_frame *f,
                               uint32_t node); /* AUGASSIGN of such a target */
 
-/* ---- lower_table.c ---- */
+/* ---- table.c ---- */
 /* A tuple of more items than this is read from memory by a run-time index: up to here a choice
  * among registers is no longer than the address and the load. */
 enum { LW_SELECTED_ITEMS = 16 };
@@ -284,18 +284,18 @@ lw_lower_value lw_table_item(lw_lower_frame *f, const lw_table *table,
 lw_lower_value lw_lower_choose(lw_lower_frame *f, uint32_t node, uint32_t tuple, uint32_t index,
                                lw_type type);
 
-/* ---- lower_copy.c ---- */
+/* ---- copy.c ---- */
 /* Every element of `to`: a scalar or a record, or those of an array of the same shape. */
 void lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value);
 
-/* ---- lower_walk.c ---- */
+/* ---- walk.c ---- */
 lw_lower_value lw_lower_walk(lw_lower_frame *f, uint32_t node,
                              lw_impl impl); /* array_names.def */
 
-/* ---- lower_args.c ---- */
+/* ---- args.c ---- */
 lw_status lw_lower_describe_args(lw_lowering *l, lw_scalar *scalar);
 
-/* ---- lower_iterator.c: what a for loop runs over ---- */
+/* ---- iterator.c: what a for loop runs over ---- */
 /* Ranges, and what is made of them, have a count that is computed before the loop; short tuples
  * have one known now (fixed), and the loop is written out; long constant ones are tables. */
 typedef struct lw_iterator {
@@ -333,7 +333,7 @@ lw_lower_value lw_iterator_value(lw_lower_frame *f, uint32_t node);
 /* Item k (u64); i is the same number when the loop is written out. */
 lw_lower_value lw_iterator_item(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i);
 
-/* ---- lower_flat.c ---- */
+/* ---- flat.c ---- */
 /* What evaluating the expression costs, about one per instruction; LW_COST_NEVER: it must not
  * run unless it is reached. */
 enum { LW_COST_NEVER = 1 << 20, LW_COST_FLAT = 96 };
@@ -344,31 +344,31 @@ bool lw_lower_if_flat(lw_lower_frame *f, uint32_t node);
 /* The statements of a body from index on, up to its RETURN, as one value. */
 bool lw_lower_tail_flat(lw_lower_frame *f, uint32_t body, uint32_t index);
 
-/* ---- lower_named.c ---- */
+/* ---- named.c ---- */
 lw_lower_value lw_lower_named(lw_lower_frame *f, uint32_t node);
 uint32_t lw_cost_named(const lw_lower_frame *f, uint32_t node);
 
-/* ---- lower_named_call.c ---- */
+/* ---- named_call.c ---- */
 bool lw_argument_is_none(const lw_lower_frame *f, uint32_t call,
                          uint32_t index); /* given, and None */
 
-/* ---- lower_kernel.c ---- */
+/* ---- kernel.c ---- */
 lw_lower_value lw_lower_kernel(lw_lower_frame *f, uint32_t node);
 uint32_t lw_cost_kernel(lw_rule rule);
 
-/* ---- lower_print.c ---- */
+/* ---- print.c ---- */
 lw_lower_value lw_lower_print(lw_lower_frame *f, uint32_t node);
 /* The arguments of an exception as str() shows them: the format's number, 0 when memory is out;
  * words: room for LW_RAISE_WORDS, *n of them are used. */
 uint64_t lw_lower_raise_format(lw_lower_frame *f, uint32_t node, lw_ref *words, uint32_t *n);
 
-/* ---- lower_libdevice.c ---- */
+/* ---- libdevice.c ---- */
 lw_lower_value lw_lower_libdevice(lw_lower_frame *f, uint32_t node);
 
-/* ---- lower_external.c ---- */
+/* ---- external.c ---- */
 lw_lower_value lw_lower_external(lw_lower_frame *f, uint32_t node);
 
-/* ---- lower_atomic.c ---- */
+/* ---- atomic.c ---- */
 lw_lower_value lw_lower_atomic(lw_lower_frame *f, uint32_t node);
 
 #endif

@@ -1,5 +1,5 @@
 /* A call of a row of names.def while it is lowered: its operands, its result. Shared by
- * lower_named.c and lower_named_items.c. */
+ * named.c and named_items.c. */
 #ifndef LW_FRONT_LOWER_NAMED_CALL_H
 #define LW_FRONT_LOWER_NAMED_CALL_H
 
@@ -31,7 +31,7 @@ lw_lower_value lw_named_complex_result(const lw_named_call *c, lw_complex made);
 lw_lower_value lw_named_pair(const lw_named_call *c, lw_ref x, lw_ref y);
 lw_lower_value lw_named_fail(const lw_named_call *c);
 
-/* ---- lower_named_items.c ---- */
+/* ---- named_items.c ---- */
 lw_lower_value lw_named_min_max(const lw_named_call *c);
 lw_lower_value lw_named_sum(const lw_named_call *c);
 lw_lower_value lw_named_any_all(const lw_named_call *c);

@@ -1,5 +1,5 @@
 /* What lanewise/_array_ufuncs.py asks of arrays that may overlap (array_names.def): the answers
- * of lower_overlap.h, as values of the language. */
+ * of overlap.h, as values of the language. */
 #include "core/front/lower/overlap.h"
 
 /* The arguments of the call, and which array of the walk each is; 0 and no array: a number. */

@@ -1,15 +1,15 @@
 /* Shared by the files of the reader; nobody else includes it.
  *
- *   read_python.c    the door: work list of functions, parameters, bodies
- *   read_scope.c     which variable, global, cell or builtin a name means
- *   read_params.c    parameters, defaults, annotations
- *   read_konst.c     Python objects -> konsts     read_numpy.c  those of NumPy
- *   read_attribute.c attributes of frozen objects
- *   read_fold.c      exact folding with Python's own arithmetic
- *   read_expr.c      expressions     read_stmt.c  statements, patterns
- *   read_ufunc.c     ufuncs with an output     read_whole.c  functions of whole arrays
- *   read_external.c functions in other languages    read_declared.c  with signatures
- *   read_captures.c  what was frozen, and whether it has changed
+ *   python.c    the door: work list of functions, parameters, bodies
+ *   scope.c     which variable, global, cell or builtin a name means
+ *   params.c    parameters, defaults, annotations
+ *   konst.c     Python objects -> konsts     numpy.c  those of NumPy
+ *   attribute.c attributes of frozen objects
+ *   fold.c      exact folding with Python's own arithmetic
+ *   expr.c      expressions     stmt.c  statements, patterns
+ *   ufunc.c     ufuncs with an output     whole.c  functions of whole arrays
+ *   external.c functions in other languages    declared.c  with signatures
+ *   captures.c  what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
  * (LW_ERR_PYTHON: exception set). Unsupported code does not stop it: it becomes an ERROR node.
@@ -71,7 +71,7 @@ uint32_t lw_read_no_memory(lw_reader *r);
 const char *lw_read_text(lw_reader *r, const char *text);
 const char *lw_read_str(lw_reader *r, PyObject *str);
 
-/* ---- nodes (read_python.c) ---- */
+/* ---- nodes (python.c) ---- */
 uint32_t lw_read_loc(lw_reader *r, PyObject *ast_node);
 uint32_t lw_read_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc, uint32_t a,
                       uint32_t b, uint32_t c);
@@ -81,12 +81,12 @@ uint32_t lw_read_list_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t
 typedef LW_ARRAY(uint32_t) lw_read_items;
 bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
 
-/* ---- read_ufunc.c ---- */
+/* ---- ufunc.c ---- */
 /* A call of a ufunc with an output becomes one of a function that loops over it; other calls
  * stay as they are. false: stop. */
 bool lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items);
 
-/* ---- functions of whole arrays (read_whole.c) ---- */
+/* ---- functions of whole arrays (whole.c) ---- */
 /* The fn that loops for np.sum and its like; 0 and status OK: it is none of them. */
 uint32_t lw_read_whole(lw_reader *r, PyObject *object);
 /* For a call of sum, min, max, any, all or a method that may get an array: reads what loops
@@ -111,7 +111,7 @@ uint32_t lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self
 /* A def or lambda inside the current function: its fn. */
 uint32_t lw_read_nested(lw_reader *r, PyObject *ast_node);
 
-/* ---- names (read_scope.c) ---- */
+/* ---- names (scope.c) ---- */
 int lw_scope_init(lw_reader *r, lw_scope *scope, lw_scope *parent, uint32_t fn);
 void lw_scope_reset(lw_scope *scope);
 uint32_t lw_scope_add(lw_reader *r, lw_scope *scope, PyObject *name);
@@ -121,7 +121,7 @@ int lw_scope_scan(lw_reader *r, lw_scope *scope, PyObject *ast_node);
 uint32_t lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name);
 uint32_t lw_read_name_store(lw_reader *r, PyObject *ast_node, PyObject *name);
 
-/* ---- konsts (read_konst.c) ---- */
+/* ---- konsts (konst.c) ---- */
 /* The konst of an object; 0: stop. */
 uint32_t lw_read_konst(lw_reader *r, PyObject *object);
 uint32_t lw_read_konst_text(lw_reader *r, lw_konst_kind kind, const char *text,
@@ -149,7 +149,7 @@ uint32_t lw_read_push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype);
 /* The field names of a namedtuple class (new reference), or NULL. */
 PyObject *lw_read_field_names(PyObject *type);
 
-/* ---- NumPy (read_numpy.c) ---- */
+/* ---- NumPy (numpy.c) ---- */
 bool lw_read_is_numpy(lw_reader *r, PyObject *object, const char *class_name);
 /* Whether it is np.iinfo(dtype) or np.finfo(dtype), which never change; is_limits tells
  * them. */
@@ -162,21 +162,21 @@ uint32_t lw_read_numpy_scalar(lw_reader *r, PyObject *object);
 uint32_t lw_read_numpy_array(lw_reader *r, PyObject *object);
 bool lw_read_is_masked(PyObject *object);
 
-/* ---- functions in other languages (read_external.c) ---- */
+/* ---- functions in other languages (external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
 
-/* ---- functions with signatures (read_declared.c) ---- */
+/* ---- functions with signatures (declared.c) ---- */
 /* The fn of the function behind an object, with the signatures that the object was made with.
  */
 uint32_t lw_read_declared(lw_reader *r, PyObject *object, PyObject *function, PyObject *self);
 
-/* ---- parameters (read_params.c); false: stop ---- */
+/* ---- parameters (params.c); false: stop ---- */
 bool lw_read_params(lw_reader *r, PyObject *args);
 bool lw_read_live_defaults(lw_reader *r, uint32_t fn);
 bool lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args);
 bool lw_read_live_annotations(lw_reader *r, uint32_t fn);
 
-/* ---- folding (read_fold.c): new reference, or NULL without exception: not to be folded ----
+/* ---- folding (fold.c): new reference, or NULL without exception: not to be folded ----
  */
 PyObject *lw_fold_unary(lw_pyop op, PyObject *x);
 PyObject *lw_fold_binary(lw_pyop op, PyObject *x, PyObject *y);
@@ -209,7 +209,7 @@ lw_pyop lw_read_operator(const lw_reader *r, PyObject *ast_operator);
 uint32_t lw_read_body(lw_reader *r, PyObject *statements, bool drop_docstring);
 uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
 
-/* ---- captures (read_captures.c) ---- */
+/* ---- captures (captures.c) ---- */
 lw_captures *lw_captures_new(void);
 void
 lw_captures_finish(lw_captures *captures); /* nothing more will be added; NULL is allowed */
