@@ -23,13 +23,17 @@ _CHECKS = tuple(_core._checks())
 _STAGES = ("typed", "ir", "llvm", "nvvm", "ptx", "sass", "asm")
 
 
+def _are_words(value: Any, words: tuple[str, ...]) -> bool:
+    return value is None or value == "" or (isinstance(value, str) and set(value.split(",")) <= set(words))
+
+
 def _expected(name: str, value: Any) -> str | None:
     """What a setting of a few words should be, where `value` is none of them."""
     if name == "target" and value not in _TARGETS:
         return "'auto', 'cpu', 'cuda' or 'parallel'"
-    if name == "check" and value and not set(str(value).split(",")) <= set(_CHECKS):
+    if name == "check" and not _are_words(value, _CHECKS):
         return "checks with commas between them: " + ", ".join(_CHECKS)
-    if name == "dump" and value and not set(str(value).split(",")) <= set(_STAGES):
+    if name == "dump" and not _are_words(value, _STAGES):
         return "stages with commas between them: " + ", ".join(_STAGES)
     return None
 

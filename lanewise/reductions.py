@@ -376,6 +376,8 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
     if (answer := _theirs(a, name, axis, out=out, keepdims=keepdims)) is not NotImplemented:
         return answer
     a = _array(a)
+    if _kind(a) == "V" and getattr(a.dtype, "names", None):
+        raise TypeError(f"{name}() needs numbers, which have an order; records have none: take a field, as in a[{a.dtype.names[0]!r}]")
     if isinstance(axis, tuple):
         raise TypeError("axis= must be an int or None, not a tuple")
     _check_not_empty(a.shape, axis, f"attempt to get {name} of an empty sequence")

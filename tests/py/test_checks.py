@@ -115,6 +115,13 @@ def test_reductions():
             total(np.full(3, 2**62))
 
 
+@pytest.mark.parametrize("value", [0, False, {"nan"}, ["nan"], 3.5])
+def test_checks_are_text(value):
+    with pytest.raises(ValueError, match="lanewise.config.check must be checks with commas"):
+        lw.config.check = value
+    assert lw.config.check == ""
+
+
 @pytest.mark.parametrize("text", ["bound", "bounds overflow", "bounds,,nan", "all"])
 def test_words_that_are_none(text):
     with pytest.raises(ValueError, match=f"lanewise.config.check must be checks with commas between them: divide, overflow, nan, bounds, race, not '{text}'"):

@@ -288,3 +288,9 @@ def test_deviations_of_what_is_not_finite(name, values, dtype):
 def test_sums_on_the_way_over_a_matrix():
     x = np.matrix([[1, 2], [3, 4]])
     assert np.array_equal(lw.reductions.cumsum(x), np.cumsum(x)) and np.array_equal(lw.reductions.cumprod(x), np.cumprod(x)) and np.array_equal(lw.reductions.cumsum(x, 0), np.cumsum(x, 0))
+
+
+@pytest.mark.parametrize("name", ["argmin", "argmax"])
+def test_records_have_no_order(name):
+    with pytest.raises(TypeError, match="records have none: take a field, as in a..height.."):
+        getattr(lw.reductions, name)(np.zeros(3, [("height", "f8"), ("id", "i4")]))
