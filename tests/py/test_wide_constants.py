@@ -11,6 +11,7 @@ import itertools
 import linecache
 import math
 import operator
+import time
 import warnings
 
 import numpy as np
@@ -533,3 +534,25 @@ def test_types_called_on_arrays_saturate():
     assert lw.int32(np.array([2.0**40, np.nan, -5.7])).tolist() == [2**31 - 1, 0, -5]
     assert lw.uint8(np.array([[1e20, -1], [3.5, np.nan]], "f4").T).tolist() == [[255, 3], [0, 0]]
     assert lw.uint64(np.array([1e30, np.nan])).tolist() == [2**64 - 1, 0] and lw.int8(np.array([300])).tolist() == [44]
+
+
+MEMBERS = {
+    "floats": tuple(i * 1.5 for i in range(2000)), "ints": tuple(range(0, 6000, 3)), "large": tuple(2**63 + i for i in range(300)), "mixed": tuple((i, i * 1.0)[i % 2] for i in range(300)),
+    "complex": tuple(complex(i, 1) for i in range(300)), "few": tuple(range(64)), "more": tuple(range(65)), "numpys": tuple(np.float32(i) for i in range(300)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u8", "i1", "c16"])
+@pytest.mark.parametrize("name", MEMBERS)
+def test_membership_in_long_constants(name, dtype):
+    items = MEMBERS[name]
+    x = np.random.default_rng(0).integers(-5, 100, 50).astype(dtype)
+    wanted = [value in items for value in x.tolist()]
+    assert lw.vectorize(lambda x: x in items)(x).tolist() == wanted
+    assert lw.vectorize(lambda x: x not in items)(x).tolist() == [not one for one in wanted]
+
+
+def test_membership_compiles_fast():
+    started = time.perf_counter()
+    items = MEMBERS["floats"] * 10
+    assert lw.vectorize(lambda x: x in items, cache=False)(3.0) and time.perf_counter() - started < 5

@@ -117,6 +117,50 @@ compare_operand(lw_lower_frame *f, uint32_t node, lw_type operand)
     return lw_lower_expression(f, node);
 }
 
+/* The one type that all items of the constant on the right of `in` are compared as, where they
+ * are so many that a table is better than a comparison each; else BOTTOM. */
+static lw_type
+type_of_long_constant(lw_lower_frame *f, uint32_t link)
+{
+    const lw_node *l = lw_node_at(f, link);
+    const lw_konst *k = NULL;
+    const lw_type_row *row = lw_type_get(f->l->types, lw_typed_at(f, link)->operand);
+    const lw_type_row *items = lw_type_get(f->l->types, lw_typed_at(f, l->a)->type);
+    lw_dtype stored;
+
+    if ((l->op == LW_PY_IN || l->op == LW_PY_NOT_IN) && lw_typed_at(f, l->a)->konst)
+        k = lw_typed_konst(f->l->typed, lw_typed_at(f, l->a)->konst);
+    if (k == NULL || k->kind != LW_K_TUPLE || k->n <= LW_MAX_UNROLL || row == NULL ||
+        row->kind != LW_TK_TUPLE || row->n != k->n || items == NULL ||
+        lw_type_kind_of(f->l->types, row->elements[0]) == LW_TK_TUPLE ||
+        lw_parts_of(f->l->types, row->elements[0]) == 0)
+        return LW_T_BOTTOM;
+    stored = lw_type_stored(f->l->types, row->elements[0]);
+    for (uint32_t i = 0; i < row->n; i++)
+        if (row->elements[i] != row->elements[0] ||
+            (lw_type_kind_of(f->l->types, items->elements[i]) == LW_TK_LITERAL &&
+             !lw_literal_fits(f->l->types, items->elements[i], stored)))
+            return LW_T_BOTTOM;
+    return row->elements[0];
+}
+
+/* Whether the table of a long constant has x. */
+static lw_ref
+is_in_table(lw_lower_frame *f, lw_lower_value x, const lw_table *table)
+{
+    lw_builder *b = &f->b;
+    lw_ref found = lw_ir_slot(b, LW_DT_b1), same;
+    lw_for loop;
+
+    lw_ir_set(b, found, constant_bool(f, false));
+    loop = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), lw_ir_int(b, LW_DT_i64, table->n),
+                     lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+    same = lw_lower_compare(f, LW_PY_EQ, x, lw_table_item(f, table, loop.i), table->type);
+    lw_ir_set(b, found, lw_ir_or(b, lw_ir_get(b, found), same));
+    lw_ir_for_end(b, &loop);
+    return lw_ir_get(b, found);
+}
+
 /* Links i … n-1, their left side evaluated already: a chain stops at the first false link. */
 static lw_ref
 compare_links(lw_lower_frame *f, lw_lower_value left, uint32_t start, uint32_t n)
@@ -126,6 +170,14 @@ compare_links(lw_lower_frame *f, lw_lower_value left, uint32_t start, uint32_t n
     const lw_node *l = lw_node_at(f, link);
     lw_type operand = lw_typed_at(f, link)->operand;
     int8_t known = lw_typed_at(f, link)->truth;
+    lw_type as = known < 0 && n == 1 ? type_of_long_constant(f, link) : (lw_type)LW_T_BOTTOM;
+    lw_table table;
+
+    if (as != LW_T_BOTTOM && lw_table_of_konst(f, lw_typed_at(f, l->a)->konst, as, &table)) {
+        lw_lower_place(f, link);
+        lw_ref found = is_in_table(f, left, &table);
+        return l->op == LW_PY_IN ? found : lw_ir_not(b, found);
+    }
     lw_lower_value right = compare_operand(f, l->a, operand);
     lw_lower_place(f, link);
     lw_ref this = known >= 0 ? constant_bool(f, known)
