@@ -132,13 +132,26 @@ lw_function_refresh(lw_function *self)
     return lw_link_set_read(&self->links, self->link, lw_captures_linked(self->captures));
 }
 
+/* What static values captured that are functions. */
+static bool
+statics_changed(const lw_function *self)
+{
+    const lw_special *at = self->statics ? atomic_load(&self->specials) : NULL;
+
+    for (; at != NULL; at = at->next)
+        if (at->captures != NULL && lw_captures_changed(at->captures))
+            return true;
+    return false;
+}
+
 static bool
 is_stale(PyObject *object)
 {
     lw_function *self = (lw_function *)object;
 
     return lw_door_checks_changed(&self->options) ||
-           (self->captures != NULL && lw_captures_changed(self->captures));
+           (self->captures != NULL && lw_captures_changed(self->captures)) ||
+           statics_changed(self);
 }
 
 bool
@@ -146,7 +159,8 @@ lw_function_is_stale(const lw_function *self)
 {
     return lw_door_checks_changed(&self->options) ||
            (self->n_specials != 0 && self->captures != NULL &&
-            lw_captures_changed(self->captures));
+            lw_captures_changed(self->captures)) ||
+           statics_changed(self);
 }
 
 int
@@ -206,6 +220,9 @@ lw_function_traverse(lw_function *self, visitproc visit, void *arg)
     Py_VISIT(self->static_values);
     for (lw_special *at = self->specials; at != NULL; at = at->next)
         Py_VISIT(at->held);
+    for (lw_special *at = self->specials; at != NULL; at = at->next)
+        if (at->captures != NULL && lw_captures_traverse(at->captures, visit, arg))
+            return 1;
     if (lw_renewal_traverse(&self->renewal, visit, arg))
         return 1;
     return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
@@ -224,7 +241,6 @@ lw_function_clear(lw_function *self)
     Py_CLEAR(self->link);
     lw_link_set_reset(&self->links);
     Py_CLEAR(self->keywords);
-    Py_CLEAR(self->static_values);
     lw_renewal_clear(&self->renewal);
 }
 
@@ -239,6 +255,7 @@ lw_function_reset(lw_function *self)
         next = at->next;
         lw_special_free(at);
     }
+    Py_CLEAR(self->static_values); /* keys of specialisations name what is in it */
     lw_tree_free(self->tree);
     self->tree = NULL;
 }

@@ -5,7 +5,7 @@
 
 #include "forall/kernel_py.h"
 
-/* What its function was read as. */
+/* The tree of its function; with static values, the one that was read with them. */
 static inline const lw_tree *
 lw_special_tree(const lw_special *special)
 {

@@ -253,7 +253,9 @@ special_of_key(lw_function *self, const lw_bound *bound)
     set_counts(special, specs);
     good = decode_all(&d, specs, bound->n_args);
     if (good && self->statics != 0) { /* again, with the constants of the function's own tree */
-        good = lw_special_read_statics(special, d.entries, bound->n_args) == 0;
+        uint32_t most = LW_MOST_ARRANGED; /* none of them is behind these */
+        good = lw_special_read_statics(special, d.entries,
+                                       bound->n_args < most ? bound->n_args : most) == 0;
         d.tree = special->tree;
         good = good && decode_all(&d, specs, bound->n_args);
     }

@@ -39,7 +39,14 @@ name_one(lw_function *self, PyObject *name)
     int at = argument_of(self, name);
     uint64_t bit;
 
-    if (at < 0 || at >= LW_MOST_ARRANGED) {
+    if (at >= (int)self->n_index + LW_MOST_ARRANGED) {
+        PyErr_Format(PyExc_ValueError,
+                     "static= names %.200R, but only the first %d parameters "
+                     "of a kernel may be static",
+                     name, LW_MOST_ARRANGED);
+        return -1;
+    }
+    if (at < 0) {
         PyErr_Format(PyExc_ValueError, "static= names %.200R, which is no parameter of `%s`",
                      name, lw_function_name(self));
         return -1;
@@ -86,7 +93,8 @@ PyObject *
 lw_static_entry(const lw_function *self, uint32_t arg, PyObject *value)
 {
     const char *parameter = function_of(self)->params.data[self->n_index + arg].name;
-    PyObject *key = lw_static_key(value, lw_function_name(self), parameter);
+    PyObject *key = lw_static_key(value, lw_function_name(self), parameter,
+                                  "; arrays are arguments that are not static");
     PyObject *entry = key ? PyTuple_Pack(1, value) : NULL, *kept = NULL;
 
     if (entry != NULL)

@@ -21,7 +21,7 @@ PyObject *lw_static_entry(const lw_function *self, uint32_t arg, PyObject *value
 /* Reads the function for special, whose arguments have these entries (NULL: not static or left
  * out): special->tree. -1 with an exception. */
 int lw_special_read_statics(lw_special *special, PyObject *const *entries, uint32_t n_args);
-/* "n=3"; of an exception only its text is lost. */
+/* Adds "n=3". */
 void lw_static_print(const lw_special *special, uint32_t param, lw_text *out);
 
 #endif

@@ -93,7 +93,7 @@ warn_of_sums(lw_reducer *self, const lw_reduction *r)
 {
     const lw_scalar *scalars[] = {r->map, r->combine, r->finish};
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++)
         if (scalars[i] && lw_door_warn_of_sums(&self->options, scalars[i]->warning) < 0)
             return -1;
     return 0;

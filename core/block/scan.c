@@ -43,7 +43,7 @@ furthest(lw_builder *b, lw_dtype type, bool largest)
 
 /* -0.0 is what leaves every float as it is in a sum. */
 lw_ref
-lw_block_nothing(lw_builder *b, const lw_associative *one, lw_dtype type)
+lw_block_identity(lw_builder *b, const lw_associative *one, lw_dtype type)
 {
     switch (one->op) {
     case LW_OP_MUL:
@@ -120,7 +120,7 @@ scan_warp(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref lane
 
     for (uint32_t k = 0; k < times; k++) {
         lw_ref all = warp_scan(b, one, scans[k * n].value, lane, WARP);
-        below[k] = lw_ir_select(b, is_first, lw_block_nothing(b, one, scans->type),
+        below[k] = lw_ir_select(b, is_first, lw_block_identity(b, one, scans->type),
                                 from_below(b, all, 1));
         ends[k] = of_lane(b, all, last);
     }
@@ -144,7 +144,7 @@ scan_warps(lw_builder *b, lw_scan *s, lw_ref shared, lw_ref lane, lw_ref warp, i
     total =
         lw_ir_load(b, s->type, 1, cell(b, shared, number, lw_dtypes[s->type].size_bytes), 0, 0);
     total = warp_scan(b, s->one, total, lane, n_warps);
-    *front = lw_ir_select(b, is_first, lw_block_nothing(b, s->one, s->type),
+    *front = lw_ir_select(b, is_first, lw_block_identity(b, s->one, s->type),
                           of_lane(b, total, previous));
     s->total = of_lane(b, total, lw_ir_int(b, LW_DT_i32, n_warps - 1));
 }

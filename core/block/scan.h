@@ -20,9 +20,9 @@ typedef struct lw_preference {
     bool nan_last;  /* of several that are no numbers the last stays */
 } lw_preference;
 
-/* x op y, x coming before y, and what leaves every y as it is. */
+/* x op y, where x comes first; its identity, which leaves every y as it is. */
 lw_ref lw_block_combine(lw_builder *b, const lw_associative *one, lw_ref x, lw_ref y);
-lw_ref lw_block_nothing(lw_builder *b, const lw_associative *one, lw_dtype type);
+lw_ref lw_block_identity(lw_builder *b, const lw_associative *one, lw_dtype type);
 
 /* One variable of a scan. */
 typedef struct lw_scan {
@@ -33,12 +33,12 @@ typedef struct lw_scan {
     lw_ref total;  /* out, of the first time: of all threads and times */
 } lw_scan;
 
-/* Called by all threads of a block, which are a power of two, at least a warp. scans[k * n + i]
- * is variable i the thread's k-th time of `times`; the threads of a warp come one behind the
- * other, then again for the next time, before those of the next warp (lw_scan_place). `turn`: a
- * bool, the same in all threads, another one than at the call that came before: a second
- * barrier is not needed then. The order of the operations depends on the numbers of threads and
- * times alone. */
+/* Called by all threads of a block, which are a power of two, at least a warp. Each thread
+ * brings `times` values of each of n variables: scans[k * n + i] is its k-th value of variable
+ * i. The first values of all threads of a warp come first, in the order of the lanes, then
+ * their second values, and so on; then the next warp (lw_scan_place). `turn` is a bool, the
+ * same in all threads, that changes from call to call, so that one barrier is enough. The order
+ * of the operations depends on the numbers of threads and times alone. */
 void lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref tid,
                    uint32_t n_threads, lw_ref turn);
 /* Which of the block's threads * times this thread is the k-th time; of the type of tid. */

@@ -6,7 +6,8 @@
 
 /* Starting the pool's threads and waiting for them takes some 10 µs. */
 enum { PARALLEL_PS = 40000000, CHUNK_PS = 20000000, SAMPLE_NS = 5000 };
-/* A part begins with so many pieces at most: what they cost may depend on their values. */
+/* The first call of the body in a part has at most so many pieces, because their cost may
+ * depend on their values. */
 enum { FEW = 64 };
 
 typedef struct job {
@@ -118,23 +119,19 @@ sample(job *j)
 }
 
 static int64_t
-grain_of(const lw_work *work)
+grain_of(const lw_work *work, uint32_t cost_ps)
 {
-    int64_t n = CHUNK_PS / (int64_t)cost_of(work) + 1;
+    int64_t n = cost_ps ? CHUNK_PS / (int64_t)cost_ps + 1 : work->unit;
 
     return n < work->unit ? n : n / work->unit * work->unit;
-}
-
-static double
-picoseconds(const lw_work *work, int64_t n)
-{
-    return (double)n * cost_of(work);
 }
 
 bool
 lw_work_is_long(const lw_work *work)
 {
-    return cost_of(work) == 0 || picoseconds(work, work->n) > CHUNK_PS;
+    uint32_t cost_ps = cost_of(work);
+
+    return cost_ps == 0 || (double)work->n * cost_ps > CHUNK_PS;
 }
 
 bool
@@ -142,6 +139,7 @@ lw_work_run(lw_work *work)
 {
     job j = {.work = work};
     int64_t begin, left;
+    uint32_t cost_ps;
 
     if (cost_of(work) == 0)
         j.first = sample(&j);
@@ -149,8 +147,9 @@ lw_work_run(lw_work *work)
     if (left <= 0 || !all_run(&j))
         return all_run(&j);
     begin = lw_now_ns();
-    if (picoseconds(work, left) > PARALLEL_PS && lw_host_threads() > 1 && !work->in_order) {
-        lw_parallel_for(left, grain_of(work), part, &j);
+    cost_ps = cost_of(work); /* which another thread may change at any time */
+    if ((double)left * cost_ps > PARALLEL_PS && lw_host_threads() > 1 && !work->in_order) {
+        lw_parallel_for(left, grain_of(work, cost_ps), part, &j);
         if (j.own_n > 0) /* without the wait for threads, which would keep few pieces there */
             learn(&j, j.own_ns, j.own_n);
     } else {

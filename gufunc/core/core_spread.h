@@ -6,7 +6,7 @@
 #include "core/opt/loops/spread.h"
 #include "gufunc/core/gufunc_loop.h"
 
-/* Memory out: not possible. */
+/* If memory runs out, the result is that it is not possible. */
 lw_spread lw_core_spread(const lw_gufunc_loop *loop);
 /* lw_spread_body of the loop's body. */
 lw_status lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *module,

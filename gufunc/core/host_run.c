@@ -53,7 +53,8 @@ core_volume(const lw_gufunc_host *host, const int64_t *dims)
     return volume;
 }
 
-/* What an item costs is known of cores of one size. */
+/* The cost of an item is kept for the core sizes of the last call; other sizes are measured
+ * anew. */
 static void
 run_many(job *j, lw_stop *stop)
 {

@@ -41,7 +41,7 @@ set_number(raised *of, uint32_t i, lw_ref value)
 }
 
 static raised
-nothing(carrier *c)
+none_raised(carrier *c)
 {
     raised made = {.status = lw_ir_int(&c->b, LW_DT_i32, 0)};
 
@@ -69,7 +69,7 @@ call_user(carrier *c, const lw_ref *args, uint32_t n_args, lw_ref *out, uint32_t
 {
     lw_ref call = lw_ir_call(&c->b, c->func, args, n_args);
     lw_ref none = lw_ir_int(&c->b, LW_DT_i32, 0), status;
-    raised made = nothing(c);
+    raised made = none_raised(c);
     uint32_t at = 0;
 
     if (c->user->can_raise) {
@@ -154,7 +154,7 @@ emit_map(carrier *c)
     if (c->user != NULL) {
         made = call_user(c, args, n, acc, n_parts(r->acc, own_acc(r)));
     } else {
-        made = nothing(c);
+        made = none_raised(c);
         for (uint32_t i = 0; i < own_acc(r); i++) {
             lw_lower_cast(&c->b, r->in[i], args + from, r->acc[i], acc + to);
             from += (uint32_t)lw_reduce_parts(r->in[i]);
@@ -216,6 +216,7 @@ carry(const lw_reduction *r, const lw_scalar *user, int32_t first_status, const 
     emit(&c);
     made->body = c.b.func_number;
     made->pure_integer = user == NULL || user->pure_integer;
+    made->warning = user ? user->warning : NULL; /* in the user's, which is kept */
     LW_TRY(lw_ir_finish(&c.b, err));
     *out = made;
     return LW_OK;

@@ -551,8 +551,9 @@ can_raise(const lw_reduction *r)
     return false;
 }
 
-/* Types, and what combine is seen to do, are those without check=, which would be more uses of
- * its numbers; then the functions are lowered once more, unless nothing is to be checked. */
+/* Types, and what combine is recognised as, come from the functions without checks, because a
+ * check uses the numbers too and would hide what combine does. Then the functions are lowered
+ * again with the checks, which is kept if one of them can raise. */
 static lw_status
 add_checks(builder *b, const shape *narrow)
 {

@@ -14,8 +14,8 @@ typedef struct shape {
 } shape;
 
 typedef struct builder {
-    const lw_reduce_source *source; /* check= apart, which is … */
-    uint32_t checks;                /* … here */
+    const lw_reduce_source *source; /* with check= cleared, except in add_checks */
+    uint32_t checks;                /* what check= asked for */
     lw_reduction *made;
     shape mapped, acc;
     lw_arena arena;

@@ -195,3 +195,15 @@ def test_properties():
     checked = total(check={"overflow"})
     checked(np.arange(3))
     assert checked.signatures == ["int64(int64)"]
+
+
+def test_sums_of_float32_are_still_told():
+    def row_total(x, n):
+        total = np.float32(0)
+        for k in range(n):
+            total += np.float32(x)
+        assert total >= 0
+        return total
+
+    with pytest.warns(lw.errors.PrecisionWarning, match="W203"):
+        lw.reduce(lambda a, b: a + b, map=row_total)(np.ones(3, "f4"), np.full(3, 1000))

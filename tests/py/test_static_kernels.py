@@ -196,3 +196,41 @@ def test_unrolled_and_inspected():
 def test_refused(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+FACTOR = 2
+
+
+def scaled(x):
+    return x * FACTOR
+
+
+def test_globals_of_a_static_function(place):
+    global FACTOR
+
+    @lw.forall(static="f")
+    def each(i, f, out):
+        out[i] = f(3.0)
+
+    for FACTOR in (2, 5, 2):
+        out = place(np.zeros(1))
+        each(1, scaled, out)
+        assert numbers(out)[0] == 3.0 * FACTOR
+
+
+def test_many_arguments():
+    names = [f"p{k}" for k in range(100)]
+    source = f"def many(i, s, {', '.join(names)}, out):\n    out[i] = s + {' + '.join(names)}\n"
+    space = {}
+    exec(source, space)
+    f = lw.forall(static="s", source=source)(space["many"])
+    out = np.zeros(1)
+    f(1, 5, *range(100), out)
+    assert out[0] == 5 + sum(range(100))
+    with pytest.raises(ValueError, match="only the first 64 parameters of a kernel may be static"):
+        lw.forall(static="p90", source=source)(space["many"])
+
+
+def test_arrays_are_not_static():
+    with pytest.raises(TypeError, match="static argument `coefficients` must be hashable .*; arrays are arguments that are not static"):
+        lw.forall(static="coefficients")(horner)(2, np.ones(2), np.ones(2), np.ones(2))

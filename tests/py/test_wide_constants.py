@@ -534,6 +534,7 @@ def test_types_called_on_arrays_saturate():
     assert lw.int32(np.array([2.0**40, np.nan, -5.7])).tolist() == [2**31 - 1, 0, -5]
     assert lw.uint8(np.array([[1e20, -1], [3.5, np.nan]], "f4").T).tolist() == [[255, 3], [0, 0]]
     assert lw.uint64(np.array([1e30, np.nan])).tolist() == [2**64 - 1, 0] and lw.int8(np.array([300])).tolist() == [44]
+    assert lw.int8(np.array([300.0, -1e9, np.nan], ">f8")).tolist() == [127, -128, 0] and type(lw.int32(np.matrix([[1.5]]))) is np.matrix
 
 
 MEMBERS = {

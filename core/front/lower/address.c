@@ -243,8 +243,8 @@ is_view_of_table(const lw_lower_frame *f, lw_lower_value array)
            f->b.func != NULL && array.n > 0 && root_of(f, array.parts[0])->op == LW_OP_DATA;
 }
 
-/* The same where no argument is an array that is not guarded: read-only arrays of helpers and
- * variables are views of tables, too. */
+/* If every array argument is guarded, read-only arrays that helpers take or variables hold
+ * count as views of tables, too. */
 static bool
 may_be_view_of_table(const lw_lower_frame *f, lw_lower_value array)
 {
@@ -334,32 +334,28 @@ is_table(const lw_lower_frame *f, lw_type array)
 }
 
 static lw_ref
-nearest(lw_builder *b, lw_ref i, int64_t extent, bool negative)
+nearest(lw_builder *b, lw_ref i, lw_ref last, bool negative)
 {
     lw_dtype type = lw_ir_type(b, i);
-    lw_ref last = lw_ir_int(b, type, extent - 1), zero = lw_ir_zero(b, type);
     lw_dtype positive = type == LW_DT_i32 ? LW_DT_u32 : LW_DT_u64;
-    lw_ref beyond;
+    lw_ref zero = lw_ir_zero(b, type), beyond;
 
-    if (lw_ir_is_const(b, i, NULL)) /* checked when it was typed */
-        return i;
     if (negative)
         i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), zero, i);
-    beyond = lw_ir_compare(b, LW_OP_GT, lw_ir_cast(b, positive, i),
-                           lw_ir_int(b, positive, extent - 1));
+    beyond =
+        lw_ir_compare(b, LW_OP_GT, lw_ir_cast(b, positive, i), lw_ir_cast(b, positive, last));
     return lw_ir_select(b, beyond, last, i);
 }
 
-/* The same where the extent is known at run time only; of no elements, the first place. */
+/* The last place of an axis. Of one without elements the first, which is behind those that
+ * there are: what is read there is not said. */
 static lw_ref
-nearest_of(lw_builder *b, lw_ref i, lw_ref extent)
+last_place(lw_builder *b, lw_ref extent, lw_dtype type)
 {
-    lw_dtype type = lw_ir_type(b, i);
-    lw_ref zero = lw_ir_zero(b, type), one = lw_ir_int(b, type, 1);
-    lw_ref last = lw_ir_sub(b, lw_offset_cast(b, type, extent), one);
+    lw_ref n = lw_offset_cast(b, type, extent), zero = lw_ir_zero(b, type);
+    lw_ref last = lw_ir_sub(b, n, lw_ir_int(b, type, 1));
 
-    i = lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, i, last), last, i);
-    return lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), zero, i);
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, n, zero), zero, last);
 }
 
 /* What the place is computed in: where it is compared, without loss. */
@@ -417,10 +413,11 @@ lw_index_place(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_lower_
         i = kept_inside(f, array, i, extent, axis);
     else if (checked)
         raise_outside(f, array, is_outside(b, i, extent), axis, lw_lower_raise);
-    else if (is_table(f, array.type))
-        i = nearest(b, i, lw_array_row_of(f, array.type)->shape[axis], negative);
+    else if (is_table(f, array.type) && !lw_ir_is_const(b, i, NULL)) /* else checked: typing */
+        i = nearest(b, i, lw_ir_int(b, wide, lw_array_row_of(f, array.type)->shape[axis] - 1),
+                    negative);
     else if (is_view_of_table(f, array))
-        i = nearest_of(b, i, extent);
+        i = nearest(b, i, last_place(b, extent, wide), negative);
     return lw_offset_cast(b, type, i);
 }
 

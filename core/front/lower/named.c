@@ -313,7 +313,7 @@ lower_convert(const lw_named_call *c)
 
 /* ---- counting ---- */
 
-/* An argument as an i64. *beyond: or'ed with whether that does not hold it. */
+/* An argument as an i64. *beyond becomes true, too, where it is larger than any i64. */
 static lw_ref
 counted(const lw_named_call *c, uint32_t i, lw_ref *beyond)
 {

@@ -449,7 +449,7 @@ find_continues(const lw_spreader *s, lw_spread_loop *l)
 }
 
 static bool
-take_round(lw_spreader *s, lw_spread_loop *l)
+take_iteration(lw_spreader *s, lw_spread_loop *l)
 {
     uint32_t loops = 0; /* BLOCKs and LOOPs open in the iteration */
     bool counts[MOST_REGIONS] = {false};
@@ -556,7 +556,7 @@ take_loop(lw_spreader *s, uint32_t at)
         .at = at, .latch = s->regions.middles[at], .end = s->regions.ends[at], .first = at + 7};
     if (!find_counter(s, l))
         return refuse(s, at, counter);
-    if (!take_round(s, l) && !lw_search_take(s, l))
+    if (!take_iteration(s, l) && !lw_search_take(s, l))
         return false;
     s->n_loops++;
     s->blocked = 0;

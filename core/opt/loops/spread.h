@@ -56,7 +56,7 @@ typedef struct lw_spread {
 /* "the loop in line 7 of f.py: in line 9 a store ...", or nothing. */
 void lw_spread_tell(const lw_spread *spread, bool with_file, lw_text *text);
 
-/* Memory out: not possible. */
+/* If memory runs out, the result is that it is not possible. */
 lw_spread lw_spread_of(const lw_spread_source *of);
 /* Adds the spread function to a copy of the module: *function has the parameters and
  * results of the body, and is called by all threads of a block, a power of two of them. */

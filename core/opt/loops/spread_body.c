@@ -153,7 +153,7 @@ start_carried(copier *c, lw_spread_loop *l)
             one->before = lw_ir_get(&c->b, slot);
         if (one->how == LW_CARRY_TOTAL)
             lw_ir_set(&c->b, slot,
-                      lw_block_nothing(&c->b, &one->combine, lw_copier_type(c, one->slot)));
+                      lw_block_identity(&c->b, &one->combine, lw_copier_type(c, one->slot)));
         if (one->how == LW_CARRY_SCAN) {
             lw_ref kept = lw_ir_slot(&c->b, lw_copier_type(c, one->slot));
             lw_ir_set(&c->b, kept, one->before);

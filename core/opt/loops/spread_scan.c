@@ -148,7 +148,7 @@ brought(copier *c, const lw_carried *one, lw_ref valid)
     if (!valid)
         return value;
     return lw_ir_select(&c->b, valid, value,
-                        lw_block_nothing(&c->b, &one->combine, lw_copier_type(c, one->slot)));
+                        lw_block_identity(&c->b, &one->combine, lw_copier_type(c, one->slot)));
 }
 
 /* First walk of the counter's iteration: what it brings. valid: 0, or whether it counts. */
@@ -161,8 +161,8 @@ walk_early(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, lw_sc
     for (uint32_t i = 0; i < l->n_carried; i++)
         if (l->carried[i].how == LW_CARRY_SCAN)
             lw_ir_set(b, c->to[l->carried[i].slot],
-                      lw_block_nothing(b, &l->carried[i].combine,
-                                       lw_copier_type(c, l->carried[i].slot)));
+                      lw_block_identity(b, &l->carried[i].combine,
+                                        lw_copier_type(c, l->carried[i].slot)));
     if (valid && !kept)
         lw_ir_if(b, valid);
     lw_copier_iteration(c, l, true, kept);

@@ -10,8 +10,8 @@
  * none, or an exception is set. */
 lw_device_array *lw_mapped_as_array(PyObject *object);
 
-/* These functions and the types DeviceArray and MappedArray, into `cuda` of the module. -1 with
- * an exception. */
+/* Adds these functions and the types DeviceArray and MappedArray to lanewise.cuda. -1 with an
+ * exception. */
 int lw_cuda_arrays_register(PyObject *module);
 /* cuda_host.c's part of it; cuda: lanewise.cuda. */
 int lw_cuda_host_register(PyObject *cuda);

@@ -50,21 +50,21 @@ key_of(PyObject *value)
 }
 
 PyObject *
-lw_static_key(PyObject *value, const char *function, const char *parameter)
+lw_static_key(PyObject *value, const char *function, const char *parameter,
+              const char *hint_for_arrays)
 {
     PyObject *key = key_of(value);
 
     if (key == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError,
-                     "%s: static argument `%s` must be hashable (a number, bool, str, None, or "
-                     "a tuple of these), not %.100s%s",
-                     function, parameter, Py_TYPE(value)->tp_name,
-                     PyArray_Check(value) || lw_is_device_array(value)
-                         ? "; an output comes behind all arguments or by out=, an array that "
-                           "is read is named in excluded="
-                     : PyList_Check(value) ? "; make it a tuple"
-                                           : "");
+        PyErr_Format(
+            PyExc_TypeError,
+            "%s: static argument `%s` must be hashable (a number, bool, str, None, a type, "
+            "a function, or a tuple of these), not %.100s%s",
+            function, parameter, Py_TYPE(value)->tp_name,
+            PyArray_Check(value) || lw_is_device_array(value) ? hint_for_arrays
+            : PyList_Check(value)                             ? "; make it a tuple"
+                                                              : "");
     }
     return key;
 }

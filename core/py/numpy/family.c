@@ -461,7 +461,9 @@ key_of(const lw_family_args *c)
             Py_SETREF(item, Py_NewRef(Py_True));
         } else if (c->family->roles[i] == LW_ROLE_STATIC && c->values[i] != NULL) {
             Py_SETREF(item, lw_static_key(c->values[i], lw_family_name(c->self),
-                                          lw_family_param(c, i)));
+                                          lw_family_param(c, i),
+                                          "; an output comes behind all arguments or by out=, "
+                                          "an array that is read is named in excluded="));
         }
         if (item == NULL)
             Py_CLEAR(key);

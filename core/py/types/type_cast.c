@@ -78,7 +78,7 @@ saturated(lw_dtype dtype, PyArray_Descr *descr, PyArrayObject *array, lw_dtype f
 
     if (dense != NULL)
         made = (PyArrayObject *)PyArray_NewLikeArray(dense, NPY_CORDER,
-                                                     (PyArray_Descr *)Py_NewRef(descr), 0);
+                                                     (PyArray_Descr *)Py_NewRef(descr), 1);
     for (npy_intp i = 0; made != NULL && i < PyArray_SIZE(dense); i++) {
         lw_value item = {0}, result = {0};
         memcpy(item.bytes, PyArray_BYTES(dense) + (size_t)i * size_from, size_from);
@@ -89,17 +89,32 @@ saturated(lw_dtype dtype, PyArray_Descr *descr, PyArrayObject *array, lw_dtype f
     return (PyObject *)made;
 }
 
+/* The array in the byte order of the machine; a new reference. */
+static PyArrayObject *
+native(PyArrayObject *array)
+{
+    PyArray_Descr *descr;
+
+    if (PyArray_ISNOTSWAPPED(array))
+        return (PyArrayObject *)Py_NewRef((PyObject *)array);
+    descr = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
+    return descr ? (PyArrayObject *)PyArray_CastToType(array, descr, 0) : NULL;
+}
+
 static PyObject *
-cast_array(lw_dtype dtype, PyArrayObject *array)
+cast_array(lw_dtype dtype, PyArrayObject *given)
 {
     PyArray_Descr *descr = lw_descr_of(dtype);
-    lw_dtype from = lw_dtype_of_descr(PyArray_DESCR(array));
+    PyArrayObject *array = descr ? native(given) : NULL;
+    lw_dtype from = array ? lw_dtype_of_descr(PyArray_DESCR(array)) : LW_DT_void;
+    PyObject *result = NULL;
 
-    if (descr == NULL)
-        return NULL;
-    if (lw_is_integer(dtype) && from != LW_DT_void && lw_is_float(from))
-        return saturated(dtype, descr, array, from);
-    return PyArray_CastToType(array, (PyArray_Descr *)Py_NewRef(descr), 0);
+    if (array != NULL && lw_is_integer(dtype) && from != LW_DT_void && lw_is_float(from))
+        result = saturated(dtype, descr, array, from);
+    else if (array != NULL)
+        result = PyArray_CastToType(array, (PyArray_Descr *)Py_NewRef(descr), 0);
+    Py_XDECREF((PyObject *)array);
+    return result;
 }
 
 PyObject *
